@@ -1,0 +1,178 @@
+"""Every error this package raises on purpose, as one tree; ``wire/errors.py`` maps it once.
+
+ContextSearchError
+├── InvalidInputError           the caller can mend it (4xx)
+│   ├── InvalidPointerError
+│   ├── InvalidDocumentError
+│   └── QueryEmptyError
+├── UnauthenticatedError        no or bad credentials
+├── PermissionDeniedError       good credentials without the scope
+├── NotFoundError               missing, or not yours: the two look the same
+├── ConflictError               the state of the thing forbids it now
+├── PayloadTooLargeError
+├── LeaseLostError              another worker owns the node, this one must stop
+├── EmbeddingError
+│   ├── EmbeddingUnavailableError         retryable
+│   ├── EmbeddingTimeoutError             retryable
+│   ├── EmbeddingRejectedError            the provider refuses this input
+│   └── EmbeddingDimensionMismatchError   the reply is not what the model promises
+├── VectorStoreError
+│   ├── VectorStoreUnavailableError       retryable
+│   ├── VectorStoreRejectedError
+│   └── NamespaceMissingError
+├── DatabaseUnavailableError    retryable
+└── QueueUnavailableError       retryable
+"""
+
+from __future__ import annotations
+
+
+class ContextSearchError(Exception):
+    """Base of the tree.
+
+    ``code`` is stable and part of the contract, ``retryable`` says whether the same call may
+    succeed later, ``retry_after_s`` how long to wait when the failing part said so.
+    The message must never hold document text, query text or a secret.
+    """
+
+    code = "INTERNAL"
+    retryable = False
+
+    def __init__(self, message: str = "", *, retry_after_s: float | None = None) -> None:
+        super().__init__(message or self.code)
+        self.message = message or self.code
+        self.retry_after_s = retry_after_s
+
+
+class InvalidInputError(ContextSearchError):
+    """A value in the request breaks a rule; ``message`` names the field and the rule."""
+
+    code = "INVALID_INPUT"
+
+
+class InvalidPointerError(InvalidInputError):
+    """The text is not an RFC 6901 JSON pointer."""
+
+    code = "INVALID_POINTER"
+
+
+class InvalidDocumentError(InvalidInputError):
+    """The JSON document breaks a border rule: depth, NUL, lone surrogate, number."""
+
+    code = "INVALID_DOCUMENT"
+
+
+class QueryEmptyError(InvalidInputError):
+    """The query has no letter and no number in it."""
+
+    code = "QUERY_EMPTY"
+
+
+class UnauthenticatedError(ContextSearchError):
+    """Credentials are missing, unknown, expired or revoked."""
+
+    code = "UNAUTHENTICATED"
+
+
+class PermissionDeniedError(ContextSearchError):
+    """The key is good but lacks the scope that the operation needs."""
+
+    code = "PERMISSION_DENIED"
+
+
+class NotFoundError(ContextSearchError):
+    """The id does not exist, or belongs to somebody else."""
+
+    code = "NOT_FOUND"
+
+
+class ConflictError(ContextSearchError):
+    """The current state forbids the operation."""
+
+    code = "CONFLICT"
+
+
+class PayloadTooLargeError(ContextSearchError):
+    """The body or a string in it is over a documented limit."""
+
+    code = "PAYLOAD_TOO_LARGE"
+
+
+class LeaseLostError(ContextSearchError):
+    """The node's fence moved on or the node is gone: stop without writing anything more."""
+
+    code = "LEASE_LOST"
+
+
+class EmbeddingError(ContextSearchError):
+    """The embedding provider did not deliver usable vectors."""
+
+    code = "EMBEDDING_FAILED"
+    retryable = True
+
+
+class EmbeddingUnavailableError(EmbeddingError):
+    """The provider is down, throttles (429, see ``retry_after_s``) or cannot be reached."""
+
+    code = "EMBEDDING_UNAVAILABLE"
+
+
+class EmbeddingTimeoutError(EmbeddingUnavailableError):
+    """The provider did not answer within the deadline."""
+
+    code = "EMBEDDING_TIMEOUT"
+
+
+class EmbeddingRejectedError(EmbeddingError):
+    """The provider refuses the input or the credentials; the same call will fail again."""
+
+    code = "EMBEDDING_REJECTED"
+    retryable = False
+
+
+class EmbeddingDimensionMismatchError(EmbeddingError):
+    """Count, dimension or values of the reply are not what the model promises."""
+
+    code = "EMBEDDING_DIMENSION_MISMATCH"
+    retryable = False
+
+
+class VectorStoreError(ContextSearchError):
+    """turbopuffer did not do what was asked."""
+
+    code = "VECTOR_STORE_FAILED"
+    retryable = True
+
+
+class VectorStoreUnavailableError(VectorStoreError):
+    """No definite answer: 429, 5xx, timeout, dropped connection. Never read it as absence."""
+
+    code = "VECTOR_STORE_UNAVAILABLE"
+
+
+class VectorStoreRejectedError(VectorStoreError):
+    """A definite 4xx: the request is wrong and stays wrong."""
+
+    code = "VECTOR_STORE_REJECTED"
+    retryable = False
+
+
+class NamespaceMissingError(VectorStoreError):
+    """The namespace does not exist (a definite 404)."""
+
+    code = "NAMESPACE_MISSING"
+    retryable = False
+
+
+class DatabaseUnavailableError(ContextSearchError):
+    """Postgres cannot be reached, or aborted the transaction for a passing reason."""
+
+    code = "DATABASE_UNAVAILABLE"
+    retryable = True
+
+
+class QueueUnavailableError(ContextSearchError):
+    """SQS took none or only some of the messages; the outbox still holds the rest."""
+
+    code = "QUEUE_UNAVAILABLE"
+    retryable = True
