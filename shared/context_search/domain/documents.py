@@ -1,0 +1,129 @@
+"""The border of the system: which JSON documents come in, and which strings in them are nodes."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from context_search.domain.errors import InvalidDocumentError
+from context_search.domain.json_pointer import escape, resolve, split
+
+MAX_DEPTH = 256
+MAX_NUMBER_DIGITS = 1000
+_TOO_DEEP = f"the document is over {MAX_DEPTH} levels deep"
+
+
+@dataclass(frozen=True, slots=True)
+class StringNode:
+    """One string of a document: its absolute pointer and its text (code points, unchanged)."""
+
+    json_pointer: str
+    text: str
+
+    @property
+    def content_hash(self) -> str:
+        """sha256 (hex) of the UTF-8 of the text."""
+        return content_hash(self.text)
+
+
+def content_hash(text: str) -> str:
+    """Returns sha256 (hex) of the UTF-8 of ``text``, the identity of a version of a node."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def parse_json(body: bytes) -> object:
+    """Returns the JSON value of a request body, with the border rules applied.
+
+    UTF-8 (a byte order mark is dropped), at most 256 levels deep, finite numbers of at most
+    1,000 characters, no NUL and no lone surrogate in any string or key: what Postgres or an
+    embedding provider would refuse later is refused here.
+    Raises InvalidDocumentError, which never quotes the document.
+    """
+    try:
+        text = body.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise InvalidDocumentError("the body is not UTF-8") from None
+    try:
+        value: object = json.loads(
+            text, parse_int=_integer, parse_float=_finite, parse_constant=_refuse_constant
+        )
+    except json.JSONDecodeError as error:
+        raise InvalidDocumentError(f"the body is not JSON (at character {error.pos})") from None
+    except RecursionError:
+        raise InvalidDocumentError(_TOO_DEEP) from None
+    # An escape is the only way in for NUL and lone surrogates.
+    _check_values(value, with_strings="\\u" in text)
+    return value
+
+
+def _integer(digits: str) -> int:
+    if len(digits) > MAX_NUMBER_DIGITS:
+        raise InvalidDocumentError(f"a number has over {MAX_NUMBER_DIGITS} digits")
+    return int(digits)
+
+
+def _finite(digits: str) -> float:
+    value = float(digits)
+    if len(digits) > MAX_NUMBER_DIGITS or value in (float("inf"), float("-inf")):
+        raise InvalidDocumentError("a number is out of range")
+    return value
+
+
+def _refuse_constant(_: str) -> float:
+    raise InvalidDocumentError("NaN and Infinity are not JSON")
+
+
+def _check_values(document: object, *, with_strings: bool) -> None:
+    level = [document]
+    depth = 0
+    while level:
+        children: list[object] = []
+        for value in level:
+            if depth == MAX_DEPTH and isinstance(value, dict | list):
+                raise InvalidDocumentError(_TOO_DEEP)
+            if isinstance(value, dict):
+                children.extend(value.values())
+                if with_strings:
+                    children.extend(value)
+            elif isinstance(value, list):
+                children.extend(value)
+            elif with_strings and isinstance(value, str):
+                _check_string(value)
+        depth += 1
+        level = children
+
+
+def _check_string(text: str) -> None:
+    if "\x00" in text:
+        raise InvalidDocumentError("a string holds the character U+0000")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise InvalidDocumentError("a string holds a lone surrogate") from None
+
+
+def string_nodes(document: object, *, scope: str, threshold: int) -> Iterator[StringNode]:
+    """Yields the strings of at least ``threshold`` code points in ``scope``, in document order.
+
+    Walks without recursion. A scope that leads nowhere has no strings.
+    """
+    try:
+        root = resolve(document, split(scope))
+    except KeyError:
+        return
+    waiting: list[tuple[str, object]] = [(scope, root)]
+    while waiting:
+        pointer, value = waiting.pop()
+        if isinstance(value, str):
+            if len(value) >= threshold:
+                yield StringNode(pointer, value)
+        elif isinstance(value, dict):
+            waiting.extend(
+                (f"{pointer}/{escape(key)}", child) for key, child in reversed(value.items())
+            )
+        elif isinstance(value, list):
+            waiting.extend(
+                (f"{pointer}/{index}", value[index]) for index in range(len(value) - 1, -1, -1)
+            )

@@ -1,0 +1,79 @@
+"""Names that the parts of the system know each other by, all derived from ids and hashes."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+
+from context_search.domain.json_pointer import ancestors
+
+_BASE36 = "0123456789abcdefghijklmnopqrstuvwxyz"
+
+
+def base36(number: int) -> str:
+    """Returns a non-negative number in base 36; 2**63 - 1 has 13 digits.
+
+    >>> base36(0), base36(35), base36(36)
+    ('0', 'z', '10')
+    """
+    digits = ""
+    while True:
+        number, rest = divmod(number, 36)
+        digits = _BASE36[rest] + digits
+        if number == 0:
+            return digits
+
+
+def pointer_sha256(json_pointer: str) -> bytes:
+    """Returns the 32 bytes that stand for a pointer in an index (pointers have no length limit)."""
+    return hashlib.sha256(json_pointer.encode()).digest()
+
+
+def pointer_key(json_pointer: str) -> str:
+    """Returns 10 characters of base32 that stand for a pointer in a turbopuffer id."""
+    return base64.b32encode(pointer_sha256(json_pointer))[:10].decode().lower()
+
+
+def scope_key(json_pointer: str) -> str:
+    """Returns the 16 hex digits that stand for a pointer in the ``ancestors`` attribute."""
+    return hashlib.sha256(json_pointer.encode()).hexdigest()[:16]
+
+
+def ancestor_keys(json_pointer: str) -> list[str]:
+    """Returns the scope keys of every pointer that contains ``json_pointer``, the root first."""
+    return [scope_key(pointer) for pointer in ancestors(json_pointer)]
+
+
+def document_id(
+    *, table_id: int, json_pointer: str, content_hash: str, set_id: int, chunk_index: int
+) -> str:
+    """Returns the turbopuffer id of a chunk's first window (at most 58 bytes).
+
+    Deterministic from the chunk's row. The set number makes it unique for each incarnation of a
+    text, so a late write or delete of an earlier incarnation can never hit a later one.
+    """
+    return ".".join(
+        (
+            base36(table_id),
+            pointer_key(json_pointer),
+            content_hash[:12],
+            base36(set_id),
+            base36(chunk_index),
+        )
+    )
+
+
+def window_ids(doc_id: str, window_count: int) -> list[str]:
+    """Returns the turbopuffer ids of all windows of a chunk: the chunk's own, then ``….w1``, …"""
+    return [doc_id] + [f"{doc_id}.w{base36(number)}" for number in range(1, window_count)]
+
+
+def table_namespace(
+    *, project_id: int, table_id: int, index_id: int, number: int, first: bool
+) -> str:
+    """Returns the turbopuffer namespace of a generation of a table's index.
+
+    A table's first index has the short name in its first generation.
+    """
+    base = f"project_{project_id}_table_{table_id}"
+    return base if first and number == 1 else f"{base}_i{index_id}_g{number}"

@@ -1,0 +1,83 @@
+"""RFC 6901 JSON pointers: split, join, resolve, and the scope relation between them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from context_search.domain.errors import InvalidPointerError
+
+# ASCII only: str.isdigit() also accepts other scripts' digits, and int() accepts "1_0".
+_ARRAY_INDEX = re.compile(r"(?:0|[1-9][0-9]*)\Z")
+_BAD_ESCAPE = re.compile(r"~(?![01])")
+
+
+def split(pointer: str) -> list[str]:
+    """Returns the unescaped tokens of ``pointer``; ``""`` (the root) has none, ``"/"`` has one.
+
+    Raises InvalidPointerError when it does not start with ``/`` or has a bad ``~`` escape.
+    """
+    if pointer == "":
+        return []
+    if not pointer.startswith("/"):
+        raise InvalidPointerError("a JSON pointer is empty or starts with '/'")
+    if _BAD_ESCAPE.search(pointer):
+        raise InvalidPointerError("'~' in a JSON pointer must be followed by 0 or 1")
+    return [token.replace("~1", "/").replace("~0", "~") for token in pointer[1:].split("/")]
+
+
+def escape(token: str) -> str:
+    """Returns ``token`` as it stands inside a pointer (RFC 6901 section 3)."""
+    return token.replace("~", "~0").replace("/", "~1")
+
+
+def join(tokens: Iterable[str]) -> str:
+    """Returns the pointer of ``tokens``; the inverse of ``split``."""
+    return "".join("/" + escape(token) for token in tokens)
+
+
+def contains(scope: str, pointer: str) -> bool:
+    """Tells whether ``pointer`` is ``scope`` or below it: ``/a`` contains ``/a/b``, not ``/ab``.
+
+    >>> contains("/a", "/a/b"), contains("/a", "/ab"), contains("", "/x")
+    (True, False, True)
+    """
+    return pointer == scope or pointer.startswith(scope + "/")
+
+
+def relative(scope: str, pointer: str) -> str:
+    """Returns ``pointer`` as seen from ``scope``; ``""`` when they are equal.
+
+    >>> relative("/articles", "/articles/0/content")
+    '/0/content'
+    """
+    if not contains(scope, pointer):
+        raise InvalidPointerError("the pointer is outside of the scope")
+    return pointer[len(scope) :]
+
+
+def ancestors(pointer: str) -> list[str]:
+    """Returns every pointer that contains ``pointer``, from the root to itself.
+
+    >>> ancestors("/a/0")
+    ['', '/a', '/a/0']
+    """
+    tokens = pointer.split("/")
+    return ["/".join(tokens[: count + 1]) for count in range(len(tokens))]
+
+
+def resolve(document: object, tokens: Sequence[str]) -> object:
+    """Returns the value that ``tokens`` lead to.
+
+    Array indexes must be canonical: ``-1``, ``00``, ``+0`` and other scripts' digits lead nowhere.
+    Raises KeyError when the path leads nowhere.
+    """
+    value = document
+    for token in tokens:
+        if isinstance(value, dict):
+            value = value[token]
+        elif isinstance(value, list) and _ARRAY_INDEX.match(token) and int(token) < len(value):
+            value = value[int(token)]
+        else:
+            raise KeyError(token)
+    return value

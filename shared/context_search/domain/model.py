@@ -1,0 +1,192 @@
+"""The nouns of the system: tables, tools, indexes, nodes and chunks, as frozen values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+from context_search.domain.config import IndexConfig, SearchConfig
+
+NodeState = Literal["queued", "claimed", "indexed", "quarantined", "skipped"]
+IndexStatus = Literal[
+    "pending", "indexing", "ready", "rebuilding", "degraded", "stalled", "evicted", "error"
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """A tenant. Nothing of one project is ever visible to another."""
+
+    id: int
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Principal:
+    """Who is calling: a project, or with ``mcp_id`` one MCP instance of it."""
+
+    project_id: int
+    mcp_id: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """One JSON document. ``revision`` grows by one with every change of its data."""
+
+    id: int
+    project_id: int
+    name: str
+    description: str | None
+    revision: int
+    updated_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What a tool may see: one table, from ``json_pointer`` (``""`` is the root) downwards."""
+
+    table_id: int
+    json_pointer: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SearchTool:
+    """A live tool of type ``search`` with the index that serves it."""
+
+    id: int
+    project_id: int
+    name: str
+    description: str | None
+    table_name: str
+    scope: Scope
+    search: SearchConfig
+    index_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """One table under one configuration, with the generation that answers queries."""
+
+    id: int
+    project_id: int
+    table_id: int
+    config: IndexConfig
+    generation_id: int
+    namespace: str
+    enumerated_revision: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class KnownNode:
+    """What is stored of a node, for comparing with the document."""
+
+    id: int
+    pointer_sha256: bytes
+    content_hash: str
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A worker's right to index one node, until the lease ends or the fence moves on."""
+
+    node_id: int
+    fence: int
+    attempt: int
+    table_id: int
+    json_pointer: str
+    content_hash: str
+    content: str
+    config: IndexConfig
+    namespace: str
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedChunk:
+    """A chunk before it is stored: ``text`` is ``content[start:end]``, offsets are code points."""
+
+    index: int
+    start: int
+    end: int
+    text: str
+    input_hash: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class StoredChunk:
+    """A chunk row of a set that is being built."""
+
+    index: int
+    id: int
+    doc_id: str
+    text: str
+    total: int
+    present: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkSet:
+    """All chunks of one node for one content; ``chunks`` are ordered by index."""
+
+    id: int
+    chunks: tuple[StoredChunk, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class HydratedChunk:
+    """A chunk as search returns it, read from Postgres: live, active and in scope."""
+
+    id: int
+    table_id: int
+    json_pointer: str
+    chunk_index: int
+    total_chunks: int
+    chunk_text: str
+    char_start: int
+    char_end: int
+    content_hash: str
+    turbopuffer_namespace: str
+    turbopuffer_doc_id: str
+    changed_at: datetime
+    stale: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class NodeProgress:
+    """One node of a tool's scope, for the create answer and the status."""
+
+    json_pointer: str
+    char_count: int
+    state: NodeState
+    chunks_count: int | None
+    last_error: dict[str, object] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """Counters over the nodes of a scope.
+
+    ``chunks_count`` counts the chunks cut so far, ``indexed_chunks_count`` those that turbopuffer
+    has acknowledged. ``behind`` is true while a change of the table waits to be compared.
+    """
+
+    nodes_count: int
+    states: dict[NodeState, int]
+    chunks_count: int
+    indexed_chunks_count: int
+    behind: bool
+    stalled: bool
+    indexed_at: datetime | None
+    last_error: dict[str, object] | None
+
+    @property
+    def status(self) -> IndexStatus:
+        """The derived status; never stored as truth."""
+        waiting = self.states.get("queued", 0) + self.states.get("claimed", 0)
+        if self.stalled:
+            return "stalled"
+        if waiting or self.behind:
+            return "indexing"
+        if self.states.get("quarantined", 0):
+            return "degraded"
+        return "ready"

@@ -1,0 +1,94 @@
+"""Tenants, their JSON tables and their Search Tools."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Protocol
+
+from context_search.domain.config import SearchConfig
+from context_search.domain.model import Principal, Project, Scope, SearchTool, Table
+
+
+class Projects(Protocol):
+    """Tenants and their keys."""
+
+    def add(self, name: str) -> Project:
+        """Creates a project."""
+        ...
+
+    def add_key(self, project_id: int, *, prefix: str, key_hash: bytes) -> None:
+        """Stores the hash of a project key."""
+        ...
+
+    def principal_of_key(self, key_hash: bytes) -> Principal | None:
+        """Returns whose live key this is: a project's, or an enabled MCP instance's."""
+        ...
+
+
+class Tables(Protocol):
+    """JSON documents. Deleted tables are invisible."""
+
+    def add(self, project_id: int, name: str, description: str | None, data_json: str) -> Table:
+        """Creates a table with its document."""
+        ...
+
+    def find(self, table_id: int, *, project_id: int) -> Table | None:
+        """Returns a live table of that project."""
+        ...
+
+    def lock(self, table_id: int) -> int | None:
+        """Keeps the document from changing until the transaction ends; returns its size in bytes.
+
+        None when the table is gone or deleted.
+        """
+        ...
+
+    def read(self, table_id: int) -> tuple[int, str]:
+        """Returns the revision and the JSON text of the document."""
+        ...
+
+    def replace(
+        self, table_id: int, data_json: str, *, expected_revision: int | None
+    ) -> Table | None:
+        """Writes a new document; None when the revision is another one."""
+        ...
+
+    def mark_deleted(self, table_id: int) -> None:
+        """Makes a table and its tools invisible at once."""
+        ...
+
+
+class Tools(Protocol):
+    """Search Tools. Tools that are deleted, or whose table is, are invisible."""
+
+    def add(
+        self,
+        *,
+        project_id: int,
+        name: str,
+        description: str | None,
+        scope: Scope,
+        search: SearchConfig,
+    ) -> int:
+        """Creates a Search Tool and returns its id."""
+        ...
+
+    def find(self, tool_id: int, *, project_id: int | None) -> SearchTool | None:
+        """Returns a live Search Tool; ``project_id`` None is for trusted internal callers."""
+        ...
+
+    def page(self, principal: Principal, *, after: int, limit: int) -> list[SearchTool]:
+        """Returns live Search Tools with ids above ``after``, ascending; of an MCP, those bound."""
+        ...
+
+    def of_index(self, index_id: int) -> list[SearchTool]:
+        """Returns the live tools that an index serves."""
+        ...
+
+    def mark_deleted(self, tool_id: int) -> None:
+        """Makes a tool invisible at once."""
+        ...
+
+    def write_summary(self, tool_id: int, summary: Mapping[str, object]) -> None:
+        """Writes ``metadata.search_index``."""
+        ...

@@ -1,0 +1,157 @@
+"""Indexes, nodes and chunks: the way of a string into the index."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from context_search.domain.config import IndexConfig
+from context_search.domain.documents import StringNode
+from context_search.domain.model import (
+    ChunkSet,
+    Claim,
+    HydratedChunk,
+    Index,
+    KnownNode,
+    NodeProgress,
+    PlannedChunk,
+    Progress,
+    SearchTool,
+)
+
+
+class Indexes(Protocol):
+    """Indexes, their generations and the scopes that keep them alive."""
+
+    def find_or_add(self, *, project_id: int, table_id: int, config: IndexConfig) -> Index:
+        """Returns the table's index of that configuration, created with its first generation."""
+        ...
+
+    def find(self, index_id: int) -> Index | None:
+        """Returns an index."""
+        ...
+
+    def of_table(self, table_id: int) -> list[int]:
+        """Returns the ids of a table's indexes."""
+        ...
+
+    def cover(self, index_id: int, *, tool_id: int, scope: str) -> None:
+        """Notes that a tool needs a scope of an index."""
+        ...
+
+    def uncover(self, tool_id: int) -> None:
+        """Forgets what a tool needed."""
+        ...
+
+    def scopes(self, index_id: int) -> list[str]:
+        """Returns the distinct scopes that live tools need."""
+        ...
+
+    def mark_enumerated(self, index_id: int, revision: int) -> None:
+        """Notes which revision of the table the nodes are those of."""
+        ...
+
+    def retire(self, index_id: int) -> None:
+        """Removes an index; its generation waits for ``cleanup`` to delete the namespace."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class NodeUpsert:
+    """A node as the document has it now; ``skip_reason`` is set when it breaks a limit."""
+
+    node: StringNode
+    content_hash: str
+    skip_reason: Mapping[str, object] | None = None
+
+
+class Nodes(Protocol):
+    """Big strings and their way through the index: queued, claimed, indexed."""
+
+    def known(self, generation_id: int) -> list[KnownNode]:
+        """Returns every node of a generation."""
+        ...
+
+    def upsert(self, index: Index, nodes: Sequence[NodeUpsert]) -> list[int]:
+        """Inserts or overwrites nodes as queued (or skipped); returns the ids that are queued."""
+        ...
+
+    def remove(self, node_ids: Sequence[int]) -> None:
+        """Deletes nodes; their chunks become tombstones."""
+        ...
+
+    def claim(self, node_id: int, *, lease_s: float) -> Claim | None:
+        """Takes a node that is due or whose lease has run out; None when there is none."""
+        ...
+
+    def due_in(self, node_id: int) -> float | None:
+        """Returns in how many seconds a queued node may be claimed; None when it is not queued."""
+        ...
+
+    def hold(self, claim: Claim, *, lease_s: float) -> None:
+        """Locks the claimed node and renews its lease. Raises LeaseLostError."""
+        ...
+
+    def release(
+        self,
+        claim: Claim,
+        *,
+        retry_in_s: float,
+        error: Mapping[str, object] | None,
+        progressed: bool,
+    ) -> None:
+        """Gives a claimed node back as queued; progress resets the count of attempts."""
+        ...
+
+    def quarantine(self, claim: Claim, error: Mapping[str, object]) -> None:
+        """Takes a node out of work for good, its active chunks untouched."""
+        ...
+
+    def abandoned(self, *, silent_s: float, limit: int) -> list[int]:
+        """Returns nodes whose lease or due time passed ``silent_s`` ago, and takes them once."""
+        ...
+
+    def progress(self, index: Index, scope: str, *, stalled_s: float) -> Progress:
+        """Returns the counters of a scope."""
+        ...
+
+    def in_scope(self, index: Index, scope: str, *, limit: int) -> list[NodeProgress]:
+        """Returns nodes of a scope, by pointer."""
+        ...
+
+
+class Chunks(Protocol):
+    """Chunk sets and chunk rows."""
+
+    def begin_set(self, claim: Claim, planned: Sequence[PlannedChunk]) -> ChunkSet:
+        """Finds or inserts the building set of the claimed content, rows first, vectors later.
+
+        Sets of the node for other contents that are still building are deleted.
+        """
+        ...
+
+    def mark_present(self, set_id: int, chunk_indexes: Sequence[int]) -> None:
+        """Notes that turbopuffer acknowledged these chunks, all windows."""
+        ...
+
+    def activate(self, claim: Claim, set_id: int) -> bool:
+        """Makes a complete set the node's active one and deletes the one before.
+
+        False when the node wants another content by now; nothing is changed then.
+        """
+        ...
+
+    def hydrate(
+        self, tool: SearchTool, index: Index, doc_ids: Sequence[str]
+    ) -> dict[str, HydratedChunk]:
+        """Returns the chunks among ``doc_ids`` that the tool may show, keyed by document id.
+
+        Only chunks of active sets, in the tool's scope, of pointers that still exist; ``stale``
+        when the live text is another one by now.
+        """
+        ...
+
+    def without_row(self, namespace: str, doc_ids: Sequence[str]) -> list[str]:
+        """Returns those ids that no chunk row and no tombstone of the namespace knows."""
+        ...

@@ -1,0 +1,39 @@
+"""Postgres, the source of truth, as transactions over repositories."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from typing import Protocol
+
+from context_search.ports.catalog import Projects, Tables, Tools
+from context_search.ports.delivery import Graveyard, Outbox
+from context_search.ports.indexing import Chunks, Indexes, Nodes
+
+
+class UnitOfWork(Protocol):
+    """One transaction."""
+
+    @property
+    def projects(self) -> Projects: ...
+    @property
+    def tables(self) -> Tables: ...
+    @property
+    def tools(self) -> Tools: ...
+    @property
+    def indexes(self) -> Indexes: ...
+    @property
+    def nodes(self) -> Nodes: ...
+    @property
+    def chunks(self) -> Chunks: ...
+    @property
+    def outbox(self) -> Outbox: ...
+    @property
+    def graveyard(self) -> Graveyard: ...
+
+
+class Store(Protocol):
+    """Postgres, the source of truth. Raises DatabaseUnavailableError when it cannot serve."""
+
+    def transaction(self) -> AbstractContextManager[UnitOfWork]:
+        """Opens a transaction that commits at the end of the block, or rolls back on an error."""
+        ...

@@ -1,0 +1,90 @@
+"""turbopuffer: documents in, ranked lists out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+from context_search.domain.config import IndexConfig
+
+
+@dataclass(frozen=True, slots=True)
+class VectorDocument:
+    """One turbopuffer document: a window of a chunk.
+
+    ``tokens`` is the keyword field (None: not stored, as in lean storage and on later windows).
+    """
+
+    id: str
+    vector: Sequence[float]
+    tokens: Sequence[str] | None
+    ancestors: Sequence[str]
+    table_id: int
+    set_id: int
+    chunk_id: int
+    json_pointer: str
+    chunk_index: int
+    total_chunks: int
+    content_hash: str
+    updated_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class VectorQuery:
+    """What to rank in one namespace; a leg is skipped when its operand is None.
+
+    ``scope_key`` keeps only documents below one pointer. ``limit`` is per leg.
+    """
+
+    scope_key: str
+    vector: Sequence[float] | None
+    tokens: Sequence[str] | None
+    limit: int
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """One row of a leg: ``score`` is cosine similarity or BM25, higher is better."""
+
+    doc_id: str
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Legs:
+    """The ranked lists of one query, best first; None where the leg did not run."""
+
+    vector: list[Ranked] | None = None
+    keyword: list[Ranked] | None = None
+
+
+class VectorStore(Protocol):
+    """turbopuffer. A call that returns was acknowledged; anything unclear raises.
+
+    Raises VectorStoreUnavailableError when there was no definite answer,
+    VectorStoreRejectedError for a definite 4xx, NamespaceMissingError for a missing namespace.
+    """
+
+    def upsert(
+        self, namespace: str, documents: Sequence[VectorDocument], *, config: IndexConfig
+    ) -> None:
+        """Writes whole documents; repeating the same call changes nothing."""
+        ...
+
+    def delete(self, namespace: str, ids: Sequence[str]) -> None:
+        """Deletes documents; ids that are not there, and a missing namespace, are no error."""
+        ...
+
+    def query(self, namespace: str, query: VectorQuery, *, timeout_s: float) -> Legs:
+        """Returns both legs of one snapshot of the namespace."""
+        ...
+
+    def ids_after(self, namespace: str, after: str, limit: int) -> list[str]:
+        """Returns up to ``limit`` document ids greater than ``after``, ascending."""
+        ...
+
+    def delete_namespace(self, namespace: str) -> None:
+        """Deletes a namespace; a missing one is no error."""
+        ...
