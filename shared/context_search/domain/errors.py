@@ -21,6 +21,7 @@ ContextSearchError
 │   ├── VectorStoreRejectedError
 │   └── NamespaceMissingError
 ├── DatabaseUnavailableError    retryable
+│   └── CommitUnknownError      not retryable before a look at the state
 └── QueueUnavailableError       retryable
 """
 
@@ -169,6 +170,16 @@ class DatabaseUnavailableError(ContextSearchError):
 
     code = "DATABASE_UNAVAILABLE"
     retryable = True
+
+
+class CommitUnknownError(DatabaseUnavailableError):
+    """The reply to COMMIT got lost: the transaction took place, or it did not.
+
+    Read the state again (by fence, by idempotency key) before anything is done a second time.
+    """
+
+    code = "COMMIT_UNKNOWN"
+    retryable = False
 
 
 class QueueUnavailableError(ContextSearchError):
