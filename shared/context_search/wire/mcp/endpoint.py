@@ -1,0 +1,117 @@
+"""The MCP endpoint: one HTTP request in, one HTTP answer out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Mapping
+
+from context_search.domain.errors import (
+    ContextSearchError,
+    NotFoundError,
+    PermissionDeniedError,
+    UnauthenticatedError,
+)
+from context_search.wire.mcp import legacy, modern
+from context_search.wire.mcp.contract import McpRequest, McpResponse, ServerIdentity, Toolbox
+from context_search.wire.mcp.jsonrpc import (
+    INTERNAL_ERROR,
+    INVALID_REQUEST,
+    Call,
+    Reply,
+    RpcError,
+    parse_json,
+    parse_message,
+    readable_id,
+)
+from context_search.wire.mcp.tools import Desk, error_report
+from context_search.wire.mcp.transport import (
+    RefusedError,
+    admit,
+    error_response,
+    refused,
+    require_json,
+)
+from context_search.wire.mcp.versions import (
+    MODERN,
+    VERSION_HEADER,
+    check_version_header,
+    header,
+    is_modern,
+)
+
+
+def handle(
+    request: McpRequest,
+    *,
+    authenticate: Callable[[], Toolbox],
+    server: ServerIdentity,
+    on_error: Callable[[Exception], None],
+    allowed_origins: Collection[str] = (),
+    allowed_hosts: Collection[str] | None = None,
+) -> McpResponse:
+    """Answer one request to the MCP endpoint; never raises (unless ``on_error`` does).
+
+    The checks run in this order: method (405), Host (421), Origin (403), credentials (401),
+    body size (413), Content-Type (415), Accept (406), JSON, JSON-RPC, then the era's own rules.
+    ``authenticate`` is called once the request may connect at all; it returns the caller's tools
+    or raises UnauthenticatedError (401), PermissionDeniedError (403), NotFoundError (404) or
+    another ContextSearchError (503). ``on_error`` gets every exception that nobody planned for;
+    the client sees "internal error".
+    Origins and hosts: see ``transport.admit``.
+    """
+    try:
+        admit(request, allowed_origins=allowed_origins, allowed_hosts=allowed_hosts)
+        toolbox = _authenticated(request, authenticate)
+        require_json(request)
+        payload = parse_json(request.body)
+        return _answer(payload, request.headers, Desk(toolbox, server, on_error))
+    except RefusedError as refusal:
+        return refusal.response
+    except RpcError as error:
+        return error_response(400, None, error)
+    except Exception as error:  # noqa: BLE001 - the border: a client always gets an answer
+        on_error(error)
+        return error_response(500, None, RpcError(INTERNAL_ERROR, "internal error"))
+
+
+def _authenticated(request: McpRequest, authenticate: Callable[[], Toolbox]) -> Toolbox:
+    try:
+        return authenticate()
+    except ContextSearchError as error:
+        raise _not_admitted(request, error) from error
+
+
+def _not_admitted(request: McpRequest, error: ContextSearchError) -> RefusedError:
+    report = error_report(error)
+    match error:
+        case UnauthenticatedError():
+            # RFC 6750, 3: the error code only where credentials were sent at all.
+            sent = "authorization" in request.headers
+            challenge = 'Bearer realm="mcp"' + (', error="invalid_token"' if sent else "")
+            rpc_error = RpcError(INVALID_REQUEST, error.message, report)
+            return refused(401, rpc_error, {"www-authenticate": challenge})
+        case PermissionDeniedError():
+            return refused(403, RpcError(INVALID_REQUEST, error.message, report))
+        case NotFoundError():
+            return refused(404, RpcError(INVALID_REQUEST, error.message, report))
+        case _:
+            retry_after = math.ceil(error.retry_after_s or 1)
+            rpc_error = RpcError(INTERNAL_ERROR, error.message, report)
+            return refused(503, rpc_error, {"retry-after": str(retry_after)})
+
+
+def _answer(payload: object, headers: Mapping[str, str], desk: Desk) -> McpResponse:
+    if isinstance(payload, list):
+        return legacy.answer_batch(payload, headers, desk)
+    try:
+        message = parse_message(payload)
+        if isinstance(message, Call):
+            if is_modern(message, headers):
+                return modern.answer(message, headers, desk)
+            return legacy.answer(message, desk)
+        check_version_header(headers)
+        if isinstance(message, Reply) and header(headers, VERSION_HEADER) in MODERN:
+            raise RpcError(INVALID_REQUEST, "this revision has no client responses")
+    except RpcError as error:
+        return error_response(400, readable_id(payload), error)
+    return McpResponse(202)

@@ -1,0 +1,195 @@
+"""What a Search Tool takes and gives, as JSON Schema 2020-12 and as strict argument parsing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from context_search.domain.errors import InvalidInputError
+from context_search.wire.mcp.contract import ToolDescription
+
+MAX_QUERY_CHARS = 2_000
+MAX_TOP_K = 20
+DEFAULT_TOP_K = 5
+
+SEARCH_INPUT_SCHEMA: Mapping[str, object] = {
+    "type": "object",
+    "properties": {
+        "query": {
+            "type": "string",
+            "minLength": 1,
+            "maxLength": MAX_QUERY_CHARS,
+            "description": "What to look for: a question, key words or an exact phrase, "
+            "in any language.",
+        },
+        "top_k": {
+            "type": "integer",
+            "minimum": 1,
+            "maximum": MAX_TOP_K,
+            "default": DEFAULT_TOP_K,
+            "description": "How many passages to return, best first.",
+        },
+    },
+    "required": ["query"],
+    "additionalProperties": False,
+}
+
+_STRING = {"type": "string"}
+_COUNT = {"type": "integer", "minimum": 0}
+_MODE = {"type": "string", "enum": ["hybrid", "semantic", "keyword"]}
+
+_CHUNK: Mapping[str, object] = {
+    "type": "object",
+    "properties": {
+        "id": {"type": "integer"},
+        "table_id": {"type": "integer"},
+        "json_pointer": {
+            "type": "string",
+            "description": "Where the string is in the table's document (RFC 6901, absolute).",
+        },
+        "chunk_index": _COUNT,
+        "total_chunks": {"type": "integer", "minimum": 1},
+        "chunk_text": {"type": "string", "description": "The passage, unchanged."},
+        "char_start": {**_COUNT, "description": "First code point of the passage in the string."},
+        "char_end": {**_COUNT, "description": "One past its last code point."},
+        "content_hash": _STRING,
+        "turbopuffer_namespace": _STRING,
+        "turbopuffer_doc_id": _STRING,
+    },
+    "required": [
+        "id",
+        "table_id",
+        "json_pointer",
+        "chunk_index",
+        "total_chunks",
+        "chunk_text",
+        "char_start",
+        "char_end",
+    ],
+}
+
+_HIT: Mapping[str, object] = {
+    "type": "object",
+    "properties": {
+        "score": {"type": "number", "description": "Fused rank score; compare within one answer."},
+        "relevance": {
+            "type": "number",
+            "minimum": 0,
+            "maximum": 1,
+            "description": "Calibrated, comparable between answers; cut thresholds on this.",
+        },
+        "json_path": {
+            "type": "string",
+            "description": "json_pointer relative to the tool's scope.",
+        },
+        "stale": {"type": "boolean", "description": "The string has changed since it was indexed."},
+        "chunk": _CHUNK,
+    },
+    "required": ["score", "relevance", "json_path", "chunk"],
+}
+
+SEARCH_OUTPUT_SCHEMA: Mapping[str, object] = {
+    "type": "object",
+    "properties": {
+        "query": _STRING,
+        "results": {"type": "array", "items": _HIT, "maxItems": MAX_TOP_K},
+        "retrieval": {
+            "type": "object",
+            "properties": {
+                "mode_requested": _MODE,
+                "mode_used": _MODE,
+                "legs": {
+                    "type": "array",
+                    "items": {"type": "string", "enum": ["vector", "keyword"]},
+                },
+                "degraded": {
+                    "type": "array",
+                    "items": _STRING,
+                    "description": "Why the answer is not what was asked for; empty if it is.",
+                },
+            },
+            "required": ["mode_requested", "mode_used", "legs", "degraded"],
+        },
+        "index": {
+            "type": "object",
+            "properties": {
+                "status": {
+                    "type": "string",
+                    "enum": [
+                        "pending",
+                        "indexing",
+                        "ready",
+                        "rebuilding",
+                        "degraded",
+                        "stalled",
+                        "evicted",
+                        "error",
+                    ],
+                }
+            },
+            "required": ["status"],
+        },
+    },
+    "required": ["query", "results", "retrieval", "index"],
+}
+
+_READ_ONLY: Mapping[str, object] = {
+    "readOnlyHint": True,
+    "idempotentHint": True,
+    "openWorldHint": False,
+}
+
+
+class SearchArguments(NamedTuple):
+    """A search call's checked arguments."""
+
+    query: str
+    top_k: int
+
+
+def parse_search_arguments(arguments: Mapping[str, object]) -> SearchArguments:
+    """Check a search call's arguments against ``SEARCH_INPUT_SCHEMA``, without coercion.
+
+    Raises InvalidInputError for unknown names, ``"5"``, ``true`` or ``5.0`` as top_k, lengths and
+    numbers out of range, and text that is not Unicode (lone surrogates).
+    """
+    unknown = sorted(set(arguments) - {"query", "top_k"})
+    if unknown:
+        raise InvalidInputError(f"unknown argument: {unknown[0][:64]!r}; there are query and top_k")
+    return SearchArguments(
+        _parse_query(arguments.get("query")), _parse_top_k(arguments.get("top_k", DEFAULT_TOP_K))
+    )
+
+
+def _parse_query(query: object) -> str:
+    if not isinstance(query, str) or not 1 <= len(query) <= MAX_QUERY_CHARS:
+        raise InvalidInputError(f"query must be a string of 1 to {MAX_QUERY_CHARS} characters")
+    if any("\ud800" <= char <= "\udfff" for char in query):
+        raise InvalidInputError("query holds half a surrogate pair")
+    return query
+
+
+def _parse_top_k(top_k: object) -> int:
+    if isinstance(top_k, bool) or not isinstance(top_k, int) or not 1 <= top_k <= MAX_TOP_K:
+        raise InvalidInputError(f"top_k must be an integer from 1 to {MAX_TOP_K}")
+    return top_k
+
+
+def search_tool(*, name: str, title: str, description: str, table_name: str) -> ToolDescription:
+    """Describe one Search Tool.
+
+    ``description`` is shown as its owner wrote it, braces and all; a blank one is replaced by a
+    sentence about the table. ``name``: see ToolDescription.
+    """
+    default = (
+        f"Searches the long texts of “{table_name}” by meaning and by key words and returns the "
+        "best passages, each with the exact place it comes from."
+    )
+    return ToolDescription(
+        name=name,
+        title=title,
+        description=description.strip() or default,
+        input_schema=SEARCH_INPUT_SCHEMA,
+        output_schema=SEARCH_OUTPUT_SCHEMA,
+        annotations=_READ_ONLY,
+    )
