@@ -1,0 +1,64 @@
+"""Whose rights the server has, and which folders that account can reach.
+
+PostgreSQL refuses to run as root. For root the server runs as ``nobody``, which needs no new
+account; any other user runs it as itself.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+
+_NOBODY = 65534
+_PRIVATE_BASE = Path("/var/tmp/context-search")  # noqa: S108  ownership is checked below
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """The account that owns the server's files; ``is_switched`` when it is not the caller's."""
+
+    uid: int
+    gid: int
+    is_switched: bool
+
+    @classmethod
+    def for_server(cls) -> Account:
+        """Returns ``nobody`` for root and the caller's own account for anybody else."""
+        if os.geteuid() == 0:
+            return cls(_NOBODY, _NOBODY, is_switched=True)
+        return cls(os.geteuid(), os.getegid(), is_switched=False)
+
+    def make_directory(self, path: Path) -> None:
+        """Makes a directory, if need be, that this account owns and nobody else can enter."""
+        path.mkdir(mode=0o700, exist_ok=True)
+        if self.is_switched:
+            os.chown(path, self.uid, self.gid)
+
+    def reaches(self, path: Path) -> bool:
+        """Tells whether the account may enter ``path``, an existing directory, from the root on."""
+        if not self.is_switched:
+            return True
+        real = path.resolve()
+        return all(folder.stat().st_mode & stat.S_IXOTH for folder in (real, *real.parents))
+
+
+def private_directory(kind: str, source: Path) -> Path:
+    """Returns a directory that any account reaches, to hold what cannot stay at ``source``.
+
+    Only root needs it, when a folder above ``source`` is closed to others: those folders are
+    left as they are. Raises PermissionError when somebody else has made the place beforehand.
+    """
+    key = hashlib.sha256(bytes(source.resolve())).hexdigest()[:16]
+    _PRIVATE_BASE.mkdir(mode=0o700, exist_ok=True)
+    status = _PRIVATE_BASE.lstat()
+    is_ours = stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid()
+    if not is_ours or status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        raise PermissionError(f"{_PRIVATE_BASE} must be a directory that only its owner writes to")
+    directory = _PRIVATE_BASE / f"{kind}-{key}"
+    directory.mkdir(mode=0o700, exist_ok=True)
+    for folder in (_PRIVATE_BASE, directory):
+        folder.chmod(0o711)
+    return directory

@@ -1,0 +1,158 @@
+"""Transactions over as many guarded connections as there are threads that need one."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections import deque
+from typing import TYPE_CHECKING
+
+from context_search.adapters.postgres.connection import Connection
+from context_search.adapters.postgres.errors import (
+    PostgresUnavailableError,
+    StatementRejectedError,
+)
+from context_search.adapters.postgres.retry import retrying
+from context_search.adapters.postgres.transaction import Transaction, bulk
+from context_search.domain.errors import (
+    CommitUnknownError,
+    ContextSearchError,
+    DatabaseUnavailableError,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from context_search.adapters.postgres.url import DatabaseUrl
+
+__all__ = ["Database", "Transaction", "bulk", "retrying"]
+
+_BEGIN_REPLY_S = 2.0
+_IDLE_IN_TRANSACTION_MS = 30_000
+_REPLY_MARGIN_S = 5.0
+
+
+class Database:
+    """Hands out transactions; safe for several threads, one connection per transaction.
+
+    Nothing connects before the first transaction. Each transaction carries its limits with it
+    (``SET LOCAL`` in the same round trip as BEGIN): RDS Proxy and PgBouncer refuse them in the
+    start-up message, and a plain SET would pin or leak the session.
+    """
+
+    def __init__(
+        self,
+        url: DatabaseUrl,
+        *,
+        statement_timeout_ms: int = 10_000,
+        lock_timeout_ms: int = 3_000,
+        max_connections: int = 1,
+        acquire_timeout_s: float = 5.0,
+        application_name: str = "context-search",
+    ) -> None:
+        """``acquire_timeout_s`` is how long a thread waits for one of ``max_connections``.
+
+        A timeout of 0 milliseconds means none.
+        """
+        self._url = url
+        self._statement_timeout_ms = statement_timeout_ms
+        self._lock_timeout_ms = lock_timeout_ms
+        self._acquire_timeout_s = acquire_timeout_s
+        self._application_name = application_name
+        self._permits = threading.BoundedSemaphore(max_connections)
+        self._idle: deque[Connection] = deque()
+        self._thread = threading.local()
+        self._is_open = True
+
+    @contextlib.contextmanager
+    def transaction(self, *, statement_timeout_ms: int | None = None) -> Iterator[Transaction]:
+        """Commits at the end of the block, rolls back when an exception leaves it.
+
+        ``statement_timeout_ms`` is another limit per statement for this transaction.
+        Raises RuntimeError when this thread is in a transaction already, CommitUnknownError when
+        the reply to COMMIT got lost, otherwise what ``Connection.query`` raises; a definite error
+        means that nothing was committed.
+        """
+        if getattr(self._thread, "is_busy", False):
+            raise RuntimeError("transactions do not nest")
+        limit_ms = self._statement_timeout_ms
+        if statement_timeout_ms is not None:
+            limit_ms = statement_timeout_ms
+        with self._permit():
+            connection = self._begin(_begin_sql(limit_ms, self._lock_timeout_ms))
+            connection.wait_at_most(limit_ms / 1000 + _REPLY_MARGIN_S if limit_ms else None)
+            tx = Transaction(connection)
+            self._thread.is_busy = True
+            try:
+                yield tx
+                tx.end()
+                _commit(connection)
+            finally:
+                self._thread.is_busy = False
+                tx.end()
+                self._give_back(connection)
+
+    def close(self) -> None:
+        """Closes the idle connections now and the others when their transactions end."""
+        self._is_open = False
+        while self._idle:
+            self._idle.pop().close()
+
+    @contextlib.contextmanager
+    def _permit(self) -> Iterator[None]:
+        if not self._permits.acquire(timeout=self._acquire_timeout_s):
+            raise PostgresUnavailableError("all connections are in use")
+        try:
+            yield
+        finally:
+            self._permits.release()
+
+    def _begin(self, begin_sql: str) -> Connection:
+        with contextlib.suppress(IndexError):
+            connection = self._idle.pop()
+            # BEGIN is the probe: when it fails, nothing of the caller has run. After a freeze the
+            # way may be gone without a word, so it must not wait for long.
+            connection.wait_at_most(_BEGIN_REPLY_S)
+            with contextlib.suppress(ContextSearchError):
+                connection.query(begin_sql)
+                return connection
+            connection.close()
+        connection = Connection(self._url, application_name=self._application_name)
+        try:
+            connection.query(begin_sql)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _give_back(self, connection: Connection) -> None:
+        if connection.transaction_status in {"T", "E"}:
+            with contextlib.suppress(ContextSearchError):
+                connection.query("ROLLBACK")
+        if connection.transaction_status == "I" and self._is_open:
+            self._idle.append(connection)
+        else:
+            connection.close()
+
+
+def _begin_sql(statement_timeout_ms: int, lock_timeout_ms: int) -> str:
+    return (
+        f"BEGIN; SET LOCAL statement_timeout = {statement_timeout_ms:d};"
+        f" SET LOCAL lock_timeout = {lock_timeout_ms:d};"
+        f" SET LOCAL idle_in_transaction_session_timeout = {_IDLE_IN_TRANSACTION_MS:d}"
+    )
+
+
+def _commit(connection: Connection) -> None:
+    status = connection.transaction_status
+    if not status:
+        raise PostgresUnavailableError("the connection was lost in the transaction")
+    if status != "T":
+        # Postgres would answer COMMIT with a quiet ROLLBACK.
+        raise StatementRejectedError("a statement failed: rolled back", sqlstate="25P02")
+    try:
+        connection.query("COMMIT")
+    except DatabaseUnavailableError:
+        if connection.is_healthy:
+            raise
+        raise CommitUnknownError("the reply to COMMIT got lost") from None

@@ -1,0 +1,80 @@
+"""The statements of one transaction."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from context_search.adapters.postgres.parameters import json_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from context_search.adapters.postgres.connection import Connection, Reply
+
+BATCH_ROWS = 2_000
+BATCH_BYTES = 8 * 1024 * 1024
+
+
+class Transaction:
+    """Runs statements until its block ends, then refuses. For the thread that opened it.
+
+    Errors are those of ``Connection.query``. After StatementRejectedError the transaction has
+    failed as a whole: let the error leave the block.
+    """
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection: Connection | None = connection
+
+    def run(self, sql: str, /, **parameters: object) -> list[list[Any]]:
+        """Returns the rows; ``:name`` in ``sql`` stands for the parameter ``name``."""
+        return self._query(sql, parameters).rows
+
+    def rows(self, sql: str, /, **parameters: object) -> list[dict[str, Any]]:
+        """Returns the rows, each by column name."""
+        reply = self._query(sql, parameters)
+        return [dict(zip(reply.columns, row, strict=True)) for row in reply.rows]
+
+    def execute(self, sql: str, /, **parameters: object) -> int:
+        """Returns how many rows an INSERT, UPDATE, DELETE or SELECT touched."""
+        return self._query(sql, parameters).row_count
+
+    def end(self) -> None:
+        """Refuses every further statement; the connection belongs to somebody else from now on."""
+        self._connection = None
+
+    def _query(self, sql: str, parameters: Mapping[str, object]) -> Reply:
+        if self._connection is None:
+            raise RuntimeError("the transaction has ended")
+        return self._connection.query(sql, parameters)
+
+
+def bulk(
+    tx: Transaction, sql: str, rows: Iterable[Mapping[str, object]], **parameters: object
+) -> list[list[Any]]:
+    """Runs ``sql`` for many rows and returns what RETURNING gave, in the order of the rows.
+
+    ``sql`` reads ``jsonb_to_recordset(CAST(:rows AS jsonb))``. It runs once for at most 2,000 rows
+    and 8 MiB of JSON (a single row may be larger), each time with one text parameter: ten times
+    faster than a statement per row. ``parameters`` go with every batch.
+    Raises what ``json_text`` and ``Transaction.run`` raise.
+    """
+    returned: list[list[Any]] = []
+    for batch in _batches(rows):
+        returned += tx.run(sql, rows=batch, **parameters)
+    return returned
+
+
+def _batches(rows: Iterable[Mapping[str, object]]) -> Iterator[str]:
+    batch: list[str] = []
+    size = 0
+    for row in rows:
+        text = json_text(row)
+        # Lone surrogates are counted here and refused when the batch is sent.
+        length = len(text) if text.isascii() else len(text.encode(errors="surrogatepass"))
+        if batch and (len(batch) == BATCH_ROWS or size + length > BATCH_BYTES):
+            yield f"[{','.join(batch)}]"
+            batch, size = [], 0
+        batch.append(text)
+        size += length + 1
+    if batch:
+        yield f"[{','.join(batch)}]"

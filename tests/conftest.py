@@ -1,0 +1,67 @@
+"""Fixtures for tests with a real PostgreSQL; the unit tests use none of them."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from context_search.adapters.postgres.pool import Database
+
+from tests.stack import DatabaseFactory, server_of_this_run
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from context_search.adapters.postgres.url import DatabaseUrl
+
+_SERVERS = Path(__file__).parent.parent / ".local" / "tests"
+
+
+@pytest.fixture(scope="session")
+def postgres_url() -> Iterator[str]:
+    """URL of a superuser: CONTEXT_SEARCH_TEST_DATABASE_URL, or a server started for this run."""
+    given = os.environ.get("CONTEXT_SEARCH_TEST_DATABASE_URL")  # noqa: TID251  tests have no settings
+    if given:
+        yield given
+        return
+    with server_of_this_run(_SERVERS) as url:
+        yield url
+
+
+@pytest.fixture(scope="session")
+def databases(postgres_url: str) -> DatabaseFactory:
+    """Makes as many databases as a test needs."""
+    return DatabaseFactory(postgres_url)
+
+
+@pytest.fixture
+def empty_database_url(databases: DatabaseFactory) -> Iterator[DatabaseUrl]:
+    """A new database without any table."""
+    with databases.empty() as url:
+        yield url
+
+
+@pytest.fixture
+def database_url(databases: DatabaseFactory) -> Iterator[DatabaseUrl]:
+    """A new database with the shipped schema."""
+    with databases.migrated() as url:
+        yield url
+
+
+@pytest.fixture
+def database(database_url: DatabaseUrl) -> Iterator[Database]:
+    """Transactions on a new database with the shipped schema; for up to eight threads."""
+    opened = Database(database_url, max_connections=8)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture(scope="module")
+def module_database(databases: DatabaseFactory) -> Iterator[Database]:
+    """Like ``database``, shared by the tests of one file."""
+    with databases.migrated() as url:
+        opened = Database(url, max_connections=8)
+        yield opened
+        opened.close()

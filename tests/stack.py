@@ -1,0 +1,114 @@
+"""The running parts that tests share: one PostgreSQL server, a fresh database for each who asks."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import secrets
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from context_search.adapters.postgres import migrations
+from context_search.adapters.postgres.connection import Connection
+from context_search.adapters.postgres.errors import StatementRejectedError
+from context_search.adapters.postgres.url import DatabaseUrl
+from local.postgres import DataDirectoryInUseError, PostgresServer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+# Nothing here has to survive a crash of the machine.
+FAST = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
+
+_SLOTS = 32
+_DUPLICATE_DATABASE = "42P04"
+
+
+@contextlib.contextmanager
+def server_of_this_run(root: Path) -> Iterator[str]:
+    """Gives the URL of a server of this test run alone.
+
+    Runs and xdist workers at the same time take different slots below ``root``. A slot's files
+    stay for the next run, which then starts in a tenth of a second.
+    """
+    for slot in range(_SLOTS):
+        server = PostgresServer(root / f"slot-{slot}", settings=FAST)
+        try:
+            server.start()
+        except DataDirectoryInUseError:
+            continue
+        try:
+            DatabaseFactory(server.url).forget_earlier_runs()
+            yield server.url
+        finally:
+            server.stop()
+        return
+    raise RuntimeError(f"all {_SLOTS} slots under {root} are in use")
+
+
+class DatabaseFactory:
+    """Makes databases on a server: empty ones, and copies of one with all migrations applied."""
+
+    def __init__(self, url: str) -> None:
+        self._url = DatabaseUrl.parse(url)
+        shipped = migrations.read(migrations.shipped())
+        digest = hashlib.sha256("".join(one.sha256 for one in shipped).encode())
+        self._template = f"cs_template_{digest.hexdigest()[:16]}"
+
+    @contextlib.contextmanager
+    def empty(self) -> Iterator[DatabaseUrl]:
+        """Gives a new database and drops it afterwards."""
+        with self._copy_of("template1") as url:
+            yield url
+
+    @contextlib.contextmanager
+    def migrated(self) -> Iterator[DatabaseUrl]:
+        """Gives a new database with the shipped schema and drops it afterwards."""
+        self._make_template()
+        with self._copy_of(self._template) as url:
+            yield url
+
+    def forget_earlier_runs(self) -> None:
+        """Drops what killed runs and older schemas left; only on a server that nobody shares."""
+        with self._administrator() as admin:
+            found = admin.query("SELECT datname FROM pg_database WHERE datname LIKE 'cs\\_%'")
+            for (name,) in found.rows:
+                if name != self._template:
+                    admin.query(f"DROP DATABASE {name} WITH (FORCE)")
+
+    @contextlib.contextmanager
+    def _copy_of(self, template: str) -> Iterator[DatabaseUrl]:
+        name = f"cs_test_{secrets.token_hex(8)}"
+        with self._administrator() as admin:
+            admin.query(f"CREATE DATABASE {name} TEMPLATE {template}")
+        try:
+            yield replace(self._url, database=name)
+        finally:
+            with self._administrator() as admin:
+                admin.query(f"DROP DATABASE {name} WITH (FORCE)")
+
+    def _make_template(self) -> None:
+        with self._administrator() as admin:
+            if admin.query(
+                "SELECT 1 FROM pg_database WHERE datname = :name", {"name": self._template}
+            ).rows:
+                return
+            # Renamed when complete, so that nobody copies half a schema.
+            unfinished = f"cs_test_{secrets.token_hex(8)}"
+            admin.query(f"CREATE DATABASE {unfinished} TEMPLATE template1")
+            migrations.apply(replace(self._url, database=unfinished))
+            try:
+                admin.query(f"ALTER DATABASE {unfinished} RENAME TO {self._template}")
+            except StatementRejectedError as error:
+                if error.sqlstate != _DUPLICATE_DATABASE:
+                    raise
+                admin.query(f"DROP DATABASE {unfinished}")
+
+    @contextlib.contextmanager
+    def _administrator(self) -> Iterator[Connection]:
+        connection = Connection(self._url, timeout_s=60.0)
+        try:
+            yield connection
+        finally:
+            connection.close()
