@@ -1,0 +1,200 @@
+"""The ``Embedder`` port over litellm: any provider it knows, chosen by the model's name.
+
+Importing litellm takes 2 to 9 s of CPU, so it happens at the first call (or in ``warm_up``).
+litellm passes on whatever a provider answers, so every reply is checked here.
+"""
+
+from __future__ import annotations
+
+import atexit
+import importlib
+import logging
+import math
+import os
+import threading
+import time
+from typing import TYPE_CHECKING, Any
+
+from context_search.domain.errors import (
+    EmbeddingDimensionMismatchError,
+    EmbeddingError,
+    EmbeddingRejectedError,
+    EmbeddingTimeoutError,
+    EmbeddingUnavailableError,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+_LOGGERS_THAT_MAY_QUOTE_TEXT = ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy", "openai")
+
+
+class LitellmEmbedder:
+    """Vectors of one model, in batches; no retries; safe to share between threads.
+
+    ``model`` is litellm's name (``text-embedding-3-small``, ``voyage/voyage-3``, ``local/...``),
+    ``dimensions`` the length of every vector: litellm tells it to the providers that take it and
+    drops it for the others. ``batch_size`` is the most texts per request. ``query_params`` and
+    ``passage_params`` are further arguments of ``litellm.embedding`` for the two kinds of text
+    (``{"input_type": "query"}``). ``prepare`` runs once, after litellm is imported and before the
+    first request: it may register a custom provider.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        dimensions: int,
+        *,
+        batch_size: int = 100,
+        query_params: Mapping[str, object] | None = None,
+        passage_params: Mapping[str, object] | None = None,
+        api_key: str | None = None,
+        api_base: str | None = None,
+        prepare: Callable[[], None] | None = None,
+    ) -> None:
+        self._model = model
+        self._dimensions = dimensions
+        self._batch_size = batch_size
+        arguments: dict[str, object] = {
+            "model": model,
+            "dimensions": dimensions,
+            "drop_params": True,
+            "num_retries": 0,
+            "max_retries": 0,
+            "api_key": api_key,
+            "api_base": api_base,
+        }
+        self._query_arguments = arguments | dict(query_params or {})
+        self._passage_arguments = arguments | dict(passage_params or {})
+        self._prepare = prepare
+        self._litellm: Any = None
+        self._lock = threading.Lock()
+
+    @property
+    def model(self) -> str:
+        """litellm's name of the model."""
+        return self._model
+
+    @property
+    def dimensions(self) -> int:
+        """Length of every vector."""
+        return self._dimensions
+
+    def warm_up(self) -> None:
+        """Import litellm and run ``prepare`` now instead of in the first call."""
+        with self._lock:
+            if self._litellm is None:
+                litellm = _import_litellm()
+                if self._prepare is not None:
+                    self._prepare()
+                self._litellm = litellm
+
+    def embed_passages(self, texts: Sequence[str], *, timeout_s: float) -> list[list[float]]:
+        """One finite vector per text, in the same order.
+
+        ``timeout_s`` bounds all requests together; the first call's import of litellm, which
+        nothing can interrupt, is not counted. Raises the subclasses of EmbeddingError.
+        """
+        if not texts:
+            return []
+        self.warm_up()
+        deadline = time.monotonic() + timeout_s
+        vectors: list[list[float]] = []
+        for first in range(0, len(texts), self._batch_size):
+            batch = list(texts[first : first + self._batch_size])
+            vectors += self._embed(batch, self._passage_arguments, deadline)
+        return vectors
+
+    def embed_query(self, text: str, *, timeout_s: float) -> list[float]:
+        """The vector of one query; deadline and errors as in ``embed_passages``."""
+        self.warm_up()
+        return self._embed([text], self._query_arguments, time.monotonic() + timeout_s)[0]
+
+    def _embed(
+        self, texts: list[str], arguments: Mapping[str, object], deadline: float
+    ) -> list[list[float]]:
+        timeout_s = deadline - time.monotonic()
+        if timeout_s <= 0:
+            raise EmbeddingTimeoutError("the deadline passed before the request was sent")
+        try:
+            reply = self._litellm.embedding(input=texts, timeout=timeout_s, **arguments)
+        except Exception as error:  # noqa: BLE001 litellm lets errors of any library through
+            failure = _failure(error)
+        else:
+            return _vectors(reply, len(texts), self._dimensions)
+        # Raised outside of the handler: a chained litellm error would carry the text into logs.
+        raise failure
+
+
+def _import_litellm() -> Any:
+    """litellm, told to fetch nothing, print nothing, log no text and retry nothing."""
+    # litellm reads both while it is imported: its price map would be downloaded, and a .env file
+    # above site-packages would be loaded into this process.
+    os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # noqa: TID251 litellm's switch
+    os.environ.setdefault("LITELLM_MODE", "PRODUCTION")  # noqa: TID251 litellm's switch
+    litellm: Any = importlib.import_module("litellm")
+    for name in _LOGGERS_THAT_MAY_QUOTE_TEXT:
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+    litellm.suppress_debug_info = True
+    # For OpenAI litellm reads ``max_retries=0`` as "not given" and takes this default instead.
+    litellm.DEFAULT_MAX_RETRIES = 0
+    # litellm keeps a client, so a connection, per timeout, and no deadline is like another.
+    if litellm.client_session is None:
+        litellm.client_session = importlib.import_module("httpx").Client(follow_redirects=True)
+        atexit.register(litellm.client_session.close)
+    return litellm
+
+
+def _vectors(reply: Any, count: int, dimensions: int) -> list[list[float]]:
+    """The reply's vectors in the order of the texts; EmbeddingDimensionMismatchError if wrong."""
+    try:
+        items = reply.data or ()
+        if len(items) != count:
+            raise EmbeddingDimensionMismatchError(f"{len(items)} vectors for {count} texts")
+        return [_checked(item["embedding"], dimensions) for item in _in_order(items)]
+    except (AttributeError, KeyError, TypeError):
+        raise EmbeddingDimensionMismatchError("the reply is no list of number lists") from None
+
+
+def _in_order(items: Sequence[Any]) -> Sequence[Any]:
+    """Sorted by ``index`` where the provider gives one; then each index has to be there once."""
+    indexes = [item.get("index") for item in items]
+    if all(index is None for index in indexes):
+        return items
+    if sorted(indexes) != list(range(len(items))):
+        raise EmbeddingDimensionMismatchError("the reply's indexes are not each there once")
+    return sorted(items, key=lambda item: int(item["index"]))
+
+
+def _checked(vector: Any, dimensions: int) -> list[float]:
+    if len(vector) != dimensions:
+        raise EmbeddingDimensionMismatchError(f"{len(vector)} numbers, {dimensions} expected")
+    if not all(map(math.isfinite, vector)):
+        raise EmbeddingDimensionMismatchError("the reply holds NaN or infinity")
+    return list(vector)
+
+
+def _failure(error: Exception) -> EmbeddingError:
+    """Our error for one of litellm's, whose own message may quote the text and is dropped."""
+    status = getattr(error, "status_code", None)
+    message = f"{type(error).__name__} with status {status}"
+    if status in (408, 504):  # what litellm's Timeout carries
+        return EmbeddingTimeoutError(message)
+    if status != 429 and status in range(400, 500):
+        return EmbeddingRejectedError(message)
+    return EmbeddingUnavailableError(message, retry_after_s=_retry_after_s(error))
+
+
+def _retry_after_s(error: Exception) -> float | None:
+    """The wait that the provider asked for: ``retry-after-ms`` or RFC 9110's seconds form."""
+    response_headers = getattr(getattr(error, "response", None), "headers", None)
+    for headers in (getattr(error, "litellm_response_headers", None), response_headers):
+        lowered = {str(name).lower(): value for name, value in dict(headers or {}).items()}
+        for name, unit_s in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
+            try:
+                seconds = float(lowered[name]) * unit_s
+            except (KeyError, ValueError):
+                continue
+            if 0 <= seconds < math.inf:
+                return seconds
+    return None

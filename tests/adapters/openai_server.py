@@ -1,0 +1,63 @@
+"""OpenAI's embeddings route on a real socket."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+from tests.adapters.scripted_embeddings import item, vector
+
+
+class OpenAiServer:
+    """An HTTP server with OpenAI's ``/embeddings``; ``status`` and ``headers`` set what it does."""
+
+    def __init__(self) -> None:
+        self.status, self.headers = 200, dict[str, str]()
+        self.requests: list[tuple[dict[str, Any], str]] = []
+        self.connections: set[Any] = set()
+        self.answering = threading.Event()
+        self.answering.set()
+
+    def reply(self, body: dict[str, Any]) -> dict[str, Any]:
+        if self.status != 200:
+            return {"error": {"message": f"no: {body['input']}", "type": "t", "code": "c"}}
+        vectors = [item(i, vector(len(text))) for i, text in enumerate(body["input"])]
+        return {"object": "list", "data": vectors[::-1], "model": body["model"]}
+
+    @contextmanager
+    def running(self) -> Iterator[str]:
+        outer = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+            disable_nagle_algorithm = True
+
+            def log_message(self, *_: Any) -> None: ...
+
+            def do_POST(self) -> None:
+                length = int(self.headers["content-length"])
+                body = json.loads(self.rfile.read(length))
+                outer.requests.append((body, self.headers["authorization"]))
+                outer.connections.add(self.client_address)
+                outer.answering.wait()
+                raw = json.dumps(outer.reply(body)).encode()
+                self.send_response(outer.status)
+                for name, value in outer.headers.items():
+                    self.send_header(name, value)
+                self.send_header("content-type", "application/json")
+                self.send_header("content-length", str(len(raw)))
+                self.end_headers()
+                self.wfile.write(raw)
+
+        server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}/v1"
+        finally:
+            self.answering.set()
+            server.shutdown()
+            server.server_close()
