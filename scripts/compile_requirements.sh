@@ -1,0 +1,36 @@
+#!/bin/sh
+# Compiles every requirements file with hashes and without addresses. Pins that still fit are kept,
+# so newer releases alone change nothing. To upgrade one: delete its block and run again.
+#   compile_requirements.sh           writes the files
+#   compile_requirements.sh --check   compiles copies and fails when one differs
+set -eu
+cd "$(dirname "$0")/.."
+root=$(pwd)
+output=$root
+if [ "${1:-}" = "--check" ]; then
+    output=$(mktemp -d)
+    trap 'rm -rf "$output"' EXIT
+    cp -R requirements layers "$output/"
+fi
+cd "$output"
+
+compile() { # input without .in, options
+    name=$1
+    shift
+    "$root/scripts/uv" pip compile --quiet --no-config --generate-hashes --no-annotate --no-header \
+        "$@" "$name.in" -o "$name.txt"
+}
+
+compile requirements/dev --universal --python-version 3.11
+compile requirements/local --universal --python-version 3.11 -c requirements/dev.txt
+compile requirements/build --universal --python-version 3.11
+compile requirements/bootstrap --universal --python-version 3.11
+for layer in core embedding; do
+    compile "layers/$layer/requirements" --python-version 3.13 \
+        --python-platform aarch64-manylinux_2_28 -c requirements/dev.txt
+done
+
+if [ "$output" != "$root" ]; then
+    diff -ru "$root/requirements" requirements && diff -ru "$root/layers" layers ||
+        { echo "The compiled requirements are not what their .in files say: make compile" >&2; exit 1; }
+fi

@@ -1,0 +1,100 @@
+"""What goes into a dependency layer: its pinned requirements less what its prune list leaves out.
+
+Layers share one folder in Lambda (``/opt/python``), so the embedding layer never repeats a
+distribution that the core layer brings.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+LAYERS = ROOT / "layers"
+PACKED_WITH = {"core": (), "embedding": ("core",)}
+
+
+class PackagingError(Exception):
+    """A requirements file or a prune list does not describe what is there."""
+
+
+@dataclass(frozen=True, slots=True)
+class PruneList:
+    """``distributions`` are never installed, ``paths`` (relative to ``python/``) are removed."""
+
+    distributions: frozenset[str]
+    paths: tuple[str, ...]
+
+
+def read_prune_list(layer: str) -> PruneList:
+    """The layer's ``prune.txt``, where it has one.
+
+    A line is ``distribution NAME`` or ``path PATH``; ``#`` begins a comment. Raises PackagingError for any other line.
+    """
+    entries: dict[str, list[str]] = {"distribution": [], "path": []}
+    file = LAYERS / layer / "prune.txt"
+    for line in file.read_text().splitlines() if file.exists() else ():
+        words = line.split("#", 1)[0].split()
+        if not words:
+            continue
+        if len(words) != 2 or words[0] not in entries:
+            raise PackagingError(f"{file}: cannot read {line!r}")
+        entries[words[0]].append(words[1])
+    return PruneList(frozenset(entries["distribution"]), tuple(entries["path"]))
+
+
+def pins(layer: str) -> dict[str, str]:
+    """Normalised distribution name → its requirement with all hashes, as compiled."""
+    text = (LAYERS / layer / "requirements.txt").read_text()
+    blocks = text.replace(" \\\n    ", "\0").splitlines()
+    return {block.split("==")[0]: block.replace("\0", " \\\n    ") for block in blocks if block}
+
+
+def wanted(layer: str) -> dict[str, str]:
+    """The pins to install: less the prune list, less what an accompanying layer brings.
+
+    Raises PackagingError when the prune list names a distribution that is not pinned, or when
+    two layers pin different versions.
+    """
+    pinned = pins(layer)
+    pruned = read_prune_list(layer).distributions
+    if stale := pruned - pinned.keys():
+        raise PackagingError(f"layers/{layer}/prune.txt names {sorted(stale)}, not in the lock")
+    shared: set[str] = set()
+    for other in PACKED_WITH[layer]:
+        brought = wanted(other)
+        if differing := {n for n in brought.keys() & pinned.keys() if brought[n] != pinned[n]}:
+            raise PackagingError(f"layers {layer} and {other} pin {sorted(differing)} differently")
+        shared |= brought.keys()
+    return {name: pin for name, pin in pinned.items() if name not in pruned | shared}
+
+
+def install(requirements: dict[str, str], target: Path, platform: tuple[str, ...]) -> None:
+    """Unpacks the pinned wheels into ``target``; ``platform`` is how uv is told which fit."""
+    target.mkdir(parents=True, exist_ok=True)
+    subprocess.run(
+        [
+            *(str(ROOT / "scripts" / "uv"), "pip", "install", "--quiet", "--target", str(target)),
+            *("--no-deps", "--require-hashes", "--only-binary", ":all:", "--link-mode", "copy"),
+            *(*platform, "--requirements", "-"),
+        ],
+        input="\n".join(requirements.values()),
+        text=True,
+        check=True,
+    )
+    (target / ".lock").unlink(missing_ok=True)
+    shutil.rmtree(target / "bin", ignore_errors=True)  # console scripts: Lambda runs none
+
+
+def prune(layer: str, target: Path) -> None:
+    """Removes the prune list's paths. Raises PackagingError for one that is not there."""
+    for name in read_prune_list(layer).paths:
+        path = target / name
+        if path.is_dir():
+            shutil.rmtree(path)
+        elif path.exists():
+            path.unlink()
+        else:
+            raise PackagingError(f"layers/{layer}/prune.txt names {name}, which is not there")

@@ -1,0 +1,120 @@
+"""Proves what ``sam build`` made: it fits Lambda, and what was left out is not missed.
+
+Sizes and machine code are read from the built folders. Whether the pruned layers still work is
+tried on this machine: the same pinned versions, pruned by the same lists, with wheels for this
+platform, in processes that can import nothing else.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from scripts.layer_contents import PACKED_WITH, ROOT, install, pins
+from scripts.package import LAMBDA_PYTHON, pack_dependencies
+
+BUILT = ROOT / ".aws-sam" / "build"
+HOST = ROOT / ".build" / "host"
+LIMIT_MB = 150  # Lambda's own limit is 250, layers and function together
+# What the Lambda runtime itself brings, at the versions the local stack has.
+RUNTIME = ("boto3", "botocore", "s3transfer", "jmespath", "python-dateutil", "six", "urllib3")
+LAYERS_OF = {
+    "create_tool": ("core",),
+    "cleanup": ("core",),
+    "index_node": ("core", "embedding"),
+    "search": ("core", "embedding"),
+}
+AARCH64 = 0xB7  # ELF e_machine
+
+
+class ProofError(Exception):
+    """The build is not what it must be."""
+
+
+def megabytes(folder: Path) -> float:
+    """The bytes of all files, as Lambda counts them unzipped."""
+    return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file()) / 1e6
+
+
+def check_sizes() -> None:
+    """Prints each built folder's size. Raises ProofError over the limit."""
+    sizes = {
+        folder.name: megabytes(folder) for folder in sorted(BUILT.iterdir()) if folder.is_dir()
+    }
+    for name, size in sizes.items():
+        print(f"{name:24}{size:8.1f} MB unzipped")
+    print(f"{'total':24}{(total := sum(sizes.values())):8.1f} MB of {LIMIT_MB}")
+    if total > LIMIT_MB:
+        raise ProofError(f"{total:.1f} MB is over {LIMIT_MB} MB")
+
+
+def check_machine_code() -> None:
+    """Raises ProofError for a compiled module that is not for Lambda's processor."""
+    modules = list(BUILT.rglob("*.so"))
+    for module in modules:
+        header = module.read_bytes()[:20]
+        if header[:4] != b"\x7fELF" or int.from_bytes(header[18:20], "little") != AARCH64:
+            raise ProofError(f"{module.relative_to(BUILT)} is not for aarch64")
+    print(f"{len(modules)} compiled modules, all for aarch64")
+
+
+def check_bytecode() -> None:
+    """Says how many modules would be compiled at each cold start."""
+    sources = list(BUILT.rglob("*.py"))
+    bare = [s for s in sources if not list(s.parent.glob(f"__pycache__/{s.stem}.cpython-313.pyc"))]
+    print(f"{len(sources)} modules, {len(bare)} without .pyc")
+
+
+def lambda_python() -> str:
+    """An interpreter of Lambda's version, or else the one that runs this."""
+    finder = [str(ROOT / "scripts" / "find_python.sh"), LAMBDA_PYTHON]
+    found = subprocess.run(finder, cwd=ROOT, capture_output=True, text=True, check=False)
+    return found.stdout.strip() or sys.executable
+
+
+def install_for_this_machine(python: str) -> None:
+    """The layers again with this platform's wheels, and what Lambda's runtime adds to them."""
+    shutil.rmtree(HOST, ignore_errors=True)
+    for layer in PACKED_WITH:
+        pack_dependencies(layer, HOST / layer, ("--python", python))
+    embedding = pins("embedding")
+    runtime = {name: embedding[name] for name in RUNTIME}
+    install(runtime, HOST / "runtime", ("--python", python))
+
+
+def run_alone(python: str, arguments: list[str]) -> None:
+    """Runs Python with neither environment nor installed packages. Raises ProofError if it fails."""
+    environment = {"LITELLM_LOCAL_MODEL_COST_MAP": "True"}
+    if subprocess.run([python, "-I", "-S", *arguments], env=environment, check=False).returncode:
+        raise ProofError("the trial above failed")
+
+
+def check_imports(python: str) -> None:
+    """Imports every handler with only its own layers, as a cold start does."""
+    for function, layers in LAYERS_OF.items():
+        folder = BUILT / "".join(word.title() for word in function.split("_")) + "Function"
+        paths = [folder, *(HOST / layer for layer in layers), ROOT / "shared", HOST / "runtime"]
+        program = "import sys; sys.path[:0] = sys.argv[1:]; import app; assert app.lambda_handler"
+        run_alone(python, ["-c", program, *map(str, paths)])
+        print(f"{function} starts with the layers shared, {', '.join(layers)}")
+
+
+def main() -> None:
+    """Runs every check; ends with 1 and one sentence on the first that fails."""
+    try:
+        check_sizes()
+        check_machine_code()
+        check_bytecode()
+        python = lambda_python()
+        install_for_this_machine(python)
+        check_imports(python)
+        trial = str(ROOT / "scripts" / "embedding_trial.py")
+        run_alone(python, [trial, *map(str, (HOST / "core", HOST / "embedding", ROOT / "shared"))])
+    except ProofError as error:
+        sys.exit(f"build: {error}")
+
+
+if __name__ == "__main__":
+    main()
