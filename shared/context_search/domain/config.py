@@ -55,6 +55,8 @@ class SearchConfig:
     """How a Search Tool ranks and answers; never an argument of an agent.
 
     ``top_k`` is the default for calls that name none. The weights are relative to each other.
+    ``include_metadata`` false leaves hashes and storage names out of results;
+    ``max_chunk_preview`` adds the first so many characters as ``preview``.
     The default fusion and weights are those that measure best: docs/decisions/0010-fusion.md.
     """
 
@@ -63,6 +65,8 @@ class SearchConfig:
     fusion: Fusion = "convex"
     vector_weight: float = 0.3
     bm25_weight: float = 0.7
+    include_metadata: bool = True
+    max_chunk_preview: int | None = None
 
     def to_json(self) -> str:
         """Returns the canonical JSON text."""

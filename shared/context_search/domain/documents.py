@@ -104,6 +104,25 @@ def _check_string(text: str) -> None:
         raise InvalidDocumentError("a string holds a lone surrogate") from None
 
 
+def to_json(document: object) -> str:
+    """Returns compact JSON text, the form in which documents are sent to Postgres."""
+    return json.dumps(document, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+
+
+def parse_stored(text: str) -> object:
+    """Returns a document as Postgres holds it, for walking its strings; numbers are dropped.
+
+    Postgres stores numbers that Python refuses to read (over 4,300 digits), and nobody here
+    needs them.
+    """
+    value: object = json.loads(text, parse_int=_no_number, parse_float=_no_number)
+    return value
+
+
+def _no_number(_: str) -> None:
+    return None
+
+
 def string_nodes(document: object, *, scope: str, threshold: int) -> Iterator[StringNode]:
     """Yields the strings of at least ``threshold`` code points in ``scope``, in document order.
 

@@ -68,12 +68,17 @@ def window_ids(doc_id: str, window_count: int) -> list[str]:
     return [doc_id] + [f"{doc_id}.w{base36(number)}" for number in range(1, window_count)]
 
 
+def chunk_document_id(window_id: str) -> str:
+    """Returns the id of the chunk that a window belongs to; a chunk's own id stays as it is."""
+    return window_id.partition(".w")[0]
+
+
 def table_namespace(
-    *, project_id: int, table_id: int, index_id: int, number: int, first: bool
+    *, project_id: int, table_id: int, index_id: int | None = None, number: int = 1
 ) -> str:
     """Returns the turbopuffer namespace of a generation of a table's index.
 
-    A table's first index has the short name in its first generation.
+    Without ``index_id`` the short name, which a table's first index has in its first generation.
     """
     base = f"project_{project_id}_table_{table_id}"
-    return base if first and number == 1 else f"{base}_i{index_id}_g{number}"
+    return base if index_id is None else f"{base}_i{index_id}_g{number}"

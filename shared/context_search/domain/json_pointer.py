@@ -81,3 +81,22 @@ def resolve(document: object, tokens: Sequence[str]) -> object:
         else:
             raise KeyError(token)
     return value
+
+
+def replace_value(document: object, tokens: Sequence[str], value: object) -> object:
+    """Puts ``value`` where ``tokens`` lead, which must exist (or be a new key of an object).
+
+    Changes ``document`` in place and returns it; without tokens it returns ``value``.
+    Raises KeyError when the path leads nowhere.
+    """
+    if not tokens:
+        return value
+    parent = resolve(document, tokens[:-1])
+    if isinstance(parent, dict):
+        parent[tokens[-1]] = value
+    elif isinstance(parent, list):
+        resolve(parent, tokens[-1:])
+        parent[int(tokens[-1])] = value
+    else:
+        raise KeyError(tokens[-1])
+    return document

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
@@ -62,6 +63,7 @@ class SearchTool:
     scope: Scope
     search: SearchConfig
     index_id: int
+    created_at: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,26 +169,28 @@ class Progress:
     """Counters over the nodes of a scope.
 
     ``chunks_count`` counts the chunks cut so far, ``indexed_chunks_count`` those that turbopuffer
-    has acknowledged. ``behind`` is true while a change of the table waits to be compared.
+    has acknowledged.
     """
 
+    status: IndexStatus
     nodes_count: int
     states: dict[NodeState, int]
     chunks_count: int
     indexed_chunks_count: int
-    behind: bool
-    stalled: bool
     indexed_at: datetime | None
     last_error: dict[str, object] | None
 
-    @property
-    def status(self) -> IndexStatus:
-        """The derived status; never stored as truth."""
-        waiting = self.states.get("queued", 0) + self.states.get("claimed", 0)
-        if self.stalled:
-            return "stalled"
-        if waiting or self.behind:
-            return "indexing"
-        if self.states.get("quarantined", 0):
-            return "degraded"
-        return "ready"
+
+def index_status(states: Mapping[NodeState, int], *, behind: bool, stalled: bool) -> IndexStatus:
+    """Derives the status from the nodes' states; it is never stored as truth.
+
+    ``behind``: a change of the table waits to be compared. ``stalled``: an unfinished node has
+    been silent for too long.
+    """
+    if stalled:
+        return "stalled"
+    if behind or states.get("queued", 0) or states.get("claimed", 0):
+        return "indexing"
+    if states.get("quarantined", 0):
+        return "degraded"
+    return "ready"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from context_search.domain.config import SearchConfig
@@ -43,6 +43,10 @@ class Tables(Protocol):
         """
         ...
 
+    def lock_for_change(self, table_id: int) -> None:
+        """Keeps others from changing the document until the transaction ends."""
+        ...
+
     def read(self, table_id: int) -> tuple[int, str]:
         """Returns the revision and the JSON text of the document."""
         ...
@@ -79,6 +83,10 @@ class Tools(Protocol):
 
     def page(self, principal: Principal, *, after: int, limit: int) -> list[SearchTool]:
         """Returns live Search Tools with ids above ``after``, ascending; of an MCP, those bound."""
+        ...
+
+    def first_of_names(self, principal: Principal, names: Sequence[str]) -> dict[str, int]:
+        """Returns for each name the lowest id of the project's live tools that have it."""
         ...
 
     def of_index(self, index_id: int) -> list[SearchTool]:

@@ -70,8 +70,8 @@ class Graveyard(Protocol):
         """Forgets a generation whose namespace is deleted, with its tombstones."""
         ...
 
-    def next_to_sweep(self, *, limit: int) -> list[SweepCursor]:
-        """Returns live generations, the longest unswept first."""
+    def next_to_sweep(self, *, older_than_s: float, limit: int) -> list[SweepCursor]:
+        """Returns live generations in the middle of a sweep, or whose last one is that old."""
         ...
 
     def note_swept(self, cursor: SweepCursor, *, after: str, report: Mapping[str, object]) -> None:

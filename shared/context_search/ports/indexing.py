@@ -13,6 +13,7 @@ from context_search.domain.model import (
     Claim,
     HydratedChunk,
     Index,
+    IndexStatus,
     KnownNode,
     NodeProgress,
     PlannedChunk,
@@ -32,10 +33,6 @@ class Indexes(Protocol):
         """Returns an index."""
         ...
 
-    def of_table(self, table_id: int) -> list[int]:
-        """Returns the ids of a table's indexes."""
-        ...
-
     def cover(self, index_id: int, *, tool_id: int, scope: str) -> None:
         """Notes that a tool needs a scope of an index."""
         ...
@@ -50,6 +47,10 @@ class Indexes(Protocol):
 
     def mark_enumerated(self, index_id: int, revision: int) -> None:
         """Notes which revision of the table the nodes are those of."""
+        ...
+
+    def with_unsettled_tools(self, *, limit: int) -> list[int]:
+        """Returns indexes with a tool whose written summary does not say ``ready``."""
         ...
 
     def retire(self, index_id: int) -> None:
@@ -110,6 +111,10 @@ class Nodes(Protocol):
 
     def abandoned(self, *, silent_s: float, limit: int) -> list[int]:
         """Returns nodes whose lease or due time passed ``silent_s`` ago, and takes them once."""
+        ...
+
+    def status(self, index: Index, *, stalled_s: float) -> IndexStatus:
+        """Returns the derived status of an index; cheap, it reads unfinished nodes only."""
         ...
 
     def progress(self, index: Index, scope: str, *, stalled_s: float) -> Progress:

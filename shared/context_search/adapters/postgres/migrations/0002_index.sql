@@ -7,7 +7,6 @@ CREATE TABLE search_index (
     table_id bigint REFERENCES context_table (id) ON DELETE CASCADE,
     config jsonb NOT NULL,
     config_hash text NOT NULL,
-    is_first boolean NOT NULL,
     active_generation_id bigint,
     enumerated_revision bigint,          -- of the table, when its strings were last compared
     created_at timestamptz NOT NULL DEFAULT now(),
@@ -60,7 +59,10 @@ CREATE TABLE node (
     UNIQUE (generation_id, pointer_sha256)
 );
 CREATE INDEX node_table ON node (table_id);
-CREATE INDEX node_unfinished ON node (next_at) WHERE state IN ('queued', 'claimed');
+CREATE INDEX node_unfinished ON node (COALESCE(lease_until, next_at))
+    WHERE state IN ('queued', 'claimed');
+CREATE INDEX node_not_indexed ON node (generation_id, state) WHERE state <> 'indexed';
+CREATE INDEX node_active_set ON node (active_set_id);
 
 -- All chunks of one node for one content.
 CREATE TABLE chunk_set (
@@ -68,6 +70,8 @@ CREATE TABLE chunk_set (
     node_id bigint NOT NULL REFERENCES node (id) ON DELETE CASCADE,
     content_hash text NOT NULL,
     state text NOT NULL CHECK (state IN ('building', 'active', 'quarantined')),
+    chunks_count int NOT NULL,
+    present_count int NOT NULL DEFAULT 0,
     created_at timestamptz NOT NULL DEFAULT now()
 );
 CREATE UNIQUE INDEX chunk_set_live ON chunk_set (node_id, content_hash) WHERE state IN ('building', 'active');

@@ -1,0 +1,19 @@
+"""The schedule: relays, revives, deletes for good, and looks for what nobody knows."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from aws_lambda_powertools import Logger
+from context_search.bootstrap import parts
+
+logger = Logger(service="cleanup")
+
+
+@logger.inject_lambda_context(clear_state=True)
+def lambda_handler(_event: dict[str, Any], context: Any) -> dict[str, Any]:
+    """Runs once and returns what it did."""
+    report = asdict(parts().cleanup(parts().deadline(context)))
+    logger.info("cleanup", extra={"report": report})
+    return report

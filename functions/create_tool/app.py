@@ -1,0 +1,26 @@
+"""Management over HTTP: projects, tables, Search Tools and the state of their indexes."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+from aws_lambda_powertools import Logger
+from context_search.bootstrap import parts
+from context_search.wire.http import health, tables, tools
+from context_search.wire.http.app import LambdaHandler, http_app, lambda_handler_of
+from context_search.wire.http.contract import contract
+
+logger = Logger(service="create-tool")
+
+
+@lru_cache(maxsize=1)
+def _handler() -> LambdaHandler:
+    app = http_app([health.router, tables.router, tools.router], parts(), contract=contract)
+    return lambda_handler_of(app)
+
+
+@logger.inject_lambda_context(clear_state=True)
+def lambda_handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
+    """Answers one request of API Gateway."""
+    return _handler()(event, context)

@@ -1,0 +1,53 @@
+"""Orders from SQS: index one big string, or compare an index with its table."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from aws_lambda_powertools import Logger
+from aws_lambda_powertools.utilities.batch import (
+    BatchProcessor,
+    EventType,
+    process_partial_response,
+)
+from aws_lambda_powertools.utilities.data_classes.sqs_event import SQSRecord
+from aws_lambda_powertools.utilities.typing import LambdaContext
+from context_search.bootstrap import parts
+from context_search.domain.errors import ContextSearchError, InvalidInputError
+from context_search.services.index_node import RetryLater
+from context_search.wire.orders import EnumerateOrder, NodeOrder, parse_order
+
+logger = Logger(service="index-node")
+RETRY_S = 30.0
+
+
+@logger.inject_lambda_context(clear_state=True)
+def lambda_handler(event: dict[str, Any], context: LambdaContext) -> Any:
+    """Carries out a batch of orders and reports those that have to come again."""
+    processor = BatchProcessor(EventType.SQS, raise_on_entire_batch_failure=False)
+
+    def carry_out(record: SQSRecord) -> None:
+        _carry_out(record, context)
+
+    return process_partial_response(event, carry_out, processor, context)
+
+
+def _carry_out(record: SQSRecord, context: LambdaContext) -> None:
+    try:
+        order = parse_order(record.body)
+        if isinstance(order, NodeOrder):
+            outcome = parts().index_node(order.node_id, parts().deadline(context))
+            logger.info("node", extra={"node_id": order.node_id, "outcome": outcome})
+        elif isinstance(order, EnumerateOrder):
+            parts().enumerate_index(order.index_id)
+            logger.info("enumerated", extra={"index_id": order.index_id})
+    except InvalidInputError as error:
+        logger.error("order refused", extra={"code": error.code, "detail": error.message})
+        raise
+    except RetryLater as later:
+        parts().queue.come_back(record.receipt_handle, later.after_s)
+        raise
+    except ContextSearchError as error:
+        logger.warning("order failed", extra={"code": error.code, "detail": error.message})
+        parts().queue.come_back(record.receipt_handle, error.retry_after_s or RETRY_S)
+        raise

@@ -1,0 +1,24 @@
+"""Search over HTTP and MCP."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+from aws_lambda_powertools import Logger
+from context_search.bootstrap import parts
+from context_search.wire.http import search
+from context_search.wire.http.app import LambdaHandler, http_app, lambda_handler_of
+
+logger = Logger(service="search")
+
+
+@lru_cache(maxsize=1)
+def _handler() -> LambdaHandler:
+    return lambda_handler_of(http_app([search.router], parts()))
+
+
+@logger.inject_lambda_context(clear_state=True)
+def lambda_handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
+    """Answers one request of API Gateway."""
+    return _handler()(event, context)

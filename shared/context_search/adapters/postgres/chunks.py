@@ -1,0 +1,228 @@
+"""Chunk sets and chunk rows in Postgres."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from context_search.adapters.postgres.pool import Transaction, bulk
+from context_search.domain.ids import chunk_document_id, document_id
+from context_search.domain.json_pointer import split
+from context_search.domain.model import (
+    ChunkSet,
+    Claim,
+    HydratedChunk,
+    Index,
+    PlannedChunk,
+    SearchTool,
+    StoredChunk,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class PostgresChunks:
+    """The port ``Chunks``."""
+
+    tx: Transaction
+
+    def begin_set(self, claim: Claim, planned: Sequence[PlannedChunk]) -> ChunkSet:
+        """See the port."""
+        self.tx.run(
+            """
+            DELETE FROM chunk_set
+            WHERE node_id = :node AND state = 'building' AND content_hash <> :hash
+            """,
+            node=claim.node_id,
+            hash=claim.content_hash,
+        )
+        rows = self.tx.run(
+            """
+            SELECT id FROM chunk_set WHERE node_id = :node AND content_hash = :hash
+              AND state IN ('building', 'active')
+            """,
+            node=claim.node_id,
+            hash=claim.content_hash,
+        )
+        set_id = rows[0][0] if rows else self._insert(claim, planned)
+        stored = self.tx.run(
+            """
+            SELECT chunk_index, id, turbopuffer_doc_id, present FROM chunks
+            WHERE set_id = :set ORDER BY chunk_index
+            """,
+            set=set_id,
+        )
+        return ChunkSet(
+            set_id,
+            tuple(
+                StoredChunk(index, row_id, doc_id, chunk.text, len(planned), present)
+                for (index, row_id, doc_id, present), chunk in zip(stored, planned, strict=True)
+            ),
+        )
+
+    def _insert(self, claim: Claim, planned: Sequence[PlannedChunk]) -> int:
+        [[set_id]] = self.tx.run(
+            """
+            INSERT INTO chunk_set (node_id, content_hash, state, chunks_count)
+            VALUES (:node, :hash, 'building', :count) RETURNING id
+            """,
+            node=claim.node_id,
+            hash=claim.content_hash,
+            count=len(planned),
+        )
+        bulk(
+            self.tx,
+            """
+            INSERT INTO chunks (table_id, set_id, json_pointer, chunk_index, total_chunks,
+                chunk_text, char_start, char_end, content_hash, turbopuffer_namespace,
+                turbopuffer_doc_id, input_hash)
+            SELECT :table, :set, :pointer, i, :total, t, s, e, :hash, :namespace, d,
+                   decode(h, 'hex')
+            FROM jsonb_to_recordset(CAST(:rows AS jsonb)) AS row (
+                i int, t text, s int, e int, d text, h text)
+            ORDER BY i
+            """,
+            [_row(claim, int(set_id), chunk) for chunk in planned],
+            table=claim.table_id,
+            set=set_id,
+            pointer=claim.json_pointer,
+            total=len(planned),
+            hash=claim.content_hash,
+            namespace=claim.namespace,
+        )
+        return int(set_id)
+
+    def mark_present(self, set_id: int, chunk_indexes: Sequence[int]) -> None:
+        """See the port."""
+        self.tx.run(
+            """
+            WITH marked AS (
+                UPDATE chunks SET present = true, updated_at = clock_timestamp()
+                WHERE set_id = :set AND chunk_index = ANY(CAST(:indexes AS int[])) AND NOT present
+                RETURNING 1)
+            UPDATE chunk_set SET present_count = present_count + (SELECT count(*) FROM marked)
+            WHERE id = :set
+            """,
+            set=set_id,
+            indexes=list(chunk_indexes),
+        )
+
+    def activate(self, claim: Claim, set_id: int) -> bool:
+        """See the port. The caller holds the node."""
+        wanted = self.tx.run(
+            """
+            SELECT FROM node WHERE id = :node AND content_hash = :hash AND NOT EXISTS (
+                SELECT FROM chunks WHERE set_id = :set AND NOT present)
+              AND EXISTS (SELECT FROM chunk_set WHERE id = :set)
+            """,
+            node=claim.node_id,
+            hash=claim.content_hash,
+            set=set_id,
+        )
+        if not wanted:
+            return False
+        self.tx.run(
+            "DELETE FROM chunk_set WHERE node_id = :node AND id <> :set",
+            node=claim.node_id,
+            set=set_id,
+        )
+        self.tx.run("UPDATE chunk_set SET state = 'active' WHERE id = :set", set=set_id)
+        self.tx.run(
+            """
+            UPDATE node SET state = 'indexed', active_set_id = :set, content = NULL, attempt = 0,
+                lease_until = NULL, last_error = NULL, indexed_at = clock_timestamp()
+            WHERE id = :node
+            """,
+            set=set_id,
+            node=claim.node_id,
+        )
+        return True
+
+    def hydrate(
+        self, tool: SearchTool, index: Index, doc_ids: Sequence[str]
+    ) -> dict[str, HydratedChunk]:
+        """See the port."""
+        rows = self.tx.run(
+            """
+            SELECT chunks.id, chunks.table_id, chunks.json_pointer, chunk_index, total_chunks,
+                   chunk_text, char_start, char_end, chunks.content_hash, turbopuffer_namespace,
+                   turbopuffer_doc_id, node.changed_at, node.content_hash <> chunks.content_hash,
+                   context_table.revision IS DISTINCT FROM search_index.enumerated_revision
+            FROM chunks
+            JOIN chunk_set ON chunk_set.id = chunks.set_id AND chunk_set.state = 'active'
+            JOIN node ON node.active_set_id = chunk_set.id
+            JOIN context_table ON context_table.id = chunks.table_id
+            JOIN search_index ON search_index.id = :index
+            WHERE turbopuffer_namespace = :namespace
+              AND turbopuffer_doc_id = ANY(CAST(:ids AS text[]))
+              AND context_table.deleted_at IS NULL AND node.generation_id = :generation
+              AND (:scope = '' OR chunks.json_pointer = :scope
+                   OR starts_with(chunks.json_pointer, :scope || '/'))
+            """,
+            index=index.id,
+            namespace=index.namespace,
+            ids=list(doc_ids),
+            generation=index.generation_id,
+            scope=tool.scope.json_pointer,
+        )
+        chunks = [HydratedChunk(*row[:13]) for row in rows]
+        if rows and rows[0][13]:  # the document changed and was not compared yet
+            chunks = self._checked(tool.scope.table_id, chunks)
+        return {chunk.turbopuffer_doc_id: chunk for chunk in chunks}
+
+    def _checked(self, table_id: int, chunks: Sequence[HydratedChunk]) -> list[HydratedChunk]:
+        live = self._live_hashes(table_id, sorted({chunk.json_pointer for chunk in chunks}))
+        return [
+            replace(chunk, stale=live[chunk.json_pointer] != chunk.content_hash)
+            for chunk in chunks
+            if live[chunk.json_pointer] is not None
+        ]
+
+    def _live_hashes(self, table_id: int, pointers: Sequence[str]) -> Mapping[str, str | None]:
+        rows = self.tx.run(
+            """
+            SELECT CASE WHEN jsonb_typeof(data #> path) = 'string'
+                        THEN encode(sha256(convert_to(data #>> path, 'UTF8')), 'hex') END
+            FROM jsonb_array_elements(CAST(:paths AS jsonb))
+                WITH ORDINALITY AS item (tokens, number)
+            CROSS JOIN LATERAL (SELECT ARRAY(SELECT jsonb_array_elements_text(tokens)) AS path) AS p
+            CROSS JOIN context_table WHERE context_table.id = :table ORDER BY number
+            """,
+            paths=json.dumps([split(pointer) for pointer in pointers]),
+            table=table_id,
+        )
+        return {pointer: row[0] for pointer, row in zip(pointers, rows, strict=True)}
+
+    def without_row(self, namespace: str, doc_ids: Sequence[str]) -> list[str]:
+        """See the port."""
+        rows = self.tx.run(
+            """
+            SELECT turbopuffer_doc_id FROM chunks
+            WHERE turbopuffer_namespace = :namespace
+              AND turbopuffer_doc_id = ANY(CAST(:ids AS text[]))
+            UNION ALL
+            SELECT doc_id FROM tombstone
+            WHERE namespace = :namespace AND doc_id = ANY(CAST(:ids AS text[]))
+            """,
+            namespace=namespace,
+            ids=[chunk_document_id(doc_id) for doc_id in doc_ids],
+        )
+        known = {doc_id for [doc_id] in rows}
+        return [doc_id for doc_id in doc_ids if chunk_document_id(doc_id) not in known]
+
+
+def _row(claim: Claim, set_id: int, chunk: PlannedChunk) -> dict[str, object]:
+    return {
+        "i": chunk.index,
+        "t": chunk.text,
+        "s": chunk.start,
+        "e": chunk.end,
+        "d": document_id(
+            table_id=claim.table_id,
+            json_pointer=claim.json_pointer,
+            content_hash=claim.content_hash,
+            set_id=set_id,
+            chunk_index=chunk.index,
+        ),
+        "h": chunk.input_hash.hex(),
+    }

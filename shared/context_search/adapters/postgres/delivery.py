@@ -1,0 +1,180 @@
+"""Outbox and graveyard in Postgres."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from context_search.adapters.postgres.pool import Transaction
+from context_search.ports.delivery import SweepCursor, Tombstone
+from context_search.ports.queue import Message
+
+
+@dataclass(frozen=True, slots=True)
+class PostgresOutbox:
+    """The port ``Outbox``."""
+
+    tx: Transaction
+
+    def add(self, messages: Iterable[Message]) -> list[int]:
+        """See the port."""
+        rows = self.tx.run(
+            """
+            INSERT INTO outbox (body) SELECT value FROM jsonb_array_elements(CAST(:bodies AS jsonb))
+            RETURNING id
+            """,
+            bodies=json.dumps(list(messages)),
+        )
+        return [outbox_id for [outbox_id] in rows]
+
+    def take(self, *, older_than_s: float, limit: int) -> list[tuple[int, Message]]:
+        """See the port."""
+        rows = self.tx.run(
+            """
+            UPDATE outbox SET claimed_until = clock_timestamp() + interval '1 minute'
+            WHERE id IN (
+                SELECT id FROM outbox
+                WHERE created_at <= clock_timestamp() - make_interval(secs => :age)
+                  AND (claimed_until IS NULL OR claimed_until < clock_timestamp())
+                ORDER BY id LIMIT :limit FOR UPDATE SKIP LOCKED)
+            RETURNING id, body
+            """,
+            age=older_than_s,
+            limit=limit,
+        )
+        return [(outbox_id, json.loads(body)) for outbox_id, body in rows]
+
+    def remove(self, ids: Sequence[int]) -> None:
+        """See the port."""
+        self.tx.run("DELETE FROM outbox WHERE id = ANY(CAST(:ids AS bigint[]))", ids=list(ids))
+
+
+@dataclass(frozen=True, slots=True)
+class PostgresGraveyard:
+    """The port ``Graveyard``."""
+
+    tx: Transaction
+
+    def tombstones(self, *, older_than_s: float, limit: int) -> list[Tombstone]:
+        """See the port."""
+        rows = self.tx.run(
+            """
+            SELECT namespace, doc_id, window_count FROM tombstone
+            WHERE deleted_at IS NULL
+               OR created_at < clock_timestamp() - make_interval(secs => :age)
+            ORDER BY created_at LIMIT :limit
+            """,
+            age=older_than_s,
+            limit=limit,
+        )
+        return [Tombstone(*row) for row in rows]
+
+    def note_deleted(self, tombstones: Sequence[Tombstone], *, older_than_s: float) -> int:
+        """See the port."""
+        rows = self.tx.run(
+            """
+            WITH named AS (
+                SELECT ctid, created_at < clock_timestamp() - make_interval(secs => :age)
+                             AND deleted_at IS NOT NULL AS is_final
+                FROM tombstone
+                WHERE namespace = :namespace AND doc_id = ANY(CAST(:ids AS text[])) FOR UPDATE),
+            noted AS (
+                UPDATE tombstone SET deleted_at = clock_timestamp()
+                WHERE ctid IN (SELECT ctid FROM named WHERE NOT is_final))
+            DELETE FROM tombstone WHERE ctid IN (SELECT ctid FROM named WHERE is_final) RETURNING 1
+            """,
+            age=older_than_s,
+            namespace=tombstones[0].namespace,
+            ids=[tombstone.doc_id for tombstone in tombstones],
+        )
+        return len(rows)
+
+    def remove_deleted_tables(self, *, limit: int) -> int:
+        """See the port."""
+        removed = self._remove_nodes(
+            "table_id IN (SELECT id FROM context_table WHERE deleted_at IS NOT NULL)", limit
+        )
+        self.tx.run(
+            """
+            UPDATE index_generation SET state = 'retired', retired_at = clock_timestamp()
+            FROM search_index JOIN context_table ON context_table.id = search_index.table_id
+            WHERE index_generation.index_id = search_index.id AND deleted_at IS NOT NULL
+              AND index_generation.state <> 'retired'
+            """
+        )
+        self.tx.run(
+            """
+            DELETE FROM context_table WHERE deleted_at IS NOT NULL
+              AND NOT EXISTS (SELECT FROM node WHERE table_id = context_table.id)
+            """
+        )
+        return removed
+
+    def remove_retired_nodes(self, *, limit: int) -> int:
+        """See the port."""
+        return self._remove_nodes(
+            "generation_id IN (SELECT id FROM index_generation WHERE state = 'retired')", limit
+        )
+
+    def _remove_nodes(self, condition: str, limit: int) -> int:
+        rows = self.tx.run(
+            f"""
+            DELETE FROM node WHERE id IN (
+                SELECT id FROM node WHERE {condition} ORDER BY id LIMIT :limit
+                FOR UPDATE SKIP LOCKED)
+            RETURNING 1
+            """,
+            limit=limit,
+        )
+        return len(rows)
+
+    def retired(self, *, older_than_s: float, limit: int) -> list[SweepCursor]:
+        """See the port."""
+        rows = self.tx.run(
+            """
+            SELECT id, namespace, '' FROM index_generation
+            WHERE state = 'retired'
+              AND retired_at < clock_timestamp() - make_interval(secs => :age)
+              AND NOT EXISTS (SELECT FROM node WHERE generation_id = index_generation.id)
+            ORDER BY id LIMIT :limit
+            """,
+            age=older_than_s,
+            limit=limit,
+        )
+        return [SweepCursor(*row) for row in rows]
+
+    def forget_generation(self, generation_id: int) -> None:
+        """See the port."""
+        rows = self.tx.run(
+            "DELETE FROM index_generation WHERE id = :id RETURNING namespace", id=generation_id
+        )
+        for [namespace] in rows:
+            self.tx.run("DELETE FROM tombstone WHERE namespace = :name", name=namespace)
+
+    def next_to_sweep(self, *, older_than_s: float, limit: int) -> list[SweepCursor]:
+        """See the port."""
+        rows = self.tx.run(
+            """
+            SELECT id, namespace, sweep_after FROM index_generation
+            WHERE state <> 'retired' AND (sweep_after <> '' OR swept_at IS NULL
+                OR swept_at < clock_timestamp() - make_interval(secs => :age))
+            ORDER BY swept_at NULLS FIRST, id LIMIT :limit
+            """,
+            age=older_than_s,
+            limit=limit,
+        )
+        return [SweepCursor(*row) for row in rows]
+
+    def note_swept(self, cursor: SweepCursor, *, after: str, report: Mapping[str, object]) -> None:
+        """See the port."""
+        self.tx.run(
+            """
+            UPDATE index_generation SET sweep_after = :after, swept_at = clock_timestamp(),
+                integrity = CAST(:report AS jsonb)
+            WHERE id = :id
+            """,
+            after=after,
+            report=json.dumps(report),
+            id=cursor.generation_id,
+        )

@@ -1,0 +1,141 @@
+"""Indexes, generations and coverage in Postgres."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from context_search.adapters.postgres.pool import Transaction
+from context_search.domain.config import IndexConfig
+from context_search.domain.ids import table_namespace
+from context_search.domain.model import Index
+
+_INDEX = """
+    SELECT search_index.id, search_index.project_id, search_index.table_id, config,
+           index_generation.id, namespace, enumerated_revision
+    FROM search_index
+    JOIN index_generation ON index_generation.id = search_index.active_generation_id
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class PostgresIndexes:
+    """The port ``Indexes``."""
+
+    tx: Transaction
+
+    def find_or_add(self, *, project_id: int, table_id: int, config: IndexConfig) -> Index:
+        """See the port. The caller holds the table's lock, so two cannot add the same index."""
+        found = self._of_config(table_id, config)
+        return found or self._add(project_id, table_id, config)
+
+    def _of_config(self, table_id: int, config: IndexConfig) -> Index | None:
+        rows = self.tx.run(
+            f"{_INDEX} WHERE search_index.table_id = :table AND config_hash = :hash",
+            table=table_id,
+            hash=config.config_hash,
+        )
+        return _index(rows[0]) if rows else None
+
+    def _add(self, project_id: int, table_id: int, config: IndexConfig) -> Index:
+        [[index_id]] = self.tx.run(
+            """
+            INSERT INTO search_index (project_id, table_id, config, config_hash)
+            VALUES (:project, :table, CAST(:config AS jsonb), :hash) RETURNING id
+            """,
+            project=project_id,
+            table=table_id,
+            config=config.to_json(),
+            hash=config.config_hash,
+        )
+        namespace = table_namespace(project_id=project_id, table_id=table_id)
+        if self.tx.run("SELECT FROM index_generation WHERE namespace = :name", name=namespace):
+            namespace = table_namespace(
+                project_id=project_id, table_id=table_id, index_id=index_id, number=1
+            )
+        [[generation_id]] = self.tx.run(
+            """
+            INSERT INTO index_generation (index_id, number, namespace, state)
+            VALUES (:index, 1, :namespace, 'active') RETURNING id
+            """,
+            index=index_id,
+            namespace=namespace,
+        )
+        self.tx.run(
+            "UPDATE search_index SET active_generation_id = :generation WHERE id = :index",
+            generation=generation_id,
+            index=index_id,
+        )
+        return Index(index_id, project_id, table_id, config, generation_id, namespace, None)
+
+    def find(self, index_id: int) -> Index | None:
+        """See the port."""
+        rows = self.tx.run(f"{_INDEX} WHERE search_index.id = :index", index=index_id)
+        return _index(rows[0]) if rows else None
+
+    def cover(self, index_id: int, *, tool_id: int, scope: str) -> None:
+        """See the port."""
+        self.tx.run(
+            "INSERT INTO coverage (tool_id, index_id, scope) VALUES (:tool, :index, :scope)",
+            tool=tool_id,
+            index=index_id,
+            scope=scope,
+        )
+
+    def uncover(self, tool_id: int) -> None:
+        """See the port."""
+        self.tx.run("DELETE FROM coverage WHERE tool_id = :tool", tool=tool_id)
+
+    def scopes(self, index_id: int) -> list[str]:
+        """See the port."""
+        rows = self.tx.run(
+            "SELECT DISTINCT scope FROM coverage WHERE index_id = :index ORDER BY scope",
+            index=index_id,
+        )
+        return [scope for [scope] in rows]
+
+    def mark_enumerated(self, index_id: int, revision: int) -> None:
+        """See the port."""
+        self.tx.run(
+            "UPDATE search_index SET enumerated_revision = :revision WHERE id = :index",
+            revision=revision,
+            index=index_id,
+        )
+
+    def with_unsettled_tools(self, *, limit: int) -> list[int]:
+        """See the port."""
+        rows = self.tx.run(
+            """
+            SELECT DISTINCT coverage.index_id FROM coverage JOIN tool ON tool.id = coverage.tool_id
+            WHERE tool.deleted_at IS NULL
+              AND (metadata -> 'search_index' ->> 'status') IS DISTINCT FROM 'ready'
+            ORDER BY 1 LIMIT :limit
+            """,
+            limit=limit,
+        )
+        return [index_id for [index_id] in rows]
+
+    def retire(self, index_id: int) -> None:
+        """See the port."""
+        self.tx.run(
+            """
+            UPDATE index_generation SET state = 'retired', retired_at = clock_timestamp()
+            WHERE index_id = :index AND state <> 'retired'
+            """,
+            index=index_id,
+        )
+        self.tx.run("DELETE FROM search_index WHERE id = :index", index=index_id)
+
+
+def _index(row: Sequence[Any]) -> Index:
+    index_id, project_id, table_id, config, generation_id, namespace, revision = row
+    return Index(
+        id=index_id,
+        project_id=project_id,
+        table_id=table_id,
+        config=IndexConfig.from_json(config),
+        generation_id=generation_id,
+        namespace=namespace,
+        enumerated_revision=revision,
+    )

@@ -1,0 +1,45 @@
+"""Postgres as the store: one transaction, all repositories."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from context_search.adapters.postgres.catalog import (
+    PostgresProjects,
+    PostgresTables,
+    PostgresTools,
+)
+from context_search.adapters.postgres.chunks import PostgresChunks
+from context_search.adapters.postgres.delivery import PostgresGraveyard, PostgresOutbox
+from context_search.adapters.postgres.indexes import PostgresIndexes
+from context_search.adapters.postgres.pool import Database, Transaction
+from context_search.adapters.postgres.progress import PostgresNodes
+
+
+class PostgresUnitOfWork:
+    """The port ``UnitOfWork`` over one open transaction."""
+
+    def __init__(self, tx: Transaction) -> None:
+        self.projects = PostgresProjects(tx)
+        self.tables = PostgresTables(tx)
+        self.tools = PostgresTools(tx)
+        self.indexes = PostgresIndexes(tx)
+        self.nodes = PostgresNodes(tx)
+        self.chunks = PostgresChunks(tx)
+        self.outbox = PostgresOutbox(tx)
+        self.graveyard = PostgresGraveyard(tx)
+
+
+@dataclass(frozen=True, slots=True)
+class PostgresStore:
+    """The port ``Store``."""
+
+    database: Database
+
+    @contextmanager
+    def transaction(self) -> Iterator[PostgresUnitOfWork]:
+        """See the port."""
+        with self.database.transaction() as tx:
+            yield PostgresUnitOfWork(tx)

@@ -1,0 +1,72 @@
+"""SQS behind the port ``Queue``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import boto3
+from botocore.config import Config
+from botocore.exceptions import BotoCoreError, ClientError
+
+from context_search.domain.errors import QueueUnavailableError
+from context_search.ports.queue import Message
+
+if TYPE_CHECKING:
+    from mypy_boto3_sqs import SQSClient
+
+BATCH = 10  # of one SendMessageBatch
+_CONFIG = Config(
+    connect_timeout=3, read_timeout=10, retries={"mode": "standard", "max_attempts": 3}
+)
+MAX_VISIBILITY_S = 43_200
+
+
+def sqs_client() -> SQSClient:
+    """Returns a client for the region and endpoint of the environment."""
+    return boto3.client("sqs", config=_CONFIG)
+
+
+@dataclass(frozen=True, slots=True)
+class SqsQueue:
+    """One queue."""
+
+    client: SQSClient
+    url: str
+
+    def send(self, messages: Sequence[Message]) -> list[int]:
+        """See the port. Raises QueueUnavailableError only when not a single message was taken."""
+        taken: list[int] = []
+        for first in range(0, len(messages), BATCH):
+            try:
+                taken += self._send_batch(first, messages[first : first + BATCH])
+            except (BotoCoreError, ClientError) as error:
+                if taken:
+                    return taken
+                raise QueueUnavailableError(f"SQS: {type(error).__name__}") from error
+        return taken
+
+    def _send_batch(self, first: int, batch: Sequence[Message]) -> list[int]:
+        reply = self.client.send_message_batch(
+            QueueUrl=self.url,
+            Entries=[
+                {"Id": str(first + offset), "MessageBody": json.dumps(message)}
+                for offset, message in enumerate(batch)
+            ],
+        )
+        return [int(entry["Id"]) for entry in reply.get("Successful", [])]
+
+    def come_back(self, receipt_handle: str, after_s: float) -> None:
+        """Makes a received message visible again after ``after_s`` seconds instead of much later.
+
+        Failing to is harmless: the message comes back when its visibility timeout ends.
+        """
+        visibility_s = min(MAX_VISIBILITY_S, max(0, round(after_s)))
+        try:
+            self.client.change_message_visibility(
+                QueueUrl=self.url, ReceiptHandle=receipt_handle, VisibilityTimeout=visibility_s
+            )
+        except (BotoCoreError, ClientError):
+            return

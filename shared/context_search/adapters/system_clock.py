@@ -1,0 +1,18 @@
+"""The machine's clock behind the port ``Clock``."""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC, datetime
+
+
+class SystemClock:
+    """UTC."""
+
+    def now(self) -> datetime:
+        """See the port."""
+        return datetime.now(UTC)
+
+    def monotonic(self) -> float:
+        """See the port."""
+        return time.monotonic()

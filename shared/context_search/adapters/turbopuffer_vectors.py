@@ -1,0 +1,177 @@
+"""turbopuffer behind the port ``VectorStore``, through its own SDK."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+import turbopuffer
+from turbopuffer import Turbopuffer
+
+from context_search.domain.config import IndexConfig
+from context_search.domain.errors import (
+    NamespaceMissingError,
+    VectorStoreRejectedError,
+    VectorStoreUnavailableError,
+)
+from context_search.domain.ids import chunk_document_id
+from context_search.ports.vectors import Legs, Ranked, VectorDocument, VectorQuery
+
+WRITE_TIMEOUT_S = 30.0
+WRITE_RETRIES = 2
+MAX_QUERY_LIMIT = 10_000
+
+_FILTERABLE = {"filterable": True}
+_STORED = {"filterable": False}
+_SCHEMA = {
+    "ancestors": {"type": "[]string", **_FILTERABLE},
+    "table_id": {"type": "int", **_FILTERABLE},
+    "set_id": {"type": "int", **_FILTERABLE},
+    "chunk_id": {"type": "int", **_FILTERABLE},
+    "updated_at": {"type": "datetime", **_FILTERABLE},
+    "json_pointer": {"type": "string", **_STORED},
+    "chunk_index": {"type": "int", **_STORED},
+    "total_chunks": {"type": "int", **_STORED},
+    "content_hash": {"type": "string", **_STORED},
+}
+# Our own tokens, matched as they are: docs/decisions/0007-keyword-analysis.md.
+_CONTENT = {"type": "[]string", "full_text_search": {"tokenizer": "pre_tokenized_array"}}
+
+
+class TurbopufferVectors:
+    """One client for the life of the process; it keeps connections and is safe for threads."""
+
+    def __init__(
+        self, *, api_key: str, region: str | None = None, base_url: str | None = None
+    ) -> None:
+        """``base_url`` names another server than turbopuffer's own, and then takes no region."""
+        self._client = Turbopuffer(
+            api_key=api_key,
+            region=None if base_url else region,
+            base_url=base_url,
+            timeout=WRITE_TIMEOUT_S,
+            max_retries=WRITE_RETRIES,
+        )
+
+    def upsert(
+        self, namespace: str, documents: Sequence[VectorDocument], *, config: IndexConfig
+    ) -> None:
+        """See the port. The whole schema goes with every write, so that filters always resolve."""
+        schema: dict[str, object] = {
+            **_SCHEMA,
+            "vector": {"type": f"[{config.dimensions}]f32", "ann": True},
+        }
+        if config.storage == "full":
+            schema["content"] = _CONTENT
+        with _translated():
+            self._client.namespace(namespace).write(
+                upsert_rows=[_row(document) for document in documents],  # type: ignore[misc]
+                distance_metric="cosine_distance",
+                schema=schema,  # type: ignore[arg-type]
+            )
+
+    def delete(self, namespace: str, ids: Sequence[str]) -> None:
+        """See the port."""
+        try:
+            with _translated():
+                self._client.namespace(namespace).write(deletes=list(ids))
+        except NamespaceMissingError:
+            return
+
+    def query(self, namespace: str, query: VectorQuery, *, timeout_s: float) -> Legs:
+        """See the port. One request for both legs; at most one retry within the deadline."""
+        queries = list(_subqueries(query))
+        client = self._client.with_options(timeout=timeout_s / 2, max_retries=1)
+        with _translated():
+            reply = client.namespace(namespace).multi_query(queries=queries)  # type: ignore[arg-type]
+        results = [result.rows or [] for result in reply.results]
+        if len(results) != len(queries):
+            raise VectorStoreUnavailableError("turbopuffer answered another number of queries")
+        legs = iter(results)
+        return Legs(
+            vector=None if query.vector is None else _best(next(legs), sign=-1.0, offset=1.0),
+            keyword=None if query.tokens is None else _best(next(legs), sign=1.0, offset=0.0),
+        )
+
+    def ids_after(self, namespace: str, after: str, limit: int) -> list[str]:
+        """See the port."""
+        with _translated():
+            reply = self._client.namespace(namespace).query(
+                rank_by=("id", "asc"),
+                filters=("id", "Gt", after),
+                limit=min(limit, MAX_QUERY_LIMIT),
+            )
+        return [str(row.id) for row in reply.rows or []]
+
+    def delete_namespace(self, namespace: str) -> None:
+        """See the port."""
+        try:
+            with _translated():
+                self._client.namespace(namespace).delete_all()
+        except NamespaceMissingError:
+            return
+
+
+def _row(document: VectorDocument) -> dict[str, object]:
+    row: dict[str, object] = {
+        "id": document.id,
+        "vector": document.vector,
+        "ancestors": document.ancestors,
+        "table_id": document.table_id,
+        "set_id": document.set_id,
+        "chunk_id": document.chunk_id,
+        "updated_at": document.updated_at,
+        "json_pointer": document.json_pointer,
+        "chunk_index": document.chunk_index,
+        "total_chunks": document.total_chunks,
+        "content_hash": document.content_hash,
+    }
+    if document.tokens is not None:
+        row["content"] = document.tokens
+    return row
+
+
+def _subqueries(query: VectorQuery) -> Iterator[dict[str, object]]:
+    common = {
+        "filters": ("ancestors", "Contains", query.scope_key),
+        "limit": query.limit,
+        "include_attributes": False,
+    }
+    if query.vector is not None:
+        yield {"rank_by": ("vector", "ANN", query.vector), **common}
+    if query.tokens is not None:
+        yield {"rank_by": ("content", "BM25", query.tokens), **common}
+
+
+def _best(rows: Sequence[turbopuffer.types.Row], *, sign: float, offset: float) -> list[Ranked]:
+    """Returns one row per chunk, that of its best window, in the order of the leg."""
+    best: dict[str, float] = {}
+    for row in rows:
+        score = offset + sign * float(row["$dist"])
+        best.setdefault(chunk_document_id(str(row.id)), score)
+    return [Ranked(doc_id, score) for doc_id, score in best.items()]
+
+
+@contextmanager
+def _translated() -> Iterator[None]:
+    """Maps the SDK's errors; only a definite 4xx counts as refused."""
+    try:
+        yield
+    except turbopuffer.NotFoundError as error:
+        raise NamespaceMissingError("the namespace does not exist") from error
+    except (turbopuffer.RateLimitError, turbopuffer.ConflictError) as error:
+        raise _unavailable(error) from error
+    except turbopuffer.APIStatusError as error:
+        if error.status_code >= 500 or error.status_code == 408:
+            raise _unavailable(error) from error
+        raise VectorStoreRejectedError(f"turbopuffer answered {error.status_code}") from error
+    except turbopuffer.APIError as error:
+        raise VectorStoreUnavailableError(type(error).__name__) from error
+
+
+def _unavailable(error: turbopuffer.APIStatusError) -> VectorStoreUnavailableError:
+    after = error.response.headers.get("retry-after", "")
+    return VectorStoreUnavailableError(
+        f"turbopuffer answered {error.status_code}",
+        retry_after_s=float(after) if after.isdigit() else None,
+    )

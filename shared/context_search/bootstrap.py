@@ -1,0 +1,209 @@
+"""Puts the parts together: the only file that knows every class.
+
+Everything is made on first use and kept for the life of the process, so a function pays only for
+what it needs: ``cleanup`` never embeds, ``create_tool`` never talks to turbopuffer.
+"""
+
+from __future__ import annotations
+
+import time
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Any
+
+from context_search.adapters.postgres.pool import Database
+from context_search.adapters.postgres.store import PostgresStore
+from context_search.adapters.postgres.url import DatabaseUrl
+from context_search.adapters.secrets import with_secrets
+from context_search.adapters.system_clock import SystemClock
+from context_search.domain.config import IndexConfig
+from context_search.ports.embedding import Embedder
+from context_search.ports.time import Deadline
+from context_search.services.authenticate import Authenticate, AuthenticateInternal
+from context_search.services.enumeration import Limits
+from context_search.services.outgoing import Deliver, RelayOutbox
+from context_search.settings import Settings, environment
+
+if TYPE_CHECKING:
+    from context_search.adapters.sqs_queue import SqsQueue
+    from context_search.adapters.turbopuffer_vectors import TurbopufferVectors
+    from context_search.services.cleanup import Cleanup
+    from context_search.services.enumeration import EnumerateIndex
+    from context_search.services.index_node import IndexNode
+    from context_search.wire.http.search import SearchUseCases
+    from context_search.wire.http.tables import TableUseCases
+    from context_search.wire.http.tools import ToolUseCases
+
+
+class Parts:
+    """The adapters and use cases of one process."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.clock = SystemClock()
+        self._embedders: dict[tuple[str, int], Embedder] = {}
+
+    @cached_property
+    def store(self) -> PostgresStore:
+        """Postgres."""
+        url = DatabaseUrl.parse(self.settings.database_url)
+        return PostgresStore(Database(url, max_connections=self.settings.database_connections))
+
+    @cached_property
+    def vectors(self) -> TurbopufferVectors:
+        """turbopuffer."""
+        from context_search.adapters.turbopuffer_vectors import TurbopufferVectors  # noqa: PLC0415
+
+        return TurbopufferVectors(
+            api_key=self.settings.turbopuffer_api_key,
+            region=self.settings.turbopuffer_region,
+            base_url=self.settings.turbopuffer_base_url,
+        )
+
+    @cached_property
+    def queue(self) -> SqsQueue:
+        """SQS."""
+        from context_search.adapters.sqs_queue import SqsQueue, sqs_client  # noqa: PLC0415
+
+        return SqsQueue(sqs_client(), self.settings.queue_url)
+
+    def embedder_of(self, config: IndexConfig) -> Embedder:
+        """The embedding model that an index was built with."""
+        from context_search.adapters.litellm_embedder import LitellmEmbedder  # noqa: PLC0415
+
+        key = (config.model, config.dimensions)
+        if key not in self._embedders:
+            self._embedders[key] = LitellmEmbedder(
+                config.model,
+                config.dimensions,
+                query_params=self.settings.embedding_query_params,
+                passage_params=self.settings.embedding_passage_params,
+                api_key=self.settings.embedding_api_key,
+                api_base=self.settings.embedding_api_base,
+            )
+        return self._embedders[key]
+
+    @property
+    def deliver(self) -> Deliver:
+        """Sends messages after their transaction."""
+        return Deliver(self.store, self.queue)
+
+    @property
+    def relay(self) -> RelayOutbox:
+        """Sends what the outbox still holds."""
+        return RelayOutbox(self.store, self.deliver)
+
+    @property
+    def limits(self) -> Limits:
+        """What one node may be at most."""
+        return Limits(self.settings.max_node_chars)
+
+    @property
+    def authenticate(self) -> Authenticate:
+        """Bearer keys."""
+        return Authenticate(self.store)
+
+    @property
+    def authenticate_internal(self) -> AuthenticateInternal:
+        """The shared secret."""
+        return AuthenticateInternal(self.settings.internal_secrets)
+
+    def check_ready(self) -> None:
+        """Raises DatabaseUnavailableError when Postgres does not answer."""
+        with self.store.transaction():
+            pass
+
+    def deadline(self, context: Any) -> Deadline:
+        """Returns when Lambda will stop this invocation."""
+        left_s = context.get_remaining_time_in_millis() / 1000
+        return Deadline(self.clock, self.clock.monotonic() + left_s)
+
+    @cached_property
+    def tables(self) -> TableUseCases:
+        """The use cases of projects and tables."""
+        from context_search.services import tables  # noqa: PLC0415
+        from context_search.wire.http.tables import TableUseCases  # noqa: PLC0415
+
+        return TableUseCases(
+            create_project=tables.CreateProject(self.store),
+            create_table=tables.CreateTable(self.store),
+            read_table=tables.ReadTable(self.store),
+            replace_document=tables.ReplaceDocument(self.store, self.relay),
+            delete_table=tables.DeleteTable(self.store),
+        )
+
+    @cached_property
+    def tools(self) -> ToolUseCases:
+        """The use cases of Search Tools."""
+        from context_search.services.create_search_tool import CreateSearchTool  # noqa: PLC0415
+        from context_search.services.status import ReadStatus  # noqa: PLC0415
+        from context_search.services.tables import DeleteTool  # noqa: PLC0415
+        from context_search.services.wait import WaitUntilSettled  # noqa: PLC0415
+        from context_search.wire.http.tools import ToolUseCases  # noqa: PLC0415
+
+        silent_s = self.settings.silent_after_s
+        read_status = ReadStatus(self.store, silent_s)
+        return ToolUseCases(
+            create_search_tool=CreateSearchTool(self.store, self.deliver, self.limits, silent_s),
+            read_status=read_status,
+            wait_until_settled=WaitUntilSettled(read_status, self.clock, time.sleep),
+            delete_tool=DeleteTool(self.store, self.deliver),
+            embedding_model=self.settings.embedding_model,
+            embedding_dimensions=self.settings.embedding_dimensions,
+        )
+
+    @cached_property
+    def search(self) -> SearchUseCases:
+        """The use cases of search and MCP."""
+        from context_search.services.list_tools import ListTools  # noqa: PLC0415
+        from context_search.services.search_tool import SearchWithTool  # noqa: PLC0415
+        from context_search.wire.http.search import SearchUseCases  # noqa: PLC0415
+
+        return SearchUseCases(
+            authenticate=self.authenticate,
+            search=SearchWithTool(
+                self.store, self.vectors, self.embedder_of, self.settings.silent_after_s
+            ),
+            list_tools=ListTools(self.store),
+            allowed_origins=self.settings.allowed_origins,
+        )
+
+    @cached_property
+    def index_node(self) -> IndexNode:
+        """The order ``node``."""
+        from context_search.services.index_node import IndexLimits, IndexNode  # noqa: PLC0415
+
+        return IndexNode(
+            store=self.store,
+            vectors=self.vectors,
+            embedder_of=self.embedder_of,
+            deliver=self.deliver,
+            clock=self.clock,
+            limits=IndexLimits(lease_s=self.settings.index_lease_s),
+        )
+
+    @cached_property
+    def enumerate_index(self) -> EnumerateIndex:
+        """The order ``enumerate``."""
+        from context_search.services.enumeration import EnumerateIndex  # noqa: PLC0415
+
+        return EnumerateIndex(self.store, self.deliver, self.limits)
+
+    @cached_property
+    def cleanup(self) -> Cleanup:
+        """The scheduled run."""
+        from context_search.services.cleanup import Cleanup, CleanupLimits  # noqa: PLC0415
+
+        return Cleanup(
+            store=self.store,
+            vectors=self.vectors,
+            queue=self.queue,
+            relay=self.relay,
+            clock=self.clock,
+            limits=CleanupLimits(self.settings.silent_after_s, self.settings.delete_grace_s),
+        )
+
+
+@lru_cache(maxsize=1)
+def parts() -> Parts:
+    """Returns the parts of this process, made from its environment."""
+    return Parts(Settings.from_environ(with_secrets(environment())))

@@ -1,0 +1,43 @@
+"""Who is calling?"""
+
+from __future__ import annotations
+
+import hmac
+from dataclasses import dataclass, field
+
+from context_search.domain.errors import UnauthenticatedError
+from context_search.domain.model import Principal
+from context_search.ports.store import Store
+from context_search.services.keys import key_hash
+
+
+@dataclass(frozen=True, slots=True)
+class Authenticate:
+    """Turns a project or MCP key into a principal. Raises UnauthenticatedError."""
+
+    store: Store
+
+    def __call__(self, key: str | None) -> Principal:
+        """Returns whose key it is."""
+        if not key or not key.isascii():
+            raise UnauthenticatedError("a bearer key is required")
+        with self.store.transaction() as work:
+            principal = work.projects.principal_of_key(key_hash(key))
+        if principal is None:
+            raise UnauthenticatedError("the key is not known")
+        return principal
+
+
+@dataclass(frozen=True, slots=True)
+class AuthenticateInternal:
+    """Checks the shared secret of internal callers; two are valid while one is being rotated."""
+
+    secrets: tuple[str, ...] = field(repr=False)
+
+    def __call__(self, presented: str | None) -> None:
+        """Returns when the secret is right; raises UnauthenticatedError otherwise."""
+        given = (presented or "").encode()
+        # Every secret is compared, so that the time does not tell which one was close.
+        matches = [hmac.compare_digest(given, secret.encode()) for secret in self.secrets]
+        if not any(matches):
+            raise UnauthenticatedError("the internal secret is missing or wrong")

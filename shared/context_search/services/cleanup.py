@@ -1,0 +1,155 @@
+"""The scheduled half of the system's promises: nothing stays stuck, nothing deleted stays behind.
+
+Every step is bounded, safe to repeat, and goes on where the last run stopped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from context_search.domain.errors import ContextSearchError, NamespaceMissingError
+from context_search.domain.ids import window_ids
+from context_search.ports.delivery import SweepCursor
+from context_search.ports.queue import Queue
+from context_search.ports.store import Store
+from context_search.ports.time import Clock, Deadline
+from context_search.ports.vectors import VectorStore
+from context_search.services.outgoing import RelayOutbox, node_message
+from context_search.services.status import write_summaries
+
+NODES_PER_STEP = 200
+TOMBSTONES_PER_STEP = 1_000
+DOCUMENTS_PER_STEP = 1_000
+STEP_RESERVE_S = 20.0
+
+
+@dataclass(frozen=True, slots=True)
+class CleanupLimits:
+    """After how many seconds something silent is taken up again, and something deleted is final."""
+
+    silent_s: float = 180.0
+    grace_s: float = 1800.0
+
+
+@dataclass(slots=True)
+class CleanupReport:
+    """What a run did, in counts; ``errors`` holds the code of each step that failed."""
+
+    messages_relayed: int = 0
+    nodes_revived: int = 0
+    nodes_removed: int = 0
+    documents_deleted: int = 0
+    namespaces_deleted: int = 0
+    documents_checked: int = 0
+    orphans_deleted: int = 0
+    summaries_written: int = 0
+    is_complete: bool = True
+    errors: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Cleanup:
+    """One run of all steps; a step that fails does not keep the others from running."""
+
+    store: Store
+    vectors: VectorStore
+    queue: Queue
+    relay: RelayOutbox
+    clock: Clock
+    limits: CleanupLimits
+
+    def __call__(self, deadline: Deadline) -> CleanupReport:
+        """Returns what was done; ``is_complete`` is false when time ran out first."""
+        report = CleanupReport()
+        steps: list[Callable[[CleanupReport], bool]] = [
+            self._relay,
+            self._revive,
+            self._remove_nodes,
+            self._bury,
+            self._delete_namespaces,
+            self._sweep,
+            self._summarise,
+        ]
+        for step in steps:
+            try:
+                while step(report):
+                    if deadline.left_s() < STEP_RESERVE_S:
+                        report.is_complete = False
+                        break
+            except ContextSearchError as error:
+                report.errors.append(f"{step.__name__.strip('_')}: {error.code}")
+        return report
+
+    def _relay(self, report: CleanupReport) -> bool:
+        sent = self.relay(older_than_s=self.limits.silent_s / 3)
+        report.messages_relayed += sent
+        return sent == self.relay.limit
+
+    def _revive(self, report: CleanupReport) -> bool:
+        with self.store.transaction() as work:
+            nodes = work.nodes.abandoned(silent_s=self.limits.silent_s, limit=NODES_PER_STEP)
+        report.nodes_revived += len(self.queue.send([node_message(node) for node in nodes]))
+        return len(nodes) == NODES_PER_STEP
+
+    def _remove_nodes(self, report: CleanupReport) -> bool:
+        with self.store.transaction() as work:
+            removed = work.graveyard.remove_deleted_tables(limit=NODES_PER_STEP)
+            removed += work.graveyard.remove_retired_nodes(limit=NODES_PER_STEP)
+        report.nodes_removed += removed
+        return removed > 0
+
+    def _bury(self, report: CleanupReport) -> bool:
+        grace_s = self.limits.grace_s
+        with self.store.transaction() as work:
+            found = work.graveyard.tombstones(older_than_s=grace_s, limit=TOMBSTONES_PER_STEP)
+        namespaces = sorted({tombstone.namespace for tombstone in found})
+        for namespace in namespaces:
+            group = [tombstone for tombstone in found if tombstone.namespace == namespace]
+            ids = [name for stone in group for name in window_ids(stone.doc_id, stone.window_count)]
+            self.vectors.delete(namespace, ids)
+            with self.store.transaction() as work:
+                work.graveyard.note_deleted(group, older_than_s=grace_s)
+            report.documents_deleted += len(ids)
+        return len(found) == TOMBSTONES_PER_STEP
+
+    def _delete_namespaces(self, report: CleanupReport) -> bool:
+        with self.store.transaction() as work:
+            retired = work.graveyard.retired(older_than_s=self.limits.grace_s, limit=1)
+        for generation in retired:
+            self.vectors.delete_namespace(generation.namespace)
+            with self.store.transaction() as work:
+                work.graveyard.forget_generation(generation.generation_id)
+            report.namespaces_deleted += 1
+        return bool(retired)
+
+    def _sweep(self, report: CleanupReport) -> bool:
+        with self.store.transaction() as work:
+            due = work.graveyard.next_to_sweep(older_than_s=self.limits.silent_s, limit=1)
+        for cursor in due:
+            self._sweep_page(cursor, report)
+        return bool(due)
+
+    def _sweep_page(self, cursor: SweepCursor, report: CleanupReport) -> None:
+        try:
+            ids = self.vectors.ids_after(cursor.namespace, cursor.after, DOCUMENTS_PER_STEP)
+        except NamespaceMissingError:
+            ids = []
+        with self.store.transaction() as work:
+            orphans = work.chunks.without_row(cursor.namespace, ids)
+        if orphans:
+            self.vectors.delete(cursor.namespace, orphans)
+        after = ids[-1] if len(ids) == DOCUMENTS_PER_STEP else ""
+        page = {"checked": len(ids), "orphans": len(orphans), "at": self.clock.now().isoformat()}
+        with self.store.transaction() as work:
+            work.graveyard.note_swept(cursor, after=after, report=page)
+        report.documents_checked += len(ids)
+        report.orphans_deleted += len(orphans)
+
+    def _summarise(self, report: CleanupReport) -> bool:
+        with self.store.transaction() as work:
+            indexes = work.indexes.with_unsettled_tools(limit=NODES_PER_STEP)
+        for index_id in indexes:
+            write_summaries(self.store, index_id, silent_s=self.limits.silent_s)
+        report.summaries_written += len(indexes)
+        return False

@@ -1,0 +1,78 @@
+"""Compares an index with its document: which strings are new, changed or gone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from context_search.domain.documents import StringNode, parse_stored, string_nodes
+from context_search.domain.ids import pointer_sha256
+from context_search.domain.model import Index
+from context_search.ports.indexing import NodeUpsert
+from context_search.ports.queue import Message
+from context_search.ports.store import Store, UnitOfWork
+from context_search.services.outgoing import Deliver, node_message
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What one node may be at most; beyond it the node is skipped and the others go on."""
+
+    max_node_chars: int = 50_000_000
+
+
+def enumerate_index(work: UnitOfWork, index: Index, limits: Limits) -> list[int]:
+    """Makes the nodes of an index those of its document, within the scopes that tools need.
+
+    The caller holds the table's lock, so the document cannot change meanwhile. Repeating it
+    changes nothing. Returns the ids of the nodes that have to be indexed.
+    """
+    revision, text = work.tables.read(index.table_id)
+    document = parse_stored(text)
+    wanted: dict[bytes, StringNode] = {}
+    for scope in work.indexes.scopes(index.id):
+        for node in string_nodes(document, scope=scope, threshold=index.config.threshold):
+            wanted.setdefault(pointer_sha256(node.json_pointer), node)
+    known = {node.pointer_sha256: node for node in work.nodes.known(index.generation_id)}
+    work.nodes.remove([node.id for key, node in known.items() if key not in wanted])
+    changed: list[NodeUpsert] = []
+    for key, node in wanted.items():
+        content_hash = node.content_hash
+        if key not in known or known[key].content_hash != content_hash:
+            changed.append(NodeUpsert(node, content_hash, _skip_reason(node, limits)))
+    queued = work.nodes.upsert(index, changed)
+    work.indexes.mark_enumerated(index.id, revision)
+    return queued
+
+
+def _skip_reason(node: StringNode, limits: Limits) -> dict[str, object] | None:
+    if len(node.text) <= limits.max_node_chars:
+        return None
+    message = f"the string has over {limits.max_node_chars} characters"
+    return {"code": "NODE_TOO_LARGE", "message": message, "retryable": False}
+
+
+@dataclass(frozen=True, slots=True)
+class EnumerateIndex:
+    """The order ``enumerate``: brings an index up to its document and queues what changed.
+
+    An index that no tool needs any more is retired.
+    """
+
+    store: Store
+    deliver: Deliver
+    limits: Limits
+
+    def __call__(self, index_id: int) -> None:
+        """Does nothing when the index is gone; safe to repeat."""
+        messages: list[Message] = []
+        outbox_ids: list[int] = []
+        with self.store.transaction() as work:
+            index = work.indexes.find(index_id)
+            if index is None or work.tables.lock(index.table_id) is None:
+                return
+            if not work.indexes.scopes(index_id):
+                work.indexes.retire(index_id)
+                return
+            messages = [node_message(node) for node in enumerate_index(work, index, self.limits)]
+            outbox_ids = work.outbox.add(messages)
+        self.deliver(outbox_ids, messages)

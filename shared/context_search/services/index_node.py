@@ -1,0 +1,185 @@
+"""Indexes one big string: claim, chunk, embed, upsert, swap. docs/consistency.md has the reasons.
+
+The order is what keeps the index true. Rows that name the vectors come first, so no document is
+ever unknown; a chunk counts as present only after a definite acknowledgement; the old version
+answers until the new one is complete and still wanted.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+from context_search.domain.analysis import tokens
+from context_search.domain.chunking import chunk_spans
+from context_search.domain.config import IndexConfig
+from context_search.domain.errors import ContextSearchError, LeaseLostError
+from context_search.domain.ids import ancestor_keys
+from context_search.domain.model import ChunkSet, Claim, PlannedChunk, StoredChunk
+from context_search.ports.embedding import Embedder
+from context_search.ports.store import Store
+from context_search.ports.time import Clock, Deadline
+from context_search.ports.vectors import VectorDocument, VectorStore
+from context_search.services.outgoing import Deliver, node_message
+
+BATCH_CHUNKS = 200
+MAX_BACKOFF_S = 300.0
+
+
+@dataclass(frozen=True, slots=True)
+class IndexLimits:
+    """How long a worker owns a node, and how often it may fail without any progress."""
+
+    lease_s: float = 90.0
+    max_attempts: int = 8
+    embed_timeout_s: float = 30.0
+    batch_reserve_s: float = 60.0
+
+
+class RetryLater(Exception):  # noqa: N818 - not an error: the queue is asked to come again
+    """The node is not finished; deliver the message again after ``after_s`` seconds."""
+
+    def __init__(self, after_s: float) -> None:
+        super().__init__(f"again in {after_s:.0f} s")
+        self.after_s = after_s
+
+
+Outcome = Literal["indexed", "nothing_to_do", "handed_over", "quarantined"]
+
+
+@dataclass(frozen=True, slots=True)
+class IndexNode:
+    """The order ``node``. Safe to repeat, to run twice at once, and to be killed anywhere."""
+
+    store: Store
+    vectors: VectorStore
+    embedder_of: Callable[[IndexConfig], Embedder]
+    deliver: Deliver
+    clock: Clock
+    limits: IndexLimits
+
+    def __call__(self, node_id: int, deadline: Deadline) -> Outcome:
+        """Returns what became of the node; what failed for good is recorded on it, not raised.
+
+        Raises RetryLater when the message should come again.
+        """
+        claim = self._claim(node_id)
+        if claim is None:
+            return "nothing_to_do"
+        try:
+            return self._index(claim, deadline)
+        except LeaseLostError:
+            return "nothing_to_do"
+        except ContextSearchError as error:
+            return self._failed(claim, error)
+        except Exception:
+            unexpected = ContextSearchError("an unexpected error, see the log")
+            with suppress(RetryLater, ContextSearchError):
+                self._failed(claim, unexpected, final=False)
+            raise
+
+    def _claim(self, node_id: int) -> Claim | None:
+        with self.store.transaction() as work:
+            claim = work.nodes.claim(node_id, lease_s=self.limits.lease_s)
+            due_in_s = None if claim else work.nodes.due_in(node_id)
+        if due_in_s is not None:
+            raise RetryLater(due_in_s)
+        return claim
+
+    def _index(self, claim: Claim, deadline: Deadline) -> Outcome:
+        planned = plan(claim)
+        with self.store.transaction() as work:
+            work.nodes.hold(claim, lease_s=self.limits.lease_s)
+            chunk_set = work.chunks.begin_set(claim, planned)
+        missing = [chunk for chunk in chunk_set.chunks if not chunk.present]
+        for first in range(0, len(missing), BATCH_CHUNKS):
+            if deadline.left_s() < self.limits.batch_reserve_s:
+                return self._hand_over(claim, progressed=first > 0)
+            self._write_batch(claim, chunk_set, missing[first : first + BATCH_CHUNKS])
+        with self.store.transaction() as work:
+            work.nodes.hold(claim, lease_s=self.limits.lease_s)
+            activated = work.chunks.activate(claim, chunk_set.id)
+        return "indexed" if activated else self._hand_over(claim, progressed=True)
+
+    def _write_batch(self, claim: Claim, chunk_set: ChunkSet, batch: Sequence[StoredChunk]) -> None:
+        embedder = self.embedder_of(claim.config)
+        vectors = embedder.embed_passages(
+            [chunk.text for chunk in batch], timeout_s=self.limits.embed_timeout_s
+        )
+        now = self.clock.now()
+        documents = [
+            _document(claim, chunk_set.id, chunk, vector, now)
+            for chunk, vector in zip(batch, vectors, strict=True)
+        ]
+        self.vectors.upsert(claim.namespace, documents, config=claim.config)
+        with self.store.transaction() as work:
+            work.nodes.hold(claim, lease_s=self.limits.lease_s)
+            work.chunks.mark_present(chunk_set.id, [chunk.index for chunk in batch])
+
+    def _hand_over(self, claim: Claim, *, progressed: bool) -> Outcome:
+        message = node_message(claim.node_id)
+        with self.store.transaction() as work:
+            work.nodes.release(claim, retry_in_s=0, error=None, progressed=progressed)
+            outbox_ids = work.outbox.add([message])
+        self.deliver(outbox_ids, [message])
+        return "handed_over"
+
+    def _failed(
+        self, claim: Claim, error: ContextSearchError, *, final: bool | None = None
+    ) -> Outcome:
+        if final is None:
+            final = not error.retryable or claim.attempt >= self.limits.max_attempts
+        retry_in_s = error.retry_after_s or min(MAX_BACKOFF_S, 2.0 ** min(claim.attempt, 16))
+        record = {
+            "code": error.code,
+            "message": error.message,
+            "retryable": not final,
+            "at": self.clock.now().isoformat(),
+        }
+        with self.store.transaction() as work:
+            if final:
+                work.nodes.quarantine(claim, record)
+            else:
+                work.nodes.release(claim, retry_in_s=retry_in_s, error=record, progressed=False)
+        if final:
+            return "quarantined"
+        raise RetryLater(retry_in_s) from error
+
+
+def plan(claim: Claim) -> list[PlannedChunk]:
+    """Returns the chunks of a claimed node's text; none for a text of white space only."""
+    text, config = claim.content, claim.config
+    spans = chunk_spans(text, size=config.chunk_size, overlap=config.chunk_overlap)
+    return [
+        PlannedChunk(
+            index=index,
+            start=span.start,
+            end=span.end,
+            text=text[span.start : span.end],
+            input_hash=hashlib.sha256(text[span.start : span.end].encode()).digest(),
+        )
+        for index, span in enumerate(spans)
+    ]
+
+
+def _document(
+    claim: Claim, set_id: int, chunk: StoredChunk, vector: Sequence[float], now: datetime
+) -> VectorDocument:
+    return VectorDocument(
+        id=chunk.doc_id,
+        vector=vector,
+        tokens=tokens(chunk.text) if claim.config.storage == "full" else None,
+        ancestors=ancestor_keys(claim.json_pointer),
+        table_id=claim.table_id,
+        set_id=set_id,
+        chunk_id=chunk.id,
+        json_pointer=claim.json_pointer,
+        chunk_index=chunk.index,
+        total_chunks=chunk.total,
+        content_hash=claim.content_hash,
+        updated_at=now,
+    )

@@ -1,0 +1,87 @@
+"""How far the index of a tool is: derived from the nodes, never stored as truth."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from context_search.domain.errors import NotFoundError
+from context_search.domain.model import Index, NodeProgress, Principal, Progress, SearchTool
+from context_search.ports.store import Store, UnitOfWork
+
+LISTED_NODES = 200
+
+
+@dataclass(frozen=True, slots=True)
+class ToolStatus:
+    """A tool with the state of its index; ``nodes`` lists at most 200 of its scope, by pointer."""
+
+    tool: SearchTool
+    index: Index
+    progress: Progress
+    nodes: list[NodeProgress]
+
+
+def live_tool(work: UnitOfWork, tool_id: int, principal: Principal | None) -> SearchTool:
+    """Returns a live Search Tool of the caller's project (of any, for None, an internal caller).
+
+    Raises NotFoundError; a foreign tool looks like a missing one.
+    """
+    project_id = None if principal is None else principal.project_id
+    tool = work.tools.find(tool_id, project_id=project_id)
+    if tool is None:
+        raise NotFoundError("there is no such tool")
+    return tool
+
+
+def index_of(work: UnitOfWork, tool: SearchTool) -> Index:
+    """Returns the index that serves a tool. Raises NotFoundError when it went away meanwhile."""
+    index = work.indexes.find(tool.index_id)
+    if index is None:
+        raise NotFoundError("there is no such tool")
+    return index
+
+
+def tool_status(work: UnitOfWork, tool: SearchTool, *, silent_s: float) -> ToolStatus:
+    """Returns the counters and nodes of a tool's scope."""
+    index = index_of(work, tool)
+    scope = tool.scope.json_pointer
+    progress = work.nodes.progress(index, scope, stalled_s=silent_s)
+    return ToolStatus(tool, index, progress, work.nodes.in_scope(index, scope, limit=LISTED_NODES))
+
+
+def write_summaries(store: Store, index_id: int, *, silent_s: float) -> None:
+    """Writes ``metadata.search_index`` of every tool that an index serves."""
+    with store.transaction() as work:
+        index = work.indexes.find(index_id)
+        if index is None:
+            return
+        for tool in work.tools.of_index(index_id):
+            progress = work.nodes.progress(index, tool.scope.json_pointer, stalled_s=silent_s)
+            work.tools.write_summary(tool.id, summary(progress, tool.created_at))
+
+
+def summary(progress: Progress, configured_at: datetime) -> dict[str, object]:
+    """Returns what ``tool.metadata.search_index`` says: a copy for people and other programs."""
+    return {
+        "status": progress.status,
+        "configured_at": configured_at.isoformat(),
+        "indexed_at": progress.indexed_at.isoformat() if progress.indexed_at else None,
+        "nodes_count": progress.nodes_count,
+        "chunks_count": progress.chunks_count,
+        "indexed_chunks_count": progress.indexed_chunks_count,
+        "last_error": progress.last_error,
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class ReadStatus:
+    """The state of a tool's index, for its owner or an internal caller."""
+
+    store: Store
+    silent_s: float
+
+    def __call__(self, tool_id: int, principal: Principal | None) -> ToolStatus:
+        """Raises NotFoundError."""
+        with self.store.transaction() as work:
+            return tool_status(work, live_tool(work, tool_id, principal), silent_s=self.silent_s)

@@ -1,0 +1,156 @@
+"""Projects and their JSON documents: create, read, change, delete."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from context_search.domain.documents import to_json
+from context_search.domain.errors import ConflictError, NotFoundError
+from context_search.domain.json_pointer import replace_value, resolve, split
+from context_search.domain.model import Principal, Project, Table
+from context_search.ports.queue import Message
+from context_search.ports.store import Store, UnitOfWork
+from context_search.services.keys import NewKey, new_key
+from context_search.services.outgoing import Deliver, RelayOutbox, enumerate_message
+
+
+@dataclass(frozen=True, slots=True)
+class CreateProject:
+    """Makes a tenant with its first key, which is shown this once."""
+
+    store: Store
+
+    def __call__(self, name: str) -> tuple[Project, NewKey]:
+        """Returns the project and its key."""
+        key = new_key()
+        with self.store.transaction() as work:
+            project = work.projects.add(name)
+            work.projects.add_key(project.id, prefix=key.prefix, key_hash=key.hash)
+        return project, key
+
+
+@dataclass(frozen=True, slots=True)
+class CreateTable:
+    """Stores a JSON document. Nothing is indexed until a Search Tool wants it."""
+
+    store: Store
+
+    def __call__(
+        self, principal: Principal, name: str, description: str | None, document: object
+    ) -> Table:
+        """``document`` has passed the border (``domain.documents.parse_json``)."""
+        with self.store.transaction() as work:
+            return work.tables.add(principal.project_id, name, description, to_json(document))
+
+
+@dataclass(frozen=True, slots=True)
+class ReadTable:
+    """Reads a table, or the part of its document below a pointer."""
+
+    store: Store
+
+    def __call__(self, principal: Principal, table_id: int) -> Table:
+        """Raises NotFoundError."""
+        with self.store.transaction() as work:
+            return _live_table(work, principal, table_id)
+
+    def document(self, principal: Principal, table_id: int, pointer: str) -> tuple[int, str]:
+        """Returns the revision and the JSON text of the value at ``pointer``.
+
+        Raises NotFoundError and InvalidPointerError.
+        """
+        path = split(pointer)
+        with self.store.transaction() as work:
+            _live_table(work, principal, table_id)
+            revision, text = work.tables.read(table_id)
+        try:
+            return revision, to_json(resolve(json.loads(text), path)) if path else text
+        except KeyError:
+            raise NotFoundError("the pointer leads nowhere in this table") from None
+
+
+@dataclass(frozen=True, slots=True)
+class ReplaceDocument:
+    """Writes a new document; the strings that changed are indexed again by themselves."""
+
+    store: Store
+    relay: RelayOutbox
+
+    def __call__(
+        self,
+        principal: Principal,
+        table_id: int,
+        value: object,
+        *,
+        pointer: str = "",
+        if_revision: int | None = None,
+    ) -> Table:
+        """Writes ``value`` as the document, or to ``pointer`` inside of it.
+
+        Raises NotFoundError, InvalidPointerError, and ConflictError when ``if_revision`` is not
+        the current revision.
+        """
+        path = split(pointer)
+        with self.store.transaction() as work:
+            table = _live_table(work, principal, table_id)
+            document = value
+            if path:
+                work.tables.lock_for_change(table_id)
+                document = _with_value(work.tables.read(table_id)[1], path, value)
+            changed = work.tables.replace(
+                table.id, to_json(document), expected_revision=if_revision
+            )
+        if changed is None:
+            raise ConflictError("the table has another revision by now")
+        self.relay(older_than_s=0)  # the trigger's message leaves now, not with the next cleanup
+        return changed
+
+
+def _with_value(text: str, path: Sequence[str], value: object) -> object:
+    try:
+        return replace_value(json.loads(text), path, value)
+    except KeyError:
+        raise NotFoundError("the pointer leads nowhere in this table") from None
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteTable:
+    """Makes a table, its tools and their hits unreachable at once; ``cleanup`` does the rest."""
+
+    store: Store
+
+    def __call__(self, principal: Principal, table_id: int) -> None:
+        """Raises NotFoundError."""
+        with self.store.transaction() as work:
+            _live_table(work, principal, table_id)
+            work.tables.mark_deleted(table_id)
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteTool:
+    """Makes a Search Tool unreachable at once; chunks that no other tool needs follow."""
+
+    store: Store
+    deliver: Deliver
+
+    def __call__(self, principal: Principal, tool_id: int) -> None:
+        """Raises NotFoundError."""
+        messages: list[Message] = []
+        with self.store.transaction() as work:
+            tool = work.tools.find(tool_id, project_id=principal.project_id)
+            if tool is None:
+                raise NotFoundError("there is no such tool")
+            work.tools.mark_deleted(tool_id)
+            work.indexes.uncover(tool_id)
+            messages = [enumerate_message(tool.index_id)]
+            outbox_ids = work.outbox.add(messages)
+        self.deliver(outbox_ids, messages)
+
+
+def _live_table(work: UnitOfWork, principal: Principal, table_id: int) -> Table:
+    table = work.tables.find(table_id, project_id=principal.project_id)
+    if table is None:
+        raise NotFoundError("there is no such table")
+    return table

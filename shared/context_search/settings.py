@@ -1,0 +1,116 @@
+"""The configuration of a function, read once from its environment, as one frozen value."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from context_search.domain.errors import ContextSearchError
+
+INDEX_LEASE_S = 90.0
+SILENT_AFTER_S = 180.0
+DELETE_GRACE_S = 1800.0
+
+
+class SettingsError(ContextSearchError):
+    """A variable is missing or malformed. The message names it and never shows its value."""
+
+    code = "MISCONFIGURED"
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """All that deployments may differ in. Durations are seconds, lengths code points.
+
+    Secrets have no ``repr``, so that no log of this object can hold one.
+    """
+
+    database_url: str = field(repr=False)
+    queue_url: str
+    dead_letter_queue_url: str
+    turbopuffer_api_key: str = field(repr=False)
+    embedding_model: str
+    embedding_dimensions: int
+    internal_secrets: tuple[str, ...] = field(repr=False)
+    query_hash_key: str = field(repr=False)
+    turbopuffer_region: str | None = None
+    turbopuffer_base_url: str | None = None
+    embedding_api_key: str | None = field(default=None, repr=False)
+    embedding_api_base: str | None = None
+    embedding_query_params: Mapping[str, object] = field(default_factory=dict)
+    embedding_passage_params: Mapping[str, object] = field(default_factory=dict)
+    allowed_origins: tuple[str, ...] = ()
+    index_lease_s: float = INDEX_LEASE_S
+    silent_after_s: float = SILENT_AFTER_S
+    delete_grace_s: float = DELETE_GRACE_S
+    max_node_chars: int = 50_000_000
+    database_connections: int = 2
+
+    @classmethod
+    def from_environ(cls, environ: Mapping[str, str]) -> Settings:
+        """Returns the settings of an environment into which the secrets are already merged.
+
+        Raises SettingsError that names the variable.
+        """
+        read = _Reader(environ)
+        secrets = (read.text("INTERNAL_SECRET"), read.optional("INTERNAL_SECRET_PREVIOUS"))
+        return cls(
+            database_url=read.text("DATABASE_URL"),
+            queue_url=read.text("QUEUE_URL"),
+            dead_letter_queue_url=read.text("DEAD_LETTER_QUEUE_URL"),
+            turbopuffer_api_key=read.text("TURBOPUFFER_API_KEY"),
+            turbopuffer_region=read.optional("TURBOPUFFER_REGION"),
+            turbopuffer_base_url=read.optional("TURBOPUFFER_BASE_URL"),
+            embedding_model=read.text("EMBEDDING_MODEL"),
+            embedding_dimensions=int(read.number("EMBEDDING_DIMENSIONS", None)),
+            embedding_api_key=read.optional("EMBEDDING_API_KEY"),
+            embedding_api_base=read.optional("EMBEDDING_API_BASE"),
+            embedding_query_params=read.json_object("EMBEDDING_QUERY_PARAMS"),
+            embedding_passage_params=read.json_object("EMBEDDING_PASSAGE_PARAMS"),
+            internal_secrets=tuple(secret for secret in secrets if secret),
+            query_hash_key=read.text("QUERY_HASH_KEY"),
+            allowed_origins=tuple((read.optional("ALLOWED_ORIGINS") or "").split()),
+            index_lease_s=read.number("INDEX_LEASE_SECONDS", INDEX_LEASE_S),
+            silent_after_s=read.number("SILENT_AFTER_SECONDS", SILENT_AFTER_S),
+            delete_grace_s=read.number("DELETE_GRACE_SECONDS", DELETE_GRACE_S),
+            database_connections=int(read.number("DATABASE_CONNECTIONS", 2)),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    environ: Mapping[str, str]
+
+    def optional(self, name: str) -> str | None:
+        return self.environ.get(name) or None
+
+    def text(self, name: str) -> str:
+        value = self.optional(name)
+        if value is None:
+            raise SettingsError(f"{name} is not set")
+        return value
+
+    def number(self, name: str, default: float | None) -> float:
+        value = self.optional(name)
+        if value is None and default is not None:
+            return default
+        try:
+            return float(value or "")
+        except ValueError:
+            raise SettingsError(f"{name} is not a number") from None
+
+    def json_object(self, name: str) -> Mapping[str, object]:
+        try:
+            value = json.loads(self.optional(name) or "{}")
+        except ValueError:
+            raise SettingsError(f"{name} is not JSON") from None
+        if not isinstance(value, dict):
+            raise SettingsError(f"{name} is not a JSON object")
+        return value
+
+
+def environment() -> Mapping[str, str]:
+    """Returns the variables of this machine: the only place that reads them."""
+    return os.environ  # noqa: TID251 - this is settings.py

@@ -1,0 +1,94 @@
+"""The one map from errors to the wire: RFC 9457 problems, and JSON-RPC codes beside them."""
+
+from __future__ import annotations
+
+import math
+
+from context_search.domain.errors import (
+    ConflictError,
+    ContextSearchError,
+    DatabaseUnavailableError,
+    EmbeddingError,
+    InvalidInputError,
+    NotFoundError,
+    PayloadTooLargeError,
+    PermissionDeniedError,
+    QueueUnavailableError,
+    UnauthenticatedError,
+    VectorStoreError,
+)
+
+PROBLEM_JSON = "application/problem+json"
+_STATUS: tuple[tuple[type[ContextSearchError], int], ...] = (
+    (InvalidInputError, 422),
+    (UnauthenticatedError, 401),
+    (PermissionDeniedError, 403),
+    (NotFoundError, 404),
+    (ConflictError, 409),
+    (PayloadTooLargeError, 413),
+    (EmbeddingError, 503),
+    (VectorStoreError, 503),
+    (DatabaseUnavailableError, 503),
+    (QueueUnavailableError, 503),
+)
+_TITLES = {
+    400: "Bad request",
+    401: "Unauthenticated",
+    403: "Forbidden",
+    404: "Not found",
+    405: "Method not allowed",
+    409: "Conflict",
+    413: "Payload too large",
+    415: "Unsupported media type",
+    422: "Invalid input",
+    429: "Too many requests",
+    500: "Internal error",
+    503: "Service unavailable",
+}
+
+
+def http_status(error: ContextSearchError) -> int:
+    """Returns the HTTP status of an error; 500 for what should never reach a caller."""
+    return next((status for kind, status in _STATUS if isinstance(error, kind)), 500)
+
+
+def problem(
+    status: int,
+    code: str,
+    detail: str,
+    *,
+    retryable: bool = False,
+    retry_after_s: float | None = None,
+) -> tuple[dict[str, object], dict[str, str]]:
+    """Returns the body and the headers of an RFC 9457 problem.
+
+    ``code`` is stable. ``retryAfterMs`` and ``Retry-After`` stand there when the wait is known.
+    """
+    body: dict[str, object] = {
+        "type": "about:blank",
+        "title": _TITLES.get(status, "Error"),
+        "status": status,
+        "code": code,
+        "detail": detail,
+        "retryable": retryable,
+    }
+    headers: dict[str, str] = {}
+    if retry_after_s is not None:
+        body["retryAfterMs"] = math.ceil(retry_after_s * 1000)
+        headers["Retry-After"] = str(max(1, math.ceil(retry_after_s)))
+    if status == 401:
+        headers["WWW-Authenticate"] = "Bearer"
+    return body, headers
+
+
+def problem_of(error: ContextSearchError) -> tuple[int, dict[str, object], dict[str, str]]:
+    """Returns status, body and headers of an error of the tree."""
+    status = http_status(error)
+    body, headers = problem(
+        status,
+        error.code,
+        error.message,
+        retryable=error.retryable,
+        retry_after_s=error.retry_after_s,
+    )
+    return status, body, headers

@@ -1,0 +1,116 @@
+"""The FastAPI application around routers, and how it answers when something is wrong."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from fastapi import APIRouter, FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from mangum import Mangum
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+
+from context_search import __version__
+from context_search.domain.errors import ContextSearchError
+from context_search.wire.errors import PROBLEM_JSON, problem, problem_of
+from context_search.wire.http.strict_json import BodyRefusedError
+
+_log = logging.getLogger(__name__)
+_CODES = {404: "NOT_FOUND", 405: "METHOD_NOT_ALLOWED", 413: "PAYLOAD_TOO_LARGE"}
+# Mangum logs the path of every request, and a key may travel in it.
+logging.getLogger("mangum").setLevel(logging.CRITICAL)
+
+LambdaHandler = Callable[[dict[str, Any], Any], dict[str, Any]]
+
+
+def http_app(
+    routers: Sequence[APIRouter],
+    use_cases: object,
+    *,
+    contract: Callable[[], dict[str, Any]] | None = None,
+) -> FastAPI:
+    """Returns an application that serves ``routers`` and answers every error as a problem.
+
+    The routes find their use cases as attributes of ``use_cases`` (``bootstrap.Parts``).
+    """
+    app = FastAPI(
+        title="context-search",
+        version=__version__,
+        openapi_url=None,
+        docs_url=None,
+        redoc_url=None,
+    )
+    app.state.use_cases = use_cases
+    app.state.contract = contract
+    for router in routers:
+        app.include_router(router)
+    app.add_exception_handler(ContextSearchError, _known)
+    app.add_exception_handler(RequestValidationError, _invalid)
+    app.add_exception_handler(HTTPException, _http)
+    app.add_exception_handler(Exception, _unexpected)
+    return app
+
+
+def lambda_handler_of(app: FastAPI) -> LambdaHandler:
+    """Returns a Lambda handler for API Gateway's HTTP events."""
+    adapter = Mangum(
+        app, lifespan="off", text_mime_types=["text/", "application/json", PROBLEM_JSON]
+    )
+
+    def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
+        # Mangum takes the thread's event loop; only a main thread has one from the start.
+        loop = asyncio.new_event_loop()
+        asyncio.set_event_loop(loop)
+        try:
+            return adapter(event, context)
+        finally:
+            asyncio.set_event_loop(None)
+            loop.close()
+
+    return handler
+
+
+def _answer(status: int, body: dict[str, object], headers: dict[str, str]) -> Response:
+    return JSONResponse(body, status, headers, media_type=PROBLEM_JSON)
+
+
+async def _known(_: Request, error: Exception) -> Response:
+    if not isinstance(error, ContextSearchError):
+        raise error
+    status, body, headers = problem_of(error)
+    if status >= 500:
+        _log.error("request failed", extra={"code": error.code})
+    return _answer(status, body, headers)
+
+
+async def _invalid(_: Request, error: Exception) -> Response:
+    if not isinstance(error, RequestValidationError):
+        raise error
+    # Only where and what: the value that was refused may be a secret or a document.
+    errors = [
+        {"field": ".".join(str(part) for part in item["loc"]), "message": item["msg"]}
+        for item in error.errors()[:20]
+    ]
+    detail = f"{errors[0]['field']}: {errors[0]['message']}"
+    body, headers = problem(422, "INVALID_INPUT", detail)
+    return _answer(422, {**body, "errors": errors}, headers)
+
+
+async def _http(_: Request, error: Exception) -> Response:
+    if isinstance(error, BodyRefusedError):
+        return _answer(*problem_of(error.reason))
+    if not isinstance(error, HTTPException):
+        raise error
+    code = _CODES.get(error.status_code, "BAD_REQUEST")
+    body, headers = problem(error.status_code, code, str(error.detail))
+    return _answer(error.status_code, body, {**headers, **(error.headers or {})})
+
+
+async def _unexpected(_: Request, error: Exception) -> Response:
+    _log.error("unexpected error", exc_info=error)
+    body, headers = problem(500, "INTERNAL", "an unexpected error, see the log")
+    return _answer(500, body, headers)

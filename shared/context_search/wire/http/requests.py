@@ -1,0 +1,121 @@
+"""The bodies that the HTTP API takes. Unknown fields are refused, nothing is coerced."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from context_search.domain.config import Fusion, IndexConfig, SearchConfig, Storage, Strategy
+
+Id = Annotated[int, Field(ge=1, le=2**63 - 1)]
+Name = Annotated[str, Field(min_length=1, max_length=200)]
+Description = Annotated[str, Field(max_length=4_000)]
+JsonPointer = Annotated[str, Field(max_length=100_000)]
+Weight = Annotated[float, Field(ge=0, le=1, strict=False)]
+
+_DEFAULTS = SearchConfig()
+
+
+class _Body(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class CreateProjectBody(_Body):
+    """``POST /api/v1/projects``"""
+
+    name: Name
+
+
+class CreateTableBody(_Body):
+    """``POST /api/v1/tables``: ``data`` is any JSON value."""
+
+    project_id: Id
+    name: Name
+    description: Description | None = None
+    data: object
+
+
+class SearchConfigBody(_Body):
+    """How a Search Tool indexes and ranks; what is left out keeps the default that measured best.
+
+    ``enable_hybrid`` false is an older word for the strategy ``semantic``.
+    """
+
+    top_k: Annotated[int, Field(ge=1, le=20)] = 5
+    strategy: Strategy | None = None
+    enable_hybrid: bool | None = None
+    storage: Storage = "full"
+    fusion: Fusion = "convex"
+    vector_weight: Weight = _DEFAULTS.vector_weight
+    bm25_weight: Weight = _DEFAULTS.bm25_weight
+    chunk_threshold: Annotated[int, Field(ge=1, le=50_000_000)] = 10_000
+    chunk_size: Annotated[int, Field(ge=100, le=8_000)] = 1_000
+    chunk_overlap: Annotated[int, Field(ge=0, le=4_000)] = 100
+    include_metadata: bool = True
+    max_chunk_preview: Annotated[int, Field(ge=1, le=8_000)] | None = None
+
+    @model_validator(mode="after")
+    def _consistent(self) -> SearchConfigBody:
+        if self.chunk_overlap > self.chunk_size // 2:
+            raise ValueError("chunk_overlap must be at most half of chunk_size")
+        if self.vector_weight + self.bm25_weight == 0:
+            raise ValueError("vector_weight and bm25_weight must not both be 0")
+        if None not in (self.strategy, self.enable_hybrid):
+            raise ValueError("strategy and enable_hybrid say the same thing: give one of them")
+        return self
+
+    def to_index_config(self, *, model: str, dimensions: int) -> IndexConfig:
+        """Returns what the index is built with, on the deployment's embedding model."""
+        return IndexConfig(
+            model=model,
+            dimensions=dimensions,
+            storage=self.storage,
+            threshold=self.chunk_threshold,
+            chunk_size=self.chunk_size,
+            chunk_overlap=self.chunk_overlap,
+        )
+
+    def to_search_config(self) -> SearchConfig:
+        """Returns how the tool searches."""
+        strategy: Strategy = "semantic" if self.enable_hybrid is False else "hybrid"
+        return SearchConfig(
+            top_k=self.top_k,
+            strategy=self.strategy or strategy,
+            fusion=self.fusion,
+            vector_weight=self.vector_weight,
+            bm25_weight=self.bm25_weight,
+            include_metadata=self.include_metadata,
+            max_chunk_preview=self.max_chunk_preview,
+        )
+
+
+class CreateSearchToolBody(_Body):
+    """``POST /api/v1/tools/search``. ``json_pointer`` is another name for ``json_path``."""
+
+    project_id: Id
+    table_id: Id
+    name: Annotated[str, Field(min_length=1, max_length=128)]
+    description: Description | None = None
+    type: Literal["search"] = "search"
+    json_path: JsonPointer | None = None
+    json_pointer: JsonPointer | None = None
+    search_config: SearchConfigBody = Field(default_factory=SearchConfigBody)
+
+    @model_validator(mode="after")
+    def _one_scope(self) -> CreateSearchToolBody:
+        if None not in (self.json_path, self.json_pointer) and self.json_path != self.json_pointer:
+            raise ValueError("json_path and json_pointer name two different scopes")
+        return self
+
+    @property
+    def scope(self) -> str:
+        """The pointer below which the tool may look; the whole document by default."""
+        return self.json_path or self.json_pointer or ""
+
+
+class SearchBody(_Body):
+    """``POST …/search``"""
+
+    query: Annotated[str, Field(min_length=1, max_length=2_000)]
+    top_k: Annotated[int, Field(ge=1, le=20)] | None = None

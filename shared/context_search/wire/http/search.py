@@ -1,0 +1,87 @@
+"""The routes of search: HTTP for programs, MCP for agents."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated, cast
+
+from fastapi import APIRouter, Depends, Request, Response
+from fastapi.responses import JSONResponse
+
+from context_search import __version__
+from context_search.services.authenticate import Authenticate
+from context_search.services.list_tools import ListTools
+from context_search.services.search_tool import SearchWithTool
+from context_search.wire.answers import search_answer
+from context_search.wire.http.dependencies import Caller, Internal, ToolId, bearer_key
+from context_search.wire.http.requests import SearchBody
+from context_search.wire.http.strict_json import StrictJsonRoute
+from context_search.wire.mcp import McpRequest, ServerIdentity, Toolbox, handle
+from context_search.wire.mcp.search_toolbox import SearchToolbox
+
+_log = logging.getLogger(__name__)
+router = APIRouter(route_class=StrictJsonRoute, tags=["search"])
+ANY = ["GET", "POST", "PUT", "PATCH", "DELETE"]
+IDENTITY = ServerIdentity(
+    name="context-search",
+    title="context-search",
+    version=__version__,
+    instructions="Each tool searches the long texts of one JSON table.",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SearchUseCases:
+    """What the routes of this file call."""
+
+    authenticate: Authenticate
+    search: SearchWithTool
+    list_tools: ListTools
+    allowed_origins: tuple[str, ...]
+
+
+async def _use_cases(request: Request) -> SearchUseCases:
+    return cast(SearchUseCases, request.app.state.use_cases.search)
+
+
+Use = Annotated[SearchUseCases, Depends(_use_cases)]
+
+
+@router.post("/api/v1/tools/{tool_id}/search")
+async def search(tool_id: ToolId, body: SearchBody, caller: Caller, use: Use) -> JSONResponse:
+    """Returns the best passages of a tool's scope for a question."""
+    return JSONResponse(search_answer(use.search(tool_id, caller, body.query, body.top_k)))
+
+
+@router.post("/internal/tools/{tool_id}/search", dependencies=[Internal])
+async def search_internally(tool_id: ToolId, body: SearchBody, use: Use) -> JSONResponse:
+    """The same, for trusted services that have checked their user themselves."""
+    return JSONResponse(search_answer(use.search(tool_id, None, body.query, body.top_k)))
+
+
+@router.api_route("/mcp", methods=ANY, include_in_schema=False)
+async def mcp(request: Request, use: Use) -> Response:
+    """MCP with the key in the Authorization header."""
+    return await _mcp(request, use, lambda: bearer_key(request))
+
+
+@router.api_route("/api/v1/mcp/server/{api_key}", methods=ANY, include_in_schema=False)
+async def mcp_by_path(request: Request, api_key: str, use: Use) -> Response:
+    """MCP for clients that can only be given an address."""
+    return await _mcp(request, use, lambda: api_key)
+
+
+async def _mcp(request: Request, use: SearchUseCases, key: Callable[[], str | None]) -> Response:
+    def authenticate() -> Toolbox:
+        return SearchToolbox(use.authenticate(key()), use.list_tools, use.search)
+
+    answer = handle(
+        McpRequest(request.method, dict(request.headers), await request.body()),
+        authenticate=authenticate,
+        server=IDENTITY,
+        on_error=lambda error: _log.error("tool failed", exc_info=error),
+        allowed_origins=use.allowed_origins,
+    )
+    return Response(answer.body, answer.status, dict(answer.headers))

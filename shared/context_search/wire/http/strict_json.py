@@ -1,0 +1,46 @@
+"""Request bodies that pass the border: see ``domain.documents.parse_json``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from fastapi import Request
+from fastapi.routing import APIRoute
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+
+from context_search.domain.documents import parse_json
+from context_search.domain.errors import ContextSearchError
+
+
+class BodyRefusedError(HTTPException):
+    """Carries the reason through FastAPI, which turns every other error of a body into a 400."""
+
+    def __init__(self, reason: ContextSearchError) -> None:
+        super().__init__(422)
+        self.reason = reason
+
+
+class StrictJsonRequest(Request):
+    """A request whose JSON is read under the border rules."""
+
+    async def json(self) -> Any:
+        """Raises BodyRefusedError."""
+        try:
+            return parse_json(await self.body())
+        except ContextSearchError as error:
+            raise BodyRefusedError(error) from error
+
+
+class StrictJsonRoute(APIRoute):
+    """A route that reads its body with ``StrictJsonRequest``."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """FastAPI's own hook for custom requests."""
+        original = super().get_route_handler()
+
+        async def handler(request: Request) -> Response:
+            return await original(StrictJsonRequest(request.scope, request.receive))
+
+        return handler

@@ -1,0 +1,109 @@
+"""The routes of projects and tables."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, cast
+
+from fastapi import APIRouter, Depends, Header, Query, Request, Response
+from fastapi.responses import JSONResponse
+
+from context_search.domain.documents import parse_json
+from context_search.domain.errors import InvalidInputError, NotFoundError
+from context_search.services.tables import (
+    CreateProject,
+    CreateTable,
+    DeleteTable,
+    ReadTable,
+    ReplaceDocument,
+)
+from context_search.wire.answers import table_answer
+from context_search.wire.http.dependencies import Caller, Internal, TableId
+from context_search.wire.http.requests import CreateProjectBody, CreateTableBody, JsonPointer
+from context_search.wire.http.strict_json import StrictJsonRoute
+
+router = APIRouter(prefix="/api/v1", route_class=StrictJsonRoute, tags=["tables"])
+
+
+@dataclass(frozen=True, slots=True)
+class TableUseCases:
+    """What the routes of this file call."""
+
+    create_project: CreateProject
+    create_table: CreateTable
+    read_table: ReadTable
+    replace_document: ReplaceDocument
+    delete_table: DeleteTable
+
+
+async def _use_cases(request: Request) -> TableUseCases:
+    return cast(TableUseCases, request.app.state.use_cases.tables)
+
+
+Use = Annotated[TableUseCases, Depends(_use_cases)]
+
+
+@router.post("/projects", status_code=201, dependencies=[Internal])
+async def create_project(body: CreateProjectBody, use: Use) -> JSONResponse:
+    """Creates a project with its first API key, which is shown this once."""
+    project, key = use.create_project(body.name)
+    return JSONResponse({"id": project.id, "name": project.name, "api_key": key.text}, 201)
+
+
+@router.post("/tables", status_code=201)
+async def create_table(body: CreateTableBody, caller: Caller, use: Use) -> JSONResponse:
+    """Stores a JSON document."""
+    if body.project_id != caller.project_id:
+        raise NotFoundError("there is no such project")
+    table = use.create_table(caller, body.name, body.description, body.data)
+    return JSONResponse(table_answer(table), 201, {"ETag": _etag(table.revision)})
+
+
+@router.get("/tables/{table_id}")
+async def read_table(table_id: TableId, caller: Caller, use: Use) -> JSONResponse:
+    """Returns a table without its document."""
+    table = use.read_table(caller, table_id)
+    return JSONResponse(table_answer(table), headers={"ETag": _etag(table.revision)})
+
+
+@router.delete("/tables/{table_id}", status_code=204)
+async def delete_table(table_id: TableId, caller: Caller, use: Use) -> Response:
+    """Deletes a table; its tools and their hits are gone at once."""
+    use.delete_table(caller, table_id)
+    return Response(status_code=204)
+
+
+@router.get("/tables/{table_id}/data")
+async def read_document(
+    table_id: TableId, caller: Caller, use: Use, pointer: Annotated[JsonPointer, Query()] = ""
+) -> Response:
+    """Returns the document, or the value at ``pointer``; the revision is the ETag."""
+    revision, text = use.read_table.document(caller, table_id, pointer)
+    return Response(text, media_type="application/json", headers={"ETag": _etag(revision)})
+
+
+@router.put("/tables/{table_id}/data")
+async def replace_document(
+    table_id: TableId,
+    request: Request,
+    caller: Caller,
+    use: Use,
+    pointer: Annotated[JsonPointer, Query()] = "",
+    if_match: Annotated[str | None, Header()] = None,
+) -> JSONResponse:
+    """Replaces the document, or the value at ``pointer``, by the JSON value of the body."""
+    value = parse_json(await request.body())
+    revision = None if if_match is None else _revision(if_match)
+    table = use.replace_document(caller, table_id, value, pointer=pointer, if_revision=revision)
+    return JSONResponse(table_answer(table), headers={"ETag": _etag(table.revision)})
+
+
+def _etag(revision: int) -> str:
+    return f'"{revision}"'
+
+
+def _revision(if_match: str) -> int:
+    text = if_match.strip().removeprefix("W/").strip('"')
+    if not (text.isascii() and text.isdigit() and len(text) < 19):
+        raise InvalidInputError("If-Match must be the revision, as the ETag shows it")
+    return int(text)

@@ -1,0 +1,96 @@
+"""The routes of Search Tools and of the state of their indexes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, cast
+
+from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi.responses import JSONResponse
+
+from context_search.domain.errors import NotFoundError
+from context_search.domain.model import Scope
+from context_search.services.create_search_tool import CreateSearchTool, NewSearchTool
+from context_search.services.status import ReadStatus
+from context_search.services.tables import DeleteTool
+from context_search.services.wait import WaitUntilSettled
+from context_search.wire.answers import created_tool_answer, search_index_answer, tool_answer
+from context_search.wire.http.dependencies import Caller, Internal, ToolId
+from context_search.wire.http.requests import CreateSearchToolBody
+from context_search.wire.http.strict_json import StrictJsonRoute
+
+router = APIRouter(route_class=StrictJsonRoute, tags=["tools"])
+
+
+@dataclass(frozen=True, slots=True)
+class ToolUseCases:
+    """What the routes of this file call, and the model that new indexes are built with."""
+
+    create_search_tool: CreateSearchTool
+    read_status: ReadStatus
+    wait_until_settled: WaitUntilSettled
+    delete_tool: DeleteTool
+    embedding_model: str
+    embedding_dimensions: int
+
+
+async def _use_cases(request: Request) -> ToolUseCases:
+    return cast(ToolUseCases, request.app.state.use_cases.tools)
+
+
+Use = Annotated[ToolUseCases, Depends(_use_cases)]
+
+
+@router.post("/api/v1/tools/search", status_code=201)
+async def create_search_tool(
+    body: CreateSearchToolBody,
+    caller: Caller,
+    use: Use,
+    wait: Annotated[int, Query(ge=0, le=25)] = 0,
+) -> JSONResponse:
+    """Creates a Search Tool and orders the indexing of its scope; ``wait`` holds the answer.
+
+    Answers ``ready`` or ``indexing``, with what was found; counts are null until they are known.
+    """
+    if body.project_id != caller.project_id:
+        raise NotFoundError("there is no such project")
+    status = use.create_search_tool(
+        NewSearchTool(
+            project_id=caller.project_id,
+            name=body.name,
+            description=body.description,
+            scope=Scope(body.table_id, body.scope),
+            index=body.search_config.to_index_config(
+                model=use.embedding_model, dimensions=use.embedding_dimensions
+            ),
+            search=body.search_config.to_search_config(),
+        )
+    )
+    if wait:
+        status = use.wait_until_settled(status.tool.id, caller, timeout_s=wait)
+    return JSONResponse(created_tool_answer(status), 201)
+
+
+@router.get("/api/v1/tools/{tool_id}")
+async def read_tool(tool_id: ToolId, caller: Caller, use: Use) -> JSONResponse:
+    """Returns a Search Tool with the summary of its index."""
+    return JSONResponse(tool_answer(use.read_status(tool_id, caller)))
+
+
+@router.delete("/api/v1/tools/{tool_id}", status_code=204)
+async def delete_tool(tool_id: ToolId, caller: Caller, use: Use) -> Response:
+    """Deletes a Search Tool; it answers nothing from now on."""
+    use.delete_tool(caller, tool_id)
+    return Response(status_code=204)
+
+
+@router.get("/api/v1/tools/{tool_id}/search-index")
+async def read_search_index(tool_id: ToolId, caller: Caller, use: Use) -> JSONResponse:
+    """Returns the counters, errors and skipped strings of a tool's index."""
+    return JSONResponse(search_index_answer(use.read_status(tool_id, caller)))
+
+
+@router.get("/internal/tools/{tool_id}/chunks/stats", dependencies=[Internal])
+async def read_chunk_stats(tool_id: ToolId, use: Use) -> JSONResponse:
+    """The same, for trusted services."""
+    return JSONResponse(search_index_answer(use.read_status(tool_id, None)))

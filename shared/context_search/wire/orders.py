@@ -1,0 +1,40 @@
+"""What SQS messages say. They hold ids only."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+
+from context_search.domain.errors import InvalidInputError
+
+
+class _Order(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class NodeOrder(_Order):
+    """Index one big string."""
+
+    kind: Literal["node"]
+    node_id: int
+
+
+class EnumerateOrder(_Order):
+    """Compare an index with the document of its table."""
+
+    kind: Literal["enumerate"]
+    index_id: int
+
+
+_Orders: TypeAdapter[NodeOrder | EnumerateOrder] = TypeAdapter(
+    Annotated[NodeOrder | EnumerateOrder, Field(discriminator="kind")]
+)
+
+
+def parse_order(body: str) -> NodeOrder | EnumerateOrder:
+    """Returns the order of a message. Raises InvalidInputError for anything else."""
+    try:
+        return _Orders.validate_json(body)
+    except ValidationError as error:
+        raise InvalidInputError(f"not an order: {error.errors()[0]['type']}") from None
