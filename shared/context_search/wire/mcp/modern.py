@@ -118,8 +118,8 @@ def decode_field(value: str | None) -> str | None:
     if encoded is None:
         return value
     try:
-        raw = base64.b64decode(encoded[1], validate=True)
-        # Python accepts stray bits after the last byte; only the one canonical form may match.
+        raw = base64.b64decode(encoded[1])
+        # Python skips foreign characters and stray bits; only the one canonical form may match.
         canonical = base64.b64encode(raw).decode("ascii") == encoded[1]
         return raw.decode("utf-8") if canonical else None
     except (binascii.Error, UnicodeDecodeError):

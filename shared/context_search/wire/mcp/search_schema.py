@@ -82,6 +82,7 @@ _HIT: Mapping[str, object] = {
             "type": "string",
             "description": "json_pointer relative to the tool's scope.",
         },
+        "preview": {"type": "string", "description": "The passage's beginning, if so configured."},
         "stale": {"type": "boolean", "description": "The string has changed since it was indexed."},
         "chunk": _CHUNK,
     },
