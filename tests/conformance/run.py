@@ -1,8 +1,8 @@
 """Run the official MCP conformance suite: ``python -m tests.conformance.run --help``.
 
 The suite cannot send an Authorization header, so a real server is tested at a URL that needs
-none: ``/api/v1/mcp/server/{api_key}``. It should show at least one Search Tool and allow the origin of
-its own URL. ``--fixture`` serves the tools that the scenarios call by name instead.
+none: ``/api/v1/mcp/server/{api_key}``. It should show at least one Search Tool and allow the
+origin of its own URL. ``--fixture`` serves the tools that the scenarios call by name instead.
 """
 
 from __future__ import annotations
