@@ -31,7 +31,8 @@ class PruneList:
 def read_prune_list(layer: str) -> PruneList:
     """The layer's ``prune.txt``, where it has one.
 
-    A line is ``distribution NAME`` or ``path PATH``; ``#`` begins a comment. Raises PackagingError for any other line.
+    A line is ``distribution NAME`` or ``path PATH``; ``#`` begins a comment. Raises
+    PackagingError for any other line.
     """
     entries: dict[str, list[str]] = {"distribution": [], "path": []}
     file = LAYERS / layer / "prune.txt"

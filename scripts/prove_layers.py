@@ -85,16 +85,15 @@ def install_for_this_machine(python: str) -> None:
 
 
 def run_alone(python: str, arguments: list[str]) -> None:
-    """Runs Python with neither environment nor installed packages. Raises ProofError if it fails."""
-    environment = {"LITELLM_LOCAL_MODEL_COST_MAP": "True"}
-    if subprocess.run([python, "-I", "-S", *arguments], env=environment, check=False).returncode:
+    """Runs Python without environment and installed packages. Raises ProofError if it fails."""
+    if subprocess.run([python, "-I", "-S", *arguments], env={}, check=False).returncode:
         raise ProofError("the trial above failed")
 
 
 def check_imports(python: str) -> None:
     """Imports every handler with only its own layers, as a cold start does."""
     for function, layers in LAYERS_OF.items():
-        folder = BUILT / "".join(word.title() for word in function.split("_")) + "Function"
+        folder = BUILT / f"{function.title().replace('_', '')}Function"
         paths = [folder, *(HOST / layer for layer in layers), ROOT / "shared", HOST / "runtime"]
         program = "import sys; sys.path[:0] = sys.argv[1:]; import app; assert app.lambda_handler"
         run_alone(python, ["-c", program, *map(str, paths)])
@@ -111,7 +110,8 @@ def main() -> None:
         install_for_this_machine(python)
         check_imports(python)
         trial = str(ROOT / "scripts" / "embedding_trial.py")
-        run_alone(python, [trial, *map(str, (HOST / "core", HOST / "embedding", ROOT / "shared"))])
+        importable = (HOST / "core", HOST / "embedding", ROOT / "shared")
+        run_alone(python, [trial, *map(str, importable)])
     except ProofError as error:
         sys.exit(f"build: {error}")
 
