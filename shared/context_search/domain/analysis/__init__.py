@@ -1,0 +1,14 @@
+"""Keyword analysis: one pure function for index, query and highlighting.
+
+Any change of the tokens, by code, data or an upgrade of Python or PyStemmer, is a new
+``ANALYSIS_VERSION``; the version is part of an index's configuration.
+"""
+
+from __future__ import annotations
+
+from .highlighting import match_spans
+from .terms import has_searchable_character, query_tokens, tokens
+
+ANALYSIS_VERSION = 1
+
+__all__ = ["ANALYSIS_VERSION", "has_searchable_character", "match_spans", "query_tokens", "tokens"]

@@ -1,0 +1,55 @@
+"""Text to tokens: the one analysis of index, query and highlighting."""
+
+from __future__ import annotations
+
+from itertools import chain
+from operator import add
+
+from .bounded_memo import BoundedMemo
+from .names import name_spans, token_of
+from .normalization import normalize
+from .pieces import PIECE, is_unspaced
+
+_LONGEST_REMEMBERED = 40  # characters of a piece; longer ones hardly come twice
+
+
+def tokens(text: str) -> list[str]:
+    """The tokens of ``text``, in order, with repetitions; each 1..128 characters, <= 254 bytes.
+
+    Words and identifiers whole and in parts, English stemmed and without stop words; runs of
+    Han, kana and Hangul as their characters, then their overlapping bigrams. Linear in time.
+    """
+    return list(chain.from_iterable(map(piece_tokens, PIECE.findall(normalize(text)))))
+
+
+def query_tokens(text: str) -> list[str]:
+    """The distinct tokens of a query, in order of appearance; the analysis is that of the index.
+
+    Empty when the query holds stop words only: the index has none to find.
+    """
+    return list(dict.fromkeys(tokens(text)))
+
+
+def has_searchable_character(text: str) -> bool:
+    """Whether there is a letter or a number, after normalization; without one no tokens come."""
+    return PIECE.search(normalize(text)) is not None
+
+
+def characters_and_bigrams(run: str) -> list[str]:
+    """Every character of the run, then every two neighbours."""
+    return [*run, *map(add, run, run[1:])]
+
+
+def _analyse_piece(piece: str) -> list[str]:
+    if is_unspaced(piece):
+        return characters_and_bigrams(piece)
+    names = (token_of(piece[start:end]) for start, end in name_spans(piece))
+    return [name for name in names if name]
+
+
+def _is_common(piece: str) -> bool:
+    return len(piece) <= _LONGEST_REMEMBERED and not is_unspaced(piece)
+
+
+piece_tokens = BoundedMemo(_analyse_piece, limit=16_384, keep=_is_common).__getitem__
+"""Tokens of one match of ``PIECE``; not to be changed by the caller."""
