@@ -6,8 +6,6 @@ import threading
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from litellm.llms.custom_llm import CustomLLM
-
 from local.embedding.encoder import TwoSpeedEncoder
 from local.embedding.faults import FaultSwitch, ProviderError, before_reply, spoil
 from local.embedding.registration import MODEL, PROVIDER
@@ -29,14 +27,13 @@ def shared_encoder() -> TwoSpeedEncoder:
         return _load()
 
 
-class LocalProvider(CustomLLM):
+class LocalProvider:
     """Answers ``litellm.embedding`` with ``input_type`` ``query`` or ``passage``."""
 
     def __init__(self, faults: FaultSwitch | None = None) -> None:
-        super().__init__()
         self._faults = faults
 
-    def embedding(  # type: ignore[override]  # litellm calls by name, with more than is needed
+    def embedding(
         self,
         *,
         model: str,
@@ -44,7 +41,7 @@ class LocalProvider(CustomLLM):
         model_response: Any,
         optional_params: dict[str, Any],
         timeout: float | None = None,
-        **_unused: Any,
+        **_more: Any,  # litellm passes everything it has, by name
     ) -> Any:
         """Fill and return litellm's response; raises ProviderError (400, 404, or a fault's)."""
         if f"{PROVIDER}/{model}" != MODEL:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import importlib
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from context_search.adapters.litellm_embedder import import_litellm
 
 from local.embedding.blas import limit_blas_threads
 
@@ -27,7 +29,7 @@ def register(faults: FaultSwitch | None = None) -> None:
     the provider misbehave.
     """
     limit_blas_threads()
-    litellm: Any = importlib.import_module("litellm")
+    litellm = import_litellm()
     provider = importlib.import_module("local.embedding.provider").LocalProvider(faults)
     others = [entry for entry in litellm.custom_provider_map if entry["provider"] != PROVIDER]
     litellm.custom_provider_map = [*others, {"provider": PROVIDER, "custom_handler": provider}]

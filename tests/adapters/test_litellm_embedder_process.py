@@ -12,7 +12,8 @@ ROOT = Path(__file__).parents[2]
 
 # Audit events see every attempt, also those made by C code or in background threads.
 PROGRAM = """
-import json, sys
+import json, logging, sys
+logging.basicConfig(level=logging.DEBUG, handlers=[logging.NullHandler()])
 network = []
 sys.addaudithook(
     lambda event, _: network.append(event)

@@ -84,7 +84,7 @@ class LitellmEmbedder:
         """Import litellm and run ``prepare`` now instead of in the first call."""
         with self._lock:
             if self._litellm is None:
-                litellm = _import_litellm()
+                litellm = import_litellm()
                 if self._prepare is not None:
                     self._prepare()
                 self._litellm = litellm
@@ -126,15 +126,15 @@ class LitellmEmbedder:
         raise failure
 
 
-def _import_litellm() -> Any:
-    """litellm, told to fetch nothing, print nothing, log no text and retry nothing."""
+def import_litellm() -> Any:
+    """Returns litellm, told to fetch nothing, print nothing, log no text and retry nothing."""
     # litellm reads both while it is imported: its price map would be downloaded, and a .env file
     # above site-packages would be loaded into this process.
     os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # noqa: TID251 litellm's switch
     os.environ.setdefault("LITELLM_MODE", "PRODUCTION")  # noqa: TID251 litellm's switch
-    litellm: Any = importlib.import_module("litellm")
     for name in _LOGGERS_THAT_MAY_QUOTE_TEXT:
         logging.getLogger(name).setLevel(logging.CRITICAL)
+    litellm: Any = importlib.import_module("litellm")
     litellm.suppress_debug_info = True
     # For OpenAI litellm reads ``max_retries=0`` as "not given" and takes this default instead.
     litellm.DEFAULT_MAX_RETRIES = 0
