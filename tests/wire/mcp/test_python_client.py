@@ -28,7 +28,7 @@ Answer = TypeVar("Answer")
 
 def search(arguments: Mapping[str, object]) -> ToolResult:
     query, top_k = parse_search_arguments(arguments)
-    return ToolResult({**ANSWER, "query": query, "results": ANSWER["results"][:top_k]})
+    return ToolResult({**ANSWER, "query": query, "results": ANSWER["results"][: top_k or 5]})
 
 
 def tools() -> MemoryToolbox:

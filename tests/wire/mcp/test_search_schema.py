@@ -47,10 +47,10 @@ ANSWER: dict[str, Any] = {
 }
 
 GOOD = [
-    ({"query": "x"}, ("x", 5)),
+    ({"query": "x"}, ("x", None)),
     ({"query": " ", "top_k": 1}, (" ", 1)),
     ({"query": "西" * 2000, "top_k": 20}, ("西" * 2000, 20)),
-    ({"query": "😀" * 2000}, ("😀" * 2000, 5)),
+    ({"query": "😀" * 2000}, ("😀" * 2000, None)),
 ]
 BAD: list[dict[str, Any]] = [
     {},

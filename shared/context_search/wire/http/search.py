@@ -9,6 +9,7 @@ from typing import Annotated, cast
 
 from fastapi import APIRouter, Depends, Request, Response
 from fastapi.responses import JSONResponse
+from starlette.datastructures import Headers
 
 from context_search import __version__
 from context_search.services.authenticate import Authenticate
@@ -78,10 +79,15 @@ async def _mcp(request: Request, use: SearchUseCases, key: Callable[[], str | No
         return SearchToolbox(use.authenticate(key()), use.list_tools, use.search)
 
     answer = handle(
-        McpRequest(request.method, dict(request.headers), await request.body()),
+        McpRequest(request.method, _joined(request.headers), await request.body()),
         authenticate=authenticate,
         server=IDENTITY,
         on_error=lambda error: _log.error("tool failed", exc_info=error),
         allowed_origins=use.allowed_origins,
     )
     return Response(answer.body, answer.status, dict(answer.headers))
+
+
+def _joined(headers: Headers) -> dict[str, str]:
+    """Returns headers with repeated ones joined, so that no copy of one can hide."""
+    return {name: ", ".join(headers.getlist(name)) for name in headers}

@@ -12,27 +12,32 @@ MAX_QUERY_CHARS = 2_000
 MAX_TOP_K = 20
 DEFAULT_TOP_K = 5
 
-SEARCH_INPUT_SCHEMA: Mapping[str, object] = {
-    "type": "object",
-    "properties": {
-        "query": {
-            "type": "string",
-            "minLength": 1,
-            "maxLength": MAX_QUERY_CHARS,
-            "description": "What to look for: a question, key words or an exact phrase, "
-            "in any language.",
+
+def _input_schema(top_k: int) -> dict[str, object]:
+    return {
+        "type": "object",
+        "properties": {
+            "query": {
+                "type": "string",
+                "minLength": 1,
+                "maxLength": MAX_QUERY_CHARS,
+                "description": "What to look for: a question, key words or an exact phrase, "
+                "in any language.",
+            },
+            "top_k": {
+                "type": "integer",
+                "minimum": 1,
+                "maximum": MAX_TOP_K,
+                "default": top_k,
+                "description": "How many passages to return, best first.",
+            },
         },
-        "top_k": {
-            "type": "integer",
-            "minimum": 1,
-            "maximum": MAX_TOP_K,
-            "default": DEFAULT_TOP_K,
-            "description": "How many passages to return, best first.",
-        },
-    },
-    "required": ["query"],
-    "additionalProperties": False,
-}
+        "required": ["query"],
+        "additionalProperties": False,
+    }
+
+
+SEARCH_INPUT_SCHEMA: Mapping[str, object] = _input_schema(DEFAULT_TOP_K)
 
 _STRING = {"type": "string"}
 _COUNT = {"type": "integer", "minimum": 0}
@@ -84,6 +89,7 @@ _HIT: Mapping[str, object] = {
         },
         "preview": {"type": "string", "description": "The passage's beginning, if so configured."},
         "stale": {"type": "boolean", "description": "The string has changed since it was indexed."},
+        "preview": {"type": "string", "description": "The beginning of the passage."},
         "chunk": _CHUNK,
     },
     "required": ["score", "relevance", "json_path", "chunk"],
@@ -142,10 +148,10 @@ _READ_ONLY: Mapping[str, object] = {
 
 
 class SearchArguments(NamedTuple):
-    """A search call's checked arguments."""
+    """A search call's checked arguments; ``top_k`` None takes the tool's own number."""
 
     query: str
-    top_k: int
+    top_k: int | None
 
 
 def parse_search_arguments(arguments: Mapping[str, object]) -> SearchArguments:
@@ -158,7 +164,8 @@ def parse_search_arguments(arguments: Mapping[str, object]) -> SearchArguments:
     if unknown:
         raise InvalidInputError(f"unknown argument: {unknown[0][:64]!r}; there are query and top_k")
     return SearchArguments(
-        _parse_query(arguments.get("query")), _parse_top_k(arguments.get("top_k", DEFAULT_TOP_K))
+        _parse_query(arguments.get("query")),
+        _parse_top_k(arguments["top_k"]) if "top_k" in arguments else None,
     )
 
 
@@ -176,8 +183,10 @@ def _parse_top_k(top_k: object) -> int:
     return top_k
 
 
-def search_tool(*, name: str, title: str, description: str, table_name: str) -> ToolDescription:
-    """Describe one Search Tool.
+def search_tool(
+    *, name: str, title: str, description: str, table_name: str, top_k: int = DEFAULT_TOP_K
+) -> ToolDescription:
+    """Describe one Search Tool; ``top_k`` is the number of passages it gives by itself.
 
     ``description`` is shown as its owner wrote it, braces and all; a blank one is replaced by a
     sentence about the table. ``name``: see ToolDescription.
@@ -190,7 +199,7 @@ def search_tool(*, name: str, title: str, description: str, table_name: str) -> 
         name=name,
         title=title,
         description=description.strip() or default,
-        input_schema=SEARCH_INPUT_SCHEMA,
+        input_schema=_input_schema(top_k),
         output_schema=SEARCH_OUTPUT_SCHEMA,
         annotations=_READ_ONLY,
     )

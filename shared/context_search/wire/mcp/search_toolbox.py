@@ -33,6 +33,7 @@ class SearchToolbox:
                 title=named.tool.name,
                 description=named.tool.description or "",
                 table_name=named.tool.table_name,
+                top_k=named.tool.search.top_k,
             )
             for named in page
         ]

@@ -1,0 +1,136 @@
+"""``python -m local.demo [--file my.json --ask "…"]``: from a JSON document to cited answers."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from local.demo.client import Api, ApiError, ask, create_project
+from local.demo.sample import sample_document, sizes
+from local.demo.show import show_answer, show_progress
+from local.stack import Stack
+from local.state import DEFAULT_STATE, StackError, State
+
+QUESTIONS = [
+    "How does the with statement make sure that a resource is released?",
+    "表格里的数据改了以后，索引多久会跟上？",
+    "如何捕获异常并在最后清理资源？",  # answered by English text
+]
+NOTES = ["English", "Chinese", "Chinese question, English text"]
+
+
+@dataclass(frozen=True, slots=True)
+class Walk:
+    """What to search and what to ask."""
+
+    document: object
+    questions: list[str]
+    threshold: int
+
+
+def main() -> int:
+    """Returns 0 when every question was answered, 1 when something failed, 2 for bad input."""
+    console = Console(highlight=False)
+    try:
+        arguments = _arguments()
+        walk = _walk(arguments)
+    except (OSError, ValueError) as error:
+        console.print(f"error: {error}", style="red", markup=False)
+        return 2
+    started = time.monotonic()
+    state = State(arguments.state)
+    try:
+        if state.root.exists():
+            state.wipe()
+        with Stack(state, dict(os.environ), report=console.print) as stack:  # noqa: TID251 - handed on
+            console.print(f"the stack serves after {time.monotonic() - started:.1f} s")
+            _take(walk, console, stack.base_url, stack.internal_secret)
+    except (StackError, ApiError) as error:
+        console.print(f"error: {error}", style="red", markup=False)
+        return 1
+    except KeyboardInterrupt:
+        console.print("stopped")
+        return 1
+    _say_what_next(console, time.monotonic() - started)
+    return 0
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m local.demo", description=__doc__)
+    parser.add_argument("--file", type=Path, help="a JSON document of your own, up to 6 MB")
+    parser.add_argument("--ask", action="append", help="a question; may be given several times")
+    parser.add_argument("--threshold", type=int, default=10_000, help="shortest string to index")
+    parser.add_argument("--state", type=Path, default=DEFAULT_STATE / "demo")
+    return parser.parse_args()
+
+
+def _walk(arguments: argparse.Namespace) -> Walk:
+    if arguments.file is None:
+        return Walk(sample_document(), arguments.ask or QUESTIONS, arguments.threshold)
+    if not arguments.ask:
+        raise ValueError('say what to look for: make demo FILE=my.json ASK="…"')
+    try:
+        document = json.loads(arguments.file.read_bytes())
+    except ValueError:
+        raise ValueError(f"{arguments.file} is not JSON") from None
+    return Walk(document, arguments.ask, arguments.threshold)
+
+
+def _take(walk: Walk, console: Console, base_url: str, internal_secret: str) -> None:
+    strings, long_strings, longest = sizes(walk.document)
+    console.print(
+        f"  document: {len(json.dumps(walk.document, ensure_ascii=False).encode()) / 1e6:.1f} MB,"
+        f" {strings:,} strings, {long_strings} of 10,000 characters or more,"
+        f" the longest {longest:,}"
+    )
+    project = create_project(base_url, internal_secret)
+    api = Api(base_url, project["api_key"])
+    table = api.post(
+        "/api/v1/tables", {"project_id": project["id"], "name": "demo", "data": walk.document}
+    )
+    tool = api.post("/api/v1/tools/search", _wanted(walk, project["id"], table["id"]))
+    console.print(
+        f"  Search Tool {tool['name']} over {len(tool['large_nodes_detected'])} strings:"
+        f" {tool['status']}, namespace {tool['namespace']}"
+    )
+    state = show_progress(console, lambda: api.get(f"/api/v1/tools/{tool['tool_id']}/search-index"))
+    console.print(f"  {state['status']}: {state['indexed_chunks_count']:,} chunks")
+    if not state["nodes_count"]:
+        console.print(
+            "  no string is long enough to be indexed; try THRESHOLD=1000", style="yellow"
+        )
+    mcp_url = f"{base_url}/mcp"
+    console.print(f"asking over MCP, {mcp_url}")
+    for answer in asyncio.run(ask(mcp_url, project["api_key"], walk.questions, 3)):
+        show_answer(console, answer)
+
+
+def _wanted(walk: Walk, project_id: int, table_id: int) -> dict[str, Any]:
+    return {
+        "project_id": project_id,
+        "table_id": table_id,
+        "name": "search_demo",
+        "description": "Searches the documentation of Python, of packages and of context-search.",
+        "search_config": {"chunk_threshold": walk.threshold},
+    }
+
+
+def _say_what_next(console: Console, seconds: float) -> None:
+    console.print()
+    console.rule(style="dim")
+    console.print(f"done in {seconds:.0f} s; everything is stopped. Try next:")
+    console.print('  make demo FILE=my.json ASK="…"   your own document and question')
+    console.print("  make serve                       keep it running for HTTP and MCP clients")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

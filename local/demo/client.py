@@ -1,0 +1,61 @@
+"""What a user's program does: the HTTP API by httpx, the tool by the official MCP client."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import httpx2
+from mcp import Client
+from mcp.client.streamable_http import streamable_http_client
+
+TIMEOUT_S = 60
+
+
+class ApiError(Exception):
+    """The API answered with a problem; the message is what it said."""
+
+
+class Api:
+    """The HTTP API with one project's key."""
+
+    def __init__(self, base_url: str, api_key: str) -> None:
+        headers = {"authorization": f"Bearer {api_key}"}
+        self._http = httpx2.Client(base_url=base_url, headers=headers, timeout=TIMEOUT_S)
+
+    def post(self, path: str, body: object) -> dict[str, Any]:
+        """Returns the JSON of a 2xx answer. Raises ApiError."""
+        return _answer(self._http.post(path, json=body))
+
+    def get(self, path: str) -> dict[str, Any]:
+        """Returns the JSON of a 2xx answer. Raises ApiError."""
+        return _answer(self._http.get(path))
+
+
+def create_project(base_url: str, internal_secret: str) -> dict[str, Any]:
+    """Returns a new project with its key, as the platform's own services make one."""
+    headers = {"x-internal-secret": internal_secret}
+    reply = httpx2.post(f"{base_url}/api/v1/projects", json={"name": "demo"}, headers=headers)
+    return _answer(reply)
+
+
+def _answer(reply: httpx2.Response) -> dict[str, Any]:
+    if reply.is_success:
+        return dict(reply.json())
+    raise ApiError(f"{reply.status_code}: {reply.text[:500]}")
+
+
+async def ask(mcp_url: str, api_key: str, questions: list[str], top_k: int) -> list[dict[str, Any]]:
+    """Asks the first Search Tool of an MCP server and returns its structured answers."""
+    headers = {"authorization": f"Bearer {api_key}"}
+    async with httpx2.AsyncClient(headers=headers, timeout=TIMEOUT_S) as http_client:
+        transport = streamable_http_client(mcp_url, http_client=http_client)
+        async with Client(transport) as client:
+            [tool, *_] = (await client.list_tools()).tools
+            answers = []
+            for question in questions:
+                arguments = {"query": question, "top_k": top_k}
+                result = await client.call_tool(tool.name, arguments)
+                if result.is_error:
+                    raise ApiError(str(result.content))
+                answers.append(dict(result.structured_content or {}))
+            return answers

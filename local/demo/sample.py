@@ -1,0 +1,88 @@
+"""A real document to search, put together from what is installed anyway.
+
+English: Python's own language reference topics, the doc strings of its standard library as one
+string of up to a million characters, and the long descriptions of installed distributions.
+Chinese: the handbook of this project. Nothing of others is kept in the repository.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib.metadata
+import sysconfig
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from local.options import ROOT
+
+LONGEST = 1_000_000
+HANDBOOK = ROOT / "docs" / "zh" / "handbook.md"
+
+
+def sample_document() -> dict[str, Any]:
+    """Returns a JSON document of about 3 MB with short strings beside very long ones."""
+    from pydoc_data.topics import topics  # noqa: PLC0415 - half a megabyte that only this needs
+
+    return {
+        "python": {
+            "language": [{"topic": name, "text": text} for name, text in sorted(topics.items())],
+            "standard_library": _doc_strings(),
+        },
+        "packages": _descriptions(),
+        "handbook": {"title": "context-search 使用手册", "text": HANDBOOK.read_text("utf-8")},
+    }
+
+
+def _doc_strings() -> str:
+    parts: list[str] = []
+    length = 0
+    for part in _documented(Path(sysconfig.get_path("stdlib"))):
+        parts.append(part)
+        length += len(part) + 2
+        if length > LONGEST:
+            break
+    return "\n\n".join(parts)[:LONGEST]
+
+
+def _documented(folder: Path) -> Iterator[str]:
+    """Yields ``name`` and doc string of what the standard library documents in its sources."""
+    for path in sorted(folder.glob("*.py")) + sorted(folder.glob("[a-z]*/[a-z]*.py")):
+        if "test" in path.parts[-2] or "packages" in path.parts[-2]:
+            continue
+        try:
+            tree = ast.parse(path.read_text("utf-8"))
+        except (SyntaxError, UnicodeDecodeError):
+            continue
+        module = ".".join(path.relative_to(folder).with_suffix("").parts)
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
+                text = ast.get_docstring(node)
+                if text and len(text) > 80:
+                    name = getattr(node, "name", "")
+                    yield f"{module}{'.' if name else ''}{name}\n{text}"
+
+
+def _descriptions() -> list[dict[str, str]]:
+    found: dict[str, dict[str, str]] = {}
+    for distribution in importlib.metadata.distributions():
+        meta = distribution.metadata
+        text = meta.get("Description") or str(meta.get_payload() or "")
+        summary = meta.get("Summary") or ""
+        found[meta["Name"].lower()] = {"name": meta["Name"], "summary": summary, "text": text}
+    return [found[name] for name in sorted(found)]
+
+
+def sizes(document: object) -> tuple[int, int, int]:
+    """Returns how many strings there are, how many have 10,000 characters, and the longest."""
+    lengths: list[int] = []
+    waiting = [document]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, str):
+            lengths.append(len(value))
+        elif isinstance(value, dict):
+            waiting.extend(value.values())
+        elif isinstance(value, list):
+            waiting.extend(value)
+    return len(lengths), sum(length >= 10_000 for length in lengths), max(lengths, default=0)

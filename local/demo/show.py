@@ -1,0 +1,78 @@
+"""Answers as a person wants to read them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.text import Text
+
+from context_search.domain.analysis import match_spans
+
+PASSAGE_CHARS = 420
+POLL_S = 0.2
+MATCH_STYLE = "bold black on yellow"
+
+
+def show_progress(console: Console, read: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """Draws a bar from the index's own counters until it is not being built any more."""
+    columns = (
+        TextColumn("  indexing"),
+        BarColumn(bar_width=40),
+        MofNCompleteColumn(),
+        TextColumn("chunks"),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=console) as progress:
+        bar = progress.add_task("", total=None)
+        while True:
+            state = read()
+            # The total grows while the last strings are still being cut.
+            total = state["chunks_count"] or None
+            progress.update(bar, total=total, completed=state["indexed_chunks_count"])
+            if state["status"] not in ("pending", "indexing"):
+                return state
+            time.sleep(POLL_S)
+
+
+def show_answer(console: Console, answer: dict[str, Any]) -> None:
+    """Prints a question and its hits: how good, where exactly, and the passage itself."""
+    console.print()
+    console.rule(Text(f" {answer['query']} ", style="bold cyan"), align="left")
+    if not answer["results"]:
+        console.print("  nothing found", style="dim")
+    for number, hit in enumerate(answer["results"], start=1):
+        chunk = hit["chunk"]
+        console.print(
+            f"[bold]{number}.[/] relevance [bold]{hit['relevance']:.2f}[/] score"
+            f" {hit['score']:.3f}  [green]{_escaped(hit['json_path']) or '(the root)'}[/]"
+            f"  characters {chunk['char_start']:,} to {chunk['char_end']:,}",
+            highlight=False,
+        )
+        console.print(_passage(chunk["chunk_text"], answer["query"]))
+
+
+def _escaped(pointer: str) -> str:
+    return pointer.replace("[", r"\[")
+
+
+def _passage(text: str, query: str) -> Text:
+    """Returns the part of a chunk around its first matches, the matched words marked."""
+    spans = match_spans(text, query)
+    first = max(0, (spans[0][0] if spans else 0) - PASSAGE_CHARS // 3)
+    last = min(len(text), first + PASSAGE_CHARS)
+    passage = Text(text[first:last])
+    for start, end in spans:
+        if first <= start < last:
+            passage.stylize(MATCH_STYLE, start - first, min(end, last) - first)
+    passage = Text("…" if first else "") + passage + Text("…" if last < len(text) else "")
+    return Text("   ").join([Text(), _on_one_line(passage)])
+
+
+def _on_one_line(passage: Text) -> Text:
+    plain = passage.copy()
+    plain.plain = plain.plain.replace("\n", " ")
+    return plain
