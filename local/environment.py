@@ -1,0 +1,149 @@
+"""Which services the functions talk to: the local parts, or the user's where the user names them.
+
+The rule is the same everywhere: a service whose variables the user has set is used as set, and
+its local part is not started.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from local.embedding import DIMENSIONS, MODEL, PASSAGE_PARAMS, QUERY_PARAMS
+from local.emulator import CREDENTIALS, queue_url
+from local.invocation import REGION
+from local.template import TemplateError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from local.template import Template
+
+_LOOPBACK = "127.0.0.1,localhost"
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Which parts are local; False where the user's environment names a real service."""
+
+    database: bool
+    turbopuffer: bool
+    embedding: bool
+    queue: bool
+
+    @classmethod
+    def of(cls, user: Mapping[str, str]) -> Choice:
+        """Real turbopuffer needs a key and a place, real SQS both queues' URLs."""
+        place = user.get("TURBOPUFFER_REGION") or user.get("TURBOPUFFER_BASE_URL")
+        return cls(
+            database=not user.get("DATABASE_URL"),
+            turbopuffer=not (user.get("TURBOPUFFER_API_KEY") and place),
+            embedding=user.get("EMBEDDING_MODEL", MODEL) == MODEL,
+            queue=not (user.get("QUEUE_URL") and user.get("DEAD_LETTER_QUEUE_URL")),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoints:
+    """Where the parts are, local or real. ``emulator_url`` None: real AWS."""
+
+    database_url: str
+    turbopuffer_url: str
+    emulator_url: str | None
+    queue_url: str
+    dead_letter_queue_url: str
+
+
+def function_environment(
+    user: Mapping[str, str], choice: Choice, endpoints: Endpoints, secrets: Mapping[str, str]
+) -> dict[str, str]:
+    """The environment the functions run in: the user's, with every local part filled in."""
+    environment = {name: value for name, value in user.items() if name != "PYTHONPATH"}
+    environment |= {
+        "DATABASE_URL": endpoints.database_url,
+        "QUEUE_URL": endpoints.queue_url,
+        "DEAD_LETTER_QUEUE_URL": endpoints.dead_letter_queue_url,
+        "LITELLM_LOCAL_MODEL_COST_MAP": "True",  # litellm would fetch it from GitHub
+        "NO_PROXY": _with_loopback(user.get("NO_PROXY", "")),
+        "no_proxy": _with_loopback(user.get("no_proxy", "")),
+    }
+    for name, value in {
+        "INTERNAL_SECRET": secrets["internal_secret"],
+        "QUERY_HASH_KEY": secrets["query_hash_key"],
+        "POWERTOOLS_SERVICE_NAME": "context-search",
+        "POWERTOOLS_METRICS_NAMESPACE": "context-search",
+        "POWERTOOLS_LOG_LEVEL": "INFO",
+    }.items():
+        environment.setdefault(name, value)
+    if choice.turbopuffer:
+        environment.pop("TURBOPUFFER_REGION", None)
+        environment |= {
+            "TURBOPUFFER_API_KEY": "local",
+            "TURBOPUFFER_BASE_URL": endpoints.turbopuffer_url,
+        }
+    if choice.embedding:
+        environment |= _local_embedding()
+    if endpoints.emulator_url:
+        environment = _local_aws(environment, endpoints.emulator_url)
+    return environment
+
+
+def _local_embedding() -> dict[str, str]:
+    return {
+        "EMBEDDING_MODEL": MODEL,
+        "EMBEDDING_DIMENSIONS": str(DIMENSIONS),
+        "EMBEDDING_QUERY_PARAMS": json.dumps(dict(QUERY_PARAMS)),
+        "EMBEDDING_PASSAGE_PARAMS": json.dumps(dict(PASSAGE_PARAMS)),
+    }
+
+
+def _local_aws(environment: Mapping[str, str], emulator_url: str) -> dict[str, str]:
+    """No variable of the user's may lead boto3 to a real account by accident."""
+    foreign = {name: value for name, value in environment.items() if not name.startswith("AWS_")}
+    return (
+        foreign
+        | CREDENTIALS
+        | {
+            "AWS_ENDPOINT_URL": emulator_url,
+            "AWS_REGION": REGION,
+            "AWS_DEFAULT_REGION": REGION,  # the name boto3 reads
+        }
+    )
+
+
+def process_environment(user: Mapping[str, str], root: Path) -> dict[str, str]:
+    """What the Python of any part needs, and nothing that configures a service."""
+    kept = {
+        name: value
+        for name, value in user.items()
+        if name in {"PATH", "HOME", "LANG", "TZ", "VIRTUAL_ENV"}
+        or name.startswith(("LC_", "PYTHON"))
+    }
+    sources = [str(root), str(root / "shared"), user.get("PYTHONPATH", "")]
+    return kept | {"PYTHONPATH": ":".join(filter(None, sources))}
+
+
+def turbopuffer_url(user: Mapping[str, str]) -> str:
+    """Where the user's turbopuffer is; the SDK's form for a region."""
+    return (
+        user.get("TURBOPUFFER_BASE_URL") or f"https://{user['TURBOPUFFER_REGION']}.turbopuffer.com"
+    )
+
+
+def queue_urls(
+    user: Mapping[str, str], emulator_url: str | None, template: Template
+) -> tuple[str, str]:
+    """The work queue's URL and its dead-letter queue's. Raises TemplateError without the latter."""
+    if emulator_url is None:
+        return user["QUEUE_URL"], user["DEAD_LETTER_QUEUE_URL"]
+    work = template.work_queue
+    if work.dead_letter_id is None:
+        raise TemplateError(f"{work.logical_id} has no RedrivePolicy")
+    dead = template.queues[work.dead_letter_id]
+    return queue_url(emulator_url, work), queue_url(emulator_url, dead)
+
+
+def _with_loopback(hosts: str) -> str:
+    return f"{hosts},{_LOOPBACK}" if hosts else _LOOPBACK

@@ -1,0 +1,69 @@
+"""The template's queues through the real boto3."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, cast
+
+import boto3
+from botocore.config import Config
+
+from local.emulator import CREDENTIALS
+from local.invocation import ACCOUNT, REGION
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from mypy_boto3_sqs import SQSClient
+    from mypy_boto3_sqs.literals import QueueAttributeNameType
+
+    from local.template import QueueSpec, Template
+
+LONG_POLL_S = 20
+
+
+def sqs_client(endpoint: str | None, connections: int = 10) -> SQSClient:
+    """A client for the emulator at ``endpoint``, or for SQS as the environment says if None."""
+    config = Config(
+        max_pool_connections=connections,
+        connect_timeout=5,
+        read_timeout=LONG_POLL_S + 10,
+        retries={"total_max_attempts": 2},
+    )
+    if endpoint is None:
+        return boto3.client("sqs", config=config)
+    return boto3.client(
+        "sqs",
+        endpoint_url=endpoint,
+        region_name=REGION,
+        aws_access_key_id=CREDENTIALS["AWS_ACCESS_KEY_ID"],
+        aws_secret_access_key=CREDENTIALS["AWS_SECRET_ACCESS_KEY"],
+        config=config,
+    )
+
+
+def create_queues(client: SQSClient, template: Template) -> dict[str, str]:
+    """Create the template's queues with its properties; URLs by logical id."""
+    urls: dict[str, str] = {}
+    # Dead-letter queues first: a redrive policy must name a queue that exists.
+    for spec in sorted(
+        template.queues.values(), key=lambda queue: queue.dead_letter_id is not None
+    ):
+        attributes = {**spec.attributes, **_redrive(spec, template.queues)}
+        reply = client.create_queue(
+            QueueName=spec.name,
+            Attributes=cast("Mapping[QueueAttributeNameType, str]", attributes),
+        )
+        urls[spec.logical_id] = reply["QueueUrl"]
+    return urls
+
+
+def _redrive(spec: QueueSpec, queues: Mapping[str, QueueSpec]) -> dict[str, str]:
+    if spec.dead_letter_id is None:
+        return {}
+    target = queues[spec.dead_letter_id].name
+    policy = {
+        "deadLetterTargetArn": f"arn:aws:sqs:{REGION}:{ACCOUNT}:{target}",
+        "maxReceiveCount": spec.max_receive_count,
+    }
+    return {"RedrivePolicy": json.dumps(policy)}

@@ -1,0 +1,204 @@
+"""The whole product on one machine, as a context manager.
+
+Children of the process that enters it: MiniStack (SQS, S3), the turbopuffer-compatible server,
+PostgreSQL, and the runner with the functions. They start side by side; each dies with this
+process, however it dies. State lives in one folder and survives restarts.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Self
+
+from context_search.adapters.postgres import migrations
+from context_search.adapters.postgres.url import DatabaseUrl
+from context_search.domain.errors import ContextSearchError
+from local.emulator import emulator_environment
+from local.environment import (
+    Choice,
+    Endpoints,
+    function_environment,
+    process_environment,
+    queue_urls,
+    turbopuffer_url,
+)
+from local.options import ROOT, RunnerOptions, StackOptions
+from local.postgres import PostgresServer
+from local.processes import Child, free_port, listen
+from local.state import StackError
+from local.template import TemplateError, read_template
+
+if TYPE_CHECKING:
+    import socket
+    import threading
+    from collections.abc import Callable, Mapping, Sequence
+
+    from local.state import State
+
+_PART_DEADLINE_S = 30.0
+_READY_DEADLINE_S = 120.0
+_STOP_GRACE_S = 10.0
+_WATCH_S = 0.2
+# Every handler thread may hold a connection of its own.
+_POSTGRES_SETTINGS = {"max_connections": "200"}
+
+
+class Stack:
+    """A stack that runs while its ``with`` block does; one object, one run.
+
+    After entering: ``base_url`` (the root of the HTTP API), ``endpoints`` and
+    ``internal_secret``.
+    """
+
+    base_url: str
+    endpoints: Endpoints
+    internal_secret: str
+
+    def __init__(
+        self,
+        state: State,
+        user_environment: Mapping[str, str],
+        options: StackOptions | None = None,
+        report: Callable[[str], None] = print,
+    ) -> None:
+        """``user_environment`` names the real services to use, see ``local.environment``."""
+        self._state = state
+        self._user = user_environment
+        self._options = options or StackOptions()
+        self._report = report
+        self._parts = ExitStack()
+        self._children: list[Child] = []
+        self._postgres: PostgresServer | None = None
+
+    def __enter__(self) -> Self:
+        """Start everything; returns when requests are answered.
+
+        Raises StackBusyError when the folder or the port is taken, StackError when a part does
+        not start (the message holds the end of its log).
+        """
+        try:
+            self._start()
+        except BaseException as error:
+            self._parts.close()
+            if isinstance(error, (ContextSearchError, TemplateError, OSError, RuntimeError)):
+                raise StackError(f"{type(error).__name__}: {error}") from error
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Stop the functions first, then what they talk to."""
+        self._parts.close()
+
+    def wait(self, stopping: threading.Event) -> None:
+        """Return when ``stopping`` is set. Raises StackError when a part ends by itself."""
+        while not stopping.wait(_WATCH_S):
+            for child in self._children:
+                child.check()
+            if self._postgres and not _exists(self._postgres.pid):
+                raise StackError("PostgreSQL ended by itself; its log is beside its data")
+
+    def _start(self) -> None:
+        self._parts.enter_context(self._state.locked())
+        if self._state.endpoints.exists():
+            self._report("the last stack here was killed; going on with its data")
+            self._state.endpoints.unlink()
+        listener = listen(self._options.port)
+        self.base_url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+        with listener:
+            self._start_parts(listener)
+
+    def _start_parts(self, listener: socket.socket) -> None:
+        choice = Choice.of(self._user)
+        # Health checks wait until everything is under way.
+        checks: list[tuple[Child, str]] = []
+        emulator_url = self._start_emulator(checks) if choice.queue else None
+        vectors_url = (
+            self._start_turbopuffer(checks) if choice.turbopuffer else turbopuffer_url(self._user)
+        )
+        template = read_template(self._options.template)
+        work, dead = queue_urls(self._user, emulator_url, template)
+        self.endpoints = Endpoints(
+            database_url=self._start_postgres() if choice.database else self._user["DATABASE_URL"],
+            turbopuffer_url=vectors_url,
+            emulator_url=emulator_url,
+            queue_url=work,
+            dead_letter_queue_url=dead,
+        )
+        runner, ready = self._start_runner(choice, listener)
+        migrations.apply(DatabaseUrl.parse(self.endpoints.database_url))
+        for child, url in checks:
+            child.wait_for_http(url, _PART_DEADLINE_S)
+        runner.go()
+        runner.wait_for_line(ready, _READY_DEADLINE_S)
+
+    def _start_emulator(self, checks: list[tuple[Child, str]]) -> str:
+        port = free_port()
+        self._state.clear_temporary()
+        settings = emulator_environment(port, self._state.root)
+        # Killed at the end: it keeps nothing in memory that is worth a goodbye.
+        child = self._child("ministack", ["local.child", "ministack"], settings, grace_s=0)
+        url = f"http://127.0.0.1:{port}"
+        checks.append((child, f"{url}/_ministack/health"))
+        return url
+
+    def _start_turbopuffer(self, checks: list[tuple[Child, str]]) -> str:
+        port = free_port()
+        where = ["--port", str(port), "--data", str(self._state.root / "turbopuffer")]
+        child = self._child("turbopuffer", ["local.child", "local.turbopuffer", *where], {})
+        url = f"http://127.0.0.1:{port}"
+        checks.append((child, f"{url}/_admin/health"))
+        return url
+
+    def _start_postgres(self) -> str:
+        server = PostgresServer(self._state.postgres, settings=_POSTGRES_SETTINGS)
+        self._parts.callback(server.stop)
+        server.start()
+        self._postgres = server
+        return server.url
+
+    def _start_runner(self, choice: Choice, listener: socket.socket) -> tuple[Child, int]:
+        """Start the functions' process; returns it with the pipe that says when it serves."""
+        settings = function_environment(self._user, choice, self.endpoints, self._state.secrets())
+        self.internal_secret = settings["INTERNAL_SECRET"]
+        ready, says_ready = os.pipe()
+        self._parts.callback(os.close, ready)
+        options = RunnerOptions(
+            template=str(self._options.template),
+            listener_fd=listener.fileno(),
+            ready_fd=says_ready,
+            queue_url=self.endpoints.queue_url,
+            emulator_url=self.endpoints.emulator_url,
+            local_model=choice.embedding,
+            workers=self._options.workers,
+            schedule_every_s=self._options.schedule_every_s,
+        )
+        descriptors = (options.listener_fd, options.ready_fd)
+        child = self._child(
+            "functions", ["local.runner", options.dump()], settings, pass_fds=descriptors
+        )
+        os.close(says_ready)
+        return child, ready
+
+    def _child(
+        self,
+        name: str,
+        arguments: Sequence[str],
+        settings: Mapping[str, str],
+        *,
+        grace_s: float = _STOP_GRACE_S,
+        pass_fds: Sequence[int] = (),
+    ) -> Child:
+        environment = {**process_environment(self._user, ROOT), **settings}
+        child = Child(name, arguments, environment, self._state.logs / f"{name}.log", pass_fds)
+        self._parts.callback(child.stop, grace_s)
+        self._children.append(child)
+        return child
+
+
+def _exists(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True

@@ -1,0 +1,178 @@
+"""The gateway on real sockets, with handlers of a few lines behind it."""
+
+from __future__ import annotations
+
+import asyncio
+import http.client
+import json
+import threading
+from contextlib import closing, contextmanager
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from local.gateway import MAX_BODY_BYTES, Gateway
+from local.processes import listen
+from local.template import RouteSpec
+from tests.local.tiny import tiny_function
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from local.invocation import Handler
+
+Reply = tuple[int, http.client.HTTPMessage, bytes]
+
+
+class _Site:
+    def __init__(self, port: int) -> None:
+        self.port = port
+
+    def call(self, method: str, path: str, body: Any = None, **headers: str) -> Reply:
+        with closing(http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)) as connection:
+            connection.request(method, path, body, headers)
+            reply = connection.getresponse()
+            return reply.status, reply.headers, reply.read()
+
+
+@contextmanager
+def _serving(handler: Handler, timeout_s: float = 30) -> Iterator[_Site]:
+    function = tiny_function(
+        handler,
+        routes=(RouteSpec("ANY", "/f"), RouteSpec("GET", "/f/{name}")),
+        timeout_s=7,
+    )
+    listener = listen(0)
+    port = listener.getsockname()[1]
+    with Gateway([function], listener, timeout_s):
+        yield _Site(port)
+
+
+def _echo(event: dict[str, Any], _: Any) -> dict[str, Any]:
+    return event
+
+
+def test_a_request_reaches_the_handler_of_its_route() -> None:
+    with _serving(_echo) as site:
+        status, headers, body = site.call(
+            "GET", "/f/%E4%BD%A0%20b?pointer=%2Fa", **{"X-Thing": "1", "user-agent": "t"}
+        )
+    event = json.loads(body)
+    assert status == 200
+    assert headers["apigw-requestid"]
+    assert event["routeKey"] == "GET /f/{name}"
+    assert event["rawPath"] == "/f/你 b"
+    assert event["rawQueryString"] == "pointer=%2Fa"
+    assert event["pathParameters"] == {"name": "你 b"}
+    assert event["headers"]["x-thing"] == "1"
+    assert event["requestContext"]["http"]["sourceIp"] == "127.0.0.1"
+
+
+def test_a_body_sent_in_pieces_arrives_whole() -> None:
+    pieces = [b'{"a": "' + b"x" * 70_000, b"y" * 70_000 + b'"}']
+    with _serving(_echo) as site:
+        _, _, body = site.call("POST", "/f", iter(pieces), **{"content-type": "application/json"})
+    assert json.loads(body)["body"] == b"".join(pieces).decode()
+
+
+def test_the_handlers_response_comes_back_with_its_cookies() -> None:
+    answer = {
+        "statusCode": 418,
+        "headers": {"content-type": "application/problem+json"},
+        "cookies": ["a=1", "b=2"],
+        "body": "{}",
+    }
+    with _serving(lambda *_: answer) as site:
+        status, headers, body = site.call("PUT", "/f")
+    assert (status, body) == (418, b"{}")
+    assert headers["content-type"] == "application/problem+json"
+    assert headers.get_all("set-cookie") == ["a=1", "b=2"]
+
+
+def test_an_unknown_route_is_api_gateways_404() -> None:
+    with _serving(_echo) as site:
+        status, headers, body = site.call("GET", "/nothing")
+    assert (status, body) == (404, b'{"message":"Not Found"}')
+    assert headers["content-type"] == "application/json"
+
+
+def test_a_body_of_10_mb_passes_and_a_longer_one_is_413() -> None:
+    with _serving(lambda event, _: str(len(event["body"]))) as site:
+        kind = {"content-type": "text/plain"}
+        at_limit = site.call("POST", "/f", b"x" * MAX_BODY_BYTES, **kind)
+        over = site.call("POST", "/f", b"x" * (MAX_BODY_BYTES + 1), **kind)
+    assert (at_limit[0], at_limit[2]) == (200, str(MAX_BODY_BYTES).encode())
+    assert (over[0], over[2]) == (413, b'{"message":"Request Entity Too Large"}')
+
+
+def _raises(*_: Any) -> Any:
+    raise RuntimeError("as a bug would")
+
+
+@pytest.mark.parametrize("handler", [_raises, lambda *_: {"statusCode": "many"}])
+def test_a_failed_invocation_is_api_gateways_500(handler: Handler) -> None:
+    with _serving(handler) as site:
+        status, _, body = site.call("GET", "/f")
+    assert (status, body) == (500, b'{"message":"Internal Server Error"}')
+
+
+def test_a_handler_that_takes_too_long_is_503_and_does_not_block_others() -> None:
+    release = threading.Event()
+
+    def handler(event: dict[str, Any], _: Any) -> str:
+        if event["rawPath"] == "/f":
+            release.wait(10)
+        return "late"
+
+    with _serving(handler, timeout_s=0.2) as site:
+        status, _, body = site.call("GET", "/f")
+        other, _, _ = site.call("GET", "/f/quick")
+        release.set()
+    assert (status, body) == (503, b'{"message":"Service Unavailable"}')
+    assert other == 200
+
+
+def test_handlers_run_side_by_side() -> None:
+    together = threading.Barrier(40, timeout=15)
+    statuses: list[int] = []
+
+    def handler(*_: Any) -> str:
+        together.wait()  # breaks unless forty invocations are in it at once
+        return "ok"
+
+    with _serving(handler) as site:
+        clients = [
+            threading.Thread(target=lambda: statuses.append(site.call("GET", "/f")[0]))
+            for _ in range(40)
+        ]
+        for client in clients:
+            client.start()
+        for client in clients:
+            client.join()
+    assert statuses == [200] * 40
+
+
+def test_a_handler_has_an_event_loop_as_mangum_expects_it() -> None:
+    async def answer() -> str:
+        await asyncio.sleep(0)
+        return "from a coroutine"
+
+    def handler(*_: Any) -> str:
+        return asyncio.get_event_loop().run_until_complete(answer())
+
+    with _serving(handler) as site:
+        replies = [site.call("GET", "/f")[2] for _ in range(3)]
+    assert replies == [b"from a coroutine"] * 3
+
+
+def test_the_context_comes_from_the_template() -> None:
+    with _serving(lambda _, context: {"ms": context.get_remaining_time_in_millis()}) as site:
+        _, _, body = site.call("GET", "/f")
+    assert 1_000 < json.loads(body)["ms"] <= 7_000
+
+
+def test_a_stopped_gateway_frees_its_port() -> None:
+    with _serving(_echo) as site:
+        port = site.port
+    with closing(listen(port)) as again:
+        assert again.getsockname() == ("127.0.0.1", port)
