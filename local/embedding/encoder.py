@@ -44,9 +44,9 @@ class TwoSpeedEncoder:
         self._table = _TokenTable(self._network)
 
     def encode_queries(self, texts: Sequence[str]) -> Matrix:
-        """One row per text, about 1 ms each; only the first 10,000 characters count.
+        """One row per text, 1 to 5 ms for a question; only the first 10,000 characters count.
 
-        The network holds 8 kB per token at once, so an unlimited text could take all memory.
+        The network holds about 15 kB per token at once, so a long text could take all memory.
         """
         vectors: Matrix = self._network.encode([text[:_MAX_QUERY_CHARS] for text in texts])
         return vectors

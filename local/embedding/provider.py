@@ -37,7 +37,7 @@ class LocalProvider:
         self,
         *,
         model: str,
-        input: Sequence[str],  # noqa: A002 litellm's name
+        input: Sequence[str] | str,  # noqa: A002 litellm's name
         model_response: Any,
         optional_params: dict[str, Any],
         timeout: float | None = None,
@@ -49,7 +49,8 @@ class LocalProvider:
         fault = None if self._faults is None else self._faults.current()
         if fault is not None:
             before_reply(fault, timeout)
-        items = _items(input, optional_params.get("input_type"))
+        texts = [input] if isinstance(input, str) else input
+        items = _items(texts, optional_params.get("input_type"))
         model_response.model = MODEL
         model_response.data = items if fault is None else spoil(items, fault)
         return model_response

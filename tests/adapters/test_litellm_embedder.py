@@ -7,9 +7,9 @@ import threading
 from typing import Any
 
 import pytest
+
 from context_search.adapters.litellm_embedder import LitellmEmbedder
 from context_search.domain.errors import EmbeddingDimensionMismatchError, EmbeddingTimeoutError
-
 from tests.adapters.scripted_embeddings import CANARY, echo, embedder, item, scripted, vector
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import httpx
 import pytest
+
 from context_search.adapters.litellm_embedder import LitellmEmbedder
 from context_search.domain.errors import (
     EmbeddingError,
@@ -15,7 +16,6 @@ from context_search.domain.errors import (
     EmbeddingTimeoutError,
     EmbeddingUnavailableError,
 )
-
 from tests.adapters.scripted_embeddings import CANARY, KEY, Answer, embedder
 
 

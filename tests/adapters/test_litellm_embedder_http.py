@@ -6,6 +6,7 @@ import logging
 from collections.abc import Iterator
 
 import pytest
+
 from context_search.adapters.litellm_embedder import LitellmEmbedder
 from context_search.domain.errors import (
     EmbeddingError,
@@ -13,7 +14,6 @@ from context_search.domain.errors import (
     EmbeddingTimeoutError,
     EmbeddingUnavailableError,
 )
-
 from tests.adapters.openai_server import OpenAiServer
 from tests.adapters.scripted_embeddings import CANARY, KEY, vector
 

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from context_search.adapters.litellm_embedder import LitellmEmbedder
+
+from context_search.adapters.litellm_embedder import LitellmEmbedder, import_litellm
 from context_search.domain.errors import (
     EmbeddingDimensionMismatchError,
     EmbeddingError,
@@ -15,7 +16,6 @@ from context_search.domain.errors import (
     EmbeddingTimeoutError,
     EmbeddingUnavailableError,
 )
-
 from local.embedding import DIMENSIONS, MODEL, PASSAGE_PARAMS, QUERY_PARAMS, register
 from local.embedding.faults import Fault, FaultSwitch
 from local.embedding.provider import shared_encoder
@@ -34,6 +34,13 @@ def test_litellm_serves_the_shared_encoders_vectors_at_both_speeds() -> None:
     assert np.allclose(passages, shared_encoder().encode_passages(TEXTS), atol=1e-5)
     query = embedder.embed_query(TEXTS[1], timeout_s=60)
     assert query == pytest.approx(shared_encoder().encode_queries([TEXTS[1]])[0], abs=1e-5)
+
+
+def test_litellm_called_by_hand_with_one_string_embeds_that_string() -> None:
+    register()
+    reply = import_litellm().embedding(model=MODEL, input="bread", input_type="passage")
+    assert len(reply.data) == 1
+    assert np.allclose(reply.data[0]["embedding"], shared_encoder().encode_passages(["bread"]))
 
 
 def test_a_model_that_is_not_here_is_rejected() -> None:
