@@ -35,7 +35,11 @@ _SCHEMA = {
     "content_hash": {"type": "string", **_STORED},
 }
 # Our own tokens, matched as they are: docs/decisions/0007-keyword-analysis.md.
-_CONTENT = {"type": "[]string", "full_text_search": {"tokenizer": "pre_tokenized_array"}}
+_CONTENT = {
+    "type": "[]string",
+    # The default length of 39 would drop longer identifiers and paths without a word.
+    "full_text_search": {"tokenizer": "pre_tokenized_array", "max_token_length": 254},
+}
 
 
 class TurbopufferVectors:

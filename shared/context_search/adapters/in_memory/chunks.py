@@ -1,0 +1,171 @@
+"""Chunk sets and chunks in memory."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from context_search.adapters.in_memory.removal import remove_sets
+from context_search.adapters.in_memory.rows import ChunkRow, NodeRow, Rows, SetRow
+from context_search.domain.documents import content_hash
+from context_search.domain.ids import chunk_document_id, document_id
+from context_search.domain.json_pointer import contains, resolve, split
+from context_search.domain.model import (
+    ChunkSet,
+    Claim,
+    HydratedChunk,
+    Index,
+    PlannedChunk,
+    SearchTool,
+    StoredChunk,
+)
+from context_search.ports.time import Clock
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryChunks:
+    """The port ``Chunks``."""
+
+    rows: Rows
+    clock: Clock
+
+    def begin_set(self, claim: Claim, planned: Sequence[PlannedChunk]) -> ChunkSet:
+        """See the port."""
+        of_node = [row for row in self.rows.sets.values() if row.node_id == claim.node_id]
+        other = [
+            row.id
+            for row in of_node
+            if row.state == "building" and row.content_hash != claim.content_hash
+        ]
+        remove_sets(self.rows, self.clock, other)
+        same = [row.id for row in of_node if row.content_hash == claim.content_hash]
+        set_id = same[0] if same else self._insert(claim, planned)
+        chunks = sorted(self._chunks(set_id), key=lambda row: row.index)
+        return ChunkSet(
+            set_id,
+            tuple(
+                StoredChunk(row.index, row.id, row.doc_id, row.text, row.total, row.present)
+                for row in chunks
+            ),
+        )
+
+    def _chunks(self, set_id: int) -> list[ChunkRow]:
+        return [row for row in self.rows.chunks.values() if row.set_id == set_id]
+
+    def _insert(self, claim: Claim, planned: Sequence[PlannedChunk]) -> int:
+        set_id = self.rows.new_id()
+        self.rows.sets[set_id] = SetRow(
+            set_id, claim.node_id, claim.content_hash, "building", len(planned)
+        )
+        for chunk in planned:
+            row = ChunkRow(
+                id=self.rows.new_id(),
+                table_id=claim.table_id,
+                set_id=set_id,
+                json_pointer=claim.json_pointer,
+                index=chunk.index,
+                total=len(planned),
+                text=chunk.text,
+                start=chunk.start,
+                end=chunk.end,
+                content_hash=claim.content_hash,
+                namespace=claim.namespace,
+                doc_id=document_id(
+                    table_id=claim.table_id,
+                    json_pointer=claim.json_pointer,
+                    content_hash=claim.content_hash,
+                    set_id=set_id,
+                    chunk_index=chunk.index,
+                ),
+                input_hash=chunk.input_hash,
+            )
+            self.rows.chunks[row.id] = row
+        return set_id
+
+    def mark_present(self, set_id: int, chunk_indexes: Sequence[int]) -> None:
+        """See the port."""
+        for row in self._chunks(set_id):
+            if row.index in chunk_indexes:
+                self.rows.change(self.rows.chunks, row.id, present=True)
+
+    def activate(self, claim: Claim, set_id: int) -> bool:
+        """See the port."""
+        node = self.rows.nodes.get(claim.node_id)
+        complete = set_id in self.rows.sets and all(row.present for row in self._chunks(set_id))
+        if node is None or node.content_hash != claim.content_hash or not complete:
+            return False
+        others = [
+            row.id
+            for row in self.rows.sets.values()
+            if row.node_id == claim.node_id and row.id != set_id
+        ]
+        remove_sets(self.rows, self.clock, others)
+        self.rows.change(self.rows.sets, set_id, state="active")
+        self.rows.change(
+            self.rows.nodes,
+            node.id,
+            state="indexed",
+            active_set_id=set_id,
+            content=None,
+            attempt=0,
+            lease_until=None,
+            last_error=None,
+            indexed_at=self.clock.now(),
+        )
+        return True
+
+    def hydrate(
+        self, tool: SearchTool, index: Index, doc_ids: Sequence[str]
+    ) -> dict[str, HydratedChunk]:
+        """See the port."""
+        wanted, found = set(doc_ids), {}
+        if self.rows.tables[tool.scope.table_id].deleted:
+            return {}
+        nodes = {row.active_set_id: row for row in self.rows.nodes.values()}
+        for chunk in self.rows.chunks.values():
+            node = nodes.get(chunk.set_id)
+            if chunk.doc_id not in wanted or chunk.namespace != index.namespace or node is None:
+                continue
+            if node.generation_id != index.generation_id:
+                continue
+            if not contains(tool.scope.json_pointer, chunk.json_pointer):
+                continue
+            live_hash = self._live_hash(index, node)
+            if live_hash is not None:
+                found[chunk.doc_id] = _hydrated(chunk, node, stale=live_hash != chunk.content_hash)
+        return found
+
+    def _live_hash(self, index: Index, node: NodeRow) -> str | None:
+        table = self.rows.tables[node.table_id]
+        if table.revision == self.rows.indexes[index.id].enumerated_revision:
+            return node.content_hash
+        try:
+            value = resolve(json.loads(table.data_json), split(node.json_pointer))
+        except KeyError:
+            return None
+        return content_hash(value) if isinstance(value, str) else None
+
+    def without_row(self, namespace: str, doc_ids: Sequence[str]) -> list[str]:
+        """See the port."""
+        known = {row.doc_id for row in self.rows.chunks.values() if row.namespace == namespace}
+        known |= {doc_id for name, doc_id in self.rows.tombstones if name == namespace}
+        return [doc_id for doc_id in doc_ids if chunk_document_id(doc_id) not in known]
+
+
+def _hydrated(chunk: ChunkRow, node: NodeRow, *, stale: bool) -> HydratedChunk:
+    return HydratedChunk(
+        id=chunk.id,
+        table_id=chunk.table_id,
+        json_pointer=chunk.json_pointer,
+        chunk_index=chunk.index,
+        total_chunks=chunk.total,
+        chunk_text=chunk.text,
+        char_start=chunk.start,
+        char_end=chunk.end,
+        content_hash=chunk.content_hash,
+        turbopuffer_namespace=chunk.namespace,
+        turbopuffer_doc_id=chunk.doc_id,
+        changed_at=node.changed_at,
+        stale=stale,
+    )

@@ -1,0 +1,159 @@
+"""Outbox and graveyard in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from context_search.adapters.in_memory.removal import remove_nodes
+from context_search.adapters.in_memory.rows import NodeRow, OutboxRow, Rows
+from context_search.ports.delivery import SweepCursor, Tombstone
+from context_search.ports.queue import Message
+from context_search.ports.time import Clock
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryOutbox:
+    """The port ``Outbox``."""
+
+    rows: Rows
+    clock: Clock
+
+    def add(self, messages: Iterable[Message]) -> list[int]:
+        """See the port."""
+        ids = []
+        for message in messages:
+            outbox_id = self.rows.new_id()
+            self.rows.outbox[outbox_id] = OutboxRow(outbox_id, message, self.clock.now())
+            ids.append(outbox_id)
+        return ids
+
+    def take(self, *, older_than_s: float, limit: int) -> list[tuple[int, Message]]:
+        """See the port."""
+        now = self.clock.now()
+        before = now - timedelta(seconds=older_than_s)
+        taken = [
+            row
+            for _, row in sorted(self.rows.outbox.items())
+            if row.created_at <= before and (row.claimed_until is None or row.claimed_until < now)
+        ][:limit]
+        for row in taken:
+            until = now + timedelta(minutes=1)
+            self.rows.change(self.rows.outbox, row.id, claimed_until=until)
+        return [(row.id, row.body) for row in taken]
+
+    def remove(self, ids: Sequence[int]) -> None:
+        """See the port."""
+        for outbox_id in ids:
+            self.rows.outbox.pop(outbox_id, None)
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryGraveyard:
+    """The port ``Graveyard``."""
+
+    rows: Rows
+    clock: Clock
+
+    def _before(self, seconds: float) -> datetime:
+        return self.clock.now() - timedelta(seconds=seconds)
+
+    def tombstones(self, *, older_than_s: float, limit: int) -> list[Tombstone]:
+        """See the port."""
+        before = self._before(older_than_s)
+        return [
+            Tombstone(row.namespace, row.doc_id, row.window_count)
+            for row in sorted(self.rows.tombstones.values(), key=lambda row: row.created_at)
+            if row.deleted_at is None or row.created_at < before
+        ][:limit]
+
+    def note_deleted(self, tombstones: Sequence[Tombstone], *, older_than_s: float) -> int:
+        """See the port."""
+        before, forgotten = self._before(older_than_s), 0
+        for stone in tombstones:
+            key = (stone.namespace, stone.doc_id)
+            row = self.rows.tombstones.get(key)
+            if row and row.deleted_at is not None and row.created_at < before:
+                del self.rows.tombstones[key]
+                forgotten += 1
+            elif row:
+                now = self.clock.now()
+                self.rows.change(self.rows.tombstones, key, deleted_at=now)
+        return forgotten
+
+    def remove_deleted_tables(self, *, limit: int) -> int:
+        """See the port."""
+        deleted = {row.id for row in self.rows.tables.values() if row.deleted}
+        removed = self._remove(lambda node: node.table_id in deleted, limit)
+        for index in [row for row in self.rows.indexes.values() if row.table_id in deleted]:
+            for generation in list(self.rows.generations.values()):
+                if generation.index_id == index.id and generation.retired_at is None:
+                    now = self.clock.now()
+                    self.rows.change(self.rows.generations, generation.id, retired_at=now)
+        for table_id in deleted:
+            if all(node.table_id != table_id for node in self.rows.nodes.values()):
+                self._remove_table(table_id)
+        return removed
+
+    def _remove_table(self, table_id: int) -> None:
+        indexes = {row.id for row in self.rows.indexes.values() if row.table_id == table_id}
+        for generation in list(self.rows.generations.values()):
+            if generation.index_id in indexes:
+                self.rows.change(self.rows.generations, generation.id, index_id=None)
+        for index_id in indexes:
+            del self.rows.indexes[index_id]
+        tools = [row.id for row in self.rows.tools.values() if row.scope.table_id == table_id]
+        for tool_id in tools:
+            self.rows.coverage.pop(tool_id, None)
+            del self.rows.tools[tool_id]
+        del self.rows.tables[table_id]
+
+    def _remove(self, condition: Callable[[NodeRow], bool], limit: int) -> int:
+        found = [node.id for _, node in sorted(self.rows.nodes.items()) if condition(node)]
+        remove_nodes(self.rows, self.clock, found[:limit])
+        return len(found[:limit])
+
+    def remove_retired_nodes(self, *, limit: int) -> int:
+        """See the port."""
+        retired = {row.id for row in self.rows.generations.values() if row.retired_at}
+        return self._remove(lambda node: node.generation_id in retired, limit)
+
+    def retired(self, *, older_than_s: float, limit: int) -> list[SweepCursor]:
+        """See the port."""
+        before = self._before(older_than_s)
+        used = {node.generation_id for node in self.rows.nodes.values()}
+        return [
+            SweepCursor(row.id, row.namespace, "")
+            for _, row in sorted(self.rows.generations.items())
+            if row.retired_at and row.retired_at < before and row.id not in used
+        ][:limit]
+
+    def forget_generation(self, generation_id: int) -> None:
+        """See the port."""
+        row = self.rows.generations.pop(generation_id, None)
+        for key in list(self.rows.tombstones):
+            if row and key[0] == row.namespace:
+                del self.rows.tombstones[key]
+
+    def next_to_sweep(self, *, older_than_s: float, limit: int) -> list[SweepCursor]:
+        """See the port."""
+        before = self._before(older_than_s)
+        due = [
+            row
+            for row in self.rows.generations.values()
+            if row.retired_at is None
+            and (row.sweep_after or row.swept_at is None or row.swept_at < before)
+        ]
+        due.sort(key=lambda row: (row.swept_at is not None, row.swept_at, row.id))
+        return [SweepCursor(row.id, row.namespace, row.sweep_after) for row in due[:limit]]
+
+    def note_swept(self, cursor: SweepCursor, *, after: str, report: Mapping[str, object]) -> None:
+        """See the port."""
+        self.rows.change(
+            self.rows.generations,
+            cursor.generation_id,
+            sweep_after=after,
+            swept_at=self.clock.now(),
+            integrity=report,
+        )

@@ -1,0 +1,89 @@
+"""Indexes, generations and coverage in memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from context_search.adapters.in_memory.rows import CoverageRow, GenerationRow, IndexRow, Rows
+from context_search.domain.config import IndexConfig
+from context_search.domain.ids import table_namespace
+from context_search.domain.model import Index
+from context_search.ports.time import Clock
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryIndexes:
+    """The port ``Indexes``."""
+
+    rows: Rows
+    clock: Clock
+
+    def find_or_add(self, *, project_id: int, table_id: int, config: IndexConfig) -> Index:
+        """See the port."""
+        for row in self.rows.indexes.values():
+            if (row.table_id, row.config) == (table_id, config):
+                return self._index(row)
+        index_id, generation_id = self.rows.new_id(), self.rows.new_id()
+        name = table_namespace(project_id=project_id, table_id=table_id)
+        if any(generation.namespace == name for generation in self.rows.generations.values()):
+            name = table_namespace(
+                project_id=project_id, table_id=table_id, index_id=index_id, number=1
+            )
+        self.rows.generations[generation_id] = GenerationRow(generation_id, index_id, name)
+        row = IndexRow(index_id, project_id, table_id, config, generation_id)
+        self.rows.indexes[index_id] = row
+        return self._index(row)
+
+    def find(self, index_id: int) -> Index | None:
+        """See the port."""
+        row = self.rows.indexes.get(index_id)
+        return self._index(row) if row else None
+
+    def _index(self, row: IndexRow) -> Index:
+        return Index(
+            id=row.id,
+            project_id=row.project_id,
+            table_id=row.table_id,
+            config=row.config,
+            generation_id=row.generation_id,
+            namespace=self.rows.generations[row.generation_id].namespace,
+            enumerated_revision=row.enumerated_revision,
+        )
+
+    def cover(self, index_id: int, *, tool_id: int, scope: str) -> None:
+        """See the port."""
+        self.rows.coverage[tool_id] = CoverageRow(tool_id, index_id, scope)
+
+    def uncover(self, tool_id: int) -> None:
+        """See the port."""
+        self.rows.coverage.pop(tool_id, None)
+
+    def scopes(self, index_id: int) -> list[str]:
+        """See the port."""
+        rows = self.rows.coverage.values()
+        return sorted({row.scope for row in rows if row.index_id == index_id})
+
+    def mark_enumerated(self, index_id: int, revision: int) -> None:
+        """See the port."""
+        self.rows.change(self.rows.indexes, index_id, enumerated_revision=revision)
+
+    def with_unsettled_tools(self, *, limit: int) -> list[int]:
+        """See the port."""
+        unsettled = {
+            self.rows.coverage[tool.id].index_id
+            for tool in self.rows.tools.values()
+            if not tool.deleted and (tool.summary or {}).get("status") != "ready"
+            if tool.id in self.rows.coverage
+        }
+        return sorted(unsettled)[:limit]
+
+    def retire(self, index_id: int) -> None:
+        """See the port."""
+        now = self.clock.now()
+        for generation in list(self.rows.generations.values()):
+            if generation.index_id == index_id:
+                retired_at = generation.retired_at or now
+                self.rows.change(
+                    self.rows.generations, generation.id, retired_at=retired_at, index_id=None
+                )
+        self.rows.indexes.pop(index_id, None)

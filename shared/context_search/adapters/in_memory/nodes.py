@@ -1,0 +1,164 @@
+"""Nodes in memory: claims, leases and fences."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+
+from context_search.adapters.in_memory.removal import remove_nodes, remove_sets
+from context_search.adapters.in_memory.rows import NodeRow, Rows
+from context_search.domain.errors import LeaseLostError
+from context_search.domain.ids import pointer_sha256
+from context_search.domain.json_pointer import contains
+from context_search.domain.model import Claim, Index, KnownNode
+from context_search.ports.indexing import NodeUpsert
+from context_search.ports.time import Clock
+
+
+@dataclass(frozen=True, slots=True)
+class NodeWork:
+    """The half of the port ``Nodes`` that changes nodes."""
+
+    rows: Rows
+    clock: Clock
+
+    def known(self, generation_id: int) -> list[KnownNode]:
+        """See the port."""
+        return [
+            KnownNode(row.id, pointer_sha256(row.json_pointer), row.content_hash)
+            for row in self.of_generation(generation_id)
+        ]
+
+    def of_generation(self, generation_id: int, scope: str = "") -> list[NodeRow]:
+        """Returns the rows of a generation's nodes in a scope, by id."""
+        return [
+            row
+            for _, row in sorted(self.rows.nodes.items())
+            if row.generation_id == generation_id and contains(scope, row.json_pointer)
+        ]
+
+    def upsert(self, index: Index, nodes: Sequence[NodeUpsert]) -> list[int]:
+        """See the port."""
+        queued: list[int] = []
+        known = {row.json_pointer: row for row in self.of_generation(index.generation_id)}
+        for wanted in nodes:
+            skipped = wanted.skip_reason is not None
+            before = known.get(wanted.node.json_pointer)
+            node_id = before.id if before else self.rows.new_id()
+            self.rows.nodes[node_id] = NodeRow(
+                id=node_id,
+                generation_id=index.generation_id,
+                table_id=index.table_id,
+                json_pointer=wanted.node.json_pointer,
+                content_hash=wanted.content_hash,
+                char_count=len(wanted.node.text),
+                content=None if skipped else wanted.node.text,
+                state="skipped" if skipped else "queued",
+                next_at=self.clock.now(),
+                changed_at=self.clock.now(),
+                fence=before.fence + 1 if before else 0,
+                last_error=wanted.skip_reason,
+                active_set_id=before.active_set_id if before else None,
+                indexed_at=before.indexed_at if before else None,
+            )
+            if not skipped:
+                queued.append(node_id)
+        return queued
+
+    def remove(self, node_ids: Sequence[int]) -> None:
+        """See the port."""
+        remove_nodes(self.rows, self.clock, node_ids)
+
+    def claim(self, node_id: int, *, lease_s: float) -> Claim | None:
+        """See the port."""
+        row, now = self.rows.nodes.get(node_id), self.clock.now()
+        if row is None or self.rows.tables[row.table_id].deleted:
+            return None
+        generation = self.rows.generations[row.generation_id]
+        due = row.state == "queued" and row.next_at <= now
+        silent = row.state == "claimed" and row.lease_until is not None and row.lease_until < now
+        if generation.index_id is None or not (due or silent):
+            return None
+        claim = Claim(
+            node_id=row.id,
+            fence=row.fence + 1,
+            attempt=row.attempt + 1,
+            table_id=row.table_id,
+            json_pointer=row.json_pointer,
+            content_hash=row.content_hash,
+            content=row.content or "",
+            config=self.rows.indexes[generation.index_id].config,
+            namespace=generation.namespace,
+        )
+        self.rows.change(
+            self.rows.nodes,
+            node_id,
+            state="claimed",
+            fence=claim.fence,
+            attempt=claim.attempt,
+            lease_until=now + timedelta(seconds=lease_s),
+        )
+        return claim
+
+    def due_in(self, node_id: int) -> float | None:
+        """See the port."""
+        row = self.rows.nodes.get(node_id)
+        if row is None or row.state != "queued":
+            return None
+        left_s = (row.next_at - self.clock.now()).total_seconds()
+        return left_s if left_s > 0 else None
+
+    def hold(self, claim: Claim, *, lease_s: float) -> None:
+        """See the port."""
+        self._change(claim, lease_until=self.clock.now() + timedelta(seconds=lease_s))
+
+    def release(
+        self,
+        claim: Claim,
+        *,
+        retry_in_s: float,
+        error: Mapping[str, object] | None,
+        progressed: bool,
+    ) -> None:
+        """See the port."""
+        self._change(
+            claim,
+            state="queued",
+            lease_until=None,
+            last_error=error,
+            next_at=self.clock.now() + timedelta(seconds=retry_in_s),
+            attempt=0 if progressed else claim.attempt,
+        )
+
+    def quarantine(self, claim: Claim, error: Mapping[str, object]) -> None:
+        """See the port."""
+        self._change(claim, state="quarantined", lease_until=None, last_error=error)
+        building = [
+            row.id
+            for row in self.rows.sets.values()
+            if row.node_id == claim.node_id and row.state == "building"
+        ]
+        remove_sets(self.rows, self.clock, building)
+
+    def _change(self, claim: Claim, **values: object) -> None:
+        row = self.rows.nodes.get(claim.node_id)
+        if row is None or (row.fence, row.state) != (claim.fence, "claimed"):
+            raise LeaseLostError("another worker has the node, or it is gone")
+        self.rows.change(self.rows.nodes, claim.node_id, **values)
+
+    def abandoned(self, *, silent_s: float, limit: int) -> list[int]:
+        """See the port."""
+        now = self.clock.now()
+        silent_since = now - timedelta(seconds=silent_s)
+        found = [
+            row.id
+            for _, row in sorted(self.rows.nodes.items())
+            if row.state in ("queued", "claimed")
+            and (row.lease_until or row.next_at) < silent_since
+        ][:limit]
+        for node_id in found:
+            self.rows.change(
+                self.rows.nodes, node_id, state="queued", lease_until=None, next_at=now
+            )
+        return found

@@ -1,0 +1,76 @@
+"""How far nodes are, in memory."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+
+from context_search.adapters.in_memory.nodes import NodeWork
+from context_search.adapters.in_memory.rows import NodeRow, SetRow
+from context_search.domain.model import Index, IndexStatus, NodeProgress, Progress, index_status
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryNodes(NodeWork):
+    """The port ``Nodes``: what changes nodes, and here what counts them."""
+
+    def status(self, index: Index, *, stalled_s: float) -> IndexStatus:
+        """See the port."""
+        return self._status(index, self.of_generation(index.generation_id), stalled_s)
+
+    def _status(self, index: Index, nodes: Sequence[NodeRow], stalled_s: float) -> IndexStatus:
+        now = self.clock.now()
+        since = now - timedelta(seconds=stalled_s)
+        unfinished = [row for row in nodes if row.state in ("queued", "claimed")]
+        overdue = any((row.lease_until or row.next_at) < since for row in unfinished)
+        working = any(
+            (row.state == "claimed" and row.lease_until and row.lease_until > now)
+            or (row.indexed_at and row.indexed_at > since)
+            for row in nodes
+        )
+        table = self.rows.tables[index.table_id]
+        return index_status(
+            Counter(row.state for row in nodes),
+            behind=table.revision != index.enumerated_revision,
+            stalled=overdue and not working,
+        )
+
+    def _set_of(self, node_id: int) -> SetRow | None:
+        sets = [row for row in self.rows.sets.values() if row.node_id == node_id]
+        return min(sets, key=lambda row: row.state, default=None)
+
+    def progress(self, index: Index, scope: str, *, stalled_s: float) -> Progress:
+        """See the port."""
+        nodes = self.of_generation(index.generation_id, scope)
+        sets = [row for row in (self._set_of(node.id) for node in nodes) if row]
+        set_ids = {row.id for row in sets}
+        chunks = self.rows.chunks.values()
+        errors = [dict(node.last_error) for node in nodes if node.last_error]
+        return Progress(
+            status=self._status(index, nodes, stalled_s),
+            nodes_count=len(nodes),
+            states=dict(Counter(node.state for node in nodes)),
+            chunks_count=sum(row.chunks_count for row in sets),
+            indexed_chunks_count=sum(c.present for c in chunks if c.set_id in set_ids),
+            indexed_at=max((n.indexed_at for n in nodes if n.indexed_at), default=None),
+            last_error=max(errors, key=lambda error: str(error.get("at", "")), default=None),
+        )
+
+    def in_scope(self, index: Index, scope: str, *, limit: int) -> list[NodeProgress]:
+        """See the port."""
+        nodes = sorted(
+            self.of_generation(index.generation_id, scope), key=lambda row: row.json_pointer
+        )
+        return [self._node_progress(node) for node in nodes[:limit]]
+
+    def _node_progress(self, node: NodeRow) -> NodeProgress:
+        current = self._set_of(node.id)
+        return NodeProgress(
+            node.json_pointer,
+            node.char_count,
+            node.state,
+            current.chunks_count if current else None,
+            dict(node.last_error) if node.last_error else None,
+        )

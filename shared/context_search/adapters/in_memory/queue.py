@@ -1,0 +1,19 @@
+"""A queue in a list."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from context_search.ports.queue import Message
+
+
+class ListQueue:
+    """The port ``Queue``; what was sent waits in ``messages``, first come first."""
+
+    def __init__(self) -> None:
+        self.messages: list[Message] = []
+
+    def send(self, messages: Sequence[Message]) -> list[int]:
+        """See the port."""
+        self.messages.extend(dict(message) for message in messages)
+        return list(range(len(messages)))

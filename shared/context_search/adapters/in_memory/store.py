@@ -1,0 +1,47 @@
+"""A whole database in memory, with transactions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from context_search.adapters.in_memory.catalog import MemoryProjects, MemoryTables, MemoryTools
+from context_search.adapters.in_memory.chunks import MemoryChunks
+from context_search.adapters.in_memory.delivery import MemoryGraveyard, MemoryOutbox
+from context_search.adapters.in_memory.indexes import MemoryIndexes
+from context_search.adapters.in_memory.progress import MemoryNodes
+from context_search.adapters.in_memory.rows import Rows
+from context_search.ports.time import Clock
+
+
+class MemoryUnitOfWork:
+    """The port ``UnitOfWork``."""
+
+    def __init__(self, rows: Rows, clock: Clock) -> None:
+        self.projects = MemoryProjects(rows)
+        self.tables = MemoryTables(rows, clock)
+        self.tools = MemoryTools(rows, clock)
+        self.indexes = MemoryIndexes(rows, clock)
+        self.nodes = MemoryNodes(rows, clock)
+        self.chunks = MemoryChunks(rows, clock)
+        self.outbox = MemoryOutbox(rows, clock)
+        self.graveyard = MemoryGraveyard(rows, clock)
+
+
+class MemoryStore:
+    """The port ``Store``: one transaction at a time; ``rows`` is what is committed."""
+
+    def __init__(self, clock: Clock) -> None:
+        self.rows = Rows()
+        self._clock = clock
+
+    @contextmanager
+    def transaction(self) -> Iterator[MemoryUnitOfWork]:
+        """See the port. An error, or a kill, leaves ``rows`` as they were."""
+        working = self.rows.copy()
+        try:
+            yield MemoryUnitOfWork(working, self._clock)
+        except BaseException:
+            self.rows.last_id = working.last_id  # like a sequence, which is not rolled back
+            raise
+        self.rows = working
