@@ -13,7 +13,7 @@ unexport PYTHONDONTWRITEBYTECODE
 python := .venv/bin/python
 sam := .venv-build/bin/python -m samcli
 
-.PHONY: help setup setup-dev setup-build demo serve reset test check build bench eval simulate conformance compile clean
+.PHONY: help setup setup-dev setup-build demo serve reset test check build migrate bench conformance compile clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r name text; do \
@@ -58,14 +58,12 @@ build: setup-dev setup-build ## sam build for Lambda (arm64), then prove sizes a
 	@PYTHON=$(python) $(sam) build
 	@$(python) -m scripts.prove_layers
 
-bench: setup-dev ## speeds, as ratios within one run
-	@$(python) -m bench.run
+migrate: setup ## bring the schema of the database at DATABASE_URL up to date
+	@$(python) -m context_search.adapters.postgres.migrations --database-url "$$DATABASE_URL"
 
-eval: setup-dev ## retrieval quality on the judged sets
-	@$(python) -m bench.evaluate
-
-simulate: setup-dev ## the index life cycle under seeded faults
-	@$(python) -m tests.simulation
+bench: setup-dev ## speeds of the parts, one program after the other
+	@for program in bench/*.py; do \
+		name=$$(basename "$$program" .py); echo "== $$name"; $(python) -m "bench.$$name" || exit; done
 
 conformance: setup-dev ## the MCP conformance suite against the local stack
 	@$(python) -m tests.conformance.run

@@ -28,14 +28,14 @@ class PruneList:
     paths: tuple[str, ...]
 
 
-def read_prune_list(layer: str) -> PruneList:
+def read_prune_list(layer: str, layers: Path = LAYERS) -> PruneList:
     """The layer's ``prune.txt``, where it has one.
 
     A line is ``distribution NAME`` or ``path PATH``; ``#`` begins a comment. Raises
     PackagingError for any other line.
     """
     entries: dict[str, list[str]] = {"distribution": [], "path": []}
-    file = LAYERS / layer / "prune.txt"
+    file = layers / layer / "prune.txt"
     for line in file.read_text().splitlines() if file.exists() else ():
         words = line.split("#", 1)[0].split()
         if not words:
@@ -46,26 +46,26 @@ def read_prune_list(layer: str) -> PruneList:
     return PruneList(frozenset(entries["distribution"]), tuple(entries["path"]))
 
 
-def pins(layer: str) -> dict[str, str]:
+def pins(layer: str, layers: Path = LAYERS) -> dict[str, str]:
     """Normalised distribution name → its requirement with all hashes, as compiled."""
-    text = (LAYERS / layer / "requirements.txt").read_text()
+    text = (layers / layer / "requirements.txt").read_text()
     blocks = text.replace(" \\\n    ", "\0").splitlines()
     return {block.split("==")[0]: block.replace("\0", " \\\n    ") for block in blocks if block}
 
 
-def wanted(layer: str) -> dict[str, str]:
+def wanted(layer: str, layers: Path = LAYERS) -> dict[str, str]:
     """The pins to install: less the prune list, less what an accompanying layer brings.
 
     Raises PackagingError when the prune list names a distribution that is not pinned, or when
     two layers pin different versions.
     """
-    pinned = pins(layer)
-    pruned = read_prune_list(layer).distributions
+    pinned = pins(layer, layers)
+    pruned = read_prune_list(layer, layers).distributions
     if stale := pruned - pinned.keys():
         raise PackagingError(f"layers/{layer}/prune.txt names {sorted(stale)}, not in the lock")
     shared: set[str] = set()
     for other in PACKED_WITH[layer]:
-        brought = wanted(other)
+        brought = wanted(other, layers)
         if differing := {n for n in brought.keys() & pinned.keys() if brought[n] != pinned[n]}:
             raise PackagingError(f"layers {layer} and {other} pin {sorted(differing)} differently")
         shared |= brought.keys()
@@ -89,9 +89,9 @@ def install(requirements: dict[str, str], target: Path, platform: tuple[str, ...
     shutil.rmtree(target / "bin", ignore_errors=True)  # console scripts: Lambda runs none
 
 
-def prune(layer: str, target: Path) -> None:
+def prune(layer: str, target: Path, layers: Path = LAYERS) -> None:
     """Removes the prune list's paths. Raises PackagingError for one that is not there."""
-    for name in read_prune_list(layer).paths:
+    for name in read_prune_list(layer, layers).paths:
         path = target / name
         if path.is_dir():
             shutil.rmtree(path)

@@ -1,0 +1,88 @@
+"""The project as its own files describe it: what the tests of this folder compare."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from fastapi import APIRouter
+from fastapi.routing import APIRoute
+
+from local.cloudformation import load
+
+ROOT = Path(__file__).resolve().parents[2]
+SOURCE_FOLDERS = ("shared", "functions", "local")
+ANY_METHODS = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE"})
+Route = tuple[str, str]
+
+
+@cache
+def functions() -> dict[str, dict[str, Any]]:
+    """Folder name below ``functions/`` → properties of the template's function."""
+    resources = load(ROOT / "template.yaml")["Resources"].values()
+    found = [r["Properties"] for r in resources if r["Type"] == "AWS::Serverless::Function"]
+    return {properties["CodeUri"].removeprefix("functions/"): properties for properties in found}
+
+
+def triggers(function: str, kind: str) -> list[dict[str, Any]]:
+    """The properties of a function's triggers of one kind: HttpApi, SQS or ScheduleV2."""
+    events = functions()[function]["Events"].values()
+    return [event["Properties"] for event in events if event["Type"] == kind]
+
+
+def template_routes(function: str) -> set[Route]:
+    """(method, path) of every route that the template sends to the function."""
+    return {(event["Method"], event["Path"]) for event in triggers(function, "HttpApi")}
+
+
+def served_routes(function: str) -> set[Route]:
+    """(method, path) of every route of the routers that the function's module names."""
+    app = importlib.import_module(f"functions.{function}.app")
+    routers = [getattr(module, "router", None) for module in vars(app).values()]
+    return {
+        (method, route.path)
+        for router in routers
+        if isinstance(router, APIRouter)
+        for route in router.routes
+        if isinstance(route, APIRoute)
+        for method in methods_of(route)
+    }
+
+
+def methods_of(route: APIRoute) -> set[str]:
+    """The route's methods as the template says them: all of them are ANY."""
+    methods = route.methods or set()
+    return {"ANY"} if methods >= ANY_METHODS else methods
+
+
+def python_files(*folders: str) -> list[Path]:
+    """Every module below the folders, without what was built or stored."""
+    paths = [path for folder in folders for path in (ROOT / folder).rglob("*.py")]
+    return sorted(path for path in paths if not set(path.parts) & {"__pycache__", "node_modules"})
+
+
+def relative(path: Path) -> str:
+    """The path as the documentation writes it."""
+    return path.relative_to(ROOT).as_posix()
+
+
+def functions_in(path: Path) -> Iterator[tuple[str, int]]:
+    """(``file:line name``, lines without docstring) of every function of a module."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            lines = (node.end_lineno or node.lineno) - node.lineno + 1
+            if ast.get_docstring(node):
+                docstring = node.body[0]
+                lines -= (docstring.end_lineno or docstring.lineno) - docstring.lineno + 1
+            yield f"{relative(path)}:{node.lineno} {node.name}", lines
+
+
+def dependencies(file: Path) -> set[str]:
+    """The distribution names that a ``.in`` file asks for."""
+    lines = [line.split("#")[0].strip() for line in file.read_text().splitlines()]
+    return {re.split(r"[\[<>=!~; ]", line)[0] for line in lines if line and line[0] != "-"}

@@ -1,0 +1,47 @@
+"""Files, functions and decisions stay small enough to read at one sitting."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.architecture.project import (
+    ROOT,
+    SOURCE_FOLDERS,
+    functions_in,
+    python_files,
+    relative,
+)
+
+FILE_LINES = 200
+FUNCTION_LINES = 50
+DECISION_LINES = 40
+# File → why it may be longer.
+LONG_FILES: dict[str, str] = {}
+
+
+def test_no_file_is_longer_than_its_budget() -> None:
+    lengths = {relative(path): len(path.read_text().splitlines()) for path in budgeted()}
+    assert {name: n for name, n in lengths.items() if n > FILE_LINES} == {}
+
+
+def test_no_function_is_longer_than_its_budget() -> None:
+    lengths = [pair for path in budgeted() for pair in functions_in(path)]
+    assert [pair for pair in lengths if pair[1] > FUNCTION_LINES] == []
+
+
+def test_an_exception_to_the_budget_is_one_and_has_a_reason() -> None:
+    for name, reason in LONG_FILES.items():
+        assert len((ROOT / name).read_text().splitlines()) > FILE_LINES
+        assert reason
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "docs" / "decisions").glob("*.md")), ids=relative)
+def test_a_decision_fits_on_a_page(path: Path) -> None:
+    assert len(path.read_text().splitlines()) <= DECISION_LINES
+
+
+def budgeted() -> list[Path]:
+    """The files that the budgets hold for."""
+    return [path for path in python_files(*SOURCE_FOLDERS) if relative(path) not in LONG_FILES]

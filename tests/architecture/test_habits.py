@@ -1,0 +1,61 @@
+"""What no file of this project does."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from tests.architecture.project import ROOT, SOURCE_FOLDERS, python_files, relative
+
+# File → why it reads or sets the environment itself.
+ENVIRONMENT_READERS = {
+    "shared/context_search/settings.py": "the one place that reads it",
+    "shared/context_search/adapters/litellm_embedder.py": "litellm reads switches at import",
+    "local/embedding/blas.py": "BLAS reads its threads at import",
+    "local/turbopuffer/one_thread.py": "BLAS reads its threads at import",
+    "local/serve.py": "hands the user's on to the functions",
+    "local/demo/__main__.py": "hands the user's on to the functions",
+}
+
+
+def names_in(path: Path) -> Iterator[str]:
+    """Dotted names that a module imports or uses as attributes."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.Attribute):
+            yield ast.unparse(node)
+
+
+def test_the_environment_is_read_in_few_places() -> None:
+    readers = {
+        relative(path)
+        for path in python_files(*SOURCE_FOLDERS, "scripts")
+        if {"os.environ", "os.getenv"} & set(names_in(path))
+    }
+    assert readers == ENVIRONMENT_READERS.keys()
+
+
+def test_no_test_replaces_parts_by_mocks() -> None:
+    mocking = {
+        relative(path)
+        for path in python_files("tests")
+        if any(name.startswith(("unittest.mock", "mock.")) for name in names_in(path))
+    }
+    assert mocking == set()
+
+
+def test_every_program_that_the_makefile_starts_exists() -> None:
+    started = re.findall(
+        r"-m ((?:local|bench|scripts|tests)[\w.]*)", (ROOT / "Makefile").read_text()
+    )
+    assert [name for name in started if not is_program(ROOT.joinpath(*name.split(".")))] == []
+
+
+def is_program(path: Path) -> bool:
+    """Whether ``python -m`` can run the module at this path."""
+    return path.with_suffix(".py").exists() or (path / "__main__.py").exists()

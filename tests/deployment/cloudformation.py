@@ -1,0 +1,31 @@
+"""Reading a CloudFormation document."""
+
+from __future__ import annotations
+
+from typing import Any
+
+Resources = dict[str, dict[str, Any]]
+
+
+def of_type(resources: Resources, kind: str) -> Resources:
+    """Logical id → properties of every resource of one type."""
+    return {
+        name: resource["Properties"]
+        for name, resource in resources.items()
+        if resource["Type"] == kind
+    }
+
+
+def statements(resources: Resources, role: str) -> list[dict[str, Any]]:
+    """Every statement that the template's own policies give to a role."""
+    properties = resources[role]["Properties"]
+    attached = [arn["Ref"] for arn in properties.get("ManagedPolicyArns", []) if "Ref" in arn]
+    documents = [resources[name]["Properties"]["PolicyDocument"] for name in attached]
+    documents += [policy["PolicyDocument"] for policy in properties.get("Policies", [])]
+    return [statement for document in documents for statement in document["Statement"]]
+
+
+def actions(statement: dict[str, Any]) -> set[str]:
+    """The statement's actions, written as one or as a list."""
+    action = statement["Action"]
+    return {action} if isinstance(action, str) else set(action)

@@ -1,0 +1,76 @@
+"""What is packed into the dependency layers, before anything is downloaded."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from scripts.layer_contents import PackagingError, pins, prune, read_prune_list, wanted
+
+HASH = "    --hash=sha256:" + "0" * 64
+
+
+def layer(layers: Path, name: str, locked: list[str], prune_list: str = "") -> None:
+    """Writes a layer folder."""
+    (layers / name).mkdir(parents=True)
+    (layers / name / "requirements.txt").write_text(
+        "".join(f"{pin} \\\n{HASH} \\\n{HASH}\n" for pin in locked)
+    )
+    (layers / name / "prune.txt").write_text(prune_list)
+
+
+def test_the_embedding_layer_repeats_nothing_of_the_core_layer() -> None:
+    assert not wanted("core").keys() & wanted("embedding").keys()
+
+
+def test_together_the_layers_hold_every_pin_that_is_not_pruned() -> None:
+    pruned = read_prune_list("embedding").distributions
+    assert wanted("core").keys() | wanted("embedding").keys() == (
+        pins("core").keys() | pins("embedding").keys() - pruned
+    )
+
+
+def test_what_the_runtime_brings_is_not_shipped() -> None:
+    shipped = wanted("core").keys() | wanted("embedding").keys()
+    assert not shipped & {"boto3", "botocore", "s3transfer"}
+
+
+def test_a_pin_keeps_all_its_hashes(tmp_path: Path) -> None:
+    layer(tmp_path, "core", ["one==1", "two==2"])
+    assert pins("core", tmp_path)["two"] == f"two==2 \\\n{HASH} \\\n{HASH}"
+
+
+def test_two_versions_of_one_distribution_are_refused(tmp_path: Path) -> None:
+    layer(tmp_path, "core", ["one==1"])
+    layer(tmp_path, "embedding", ["one==2"])
+    with pytest.raises(PackagingError, match="one"):
+        wanted("embedding", tmp_path)
+
+
+def test_a_prune_list_that_names_an_unknown_distribution_is_refused(tmp_path: Path) -> None:
+    layer(tmp_path, "core", ["one==1"], "distribution gone  # was dropped upstream\n")
+    with pytest.raises(PackagingError, match="gone"):
+        wanted("core", tmp_path)
+
+
+def test_a_prune_list_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
+    layer(tmp_path, "core", ["one==1"], "paht one/big\n")
+    with pytest.raises(PackagingError, match="paht"):
+        read_prune_list("core", tmp_path)
+
+
+def test_pruning_removes_folders_and_files_and_leaves_the_rest(tmp_path: Path) -> None:
+    layer(tmp_path, "core", ["one==1"], "path one/pages\npath one/big.bin\n")
+    package = tmp_path / "python" / "one"
+    (package / "pages").mkdir(parents=True)
+    for name in ("pages/a.html", "big.bin", "__init__.py"):
+        (package / name).write_text("")
+    prune("core", tmp_path / "python", tmp_path)
+    assert [path.name for path in package.iterdir()] == ["__init__.py"]
+
+
+def test_pruning_a_path_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    layer(tmp_path, "core", ["one==1"], "path one/pages\n")
+    with pytest.raises(PackagingError, match="one/pages"):
+        prune("core", tmp_path / "python", tmp_path)

@@ -1,0 +1,61 @@
+"""Every role may do what its function does, and nothing else."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.deployment.cloudformation import Resources, actions, of_type, statements
+
+BASICS = {"secretsmanager:GetSecretValue", "logs:CreateLogStream", "logs:PutLogEvents"}
+SEND = {"sqs:SendMessage"}
+RECEIVE = {
+    "sqs:ReceiveMessage",
+    "sqs:DeleteMessage",
+    "sqs:ChangeMessageVisibility",
+    "sqs:GetQueueAttributes",
+}
+GRANTED = {
+    "CreateToolRole": BASICS | SEND,
+    "SearchRole": BASICS | SEND,
+    "IndexNodeRole": BASICS | SEND | RECEIVE,
+    "CleanupRole": BASICS | SEND,
+    "CleanupFunctionScheduleRole": {"lambda:InvokeFunction"},
+}
+
+
+def test_the_roles_are_the_known_ones(resources: Resources) -> None:
+    assert of_type(resources, "AWS::IAM::Role").keys() == GRANTED.keys()
+
+
+@pytest.mark.parametrize("role", GRANTED)
+def test_a_role_grants_exactly_what_is_needed(resources: Resources, role: str) -> None:
+    granted = set().union(*(actions(statement) for statement in statements(resources, role)))
+    assert granted == GRANTED[role]
+
+
+@pytest.mark.parametrize("role", GRANTED)
+def test_no_statement_is_about_everything(resources: Resources, role: str) -> None:
+    for statement in statements(resources, role):
+        assert statement["Effect"] == "Allow"
+        assert "*" not in "".join(actions(statement))
+        resource = json.dumps(statement["Resource"])
+        assert "*" not in resource.replace("log-group:/aws/lambda/${AWS::StackName}/*", "")
+
+
+@pytest.mark.parametrize("role", GRANTED)
+def test_amazons_own_policies_are_attached_only_inside_a_vpc(
+    resources: Resources, role: str
+) -> None:
+    arns = resources[role]["Properties"].get("ManagedPolicyArns", [])
+    for arn in arns:
+        if "Ref" not in arn:
+            condition, inside, outside = arn["Fn::If"]
+            assert (condition, outside) == ("InVpc", {"Ref": "AWS::NoValue"})
+            assert inside["Fn::Sub"].endswith(":policy/service-role/AWSLambdaENIManagementAccess")
+
+
+def test_every_function_has_a_role_of_its_own(functions: Resources) -> None:
+    roles = [properties["Role"]["Fn::GetAtt"][0] for properties in functions.values()]
+    assert sorted(roles) == sorted(GRANTED.keys() - {"CleanupFunctionScheduleRole"})
