@@ -12,7 +12,6 @@ from __future__ import annotations
 import argparse
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 from scripts.layer_contents import PACKED_WITH, ROOT, install, prune, wanted
@@ -22,25 +21,25 @@ LAMBDA_PLATFORM = ("--python-platform", "aarch64-manylinux_2_28", "--python-vers
 NOT_SHIPPED = shutil.ignore_patterns("__pycache__", "*.pyc", "*.egg-info", "*.md")
 
 
+def lambda_python() -> str | None:
+    """The path of an interpreter of Lambda's version on this machine, if there is one."""
+    finder = [str(ROOT / "scripts" / "find_python.sh"), LAMBDA_PYTHON]
+    found = subprocess.run(finder, cwd=ROOT, capture_output=True, text=True, check=False)
+    return found.stdout.strip() or None
+
+
 def compile_bytecode(tree: Path, installed_at: str) -> None:
     """Writes a ``.pyc`` beside every module, valid whatever its modification time says.
 
     Zip files do not keep exact times, so the ``.pyc`` must not depend on them. Without an
-    interpreter of Lambda's version the tree stays as it is and a warning says so.
+    interpreter of Lambda's version the tree stays as it is; ``prove_layers`` says so.
     """
-    finder = [str(ROOT / "scripts" / "find_python.sh"), LAMBDA_PYTHON]
-    found = subprocess.run(finder, cwd=ROOT, capture_output=True, text=True, check=False)
-    if found.returncode:
-        print(
-            f"WARNING: {tree} has NO .pyc files: {found.stderr.strip()}\n"
-            "         It works, but cold starts take two to three times as long.",
-            file=sys.stderr,
-        )
+    if (python := lambda_python()) is None:
         return
     subprocess.run(
         [
             *("env", "PYTHONHASHSEED=0"),  # the same source gives the same bytes
-            *(found.stdout.strip(), "-m", "compileall", "-q", "-f", "-j", "2"),
+            *(python, "-m", "compileall", "-q", "-f", "-j", "2"),
             *("--invalidation-mode", "unchecked-hash", "-s", str(tree), "-p", installed_at),
             str(tree),
         ],
