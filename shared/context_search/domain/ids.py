@@ -8,6 +8,7 @@ import hashlib
 from context_search.domain.json_pointer import ancestors
 
 _BASE36 = "0123456789abcdefghijklmnopqrstuvwxyz"
+_PARTS = 5  # of a chunk's document id, see ``document_id``
 
 
 def base36(number: int) -> str:
@@ -69,8 +70,13 @@ def window_ids(doc_id: str, window_count: int) -> list[str]:
 
 
 def chunk_document_id(window_id: str) -> str:
-    """Returns the id of the chunk that a window belongs to; a chunk's own id stays as it is."""
-    return window_id.partition(".w")[0]
+    """Returns the id of the chunk that a window belongs to; a chunk's own id stays as it is.
+
+    >>> chunk_document_id("1.njinzbmecn.0123456789ab.5.w"), chunk_document_id("1.a.0.5.w.w2")
+    ('1.njinzbmecn.0123456789ab.5.w', '1.a.0.5.w')
+    """
+    # Counted, not searched for ".w": a number or a pointer's key may begin with w as well.
+    return ".".join(window_id.split(".")[:_PARTS])
 
 
 def table_namespace(

@@ -7,8 +7,9 @@ from collections.abc import Iterable, Sequence
 
 from context_search.domain.errors import InvalidPointerError
 
-# ASCII only: str.isdigit() also accepts other scripts' digits, and int() accepts "1_0".
-_ARRAY_INDEX = re.compile(r"(?:0|[1-9][0-9]*)\Z")
+# ASCII only: str.isdigit() also accepts other scripts' digits, and int() accepts "1_0". It refuses
+# more than 4,300 digits with a ValueError; no array is that long.
+_ARRAY_INDEX = re.compile(r"(?:0|[1-9][0-9]{0,18})\Z")
 _BAD_ESCAPE = re.compile(r"~(?![01])")
 
 
