@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from context_search.adapters.postgres.pool import Database
 
+from context_search.adapters.postgres.pool import Database
 from tests.stack import DatabaseFactory, server_of_this_run
 
 if TYPE_CHECKING:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import secrets
+import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,7 @@ from context_search.adapters.postgres.url import DatabaseUrl
 from local.postgres import DataDirectoryInUseError, PostgresServer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 # Nothing here has to survive a crash of the machine.
@@ -45,6 +46,16 @@ def server_of_this_run(root: Path) -> Iterator[str]:
             server.stop()
         return
     raise RuntimeError(f"all {_SLOTS} slots under {root} are in use")
+
+
+def eventually(is_so: Callable[[], bool], timeout_s: float = 10.0) -> bool:
+    """Asks again and again until the answer is yes, or the time is over."""
+    deadline = time.monotonic() + timeout_s
+    while not is_so():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.01)
+    return True
 
 
 class DatabaseFactory:

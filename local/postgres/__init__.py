@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from context_search.adapters.postgres.migrations import check_version
 from context_search.adapters.postgres.pool import Database
 from context_search.adapters.postgres.url import DatabaseUrl
-
 from local.postgres.exclusive import DataDirectoryInUseError
 from local.postgres.server import PostgresServer
 

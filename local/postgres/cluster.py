@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import secrets
 import shutil
@@ -103,6 +104,9 @@ class Cluster:
         """Deletes data, password and log."""
         if self.home.exists():
             shutil.rmtree(self.home)
+        # A private directory; a folder of the caller's still holds the lock.
+        with contextlib.suppress(OSError):
+            self.home.parent.rmdir()
 
     def switched(self) -> Mapping[str, object]:
         """Returns the arguments of ``subprocess`` that run a program as the server's account."""

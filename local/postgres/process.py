@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -53,8 +54,9 @@ class ServerProcess:
     def stop(self) -> None:
         """Ends the process: a fast shutdown, and after 20 s ever harder ways."""
         for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGKILL):
-            if self.is_running:
-                os.kill(self.pid, number)
+            with contextlib.suppress(ProcessLookupError):
+                if self.is_running:
+                    os.kill(self.pid, number)
             if self._ended.wait(_PATIENCE_S):
                 return
 

@@ -94,6 +94,11 @@ def apply(database_url: DatabaseUrl, folder: Traversable | None = None) -> list[
 def check_version(tx: Transaction) -> None:
     """Raises MigrationError when the server is older than PostgreSQL 15."""
     [[number]] = tx.run("SELECT current_setting('server_version_num')::int")
+    require_version(number)
+
+
+def require_version(number: int) -> None:
+    """Raises MigrationError when ``server_version_num`` is that of an older server."""
     if number < OLDEST_MAJOR * 10_000:
         raise MigrationError(
             f"PostgreSQL {OLDEST_MAJOR} or newer is needed, the server is {number // 10_000}"
@@ -106,6 +111,8 @@ def _apply_next(database: Database, migrations: Sequence[Migration]) -> str | No
         check_version(tx)
         # Held until the end of the transaction, so it works through a pooler too.
         tx.run("SELECT pg_advisory_xact_lock(hashtextextended('context_search_migration', 0))")
+        # A change of the schema that waits for a lock holds up everybody behind it.
+        tx.run("SET LOCAL lock_timeout = '30s'")
         tx.run(_CREATE_LEDGER)
         ledger = tx.run("SELECT name, sha256 FROM context_search_migration ORDER BY name")
         _check_history(ledger, migrations)

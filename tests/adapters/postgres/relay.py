@@ -1,0 +1,89 @@
+"""A TCP relay in front of PostgreSQL that can lose replies, fall silent, or speak TLS."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import threading
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import ssl
+    from typing import Self
+
+    from context_search.adapters.postgres.url import DatabaseUrl
+
+
+class Relay:
+    """Forwards bytes between clients and ``target``, each connection by two threads."""
+
+    def __init__(self, target: DatabaseUrl, tls: ssl.SSLContext | None = None) -> None:
+        self._target = target
+        self._tls = tls
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self._sockets: list[socket.socket] = [self._listener]
+        self._silenced: set[socket.socket] = set()
+        self._last_words: bytes | None = None
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    @property
+    def url(self) -> DatabaseUrl:
+        """The target's URL by way of this relay."""
+        return replace(self._target, host="127.0.0.1", port=self._listener.getsockname()[1])
+
+    def cut_the_line_after(self, words: bytes) -> None:
+        """The server hears ``words``, and its answer gets lost together with the connection."""
+        self._last_words = words
+
+    def fall_silent(self) -> None:
+        """Connections that exist now stay open and never deliver a byte again."""
+        self._silenced.update(self._sockets)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for each in self._sockets:
+            with contextlib.suppress(OSError):
+                each.shutdown(socket.SHUT_RDWR)
+            each.close()
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                client, _ = self._listener.accept()
+            except OSError:
+                return
+            self._sockets.append(client)
+            with contextlib.suppress(OSError):
+                self._connect(client)
+
+    def _connect(self, client: socket.socket) -> None:
+        if self._tls is not None:
+            client.recv(8)
+            client.sendall(b"S")
+            client = self._tls.wrap_socket(client, server_side=True)
+            self._sockets.append(client)
+        server = socket.create_connection((self._target.host, self._target.port))
+        self._sockets.append(server)
+        cut = threading.Event()
+        for pump in (self._requests, self._replies):
+            threading.Thread(target=pump, args=(client, server, cut), daemon=True).start()
+
+    def _requests(self, client: socket.socket, server: socket.socket, cut: threading.Event) -> None:
+        with contextlib.suppress(OSError):
+            while block := client.recv(65536):
+                if self._last_words is not None and self._last_words in block:
+                    cut.set()
+                server.sendall(block)
+            server.shutdown(socket.SHUT_RDWR)
+
+    def _replies(self, client: socket.socket, server: socket.socket, cut: threading.Event) -> None:
+        with contextlib.suppress(OSError):
+            while block := server.recv(65536):
+                if cut.is_set():
+                    break
+                if client not in self._silenced:
+                    client.sendall(block)
+            client.shutdown(socket.SHUT_RDWR)
