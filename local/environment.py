@@ -66,8 +66,7 @@ def function_environment(
         "QUEUE_URL": endpoints.queue_url,
         "DEAD_LETTER_QUEUE_URL": endpoints.dead_letter_queue_url,
         "LITELLM_LOCAL_MODEL_COST_MAP": "True",  # litellm would fetch it from GitHub
-        "NO_PROXY": _with_loopback(user.get("NO_PROXY", "")),
-        "no_proxy": _with_loopback(user.get("no_proxy", "")),
+        **_direct_loopback(user),
     }
     for name, value in {
         "INTERNAL_SECRET": secrets["internal_secret"],
@@ -118,7 +117,7 @@ def process_environment(user: Mapping[str, str], root: Path) -> dict[str, str]:
     kept = {
         name: value
         for name, value in user.items()
-        if name in {"PATH", "HOME", "LANG", "TZ", "VIRTUAL_ENV"}
+        if name in {"PATH", "HOME", "LANG", "TZ", "TMPDIR", "VIRTUAL_ENV", "LD_LIBRARY_PATH"}
         or name.startswith(("LC_", "PYTHON"))
     }
     sources = [str(root), str(root / "shared"), user.get("PYTHONPATH", "")]
@@ -145,5 +144,8 @@ def queue_urls(
     return queue_url(emulator_url, work), queue_url(emulator_url, dead)
 
 
-def _with_loopback(hosts: str) -> str:
-    return f"{hosts},{_LOOPBACK}" if hosts else _LOOPBACK
+def _direct_loopback(user: Mapping[str, str]) -> dict[str, str]:
+    """No proxy of the user's between the parts. Both spellings alike: which one wins differs."""
+    hosts = user.get("no_proxy") or user.get("NO_PROXY")
+    value = f"{hosts},{_LOOPBACK}" if hosts else _LOOPBACK
+    return {"NO_PROXY": value, "no_proxy": value}

@@ -117,6 +117,15 @@ def _answers(url: str) -> bool:
         return False
 
 
+def exists(pid: int) -> bool:
+    """Whether a process has this id: running, or ended and not yet reaped."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
 def tail(log: Path) -> str:
     """The last lines of a log."""
     lines = log.read_text(encoding="utf-8", errors="replace").splitlines()

@@ -25,7 +25,7 @@ from local.environment import (
 )
 from local.options import ROOT, RunnerOptions, StackOptions
 from local.postgres import PostgresServer
-from local.processes import Child, free_port, listen
+from local.processes import Child, exists, free_port, listen
 from local.state import StackError
 from local.template import TemplateError, read_template
 
@@ -95,7 +95,7 @@ class Stack:
         while not stopping.wait(_WATCH_S):
             for child in self._children:
                 child.check()
-            if self._postgres and not _exists(self._postgres.pid):
+            if self._postgres and not exists(self._postgres.pid):
                 raise StackError("PostgreSQL ended by itself; its log is beside its data")
 
     def _start(self) -> None:
@@ -194,11 +194,3 @@ class Stack:
         self._parts.callback(child.stop, grace_s)
         self._children.append(child)
         return child
-
-
-def _exists(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    return True

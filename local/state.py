@@ -44,6 +44,10 @@ class State:
         self.postgres = self.root / "postgres"
         self._lock = self.root / "lock"
 
+    def was_used(self) -> bool:
+        """Whether a stack has ever run on this folder."""
+        return self._lock.exists()
+
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Hold the folder for one stack. Raises StackBusyError while another one has it.

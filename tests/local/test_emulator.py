@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
     from local.processes import Child
 
+pytestmark = pytest.mark.stack
+
 TEMPLATE = """
 Parameters:
   Seconds: { Type: Number, Default: 1 }

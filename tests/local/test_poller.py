@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
     from mypy_boto3_sqs import SQSClient
 
+pytestmark = pytest.mark.stack
+
 _names = (f"queue-{n}" for n in itertools.count())
 
 

@@ -18,13 +18,15 @@ from context_search.adapters.postgres.url import DatabaseUrl
 from local.processes import listen
 from local.queues import sqs_client
 from tests.local.tiny import eventually, family, is_alive, listening_addresses
-from tests.local.tiny_stack import REAL_SERVICES, tiny_serve
+from tests.local.tiny_stack import REAL_MODEL, REAL_SERVICES, tiny_serve
 
 if TYPE_CHECKING:
     import subprocess
     from collections.abc import Iterator
 
     from tests.local.tiny_stack import TinyServe
+
+pytestmark = pytest.mark.stack
 
 Running = tuple["TinyServe", "subprocess.Popen[str]"]
 
@@ -47,7 +49,10 @@ def _get(url: str) -> Any:
 
 
 def _command(pid: int) -> str:
-    return Path(f"/proc/{pid}/cmdline").read_text()
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_text()
+    except OSError:
+        return ""  # it has ended meanwhile
 
 
 def test_endpoints_json_says_where_everything_is(running: Running) -> None:
@@ -127,12 +132,21 @@ def test_a_second_stack_on_the_same_folder_is_refused_in_one_line(running: Runni
     assert error == f"error: a stack already runs on {serve.state} (pid {process.pid})\n"
 
 
-def test_reset_is_refused_while_a_stack_runs(running: Running) -> None:
+@pytest.mark.parametrize("folder", ["state", "."])
+def test_reset_is_refused_while_a_stack_runs(running: Running, folder: str) -> None:
     serve, _ = running
-    refused = serve.reset()
+    serve.checkout.joinpath("lock").touch()
+    refused = serve.reset(serve.checkout / folder)
     assert refused.returncode == 2
     assert "already runs" in refused.stderr
     assert serve.endpoints_file.exists()
+
+
+def test_reset_does_not_touch_a_folder_that_no_stack_has_used(serve: TinyServe) -> None:
+    refused = serve.reset(serve.checkout / "functions")
+    assert refused.returncode == 2
+    assert refused.stderr.endswith("is not the state folder of a stack\n")
+    assert serve.checkout.joinpath("functions", "cleanup", "app.py").exists()
 
 
 def test_a_busy_port_is_one_line_and_exit_code_2(serve: TinyServe) -> None:
@@ -150,11 +164,12 @@ def test_ctrl_c_stops_every_child_and_removes_the_endpoints(serve: TinyServe) ->
         first_key = serve.endpoints()["api_key"]
         pids = family(process.pid)
         assert len(pids) >= 4
-        process.send_signal(signal.SIGINT)
+        os.killpg(process.pid, signal.SIGINT)  # as a terminal does
         output, error = process.communicate(timeout=20)
     assert (process.returncode, error) == (0, "")
     assert output.endswith("stopped\n")
     assert "EVENT" not in output
+    assert "KeyboardInterrupt" not in serve.function_log()
     assert not any(is_alive(pid) for pid in pids)
     assert not serve.endpoints_file.exists()
     with serve.serving() as process:
@@ -166,9 +181,17 @@ def test_ctrl_c_stops_every_child_and_removes_the_endpoints(serve: TinyServe) ->
     assert [path.name for path in serve.state.iterdir()] == ["lock"]
 
 
-def test_a_killed_stack_leaves_no_process_and_the_next_one_goes_on(serve: TinyServe) -> None:
+def test_a_killed_stack_leaves_no_process_and_the_next_one_goes_on() -> None:
+    with tiny_serve(REAL_MODEL) as serve:
+        _kill_and_start_again(serve)
+
+
+def _kill_and_start_again(serve: TinyServe) -> None:
     with serve.serving() as process:
         pids = family(process.pid)
+        commands = " ".join(_command(pid) for pid in pids)
+        for part in ("ministack", "local.turbopuffer", "bin/postgres", "local.runner"):
+            assert part in commands
         process.kill()
         assert eventually(lambda: not any(is_alive(pid) for pid in pids), 10)
     assert serve.endpoints_file.exists()

@@ -16,7 +16,7 @@ from local.options import ROOT
 from tests.local.tiny import eventually
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
 TEMPLATE = """
 Globals: { Function: { Handler: app.lambda_handler, Timeout: 29, MemorySize: 512 } }
@@ -69,19 +69,20 @@ def lambda_handler(event, context):
     print("EVENT", context.function_name, json.dumps(event), flush=True)
 """
 
-# The user's own services: no model is loaded and no turbopuffer server is started.
+# Services of the user's own, whose local parts then do not start: a model takes seconds.
+REAL_MODEL = {"EMBEDDING_MODEL": "openai/of-the-user", "EMBEDDING_DIMENSIONS": "8"}
 REAL_SERVICES = {
+    **REAL_MODEL,
     "TURBOPUFFER_API_KEY": "tpuf_of_the_user",
     "TURBOPUFFER_REGION": "aws-eu-central-1",
-    "EMBEDDING_MODEL": "openai/of-the-user",
-    "EMBEDDING_DIMENSIONS": "8",
 }
 
 
 class TinyServe:
     """One checkout with one state folder, on which ``serve`` and ``reset`` run."""
 
-    def __init__(self, checkout: Path) -> None:
+    def __init__(self, checkout: Path, environment: Mapping[str, str]) -> None:
+        self.environment = environment
         self.checkout = checkout
         self.state = checkout / "state"
         functions = {
@@ -99,35 +100,38 @@ class TinyServe:
         folder.mkdir(parents=True, exist_ok=True)
         folder.joinpath("app.py").write_text(code)
 
-    def start(self, *arguments: str, port: int = 0) -> subprocess.Popen[str]:
-        """``python -m local.serve`` in the background; output in pipes."""
+    @contextlib.contextmanager
+    def start(self, *arguments: str, port: int = 0) -> Iterator[subprocess.Popen[str]]:
+        """``python -m local.serve`` in the background, output in pipes; killed at the end."""
         command = [f"--port={port}", f"--state={self.state}"]
         command += [f"--template={self.checkout / 'template.yaml'}", *arguments]
-        return subprocess.Popen(  # noqa: S603  our own program
+        with subprocess.Popen(  # noqa: S603  our own program
             [sys.executable, "-m", "local.serve", *command],
             cwd=ROOT,
-            env={**os.environ, **REAL_SERVICES},  # noqa: TID251  tests have no settings
+            env={**os.environ, **self.environment},  # noqa: TID251  tests have no settings
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
-        )
-
-    @contextlib.contextmanager
-    def serving(self, *arguments: str) -> Iterator[subprocess.Popen[str]]:
-        """A serve that has announced itself; ended hard if the test leaves it."""
-        with self.start(*arguments) as process:
+            start_new_session=True,
+        ) as process:
             try:
-                assert eventually(
-                    lambda: self.endpoints_file.exists() or process.poll() is not None, 30
-                )
-                assert process.poll() is None, process.communicate()
                 yield process
             finally:
                 process.kill()
 
-    def reset(self) -> subprocess.CompletedProcess[str]:
-        """``python -m local.reset``, to its end."""
-        command = [sys.executable, "-m", "local.reset", f"--state={self.state}"]
+    @contextlib.contextmanager
+    def serving(self, *arguments: str) -> Iterator[subprocess.Popen[str]]:
+        """The same, once it serves."""
+        with self.start(*arguments) as process:
+            assert eventually(
+                lambda: self.endpoints_file.exists() or process.poll() is not None, 30
+            )
+            assert process.poll() is None, process.communicate()
+            yield process
+
+    def reset(self, folder: Path | None = None) -> subprocess.CompletedProcess[str]:
+        """``python -m local.reset`` on the state folder or another, to its end."""
+        command = [sys.executable, "-m", "local.reset", f"--state={folder or self.state}"]
         return subprocess.run(  # noqa: S603  our own program
             command, cwd=ROOT, capture_output=True, text=True, check=False
         )
@@ -148,11 +152,11 @@ class TinyServe:
 
 
 @contextlib.contextmanager
-def tiny_serve() -> Iterator[TinyServe]:
+def tiny_serve(environment: Mapping[str, str] = REAL_SERVICES) -> Iterator[TinyServe]:
     """A checkout that PostgreSQL's account can reach also when root runs the tests."""
     folder = Path(tempfile.mkdtemp(prefix="tiny-serve-"))
     folder.chmod(0o711)
-    serve = TinyServe(folder)
+    serve = TinyServe(folder, environment)
     try:
         yield serve
     finally:
