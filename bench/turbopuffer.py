@@ -15,6 +15,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,9 @@ VOCABULARY = 60_000
 ANCESTORS = 50
 BATCH = 1_000
 QUERIES = 100
-SCHEMA = {
+Query = dict[str, Any]
+PAGE: Query = {"limit": 50, "include_attributes": ["table_id"]}
+SCHEMA: dict[str, Any] = {
     "content": {"type": "[]string", "full_text_search": {"tokenizer": "pre_tokenized_array"}},
     "ancestors": "[]string",
     "table_id": "int",
@@ -76,7 +79,7 @@ def _ingest(namespace: Namespace, documents: int, random: np.random.Generator) -
     print(f"ingest: {documents / spent:,.0f} documents/s in batches of {BATCH}")
 
 
-def _rows(first: int, count: int, random: np.random.Generator) -> list[dict[str, Any]]:
+def _rows(first: int, count: int, random: np.random.Generator) -> list[Any]:
     vectors = random.standard_normal((count, DIMENSIONS)).tolist()
     return [
         {
@@ -95,33 +98,30 @@ def _tokens(count: int, random: np.random.Generator) -> list[str]:
 
 
 def _measure(namespace: Namespace, random: np.random.Generator) -> None:
-    filters = ("ancestors", "Contains", "branch-7")
-    for label, more in (("", {}), (f" + Contains (1 in {ANCESTORS})", {"filters": filters})):
-        _time(f"ANN{label}", lambda: namespace.query(**_ann(random), **more))  # noqa: B023
-        _time(f"BM25{label}", lambda: namespace.query(**_bm25(random), **more))  # noqa: B023
-        _time(
-            f"hybrid{label}",
-            lambda: namespace.multi_query(
-                queries=[{**_ann(random), **more}, {**_bm25(random), **more}]  # noqa: B023
-            ),
-        )
+    contains = {"filters": ("ancestors", "Contains", "branch-7")}
+    for label, more in (("", {}), (f" + Contains (1 in {ANCESTORS})", contains)):
+        ann, bm25 = partial(_ann, random, more), partial(_bm25, random, more)
+        _time(f"ANN{label}", lambda query: namespace.query(**query), ann)
+        _time(f"BM25{label}", lambda query: namespace.query(**query), bm25)
+        both = partial(lambda one, other: {"queries": [one(), other()]}, ann, bm25)
+        _time(f"hybrid{label}", lambda query: namespace.multi_query(**query), both)
 
 
-def _ann(random: np.random.Generator) -> dict[str, Any]:
+def _ann(random: np.random.Generator, more: Query) -> Query:
     vector = random.standard_normal(DIMENSIONS).tolist()
-    return {"rank_by": ("vector", "ANN", vector), "limit": 50, "include_attributes": ["table_id"]}
+    return {"rank_by": ("vector", "ANN", vector), **PAGE, **more}
 
 
-def _bm25(random: np.random.Generator) -> dict[str, Any]:
-    tokens = _tokens(4, random)
-    return {"rank_by": ("content", "BM25", tokens), "limit": 50, "include_attributes": ["table_id"]}
+def _bm25(random: np.random.Generator, more: Query) -> Query:
+    return {"rank_by": ("content", "BM25", _tokens(4, random)), **PAGE, **more}
 
 
-def _time(label: str, query: Callable[[], object]) -> None:
+def _time(label: str, ask: Callable[[Query], object], make: Callable[[], Query]) -> None:
     spent = []
     for _ in range(QUERIES):
+        query = make()
         start = time.perf_counter()
-        query()
+        ask(query)
         spent.append(1000 * (time.perf_counter() - start))
     p50, p95, p99 = np.percentile(spent, [50, 95, 99])
     print(f"{label:28} p50 {p50:6.1f}  p95 {p95:6.1f}  p99 {p99:6.1f} ms")

@@ -12,6 +12,7 @@ from pathlib import Path
 import uvicorn
 
 from local.turbopuffer import create_app
+from local.turbopuffer.abortable import AbortableProtocol
 from local.turbopuffer.service import Limits
 
 # Longer than the SDK keeps an idle connection (60 s), so that the client is the one to close it.
@@ -28,7 +29,11 @@ def main() -> None:
     host, port = listener.getsockname()[:2]
     print(f"turbopuffer: listening on http://{host}:{port}", flush=True)
     config = uvicorn.Config(
-        app, access_log=False, log_level="critical", timeout_keep_alive=_KEEP_ALIVE_S
+        app,
+        http=AbortableProtocol,
+        access_log=False,
+        log_level="warning",
+        timeout_keep_alive=_KEEP_ALIVE_S,
     )
     uvicorn.Server(config).run(sockets=[listener])
 

@@ -1,4 +1,4 @@
-"""Answers as the service sends them: JSON bodies, error bodies, and a broken connection."""
+"""Answers as the service sends them: JSON bodies, error bodies, and a cut connection."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import orjson
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import Receive, Scope, Send
 
+from local.turbopuffer.abortable import ABORT
 from local.turbopuffer.errors import ApiError
 from local.turbopuffer.ids import Id
 from local.turbopuffer.namespace import State
@@ -30,18 +31,14 @@ def error_reply(error: ApiError) -> Response:
 
 
 class BrokenReply(Response):
-    """Promises a body and ends without it, so the server closes the connection."""
+    """No reply at all: the connection is cut."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send a head only."""
-        del scope, receive
-        await send(
-            {
-                "type": "http.response.start",
-                "status": 200,
-                "headers": [(b"content-length", b"1")],
-            }
-        )
+        """Cut the connection and wait until it is gone; needs ``AbortableProtocol``."""
+        del send
+        scope["extensions"][ABORT]()
+        while (await receive())["type"] != "http.disconnect":
+            continue
 
 
 def write_answer(plan: WritePlan, *, with_ids: bool) -> dict[str, Any]:

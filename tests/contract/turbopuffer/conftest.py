@@ -1,0 +1,89 @@
+"""The services that the contract is checked on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import httpx2
+import pytest
+from turbopuffer import Turbopuffer
+
+from tests.contract.turbopuffer.faulty import Faults
+from tests.contract.turbopuffer.targets import (
+    KEY,
+    LocalServer,
+    Namespace,
+    Target,
+    connected,
+    real_service,
+    running,
+)
+
+
+@pytest.fixture(scope="session")
+def local_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalServer]:
+    """One server for the whole run; its limits are low enough to be reached."""
+    options = ("--max-body-bytes", "2000000", "--max-filter-deletes", "3")
+    with running(tmp_path_factory.mktemp("turbopuffer"), *options) as server:
+        yield server
+
+
+@pytest.fixture(scope="session", params=["local", "service"])
+def connection(request: pytest.FixtureRequest) -> Iterator[Target]:
+    """The local server, and the real service where the environment names one."""
+    if request.param == "local":
+        url, key, region = request.getfixturevalue("local_server").url, KEY, None
+        client = Turbopuffer(api_key=KEY, base_url=url, region=None)
+    else:
+        real = real_service()
+        if real is None:
+            pytest.skip("no TURBOPUFFER_API_KEY and TURBOPUFFER_REGION")
+        key, region = real
+        url = f"https://{region}.turbopuffer.com"
+        client = Turbopuffer(api_key=key, region=region)
+    headers = {"Authorization": f"Bearer {key}"}
+    with client, httpx2.Client(base_url=url, headers=headers) as http:
+        yield Target(client, http, is_local=request.param == "local")
+
+
+@pytest.fixture
+def target(connection: Target) -> Iterator[Target]:
+    """A service; namespaces made through it are deleted after the test."""
+    with connection.borrowed() as target:
+        yield target
+
+
+@pytest.fixture(scope="module")
+def shared_target(connection: Target) -> Iterator[Target]:
+    """The same for namespaces that the tests of one module only read."""
+    with connection.borrowed() as target:
+        yield target
+
+
+@pytest.fixture
+def namespace(target: Target) -> Namespace:
+    """A namespace of the service that does not exist yet."""
+    return target.namespace()
+
+
+@pytest.fixture
+def local_client(local_server: LocalServer) -> Iterator[Turbopuffer]:
+    """A client of the local server with the SDK's usual retries."""
+    with connected(local_server.url) as client:
+        yield client
+
+
+@pytest.fixture
+def impatient_client(local_server: LocalServer) -> Iterator[Turbopuffer]:
+    """A client of the local server that never retries."""
+    with connected(local_server.url, max_retries=0) as client:
+        yield client
+
+
+@pytest.fixture
+def faults(local_server: LocalServer) -> Iterator[Faults]:
+    """Arms faults of the local server; none is left after the test."""
+    with httpx2.Client(base_url=local_server.url) as http:
+        board = Faults(http)
+        yield board
+        board.clear()

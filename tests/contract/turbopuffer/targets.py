@@ -1,0 +1,163 @@
+"""What the contract suite runs against: the local server as a real process, or the real service."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol, cast
+
+import httpx2
+import pytest
+from turbopuffer import APIStatusError, NotFoundError, Turbopuffer
+from turbopuffer.types import (
+    NamespaceHintCacheWarmResponse,
+    NamespaceMetadata,
+    NamespaceMultiQueryResponse,
+    NamespaceQueryResponse,
+    NamespaceSchemaResponse,
+    NamespaceWriteResponse,
+)
+
+ROOT = Path(__file__).resolve().parents[3]
+KEY = "contract-suite"
+NO_RETRY = 0
+
+
+def real_service() -> tuple[str, str] | None:
+    """(key, region) of the real service, when the environment gives both."""
+    key = os.environ.get("TURBOPUFFER_API_KEY")  # noqa: TID251  tests have no settings
+    region = os.environ.get("TURBOPUFFER_REGION")  # noqa: TID251
+    return (key, region) if key and region else None
+
+
+class Namespace(Protocol):
+    """The SDK's namespace, taking any body: its own types know rows of id and vector only."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def with_raw_response(self) -> Any: ...
+    def write(self, **body: Any) -> NamespaceWriteResponse: ...
+    def query(self, **body: Any) -> NamespaceQueryResponse: ...
+    def multi_query(self, **body: Any) -> NamespaceMultiQueryResponse: ...
+    def schema(self) -> NamespaceSchemaResponse: ...
+    def update_schema(self, *, schema: Any) -> dict[str, Any]: ...
+    def metadata(self) -> NamespaceMetadata: ...
+    def update_metadata(self, **body: Any) -> NamespaceMetadata: ...
+    def hint_cache_warm(self) -> NamespaceHintCacheWarmResponse: ...
+    def delete_all(self) -> Any: ...
+    def exists(self) -> bool: ...
+
+
+def named(client: Turbopuffer, name: str) -> Namespace:
+    """``client.namespace(name)`` with the looser type."""
+    return cast(Namespace, client.namespace(name))
+
+
+class LocalServer:
+    """``python -m local.turbopuffer`` on a free port over ``directory``."""
+
+    def __init__(self, directory: Path, *options: str) -> None:
+        command = [sys.executable, "-m", "local.turbopuffer", "--port", "0"]
+        self._process = subprocess.Popen(  # noqa: S603  our own program
+            [*command, "--data", str(directory), *options],
+            cwd=ROOT,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        assert self._process.stdout is not None
+        self._output = self._process.stdout
+        line = self._output.readline()
+        assert line, "the server ended before it listened"
+        self.url = line.split()[-1]
+
+    def stop(self) -> None:
+        """Ask the process to end, and wait until it has."""
+        self._process.terminate()
+        assert self._process.wait(10) in (0, -signal.SIGTERM)
+
+    def kill(self) -> None:
+        """End the process as ``kill -9`` does."""
+        self._process.kill()
+        self._process.wait(10)
+        self._output.close()
+
+
+@contextmanager
+def running(directory: Path, *options: str) -> Iterator[LocalServer]:
+    """A server that is gone afterwards, whatever happened."""
+    server = LocalServer(directory, *options)
+    try:
+        yield server
+    finally:
+        server.kill()
+
+
+@contextmanager
+def connected(url: str, max_retries: int = 4) -> Iterator[Turbopuffer]:
+    """The SDK's client for a local server; closed afterwards."""
+    with Turbopuffer(
+        api_key=KEY, base_url=url, region=None, max_retries=max_retries, timeout=20
+    ) as client:
+        yield client
+
+
+@dataclass(frozen=True)
+class Target:
+    """One service under test: the SDK's client for it, and bare HTTP with its key."""
+
+    client: Turbopuffer
+    http: httpx2.Client
+    is_local: bool
+    _made: list[str] = field(default_factory=list)
+
+    def namespace(self) -> Namespace:
+        """A name nobody uses; deleted at the end of the test."""
+        name = f"context-search-contract-{uuid.uuid4().hex[:12]}"
+        self._made.append(name)
+        return named(self.client, name)
+
+    @contextmanager
+    def borrowed(self) -> Iterator[Target]:
+        """The same service; the namespaces made through it are deleted at the end."""
+        borrowed = Target(self.client, self.http, self.is_local)
+        try:
+            yield borrowed
+        finally:
+            for name in borrowed._made:
+                with suppress(NotFoundError):
+                    self.client.namespace(name).delete_all()
+
+    def refuses(self, call: Callable[[], Any], status: int) -> None:
+        """Assert that ``call`` is refused with ``status``; the real service may differ in 4xx."""
+        with pytest.raises(APIStatusError) as refusal:
+            call()
+        self.check_status(refusal.value.status_code, status)
+
+    def check_status(self, actual: int, expected: int) -> None:
+        """Assert the status, which for the real service means its class."""
+        if self.is_local:
+            assert actual == expected
+        else:
+            assert actual // 100 == expected // 100
+
+    def post(self, path: str, **content: Any) -> httpx2.Response:
+        """A request that the SDK would not make."""
+        return self.http.post(path, **content)
+
+
+def ids(answer: Any) -> list[Any]:
+    """The ids of a query's rows (or of one result of a multi-query), in order."""
+    return [row.id for row in answer.rows]
+
+
+def found(namespace: Namespace, filters: Sequence[Any]) -> list[Any]:
+    """The ids that match a filter, in order of id."""
+    return ids(namespace.query(rank_by=("id", "asc"), limit=100, filters=filters))
