@@ -210,8 +210,10 @@ class PostgresTools:
         """See the port."""
         rows = self.tx.run(
             f"""
-            SELECT name, min(id) FROM tool WHERE {_LIVE} AND project_id = :project
-              AND name = ANY(CAST(:names AS text[])) GROUP BY name
+            SELECT tool.name, min(tool.id) FROM tool
+            JOIN context_table ON context_table.id = table_id AND context_table.deleted_at IS NULL
+            WHERE {_LIVE} AND tool.project_id = :project
+              AND tool.name = ANY(CAST(:names AS text[])) GROUP BY tool.name
             """,
             project=principal.project_id,
             names=list(names),
