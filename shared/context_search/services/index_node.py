@@ -11,7 +11,6 @@ import hashlib
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Literal
 
 from context_search.domain.analysis import tokens
@@ -26,18 +25,20 @@ from context_search.ports.time import Clock, Deadline
 from context_search.ports.vectors import VectorDocument, VectorStore
 from context_search.services.outgoing import Deliver, node_message
 
-BATCH_CHUNKS = 200
 MAX_BACKOFF_S = 300.0
 
 
 @dataclass(frozen=True, slots=True)
 class IndexLimits:
-    """How long a worker owns a node, and how often it may fail without any progress."""
+    """How long a worker owns a node, how often it may fail without any progress, and how many
+    chunks it embeds and writes at a time.
+    """
 
     lease_s: float = 90.0
     max_attempts: int = 8
     embed_timeout_s: float = 30.0
     batch_reserve_s: float = 60.0
+    batch_chunks: int = 200
 
 
 class RetryLater(Exception):  # noqa: N818 - not an error: the queue is asked to come again
@@ -96,10 +97,11 @@ class IndexNode:
             work.nodes.hold(claim, lease_s=self.limits.lease_s)
             chunk_set = work.chunks.begin_set(claim, planned)
         missing = [chunk for chunk in chunk_set.chunks if not chunk.present]
-        for first in range(0, len(missing), BATCH_CHUNKS):
+        size = self.limits.batch_chunks
+        for first in range(0, len(missing), size):
             if deadline.left_s() < self.limits.batch_reserve_s:
                 return self._hand_over(claim, progressed=first > 0)
-            self._write_batch(claim, chunk_set, missing[first : first + BATCH_CHUNKS])
+            self._write_batch(claim, chunk_set, missing[first : first + size])
         with self.store.transaction() as work:
             work.nodes.hold(claim, lease_s=self.limits.lease_s)
             activated = work.chunks.activate(claim, chunk_set.id)
@@ -110,15 +112,32 @@ class IndexNode:
         vectors = embedder.embed_passages(
             [chunk.text for chunk in batch], timeout_s=self.limits.embed_timeout_s
         )
-        now = self.clock.now()
         documents = [
-            _document(claim, chunk_set.id, chunk, vector, now)
+            self._document(claim, chunk_set.id, chunk, vector)
             for chunk, vector in zip(batch, vectors, strict=True)
         ]
         self.vectors.upsert(claim.namespace, documents, config=claim.config)
         with self.store.transaction() as work:
             work.nodes.hold(claim, lease_s=self.limits.lease_s)
             work.chunks.mark_present(chunk_set.id, [chunk.index for chunk in batch])
+
+    def _document(
+        self, claim: Claim, set_id: int, chunk: StoredChunk, vector: Sequence[float]
+    ) -> VectorDocument:
+        return VectorDocument(
+            id=chunk.doc_id,
+            vector=vector,
+            tokens=tokens(chunk.text) if claim.config.storage == "full" else None,
+            ancestors=ancestor_keys(claim.json_pointer),
+            table_id=claim.table_id,
+            set_id=set_id,
+            chunk_id=chunk.id,
+            json_pointer=claim.json_pointer,
+            chunk_index=chunk.index,
+            total_chunks=chunk.total,
+            content_hash=claim.content_hash,
+            updated_at=self.clock.now(),
+        )
 
     def _hand_over(self, claim: Claim, *, progressed: bool) -> Outcome:
         message = node_message(claim.node_id)
@@ -164,22 +183,3 @@ def plan(claim: Claim) -> list[PlannedChunk]:
         )
         for index, span in enumerate(spans)
     ]
-
-
-def _document(
-    claim: Claim, set_id: int, chunk: StoredChunk, vector: Sequence[float], now: datetime
-) -> VectorDocument:
-    return VectorDocument(
-        id=chunk.doc_id,
-        vector=vector,
-        tokens=tokens(chunk.text) if claim.config.storage == "full" else None,
-        ancestors=ancestor_keys(claim.json_pointer),
-        table_id=claim.table_id,
-        set_id=set_id,
-        chunk_id=chunk.id,
-        json_pointer=claim.json_pointer,
-        chunk_index=chunk.index,
-        total_chunks=chunk.total,
-        content_hash=claim.content_hash,
-        updated_at=now,
-    )

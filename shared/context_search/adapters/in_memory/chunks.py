@@ -71,17 +71,20 @@ class MemoryChunks:
                 end=chunk.end,
                 content_hash=claim.content_hash,
                 namespace=claim.namespace,
-                doc_id=document_id(
-                    table_id=claim.table_id,
-                    json_pointer=claim.json_pointer,
-                    content_hash=claim.content_hash,
-                    set_id=set_id,
-                    chunk_index=chunk.index,
-                ),
+                doc_id=self._doc_id(claim, set_id, chunk.index),
                 input_hash=chunk.input_hash,
             )
             self.rows.chunks[row.id] = row
         return set_id
+
+    def _doc_id(self, claim: Claim, set_id: int, chunk_index: int) -> str:
+        return document_id(
+            table_id=claim.table_id,
+            json_pointer=claim.json_pointer,
+            content_hash=claim.content_hash,
+            set_id=set_id,
+            chunk_index=chunk_index,
+        )
 
     def mark_present(self, set_id: int, chunk_indexes: Sequence[int]) -> None:
         """See the port."""

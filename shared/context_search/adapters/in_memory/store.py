@@ -31,16 +31,19 @@ class MemoryUnitOfWork:
 class MemoryStore:
     """The port ``Store``: one transaction at a time; ``rows`` is what is committed."""
 
-    def __init__(self, clock: Clock) -> None:
+    def __init__(
+        self, clock: Clock, unit_of_work: type[MemoryUnitOfWork] = MemoryUnitOfWork
+    ) -> None:
         self.rows = Rows()
         self._clock = clock
+        self._unit_of_work = unit_of_work
 
     @contextmanager
     def transaction(self) -> Iterator[MemoryUnitOfWork]:
         """See the port. An error, or a kill, leaves ``rows`` as they were."""
         working = self.rows.copy()
         try:
-            yield MemoryUnitOfWork(working, self._clock)
+            yield self._unit_of_work(working, self._clock)
         except BaseException:
             self.rows.last_id = working.last_id  # like a sequence, which is not rolled back
             raise

@@ -1,0 +1,1 @@
+"""The real services under a seeded scheduler that interleaves, kills, loses and delays."""
