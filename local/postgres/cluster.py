@@ -44,10 +44,12 @@ class Cluster:
     def under(cls, root: Path, account: Account, programs: Path, major: str) -> Cluster:
         """Returns the cluster of ``root``, which exists; kept elsewhere if not reachable there.
 
-        The major version is in the name, because no other major can read the data.
+        The major version is in the name, because no other major can read the data; so is a change
+        of account, because a user and root may take turns and cannot read each other's.
         """
         base = root if account.reaches(root) else private_directory("data", root)
-        return cls(account, programs, base / f"postgres-{major}")
+        owner = "-nobody" if account.is_switched else ""
+        return cls(account, programs, base / f"postgres-{major}{owner}")
 
     @property
     def data(self) -> Path:

@@ -126,10 +126,12 @@ class PostgresServer:
         while True:
             self._port = self._port or free_port()
             position = cluster.log_end()
-            process = self._spawn(cluster, sockets)
-            if _becomes_ready(process, cluster):
-                return process
-            process.stop()
+            with ExitStack() as unless_ready:
+                process = self._spawn(cluster, sockets)
+                unless_ready.callback(process.stop)
+                if _becomes_ready(process, cluster):
+                    unless_ready.pop_all()
+                    return process
             words = cluster.log_since(position)
             is_passing = any(trouble in words for trouble in _PASSING_TROUBLES)
             if not is_passing or time.monotonic() > deadline:

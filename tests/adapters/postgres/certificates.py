@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 
 
 def self_signed(folder: Path, address: str) -> Path:
-    """Writes a certificate for an IP address, with its key, and returns the PEM file."""
+    """Writes a certificate for an IP address, with its key, and returns the PEM file.
+
+    Like those of many private authorities it does not mark its constraints as critical.
+    """
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, address)])
     now = datetime.datetime.now(datetime.UTC)
@@ -31,7 +34,7 @@ def self_signed(folder: Path, address: str) -> Path:
         .add_extension(
             x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address(address))]), False
         )
-        .add_extension(x509.BasicConstraints(ca=True, path_length=0), True)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=0), False)
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), False)
         .sign(key, hashes.SHA256())
     )

@@ -25,7 +25,7 @@ def check_parameters(parameters: Mapping[str, object]) -> None:
 
 
 def json_text(value: object) -> str:
-    """Returns compact JSON for a ``json`` or ``jsonb`` parameter, 2,000 deep at most or so.
+    """Returns compact JSON for a ``json`` or ``jsonb`` parameter.
 
     Raises InvalidDocumentError for NUL, NaN, infinity, integers of more than 4,300 digits and
     nesting beyond the interpreter's limit. Lone surrogates are found when the text is sent.

@@ -29,7 +29,7 @@ __all__ = ["Database", "Transaction", "bulk", "retrying"]
 
 _BEGIN_REPLY_S = 2.0
 _IDLE_IN_TRANSACTION_MS = 30_000
-_REPLY_MARGIN_S = 5.0
+_REPLY_MARGIN_S = 2.0
 
 
 class Database:
@@ -79,7 +79,8 @@ class Database:
         if statement_timeout_ms is not None:
             limit_ms = statement_timeout_ms
         with self._permit():
-            connection = self._begin(_begin_sql(limit_ms, self._lock_timeout_ms))
+            begin_sql = _begin_sql(limit_ms, self._lock_timeout_ms)
+            connection = self._reused(begin_sql) or self._connected(begin_sql)
             connection.wait_at_most(limit_ms / 1000 + _REPLY_MARGIN_S if limit_ms else None)
             tx = Transaction(connection)
             self._thread.is_busy = True
@@ -107,16 +108,22 @@ class Database:
         finally:
             self._permits.release()
 
-    def _begin(self, begin_sql: str) -> Connection:
-        with contextlib.suppress(IndexError):
+    def _reused(self, begin_sql: str) -> Connection | None:
+        try:
             connection = self._idle.pop()
-            # BEGIN is the probe: when it fails, nothing of the caller has run. After a freeze the
-            # way may be gone without a word, so it must not wait for long.
-            connection.wait_at_most(_BEGIN_REPLY_S)
-            with contextlib.suppress(ContextSearchError):
-                connection.query(begin_sql)
-                return connection
+        except IndexError:
+            return None
+        # BEGIN is the probe: when it fails, nothing of the caller has run. After a freeze the way
+        # may be gone without a word, so it must not wait for long.
+        connection.wait_at_most(_BEGIN_REPLY_S)
+        try:
+            connection.query(begin_sql)
+        except ContextSearchError:
             connection.close()
+            return None
+        return connection
+
+    def _connected(self, begin_sql: str) -> Connection:
         connection = Connection(self._url, application_name=self._application_name)
         try:
             connection.query(begin_sql)
@@ -129,10 +136,12 @@ class Database:
         if connection.transaction_status in {"T", "E"}:
             with contextlib.suppress(ContextSearchError):
                 connection.query("ROLLBACK")
-        if connection.transaction_status == "I" and self._is_open:
+        if connection.transaction_status == "I":
             self._idle.append(connection)
         else:
             connection.close()
+        if not self._is_open:
+            self.close()
 
 
 def _begin_sql(statement_timeout_ms: int, lock_timeout_ms: int) -> str:
