@@ -13,7 +13,7 @@ unexport PYTHONDONTWRITEBYTECODE
 python := .venv/bin/python
 sam := .venv-build/bin/python -m samcli
 
-.PHONY: help setup setup-dev setup-build demo serve reset test check build migrate bench conformance compile clean
+.PHONY: help setup setup-dev setup-build demo serve reset test check build migrate bench simulate conformance compile clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r name text; do \
@@ -65,11 +65,14 @@ bench: setup-dev ## speeds of the parts, one program after the other
 	@for program in bench/*.py; do \
 		name=$$(basename "$$program" .py); echo "== $$name"; $(python) -m "bench.$$name" || exit; done
 
+simulate: setup-dev ## the index life cycle under seeded faults (SEED=7 replays one history)
+	@$(python) -m tests.simulation.run $(if $(SEED),--seed $(SEED))
+
 conformance: setup-dev ## the MCP conformance suite against the local stack
 	@$(python) -m tests.conformance.run
 
-compile: setup ## recompile every requirements file, keeping pins that still fit
-	@scripts/compile_requirements.sh
+compile: setup ## recompile every requirements file, keeping pins that still fit (UPGRADE=package)
+	@scripts/compile_requirements.sh $(if $(UPGRADE),--upgrade-package $(UPGRADE))
 
 clean: ## remove everything that was built or installed here
 	@rm -rf .venv .venv-build .build .aws-sam .local .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -1,8 +1,9 @@
 #!/bin/sh
 # Compiles every requirements file with hashes and without addresses. Pins that still fit are kept,
-# so newer releases alone change nothing. To upgrade one: delete its block and run again.
-#   compile_requirements.sh           writes the files
-#   compile_requirements.sh --check   compiles copies and fails when one differs
+# so newer releases alone change nothing.
+#   compile_requirements.sh                           writes the files
+#   compile_requirements.sh --upgrade-package NAME    and takes the newest NAME that fits
+#   compile_requirements.sh --check                   compiles copies and fails when one differs
 set -eu
 cd "$(dirname "$0")/.."
 root=$(pwd)
@@ -11,14 +12,16 @@ if [ "${1:-}" = "--check" ]; then
     output=$(mktemp -d)
     trap 'rm -rf "$output"' EXIT
     cp -R requirements layers "$output/"
+    shift
 fi
+upgrade=${*:-}
 cd "$output"
 
 compile() { # input without .in, options
     name=$1
     shift
     "$root/scripts/uv" pip compile --quiet --no-config --generate-hashes --no-annotate --no-header \
-        "$@" "$name.in" -o "$name.txt"
+        $upgrade "$@" "$name.in" -o "$name.txt"
 }
 
 compile requirements/dev --universal --python-version 3.11
