@@ -34,6 +34,9 @@ if TYPE_CHECKING:
     from context_search.wire.http.tools import ToolUseCases
 
 
+EMBED_TIMEOUT_S = 30.0
+
+
 class Parts:
     """The adapters and use cases of one process."""
 
@@ -170,12 +173,13 @@ class Parts:
     @cached_property
     def index_node(self) -> IndexNode:
         """The order ``node``."""
+        from context_search.services.chunk_vectors import ChunkVectors  # noqa: PLC0415
         from context_search.services.index_node import IndexLimits, IndexNode  # noqa: PLC0415
 
         return IndexNode(
             store=self.store,
             vectors=self.vectors,
-            embedder_of=self.embedder_of,
+            chunk_vectors=ChunkVectors(self.store, self.vectors, self.embedder_of, EMBED_TIMEOUT_S),
             deliver=self.deliver,
             clock=self.clock,
             limits=IndexLimits(lease_s=self.settings.index_lease_s),

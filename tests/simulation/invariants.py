@@ -12,7 +12,7 @@ from context_search.services.search_tool import Answer
 from tests.simulation.world import CONFIG, TEXTS, World
 
 
-class Violated(AssertionError):
+class Violated(AssertionError):  # noqa: N818 - reads as what it says
     """An invariant does not hold; the message begins with its name."""
 
 
@@ -97,7 +97,8 @@ class Watch:
         for hit in answer.hits:
             chunk = hit.chunk
             table = rows.tables.get(chunk.table_id)
-            check(table is not None and not table.deleted, "I1 hit of a deleted table", chunk)
+            if table is None or table.deleted:
+                raise Violated(f"I1 hit of a deleted table: {chunk}")
             text = self.versions[chunk.content_hash][chunk.char_start : chunk.char_end]
             check(chunk.chunk_text == text, "I11 chunk is not its slice", chunk)
             first = versions_of.setdefault(chunk.json_pointer, chunk.content_hash)
@@ -106,7 +107,8 @@ class Watch:
                 live = resolve(json.loads(table.data_json), split(chunk.json_pointer))
             except KeyError:
                 live = None
-            check(isinstance(live, str), "I1 hit of a removed pointer", chunk)
+            if not isinstance(live, str):
+                raise Violated(f"I1 hit of a removed pointer: {chunk}")
             is_live = content_hash(live) == chunk.content_hash
             check(is_live or chunk.stale, "I1 old text is not marked stale", chunk)
 

@@ -158,14 +158,22 @@ class VectorsBeforeRows(IndexNode):
     def _index(self, claim: Claim, deadline: Deadline) -> Outcome:
         planned = plan(claim)
         early = [
-            StoredChunk(chunk.index, 0, _early_id(claim, chunk), chunk.text, len(planned), False)
+            StoredChunk(
+                chunk.index,
+                0,
+                _early_id(claim, chunk),
+                chunk.text,
+                len(planned),
+                False,
+                chunk.input_hash,
+                1,
+            )
             for chunk in planned
         ]
-        embedder = self.embedder_of(claim.config)
-        vectors = embedder.embed_passages([chunk.text for chunk in early], timeout_s=1)
+        vectors, _ = self.chunk_vectors(claim, early)
         documents = [
-            self._document(claim, 0, chunk, vector)
-            for chunk, vector in zip(early, vectors, strict=True)
+            self._document(claim, 0, chunk, 0, windows[0])
+            for chunk, windows in zip(early, vectors, strict=True)
         ]
         self.vectors.upsert(claim.namespace, documents, config=claim.config)
         return super()._index(claim, deadline)
@@ -182,13 +190,14 @@ def _early_id(claim: Claim, chunk: PlannedChunk) -> str:
 
 
 class PresentOnTimeout(IndexNode):
-    def _write_batch(self, claim: Claim, chunk_set: ChunkSet, batch: Sequence[StoredChunk]) -> None:
+    def _write_batch(self, claim: Claim, chunk_set: ChunkSet, batch: Sequence[StoredChunk]) -> int:
         try:
-            super()._write_batch(claim, chunk_set, batch)
+            return super()._write_batch(claim, chunk_set, batch)
         except VectorStoreUnavailableError:
             with self.store.transaction() as work:
                 work.nodes.hold(claim, lease_s=self.limits.lease_s)
                 work.chunks.mark_present(chunk_set.id, [chunk.index for chunk in batch])
+            return 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -111,6 +111,11 @@ class SimVectors:
         self._read()
         return self.inner.query(namespace, query, timeout_s=timeout_s)
 
+    def vectors(self, namespace: str, ids: Sequence[str]) -> dict[str, Sequence[float]]:
+        """See the port."""
+        self._read()
+        return self.inner.vectors(namespace, ids)
+
     def ids_after(self, namespace: str, after: str, limit: int) -> list[str]:
         """See the port."""
         self._read()

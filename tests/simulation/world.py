@@ -14,6 +14,7 @@ from context_search.domain.config import IndexConfig, SearchConfig
 from context_search.domain.errors import ContextSearchError
 from context_search.domain.model import Principal, Scope
 from context_search.ports.time import Deadline
+from context_search.services.chunk_vectors import ChunkVectors
 from context_search.services.cleanup import Cleanup, CleanupLimits
 from context_search.services.create_search_tool import CreateSearchTool, NewSearchTool
 from context_search.services.enumeration import EnumerateIndex, Limits
@@ -102,7 +103,7 @@ class World:
         self.index_node = self.mutation.index_node(
             store=store,
             vectors=vectors,
-            embedder_of=lambda _: embedder,
+            chunk_vectors=ChunkVectors(store, vectors, lambda _: embedder, 30),
             deliver=deliver,
             clock=self.clock,
             limits=IndexLimits(lease_s=LEASE_S, max_attempts=50, batch_chunks=2),

@@ -97,6 +97,17 @@ class TurbopufferVectors:
             keyword=None if query.tokens is None else _best(next(legs), sign=1.0, offset=0.0),
         )
 
+    def vectors(self, namespace: str, ids: Sequence[str]) -> dict[str, Sequence[float]]:
+        """See the port."""
+        with _translated():
+            reply = self._client.namespace(namespace).query(
+                rank_by=("id", "asc"),
+                filters=("id", "In", list(ids)),
+                limit=len(ids),
+                include_attributes=["vector"],
+            )
+        return {str(row.id): _floats(row.vector) for row in reply.rows or [] if row.vector}
+
     def ids_after(self, namespace: str, after: str, limit: int) -> list[str]:
         """See the port."""
         with _translated():
@@ -154,6 +165,12 @@ def _best(rows: Sequence[turbopuffer.types.Row], *, sign: float, offset: float) 
         score = offset + sign * float(row["$dist"])
         best.setdefault(chunk_document_id(str(row.id)), score)
     return [Ranked(doc_id, score) for doc_id, score in best.items()]
+
+
+def _floats(vector: object) -> Sequence[float]:
+    if not isinstance(vector, list):
+        raise VectorStoreUnavailableError("turbopuffer answered a vector in another encoding")
+    return vector
 
 
 @contextmanager

@@ -24,6 +24,7 @@ class IndexConfig:
 
     Tools with equal configurations share an index. Lengths are code points; ``threshold`` is the
     shortest string that becomes a node. ``lean`` storage keeps tokens out of turbopuffer.
+    ``window_tokens`` splits a chunk into windows with a vector each; 0: one vector a chunk.
     """
 
     model: str
@@ -32,6 +33,7 @@ class IndexConfig:
     threshold: int = 10_000
     chunk_size: int = 1_000
     chunk_overlap: int = 100
+    window_tokens: int = 0
     chunker_version: int = CHUNKER_VERSION
     analysis_version: int = ANALYSIS_VERSION
 

@@ -112,6 +112,17 @@ class PlannedChunk:
     end: int
     text: str
     input_hash: bytes
+    window_count: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddedChunk:
+    """A chunk whose vectors turbopuffer has, for another one with the same input."""
+
+    input_hash: bytes
+    namespace: str
+    doc_id: str
+    window_count: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +135,8 @@ class StoredChunk:
     text: str
     total: int
     present: bool
+    input_hash: bytes
+    window_count: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from context_search.domain.documents import StringNode
 from context_search.domain.model import (
     ChunkSet,
     Claim,
+    EmbeddedChunk,
     HydratedChunk,
     Index,
     IndexStatus,
@@ -134,6 +135,10 @@ class Chunks(Protocol):
 
         Sets of the node for other contents that are still building are deleted.
         """
+        ...
+
+    def embedded(self, claim: Claim, input_hashes: Sequence[bytes]) -> list[EmbeddedChunk]:
+        """Returns chunks of the claimed node's table that turbopuffer has, one per input."""
         ...
 
     def mark_present(self, set_id: int, chunk_indexes: Sequence[int]) -> None:

@@ -81,6 +81,10 @@ class VectorStore(Protocol):
         """Returns both legs of one snapshot of the namespace."""
         ...
 
+    def vectors(self, namespace: str, ids: Sequence[str]) -> dict[str, Sequence[float]]:
+        """Returns the vectors of those documents that exist."""
+        ...
+
     def ids_after(self, namespace: str, after: str, limit: int) -> list[str]:
         """Returns up to ``limit`` document ids greater than ``after``, ascending."""
         ...

@@ -7,22 +7,21 @@ answers until the new one is complete and still wanted.
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Literal
 
 from context_search.domain.analysis import tokens
 from context_search.domain.chunking import chunk_spans
-from context_search.domain.config import IndexConfig
 from context_search.domain.errors import ContextSearchError, LeaseLostError
-from context_search.domain.ids import ancestor_keys
+from context_search.domain.ids import ancestor_keys, window_ids
 from context_search.domain.model import ChunkSet, Claim, PlannedChunk, StoredChunk
-from context_search.ports.embedding import Embedder
+from context_search.domain.windows import window_texts
 from context_search.ports.store import Store
 from context_search.ports.time import Clock, Deadline
 from context_search.ports.vectors import VectorDocument, VectorStore
+from context_search.services.chunk_vectors import ChunkVectors, input_hash
 from context_search.services.outgoing import Deliver, node_message
 
 MAX_BACKOFF_S = 300.0
@@ -36,7 +35,6 @@ class IndexLimits:
 
     lease_s: float = 90.0
     max_attempts: int = 8
-    embed_timeout_s: float = 30.0
     batch_reserve_s: float = 60.0
     batch_chunks: int = 200
 
@@ -58,7 +56,7 @@ class IndexNode:
 
     store: Store
     vectors: VectorStore
-    embedder_of: Callable[[IndexConfig], Embedder]
+    chunk_vectors: ChunkVectors
     deliver: Deliver
     clock: Clock
     limits: IndexLimits
@@ -107,27 +105,32 @@ class IndexNode:
             activated = work.chunks.activate(claim, chunk_set.id)
         return "indexed" if activated else self._hand_over(claim, progressed=True)
 
-    def _write_batch(self, claim: Claim, chunk_set: ChunkSet, batch: Sequence[StoredChunk]) -> None:
-        embedder = self.embedder_of(claim.config)
-        vectors = embedder.embed_passages(
-            [chunk.text for chunk in batch], timeout_s=self.limits.embed_timeout_s
-        )
+    def _write_batch(self, claim: Claim, chunk_set: ChunkSet, batch: Sequence[StoredChunk]) -> int:
+        vectors, embedded = self.chunk_vectors(claim, batch)
         documents = [
-            self._document(claim, chunk_set.id, chunk, vector)
-            for chunk, vector in zip(batch, vectors, strict=True)
+            self._document(claim, chunk_set.id, chunk, number, vector)
+            for chunk, windows in zip(batch, vectors, strict=True)
+            for number, vector in enumerate(windows)
         ]
         self.vectors.upsert(claim.namespace, documents, config=claim.config)
         with self.store.transaction() as work:
             work.nodes.hold(claim, lease_s=self.limits.lease_s)
             work.chunks.mark_present(chunk_set.id, [chunk.index for chunk in batch])
+        return embedded
 
     def _document(
-        self, claim: Claim, set_id: int, chunk: StoredChunk, vector: Sequence[float]
+        self,
+        claim: Claim,
+        set_id: int,
+        chunk: StoredChunk,
+        window: int,
+        vector: Sequence[float],
     ) -> VectorDocument:
+        with_tokens = window == 0 and claim.config.storage == "full"
         return VectorDocument(
-            id=chunk.doc_id,
+            id=window_ids(chunk.doc_id, chunk.window_count)[window],
             vector=vector,
-            tokens=tokens(chunk.text) if claim.config.storage == "full" else None,
+            tokens=tokens(chunk.text) if with_tokens else None,
             ancestors=ancestor_keys(claim.json_pointer),
             table_id=claim.table_id,
             set_id=set_id,
@@ -179,7 +182,8 @@ def plan(claim: Claim) -> list[PlannedChunk]:
             start=span.start,
             end=span.end,
             text=text[span.start : span.end],
-            input_hash=hashlib.sha256(text[span.start : span.end].encode()).digest(),
+            input_hash=input_hash(text[span.start : span.end], config),
+            window_count=len(window_texts(text[span.start : span.end], config.window_tokens)),
         )
         for index, span in enumerate(spans)
     ]

@@ -14,6 +14,7 @@ from context_search.domain.json_pointer import contains, resolve, split
 from context_search.domain.model import (
     ChunkSet,
     Claim,
+    EmbeddedChunk,
     HydratedChunk,
     Index,
     PlannedChunk,
@@ -44,10 +45,7 @@ class MemoryChunks:
         chunks = sorted(self._chunks(set_id), key=lambda row: row.index)
         return ChunkSet(
             set_id,
-            tuple(
-                StoredChunk(row.index, row.id, row.doc_id, row.text, row.total, row.present)
-                for row in chunks
-            ),
+            tuple(_stored(row) for row in chunks),
         )
 
     def _chunks(self, set_id: int) -> list[ChunkRow]:
@@ -73,6 +71,7 @@ class MemoryChunks:
                 namespace=claim.namespace,
                 doc_id=self._doc_id(claim, set_id, chunk.index),
                 input_hash=chunk.input_hash,
+                window_count=chunk.window_count,
             )
             self.rows.chunks[row.id] = row
         return set_id
@@ -85,6 +84,18 @@ class MemoryChunks:
             set_id=set_id,
             chunk_index=chunk_index,
         )
+
+    def embedded(self, claim: Claim, input_hashes: Sequence[bytes]) -> list[EmbeddedChunk]:
+        """See the port."""
+        wanted = set(input_hashes)
+        found = {
+            row.input_hash: EmbeddedChunk(
+                row.input_hash, row.namespace, row.doc_id, row.window_count
+            )
+            for row in self.rows.chunks.values()
+            if row.present and row.table_id == claim.table_id and row.input_hash in wanted
+        }
+        return list(found.values())
 
     def mark_present(self, set_id: int, chunk_indexes: Sequence[int]) -> None:
         """See the port."""
@@ -154,6 +165,19 @@ class MemoryChunks:
         known = {row.doc_id for row in self.rows.chunks.values() if row.namespace == namespace}
         known |= {doc_id for name, doc_id in self.rows.tombstones if name == namespace}
         return [doc_id for doc_id in doc_ids if chunk_document_id(doc_id) not in known]
+
+
+def _stored(row: ChunkRow) -> StoredChunk:
+    return StoredChunk(
+        index=row.index,
+        id=row.id,
+        doc_id=row.doc_id,
+        text=row.text,
+        total=row.total,
+        present=row.present,
+        input_hash=row.input_hash,
+        window_count=row.window_count,
+    )
 
 
 def _hydrated(chunk: ChunkRow, node: NodeRow, *, stale: bool) -> HydratedChunk:

@@ -46,6 +46,11 @@ class DictVectors:
             keyword=None if query.tokens is None else _by_keyword(documents, query),
         )
 
+    def vectors(self, namespace: str, ids: Sequence[str]) -> dict[str, Sequence[float]]:
+        """See the port."""
+        documents = self._documents(namespace)
+        return {name: documents[name].vector for name in ids if name in documents}
+
     def ids_after(self, namespace: str, after: str, limit: int) -> list[str]:
         """See the port."""
         return sorted(doc_id for doc_id in self._documents(namespace) if doc_id > after)[:limit]

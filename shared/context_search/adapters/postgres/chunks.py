@@ -12,6 +12,7 @@ from context_search.domain.json_pointer import split
 from context_search.domain.model import (
     ChunkSet,
     Claim,
+    EmbeddedChunk,
     HydratedChunk,
     Index,
     PlannedChunk,
@@ -47,17 +48,15 @@ class PostgresChunks:
         set_id = rows[0][0] if rows else self._insert(claim, planned)
         stored = self.tx.run(
             """
-            SELECT chunk_index, id, turbopuffer_doc_id, present FROM chunks
+            SELECT chunk_index, id, turbopuffer_doc_id, chunk_text, total_chunks, present,
+                   input_hash, window_count FROM chunks
             WHERE set_id = :set ORDER BY chunk_index
             """,
             set=set_id,
         )
         return ChunkSet(
             set_id,
-            tuple(
-                StoredChunk(index, row_id, doc_id, chunk.text, len(planned), present)
-                for (index, row_id, doc_id, present), chunk in zip(stored, planned, strict=True)
-            ),
+            tuple(StoredChunk(*row) for row in stored),
         )
 
     def _insert(self, claim: Claim, planned: Sequence[PlannedChunk]) -> int:
@@ -75,11 +74,11 @@ class PostgresChunks:
             """
             INSERT INTO chunks (table_id, set_id, json_pointer, chunk_index, total_chunks,
                 chunk_text, char_start, char_end, content_hash, turbopuffer_namespace,
-                turbopuffer_doc_id, input_hash)
+                turbopuffer_doc_id, input_hash, window_count)
             SELECT :table, :set, :pointer, i, :total, t, s, e, :hash, :namespace, d,
-                   decode(h, 'hex')
+                   decode(h, 'hex'), w
             FROM jsonb_to_recordset(CAST(:rows AS jsonb)) AS row (
-                i int, t text, s int, e int, d text, h text)
+                i int, t text, s int, e int, d text, h text, w int)
             ORDER BY i
             """,
             [_row(claim, int(set_id), chunk) for chunk in planned],
@@ -91,6 +90,21 @@ class PostgresChunks:
             namespace=claim.namespace,
         )
         return int(set_id)
+
+    def embedded(self, claim: Claim, input_hashes: Sequence[bytes]) -> list[EmbeddedChunk]:
+        """See the port."""
+        rows = self.tx.run(
+            """
+            SELECT DISTINCT ON (input_hash)
+                   input_hash, turbopuffer_namespace, turbopuffer_doc_id, window_count
+            FROM chunks
+            WHERE input_hash = ANY(CAST(:hashes AS bytea[])) AND present AND table_id = :table
+            ORDER BY input_hash, id
+            """,
+            hashes=list(input_hashes),
+            table=claim.table_id,
+        )
+        return [EmbeddedChunk(*row) for row in rows]
 
     def mark_present(self, set_id: int, chunk_indexes: Sequence[int]) -> None:
         """See the port."""
@@ -225,4 +239,5 @@ def _row(claim: Claim, set_id: int, chunk: PlannedChunk) -> dict[str, object]:
             chunk_index=chunk.index,
         ),
         "h": chunk.input_hash.hex(),
+        "w": chunk.window_count,
     }

@@ -110,6 +110,6 @@ class PostgresNodes(NodeWork):
             limit=limit,
         )
         return [
-            NodeProgress(*row[:4], last_error=json.loads(row[4]) if row[4] else None)
-            for row in rows
+            NodeProgress(pointer, characters, state, chunks, json.loads(error) if error else None)
+            for pointer, characters, state, chunks, error in rows
         ]

@@ -99,6 +99,7 @@ CREATE TABLE chunks (
     UNIQUE (turbopuffer_namespace, turbopuffer_doc_id)
 );
 CREATE INDEX chunks_table ON chunks (table_id);
+CREATE INDEX chunks_input ON chunks (input_hash) WHERE present;
 
 -- Documents that must leave turbopuffer. Written by the trigger, so that no cascade forgets one.
 CREATE TABLE tombstone (
