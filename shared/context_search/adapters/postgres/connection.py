@@ -14,16 +14,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from pg8000.converters import (
-    JSON,
-    JSON_ARRAY,
-    JSONB,
-    JSONB_ARRAY,
-    make_params,
-    string_array_in,
-    string_in,
-)
-from pg8000.core import TERMINATE_MSG, CoreConnection
+from pg8000.converters import make_params
 from pg8000.exceptions import DatabaseError, InterfaceError
 from pg8000.native import to_statement
 
@@ -34,6 +25,7 @@ from context_search.adapters.postgres.errors import (
     keeps_connection,
 )
 from context_search.adapters.postgres.parameters import check_parameters
+from context_search.adapters.postgres.session import Session
 from context_search.adapters.postgres.transport import open_socket
 
 if TYPE_CHECKING:
@@ -41,41 +33,9 @@ if TYPE_CHECKING:
 
     from context_search.adapters.postgres.url import DatabaseUrl
 
-_JSON_AS_TEXT = {
-    JSON: string_in,
-    JSONB: string_in,
-    JSON_ARRAY: string_array_in,
-    JSONB_ARRAY: string_array_in,
-}
-_UNNAMED = b"\x00"
 _GOODBYE_S = 1.0
 _statement = lru_cache(maxsize=512)(to_statement)
 """pg8000 parses ``:name`` placeholders character by character in Python, on each call."""
-
-
-class _Session(CoreConnection):  # type: ignore[misc]  # pg8000 has no types
-    """pg8000's session, except for the two things that it does badly."""
-
-    def one_round_trip(self, statement: str, values: tuple[str | None, ...]) -> Any:
-        """Runs a statement with parameters.
-
-        ``execute_unnamed`` waits for the server three times: 308 against 86 microseconds on
-        loopback, and three times the distance over a network.
-        """
-        self.send_PARSE(_UNNAMED, statement)
-        self.send_DESCRIBE_STATEMENT(_UNNAMED)
-        return self.execute_named(_UNNAMED, values, None, None, statement)
-
-    def close(self) -> None:
-        """Says goodbye and closes, whatever state the line is in.
-
-        The original raises on a dead line, which hides the error that it is called for, and
-        leaves unsent bytes that fail once more when they are collected.
-        """
-        with contextlib.suppress(OSError):
-            self._sock.write(TERMINATE_MSG)
-        with contextlib.suppress(OSError):
-            self._sock.close()
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +66,7 @@ class Connection:
         self._session: Any = None
         try:
             with self._guard():
-                self._session = _Session(
+                self._session = Session(
                     url.user,
                     password=url.password,
                     host=url.host,
@@ -121,8 +81,7 @@ class Connection:
                 message = f"login refused: {error.message}"
                 raise PostgresUnavailableError(message, sqlstate=error.sqlstate) from None
             raise
-        for oid, read in _JSON_AS_TEXT.items():
-            self._session.register_in_adapter(oid, read)
+        self._session.leave_json_unread()
 
     @property
     def is_healthy(self) -> bool:

@@ -1,0 +1,47 @@
+"""pg8000's side of the protocol, as far as it is used and where it is changed."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import Any
+
+from pg8000.converters import JSON, JSON_ARRAY, JSONB, JSONB_ARRAY, string_array_in, string_in
+from pg8000.core import TERMINATE_MSG, CoreConnection
+
+_JSON_AS_TEXT = {
+    JSON: string_in,
+    JSONB: string_in,
+    JSON_ARRAY: string_array_in,
+    JSONB_ARRAY: string_array_in,
+}
+_UNNAMED = b"\x00"
+
+
+class Session(CoreConnection):  # type: ignore[misc]  # pg8000 has no types
+    """pg8000's session, except for what it does badly or too eagerly."""
+
+    def one_round_trip(self, statement: str, values: tuple[str | None, ...]) -> Any:
+        """Runs a statement with parameters.
+
+        ``execute_unnamed`` waits for the server three times: 308 against 86 microseconds on
+        loopback, and three times the distance over a network.
+        """
+        self.send_PARSE(_UNNAMED, statement)
+        self.send_DESCRIBE_STATEMENT(_UNNAMED)
+        return self.execute_named(_UNNAMED, values, None, None, statement)
+
+    def leave_json_unread(self) -> None:
+        """From now on ``json`` and ``jsonb`` arrive as text; parsing can fail on stored values."""
+        for oid, read in _JSON_AS_TEXT.items():
+            self.register_in_adapter(oid, read)
+
+    def close(self) -> None:
+        """Says goodbye and closes, whatever state the line is in.
+
+        The original raises on a dead line, which hides the error that it is called for, and
+        leaves unsent bytes that fail once more when they are collected.
+        """
+        with contextlib.suppress(OSError):
+            self._sock.write(TERMINATE_MSG)
+        with contextlib.suppress(OSError):
+            self._sock.close()
