@@ -21,11 +21,10 @@ from local.stack import Stack
 from local.state import DEFAULT_STATE, StackError, State
 
 QUESTIONS = [
-    "How does the with statement make sure that a resource is released?",
+    "How are exceptions handled with try, except and finally?",
     "表格里的数据改了以后，索引多久会跟上？",
-    "如何捕获异常并在最后清理资源？",  # answered by English text
+    "How long until a deleted tool's vectors disappear?",  # only the Chinese text knows
 ]
-NOTES = ["English", "Chinese", "Chinese question, English text"]
 
 
 @dataclass(frozen=True, slots=True)

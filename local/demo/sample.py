@@ -66,10 +66,9 @@ def _documented(folder: Path) -> Iterator[str]:
 def _descriptions() -> list[dict[str, str]]:
     found: dict[str, dict[str, str]] = {}
     for distribution in importlib.metadata.distributions():
-        meta = distribution.metadata
-        text = meta.get("Description") or str(meta.get_payload() or "")
-        summary = meta.get("Summary") or ""
-        found[meta["Name"].lower()] = {"name": meta["Name"], "summary": summary, "text": text}
+        meta = distribution.metadata.json
+        entry = {key: str(meta.get(key) or "") for key in ("name", "summary", "description")}
+        found[entry["name"].lower()] = entry
     return [found[name] for name in sorted(found)]
 
 

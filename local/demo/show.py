@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from rich.console import Console
+from rich.padding import Padding
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
@@ -21,7 +22,7 @@ def show_progress(console: Console, read: Callable[[], dict[str, Any]]) -> dict[
     """Draws a bar from the index's own counters until it is not being built any more."""
     columns = (
         TextColumn("  indexing"),
-        BarColumn(bar_width=40),
+        BarColumn(bar_width=30),
         MofNCompleteColumn(),
         TextColumn("chunks"),
         TimeElapsedColumn(),
@@ -47,9 +48,10 @@ def show_answer(console: Console, answer: dict[str, Any]) -> None:
     for number, hit in enumerate(answer["results"], start=1):
         chunk = hit["chunk"]
         console.print(
-            f"[bold]{number}.[/] relevance [bold]{hit['relevance']:.2f}[/] score"
-            f" {hit['score']:.3f}  [green]{_escaped(hit['json_path']) or '(the root)'}[/]"
-            f"  characters {chunk['char_start']:,} to {chunk['char_end']:,}",
+            f"[bold]{number}.[/] relevance [bold]{hit['relevance']:.2f}[/]"
+            f"  score {hit['score']:.3f}\n"
+            f"   [green]{_escaped(hit['json_path']) or '(the root)'}[/],"
+            f" characters {chunk['char_start']:,} to {chunk['char_end']:,}",
             highlight=False,
         )
         console.print(_passage(chunk["chunk_text"], answer["query"]))
@@ -59,7 +61,7 @@ def _escaped(pointer: str) -> str:
     return pointer.replace("[", r"\[")
 
 
-def _passage(text: str, query: str) -> Text:
+def _passage(text: str, query: str) -> Padding:
     """Returns the part of a chunk around its first matches, the matched words marked."""
     spans = match_spans(text, query)
     first = max(0, (spans[0][0] if spans else 0) - PASSAGE_CHARS // 3)
@@ -68,11 +70,6 @@ def _passage(text: str, query: str) -> Text:
     for start, end in spans:
         if first <= start < last:
             passage.stylize(MATCH_STYLE, start - first, min(end, last) - first)
-    passage = Text("…" if first else "") + passage + Text("…" if last < len(text) else "")
-    return Text("   ").join([Text(), _on_one_line(passage)])
-
-
-def _on_one_line(passage: Text) -> Text:
-    plain = passage.copy()
-    plain.plain = plain.plain.replace("\n", " ")
-    return plain
+    shown = Text("…" if first else "") + passage + Text("…" if last < len(text) else "")
+    shown.plain = shown.plain.replace("\n", " ")
+    return Padding(shown, (0, 0, 0, 3))
