@@ -16,7 +16,7 @@ import sys
 import threading
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from local.child import exit_with_parent
 from local.embedding import MODEL, register
@@ -29,6 +29,8 @@ from local.scheduler import Scheduler
 from local.template import read_template
 
 if TYPE_CHECKING:
+    import io
+
     from local.template import Template
 
 
@@ -37,7 +39,7 @@ def main() -> None:
     options = RunnerOptions.load(sys.argv[1])
     go = threading.Event()
     exit_with_parent(go)
-    _log_to_stderr()
+    _write_logs_at_once()
     template = read_template(Path(options.template))
     if options.local_model:
         _warm_model()
@@ -49,12 +51,13 @@ def main() -> None:
         signal.signal(signal.SIGTERM, lambda *_: stopping.set())
         os.write(options.ready_fd, b"ready\n")
         stopping.wait()
-    sys.stdout.flush()
     os._exit(0)  # a handler that still runs must not hold up the stop
 
 
-def _log_to_stderr() -> None:
-    """Our own lines only: the functions' loggers are theirs."""
+def _write_logs_at_once() -> None:
+    """Standard output and error are a log file here; the functions' own loggers stay theirs."""
+    for stream in (sys.stdout, sys.stderr):
+        cast("io.TextIOWrapper", stream).reconfigure(line_buffering=True)
     handler = logging.StreamHandler()
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s %(message)s"))
     logger = logging.getLogger("local")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import http.client
 import json
+import socket
 import threading
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any
@@ -169,6 +170,12 @@ def test_the_context_comes_from_the_template() -> None:
     with _serving(lambda _, context: {"ms": context.get_remaining_time_in_millis()}) as site:
         _, _, body = site.call("GET", "/f")
     assert 1_000 < json.loads(body)["ms"] <= 7_000
+
+
+def test_connections_do_not_wait_for_delayed_acknowledgements() -> None:
+    with closing(listen(0)) as listener:
+        # What asyncio asks for before it sets TCP_NODELAY on an accepted connection.
+        assert listener.proto == socket.IPPROTO_TCP
 
 
 def test_a_stopped_gateway_frees_its_port() -> None:
