@@ -20,10 +20,10 @@ help: ## list the targets
 		printf '  make %-12s %s\n' "$$name" "$$text"; done
 
 setup: ## install what the local stack needs into .venv (nothing to do the second time)
-	@scripts/setup.sh .venv requirements/local.txt requirements/dev.txt
+	@scripts/setup.sh .venv requirements/local.txt requirements/dev.txt requirements/conformance.txt
 
 setup-dev: ## install what tests and checks need too
-	@scripts/setup.sh .venv requirements/dev.txt
+	@scripts/setup.sh .venv requirements/dev.txt requirements/conformance.txt
 
 setup-build: ## install the SAM tools into .venv-build
 	@scripts/setup.sh .venv-build requirements/build.txt
@@ -68,8 +68,9 @@ bench: setup-dev ## speeds of the parts, one program after the other
 simulate: setup-dev ## the index life cycle under seeded faults (SEED=7 replays one history)
 	@$(python) -m tests.simulation.run $(if $(SEED),--seed $(SEED))
 
-conformance: setup-dev ## the MCP conformance suite against the local stack
-	@$(python) -m tests.conformance.run
+conformance: ## the official MCP conformance suite against our endpoint (needs npm)
+	@scripts/setup.sh .venv requirements/conformance.txt
+	@$(python) -m tests.conformance.run --fixture
 
 compile: setup ## recompile every requirements file, keeping pins that still fit (UPGRADE=package)
 	@scripts/compile_requirements.sh $(if $(UPGRADE),--upgrade-package $(UPGRADE))

@@ -25,6 +25,7 @@ compile() { # input without .in, options
 }
 
 compile requirements/dev --universal --python-version 3.11
+compile requirements/conformance --universal --python-version 3.11 -c requirements/dev.txt
 compile requirements/local --universal --python-version 3.11 -c requirements/dev.txt
 compile requirements/build --universal --python-version 3.11
 compile requirements/bootstrap --universal --python-version 3.11
