@@ -53,7 +53,8 @@ def test_a_key_belongs_to_its_project_until_it_is_revoked_or_expires(bench: Work
 def test_an_mcp_key_counts_only_while_its_instance_is_enabled(bench: Workbench) -> None:
     key = new_key()
     [[mcp_id]] = bench.sql(
-        "INSERT INTO mcp (project_id, name, api_key_hash) VALUES (:project, 'm', :hash) RETURNING id",
+        "INSERT INTO mcp (project_id, name, api_key_hash) VALUES (:project, 'm', :hash)"
+        " RETURNING id",
         project=bench.project.id,
         hash=key.hash,
     )
@@ -174,7 +175,8 @@ def test_an_mcp_instance_sees_the_tools_that_are_bound_to_it(bench: Workbench) -
     table = bench.table({})
     bound, unbound, switched_off = (bench.tool(table)[0] for _ in range(3))
     [[mcp_id]] = bench.sql(
-        "INSERT INTO mcp (project_id, name, api_key_hash) VALUES (:project, 'm', :hash) RETURNING id",
+        "INSERT INTO mcp (project_id, name, api_key_hash) VALUES (:project, 'm', :hash)"
+        " RETURNING id",
         project=bench.project.id,
         hash=new_key().hash,
     )

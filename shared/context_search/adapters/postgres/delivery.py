@@ -98,9 +98,12 @@ class PostgresGraveyard:
         self.tx.run(
             """
             UPDATE index_generation SET state = 'retired', retired_at = clock_timestamp()
-            FROM search_index JOIN context_table ON context_table.id = search_index.table_id
-            WHERE index_generation.index_id = search_index.id AND deleted_at IS NOT NULL
-              AND index_generation.state <> 'retired'
+            WHERE state <> 'retired' AND (
+                index_id IS NULL  -- somebody deleted the table itself
+                OR index_id IN (
+                    SELECT search_index.id FROM search_index
+                    JOIN context_table ON context_table.id = search_index.table_id
+                    WHERE deleted_at IS NOT NULL))
             """
         )
         self.tx.run(

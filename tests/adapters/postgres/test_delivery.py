@@ -1,0 +1,239 @@
+"""Outbox and graveyard in Postgres: nothing that has to be sent or deleted is ever forgotten."""
+
+from __future__ import annotations
+
+import json
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from context_search.adapters.postgres.pool import Database
+from context_search.adapters.postgres.store import PostgresStore
+from context_search.domain.model import Index
+from context_search.ports.delivery import SweepCursor, Tombstone
+from context_search.ports.queue import Message
+from context_search.services.outgoing import enumerate_message
+from tests.builders import Workbench, count, english
+
+HOUR = 3600.0
+
+
+@pytest.fixture
+def bench(module_database: Database) -> Workbench:
+    """These steps work on all projects, so each test begins with none."""
+    return Workbench.alone(PostgresStore(module_database))
+
+
+def take(bench: Workbench, older_than_s: float = 0, limit: int = 9) -> list[tuple[int, Message]]:
+    with bench.store.transaction() as work:
+        return work.outbox.take(older_than_s=older_than_s, limit=limit)
+
+
+def built(bench: Workbench, strings: int = 1) -> Index:
+    """An indexed table of so many strings, each of a few chunks."""
+    _, index = bench.tool(bench.table([english(250, seed) for seed in range(strings)]))
+    bench.indexed(index)
+    return index
+
+
+def buried(bench: Workbench, older_than_s: float = HOUR, limit: int = 99) -> list[Tombstone]:
+    with bench.store.transaction() as work:
+        found = work.graveyard.tombstones(older_than_s=older_than_s, limit=limit)
+    return sorted(found, key=lambda stone: stone.doc_id)
+
+
+def note_deleted(bench: Workbench, found: list[Tombstone]) -> int:
+    with bench.store.transaction() as work:
+        return work.graveyard.note_deleted(found, older_than_s=HOUR)
+
+
+def let_pass(bench: Workbench, table: str, column: str, seconds: float = HOUR + 1) -> None:
+    """Moves what was noted into the past."""
+    bench.sql(f"UPDATE {table} SET {column} = {column} - make_interval(secs => :s)", s=seconds)
+
+
+def delete_all_nodes(bench: Workbench) -> None:
+    bench.sql("DELETE FROM node")
+
+
+def test_a_message_is_taken_by_one_relay_at_a_time_and_forgotten_when_sent(
+    bench: Workbench,
+) -> None:
+    messages = [enumerate_message(n) for n in range(3)]
+    with bench.store.transaction() as work:
+        ids = work.outbox.add(messages)
+        assert work.outbox.add([]) == []
+    assert sorted(take(bench, limit=2)) == list(zip(ids, messages, strict=True))[:2]
+    assert take(bench) == [(ids[2], messages[2])]
+    assert take(bench) == []
+    bench.sql("UPDATE outbox SET claimed_until = now() - interval '1 s'")
+    assert len(take(bench)) == 3  # the relay that took them died
+    with bench.store.transaction() as work:
+        work.outbox.remove(ids[:2])
+        work.outbox.remove([])
+    assert bench.sql("SELECT id FROM outbox") == [[ids[2]]]
+
+
+def test_young_messages_are_left_to_those_who_wrote_them(bench: Workbench) -> None:
+    with bench.store.transaction() as work:
+        work.outbox.add([enumerate_message(1)])
+    assert take(bench, older_than_s=60) == []
+    let_pass(bench, "outbox", "created_at", 61)
+    assert len(take(bench, older_than_s=60)) == 1
+
+
+def test_a_relay_passes_by_what_another_one_holds(bench: Workbench) -> None:
+    with bench.store.transaction() as work:
+        ids = work.outbox.add([enumerate_message(n) for n in range(4)])
+    with ThreadPoolExecutor(1) as other, bench.tx() as tx:
+        tx.run("SELECT FROM outbox WHERE id = ANY(CAST(:ids AS bigint[])) FOR UPDATE", ids=ids[:2])
+        taken = other.submit(take, bench).result(timeout=10)
+    assert sorted(outbox_id for outbox_id, _ in taken) == ids[2:]
+
+
+def test_a_change_by_plain_sql_orders_a_comparison_of_every_index(bench: Workbench) -> None:
+    index = built(bench)
+    untouched = built(bench)
+    sql = "UPDATE context_table SET data = '[\"new\"]' WHERE id = :id"
+    bench.sql(sql, id=index.table_id)
+    assert [body for _, body in take(bench)] == [enumerate_message(index.id)]
+    bench.sql(sql, id=index.table_id)  # the same again is no change
+    bench.sql("UPDATE context_table SET name = 'x' WHERE id = :id", id=untouched.table_id)
+    assert take(bench) == []
+
+
+def test_the_order_and_the_change_commit_together_or_not_at_all(bench: Workbench) -> None:
+    index = built(bench)
+
+    def change_and_fail() -> None:
+        with bench.tx() as tx:
+            tx.run("UPDATE context_table SET data = '1' WHERE id = :id", id=index.table_id)
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        change_and_fail()
+    assert take(bench) == []
+
+
+def test_a_document_is_deleted_twice_before_its_tombstone_goes(bench: Workbench) -> None:
+    built(bench)
+    chunks = count(bench, "chunks")
+    delete_all_nodes(bench)
+    first = buried(bench)
+    assert len(first) == chunks
+    assert note_deleted(bench, first) == 0
+    assert buried(bench) == []  # deleted once, and not old enough for the second time
+    let_pass(bench, "tombstone", "created_at")
+    again = buried(bench)
+    assert again == first
+    assert note_deleted(bench, again) == chunks
+    assert count(bench, "tombstone") == 0
+
+
+def test_a_tombstone_that_grew_old_undeleted_is_still_deleted_twice(bench: Workbench) -> None:
+    built(bench)
+    delete_all_nodes(bench)
+    let_pass(bench, "tombstone", "created_at")
+    found = buried(bench)
+    assert note_deleted(bench, found) == 0
+    assert note_deleted(bench, buried(bench)) == len(found)
+
+
+def test_what_was_never_deleted_is_not_held_up_by_what_waits(bench: Workbench) -> None:
+    built(bench, strings=2)
+    delete_all_nodes(bench)
+    for _ in range(count(bench, "tombstone")):
+        [next_one] = buried(bench, limit=1)
+        note_deleted(bench, [next_one])
+    assert buried(bench, limit=1) == []
+
+
+def test_a_deleted_table_is_emptied_in_steps_and_then_goes(bench: Workbench) -> None:
+    index, kept = built(bench, strings=3), built(bench)
+    with bench.store.transaction() as work:
+        work.tables.mark_deleted(index.table_id)
+    removed = []
+    for _ in range(3):
+        with bench.store.transaction() as work:
+            removed.append(work.graveyard.remove_deleted_tables(limit=2))
+    assert removed == [2, 1, 0]
+    assert bench.sql("SELECT id FROM context_table") == [[kept.table_id]]
+    assert {stone.namespace for stone in buried(bench)} == {index.namespace}
+    states = bench.sql("SELECT id, state, index_id FROM index_generation ORDER BY id")
+    assert states == [
+        [index.generation_id, "retired", None],
+        [kept.generation_id, "active", kept.id],
+    ]
+
+
+def test_a_table_deleted_by_plain_sql_leaves_no_namespace_behind(bench: Workbench) -> None:
+    index, kept = built(bench), built(bench)
+    bench.sql("DELETE FROM context_table WHERE id = :id", id=index.table_id)
+    with bench.store.transaction() as work:
+        work.graveyard.remove_deleted_tables(limit=9)
+    let_pass(bench, "index_generation", "retired_at")
+    with bench.store.transaction() as work:
+        found = work.graveyard.retired(older_than_s=HOUR, limit=9)
+    assert found == [SweepCursor(index.generation_id, index.namespace, "")]
+    assert bench.sql("SELECT id FROM search_index") == [[kept.id]]
+
+
+def test_a_retired_generation_is_forgotten_when_empty_and_old(bench: Workbench) -> None:
+    index, other = built(bench, strings=2), built(bench)
+    with bench.store.transaction() as work:
+        work.indexes.retire(index.id)
+
+    def retired() -> list[SweepCursor]:
+        with bench.store.transaction() as work:
+            return work.graveyard.retired(older_than_s=HOUR, limit=9)
+
+    let_pass(bench, "index_generation", "retired_at")
+    assert retired() == []  # it still has nodes
+    with bench.store.transaction() as work:
+        assert work.graveyard.remove_retired_nodes(limit=1) == 1
+        assert work.graveyard.remove_retired_nodes(limit=9) == 1
+        assert work.graveyard.remove_retired_nodes(limit=9) == 0
+    assert retired() == [SweepCursor(index.generation_id, index.namespace, "")]
+    with bench.store.transaction() as work:
+        work.graveyard.forget_generation(index.generation_id)
+        work.graveyard.forget_generation(index.generation_id)
+    assert retired() == []
+    assert count(bench, "tombstone") == 0
+    assert bench.sql("SELECT namespace FROM index_generation") == [[other.namespace]]
+
+
+def test_a_young_retired_generation_waits(bench: Workbench) -> None:
+    _, index = bench.tool(bench.table({}))
+    with bench.store.transaction() as work:
+        work.indexes.retire(index.id)
+        assert work.graveyard.retired(older_than_s=HOUR, limit=9) == []
+        assert len(work.graveyard.retired(older_than_s=0, limit=9)) == 1
+
+
+def test_a_sweep_goes_on_where_it_stopped_and_rests_when_it_is_done(bench: Workbench) -> None:
+    first, second = built(bench), built(bench)
+
+    def next_to_sweep(older_than_s: float = HOUR) -> list[SweepCursor]:
+        with bench.store.transaction() as work:
+            return work.graveyard.next_to_sweep(older_than_s=older_than_s, limit=9)
+
+    def note(cursor: SweepCursor, after: str) -> None:
+        with bench.store.transaction() as work:
+            work.graveyard.note_swept(cursor, after=after, report={"checked": 3})
+
+    one, two = next_to_sweep()
+    assert (one, two) == (
+        SweepCursor(first.generation_id, first.namespace, ""),
+        SweepCursor(second.generation_id, second.namespace, ""),
+    )
+    note(one, after="m")
+    note(two, after="")
+    assert next_to_sweep() == [SweepCursor(first.generation_id, first.namespace, "m")]
+    note(one, after="")
+    assert next_to_sweep() == []
+    assert len(next_to_sweep(older_than_s=0)) == 2
+    [[report]] = bench.sql("SELECT integrity FROM index_generation LIMIT 1")
+    assert json.loads(report) == {"checked": 3}
+    with bench.store.transaction() as work:
+        work.indexes.retire(first.id)
+    assert len(next_to_sweep(older_than_s=0)) == 1
