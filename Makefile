@@ -13,7 +13,7 @@ unexport PYTHONDONTWRITEBYTECODE
 python := .venv/bin/python
 sam := .venv-build/bin/python -m samcli
 
-.PHONY: help setup setup-dev setup-build demo serve reset test check build migrate bench simulate conformance compile clean
+.PHONY: help setup setup-dev setup-build demo serve reset test check check-code check-template check-locks build migrate bench simulate conformance compile clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r name text; do \
@@ -41,15 +41,21 @@ test: setup-dev setup-build ## all tests: first those that need no running parts
 	@$(python) -m pytest -n $(WORKERS) -m "not stack and not slow"
 	@$(python) -m pytest -n $(WORKERS) -m "stack or slow"
 
-check: setup-dev setup-build ## lint, format, types, import rules, templates, locks
+check: check-code check-template check-locks ## lint, format, types, import rules; templates; locks
+
+check-code: setup-dev
 	@$(python) -m ruff check .
 	@$(python) -m ruff format --check .
 	@$(python) -m mypy
 	@.venv/bin/lint-imports
+
+check-template: setup-build
 	@mkdir -p .build
 	@$(sam) validate --lint
 	@.venv-build/bin/python -m scripts.translate_template > .build/template.json
 	@.venv-build/bin/cfn-lint .build/template.json
+
+check-locks: setup
 	@# What uv has cached is enough as a rule, and spares the registry a hundred questions.
 	@UV_OFFLINE=1 scripts/compile_requirements.sh --check >/dev/null 2>&1 || scripts/compile_requirements.sh --check
 
