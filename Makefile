@@ -55,7 +55,7 @@ check-template: setup-build
 	@.venv-build/bin/python -m scripts.translate_template > .build/template.json
 	@.venv-build/bin/cfn-lint .build/template.json
 
-check-locks: setup
+check-locks: setup-dev
 	@# What uv has cached is enough as a rule, and spares the registry a hundred questions.
 	@UV_OFFLINE=1 scripts/compile_requirements.sh --check >/dev/null 2>&1 || scripts/compile_requirements.sh --check
 
@@ -78,7 +78,7 @@ conformance: ## the official MCP conformance suite against our endpoint (needs n
 	@scripts/setup.sh .venv requirements/conformance.txt
 	@$(python) -m tests.conformance.run --fixture
 
-compile: setup ## recompile every requirements file, keeping pins that still fit (UPGRADE=package)
+compile: setup-dev ## recompile every requirements file, keeping pins that still fit (UPGRADE=package)
 	@scripts/compile_requirements.sh $(if $(UPGRADE),--upgrade-package $(UPGRADE))
 
 clean: ## remove everything that was built or installed here
