@@ -1,8 +1,8 @@
 #!/bin/sh
 # Makes a virtual environment hold exactly what one requirements file pins, by hash.
 #   setup.sh .venv requirements/local.txt [requirements/dev.txt ...]
-# The first file is installed; when any of the files is what the environment already holds
-# (a larger set is as good), nothing happens. The environment is made anew when its Python is gone.
+# The first file is what is needed, the others are larger sets that do as well: an environment that
+# holds one of them keeps it. The environment is made anew when its Python is gone.
 set -eu
 cd "$(dirname "$0")/.."
 environment=$1
@@ -11,11 +11,15 @@ shift
 
 works() { "$1/bin/python" -c '' 2>/dev/null; }
 
+holds=$(cat "$environment/.installed-from" 2>/dev/null || true)
 for file in "$@"; do
-    if cmp -s "$file" "$environment/.installed" && works "$environment"; then
-        exit 0
+    if [ "$file" = "$holds" ]; then
+        wanted=$file
     fi
 done
+if cmp -s "$wanted" "$environment/.installed" && works "$environment"; then
+    exit 0
+fi
 
 if ! works .venv; then
     python=$(scripts/find_python.sh)
@@ -35,3 +39,4 @@ rm -f "$environment/.installed"
 scripts/uv pip sync --quiet --python "$environment/bin/python" --require-hashes --only-binary :all: \
     "$wanted" requirements/bootstrap.txt
 cp "$wanted" "$environment/.installed"
+echo "$wanted" >"$environment/.installed-from"
