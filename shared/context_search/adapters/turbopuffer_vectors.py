@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 
 import turbopuffer
-from turbopuffer import Turbopuffer
+from turbopuffer import DefaultHttpxClient, Turbopuffer
 
+from context_search.adapters.turbopuffer_errors import refuse_long_pauses, translated
 from context_search.domain.config import IndexConfig
-from context_search.domain.errors import (
-    NamespaceMissingError,
-    VectorStoreRejectedError,
-    VectorStoreUnavailableError,
-)
+from context_search.domain.errors import NamespaceMissingError, VectorStoreUnavailableError
 from context_search.domain.ids import chunk_document_id
 from context_search.ports.vectors import Legs, Ranked, VectorDocument, VectorQuery
 
@@ -49,12 +46,15 @@ class TurbopufferVectors:
         self, *, api_key: str, region: str | None = None, base_url: str | None = None
     ) -> None:
         """``base_url`` names another server than turbopuffer's own, and then takes no region."""
+        http_client = DefaultHttpxClient(event_hooks={"response": [refuse_long_pauses]})
+        weakref.finalize(self, http_client.close)
         self._client = Turbopuffer(
             api_key=api_key,
             region=None if base_url else region,
             base_url=base_url,
             timeout=WRITE_TIMEOUT_S,
             max_retries=WRITE_RETRIES,
+            http_client=http_client,
         )
 
     def upsert(
@@ -67,7 +67,7 @@ class TurbopufferVectors:
         }
         if config.storage == "full":
             schema["content"] = _CONTENT
-        with _translated():
+        with translated():
             self._client.namespace(namespace).write(
                 upsert_rows=[_row(document) for document in documents],  # type: ignore[misc]
                 distance_metric="cosine_distance",
@@ -77,7 +77,7 @@ class TurbopufferVectors:
     def delete(self, namespace: str, ids: Sequence[str]) -> None:
         """See the port."""
         try:
-            with _translated():
+            with translated():
                 self._client.namespace(namespace).write(deletes=list(ids))
         except NamespaceMissingError:
             return
@@ -86,7 +86,7 @@ class TurbopufferVectors:
         """See the port. One request for both legs; at most one retry within the deadline."""
         queries = list(_subqueries(query))
         client = self._client.with_options(timeout=timeout_s / 2, max_retries=1)
-        with _translated():
+        with translated():
             reply = client.namespace(namespace).multi_query(queries=queries)  # type: ignore[arg-type]
         results = [result.rows or [] for result in reply.results]
         if len(results) != len(queries):
@@ -99,7 +99,7 @@ class TurbopufferVectors:
 
     def vectors(self, namespace: str, ids: Sequence[str]) -> dict[str, Sequence[float]]:
         """See the port."""
-        with _translated():
+        with translated():
             reply = self._client.namespace(namespace).query(
                 rank_by=("id", "asc"),
                 filters=("id", "In", list(ids)),
@@ -110,7 +110,7 @@ class TurbopufferVectors:
 
     def ids_after(self, namespace: str, after: str, limit: int) -> list[str]:
         """See the port."""
-        with _translated():
+        with translated():
             reply = self._client.namespace(namespace).query(
                 rank_by=("id", "asc"),
                 filters=("id", "Gt", after),
@@ -121,7 +121,7 @@ class TurbopufferVectors:
     def delete_namespace(self, namespace: str) -> None:
         """See the port."""
         try:
-            with _translated():
+            with translated():
                 self._client.namespace(namespace).delete_all()
         except NamespaceMissingError:
             return
@@ -171,28 +171,3 @@ def _floats(vector: object) -> Sequence[float]:
     if not isinstance(vector, list):
         raise VectorStoreUnavailableError("turbopuffer answered a vector in another encoding")
     return vector
-
-
-@contextmanager
-def _translated() -> Iterator[None]:
-    """Maps the SDK's errors; only a definite 4xx counts as refused."""
-    try:
-        yield
-    except turbopuffer.NotFoundError as error:
-        raise NamespaceMissingError("the namespace does not exist") from error
-    except (turbopuffer.RateLimitError, turbopuffer.ConflictError) as error:
-        raise _unavailable(error) from error
-    except turbopuffer.APIStatusError as error:
-        if error.status_code >= 500 or error.status_code == 408:
-            raise _unavailable(error) from error
-        raise VectorStoreRejectedError(f"turbopuffer answered {error.status_code}") from error
-    except turbopuffer.APIError as error:
-        raise VectorStoreUnavailableError(type(error).__name__) from error
-
-
-def _unavailable(error: turbopuffer.APIStatusError) -> VectorStoreUnavailableError:
-    after = error.response.headers.get("retry-after", "")
-    return VectorStoreUnavailableError(
-        f"turbopuffer answered {error.status_code}",
-        retry_after_s=float(after) if after.isdigit() else None,
-    )
