@@ -21,6 +21,7 @@ from context_search.ports.time import Deadline
 from context_search.services.authenticate import Authenticate, AuthenticateInternal
 from context_search.services.enumeration import Limits
 from context_search.services.outgoing import Deliver, RelayOutbox
+from context_search.services.rebuild import SettleIndex
 from context_search.settings import Settings, environment
 
 if TYPE_CHECKING:
@@ -110,6 +111,11 @@ class Parts:
         """The shared secret."""
         return AuthenticateInternal(self.settings.internal_secrets)
 
+    @property
+    def settle(self) -> SettleIndex:
+        """What follows when a node is done."""
+        return SettleIndex(self.store, self.settings.silent_after_s)
+
     def check_ready(self) -> None:
         """Raises DatabaseUnavailableError when Postgres does not answer."""
         with self.store.transaction():
@@ -181,6 +187,7 @@ class Parts:
             vectors=self.vectors,
             chunk_vectors=ChunkVectors(self.store, self.vectors, self.embedder_of, EMBED_TIMEOUT_S),
             deliver=self.deliver,
+            settle=self.settle,
             clock=self.clock,
             limits=IndexLimits(lease_s=self.settings.index_lease_s),
         )
@@ -202,6 +209,7 @@ class Parts:
             vectors=self.vectors,
             queue=self.queue,
             relay=self.relay,
+            settle=self.settle,
             clock=self.clock,
             limits=CleanupLimits(self.settings.silent_after_s, self.settings.delete_grace_s),
         )

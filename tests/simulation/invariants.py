@@ -122,6 +122,8 @@ def at_rest(world: World) -> None:
     active: set[str] = set()
     for node in rows.nodes.values():
         if node.state == "quarantined":
+            code = (node.last_error or {}).get("code")
+            check(code == "EMBEDDING_DIMENSION_MISMATCH", "I7 quarantined for nothing", node)
             active |= {c.doc_id for c in _chunks(rows, node.active_set_id)}
             continue
         check(node.state == "indexed", "I7 node is not indexed", node)

@@ -147,10 +147,10 @@ class ForgetfulOutbox(MemoryOutbox):
 
 
 class NoReconciler(Cleanup):
-    def _relay(self, report: CleanupReport) -> bool:  # noqa: ARG002
+    def _relay(self, report: CleanupReport) -> bool:
         return False
 
-    def _revive(self, report: CleanupReport) -> bool:  # noqa: ARG002
+    def _revive(self, report: CleanupReport) -> bool:
         return False
 
 

@@ -20,6 +20,7 @@ from context_search.services.create_search_tool import CreateSearchTool, NewSear
 from context_search.services.enumeration import EnumerateIndex, Limits
 from context_search.services.index_node import IndexLimits, IndexNode, RetryLater
 from context_search.services.outgoing import Deliver, RelayOutbox
+from context_search.services.rebuild import Model, RollBack, SettleIndex, StartRebuild
 from context_search.services.search_tool import Answer, SearchWithTool
 from context_search.services.tables import (
     CreateProject,
@@ -45,6 +46,7 @@ LEASE_S = 120.0
 SILENT_S = 300.0
 GRACE_S = LAMBDA_S + NETWORK_S + LEASE_S
 VISIBILITY_S = 600.0
+KEEP_S = 1200.0
 MAX_RECEIVES = 5
 MAX_WORKERS = 3
 MAX_USERS = 3
@@ -98,6 +100,9 @@ class World:
         deliver = Deliver(store, self.queue)
         relay = RelayOutbox(store, deliver)
         limits = Limits()
+        settle = SettleIndex(store, SILENT_S)
+        self.start_rebuild = StartRebuild(store, deliver, Model(CONFIG.model, CONFIG.dimensions))
+        self.roll_back = RollBack(store, deliver)
         self.create_tool = CreateSearchTool(store, deliver, limits, SILENT_S)
         self.enumerate_index = EnumerateIndex(store, deliver, limits)
         self.index_node = self.mutation.index_node(
@@ -105,6 +110,7 @@ class World:
             vectors=vectors,
             chunk_vectors=ChunkVectors(store, vectors, lambda _: embedder, 30),
             deliver=deliver,
+            settle=settle,
             clock=self.clock,
             limits=IndexLimits(lease_s=LEASE_S, max_attempts=50, batch_chunks=2),
         )
@@ -113,8 +119,9 @@ class World:
             vectors,
             self.queue,
             relay,
+            settle,
             self.clock,
-            CleanupLimits(SILENT_S, self.mutation.grace_s),
+            CleanupLimits(SILENT_S, self.mutation.grace_s, KEEP_S),
         )
         self.search = SearchWithTool(store, vectors, lambda _: embedder, SILENT_S)
         self.replace_document = ReplaceDocument(store, relay)
@@ -151,6 +158,8 @@ class World:
                 (2, self._search),
                 (1, self._clean_up),
                 (0.7, self._delete_tool),
+                (0.5, self._rebuild),
+                (0.3, self._roll_back),
                 (0.02, self._delete_table),
             ]
         weights = [weight for weight, _ in actions]
@@ -224,6 +233,18 @@ class World:
         tool_id = self._some_tool()
         if tool_id is not None:
             self._spawn(f"delete tool {tool_id}", lambda: self.delete_tool(self.principal, tool_id))
+
+    def _rebuild(self) -> None:
+        tool_id = self._some_tool()
+        if tool_id is not None:
+            run = lambda: self.start_rebuild(tool_id, self.principal)  # noqa: E731
+            self._spawn(f"rebuild {tool_id}", run)
+
+    def _roll_back(self) -> None:
+        tool_id = self._some_tool()
+        if tool_id is not None:
+            run = lambda: self.roll_back(tool_id, self.principal)  # noqa: E731
+            self._spawn(f"roll back {tool_id}", run)
 
     def _delete_table(self) -> None:
         self._spawn("delete table", lambda: self.delete_table(self.principal, self.table.id))

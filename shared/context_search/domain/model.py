@@ -10,6 +10,7 @@ from typing import Literal
 from context_search.domain.config import IndexConfig, SearchConfig
 
 NodeState = Literal["queued", "claimed", "indexed", "quarantined", "skipped"]
+GenerationState = Literal["queued", "building", "active", "previous", "retired"]
 IndexStatus = Literal[
     "pending", "indexing", "ready", "rebuilding", "degraded", "stalled", "evicted", "error"
 ]
@@ -68,7 +69,10 @@ class SearchTool:
 
 @dataclass(frozen=True, slots=True)
 class Index:
-    """One table under one configuration, with the generation that answers queries."""
+    """One table under one configuration, seen through one of its generations.
+
+    The active generation answers queries; one that is being built beside it will take its place.
+    """
 
     id: int
     project_id: int
@@ -77,6 +81,9 @@ class Index:
     generation_id: int
     namespace: str
     enumerated_revision: int | None
+    state: GenerationState = "active"
+    number: int = 1
+    is_rebuilding: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +108,7 @@ class Claim:
     content: str
     config: IndexConfig
     namespace: str
+    index_id: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +202,9 @@ class Progress:
     last_error: dict[str, object] | None
 
 
-def index_status(states: Mapping[NodeState, int], *, behind: bool, stalled: bool) -> IndexStatus:
+def index_status(
+    states: Mapping[NodeState, int], *, behind: bool, stalled: bool, rebuilding: bool = False
+) -> IndexStatus:
     """Derives the status from the nodes' states; it is never stored as truth.
 
     ``behind``: a change of the table waits to be compared. ``stalled``: an unfinished node has
@@ -206,4 +216,4 @@ def index_status(states: Mapping[NodeState, int], *, behind: bool, stalled: bool
         return "indexing"
     if states.get("quarantined", 0):
         return "degraded"
-    return "ready"
+    return "rebuilding" if rebuilding else "ready"

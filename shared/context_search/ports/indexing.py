@@ -31,7 +31,11 @@ class Indexes(Protocol):
         ...
 
     def find(self, index_id: int) -> Index | None:
-        """Returns an index."""
+        """Returns an index, seen through its active generation."""
+        ...
+
+    def live(self, index_id: int) -> list[Index]:
+        """Returns an index through every generation that follows its document: active, building."""
         ...
 
     def cover(self, index_id: int, *, tool_id: int, scope: str) -> None:
@@ -46,8 +50,8 @@ class Indexes(Protocol):
         """Returns the distinct scopes that live tools need."""
         ...
 
-    def mark_enumerated(self, index_id: int, revision: int) -> None:
-        """Notes which revision of the table the nodes are those of."""
+    def mark_enumerated(self, index: Index, revision: int) -> None:
+        """Notes which revision of the table the nodes of a generation are those of."""
         ...
 
     def with_unsettled_tools(self, *, limit: int) -> list[int]:

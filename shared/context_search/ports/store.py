@@ -8,6 +8,7 @@ from typing import Protocol
 from context_search.ports.catalog import Projects, Tables, Tools
 from context_search.ports.delivery import Graveyard, Outbox
 from context_search.ports.indexing import Chunks, Indexes, Nodes
+from context_search.ports.rebuilding import Rebuilds
 
 
 class UnitOfWork(Protocol):
@@ -21,6 +22,8 @@ class UnitOfWork(Protocol):
     def tools(self) -> Tools: ...
     @property
     def indexes(self) -> Indexes: ...
+    @property
+    def rebuilds(self) -> Rebuilds: ...
     @property
     def nodes(self) -> Nodes: ...
     @property

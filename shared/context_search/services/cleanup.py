@@ -15,7 +15,8 @@ from context_search.ports.queue import Queue
 from context_search.ports.store import Store
 from context_search.ports.time import Clock, Deadline
 from context_search.ports.vectors import VectorStore
-from context_search.services.outgoing import RelayOutbox, node_message
+from context_search.services.outgoing import RelayOutbox, enumerate_message, node_message
+from context_search.services.rebuild import REBUILDS_AT_ONCE, SettleIndex
 from context_search.services.status import write_summaries
 
 NODES_PER_STEP = 200
@@ -26,10 +27,13 @@ STEP_RESERVE_S = 20.0
 
 @dataclass(frozen=True, slots=True)
 class CleanupLimits:
-    """After how many seconds something silent is taken up again, and something deleted is final."""
+    """After how many seconds something silent is taken up again, something deleted is final, and
+    the generation before the last switch is given up.
+    """
 
     silent_s: float = 180.0
     grace_s: float = 1800.0
+    keep_previous_s: float = 86_400.0
 
 
 @dataclass(slots=True)
@@ -38,6 +42,7 @@ class CleanupReport:
 
     messages_relayed: int = 0
     nodes_revived: int = 0
+    generations_switched: int = 0
     nodes_removed: int = 0
     documents_deleted: int = 0
     namespaces_deleted: int = 0
@@ -56,6 +61,7 @@ class Cleanup:
     vectors: VectorStore
     queue: Queue
     relay: RelayOutbox
+    settle: SettleIndex
     clock: Clock
     limits: CleanupLimits
 
@@ -65,6 +71,7 @@ class Cleanup:
         steps: list[Callable[[CleanupReport], bool]] = [
             self._relay,
             self._revive,
+            self._rebuild,
             self._remove_nodes,
             self._bury,
             self._delete_namespaces,
@@ -91,6 +98,15 @@ class Cleanup:
             nodes = work.nodes.abandoned(silent_s=self.limits.silent_s, limit=NODES_PER_STEP)
         report.nodes_revived += len(self.queue.send([node_message(node) for node in nodes]))
         return len(nodes) == NODES_PER_STEP
+
+    def _rebuild(self, report: CleanupReport) -> bool:
+        with self.store.transaction() as work:
+            work.rebuilds.retire_previous(older_than_s=self.limits.keep_previous_s)
+            promoted = work.rebuilds.promote(at_once=REBUILDS_AT_ONCE)
+            work.outbox.add([enumerate_message(index_id) for index_id in promoted])
+            building = work.rebuilds.building(limit=NODES_PER_STEP)
+        report.generations_switched += sum(self.settle(index_id) for index_id in building)
+        return False
 
     def _remove_nodes(self, report: CleanupReport) -> bool:
         with self.store.transaction() as work:

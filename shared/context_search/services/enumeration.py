@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from context_search.domain.documents import StringNode, parse_stored, string_nodes
@@ -23,15 +24,28 @@ class Limits:
 def enumerate_index(work: UnitOfWork, index: Index, limits: Limits) -> list[int]:
     """Makes the nodes of an index those of its document, within the scopes that tools need.
 
-    The caller holds the table's lock, so the document cannot change meanwhile. Repeating it
-    changes nothing. Returns the ids of the nodes that have to be indexed.
+    All generations that follow the document are brought up to it. The caller holds the table's
+    lock, so the document cannot change meanwhile. Repeating it changes nothing.
+    Returns the ids of the nodes that have to be indexed.
     """
     revision, text = work.tables.read(index.table_id)
     document = parse_stored(text)
-    wanted: dict[bytes, StringNode] = {}
-    for scope in work.indexes.scopes(index.id):
-        for node in string_nodes(document, scope=scope, threshold=index.config.threshold):
-            wanted.setdefault(pointer_sha256(node.json_pointer), node)
+    scopes = work.indexes.scopes(index.id)
+    queued: list[int] = []
+    for generation in work.indexes.live(index.id):
+        wanted = {
+            pointer_sha256(node.json_pointer): node
+            for scope in scopes
+            for node in string_nodes(document, scope=scope, threshold=generation.config.threshold)
+        }
+        queued += _bring_up(work, generation, wanted, limits)
+        work.indexes.mark_enumerated(generation, revision)
+    return queued
+
+
+def _bring_up(
+    work: UnitOfWork, index: Index, wanted: Mapping[bytes, StringNode], limits: Limits
+) -> list[int]:
     known = {node.pointer_sha256: node for node in work.nodes.known(index.generation_id)}
     work.nodes.remove([node.id for key, node in known.items() if key not in wanted])
     changed: list[NodeUpsert] = []
@@ -39,9 +53,7 @@ def enumerate_index(work: UnitOfWork, index: Index, limits: Limits) -> list[int]
         content_hash = node.content_hash
         if key not in known or known[key].content_hash != content_hash:
             changed.append(NodeUpsert(node, content_hash, _skip_reason(node, limits)))
-    queued = work.nodes.upsert(index, changed)
-    work.indexes.mark_enumerated(index.id, revision)
-    return queued
+    return work.nodes.upsert(index, changed)
 
 
 def _skip_reason(node: StringNode, limits: Limits) -> dict[str, object] | None:

@@ -14,7 +14,7 @@ from typing import Literal
 
 from context_search.domain.analysis import tokens
 from context_search.domain.chunking import chunk_spans
-from context_search.domain.errors import ContextSearchError, LeaseLostError
+from context_search.domain.errors import CommitUnknownError, ContextSearchError, LeaseLostError
 from context_search.domain.ids import ancestor_keys, window_ids
 from context_search.domain.model import ChunkSet, Claim, PlannedChunk, StoredChunk
 from context_search.domain.windows import window_texts
@@ -23,6 +23,7 @@ from context_search.ports.time import Clock, Deadline
 from context_search.ports.vectors import VectorDocument, VectorStore
 from context_search.services.chunk_vectors import ChunkVectors, input_hash
 from context_search.services.outgoing import Deliver, node_message
+from context_search.services.rebuild import SettleIndex
 
 MAX_BACKOFF_S = 300.0
 
@@ -58,6 +59,7 @@ class IndexNode:
     vectors: VectorStore
     chunk_vectors: ChunkVectors
     deliver: Deliver
+    settle: SettleIndex
     clock: Clock
     limits: IndexLimits
 
@@ -103,7 +105,10 @@ class IndexNode:
         with self.store.transaction() as work:
             work.nodes.hold(claim, lease_s=self.limits.lease_s)
             activated = work.chunks.activate(claim, chunk_set.id)
-        return "indexed" if activated else self._hand_over(claim, progressed=True)
+        if not activated:
+            return self._hand_over(claim, progressed=True)
+        self.settle(claim.index_id)
+        return "indexed"
 
     def _write_batch(self, claim: Claim, chunk_set: ChunkSet, batch: Sequence[StoredChunk]) -> int:
         vectors, embedded = self.chunk_vectors(claim, batch)
@@ -154,7 +159,8 @@ class IndexNode:
         self, claim: Claim, error: ContextSearchError, *, final: bool | None = None
     ) -> Outcome:
         if final is None:
-            final = not error.retryable or claim.attempt >= self.limits.max_attempts
+            is_passing = error.retryable or isinstance(error, CommitUnknownError)
+            final = not is_passing or claim.attempt >= self.limits.max_attempts
         retry_in_s = error.retry_after_s or min(MAX_BACKOFF_S, 2.0 ** min(claim.attempt, 16))
         record = {
             "code": error.code,

@@ -152,7 +152,8 @@ class MemoryChunks:
 
     def _live_hash(self, index: Index, node: NodeRow) -> str | None:
         table = self.rows.tables[node.table_id]
-        if table.revision == self.rows.indexes[index.id].enumerated_revision:
+        generation = self.rows.generations[index.generation_id]
+        if table.revision == generation.enumerated_revision:
             return node.content_hash
         try:
             value = resolve(json.loads(table.data_json), split(node.json_pointer))

@@ -89,8 +89,12 @@ class MemoryGraveyard:
         for index in [row for row in self.rows.indexes.values() if row.table_id in deleted]:
             for generation in list(self.rows.generations.values()):
                 if generation.index_id == index.id and generation.retired_at is None:
-                    now = self.clock.now()
-                    self.rows.change(self.rows.generations, generation.id, retired_at=now)
+                    self.rows.change(
+                        self.rows.generations,
+                        generation.id,
+                        state="retired",
+                        retired_at=self.clock.now(),
+                    )
         for table_id in deleted:
             if all(node.table_id != table_id for node in self.rows.nodes.values()):
                 self._remove_table(table_id)
@@ -142,7 +146,7 @@ class MemoryGraveyard:
         due = [
             row
             for row in self.rows.generations.values()
-            if row.retired_at is None
+            if row.state in ("active", "building")
             and (row.sweep_after or row.swept_at is None or row.swept_at < before)
         ]
         due.sort(key=lambda row: (row.swept_at is not None, row.swept_at, row.id))

@@ -29,7 +29,7 @@ class MemoryIndexes:
             name = table_namespace(
                 project_id=project_id, table_id=table_id, index_id=index_id, number=1
             )
-        self.rows.generations[generation_id] = GenerationRow(generation_id, index_id, name)
+        self.rows.generations[generation_id] = GenerationRow(generation_id, index_id, name, config)
         row = IndexRow(index_id, project_id, table_id, config, generation_id)
         self.rows.indexes[index_id] = row
         return self._index(row)
@@ -39,16 +39,16 @@ class MemoryIndexes:
         row = self.rows.indexes.get(index_id)
         return self._index(row) if row else None
 
+    def live(self, index_id: int) -> list[Index]:
+        """See the port."""
+        return [
+            view(self.rows, generation)
+            for _, generation in sorted(self.rows.generations.items())
+            if generation.index_id == index_id and generation.state in ("active", "building")
+        ]
+
     def _index(self, row: IndexRow) -> Index:
-        return Index(
-            id=row.id,
-            project_id=row.project_id,
-            table_id=row.table_id,
-            config=row.config,
-            generation_id=row.generation_id,
-            namespace=self.rows.generations[row.generation_id].namespace,
-            enumerated_revision=row.enumerated_revision,
-        )
+        return view(self.rows, self.rows.generations[row.generation_id])
 
     def cover(self, index_id: int, *, tool_id: int, scope: str) -> None:
         """See the port."""
@@ -63,9 +63,9 @@ class MemoryIndexes:
         rows = self.rows.coverage.values()
         return sorted({row.scope for row in rows if row.index_id == index_id})
 
-    def mark_enumerated(self, index_id: int, revision: int) -> None:
+    def mark_enumerated(self, index: Index, revision: int) -> None:
         """See the port."""
-        self.rows.change(self.rows.indexes, index_id, enumerated_revision=revision)
+        self.rows.change(self.rows.generations, index.generation_id, enumerated_revision=revision)
 
     def with_unsettled_tools(self, *, limit: int) -> list[int]:
         """See the port."""
@@ -84,6 +84,30 @@ class MemoryIndexes:
             if generation.index_id == index_id:
                 retired_at = generation.retired_at or now
                 self.rows.change(
-                    self.rows.generations, generation.id, retired_at=retired_at, index_id=None
+                    self.rows.generations,
+                    generation.id,
+                    state="retired",
+                    retired_at=retired_at,
+                    index_id=None,
                 )
         self.rows.indexes.pop(index_id, None)
+
+
+def view(rows: Rows, generation: GenerationRow) -> Index:
+    """Returns an index seen through a generation; the generation must belong to one."""
+    index = rows.indexes[generation.index_id or 0]
+    return Index(
+        id=index.id,
+        project_id=index.project_id,
+        table_id=index.table_id,
+        config=generation.config,
+        generation_id=generation.id,
+        namespace=generation.namespace,
+        enumerated_revision=generation.enumerated_revision,
+        state=generation.state,
+        number=generation.number,
+        is_rebuilding=any(
+            other.index_id == index.id and other.state in ("queued", "building")
+            for other in rows.generations.values()
+        ),
+    )

@@ -78,7 +78,9 @@ class NodeWork:
         generation = self.rows.generations[row.generation_id]
         due = row.state == "queued" and row.next_at <= now
         silent = row.state == "claimed" and row.lease_until is not None and row.lease_until < now
-        if generation.index_id is None or not (due or silent):
+        if generation.index_id is None or generation.state not in ("active", "building"):
+            return None
+        if not (due or silent):
             return None
         claim = Claim(
             node_id=row.id,
@@ -88,8 +90,9 @@ class NodeWork:
             json_pointer=row.json_pointer,
             content_hash=row.content_hash,
             content=row.content or "",
-            config=self.rows.indexes[generation.index_id].config,
+            config=generation.config,
             namespace=generation.namespace,
+            index_id=generation.index_id,
         )
         self.rows.change(
             self.rows.nodes,

@@ -34,6 +34,7 @@ class MemoryNodes(NodeWork):
         return index_status(
             Counter(row.state for row in nodes),
             behind=table.revision != index.enumerated_revision,
+            rebuilding=index.is_rebuilding,
             stalled=overdue and not working,
         )
 

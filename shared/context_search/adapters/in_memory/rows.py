@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any, Literal
 
 from context_search.domain.config import IndexConfig, SearchConfig
-from context_search.domain.model import NodeState, Scope
+from context_search.domain.model import GenerationState, NodeState, Scope
 from context_search.ports.queue import Message
 
 
@@ -44,7 +44,6 @@ class IndexRow:
     table_id: int
     config: IndexConfig
     generation_id: int
-    enumerated_revision: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +51,11 @@ class GenerationRow:
     id: int
     index_id: int | None
     namespace: str
+    config: IndexConfig
+    number: int = 1
+    state: GenerationState = "active"
+    enumerated_revision: int | None = None
+    switched_at: datetime | None = None
     retired_at: datetime | None = None
     sweep_after: str = ""
     swept_at: datetime | None = None

@@ -10,6 +10,7 @@ from context_search.adapters.in_memory.chunks import MemoryChunks
 from context_search.adapters.in_memory.delivery import MemoryGraveyard, MemoryOutbox
 from context_search.adapters.in_memory.indexes import MemoryIndexes
 from context_search.adapters.in_memory.progress import MemoryNodes
+from context_search.adapters.in_memory.rebuilds import MemoryRebuilds
 from context_search.adapters.in_memory.rows import Rows
 from context_search.ports.time import Clock
 
@@ -22,6 +23,7 @@ class MemoryUnitOfWork:
         self.tables = MemoryTables(rows, clock)
         self.tools = MemoryTools(rows, clock)
         self.indexes = MemoryIndexes(rows, clock)
+        self.rebuilds = MemoryRebuilds(rows, clock)
         self.nodes = MemoryNodes(rows, clock)
         self.chunks = MemoryChunks(rows, clock)
         self.outbox = MemoryOutbox(rows, clock)

@@ -161,19 +161,18 @@ class PostgresChunks:
             SELECT chunks.id, chunks.table_id, chunks.json_pointer, chunk_index, total_chunks,
                    chunk_text, char_start, char_end, chunks.content_hash, turbopuffer_namespace,
                    turbopuffer_doc_id, node.changed_at, node.content_hash <> chunks.content_hash,
-                   context_table.revision IS DISTINCT FROM search_index.enumerated_revision
+                   context_table.revision IS DISTINCT FROM index_generation.enumerated_revision
             FROM chunks
             JOIN chunk_set ON chunk_set.id = chunks.set_id AND chunk_set.state = 'active'
             JOIN node ON node.active_set_id = chunk_set.id
             JOIN context_table ON context_table.id = chunks.table_id
-            JOIN search_index ON search_index.id = :index
+            JOIN index_generation ON index_generation.id = node.generation_id
             WHERE turbopuffer_namespace = :namespace
               AND turbopuffer_doc_id = ANY(CAST(:ids AS text[]))
               AND context_table.deleted_at IS NULL AND node.generation_id = :generation
               AND (:scope = '' OR chunks.json_pointer = :scope
                    OR starts_with(chunks.json_pointer, :scope || '/'))
             """,
-            index=index.id,
             namespace=index.namespace,
             ids=list(doc_ids),
             generation=index.generation_id,

@@ -160,7 +160,7 @@ class PostgresGraveyard:
         rows = self.tx.run(
             """
             SELECT id, namespace, sweep_after FROM index_generation
-            WHERE state <> 'retired' AND (sweep_after <> '' OR swept_at IS NULL
+            WHERE state IN ('active', 'building') AND (sweep_after <> '' OR swept_at IS NULL
                 OR swept_at < clock_timestamp() - make_interval(secs => :age))
             ORDER BY swept_at NULLS FIRST, id LIMIT :limit
             """,

@@ -11,12 +11,15 @@ from context_search.domain.config import IndexConfig
 from context_search.domain.ids import table_namespace
 from context_search.domain.model import Index
 
-_INDEX = """
-    SELECT search_index.id, search_index.project_id, search_index.table_id, config,
-           index_generation.id, namespace, enumerated_revision
-    FROM search_index
-    JOIN index_generation ON index_generation.id = search_index.active_generation_id
+INDEX = """
+    SELECT search_index.id, search_index.project_id, search_index.table_id, generation.config,
+           generation.id, generation.namespace, generation.enumerated_revision, generation.state,
+           generation.number,
+           EXISTS (SELECT FROM index_generation AS pending WHERE pending.index_id = search_index.id
+                   AND pending.state IN ('queued', 'building'))
+    FROM search_index JOIN index_generation AS generation ON generation.index_id = search_index.id
 """
+_ACTIVE = "generation.id = search_index.active_generation_id"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,11 +35,11 @@ class PostgresIndexes:
 
     def _of_config(self, table_id: int, config: IndexConfig) -> Index | None:
         rows = self.tx.run(
-            f"{_INDEX} WHERE search_index.table_id = :table AND config_hash = :hash",
+            f"{INDEX} WHERE {_ACTIVE} AND search_index.table_id = :table AND config_hash = :hash",
             table=table_id,
             hash=config.config_hash,
         )
-        return _index(rows[0]) if rows else None
+        return index_of_row(rows[0]) if rows else None
 
     def _add(self, project_id: int, table_id: int, config: IndexConfig) -> Index:
         [[index_id]] = self.tx.run(
@@ -56,11 +59,12 @@ class PostgresIndexes:
             )
         [[generation_id]] = self.tx.run(
             """
-            INSERT INTO index_generation (index_id, number, namespace, state)
-            VALUES (:index, 1, :namespace, 'active') RETURNING id
+            INSERT INTO index_generation (index_id, number, namespace, state, config)
+            VALUES (:index, 1, :namespace, 'active', CAST(:config AS jsonb)) RETURNING id
             """,
             index=index_id,
             namespace=namespace,
+            config=config.to_json(),
         )
         self.tx.run(
             "UPDATE search_index SET active_generation_id = :generation WHERE id = :index",
@@ -71,8 +75,19 @@ class PostgresIndexes:
 
     def find(self, index_id: int) -> Index | None:
         """See the port."""
-        rows = self.tx.run(f"{_INDEX} WHERE search_index.id = :index", index=index_id)
-        return _index(rows[0]) if rows else None
+        rows = self.tx.run(f"{INDEX} WHERE {_ACTIVE} AND search_index.id = :index", index=index_id)
+        return index_of_row(rows[0]) if rows else None
+
+    def live(self, index_id: int) -> list[Index]:
+        """See the port."""
+        rows = self.tx.run(
+            f"""
+            {INDEX} WHERE search_index.id = :index AND generation.state IN ('active', 'building')
+            ORDER BY generation.number
+            """,
+            index=index_id,
+        )
+        return [index_of_row(row) for row in rows]
 
     def cover(self, index_id: int, *, tool_id: int, scope: str) -> None:
         """See the port."""
@@ -95,12 +110,12 @@ class PostgresIndexes:
         )
         return [scope for [scope] in rows]
 
-    def mark_enumerated(self, index_id: int, revision: int) -> None:
+    def mark_enumerated(self, index: Index, revision: int) -> None:
         """See the port."""
         self.tx.run(
-            "UPDATE search_index SET enumerated_revision = :revision WHERE id = :index",
+            "UPDATE index_generation SET enumerated_revision = :revision WHERE id = :generation",
             revision=revision,
-            index=index_id,
+            generation=index.generation_id,
         )
 
     def with_unsettled_tools(self, *, limit: int) -> list[int]:
@@ -128,14 +143,7 @@ class PostgresIndexes:
         self.tx.run("DELETE FROM search_index WHERE id = :index", index=index_id)
 
 
-def _index(row: Sequence[Any]) -> Index:
-    index_id, project_id, table_id, config, generation_id, namespace, revision = row
-    return Index(
-        id=index_id,
-        project_id=project_id,
-        table_id=table_id,
-        config=IndexConfig.from_json(config),
-        generation_id=generation_id,
-        namespace=namespace,
-        enumerated_revision=revision,
-    )
+def index_of_row(row: Sequence[Any]) -> Index:
+    """Returns the index of a row of ``INDEX``."""
+    index_id, project_id, table_id, config, *generation = row
+    return Index(index_id, project_id, table_id, IndexConfig.from_json(config), *generation)

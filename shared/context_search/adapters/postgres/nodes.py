@@ -70,19 +70,19 @@ class NodeWork:
             JOIN search_index ON search_index.id = generation.index_id
             JOIN context_table ON context_table.id = search_index.table_id
             WHERE node.id = :node AND generation.id = node.generation_id
-              AND generation.state <> 'retired' AND context_table.deleted_at IS NULL
+              AND generation.state IN ('active', 'building') AND context_table.deleted_at IS NULL
               AND (node.state = 'queued' AND next_at <= clock_timestamp()
                    OR node.state = 'claimed' AND lease_until < clock_timestamp())
             RETURNING node.id, fence, attempt, node.table_id, json_pointer, content_hash, content,
-                      search_index.config, namespace
+                      generation.config, namespace, search_index.id
             """,
             node=node_id,
             lease=lease_s,
         )
         if not rows:
             return None
-        [row] = rows
-        return Claim(*row[:7], config=IndexConfig.from_json(row[7]), namespace=row[8])
+        [[*columns, config, namespace, index_id]] = rows
+        return Claim(*[*columns, IndexConfig.from_json(config), namespace, index_id])
 
     def due_in(self, node_id: int) -> float | None:
         """See the port."""

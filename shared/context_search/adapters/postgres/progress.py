@@ -63,7 +63,7 @@ class PostgresNodes(NodeWork):
             generation=index.generation_id,
             stalled=stalled_s,
         )
-        return index_status(states, behind=behind, stalled=stalled)
+        return index_status(states, behind=behind, stalled=stalled, rebuilding=index.is_rebuilding)
 
     def progress(self, index: Index, scope: str, *, stalled_s: float) -> Progress:
         """See the port."""

@@ -16,6 +16,7 @@ from context_search.adapters.postgres.delivery import PostgresGraveyard, Postgre
 from context_search.adapters.postgres.indexes import PostgresIndexes
 from context_search.adapters.postgres.pool import Database, Transaction
 from context_search.adapters.postgres.progress import PostgresNodes
+from context_search.adapters.postgres.rebuilds import PostgresRebuilds
 
 
 class PostgresUnitOfWork:
@@ -26,6 +27,7 @@ class PostgresUnitOfWork:
         self.tables = PostgresTables(tx)
         self.tools = PostgresTools(tx)
         self.indexes = PostgresIndexes(tx)
+        self.rebuilds = PostgresRebuilds(tx)
         self.nodes = PostgresNodes(tx)
         self.chunks = PostgresChunks(tx)
         self.outbox = PostgresOutbox(tx)

@@ -8,7 +8,6 @@ CREATE TABLE search_index (
     config jsonb NOT NULL,
     config_hash text NOT NULL,
     active_generation_id bigint,
-    enumerated_revision bigint,          -- of the table, when its strings were last compared
     created_at timestamptz NOT NULL DEFAULT now(),
     UNIQUE (table_id, config_hash)
 );
@@ -20,8 +19,12 @@ CREATE TABLE index_generation (
     index_id bigint REFERENCES search_index (id) ON DELETE SET NULL,
     number int NOT NULL,
     namespace text NOT NULL UNIQUE,
-    state text NOT NULL CHECK (state IN ('building', 'active', 'retired')),
+    state text NOT NULL
+        CHECK (state IN ('queued', 'building', 'active', 'previous', 'retired')),
+    config jsonb NOT NULL,
+    enumerated_revision bigint,             -- of the table, when its strings were last compared
     created_at timestamptz NOT NULL DEFAULT now(),
+    switched_at timestamptz,                -- when it became the previous one
     retired_at timestamptz,
     sweep_after text NOT NULL DEFAULT '',   -- document id up to which the orphan sweep has come
     swept_at timestamptz,

@@ -1,0 +1,139 @@
+"""Generations in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import timedelta
+
+from context_search.adapters.in_memory.indexes import view
+from context_search.adapters.in_memory.rows import GenerationRow, Rows
+from context_search.domain.config import IndexConfig
+from context_search.domain.ids import table_namespace
+from context_search.domain.model import Index
+from context_search.ports.rebuilding import Size
+from context_search.ports.time import Clock
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryRebuilds:
+    """The port ``Rebuilds``."""
+
+    rows: Rows
+    clock: Clock
+
+    def _of(self, index_id: int, states: Collection[str]) -> list[GenerationRow]:
+        return [
+            row
+            for _, row in sorted(self.rows.generations.items())
+            if row.index_id == index_id and row.state in states
+        ]
+
+    def _has_room(self, project_id: int, at_once: int) -> bool:
+        building = [
+            row
+            for row in self.rows.generations.values()
+            if row.state == "building"
+            and row.index_id is not None
+            and self.rows.indexes[row.index_id].project_id == project_id
+        ]
+        return len(building) < at_once
+
+    def start(self, index: Index, config: IndexConfig, *, at_once: int) -> Index:
+        """See the port."""
+        number = 1 + max(
+            row.number for row in self.rows.generations.values() if row.index_id == index.id
+        )
+        namespace = table_namespace(
+            project_id=index.project_id, table_id=index.table_id, index_id=index.id, number=number
+        )
+        row = GenerationRow(
+            id=self.rows.new_id(),
+            index_id=index.id,
+            namespace=namespace,
+            config=config,
+            number=number,
+            state="building" if self._has_room(index.project_id, at_once) else "queued",
+        )
+        self.rows.generations[row.id] = row
+        return view(self.rows, row)
+
+    def pending(self, index_id: int) -> Index | None:
+        """See the port."""
+        found = self._of(index_id, ("queued", "building"))
+        return view(self.rows, found[-1]) if found else None
+
+    def previous(self, index_id: int) -> Index | None:
+        """See the port."""
+        found = self._of(index_id, ("previous",))
+        return view(self.rows, found[-1]) if found else None
+
+    def has_index(self, table_id: int, config: IndexConfig) -> bool:
+        """See the port."""
+        return any(
+            (row.table_id, row.config) == (table_id, config) for row in self.rows.indexes.values()
+        )
+
+    def unfinished(self, index: Index) -> int:
+        """See the port."""
+        return sum(
+            node.generation_id == index.generation_id
+            and node.state in ("queued", "claimed", "quarantined")
+            for node in self.rows.nodes.values()
+        )
+
+    def switch(self, to: Index) -> None:
+        """See the port."""
+        now = self.clock.now()
+        generations = self.rows.generations
+        for row in self._of(to.id, ("previous",)):
+            if row.id != to.generation_id:
+                self.rows.change(generations, row.id, state="retired", retired_at=now)
+        for row in self._of(to.id, ("active",)):
+            self.rows.change(generations, row.id, state="previous", switched_at=now)
+        self.rows.change(generations, to.generation_id, state="active")
+        self.rows.change(self.rows.indexes, to.id, generation_id=to.generation_id, config=to.config)
+
+    def promote(self, *, at_once: int) -> list[int]:
+        """See the port."""
+        promoted = []
+        for _, row in sorted(self.rows.generations.items()):
+            if row.state != "queued" or row.index_id is None:
+                continue
+            if self._has_room(self.rows.indexes[row.index_id].project_id, at_once):
+                self.rows.change(self.rows.generations, row.id, state="building")
+                promoted.append(row.index_id)
+        return promoted
+
+    def building(self, *, limit: int) -> list[int]:
+        """See the port."""
+        rows = self.rows.generations.values()
+        found = {row.index_id for row in rows if row.state == "building" and row.index_id}
+        return sorted(found)[:limit]
+
+    def retire_previous(self, *, older_than_s: float) -> int:
+        """See the port."""
+        now = self.clock.now()
+        before = now - timedelta(seconds=older_than_s)
+        old = [
+            row.id
+            for row in self.rows.generations.values()
+            if row.state == "previous" and row.switched_at and row.switched_at < before
+        ]
+        for generation_id in old:
+            self.rows.change(self.rows.generations, generation_id, state="retired", retired_at=now)
+        return len(old)
+
+    def size(self, index: Index) -> Size:
+        """See the port."""
+        nodes = [
+            node for node in self.rows.nodes.values() if node.generation_id == index.generation_id
+        ]
+        sets = {node.active_set_id for node in nodes}
+        texts = [chunk.text for chunk in self.rows.chunks.values() if chunk.set_id in sets]
+        return Size(
+            nodes=len(nodes),
+            chunks=len(texts),
+            characters=sum(len(text) for text in texts),
+            bytes=sum(len(text.encode()) for text in texts),
+        )

@@ -1,0 +1,63 @@
+"""Generations: a new build of an index beside the one that answers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from context_search.domain.config import IndexConfig
+from context_search.domain.model import Index
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """How much an index holds; ``bytes`` are of the chunks' text in UTF-8."""
+
+    nodes: int
+    chunks: int
+    characters: int
+    bytes: int
+
+
+class Rebuilds(Protocol):
+    """What happens to generations. The caller holds the table's lock."""
+
+    def start(self, index: Index, config: IndexConfig, *, at_once: int) -> Index:
+        """Adds a generation; ``queued`` when the project builds ``at_once`` others already."""
+        ...
+
+    def pending(self, index_id: int) -> Index | None:
+        """Returns the generation that is being built or waits to be."""
+        ...
+
+    def previous(self, index_id: int) -> Index | None:
+        """Returns the generation that answered before the last switch, while it is kept."""
+        ...
+
+    def has_index(self, table_id: int, config: IndexConfig) -> bool:
+        """Tells whether the table has an index whose active generation has this configuration."""
+        ...
+
+    def unfinished(self, index: Index) -> int:
+        """Returns how many nodes of a generation are not in it: waiting, or failed for good."""
+        ...
+
+    def switch(self, to: Index) -> None:
+        """Makes a generation the active one, and the one before it the previous one."""
+        ...
+
+    def promote(self, *, at_once: int) -> list[int]:
+        """Lets queued generations begin where the project has room; returns their indexes."""
+        ...
+
+    def building(self, *, limit: int) -> list[int]:
+        """Returns indexes with a generation that is being built."""
+        ...
+
+    def retire_previous(self, *, older_than_s: float) -> int:
+        """Retires generations that were switched away from that long ago."""
+        ...
+
+    def size(self, index: Index) -> Size:
+        """Returns what a generation holds."""
+        ...

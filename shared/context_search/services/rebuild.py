@@ -1,0 +1,171 @@
+"""Builds an index anew beside the one that answers, and switches when the new one is complete."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+from context_search.domain.analysis import ANALYSIS_VERSION
+from context_search.domain.chunking import CHUNKER_VERSION
+from context_search.domain.config import IndexConfig
+from context_search.domain.errors import ConflictError, NotFoundError
+from context_search.domain.model import Index, Principal
+from context_search.ports.rebuilding import Size
+from context_search.ports.store import Store, UnitOfWork
+from context_search.services.outgoing import Deliver, enumerate_message
+from context_search.services.status import index_of, live_tool, write_summaries
+
+REBUILDS_AT_ONCE = 2
+CHUNKS_PER_SECOND = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """The embedding model that this deployment builds with; the price is per million tokens."""
+
+    name: str
+    dimensions: int
+    price: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What a rebuild will take. ``cost`` is None when no price is configured."""
+
+    nodes: int
+    chunks: int
+    tokens: int
+    cost: float | None
+    seconds: int
+
+
+def current_config(index: Index, model: Model) -> IndexConfig:
+    """Returns an index's own settings on today's model, chunker and analysis."""
+    return replace(
+        index.config,
+        model=model.name,
+        dimensions=model.dimensions,
+        chunker_version=CHUNKER_VERSION,
+        analysis_version=ANALYSIS_VERSION,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class EstimateRebuild:
+    """The dry run: counts what the index holds now."""
+
+    store: Store
+    model: Model
+
+    def __call__(self, tool_id: int, principal: Principal | None) -> Estimate:
+        """Raises NotFoundError."""
+        with self.store.transaction() as work:
+            size = work.rebuilds.size(index_of(work, live_tool(work, tool_id, principal)))
+        tokens = _tokens(size)
+        price = self.model.price
+        return Estimate(
+            nodes=size.nodes,
+            chunks=size.chunks,
+            tokens=tokens,
+            cost=None if price is None else round(tokens * price / 1e6, 6),
+            seconds=math.ceil(size.chunks / CHUNKS_PER_SECOND),
+        )
+
+
+def _tokens(size: Size) -> int:
+    """A character of three bytes is about a token, four characters of one byte are another."""
+    wide = (size.bytes - size.characters) // 2
+    return wide + (size.characters - wide) // 4
+
+
+@dataclass(frozen=True, slots=True)
+class StartRebuild:
+    """Orders a new generation; while one is pending, the same call returns that one."""
+
+    store: Store
+    deliver: Deliver
+    model: Model
+
+    def __call__(self, tool_id: int, principal: Principal | None) -> Index:
+        """Returns the new generation, ``building`` or ``queued``.
+
+        Raises NotFoundError, and ConflictError when another index of the table already is what
+        this one would become.
+        """
+        with self.store.transaction() as work:
+            index = index_of(work, live_tool(work, tool_id, principal))
+            if work.tables.lock(index.table_id) is None:
+                raise NotFoundError("there is no such tool")
+            pending = work.rebuilds.pending(index.id)
+            if pending is not None:
+                return pending
+            config = current_config(index, self.model)
+            if config != index.config and work.rebuilds.has_index(index.table_id, config):
+                raise ConflictError("the table has such an index already: create the tool again")
+            generation = work.rebuilds.start(index, config, at_once=REBUILDS_AT_ONCE)
+            messages = [enumerate_message(index.id)] if generation.state == "building" else []
+            outbox_ids = work.outbox.add(messages)
+        self.deliver(outbox_ids, messages)
+        return generation
+
+
+@dataclass(frozen=True, slots=True)
+class RollBack:
+    """Lets the generation before the last switch answer again, brought up to the document."""
+
+    store: Store
+    deliver: Deliver
+
+    def __call__(self, tool_id: int, principal: Principal | None) -> Index:
+        """Raises NotFoundError, and ConflictError when the earlier generation is not kept."""
+        with self.store.transaction() as work:
+            index = index_of(work, live_tool(work, tool_id, principal))
+            if work.tables.lock(index.table_id) is None:
+                raise NotFoundError("there is no such tool")
+            previous = work.rebuilds.previous(index.id)
+            if previous is None:
+                raise ConflictError("there is no earlier generation to go back to")
+            work.rebuilds.switch(previous)
+            messages = [enumerate_message(index.id)]
+            outbox_ids = work.outbox.add(messages)
+        self.deliver(outbox_ids, messages)
+        return previous
+
+
+@dataclass(frozen=True, slots=True)
+class SettleIndex:
+    """What follows when a node is done: the switch to a complete generation, the tools' summaries.
+
+    A generation with a quarantined node is not switched to: what was searchable stays so.
+    """
+
+    store: Store
+    silent_s: float
+
+    def __call__(self, index_id: int) -> bool:
+        """Returns whether the index has switched to another generation."""
+        with self.store.transaction() as work:
+            index = work.indexes.find(index_id)
+            if index is None:
+                return False
+            waits = work.rebuilds.unfinished(index) > 0
+            switched = self._switch(work, index)
+        if switched or not waits:
+            write_summaries(self.store, index_id, silent_s=self.silent_s)
+        return switched
+
+    def _switch(self, work: UnitOfWork, index: Index) -> bool:
+        pending = work.rebuilds.pending(index.id)
+        if pending is None or pending.state != "building" or work.rebuilds.unfinished(pending):
+            return False
+        if work.tables.lock(index.table_id) is None:
+            return False
+        # Read again: an edit may have come between the count and the lock.
+        pending = work.rebuilds.pending(index.id)
+        revision, _ = work.tables.read(index.table_id)
+        if pending is None or pending.enumerated_revision != revision:
+            return False
+        if pending.state != "building" or work.rebuilds.unfinished(pending):
+            return False
+        work.rebuilds.switch(pending)
+        return True
