@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -46,27 +47,37 @@ def main() -> None:
     random = np.random.default_rng(7)
     print(f"{documents} documents on {platform.machine()}, {os.cpu_count()} cores")
     with tempfile.TemporaryDirectory() as directory:
-        with _server(directory) as url:
+        with _server(directory) as (url, pid):
             namespace = _client(url).namespace("bench")
             _ingest(namespace, documents, random)
             _measure(namespace, random)
-        with _server(directory) as url:
+            print(f"memory at most: {_peak_mb(pid):,.0f} MB")
+        with _server(directory) as (url, _):
             start = time.perf_counter()
             _client(url).namespace("bench").hint_cache_warm()
             print(f"load after restart: {time.perf_counter() - start:.1f} s")
 
 
 @contextmanager
-def _server(directory: str) -> Iterator[str]:
+def _server(directory: str) -> Iterator[tuple[str, int]]:
     command = [sys.executable, "-m", "local.turbopuffer", "--port", "0", "--data", directory]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:  # noqa: S603
         assert server.stdout is not None  # noqa: S101
-        yield server.stdout.readline().split()[-1]
+        yield server.stdout.readline().split()[-1], server.pid
         server.terminate()
 
 
+def _peak_mb(pid: int) -> float:
+    status = Path(f"/proc/{pid}/status").read_text()
+    return next(
+        int(line.split()[1]) / 1024 for line in status.splitlines() if line.startswith("VmHWM")
+    )
+
+
 def _client(url: str) -> Turbopuffer:
-    return Turbopuffer(api_key="bench", base_url=url, region=None)
+    # With a placeholder: the SDK refuses any other base URL where TURBOPUFFER_REGION is set.
+    place = url.removeprefix("http://")
+    return Turbopuffer(api_key="bench", base_url="http://{region}", region=place)
 
 
 def _ingest(namespace: Namespace, documents: int, random: np.random.Generator) -> None:

@@ -17,6 +17,7 @@ from local.turbopuffer.service import Limits
 
 # Longer than the SDK keeps an idle connection (60 s), so that the client is the one to close it.
 _KEEP_ALIVE_S = 75
+_SHUTDOWN_S = 5
 _BACKLOG = 512
 
 
@@ -34,6 +35,7 @@ def main() -> None:
         access_log=False,
         log_level="warning",
         timeout_keep_alive=_KEEP_ALIVE_S,
+        timeout_graceful_shutdown=_SHUTDOWN_S,
     )
     uvicorn.Server(config).run(sockets=[listener])
 

@@ -1,12 +1,12 @@
-"""The ASGI application: routes, authentication, bodies, errors."""
+"""The ASGI application: which route does what, and how errors become answers."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote
 
 from pydantic import ValidationError
 from starlette.applications import Starlette
@@ -16,21 +16,15 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from local.turbopuffer.errors import ApiError
-from local.turbopuffer.faults import DroppedError, Fault
-from local.turbopuffer.namespaces import check_name
+from local.turbopuffer.admin import admin_routes
+from local.turbopuffer.errors import ApiError, unsupported
+from local.turbopuffer.faults import DroppedError
+from local.turbopuffer.incoming import authenticate, namespace_name, read_body
 from local.turbopuffer.replies import BrokenReply, error_reply, json_reply
-from local.turbopuffer.request_bodies import (
-    gunzipped,
-    parse_body,
-    parse_json,
-    refusal,
-    too_large,
-)
+from local.turbopuffer.request_bodies import refusal
 from local.turbopuffer.service import Limits, Service
 
-Endpoint = Callable[[Request], Awaitable[Response]]
-Operation = Callable[[Request], Awaitable[Any]]
+Operation = Callable[[Service, Request], Awaitable[Any]]
 
 
 def create_app(
@@ -48,7 +42,7 @@ def create_app(
         service.namespaces.close()
 
     return Starlette(
-        routes=[*_namespace_routes(service), *_admin_routes(service)],
+        routes=[*admin_routes(service), *_namespace_routes(service)],
         middleware=[Middleware(RawPath)],
         exception_handlers={
             ApiError: _on_error,
@@ -73,97 +67,82 @@ class RawPath:
 
 
 def _namespace_routes(service: Service) -> list[Route]:
-    async def names(request: Request) -> Any:
-        query = request.query_params
-        return service.names(
-            query.get("prefix", ""), query.get("cursor"), query.get("page_size", "100")
-        )
-
-    async def write(request: Request) -> Any:
-        return await service.write(_name(request), await _body(request, service.limits))
-
-    async def query(request: Request) -> Any:
-        return await service.query(_name(request), await _body(request, service.limits))
-
-    async def update_schema(request: Request) -> Any:
-        return await service.update_schema(_name(request), await _body(request, service.limits))
-
-    async def update_metadata(request: Request) -> Any:
-        raw = await _body(request, service.limits)
-        return await service.update_metadata(_name(request), raw, request.path_params["version"])
-
-    def on(path: str, method: str, operation: Operation, status: int = 200) -> Route:
-        async def endpoint(request: Request) -> Response:
-            _authenticate(request)
-            name = request.path_params.get("name") and _name(request)
-            if operation not in (write, query):  # these two strike inside, by their own kind
-                service.faults.strike("other", name)
-            return json_reply(await operation(request), status)
-
-        return Route(path, endpoint, methods=[method])
-
     one = "/namespaces/{name}"
-    return [
-        on("/v1/namespaces", "GET", names),
-        on(f"/v2{one}", "POST", write),
-        on(f"/v2{one}", "DELETE", lambda r: service.delete(_name(r))),
-        on(f"/v2{one}/query", "POST", query),
-        on(f"/v1{one}/schema", "GET", lambda r: service.schema(_name(r))),
-        on(f"/v1{one}/schema", "POST", update_schema),
-        on(f"/v1{one}/hint_cache_warm", "GET", lambda r: service.warm(_name(r)), 202),
-        on(
-            "/{version}" + one + "/metadata",
-            "GET",
-            lambda r: service.metadata(_name(r), r.path_params["version"]),
-        ),
-        on("/{version}" + one + "/metadata", "PATCH", update_metadata),
+    table: list[tuple[str, str, Operation, int]] = [
+        ("GET", "/v1/namespaces", _names, 200),
+        ("POST", f"/v2{one}", _write, 200),
+        ("DELETE", f"/v2{one}", _delete, 200),
+        ("POST", f"/v2{one}/query", _query, 200),
+        ("GET", f"/v1{one}/schema", _schema, 200),
+        ("POST", f"/v1{one}/schema", _update_schema, 200),
+        ("GET", f"/v1{one}/hint_cache_warm", _warm, 202),
     ]
+    for version in ("v1", "v2"):
+        path = f"/{version}{one}/metadata"
+        table.append(("GET", path, partial(_metadata, version), 200))
+        table.append(("PATCH", path, partial(_update_metadata, version), 200))
+    # Whatever else the real service has must not look like a missing namespace.
+    table += [(m, "/{path:path}", _elsewhere, 200) for m in ("GET", "POST", "PATCH", "DELETE")]
+    return [_route(service, *line) for line in table]
 
 
-def _admin_routes(service: Service) -> list[Route]:
-    async def health(_: Request) -> Response:
-        in_use = {name: slots.in_use for name, slots in service.slots.items() if slots.in_use}
-        return json_reply({"status": "ok", "query_slots_in_use": in_use})
+def _route(service: Service, method: str, path: str, operation: Operation, status: int) -> Route:
+    async def endpoint(request: Request) -> Response:
+        authenticate(request)
+        if operation not in (_write, _query):  # these two strike inside, by their own kind
+            service.faults.strike("other", namespace_name(request) if "{name}" in path else None)
+        return json_reply(await operation(service, request), status)
 
-    async def arm(request: Request) -> Response:
-        service.faults.arm(parse_body(Fault, parse_json(await request.body())))
-        return json_reply({"faults": service.faults.view()}, 201)
-
-    async def show(_: Request) -> Response:
-        return json_reply({"faults": service.faults.view()})
-
-    async def clear(_: Request) -> Response:
-        service.faults.clear()
-        return json_reply({"faults": []})
-
-    return [
-        Route("/_admin/health", health, methods=["GET"]),
-        Route("/_admin/faults", arm, methods=["POST"]),
-        Route("/_admin/faults", show, methods=["GET"]),
-        Route("/_admin/faults", clear, methods=["DELETE"]),
-    ]
+    return Route(path, endpoint, methods=[method])
 
 
-def _authenticate(request: Request) -> None:
-    scheme, _, token = request.headers.get("authorization", "").partition(" ")
-    if scheme.lower() != "bearer" or not token.strip():
-        raise ApiError(401, "missing or blank API key")
+async def _names(service: Service, request: Request) -> Any:
+    query = request.query_params
+    prefix, cursor = query.get("prefix", ""), query.get("cursor")
+    return service.names(prefix, cursor, query.get("page_size", "100"))
 
 
-def _name(request: Request) -> str:
-    return check_name(unquote(request.path_params["name"]))
+async def _write(service: Service, request: Request) -> Any:
+    return await service.write(
+        namespace_name(request), await read_body(request, service.limits.body_bytes)
+    )
 
 
-async def _body(request: Request, limits: Limits) -> bytes:
-    """The body, unpacked; 413 as soon as it is known to be too large."""
-    if int(request.headers.get("content-length", 0)) > limits.body_bytes:
-        raise too_large(limits.body_bytes)
-    raw = await request.body()
-    if request.headers.get("content-encoding", "identity") == "gzip":
-        return gunzipped(raw, limits.body_bytes)
-    if len(raw) > limits.body_bytes:
-        raise too_large(limits.body_bytes)
-    return raw
+async def _delete(service: Service, request: Request) -> Any:
+    return await service.delete(namespace_name(request))
+
+
+async def _query(service: Service, request: Request) -> Any:
+    return await service.query(
+        namespace_name(request), await read_body(request, service.limits.body_bytes)
+    )
+
+
+async def _schema(service: Service, request: Request) -> Any:
+    return await service.schema(namespace_name(request))
+
+
+async def _update_schema(service: Service, request: Request) -> Any:
+    return await service.update_schema(
+        namespace_name(request), await read_body(request, service.limits.body_bytes)
+    )
+
+
+async def _warm(service: Service, request: Request) -> Any:
+    return await service.warm(namespace_name(request))
+
+
+async def _metadata(version: str, service: Service, request: Request) -> Any:
+    return await service.metadata(namespace_name(request), version)
+
+
+async def _update_metadata(version: str, service: Service, request: Request) -> Any:
+    raw = await read_body(request, service.limits.body_bytes)
+    return await service.update_metadata(namespace_name(request), raw, version)
+
+
+async def _elsewhere(_: Service, request: Request) -> Any:
+    raise unsupported(f"{request.method} {request.url.path}")
 
 
 async def _on_error(_: Request, error: Exception) -> Response:

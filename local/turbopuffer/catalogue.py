@@ -7,14 +7,20 @@ here; a file that is not listed belongs to a write that was never acknowledged.
 
 from __future__ import annotations
 
+import fcntl
 import sqlite3
 import threading
 import uuid
 from pathlib import Path
+from typing import IO
 
 from local.turbopuffer.store import remove_files
 
 _LAST = "\U0010ffff"
+
+
+class DirectoryInUseError(Exception):
+    """Two servers over one directory would each miss what the other writes."""
 
 
 class Catalogue:
@@ -23,6 +29,7 @@ class Catalogue:
     def __init__(self, directory: Path) -> None:
         directory.mkdir(parents=True, exist_ok=True)
         self._directory = directory
+        self._owned = _own(directory)
         self._lock = threading.Lock()
         self._database = sqlite3.connect(
             directory / "catalogue.sqlite", isolation_level=None, check_same_thread=False
@@ -67,11 +74,23 @@ class Catalogue:
         return [name for (name,) in rows]
 
     def close(self) -> None:
-        """Close the list."""
+        """Close the list, and let another process have the directory."""
         self._database.close()
+        self._owned.close()
 
     def _sweep(self) -> None:
         listed = {file for (file,) in self._database.execute("SELECT file FROM namespace")}
         for path in self._directory.glob("namespace-*.sqlite"):
             if path.name not in listed:
                 remove_files(path)
+
+
+def _own(directory: Path) -> IO[str]:
+    """Take the directory for this process; the kernel gives it back when the process ends."""
+    lock = (directory / "lock").open("w")
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        lock.close()
+        raise DirectoryInUseError(f"another process uses {directory}") from None
+    return lock

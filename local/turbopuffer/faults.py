@@ -14,7 +14,7 @@ from local.turbopuffer.errors import ApiError
 
 Kind = Literal["429", "409", "503", "drop", "drop_after", "slow", "lag"]
 Operation = Literal["write", "query", "other"]
-_STATUSES = {
+_STATUSES: dict[Kind, tuple[int, str]] = {
     "429": (429, "too many requests"),
     "409": (409, "index still building"),
     "503": (503, "service unavailable"),
@@ -84,7 +84,7 @@ class FaultBoard:
 
     def strike(self, operation: Operation, namespace: str | None) -> None:
         """Raise the failure that is armed for this request, if any."""
-        fault = self.take(("drop", *_STATUSES), operation, namespace)  # type: ignore[arg-type]
+        fault = self.take(("drop", *_STATUSES), operation, namespace)
         if fault is None:
             return
         if fault.kind == "drop":

@@ -93,13 +93,14 @@ class Namespace:
     def delete(self) -> None:
         """Drop everything; 404 where there is nothing."""
         with self._writing:
-            self._existing()
             file = self._catalogue.file_of(self.name)
+            if file is None:
+                raise namespace_missing(self.name)
             with self._guard.exclusive():
                 self._catalogue.remove(self.name)
                 self.close()
-            if file:
-                remove_files(file)
+                self._loaded = True
+            remove_files(file)
 
     def close(self) -> None:
         """Close the file. What is on disk stays."""
@@ -136,9 +137,10 @@ class Namespace:
             state.store.stage(_settings(state), plan.removed, plan.batch)
             with self._guard.exclusive():
                 state.store.commit()
+                state = self._indexed(state, plan)
                 if file:
                     self._catalogue.add(self.name, file)
-                self._state = self._indexed(state, plan)
+                self._state = state
         except BaseException:
             state.store.rollback()
             if file:

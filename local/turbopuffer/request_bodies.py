@@ -36,7 +36,7 @@ class WriteBody(_Strict):
     distance_metric: Metric | None = None
     create_namespace: bool | None = None
     return_affected_ids: bool = False
-    disable_backpressure: bool = False
+    disable_backpressure: bool = False  # there is none to disable
 
 
 class SubQuery(_Strict):

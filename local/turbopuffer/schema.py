@@ -11,6 +11,7 @@ from local.turbopuffer.errors import invalid
 from local.turbopuffer.full_text import FullText
 
 MAX_ATTRIBUTES = 1_024
+MAX_VECTORS = 8
 MAX_NAME_BYTES = 128
 ID = "id"
 
@@ -84,7 +85,10 @@ class Schema:
         merged = {**self.attributes, **declared}
         if len(merged) > MAX_ATTRIBUTES:
             raise invalid(f"a namespace has at most {MAX_ATTRIBUTES} attributes")
-        return replace(self, attributes=merged)
+        schema = replace(self, attributes=merged)
+        if len(schema.vectors) > MAX_VECTORS:
+            raise invalid(f"a namespace has at most {MAX_VECTORS} vector attributes")
+        return schema
 
     def to_json(self) -> dict[str, Any]:
         """A form for the disk."""

@@ -11,6 +11,8 @@ from turbopuffer import Turbopuffer
 from tests.contract.turbopuffer.faulty import Faults
 from tests.contract.turbopuffer.targets import (
     KEY,
+    LOCAL_URL,
+    SERVICE_URL,
     LocalServer,
     Namespace,
     Target,
@@ -32,17 +34,16 @@ def local_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalServ
 def connection(request: pytest.FixtureRequest) -> Iterator[Target]:
     """The local server, and the real service where the environment names one."""
     if request.param == "local":
-        url, key, region = request.getfixturevalue("local_server").url, KEY, None
-        client = Turbopuffer(api_key=KEY, base_url=url, region=None)
+        place, (key, region) = LOCAL_URL, (KEY, request.getfixturevalue("local_server").address)
+    elif real := real_service():
+        place, (key, region) = SERVICE_URL, real
     else:
-        real = real_service()
-        if real is None:
-            pytest.skip("no TURBOPUFFER_API_KEY and TURBOPUFFER_REGION")
-        key, region = real
-        url = f"https://{region}.turbopuffer.com"
-        client = Turbopuffer(api_key=key, region=region)
+        pytest.skip("no TURBOPUFFER_API_KEY and TURBOPUFFER_REGION")
     headers = {"Authorization": f"Bearer {key}"}
-    with client, httpx2.Client(base_url=url, headers=headers) as http:
+    with (
+        Turbopuffer(api_key=key, base_url=place, region=region) as client,
+        httpx2.Client(base_url=place.format(region=region), headers=headers, timeout=60) as http,
+    ):
         yield Target(client, http, is_local=request.param == "local")
 
 
@@ -69,14 +70,14 @@ def namespace(target: Target) -> Namespace:
 @pytest.fixture
 def local_client(local_server: LocalServer) -> Iterator[Turbopuffer]:
     """A client of the local server with the SDK's usual retries."""
-    with connected(local_server.url) as client:
+    with connected(local_server) as client:
         yield client
 
 
 @pytest.fixture
 def impatient_client(local_server: LocalServer) -> Iterator[Turbopuffer]:
     """A client of the local server that never retries."""
-    with connected(local_server.url, max_retries=0) as client:
+    with connected(local_server, max_retries=0) as client:
         yield client
 
 

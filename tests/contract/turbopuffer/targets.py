@@ -27,7 +27,9 @@ from turbopuffer.types import (
 
 ROOT = Path(__file__).resolve().parents[3]
 KEY = "contract-suite"
-NO_RETRY = 0
+# With a placeholder: the SDK refuses any other base URL where TURBOPUFFER_REGION is set.
+LOCAL_URL = "http://{region}"
+SERVICE_URL = "https://{region}.turbopuffer.com"
 
 
 def real_service() -> tuple[str, str] | None:
@@ -66,27 +68,30 @@ class LocalServer:
 
     def __init__(self, directory: Path, *options: str) -> None:
         command = [sys.executable, "-m", "local.turbopuffer", "--port", "0"]
-        self._process = subprocess.Popen(  # noqa: S603  our own program
+        self._child = subprocess.Popen(  # noqa: S603  our own program
             [*command, "--data", str(directory), *options],
             cwd=ROOT,
             stdout=subprocess.PIPE,
             text=True,
         )
-        assert self._process.stdout is not None
-        self._output = self._process.stdout
+        assert self._child.stdout is not None
+        self._output = self._child.stdout
         line = self._output.readline()
-        assert line, "the server ended before it listened"
+        if not line:
+            self.kill()
+            raise RuntimeError("the server ended before it listened")
         self.url = line.split()[-1]
+        self.address = self.url.removeprefix("http://")
 
     def stop(self) -> None:
         """Ask the process to end, and wait until it has."""
-        self._process.terminate()
-        assert self._process.wait(10) in (0, -signal.SIGTERM)
+        self._child.terminate()
+        assert self._child.wait(10) in (0, -signal.SIGTERM)
 
     def kill(self) -> None:
         """End the process as ``kill -9`` does."""
-        self._process.kill()
-        self._process.wait(10)
+        self._child.kill()
+        self._child.wait(10)
         self._output.close()
 
 
@@ -101,10 +106,14 @@ def running(directory: Path, *options: str) -> Iterator[LocalServer]:
 
 
 @contextmanager
-def connected(url: str, max_retries: int = 4) -> Iterator[Turbopuffer]:
+def connected(server: LocalServer, max_retries: int = 4) -> Iterator[Turbopuffer]:
     """The SDK's client for a local server; closed afterwards."""
     with Turbopuffer(
-        api_key=KEY, base_url=url, region=None, max_retries=max_retries, timeout=20
+        api_key=KEY,
+        base_url=LOCAL_URL,
+        region=server.address,
+        max_retries=max_retries,
+        timeout=20,
     ) as client:
         yield client
 

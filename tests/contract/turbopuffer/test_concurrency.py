@@ -10,7 +10,7 @@ import httpx2
 from turbopuffer import AsyncTurbopuffer
 
 from local.turbopuffer import create_app
-from tests.contract.turbopuffer.targets import KEY, Namespace, ids
+from tests.contract.turbopuffer.targets import KEY, LOCAL_URL, Namespace, ids
 
 
 def test_a_query_sees_all_of_a_write_or_nothing(namespace: Namespace) -> None:
@@ -64,7 +64,7 @@ def test_the_application_also_runs_inside_another_program(tmp_path: Path) -> Non
             app.router.lifespan_context(app),
             httpx2.AsyncClient(transport=httpx2.ASGITransport(app)) as http,
             AsyncTurbopuffer(
-                api_key=KEY, base_url="http://local", region=None, http_client=http
+                api_key=KEY, base_url=LOCAL_URL, region="local", http_client=http
             ) as client,
         ):
             namespace = client.namespace("embedded")

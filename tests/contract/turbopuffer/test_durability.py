@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from pathlib import Path
 
+import pytest
 from turbopuffer import APIConnectionError
 
 from tests.contract.turbopuffer.targets import (
@@ -27,7 +28,7 @@ SCHEMA = {
 
 
 def test_documents_indexes_and_schema_survive(tmp_path: Path) -> None:
-    with running(tmp_path) as server, connected(server.url) as client:
+    with running(tmp_path) as server, connected(server) as client:
         namespace = named(client, "kept")
         for i in range(20):
             namespace.write(
@@ -43,7 +44,7 @@ def test_documents_indexes_and_schema_survive(tmp_path: Path) -> None:
         before = answers(namespace)
         schema = namespace.schema()
         server.kill()
-    with running(tmp_path) as server, connected(server.url) as client:
+    with running(tmp_path) as server, connected(server) as client:
         namespace = named(client, "kept")
         assert answers(namespace) == before
         assert namespace.schema() == schema
@@ -67,7 +68,7 @@ def test_a_stream_of_writes_that_is_cut_off_keeps_whole_requests(tmp_path: Path)
     size = 10
 
     def write_on(server: LocalServer) -> None:
-        with connected(server.url, max_retries=0) as client:
+        with connected(server, max_retries=0) as client:
             namespace = named(client, "stream")
             try:
                 while True:
@@ -86,7 +87,7 @@ def test_a_stream_of_writes_that_is_cut_off_keeps_whole_requests(tmp_path: Path)
         assert eventually(lambda: len(acknowledged) >= 25)
         server.kill()
         writer.join()
-    with running(tmp_path) as server, connected(server.url) as client:
+    with running(tmp_path) as server, connected(server) as client:
         namespace = named(client, "stream")
         answer = namespace.query(rank_by=("id", "asc"), limit=10_000)
         stored = len(ids(answer))
@@ -95,11 +96,16 @@ def test_a_stream_of_writes_that_is_cut_off_keeps_whole_requests(tmp_path: Path)
     assert stored in (len(acknowledged) * size, (len(acknowledged) + 1) * size)
 
 
+def test_a_second_server_over_the_same_directory_does_not_start(tmp_path: Path) -> None:
+    with running(tmp_path), pytest.raises(RuntimeError, match="before it listened"):
+        LocalServer(tmp_path)
+
+
 def test_a_server_that_is_told_to_stop_leaves_everything(tmp_path: Path) -> None:
-    with running(tmp_path) as server, connected(server.url) as client:
+    with running(tmp_path) as server, connected(server) as client:
         named(client, "stopped").write(upsert_rows=[{"id": i} for i in range(100)])
         server.stop()
-    with running(tmp_path) as server, connected(server.url) as client:
+    with running(tmp_path) as server, connected(server) as client:
         assert named(client, "stopped").query(aggregate_by={"n": ("Count",)}).aggregations == {
             "n": 100
         }

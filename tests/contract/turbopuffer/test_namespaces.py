@@ -122,6 +122,16 @@ def test_a_read_only_namespace_takes_no_writes_until_it_is_opened(
     assert ids(namespace.query(rank_by=("id", "asc"), limit=9)) == [1, 2]
 
 
+def test_routes_that_only_the_real_service_has_are_not_mistaken_for_a_missing_namespace(
+    namespace: Namespace, target: Target
+) -> None:
+    if not target.is_local:
+        pytest.skip("the service has them")
+    namespace.write(upsert_rows=[{"id": 1}])
+    for path in (f"/v2/namespaces/{namespace.id}/explain_query", "/v1/nonsense"):
+        assert target.post(path, json={}).status_code == 400
+
+
 @pytest.mark.parametrize("authorization", [None, "Bearer", "Basic abc"])
 def test_without_a_key_nothing_is_answered(
     local_server: LocalServer, authorization: str | None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
@@ -19,8 +20,8 @@ SLOTS = 16
 
 
 @pytest.fixture
-def namespace(impatient_client: Turbopuffer, request: pytest.FixtureRequest) -> Namespace:
-    namespace = named(impatient_client, f"slots-{abs(hash(request.node.nodeid))}")
+def namespace(impatient_client: Turbopuffer) -> Namespace:
+    namespace = named(impatient_client, f"slots-{uuid.uuid4().hex}")
     namespace.write(upsert_rows=[{"id": 1, "vector": [1.0]}], distance_metric="cosine_distance")
     return namespace
 
@@ -40,7 +41,7 @@ def held(namespace: Namespace, faults: Faults, delay_ms: int) -> Iterator[list[F
 def test_the_seventeenth_query_is_refused_when_none_ends_in_time(
     namespace: Namespace, impatient_client: Turbopuffer, faults: Faults
 ) -> None:
-    with held(namespace, faults, delay_ms=2_500) as hybrids:
+    with held(namespace, faults, delay_ms=4_000) as hybrids:
         with pytest.raises(RateLimitError):
             namespace.query(**ORDER)
         other = named(impatient_client, "slots-of-its-own")
@@ -57,7 +58,7 @@ def test_the_seventeenth_query_waits_for_a_slot(namespace: Namespace, faults: Fa
 
 
 def test_writes_need_no_slot(namespace: Namespace, faults: Faults) -> None:
-    with held(namespace, faults, delay_ms=800) as hybrids:
+    with held(namespace, faults, delay_ms=1_500) as hybrids:
         namespace.write(upsert_rows=[{"id": 2, "vector": [2.0]}])
         assert not any(hybrid.done() for hybrid in hybrids)
 
@@ -74,7 +75,7 @@ def test_writes_need_no_slot(namespace: Namespace, faults: Faults) -> None:
 def test_a_request_takes_as_many_slots_as_it_costs(
     namespace: Namespace, faults: Faults, query: dict[str, Any], cost: int
 ) -> None:
-    faults.arm("slow", namespace=namespace.id, on="query", delay_ms=300)
+    faults.arm("slow", namespace=namespace.id, on="query", delay_ms=600)
     ask = namespace.multi_query if "queries" in query else namespace.query
     with ThreadPoolExecutor(1) as thread:
         thread.submit(ask, **query)

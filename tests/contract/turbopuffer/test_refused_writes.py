@@ -141,8 +141,8 @@ def test_a_compressed_body_is_read(namespace: Namespace, target: Target) -> None
 def test_the_sdks_own_compression_is_read(namespace: Namespace, target: Target) -> None:
     with Turbopuffer(
         api_key=target.client.api_key,
-        base_url=str(target.client.base_url),
-        region=None,
+        base_url=target.client.original_base_url,
+        region=target.client.region,
         compression=True,
     ) as client:
         named(client, namespace.id).write(upsert_rows=[{"id": i} for i in range(500)])
