@@ -42,10 +42,10 @@ class Span:
 def chunk_spans(text: str, *, size: int = 1000, overlap: int = 100) -> list[Span]:
     """The chunks of ``text``, in order; ``[]`` if it is empty or only whitespace.
 
-    Together they cover the whole text, so one in a long run of whitespace is blank. Starts and ends strictly increase, no
-    chunk is longer than ``size`` code points, neighbours share at most ``overlap``. A chunk is
-    shorter than half the size only at the end of the text, or by the length of a grapheme cluster
-    that was in the way; clusters of up to ``min(size, 64)`` code points are never cut.
+    Together they cover the whole text (so one inside a long run of whitespace is blank). Starts
+    and ends strictly increase, no chunk is longer than ``size`` code points, neighbours share at
+    most ``overlap``. Only the last chunk may be shorter than half the size, but for the length of
+    a grapheme cluster in the way: clusters of up to ``min(size, 64)`` code points stay whole.
 
     Raises InvalidInputError unless ``0 <= overlap < size``.
     """

@@ -1,0 +1,1 @@
+"""Speeds of the parts, each printed with the machine it was measured on."""
