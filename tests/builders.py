@@ -54,6 +54,25 @@ def until(ask: Callable[[], T | None], timeout_s: float = 20.0, *, every_s: floa
     return answer
 
 
+@contextmanager
+def aws_server() -> Iterator[dict[str, str]]:
+    """moto's server in this process; gives the environment that leads boto3 to it."""
+    from moto.server import ThreadedMotoServer  # a second that few tests need
+
+    server = ThreadedMotoServer("127.0.0.1", port=0, verbose=False)
+    server.start()
+    host, port = server.get_host_and_port()
+    try:
+        yield {
+            "AWS_ENDPOINT_URL": f"http://{host}:{port}",
+            "AWS_DEFAULT_REGION": "us-east-1",
+            "AWS_ACCESS_KEY_ID": "test",
+            "AWS_SECRET_ACCESS_KEY": "test",
+        }
+    finally:
+        server.stop()
+
+
 def english(chars: int, seed: int = 0) -> str:
     """Prose of exactly so many characters, in paragraphs; the same for the same seed."""
     draw = random.Random(f"en{seed}")  # noqa: S311 - test data

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -63,7 +64,8 @@ class SqsQueue:
 
         Failing to is harmless: the message comes back when its visibility timeout ends.
         """
-        visibility_s = min(MAX_VISIBILITY_S, max(0, round(after_s)))
+        # Rounded up: a message that comes too early uses up one of the queue's few receives.
+        visibility_s = math.ceil(min(MAX_VISIBILITY_S, max(0.0, after_s)))
         try:
             self.client.change_message_visibility(
                 QueueUrl=self.url, ReceiptHandle=receipt_handle, VisibilityTimeout=visibility_s

@@ -1,0 +1,67 @@
+"""One Secrets Manager secret becomes the environment, through the real client against moto."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import boto3
+import pytest
+from aws_lambda_powertools.utilities import parameters
+from aws_lambda_powertools.utilities.parameters.base import DEFAULT_PROVIDERS, clear_caches
+
+from context_search.adapters.secrets import with_secrets
+from tests.builders import aws_server
+
+VALUES = {
+    "database_url": "postgresql://u:p@h/d",
+    "turbopuffer_api_key": "tpuf_x",
+    "internal_secret_previous": "",
+    "embedding_dimensions": 8,
+}
+
+
+@pytest.fixture(scope="module")
+def aws() -> Iterator[dict[str, str]]:
+    with aws_server() as environment:
+        yield environment
+
+
+@pytest.fixture
+def arn(aws: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    for name, value in aws.items():
+        monkeypatch.setenv(name, value)
+    forget()
+    client = boto3.client("secretsmanager")
+    made = client.create_secret(Name="context-search", SecretString=json.dumps(VALUES))
+    yield made["ARN"]
+    client.delete_secret(SecretId=made["ARN"], ForceDeleteWithoutRecovery=True)
+    forget()
+
+
+def forget() -> None:
+    """Powertools keeps values, and the client with its endpoint, for the life of a process."""
+    clear_caches()  # type: ignore[no-untyped-call]
+    DEFAULT_PROVIDERS.clear()
+
+
+def test_the_secret_is_laid_over_the_environment(arn: str) -> None:
+    merged = with_secrets({"SECRETS_ARN": arn, "QUEUE_URL": "q", "DATABASE_URL": "overridden"})
+    assert merged == {
+        "SECRETS_ARN": arn,
+        "QUEUE_URL": "q",
+        "DATABASE_URL": "postgresql://u:p@h/d",
+        "TURBOPUFFER_API_KEY": "tpuf_x",
+        "INTERNAL_SECRET_PREVIOUS": "",
+        "EMBEDDING_DIMENSIONS": "8",
+    }
+
+
+@pytest.mark.parametrize("environ", [{"DATABASE_URL": "here"}, {"SECRETS_ARN": "", "A": "b"}])
+def test_without_an_arn_the_environment_holds_the_secrets(environ: dict[str, str]) -> None:
+    assert with_secrets(environ) is environ
+
+
+def test_a_secret_that_is_missing_stops_the_function(arn: str) -> None:
+    with pytest.raises(parameters.exceptions.GetParameterError):
+        with_secrets({"SECRETS_ARN": f"{arn}x"})

@@ -1,0 +1,112 @@
+"""SqsQueue over real boto3 against moto's server, and against none."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING
+from uuid import uuid4
+
+import boto3
+import pytest
+
+from context_search.adapters.sqs_queue import SqsQueue, sqs_client
+from context_search.domain.errors import QueueUnavailableError
+from context_search.services.outgoing import node_message
+from tests.builders import aws_server, until
+
+if TYPE_CHECKING:
+    from mypy_boto3_sqs import SQSClient
+    from mypy_boto3_sqs.type_defs import MessageTypeDef
+
+MESSAGES = [node_message(number) for number in range(25)]
+
+
+@pytest.fixture(scope="module")
+def aws() -> Iterator[dict[str, str]]:
+    with aws_server() as environment:
+        yield environment
+
+
+@pytest.fixture
+def client(aws: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> SQSClient:
+    """What the functions use; region, endpoint and credentials come from the environment."""
+    for name, value in aws.items():
+        monkeypatch.setenv(name, value)
+    return sqs_client()
+
+
+@pytest.fixture
+def queue(client: SQSClient) -> SqsQueue:
+    return SqsQueue(client, client.create_queue(QueueName=f"queue-{uuid4().hex}")["QueueUrl"])
+
+
+def received(queue: SqsQueue, *, visibility_s: int = 60) -> list[MessageTypeDef]:
+    """All messages that are visible."""
+    found: list[MessageTypeDef] = []
+    while page := queue.client.receive_message(
+        QueueUrl=queue.url, MaxNumberOfMessages=10, VisibilityTimeout=visibility_s
+    ).get("Messages"):
+        found += page
+    return found
+
+
+def test_25_messages_leave_in_three_batches(queue: SqsQueue) -> None:
+    assert queue.send(MESSAGES) == list(range(25))
+    bodies = [json.loads(message["Body"]) for message in received(queue)]
+    assert sorted(bodies, key=lambda body: body["node_id"]) == MESSAGES
+
+
+def test_no_messages_need_no_queue(client: SQSClient) -> None:
+    assert SqsQueue(client, "http://127.0.0.1:9/none").send([]) == []
+
+
+def test_a_queue_that_is_gone_takes_nothing_and_says_so(queue: SqsQueue) -> None:
+    with pytest.raises(QueueUnavailableError) as failure:
+        replace(queue, url=f"{queue.url}-never-made").send(MESSAGES)
+    assert failure.value.retryable
+
+
+def test_nobody_listening_is_unavailable_too(client: SQSClient) -> None:
+    unreachable = boto3.client("sqs", endpoint_url="http://127.0.0.1:9", config=client.meta.config)
+    with pytest.raises(QueueUnavailableError):
+        SqsQueue(unreachable, "http://127.0.0.1:9/1/q").send(MESSAGES[:1])
+
+
+def test_what_one_batch_loses_does_not_hide_what_others_delivered(queue: SqsQueue) -> None:
+    too_large = {"kind": "node", "node_id": 1, "padding": "x" * 1_200_000}
+    messages = [*MESSAGES[:10], too_large, *MESSAGES[10:12], *MESSAGES[12:20], MESSAGES[20]]
+    assert queue.send(messages) == list(range(10))
+    assert len(received(queue)) == 10
+
+
+def test_a_message_that_must_come_back_is_visible_again_when_asked(queue: SqsQueue) -> None:
+    queue.send(MESSAGES[:2])
+    soon, later = received(queue)
+    queue.come_back(soon["ReceiptHandle"], 0)
+    queue.come_back(later["ReceiptHandle"], 3600)
+    assert [message["MessageId"] for message in received(queue)] == [soon["MessageId"]]
+
+
+@pytest.mark.parametrize("after_s", [0.001, 0.5])
+def test_a_message_never_comes_back_before_its_time(queue: SqsQueue, after_s: float) -> None:
+    queue.send(MESSAGES[:1])
+    [message] = received(queue)
+    queue.come_back(message["ReceiptHandle"], after_s)
+    assert received(queue) == []
+    assert until(lambda: received(queue), timeout_s=5)[0]["MessageId"] == message["MessageId"]
+
+
+@pytest.mark.parametrize("after_s", [-5, 1e9, float("inf")])
+def test_times_beyond_what_sqs_takes_are_kept_within(queue: SqsQueue, after_s: float) -> None:
+    queue.send(MESSAGES[:1])
+    [message] = received(queue)
+    queue.come_back(message["ReceiptHandle"], after_s)
+    assert len(received(queue)) == (1 if after_s < 0 else 0)
+
+
+def test_a_receipt_that_expired_is_no_error(queue: SqsQueue) -> None:
+    queue.come_back("not-a-receipt", 10)
+    queue.send(MESSAGES[:1])
+    assert len(received(queue)) == 1
