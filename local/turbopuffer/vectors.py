@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -20,8 +21,9 @@ from local.turbopuffer.errors import invalid, malformed
 from local.turbopuffer.growing import GrowingArray, Rows
 
 Matrix = NDArray[np.float32]
-COSINE = "cosine_distance"
 EUCLIDEAN = "euclidean_squared"
+# Squares of larger elements overflow f32; NaN compares as larger too.
+MAX_ELEMENT = 1e15
 # Below this share of all rows, gathering the selected ones beats multiplying the whole matrix.
 _GATHER_SHARE = 0.3
 # The same vector in two rows must tie whatever BLAS rounds, so that ids decide the order.
@@ -29,15 +31,15 @@ _DISTANCE_DECIMALS = 6
 
 
 def read_vectors(name: str, column: AttributeType, values: Sequence[Any]) -> Matrix:
-    """One row per value, rounded to the column's width; 400 on a wrong length or a NaN."""
+    """One row per value, rounded to the column's width; 400 on a wrong length or number."""
     if not values:
         return np.empty((0, column.dimensions), np.float32)
     raw = b"".join(_raw(name, column, value) for value in values)
     matrix = np.frombuffer(raw, "<f4").reshape(len(values), column.dimensions)
     if column.width == 16:
         matrix = _to_f16(matrix).astype(np.float32)
-    if not np.isfinite(matrix).all():
-        raise invalid(f"vector {name!r} has an element that is not a finite number")
+    if not (np.abs(matrix) < MAX_ELEMENT).all():
+        raise invalid(f"vector {name!r} has an element that is no number below {MAX_ELEMENT:g}")
     return matrix
 
 
@@ -99,7 +101,7 @@ class VectorColumn:
         if self._metric == EUCLIDEAN:
             distances = np.maximum(squares - 2 * dots + square, 0)
         else:
-            norms = np.sqrt(squares * square)
+            norms = np.sqrt(squares) * math.sqrt(square)
             distances = 1 - np.divide(dots, norms, out=np.zeros_like(dots), where=norms > 0)
         return np.round(distances, _DISTANCE_DECIMALS) + np.float32(0)  # no negative zero
 

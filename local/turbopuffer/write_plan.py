@@ -97,9 +97,8 @@ class Planner:
                 continue
             if not targets:
                 raise invalid(f"{name} needs documents to apply to")
-            parse_filter(
-                condition, self._condition_schema, {}
-            )  # wrong even where no document is checked
+            # It is wrong even where no document is checked against it.
+            parse_filter(condition, self._condition_schema, {})
 
     def _deleted_by_filter(self) -> tuple[list[Id], bool]:
         """Ids in order, and whether more match than one request may delete."""
