@@ -54,6 +54,19 @@ def until(ask: Callable[[], T | None], timeout_s: float = 20.0, *, every_s: floa
     return answer
 
 
+def an_index() -> Index:
+    """An index that is nowhere stored."""
+    return Index(
+        id=4,
+        project_id=1,
+        table_id=2,
+        config=SMALL,
+        generation_id=6,
+        namespace="project_1_table_2",
+        enumerated_revision=7,
+    )
+
+
 @contextmanager
 def aws_server() -> Iterator[dict[str, str]]:
     """moto's server in this process; gives the environment that leads boto3 to it."""

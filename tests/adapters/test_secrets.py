@@ -8,7 +8,10 @@ from collections.abc import Iterator
 import boto3
 import pytest
 from aws_lambda_powertools.utilities import parameters
-from aws_lambda_powertools.utilities.parameters.base import DEFAULT_PROVIDERS, clear_caches
+from aws_lambda_powertools.utilities.parameters.base import (
+    DEFAULT_PROVIDERS,  # type: ignore[attr-defined]
+    clear_caches,
+)
 
 from context_search.adapters.secrets import with_secrets
 from tests.builders import aws_server

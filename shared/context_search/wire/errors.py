@@ -82,12 +82,15 @@ def problem(
 
 
 def problem_of(error: ContextSearchError) -> tuple[int, dict[str, object], dict[str, str]]:
-    """Returns status, body and headers of an error of the tree."""
+    """Returns status, body and headers of an error of the tree.
+
+    What went wrong inside (500) is described in the log only.
+    """
     status = http_status(error)
     body, headers = problem(
         status,
         error.code,
-        error.message,
+        error.message if status != 500 else "an unexpected error, see the log",
         retryable=error.retryable,
         retry_after_s=error.retry_after_s,
     )

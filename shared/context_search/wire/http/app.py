@@ -83,7 +83,7 @@ async def _known(_: Request, error: Exception) -> Response:
         raise error
     status, body, headers = problem_of(error)
     if status >= 500:
-        _log.error("request failed", extra={"code": error.code})
+        _log.error("request failed: %s, %s", error.code, error.message)
     return _answer(status, body, headers)
 
 
