@@ -203,6 +203,7 @@ class Parts:
     def cleanup(self) -> Cleanup:
         """The scheduled run."""
         from context_search.services.cleanup import Cleanup, CleanupLimits  # noqa: PLC0415
+        from context_search.services.sweep import SweepNamespace  # noqa: PLC0415
 
         return Cleanup(
             store=self.store,
@@ -210,7 +211,7 @@ class Parts:
             queue=self.queue,
             relay=self.relay,
             settle=self.settle,
-            clock=self.clock,
+            sweep=SweepNamespace(self.store, self.vectors, self.deliver),
             limits=CleanupLimits(self.settings.silent_after_s, self.settings.delete_grace_s),
         )
 

@@ -116,6 +116,11 @@ class SimVectors:
         self._read()
         return self.inner.vectors(namespace, ids)
 
+    def existing(self, namespace: str, ids: Sequence[str]) -> set[str]:
+        """See the port."""
+        self._read()
+        return self.inner.existing(namespace, ids)
+
     def ids_after(self, namespace: str, after: str, limit: int) -> list[str]:
         """See the port."""
         self._read()

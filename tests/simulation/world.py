@@ -22,6 +22,7 @@ from context_search.services.index_node import IndexLimits, IndexNode, RetryLate
 from context_search.services.outgoing import Deliver, RelayOutbox
 from context_search.services.rebuild import Model, RollBack, SettleIndex, StartRebuild
 from context_search.services.search_tool import Answer, SearchWithTool
+from context_search.services.sweep import SweepNamespace
 from context_search.services.tables import (
     CreateProject,
     CreateTable,
@@ -87,6 +88,7 @@ class World:
         self.memory = MemoryStore(self.clock, mutation.unit_of_work)
         self.documents = DictVectors()
         self.history: list[str] = []
+        self.is_damaged = False
         self.on_answer: Callable[[Answer], None] = lambda _: None
         self.after_step: Callable[[], None] = lambda: None
         self.queue = SimQueue(self.clock, self.scheduler, self.weather)
@@ -120,7 +122,7 @@ class World:
             self.queue,
             relay,
             settle,
-            self.clock,
+            SweepNamespace(store, vectors, deliver, page=3),
             CleanupLimits(SILENT_S, self.mutation.grace_s, KEEP_S),
         )
         self.search = SearchWithTool(store, vectors, lambda _: embedder, SILENT_S)
@@ -309,6 +311,7 @@ class World:
         """No more faults: everything that is under way arrives and ends, cleanup runs on."""
         self.weather.chance = 0.0
         self.finish_tasks()
+        self._lose_documents()
         for _ in range(14):
             self.clock.advance(SILENT_S + 1)
             self.network.deliver_overdue()
@@ -317,6 +320,20 @@ class World:
             for envelope in self.queue.deliverable():
                 self.receive(envelope)
                 self.finish_tasks()
+
+    def _lose_documents(self) -> None:
+        """In one history of three: somebody else damages or drops a namespace."""
+        damage = self.random.choice(["none", "none", "documents", "namespace"])
+        names = sorted(self.documents.namespaces)
+        if damage == "none" or not names:
+            return
+        self.is_damaged = True
+        name = self.random.choice(names)
+        if damage == "namespace":
+            del self.documents.namespaces[name]
+            return
+        for doc_id in sorted(self.documents.namespaces[name])[::2]:
+            del self.documents.namespaces[name][doc_id]
 
     def replay(self) -> None:
         """Carries out every message that was ever sent once more."""

@@ -108,6 +108,18 @@ class TurbopufferVectors:
             )
         return {str(row.id): _floats(row.vector) for row in reply.rows or [] if row.vector}
 
+    def existing(self, namespace: str, ids: Sequence[str]) -> set[str]:
+        """See the port."""
+        found: set[str] = set()
+        for first in range(0, len(ids), MAX_QUERY_LIMIT):
+            names = list(ids[first : first + MAX_QUERY_LIMIT])
+            with translated():
+                reply = self._client.namespace(namespace).query(
+                    rank_by=("id", "asc"), filters=("id", "In", names), limit=len(names)
+                )
+            found |= {str(row.id) for row in reply.rows or []}
+        return found
+
     def ids_after(self, namespace: str, after: str, limit: int) -> list[str]:
         """See the port."""
         with translated():

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from context_search.ports.queue import Message
@@ -35,12 +35,32 @@ class Tombstone:
 
 
 @dataclass(frozen=True, slots=True)
+class SweepCounts:
+    """What a sweep of a namespace has found so far, in documents."""
+
+    checked: int = 0
+    orphans: int = 0
+    missing: int = 0
+    repaired: int = 0
+
+    def plus(self, other: SweepCounts) -> SweepCounts:
+        """Returns the sums."""
+        return SweepCounts(
+            self.checked + other.checked,
+            self.orphans + other.orphans,
+            self.missing + other.missing,
+            self.repaired + other.repaired,
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class SweepCursor:
-    """Where the orphan sweep of a namespace stands."""
+    """Where the sweep of a namespace stands, and what it has found since it began."""
 
     generation_id: int
     namespace: str
     after: str
+    counts: SweepCounts = field(default_factory=SweepCounts)
 
 
 class Graveyard(Protocol):
@@ -70,10 +90,26 @@ class Graveyard(Protocol):
         """Forgets a generation whose namespace is deleted, with its tombstones."""
         ...
 
-    def next_to_sweep(self, *, older_than_s: float, limit: int) -> list[SweepCursor]:
+
+class Sweeps(Protocol):
+    """Comparing namespaces with their rows, both ways, page by page."""
+
+    def due(self, *, older_than_s: float, limit: int) -> list[SweepCursor]:
         """Returns live generations in the middle of a sweep, or whose last one is that old."""
         ...
 
-    def note_swept(self, cursor: SweepCursor, *, after: str, report: Mapping[str, object]) -> None:
-        """Moves the cursor of a sweep; ``""`` when the namespace was walked to its end."""
+    def present_after(self, namespace: str, after: str, limit: int) -> list[tuple[str, int]]:
+        """Returns ids and window counts of chunks that should be there, ascending by id (bytes)."""
+        ...
+
+    def requeue_missing(self, namespace: str, doc_ids: Sequence[str]) -> list[int]:
+        """Notes that documents of present chunks are gone; returns the nodes to index again."""
+        ...
+
+    def note(self, cursor: SweepCursor, *, after: str, found: SweepCounts) -> None:
+        """Moves the cursor; ``after`` ``""`` means the end, and the sums become the report."""
+        ...
+
+    def reports(self, table_id: int | None) -> list[dict[str, object]]:
+        """Returns the last complete report of each live generation, of one table or of all."""
         ...

@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager
 from typing import Protocol
 
 from context_search.ports.catalog import Projects, Tables, Tools
-from context_search.ports.delivery import Graveyard, Outbox
+from context_search.ports.delivery import Graveyard, Outbox, Sweeps
 from context_search.ports.indexing import Chunks, Indexes, Nodes
 from context_search.ports.rebuilding import Rebuilds
 
@@ -32,6 +32,8 @@ class UnitOfWork(Protocol):
     def outbox(self) -> Outbox: ...
     @property
     def graveyard(self) -> Graveyard: ...
+    @property
+    def sweeps(self) -> Sweeps: ...
 
 
 class Store(Protocol):

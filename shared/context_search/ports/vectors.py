@@ -85,6 +85,10 @@ class VectorStore(Protocol):
         """Returns the vectors of those documents that exist."""
         ...
 
+    def existing(self, namespace: str, ids: Sequence[str]) -> set[str]:
+        """Returns those of ``ids`` that are documents of the namespace."""
+        ...
+
     def ids_after(self, namespace: str, after: str, limit: int) -> list[str]:
         """Returns up to ``limit`` document ids greater than ``after``, ascending."""
         ...

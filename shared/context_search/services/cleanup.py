@@ -8,20 +8,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from context_search.domain.errors import ContextSearchError, NamespaceMissingError
+from context_search.domain.errors import ContextSearchError
 from context_search.domain.ids import window_ids
-from context_search.ports.delivery import SweepCursor
 from context_search.ports.queue import Queue
 from context_search.ports.store import Store
-from context_search.ports.time import Clock, Deadline
+from context_search.ports.time import Deadline
 from context_search.ports.vectors import VectorStore
 from context_search.services.outgoing import RelayOutbox, enumerate_message, node_message
 from context_search.services.rebuild import REBUILDS_AT_ONCE, SettleIndex
 from context_search.services.status import write_summaries
+from context_search.services.sweep import SweepNamespace
 
 NODES_PER_STEP = 200
 TOMBSTONES_PER_STEP = 1_000
-DOCUMENTS_PER_STEP = 1_000
 STEP_RESERVE_S = 20.0
 
 
@@ -48,6 +47,7 @@ class CleanupReport:
     namespaces_deleted: int = 0
     documents_checked: int = 0
     orphans_deleted: int = 0
+    missing_requeued: int = 0
     summaries_written: int = 0
     is_complete: bool = True
     errors: list[str] = field(default_factory=list)
@@ -62,7 +62,7 @@ class Cleanup:
     queue: Queue
     relay: RelayOutbox
     settle: SettleIndex
-    clock: Clock
+    sweep: SweepNamespace
     limits: CleanupLimits
 
     def __call__(self, deadline: Deadline) -> CleanupReport:
@@ -140,27 +140,13 @@ class Cleanup:
         return bool(retired)
 
     def _sweep(self, report: CleanupReport) -> bool:
-        with self.store.transaction() as work:
-            due = work.graveyard.next_to_sweep(older_than_s=self.limits.silent_s, limit=1)
-        for cursor in due:
-            self._sweep_page(cursor, report)
-        return bool(due)
-
-    def _sweep_page(self, cursor: SweepCursor, report: CleanupReport) -> None:
-        try:
-            ids = self.vectors.ids_after(cursor.namespace, cursor.after, DOCUMENTS_PER_STEP)
-        except NamespaceMissingError:
-            ids = []
-        with self.store.transaction() as work:
-            orphans = work.chunks.without_row(cursor.namespace, ids)
-        if orphans:
-            self.vectors.delete(cursor.namespace, orphans)
-        after = ids[-1] if len(ids) == DOCUMENTS_PER_STEP else ""
-        page = {"checked": len(ids), "orphans": len(orphans), "at": self.clock.now().isoformat()}
-        with self.store.transaction() as work:
-            work.graveyard.note_swept(cursor, after=after, report=page)
-        report.documents_checked += len(ids)
-        report.orphans_deleted += len(orphans)
+        found = self.sweep(older_than_s=self.limits.silent_s)
+        if found is None:
+            return False
+        report.documents_checked += found.checked
+        report.orphans_deleted += found.orphans
+        report.missing_requeued += found.repaired
+        return True
 
     def _summarise(self, report: CleanupReport) -> bool:
         with self.store.transaction() as work:

@@ -52,6 +52,11 @@ def http_status(error: ContextSearchError) -> int:
     return next((status for kind, status in _STATUS if isinstance(error, kind)), 500)
 
 
+def public_message(error: ContextSearchError) -> str:
+    """Returns what a caller may read; what went wrong inside (500) is described in the log only."""
+    return "an unexpected error, see the log" if http_status(error) == 500 else error.message
+
+
 def problem(
     status: int,
     code: str,
@@ -82,15 +87,12 @@ def problem(
 
 
 def problem_of(error: ContextSearchError) -> tuple[int, dict[str, object], dict[str, str]]:
-    """Returns status, body and headers of an error of the tree.
-
-    What went wrong inside (500) is described in the log only.
-    """
+    """Returns status, body and headers of an error of the tree."""
     status = http_status(error)
     body, headers = problem(
         status,
         error.code,
-        error.message if status != 500 else "an unexpected error, see the log",
+        public_message(error),
         retryable=error.retryable,
         retry_after_s=error.retry_after_s,
     )

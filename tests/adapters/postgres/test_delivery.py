@@ -10,7 +10,7 @@ import pytest
 from context_search.adapters.postgres.pool import Database
 from context_search.adapters.postgres.store import PostgresStore
 from context_search.domain.model import Index
-from context_search.ports.delivery import SweepCursor, Tombstone
+from context_search.ports.delivery import SweepCounts, SweepCursor, Tombstone
 from context_search.ports.queue import Message
 from context_search.services.outgoing import enumerate_message
 from tests.builders import Workbench, count, english
@@ -215,11 +215,11 @@ def test_a_sweep_goes_on_where_it_stopped_and_rests_when_it_is_done(bench: Workb
 
     def next_to_sweep(older_than_s: float = HOUR) -> list[SweepCursor]:
         with bench.store.transaction() as work:
-            return work.graveyard.next_to_sweep(older_than_s=older_than_s, limit=9)
+            return work.sweeps.due(older_than_s=older_than_s, limit=9)
 
     def note(cursor: SweepCursor, after: str) -> None:
         with bench.store.transaction() as work:
-            work.graveyard.note_swept(cursor, after=after, report={"checked": 3})
+            work.sweeps.note(cursor, after=after, found=SweepCounts(checked=3))
 
     one, two = next_to_sweep()
     assert (one, two) == (
@@ -228,12 +228,14 @@ def test_a_sweep_goes_on_where_it_stopped_and_rests_when_it_is_done(bench: Workb
     )
     note(one, after="m")
     note(two, after="")
-    assert next_to_sweep() == [SweepCursor(first.generation_id, first.namespace, "m")]
-    note(one, after="")
+    [halfway] = next_to_sweep()
+    assert halfway == SweepCursor(first.generation_id, first.namespace, "m", SweepCounts(checked=3))
+    note(halfway, after="")
     assert next_to_sweep() == []
     assert len(next_to_sweep(older_than_s=0)) == 2
-    [[report]] = bench.sql("SELECT integrity FROM index_generation LIMIT 1")
-    assert json.loads(report) == {"checked": 3}
+    [[report]] = bench.sql("SELECT integrity FROM index_generation ORDER BY id LIMIT 1")
+    counts = {key: value for key, value in json.loads(report).items() if key != "at"}
+    assert counts == {"checked": 6, "orphans": 0, "missing": 0, "repaired": 0}
     with bench.store.transaction() as work:
         work.indexes.retire(first.id)
     assert len(next_to_sweep(older_than_s=0)) == 1

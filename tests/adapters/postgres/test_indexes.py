@@ -73,7 +73,7 @@ def test_the_scopes_of_an_index_are_those_of_its_tools(bench: Workbench) -> None
 def test_the_compared_revision_is_kept(bench: Workbench) -> None:
     _, index = bench.tool(bench.table({}))
     with bench.store.transaction() as work:
-        work.indexes.mark_enumerated(index.id, 41)
+        work.indexes.mark_enumerated(index, 41)
     assert bench.index(index.id) == replace(index, enumerated_revision=41)
 
 

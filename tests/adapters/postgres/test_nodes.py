@@ -74,6 +74,7 @@ def test_a_claim_carries_all_that_a_worker_needs(bench: Workbench) -> None:
         content=TEXT,
         config=index.config,
         namespace=index.namespace,
+        index_id=index.id,
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -139,25 +139,3 @@ class MemoryGraveyard:
         for key in list(self.rows.tombstones):
             if row and key[0] == row.namespace:
                 del self.rows.tombstones[key]
-
-    def next_to_sweep(self, *, older_than_s: float, limit: int) -> list[SweepCursor]:
-        """See the port."""
-        before = self._before(older_than_s)
-        due = [
-            row
-            for row in self.rows.generations.values()
-            if row.state in ("active", "building")
-            and (row.sweep_after or row.swept_at is None or row.swept_at < before)
-        ]
-        due.sort(key=lambda row: (row.swept_at is not None, row.swept_at, row.id))
-        return [SweepCursor(row.id, row.namespace, row.sweep_after) for row in due[:limit]]
-
-    def note_swept(self, cursor: SweepCursor, *, after: str, report: Mapping[str, object]) -> None:
-        """See the port."""
-        self.rows.change(
-            self.rows.generations,
-            cursor.generation_id,
-            sweep_after=after,
-            swept_at=self.clock.now(),
-            integrity=report,
-        )

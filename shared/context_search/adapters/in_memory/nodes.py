@@ -12,6 +12,7 @@ from context_search.domain.errors import LeaseLostError
 from context_search.domain.ids import pointer_sha256
 from context_search.domain.json_pointer import contains
 from context_search.domain.model import Claim, Index, KnownNode
+from context_search.domain.reassembly import text_of_chunks
 from context_search.ports.indexing import NodeUpsert
 from context_search.ports.time import Clock
 
@@ -89,7 +90,7 @@ class NodeWork:
             table_id=row.table_id,
             json_pointer=row.json_pointer,
             content_hash=row.content_hash,
-            content=row.content or "",
+            content=self._reassembled(row) if row.content is None else row.content,
             config=generation.config,
             namespace=generation.namespace,
             index_id=generation.index_id,
@@ -103,6 +104,11 @@ class NodeWork:
             lease_until=now + timedelta(seconds=lease_s),
         )
         return claim
+
+    def _reassembled(self, row: NodeRow) -> str:
+        chunks = [each for each in self.rows.chunks.values() if each.set_id == row.active_set_id]
+        chunks.sort(key=lambda chunk: chunk.index)
+        return text_of_chunks((chunk.start, chunk.text) for chunk in chunks)
 
     def due_in(self, node_id: int) -> float | None:
         """See the port."""

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from context_search.domain.config import IndexConfig, SearchConfig
 from context_search.domain.model import GenerationState, NodeState, Scope
+from context_search.ports.delivery import SweepCounts
 from context_search.ports.queue import Message
 
 
@@ -58,6 +59,7 @@ class GenerationRow:
     switched_at: datetime | None = None
     retired_at: datetime | None = None
     sweep_after: str = ""
+    sweep_counts: SweepCounts = field(default_factory=SweepCounts)
     swept_at: datetime | None = None
     integrity: Mapping[str, object] | None = None
 

@@ -12,6 +12,7 @@ from context_search.adapters.in_memory.indexes import MemoryIndexes
 from context_search.adapters.in_memory.progress import MemoryNodes
 from context_search.adapters.in_memory.rebuilds import MemoryRebuilds
 from context_search.adapters.in_memory.rows import Rows
+from context_search.adapters.in_memory.sweeps import MemorySweeps
 from context_search.ports.time import Clock
 
 
@@ -28,6 +29,7 @@ class MemoryUnitOfWork:
         self.chunks = MemoryChunks(rows, clock)
         self.outbox = MemoryOutbox(rows, clock)
         self.graveyard = MemoryGraveyard(rows, clock)
+        self.sweeps = MemorySweeps(rows, clock)
 
 
 class MemoryStore:

@@ -51,6 +51,10 @@ class DictVectors:
         documents = self._documents(namespace)
         return {name: documents[name].vector for name in ids if name in documents}
 
+    def existing(self, namespace: str, ids: Sequence[str]) -> set[str]:
+        """See the port."""
+        return set(ids) & set(self._documents(namespace))
+
     def ids_after(self, namespace: str, after: str, limit: int) -> list[str]:
         """See the port."""
         return sorted(doc_id for doc_id in self._documents(namespace) if doc_id > after)[:limit]

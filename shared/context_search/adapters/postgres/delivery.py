@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from context_search.adapters.postgres.pool import Transaction
@@ -154,30 +154,3 @@ class PostgresGraveyard:
         )
         for [namespace] in rows:
             self.tx.run("DELETE FROM tombstone WHERE namespace = :name", name=namespace)
-
-    def next_to_sweep(self, *, older_than_s: float, limit: int) -> list[SweepCursor]:
-        """See the port."""
-        rows = self.tx.run(
-            """
-            SELECT id, namespace, sweep_after FROM index_generation
-            WHERE state IN ('active', 'building') AND (sweep_after <> '' OR swept_at IS NULL
-                OR swept_at < clock_timestamp() - make_interval(secs => :age))
-            ORDER BY swept_at NULLS FIRST, id LIMIT :limit
-            """,
-            age=older_than_s,
-            limit=limit,
-        )
-        return [SweepCursor(*row) for row in rows]
-
-    def note_swept(self, cursor: SweepCursor, *, after: str, report: Mapping[str, object]) -> None:
-        """See the port."""
-        self.tx.run(
-            """
-            UPDATE index_generation SET sweep_after = :after, swept_at = clock_timestamp(),
-                integrity = CAST(:report AS jsonb)
-            WHERE id = :id
-            """,
-            after=after,
-            report=json.dumps(report),
-            id=cursor.generation_id,
-        )

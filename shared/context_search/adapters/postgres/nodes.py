@@ -11,6 +11,7 @@ from context_search.domain.config import IndexConfig
 from context_search.domain.errors import LeaseLostError
 from context_search.domain.ids import pointer_sha256
 from context_search.domain.model import Claim, Index, KnownNode
+from context_search.domain.reassembly import text_of_chunks
 from context_search.ports.indexing import NodeUpsert
 
 
@@ -81,8 +82,22 @@ class NodeWork:
         )
         if not rows:
             return None
-        [[*columns, config, namespace, index_id]] = rows
-        return Claim(*[*columns, IndexConfig.from_json(config), namespace, index_id])
+        [[*columns, content, config, namespace, index_id]] = rows
+        if content is None:  # indexed before: the chunks hold the text now
+            content = self._reassembled(node_id)
+        config = IndexConfig.from_json(config)
+        return Claim(*[*columns, content, config, namespace, index_id])
+
+    def _reassembled(self, node_id: int) -> str:
+        rows = self.tx.run(
+            """
+            SELECT char_start, chunk_text FROM chunks
+            JOIN node ON node.active_set_id = chunks.set_id
+            WHERE node.id = :node ORDER BY chunk_index
+            """,
+            node=node_id,
+        )
+        return text_of_chunks((start, text) for start, text in rows)
 
     def due_in(self, node_id: int) -> float | None:
         """See the port."""

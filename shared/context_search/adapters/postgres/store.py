@@ -17,6 +17,7 @@ from context_search.adapters.postgres.indexes import PostgresIndexes
 from context_search.adapters.postgres.pool import Database, Transaction
 from context_search.adapters.postgres.progress import PostgresNodes
 from context_search.adapters.postgres.rebuilds import PostgresRebuilds
+from context_search.adapters.postgres.sweeps import PostgresSweeps
 
 
 class PostgresUnitOfWork:
@@ -32,6 +33,7 @@ class PostgresUnitOfWork:
         self.chunks = PostgresChunks(tx)
         self.outbox = PostgresOutbox(tx)
         self.graveyard = PostgresGraveyard(tx)
+        self.sweeps = PostgresSweeps(tx)
 
 
 @dataclass(frozen=True, slots=True)

@@ -89,7 +89,6 @@ _HIT: Mapping[str, object] = {
         },
         "preview": {"type": "string", "description": "The passage's beginning, if so configured."},
         "stale": {"type": "boolean", "description": "The string has changed since it was indexed."},
-        "preview": {"type": "string", "description": "The beginning of the passage."},
         "chunk": _CHUNK,
     },
     "required": ["score", "relevance", "json_path", "chunk"],

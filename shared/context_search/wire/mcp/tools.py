@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from context_search.domain.errors import ContextSearchError, InvalidInputError
+from context_search.wire.errors import http_status, public_message
 from context_search.wire.mcp.contract import (
     ServerIdentity,
     Toolbox,
@@ -38,7 +39,8 @@ def list_tools(desk: Desk, params: Mapping[str, object]) -> dict[str, object]:
     except InvalidInputError as error:
         raise RpcError(INVALID_PARAMS, error.message, error_report(error)) from error
     except ContextSearchError as error:
-        raise RpcError(INTERNAL_ERROR, error.message, error_report(error)) from error
+        _log_internal(desk, error)
+        raise RpcError(INTERNAL_ERROR, public_message(error), error_report(error)) from error
     except Exception as error:
         desk.on_error(error)
         raise RpcError(INTERNAL_ERROR, "internal error", _INTERNAL) from error
@@ -77,10 +79,16 @@ def call_tool(desk: Desk, params: Mapping[str, object]) -> dict[str, object]:
     except UnknownToolError as error:
         raise RpcError(INVALID_PARAMS, f"Unknown tool: {name[:128]}") from error
     except ContextSearchError as error:
+        _log_internal(desk, error)
         return _failed(error_report(error))
     except Exception as error:  # noqa: BLE001 - the border: nothing internal may leave
         desk.on_error(error)
         return _failed(_INTERNAL)
+
+
+def _log_internal(desk: Desk, error: ContextSearchError) -> None:
+    if http_status(error) == 500:
+        desk.on_error(error)
 
 
 def _result(result: ToolResult) -> dict[str, object]:
@@ -103,7 +111,7 @@ def error_report(error: ContextSearchError) -> dict[str, object]:
     """``{code, message, retryable, retryAfterMs?}`` as the HTTP API words it."""
     report: dict[str, object] = {
         "code": error.code,
-        "message": error.message,
+        "message": public_message(error),
         "retryable": error.retryable,
     }
     if error.retry_after_s is not None:

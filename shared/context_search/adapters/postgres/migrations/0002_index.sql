@@ -27,8 +27,9 @@ CREATE TABLE index_generation (
     switched_at timestamptz,                -- when it became the previous one
     retired_at timestamptz,
     sweep_after text NOT NULL DEFAULT '',   -- document id up to which the orphan sweep has come
+    sweep_counts jsonb,                     -- found since the sweep began
     swept_at timestamptz,
-    integrity jsonb
+    integrity jsonb                         -- the report of the last complete sweep
 );
 CREATE INDEX index_generation_index ON index_generation (index_id);
 

@@ -1,0 +1,104 @@
+"""Sweeps in Postgres."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+
+from context_search.adapters.postgres.pool import Transaction
+from context_search.ports.delivery import SweepCounts, SweepCursor
+
+
+@dataclass(frozen=True, slots=True)
+class PostgresSweeps:
+    """The port ``Sweeps``."""
+
+    tx: Transaction
+
+    def due(self, *, older_than_s: float, limit: int) -> list[SweepCursor]:
+        """See the port."""
+        rows = self.tx.run(
+            """
+            SELECT id, namespace, sweep_after, sweep_counts FROM index_generation
+            WHERE state IN ('active', 'building') AND (sweep_after <> '' OR swept_at IS NULL
+                OR swept_at < clock_timestamp() - make_interval(secs => :age))
+            ORDER BY swept_at NULLS FIRST, id LIMIT :limit
+            """,
+            age=older_than_s,
+            limit=limit,
+        )
+        return [
+            SweepCursor(generation_id, namespace, after, _counts(counts))
+            for generation_id, namespace, after, counts in rows
+        ]
+
+    def present_after(self, namespace: str, after: str, limit: int) -> list[tuple[str, int]]:
+        """See the port. turbopuffer orders ids by their bytes, so does the collation C."""
+        rows = self.tx.run(
+            """
+            SELECT turbopuffer_doc_id, window_count FROM chunks
+            WHERE turbopuffer_namespace = :namespace AND present
+              AND turbopuffer_doc_id COLLATE "C" > :after
+            ORDER BY turbopuffer_doc_id COLLATE "C" LIMIT :limit
+            """,
+            namespace=namespace,
+            after=after,
+            limit=limit,
+        )
+        return [(doc_id, windows) for doc_id, windows in rows]
+
+    def requeue_missing(self, namespace: str, doc_ids: Sequence[str]) -> list[int]:
+        """See the port."""
+        rows = self.tx.run(
+            """
+            WITH absent AS (
+                UPDATE chunks SET present = false
+                WHERE turbopuffer_namespace = :namespace AND present
+                  AND turbopuffer_doc_id = ANY(CAST(:ids AS text[]))
+                RETURNING set_id),
+            counted AS (
+                UPDATE chunk_set SET present_count = present_count - lost.number
+                FROM (SELECT set_id, count(*) AS number FROM absent GROUP BY set_id) AS lost
+                WHERE chunk_set.id = lost.set_id RETURNING chunk_set.node_id)
+            UPDATE node SET state = 'queued', attempt = 0, next_at = clock_timestamp()
+            WHERE id IN (SELECT node_id FROM counted) AND state = 'indexed' RETURNING id
+            """,
+            namespace=namespace,
+            ids=list(doc_ids),
+        )
+        return sorted(node_id for [node_id] in rows)
+
+    def note(self, cursor: SweepCursor, *, after: str, found: SweepCounts) -> None:
+        """See the port."""
+        self.tx.run(
+            """
+            UPDATE index_generation SET sweep_after = :after, swept_at = clock_timestamp(),
+                sweep_counts = CASE WHEN :after = '' THEN NULL ELSE CAST(:counts AS jsonb) END,
+                integrity = CASE WHEN :after = ''
+                    THEN CAST(:counts AS jsonb) || jsonb_build_object('at', clock_timestamp())
+                    ELSE integrity END
+            WHERE id = :generation
+            """,
+            after=after,
+            counts=json.dumps(asdict(cursor.counts.plus(found))),
+            generation=cursor.generation_id,
+        )
+
+    def reports(self, table_id: int | None) -> list[dict[str, object]]:
+        """See the port."""
+        rows = self.tx.run(
+            """
+            SELECT namespace, integrity FROM index_generation
+            JOIN search_index ON search_index.id = index_id
+            WHERE state IN ('active', 'building') AND integrity IS NOT NULL
+              AND (CAST(:table AS bigint) IS NULL OR table_id = :table)
+            ORDER BY index_generation.id
+            """,
+            table=table_id,
+        )
+        return [{"namespace": namespace, **json.loads(report)} for namespace, report in rows]
+
+
+def _counts(text: str | None) -> SweepCounts:
+    return SweepCounts(**json.loads(text)) if text else SweepCounts()
