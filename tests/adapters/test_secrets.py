@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import boto3
 import pytest
 from aws_lambda_powertools.utilities import parameters
-from aws_lambda_powertools.utilities.parameters.base import (
-    DEFAULT_PROVIDERS,  # type: ignore[attr-defined]
+from aws_lambda_powertools.utilities.parameters.base import (  # type: ignore[attr-defined]
+    DEFAULT_PROVIDERS,
     clear_caches,
 )
 

@@ -87,8 +87,9 @@ def status(word: IndexStatus = "ready") -> ToolStatus:
 
 def the_result(answer: Answer) -> dict[str, Any]:
     """The only result of an answer."""
-    [result] = search_answer(answer)["results"]  # type: ignore[misc, attr-defined]
-    return result  # type: ignore[no-any-return, has-type]
+    results: Any = search_answer(answer)["results"]
+    [result] = results
+    return dict(result)
 
 
 def test_a_search_answer_has_the_shape_of_the_contract() -> None:

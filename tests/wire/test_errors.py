@@ -49,7 +49,7 @@ def test_the_table_names_every_error_of_the_domain() -> None:
     assert set(STATUS) == set(descendants(ContextSearchError))
 
 
-@pytest.mark.parametrize(("kind", "status"), STATUS.items(), ids=lambda kind: str(kind))
+@pytest.mark.parametrize(("kind", "status"), STATUS.items(), ids=str)
 def test_an_error_has_its_status_and_its_code(kind: type[ContextSearchError], status: int) -> None:
     sent, body, headers = problem_of(kind("in words"))
     assert sent == body["status"] == http_status(kind()) == status

@@ -11,6 +11,7 @@ from context_search.domain.errors import (
     PermissionDeniedError,
     UnauthenticatedError,
 )
+from context_search.wire.errors import public_message
 from context_search.wire.mcp import legacy, modern
 from context_search.wire.mcp.contract import McpRequest, McpResponse, ServerIdentity, Toolbox
 from context_search.wire.mcp.jsonrpc import (
@@ -96,7 +97,7 @@ def _not_admitted(request: McpRequest, error: ContextSearchError) -> RefusedErro
             return refused(404, RpcError(INVALID_REQUEST, error.message, report))
         case _:
             retry_after = math.ceil(error.retry_after_s or 1)
-            rpc_error = RpcError(INTERNAL_ERROR, error.message, report)
+            rpc_error = RpcError(INTERNAL_ERROR, public_message(error), report)
             return refused(503, rpc_error, {"retry-after": str(retry_after)})
 
 
