@@ -6,6 +6,7 @@ from dataclasses import asdict
 from typing import Any
 
 from aws_lambda_powertools import Logger
+
 from context_search.bootstrap import parts
 
 logger = Logger(service="cleanup")

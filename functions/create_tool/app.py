@@ -6,8 +6,9 @@ from functools import lru_cache
 from typing import Any
 
 from aws_lambda_powertools import Logger
+
 from context_search.bootstrap import parts
-from context_search.wire.http import health, tables, tools
+from context_search.wire.http import health, rebuilds, tables, tools
 from context_search.wire.http.app import LambdaHandler, http_app, lambda_handler_of
 from context_search.wire.http.contract import contract
 
@@ -16,7 +17,8 @@ logger = Logger(service="create-tool")
 
 @lru_cache(maxsize=1)
 def _handler() -> LambdaHandler:
-    app = http_app([health.router, tables.router, tools.router], parts(), contract=contract)
+    routers = [health.router, tables.router, tools.router, rebuilds.router]
+    app = http_app(routers, parts(), contract=contract)
     return lambda_handler_of(app)
 
 

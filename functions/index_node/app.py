@@ -12,6 +12,7 @@ from aws_lambda_powertools.utilities.batch import (
 )
 from aws_lambda_powertools.utilities.data_classes.sqs_event import SQSRecord
 from aws_lambda_powertools.utilities.typing import LambdaContext
+
 from context_search.bootstrap import parts
 from context_search.domain.errors import ContextSearchError, InvalidInputError
 from context_search.services.index_node import RetryLater

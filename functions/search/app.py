@@ -6,6 +6,7 @@ from functools import lru_cache
 from typing import Any
 
 from aws_lambda_powertools import Logger
+
 from context_search.bootstrap import parts
 from context_search.wire.http import search
 from context_search.wire.http.app import LambdaHandler, http_app, lambda_handler_of

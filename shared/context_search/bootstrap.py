@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from context_search.services.cleanup import Cleanup
     from context_search.services.enumeration import EnumerateIndex
     from context_search.services.index_node import IndexNode
+    from context_search.wire.http.rebuilds import OperationUseCases
     from context_search.wire.http.search import SearchUseCases
     from context_search.wire.http.tables import TableUseCases
     from context_search.wire.http.tools import ToolUseCases
@@ -68,7 +69,8 @@ class Parts:
         """SQS."""
         from context_search.adapters.sqs_queue import SqsQueue, sqs_client  # noqa: PLC0415
 
-        return SqsQueue(sqs_client(), self.settings.queue_url)
+        settings = self.settings
+        return SqsQueue(sqs_client(), settings.queue_url, settings.dead_letter_queue_url)
 
     def embedder_of(self, config: IndexConfig) -> Embedder:
         """The embedding model that an index was built with."""
@@ -158,6 +160,28 @@ class Parts:
             delete_tool=DeleteTool(self.store, self.deliver),
             embedding_model=self.settings.embedding_model,
             embedding_dimensions=self.settings.embedding_dimensions,
+        )
+
+    @cached_property
+    def operations(self) -> OperationUseCases:
+        """The use cases of operators."""
+        from context_search.services import rebuild  # noqa: PLC0415
+        from context_search.services.integrity import ReadIntegrity  # noqa: PLC0415
+        from context_search.services.redrive import Redrive  # noqa: PLC0415
+        from context_search.wire.http.rebuilds import OperationUseCases  # noqa: PLC0415
+
+        settings = self.settings
+        model = rebuild.Model(
+            settings.embedding_model, settings.embedding_dimensions, settings.embedding_price
+        )
+        start = rebuild.StartRebuild(self.store, self.deliver, model)
+        return OperationUseCases(
+            estimate_rebuild=rebuild.EstimateRebuild(self.store, model),
+            start_rebuild=start,
+            reindex_project=rebuild.ReindexProject(self.store, start),
+            roll_back=rebuild.RollBack(self.store, self.deliver),
+            read_integrity=ReadIntegrity(self.store),
+            redrive=Redrive(self.store, self.queue, self.deliver),
         )
 
     @cached_property

@@ -17,6 +17,7 @@ from context_search.ports.queue import Message
 
 if TYPE_CHECKING:
     from mypy_boto3_sqs import SQSClient
+    from mypy_boto3_sqs.type_defs import MessageTypeDef
 
 BATCH = 10  # of one SendMessageBatch
 _CONFIG = Config(
@@ -36,6 +37,7 @@ class SqsQueue:
 
     client: SQSClient
     url: str
+    dead_letter_url: str = ""
 
     def send(self, messages: Sequence[Message]) -> list[int]:
         """See the port. Raises QueueUnavailableError only when not a single message was taken."""
@@ -58,6 +60,31 @@ class SqsQueue:
             ],
         )
         return [int(entry["Id"]) for entry in reply.get("Successful", [])]
+
+    def move_back(self, limit: int) -> int:
+        """See the port ``DeadLetters``. Receive, send, delete: it works on every SQS."""
+        moved = 0
+        while moved < limit:
+            try:
+                letters = self._receive_dead(min(BATCH, limit - moved))
+            except (BotoCoreError, ClientError) as error:
+                raise QueueUnavailableError(f"SQS: {type(error).__name__}") from error
+            if not letters:
+                break
+            taken = self.send([json.loads(letter["Body"]) for letter in letters])
+            for position in taken:
+                self.client.delete_message(
+                    QueueUrl=self.dead_letter_url,
+                    ReceiptHandle=letters[position]["ReceiptHandle"],
+                )
+            moved += len(taken)
+        return moved
+
+    def _receive_dead(self, count: int) -> list[MessageTypeDef]:
+        reply = self.client.receive_message(
+            QueueUrl=self.dead_letter_url, MaxNumberOfMessages=count, VisibilityTimeout=60
+        )
+        return reply.get("Messages", [])
 
     def come_back(self, receipt_handle: str, after_s: float) -> None:
         """Makes a received message visible again after ``after_s`` seconds instead of much later.

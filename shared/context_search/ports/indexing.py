@@ -114,6 +114,10 @@ class Nodes(Protocol):
         """Takes a node out of work for good, its active chunks untouched."""
         ...
 
+    def pardon(self, *, limit: int) -> list[int]:
+        """Queues quarantined nodes again, their attempts forgotten; returns their ids."""
+        ...
+
     def abandoned(self, *, silent_s: float, limit: int) -> list[int]:
         """Returns nodes whose lease or due time passed ``silent_s`` ago, and takes them once."""
         ...

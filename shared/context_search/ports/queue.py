@@ -8,6 +8,17 @@ from typing import Protocol
 Message = Mapping[str, object]
 
 
+class DeadLetters(Protocol):
+    """Messages that were received too often."""
+
+    def move_back(self, limit: int) -> int:
+        """Sends up to ``limit`` of them to the queue again, and returns how many.
+
+        A message may come back twice, it is never lost. Raises QueueUnavailableError.
+        """
+        ...
+
+
 class Queue(Protocol):
     """SQS. At least once, in any order."""
 

@@ -17,6 +17,7 @@ from context_search.services.status import index_of, live_tool, write_summaries
 
 REBUILDS_AT_ONCE = 2
 CHUNKS_PER_SECOND = 200
+TOOLS_PER_PAGE = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +108,26 @@ class StartRebuild:
             outbox_ids = work.outbox.add(messages)
         self.deliver(outbox_ids, messages)
         return generation
+
+
+@dataclass(frozen=True, slots=True)
+class ReindexProject:
+    """Orders a rebuild of every index of a project; those over the limit wait for their turn."""
+
+    store: Store
+    start: StartRebuild
+
+    def __call__(self, principal: Principal) -> list[Index]:
+        """Returns the new generations, one per index."""
+        tools: dict[int, int] = {}
+        after: int | None = 0
+        while after is not None:
+            with self.store.transaction() as work:
+                page = work.tools.page(principal, after=after, limit=TOOLS_PER_PAGE)
+            for tool in page:
+                tools.setdefault(tool.index_id, tool.id)
+            after = page[-1].id if len(page) == TOOLS_PER_PAGE else None
+        return [self.start(tool_id, principal) for tool_id in tools.values()]
 
 
 @dataclass(frozen=True, slots=True)

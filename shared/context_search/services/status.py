@@ -20,6 +20,7 @@ class ToolStatus:
     index: Index
     progress: Progress
     nodes: list[NodeProgress]
+    integrity: dict[str, object] | None = None
 
 
 def live_tool(work: UnitOfWork, tool_id: int, principal: Principal | None) -> SearchTool:
@@ -47,7 +48,10 @@ def tool_status(work: UnitOfWork, tool: SearchTool, *, silent_s: float) -> ToolS
     index = index_of(work, tool)
     scope = tool.scope.json_pointer
     progress = work.nodes.progress(index, scope, stalled_s=silent_s)
-    return ToolStatus(tool, index, progress, work.nodes.in_scope(index, scope, limit=LISTED_NODES))
+    nodes = work.nodes.in_scope(index, scope, limit=LISTED_NODES)
+    reports = work.sweeps.reports(index.table_id)
+    proven = next((each for each in reports if each["namespace"] == index.namespace), None)
+    return ToolStatus(tool, index, progress, nodes, proven)
 
 
 def write_summaries(store: Store, index_id: int, *, silent_s: float) -> None:

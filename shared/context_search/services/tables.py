@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from context_search.domain.documents import to_json
 from context_search.domain.errors import ConflictError, NotFoundError
 from context_search.domain.json_pointer import replace_value, resolve, split
+from context_search.domain.merge_patch import merge_patch
 from context_search.domain.model import Principal, Project, Table
 from context_search.ports.queue import Message
 from context_search.ports.store import Store, UnitOfWork
@@ -86,8 +87,11 @@ class ReplaceDocument:
         *,
         pointer: str = "",
         if_revision: int | None = None,
+        as_patch: bool = False,
     ) -> Table:
         """Writes ``value`` as the document, or to ``pointer`` inside of it.
+
+        With ``as_patch`` it is a JSON Merge Patch (RFC 7396) of what is there.
 
         Raises NotFoundError, InvalidPointerError, and ConflictError when ``if_revision`` is not
         the current revision.
@@ -96,9 +100,10 @@ class ReplaceDocument:
         with self.store.transaction() as work:
             table = _live_table(work, principal, table_id)
             document = value
-            if path:
+            if path or as_patch:
                 work.tables.lock_for_change(table_id)
-                document = _with_value(work.tables.read(table_id)[1], path, value)
+                before = json.loads(work.tables.read(table_id)[1])
+                document = _changed(before, path, value, as_patch=as_patch)
             changed = work.tables.replace(
                 table.id, to_json(document), expected_revision=if_revision
             )
@@ -108,9 +113,11 @@ class ReplaceDocument:
         return changed
 
 
-def _with_value(text: str, path: Sequence[str], value: object) -> object:
+def _changed(before: object, path: Sequence[str], value: object, *, as_patch: bool) -> object:
     try:
-        return replace_value(json.loads(text), path, value)
+        if as_patch:
+            value = merge_patch(resolve(before, path), value)
+        return replace_value(before, path, value)
     except KeyError:
         raise NotFoundError("the pointer leads nowhere in this table") from None
 

@@ -100,6 +100,7 @@ def search_index_answer(status: ToolStatus) -> dict[str, object]:
         "namespace": status.index.namespace,
         **summary(status.progress, status.tool.created_at),
         "nodes": status.progress.states,
+        "integrity": status.integrity,
         "not_indexed": [
             {
                 "json_pointer": node.json_pointer,

@@ -156,6 +156,16 @@ class NodeWork:
             raise LeaseLostError("another worker has the node, or it is gone")
         self.rows.change(self.rows.nodes, claim.node_id, **values)
 
+    def pardon(self, *, limit: int) -> list[int]:
+        """See the port."""
+        found = [
+            row.id for _, row in sorted(self.rows.nodes.items()) if row.state == "quarantined"
+        ][:limit]
+        for node_id in found:
+            now = self.clock.now()
+            self.rows.change(self.rows.nodes, node_id, state="queued", attempt=0, next_at=now)
+        return found
+
     def abandoned(self, *, silent_s: float, limit: int) -> list[int]:
         """See the port."""
         now = self.clock.now()

@@ -164,6 +164,19 @@ class NodeWork:
         if not rows:
             raise LeaseLostError("another worker has the node, or it is gone")
 
+    def pardon(self, *, limit: int) -> list[int]:
+        """See the port."""
+        rows = self.tx.run(
+            """
+            UPDATE node SET state = 'queued', attempt = 0, next_at = clock_timestamp()
+            WHERE id IN (SELECT id FROM node WHERE state = 'quarantined' ORDER BY id LIMIT :limit
+                         FOR UPDATE SKIP LOCKED)
+            RETURNING id
+            """,
+            limit=limit,
+        )
+        return sorted(node_id for [node_id] in rows)
+
     def abandoned(self, *, silent_s: float, limit: int) -> list[int]:
         """See the port."""
         rows = self.tx.run(

@@ -5,11 +5,13 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
-from context_search.wire.http import health, search, tables, tools
+from context_search.wire.http import health, rebuilds, search, tables, tools
 from context_search.wire.http.app import http_app
 
 
 @lru_cache(maxsize=1)
 def contract() -> dict[str, Any]:
     """Returns the OpenAPI 3.1 document."""
-    return http_app([health.router, tables.router, tools.router, search.router], None).openapi()
+    return http_app(
+        [health.router, tables.router, tools.router, rebuilds.router, search.router], None
+    ).openapi()

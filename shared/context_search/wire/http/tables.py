@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, cast
+from typing import Annotated, TypedDict, cast
 
 from fastapi import APIRouter, Depends, Header, Query, Request, Response
 from fastapi.responses import JSONResponse
 
 from context_search.domain.documents import parse_json
 from context_search.domain.errors import InvalidInputError, NotFoundError
+from context_search.domain.model import Table
 from context_search.services.tables import (
     CreateProject,
     CreateTable,
@@ -41,6 +42,22 @@ async def _use_cases(request: Request) -> TableUseCases:
 
 
 Use = Annotated[TableUseCases, Depends(_use_cases)]
+
+
+class _Change(TypedDict):
+    pointer: str
+    if_revision: int | None
+
+
+async def _change(
+    pointer: Annotated[JsonPointer, Query()] = "",
+    if_match: Annotated[str | None, Header()] = None,
+) -> _Change:
+    return {"pointer": pointer, "if_revision": _revision(if_match) if if_match else None}
+
+
+Change = Annotated[_Change, Depends(_change)]
+"""Where to change a document, and which revision it must have for that."""
 
 
 @router.post("/projects", status_code=201, dependencies=[Internal])
@@ -84,17 +101,23 @@ async def read_document(
 
 @router.put("/tables/{table_id}/data")
 async def replace_document(
-    table_id: TableId,
-    request: Request,
-    caller: Caller,
-    use: Use,
-    pointer: Annotated[JsonPointer, Query()] = "",
-    if_match: Annotated[str | None, Header()] = None,
+    table_id: TableId, request: Request, caller: Caller, use: Use, change: Change
 ) -> JSONResponse:
     """Replaces the document, or the value at ``pointer``, by the JSON value of the body."""
     value = parse_json(await request.body())
-    revision = None if if_match is None else _revision(if_match)
-    table = use.replace_document(caller, table_id, value, pointer=pointer, if_revision=revision)
+    return _changed(use.replace_document(caller, table_id, value, **change))
+
+
+@router.patch("/tables/{table_id}/data")
+async def patch_document(
+    table_id: TableId, request: Request, caller: Caller, use: Use, change: Change
+) -> JSONResponse:
+    """Applies a JSON Merge Patch (RFC 7396) to the document, or to the value at ``pointer``."""
+    patch = parse_json(await request.body())
+    return _changed(use.replace_document(caller, table_id, patch, as_patch=True, **change))
+
+
+def _changed(table: Table) -> JSONResponse:
     return JSONResponse(table_answer(table), headers={"ETag": _etag(table.revision)})
 
 

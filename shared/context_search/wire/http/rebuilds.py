@@ -1,0 +1,84 @@
+"""The routes for the operators of indexes: rebuild, roll back, integrity, redrive."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Annotated, cast
+
+from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi.responses import JSONResponse
+
+from context_search.domain.errors import NotFoundError
+from context_search.domain.model import Index
+from context_search.services.integrity import ReadIntegrity
+from context_search.services.rebuild import EstimateRebuild, ReindexProject, RollBack, StartRebuild
+from context_search.services.redrive import Redrive
+from context_search.wire.http.dependencies import Caller, Internal, ToolId
+from context_search.wire.http.strict_json import StrictJsonRoute
+
+router = APIRouter(route_class=StrictJsonRoute, tags=["operations"])
+
+
+@dataclass(frozen=True, slots=True)
+class OperationUseCases:
+    """What the routes of this file call."""
+
+    estimate_rebuild: EstimateRebuild
+    start_rebuild: StartRebuild
+    reindex_project: ReindexProject
+    roll_back: RollBack
+    read_integrity: ReadIntegrity
+    redrive: Redrive
+
+
+async def _use_cases(request: Request) -> OperationUseCases:
+    return cast(OperationUseCases, request.app.state.use_cases.operations)
+
+
+Use = Annotated[OperationUseCases, Depends(_use_cases)]
+
+
+@router.post("/internal/tools/{tool_id}/chunks/rebuild", dependencies=[Internal], status_code=202)
+async def rebuild(
+    tool_id: ToolId, use: Use, *, dry_run: Annotated[bool, Query()] = False
+) -> Response:
+    """Builds the tool's index anew beside the one that answers; ``dry_run`` only estimates."""
+    if dry_run:
+        return JSONResponse(asdict(use.estimate_rebuild(tool_id, None)))
+    return JSONResponse(_generation(use.start_rebuild(tool_id, None)), 202)
+
+
+@router.post("/internal/tools/{tool_id}/chunks/rollback", dependencies=[Internal])
+async def roll_back(tool_id: ToolId, use: Use) -> JSONResponse:
+    """Lets the generation before the last switch answer again."""
+    return JSONResponse(_generation(use.roll_back(tool_id, None)))
+
+
+@router.post("/api/v1/projects/{project_id}/reindex", status_code=202)
+async def reindex(project_id: ToolId, caller: Caller, use: Use) -> JSONResponse:
+    """Rebuilds every index of the project, two at a time."""
+    if project_id != caller.project_id:
+        raise NotFoundError("there is no such project")
+    generations = [_generation(index) for index in use.reindex_project(caller)]
+    return JSONResponse({"generations": generations}, 202)
+
+
+@router.get("/internal/integrity", dependencies=[Internal])
+async def read_integrity(use: Use) -> JSONResponse:
+    """Returns the last complete report of every namespace that answers."""
+    return JSONResponse({"namespaces": use.read_integrity()})
+
+
+@router.post("/internal/index/redrive", dependencies=[Internal])
+async def redrive(use: Use, limit: Annotated[int, Query(ge=1, le=1000)] = 100) -> JSONResponse:
+    """Brings messages of the dead-letter queue back, and quarantined nodes to work again."""
+    return JSONResponse(asdict(use.redrive(limit)))
+
+
+def _generation(index: Index) -> dict[str, object]:
+    return {
+        "index_id": index.id,
+        "generation": index.number,
+        "namespace": index.namespace,
+        "state": index.state,
+    }
