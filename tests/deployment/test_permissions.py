@@ -16,8 +16,9 @@ RECEIVE = {
     "sqs:ChangeMessageVisibility",
     "sqs:GetQueueAttributes",
 }
+REDRIVE = {"sqs:ReceiveMessage", "sqs:DeleteMessage"}
 GRANTED = {
-    "CreateToolRole": BASICS | SEND,
+    "CreateToolRole": BASICS | SEND | REDRIVE,
     "SearchRole": BASICS | SEND,
     "IndexNodeRole": BASICS | SEND | RECEIVE,
     "CleanupRole": BASICS | SEND,
@@ -54,6 +55,22 @@ def test_amazons_own_policies_are_attached_only_inside_a_vpc(
             condition, inside, outside = arn["Fn::If"]
             assert (condition, outside) == ("InVpc", {"Ref": "AWS::NoValue"})
             assert inside["Fn::Sub"].endswith(":policy/service-role/AWSLambdaENIManagementAccess")
+
+
+@pytest.mark.parametrize(
+    ("role", "queues"),
+    [
+        ("CreateToolRole", {"DeadLetterQueue"}),
+        ("SearchRole", set[str]()),
+        ("IndexNodeRole", {"Queue"}),
+        ("CleanupRole", set[str]()),
+    ],
+)
+def test_a_role_takes_messages_only_from_its_own_queue(
+    resources: Resources, role: str, queues: set[str]
+) -> None:
+    taking = [s for s in statements(resources, role) if "sqs:ReceiveMessage" in actions(s)]
+    assert {statement["Resource"]["Fn::GetAtt"][0] for statement in taking} == queues
 
 
 def test_every_function_has_a_role_of_its_own(functions: Resources) -> None:
