@@ -51,9 +51,10 @@ class _Change(TypedDict):
 
 async def _change(
     pointer: Annotated[JsonPointer, Query()] = "",
-    if_match: Annotated[str | None, Header()] = None,
+    # A list, because FastAPI takes an empty header for none, and repeated ones for the last.
+    if_match: Annotated[list[str] | None, Header()] = None,
 ) -> _Change:
-    return {"pointer": pointer, "if_revision": _revision(if_match) if if_match else None}
+    return {"pointer": pointer, "if_revision": _revision(if_match)}
 
 
 Change = Annotated[_Change, Depends(_change)]
@@ -125,8 +126,10 @@ def _etag(revision: int) -> str:
     return f'"{revision}"'
 
 
-def _revision(if_match: str) -> int:
-    text = if_match.strip().removeprefix("W/").strip('"')
+def _revision(if_match: list[str] | None) -> int | None:
+    if if_match is None:
+        return None
+    text = ",".join(if_match).strip().removeprefix("W/").strip('"')
     if not (text.isascii() and text.isdigit() and len(text) < 19):
         raise InvalidInputError("If-Match must be the revision, as the ETag shows it")
     return int(text)

@@ -1,0 +1,169 @@
+"""A client of the API, and the parts behind it."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import httpx2
+from fastapi import FastAPI
+from starlette.testclient import TestClient
+
+from context_search.adapters.in_memory.embedder import WordEmbedder
+from context_search.adapters.in_memory.queue import ListQueue
+from context_search.adapters.postgres.pool import Database
+from context_search.adapters.postgres.store import PostgresStore
+from context_search.bootstrap import Parts
+from context_search.domain.config import IndexConfig
+from context_search.ports.embedding import Embedder
+from context_search.ports.time import Deadline
+from context_search.settings import Settings
+from context_search.wire.orders import NodeOrder, parse_order
+
+CANARY = "canary-5f2c"
+SECRET = f"{CANARY}-internal"
+OLD_SECRET = f"{CANARY}-before-the-rotation"
+PROBLEM = "application/problem+json"
+# They log what the test client asks, which no function ever does.
+_CLIENT_LOGGERS = ("httpx", "httpcore", "asyncio")
+
+
+class LocalParts(Parts):
+    """The deployed parts, with a queue and a model that need no other process."""
+
+    def __init__(self, database: Database, turbopuffer_url: str) -> None:
+        super().__init__(
+            Settings(
+                database_url="postgresql://unused@127.0.0.1/unused",
+                queue_url="",
+                dead_letter_queue_url="",
+                turbopuffer_api_key=f"{CANARY}-turbopuffer",
+                turbopuffer_base_url=turbopuffer_url,
+                embedding_model="in-memory/words",
+                embedding_dimensions=64,
+                embedding_api_key=f"{CANARY}-model",
+                internal_secrets=(SECRET, OLD_SECRET),
+                query_hash_key=f"{CANARY}-hash",
+            )
+        )
+        self._database = database
+
+    @cached_property
+    def store(self) -> PostgresStore:
+        """The test's database."""
+        return PostgresStore(self._database)
+
+    @cached_property
+    def queue(self) -> ListQueue:  # type: ignore[override]
+        """A queue that this test empties itself."""
+        return ListQueue()
+
+    def embedder_of(self, config: IndexConfig) -> Embedder:
+        """Vectors from words."""
+        return WordEmbedder(config.dimensions)
+
+    def work(self) -> None:
+        """Carries out every order that waits."""
+        while self.queue.messages:
+            order = parse_order(json.dumps(self.queue.messages.pop(0)))
+            if isinstance(order, NodeOrder):
+                deadline = Deadline(self.clock, self.clock.monotonic() + 120)
+                self.index_node(order.node_id, deadline)
+            else:
+                self.enumerate_index(order.index_id)
+
+
+@dataclass
+class Api:
+    """One project's view of the API. A call without ``key`` carries the project's."""
+
+    http: TestClient
+    parts: LocalParts
+    project_id: int = 0
+    key: str = field(default="", repr=False)
+
+    @classmethod
+    @contextmanager
+    def of_new_project(cls, app: FastAPI, parts: LocalParts) -> Iterator[Api]:
+        """A client with a project that it makes over HTTP."""
+        with TestClient(app, raise_server_exceptions=False) as http:
+            api = cls(http, parts)
+            made = api.internally("POST", "/api/v1/projects", json={"name": "test"}).json()
+            api.project_id, api.key = made["id"], made["api_key"]
+            yield api
+
+    def stranger(self) -> Api:
+        """The same API seen by another project."""
+        made = self.internally("POST", "/api/v1/projects", json={"name": "stranger"}).json()
+        return Api(self.http, self.parts, made["id"], made["api_key"])
+
+    def __call__(
+        self, method: str, path: str, *, key: str | None = None, **more: Any
+    ) -> httpx2.Response:
+        """One request with a bearer key."""
+        headers = {"authorization": f"Bearer {self.key if key is None else key}"}
+        headers |= more.pop("headers", {})
+        return self.http.request(method, path, headers=headers, **more)
+
+    def internally(self, method: str, path: str, **more: Any) -> httpx2.Response:
+        """One request of a trusted service."""
+        return self.http.request(method, path, headers={"x-internal-secret": SECRET}, **more)
+
+    def table(self, data: object, **more: Any) -> dict[str, Any]:
+        """A new table."""
+        body = {"project_id": self.project_id, "name": "table", "data": data, **more}
+        return answer(self("POST", "/api/v1/tables", json=body), 201)
+
+    def tool(self, table: dict[str, Any], config: object = None, **more: Any) -> dict[str, Any]:
+        """A new Search Tool over a table, indexed; strings of 20 characters count."""
+        body = {
+            "project_id": self.project_id,
+            "table_id": table["id"],
+            "name": "search",
+            "search_config": config or {"chunk_threshold": 20, "chunk_size": 100, "chunk_overlap": 10},
+            **more,
+        }
+        made = answer(self("POST", "/api/v1/tools/search", json=body), 201)
+        self.parts.work()
+        return made
+
+    def search(self, tool: dict[str, Any], query: str, **more: Any) -> dict[str, Any]:
+        """The answer of a search."""
+        path = f"/api/v1/tools/{tool['tool_id']}/search"
+        return answer(self("POST", path, json={"query": query, **more}), 200)
+
+
+def answer(response: httpx2.Response, status: int) -> dict[str, Any]:
+    """The JSON of a response with that status."""
+    assert response.status_code == status, response.text
+    assert response.headers["content-type"] == "application/json"
+    body: dict[str, Any] = response.json()
+    return body
+
+
+def problem(response: httpx2.Response, status: int, code: str) -> dict[str, Any]:
+    """The body of a problem, checked for the form of RFC 9457 and for what it must not say."""
+    assert (response.status_code, response.headers["content-type"]) == (status, PROBLEM)
+    body: dict[str, Any] = response.json()
+    assert (body["status"], body["code"], body["type"]) == (status, code, "about:blank")
+    assert body["title"]
+    assert body["detail"]
+    assert isinstance(body["retryable"], bool)
+    assert CANARY not in response.text
+    assert ("www-authenticate" in response.headers) == (status == 401)
+    return body
+
+
+def exposed(records: list[logging.LogRecord]) -> str:
+    """Everything that any handler could write of these records."""
+    form = logging.Formatter()
+    return "\n".join(
+        f"{form.format(record)} {record.__dict__!r}"
+        for record in records
+        if not record.name.startswith(_CLIENT_LOGGERS)
+    )
