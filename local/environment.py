@@ -56,6 +56,16 @@ class Endpoints:
     dead_letter_queue_url: str
 
 
+# One machine is restarted often and has nobody else's late writes to fear, so what a killed stack
+# left behind is taken up within seconds. Every handler thread may need a connection.
+_PATIENCE = {
+    "INDEX_LEASE_SECONDS": "15",
+    "SILENT_AFTER_SECONDS": "10",
+    "DELETE_GRACE_SECONDS": "20",
+    "DATABASE_CONNECTIONS": "80",
+}
+
+
 def function_environment(
     user: Mapping[str, str], choice: Choice, endpoints: Endpoints, secrets: Mapping[str, str]
 ) -> dict[str, str]:
@@ -74,6 +84,7 @@ def function_environment(
         "POWERTOOLS_SERVICE_NAME": "context-search",
         "POWERTOOLS_METRICS_NAMESPACE": "context-search",
         "POWERTOOLS_LOG_LEVEL": "INFO",
+        **_PATIENCE,
     }.items():
         environment.setdefault(name, value)
     if choice.turbopuffer:

@@ -9,7 +9,7 @@ from typing import Self
 
 ROOT = Path(__file__).resolve().parent.parent
 DEFAULT_WORKERS = 4
-DEFAULT_SCHEDULE_EVERY_S = 30.0
+DEFAULT_SCHEDULE_EVERY_S = 5.0
 
 
 @dataclass(frozen=True, slots=True)

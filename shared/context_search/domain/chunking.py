@@ -98,6 +98,7 @@ class _Chunker:
         high = min(limit, end - self._rest)
         wished = self._boundaries.latest(start + self._shortest, high)
         floor, ceiling = self._clusters.around(wished)
+        # min() here and below: whatever the clusters are, limit and coverage hold.
         return floor if floor > cut else min(ceiling, limit)
 
     def _next_start(self, start: int, cut: int, end: int) -> int:

@@ -91,4 +91,4 @@ class SweepNamespace:
             messages = [node_message(node) for node in nodes]
             outbox_ids = work.outbox.add(messages)
         self.deliver(outbox_ids, messages)
-        return len(missing) if nodes else 0
+        return len(missing)
