@@ -39,6 +39,15 @@ def assert_sound(text: str, spans: list[Span], size: int, overlap: int) -> None:
         assert before.end - after.start <= overlap
 
 
+def assert_clusters_whole(text: str, spans: list[Span], size: int) -> list[int]:
+    """Returns the lengths of the clusters that are to be kept whole."""
+    clusters = [c.span() for c in CLUSTER.finditer(text)]
+    kept = [(s, e) for s, e in clusters if e - s <= min(size, 64)]
+    insides = {p for s, e in kept for p in range(s + 1, e)}
+    assert insides.isdisjoint({p for span in spans for p in (span.start, span.end)})
+    return [e - s for s, e in kept]
+
+
 @st.composite
 def sizes(draw: st.DrawFn, largest: int) -> tuple[int, int]:
     size = draw(st.integers(1, largest))
@@ -53,13 +62,20 @@ def test_chunks_of_any_text_are_sound(text: str, sizes: tuple[int, int]) -> None
         assert spans == []
         return
     assert_sound(text, spans, size, overlap)
-    clusters = [c.span() for c in CLUSTER.finditer(text)]
-    kept = [(s, e) for s, e in clusters if e - s <= min(size, 64)]
-    insides = {p for s, e in kept for p in range(s + 1, e)}
-    assert insides.isdisjoint({p for span in spans for p in (span.start, span.end)})
-    in_the_way = max((e - s for s, e in kept), default=1) - 1
+    in_the_way = max(assert_clusters_whole(text, spans, size), default=1) - 1
     shortest = min(span.end - span.start for span in spans)
     assert shortest >= min(len(text), size // 2 - 2 * in_the_way)
+
+
+@pytest.mark.parametrize("size", range(1, 51))
+def test_every_overlap_of_a_small_size_is_sound(size: int) -> None:
+    text = "".join(
+        f"Alpha {i} \u0308be. 春天“来了。”\r\n\r\n👩\u200d👧\u200d👦🇩🇪🇨🇳" for i in range(9)
+    )
+    for overlap in range(size):
+        spans = chunk_spans(text, size=size, overlap=overlap)
+        assert_sound(text, spans, size, overlap)
+        assert_clusters_whole(text, spans, size)
 
 
 @given(st.text("ab .\n。」", min_size=1).map(lambda block: block * 50), sizes(40))
@@ -96,6 +112,8 @@ def test_sizes_that_cannot_be_met_are_refused(size: int, overlap: int) -> None:
     [
         ("Aaa bbb. Ccc.\n\nDdd. Eee fff", "Aaa bbb. Ccc.\n\n"),
         ("Aaa bbb. Ccc.\r\n\r\nDdd. Eee fff", "Aaa bbb. Ccc.\r\n\r\n"),
+        ("A.\r\n\r\nBbb bb.\n\nCcc. Ddd eee", "A.\r\n\r\nBbb bb.\n\n"),
+        ("A.\n\nBbb b.\r\n\r\nCcc. Ddd eee", "A.\n\nBbb b.\r\n\r\n"),
         ("Aaa bbb ccc. Ddd eee fff ggg", "Aaa bbb ccc. "),
         ("Aaa bbb ccc\nDdd eee fff ggg", "Aaa bbb ccc\n"),
         ("Aaa “bbb ccc.” Ddd eee fff g", "Aaa “bbb ccc.” "),
@@ -135,6 +153,11 @@ def test_a_chunk_ends_at_the_best_boundary(text: str, first: str) -> None:
 )
 def test_a_chunk_starts_at_a_boundary_within_the_overlap(text: str, second: str) -> None:
     assert cut(text + "x" * 30, 22, 10)[1].startswith(second)
+
+
+def test_the_overlap_makes_room_for_a_cluster() -> None:
+    family = "👩\u200d👩\u200d👧\u200d👦"
+    assert cut("a" * 8 + family + "a" * 8, 8, 7)[:2] == ["a" * 8, "a" + family]
 
 
 def test_the_last_chunk_is_not_a_sliver() -> None:

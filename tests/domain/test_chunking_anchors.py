@@ -70,6 +70,17 @@ def test_better_marks_come_first_and_others_fill_the_gaps() -> None:
     )
 
 
+def test_a_blank_line_is_better_than_a_line_end_whatever_ends_lines() -> None:
+    for line_end in ("\n", "\r\n"):
+        text = "".join(f"line {i}{line_end}line {i * i}{line_end * 2}" for i in range(300))
+        assert all(text.endswith(line_end * 2, 0, anchor) for anchor in anchors(text))
+
+
+def test_an_anchor_has_all_its_context() -> None:
+    found = find_anchors("a. b? c! " * 9, Spacing(radius=1, longest=2, shortest=1))
+    assert min(found) >= CONTEXT
+
+
 def test_an_anchor_leaves_closing_quotes_with_their_sentence() -> None:
     text = "".join(f"他说了{i * i}句话。」然后走了。" for i in range(300))
     assert len(anchors(text)) > 10

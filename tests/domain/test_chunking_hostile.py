@@ -25,6 +25,7 @@ KNOWN_TRAPS = {
     "nothing but ends of sentences": "。" * 20_000,
     "nothing but closing quotes": "。" + "」" * 20_000,
     "full stops that end no sentence": "." * 20_000,
+    "marks on every space": "word \u0308" * 3_000,
     "lone surrogates": "\ud800\udc00 \udfff。" * 3_000,
 }
 MILLION = 1_000_000
@@ -55,7 +56,7 @@ def assert_sound(text: str, spans: list[Span], in_the_way: int = 0) -> None:
 
 @pytest.mark.parametrize("text", KNOWN_TRAPS.values(), ids=KNOWN_TRAPS.keys())
 def test_a_known_trap_is_cut_soundly(text: str) -> None:
-    assert_sound(text, chunk_spans(text))
+    assert_sound(text, chunk_spans(text), in_the_way=int("\u0308" in text))
 
 
 @pytest.mark.parametrize(("unit", "cluster"), MILLIONS.values(), ids=MILLIONS.keys())
@@ -70,6 +71,11 @@ def test_a_line_end_of_two_characters_is_never_split() -> None:
     text = "some text\r\n" * 20_000
     places = {place for span in chunk_spans(text) for place in (span.start, span.end)}
     assert not any(text.startswith("\r\n", place - 1) for place in places - {0})
+
+
+def test_an_accent_on_a_space_stays_with_it() -> None:
+    text = "".join(f"word {i} \u0308" for i in range(9_000))
+    assert not any(text[span.start] == "\u0308" for span in chunk_spans(text))
 
 
 @pytest.mark.parametrize("overlap", [0, 1, 100, 500, 900, 999])
