@@ -112,8 +112,8 @@ def test_sizes_that_cannot_be_met_are_refused(size: int, overlap: int) -> None:
     [
         ("Aaa bbb. Ccc.\n\nDdd. Eee fff", "Aaa bbb. Ccc.\n\n"),
         ("Aaa bbb. Ccc.\r\n\r\nDdd. Eee fff", "Aaa bbb. Ccc.\r\n\r\n"),
-        ("A.\r\n\r\nBbb bb.\n\nCcc. Ddd eee", "A.\r\n\r\nBbb bb.\n\n"),
-        ("A.\n\nBbb b.\r\n\r\nCcc. Ddd eee", "A.\n\nBbb b.\r\n\r\n"),
+        ("Aaa bbbb.\r\n\r\nCcc.\n\nD. Eee", "Aaa bbbb.\r\n\r\nCcc.\n\n"),
+        ("Aaa bbbb.\n\nCcc.\r\n\r\nD. Eee", "Aaa bbbb.\n\nCcc.\r\n\r\n"),
         ("Aaa bbb ccc. Ddd eee fff ggg", "Aaa bbb ccc. "),
         ("Aaa bbb ccc\nDdd eee fff ggg", "Aaa bbb ccc\n"),
         ("Aaa “bbb ccc.” Ddd eee fff g", "Aaa “bbb ccc.” "),
