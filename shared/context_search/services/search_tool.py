@@ -111,7 +111,8 @@ class SearchWithTool:
     def _ask(
         self, tool: SearchTool, index: Index, vector: list[float] | None, words: list[str]
     ) -> Legs:
-        with_keywords = tool.search.strategy != "semantic" or vector is None
+        wants_keywords = tool.search.strategy != "semantic" or vector is None
+        with_keywords = wants_keywords and index.config.storage == "full"
         question = VectorQuery(
             scope_key=scope_key(tool.scope.json_pointer),
             vector=vector,

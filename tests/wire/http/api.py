@@ -28,6 +28,7 @@ from context_search.wire.orders import NodeOrder, parse_order
 CANARY = "canary-5f2c"
 SECRET = f"{CANARY}-internal"
 OLD_SECRET = f"{CANARY}-before-the-rotation"
+SMALL = {"chunk_threshold": 20, "chunk_size": 100, "chunk_overlap": 10}
 PROBLEM = "application/problem+json"
 # They log what the test client asks, which no function ever does.
 _CLIENT_LOGGERS = ("httpx", "httpcore", "asyncio")
@@ -125,7 +126,8 @@ class Api:
             "project_id": self.project_id,
             "table_id": table["id"],
             "name": "search",
-            "search_config": config or {"chunk_threshold": 20, "chunk_size": 100, "chunk_overlap": 10},
+            "search_config": config
+            or {"chunk_threshold": 20, "chunk_size": 100, "chunk_overlap": 10},
             **more,
         }
         made = answer(self("POST", "/api/v1/tools/search", json=body), 201)

@@ -54,7 +54,7 @@ def api(app: FastAPI, parts: LocalParts) -> Iterator[Api]:
 def _nothing_secret_is_logged_or_printed(
     caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
 ) -> Iterator[None]:
-    """No key, secret, question or document text leaves through a log, in any test of this folder."""
+    """No key, secret, question or document text leaves through a log, in any test here."""
     caplog.set_level(logging.INFO)
     caplog.set_level(logging.DEBUG, logger="context_search")
     yield

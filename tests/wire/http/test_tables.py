@@ -7,6 +7,7 @@ import pytest
 from tests.builders import english
 from tests.wire.http.api import CANARY, SECRET, Api, answer, problem
 
+BEYOND_INT = "/a/list/" + "9" * 5000
 DOCUMENT = {"a": {"t": f"{CANARY} text", "list": [1, 2]}, "m~n/o": None, "": {"": True}}
 
 
@@ -36,7 +37,12 @@ def test_a_table_is_made_read_and_deleted(api: Api) -> None:
     assert answer(read, 200) == table
     assert read.headers["etag"] == '"1"'
     assert api("DELETE", path).status_code == 204
-    for method, where in (("GET", path), ("DELETE", path), ("GET", data(table)), ("PUT", data(table))):
+    for method, where in (
+        ("GET", path),
+        ("DELETE", path),
+        ("GET", data(table)),
+        ("PUT", data(table)),
+    ):
         problem(api(method, where, json=1 if method == "PUT" else None), 404, "NOT_FOUND")
 
 
@@ -60,9 +66,7 @@ def test_a_document_without_data_is_incomplete(api: Api) -> None:
         ("//", True),
     ],
 )
-def test_a_part_of_a_document_is_read_by_its_pointer(
-    api: Api, pointer: str, value: object
-) -> None:
+def test_a_part_of_a_document_is_read_by_its_pointer(api: Api, pointer: str, value: object) -> None:
     table = api.table(DOCUMENT)
     read = api("GET", data(table), params={"pointer": pointer})
     assert (read.status_code, read.json(), read.headers["etag"]) == (200, value, '"1"')
@@ -70,7 +74,15 @@ def test_a_part_of_a_document_is_read_by_its_pointer(
 
 @pytest.mark.parametrize(
     "pointer",
-    ["/no", "/a/list/2", "/a/list/-1", "/a/list/00", "/a/list/٠", "/a/t/0", "/a/list/" + "9" * 5000],
+    [
+        "/no",
+        "/a/list/2",
+        "/a/list/-1",
+        "/a/list/00",
+        "/a/list/٠",
+        "/a/t/0",
+        "/a/list/" + "9" * 5000,
+    ],
     ids=lambda pointer: pointer[:12],
 )
 def test_a_pointer_that_leads_nowhere_is_404(api: Api, pointer: str) -> None:
@@ -139,6 +151,17 @@ def test_two_revisions_at_once_are_none(api: Api) -> None:
     both = [("if-match", '"1"'), ("if-match", '"1"'), ("authorization", f"Bearer {api.key}")]
     response = api.http.put(data(table), json=2, headers=both)
     problem(response, 422, "INVALID_INPUT")
+
+
+def test_a_patch_changes_members_and_removes_those_that_are_null(api: Api) -> None:
+    table = api.table(DOCUMENT)
+    patch = {"t": None, "list": [3], "new": {"x": None, "y": 1}}
+    changed = api("PATCH", data(table), params={"pointer": "/a"}, json=patch)
+    assert answer(changed, 200)["revision"] == 2
+    patched = api("GET", data(table)).json()
+    assert patched == {**DOCUMENT, "a": {"list": [3], "new": {"y": 1}}}
+    stale = api("PATCH", data(table), json={}, headers={"if-match": '"1"'})
+    problem(stale, 409, "CONFLICT")
 
 
 def test_a_body_of_a_megabyte_is_a_document(api: Api) -> None:

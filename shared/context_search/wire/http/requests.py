@@ -63,6 +63,9 @@ class SearchConfigBody(_Body):
             raise ValueError("vector_weight and bm25_weight must not both be 0")
         if None not in (self.strategy, self.enable_hybrid):
             raise ValueError("strategy and enable_hybrid say the same thing: give one of them")
+        wants_keywords = self.enable_hybrid or self.strategy in ("hybrid", "keyword")
+        if self.storage == "lean" and wants_keywords:
+            raise ValueError("lean storage keeps no keywords: the strategy can only be semantic")
         return self
 
     def to_index_config(self, *, model: str, dimensions: int) -> IndexConfig:
@@ -78,7 +81,8 @@ class SearchConfigBody(_Body):
 
     def to_search_config(self) -> SearchConfig:
         """Returns how the tool searches."""
-        strategy: Strategy = "semantic" if self.enable_hybrid is False else "hybrid"
+        without_keywords = self.enable_hybrid is False or self.storage == "lean"
+        strategy: Strategy = "semantic" if without_keywords else "hybrid"
         return SearchConfig(
             top_k=self.top_k,
             strategy=self.strategy or strategy,
