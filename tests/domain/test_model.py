@@ -6,7 +6,8 @@ from dataclasses import FrozenInstanceError
 
 import pytest
 
-from context_search.domain.model import IndexStatus, NodeState, Principal, index_status
+from context_search.domain.model import Principal
+from context_search.domain.progress import IndexStatus, NodeState, index_status
 
 DONE: dict[NodeState, int] = {"indexed": 3, "skipped": 1}
 

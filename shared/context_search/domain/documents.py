@@ -75,6 +75,11 @@ def _refuse_constant(_: str) -> float:
     raise InvalidDocumentError("NaN and Infinity are not JSON")
 
 
+def check_depth(document: object) -> None:
+    """Raises InvalidDocumentError over 256 levels: what is put together may be deeper than both."""
+    _check_values(document, with_strings=False)
+
+
 def _check_values(document: object, *, with_strings: bool) -> None:
     level = [document]
     depth = 0

@@ -14,13 +14,11 @@ from context_search.domain.model import (
     EmbeddedChunk,
     HydratedChunk,
     Index,
-    IndexStatus,
     KnownNode,
-    NodeProgress,
     PlannedChunk,
-    Progress,
     SearchTool,
 )
+from context_search.domain.progress import IndexStatus, NodeProgress, Progress
 
 
 class Indexes(Protocol):

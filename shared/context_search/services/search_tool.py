@@ -14,7 +14,8 @@ from context_search.domain.errors import (
     QueryEmptyError,
 )
 from context_search.domain.ids import scope_key
-from context_search.domain.model import Index, IndexStatus, Principal, SearchTool
+from context_search.domain.model import Index, Principal, SearchTool
+from context_search.domain.progress import IndexStatus
 from context_search.ports.embedding import Embedder
 from context_search.ports.store import Store
 from context_search.ports.vectors import Legs, Ranked, VectorQuery, VectorStore

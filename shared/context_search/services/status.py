@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from context_search.domain.errors import NotFoundError
-from context_search.domain.model import Index, NodeProgress, Principal, Progress, SearchTool
+from context_search.domain.model import Index, Principal, SearchTool
+from context_search.domain.progress import NodeProgress, Progress
 from context_search.ports.store import Store, UnitOfWork
 
 LISTED_NODES = 200

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from context_search.domain.documents import to_json
+from context_search.domain.documents import check_depth, to_json
 from context_search.domain.errors import ConflictError, NotFoundError
 from context_search.domain.json_pointer import replace_value, resolve, split
 from context_search.domain.merge_patch import merge_patch
@@ -93,8 +93,8 @@ class ReplaceDocument:
 
         With ``as_patch`` it is a JSON Merge Patch (RFC 7396) of what is there.
 
-        Raises NotFoundError, InvalidPointerError, and ConflictError when ``if_revision`` is not
-        the current revision.
+        Raises NotFoundError, InvalidPointerError, InvalidDocumentError when it gets too deep, and
+        ConflictError when ``if_revision`` is not the current revision.
         """
         path = split(pointer)
         with self.store.transaction() as work:
@@ -104,6 +104,7 @@ class ReplaceDocument:
                 work.tables.lock_for_change(table_id)
                 before = json.loads(work.tables.read(table_id)[1])
                 document = _changed(before, path, value, as_patch=as_patch)
+                check_depth(document)
             changed = work.tables.replace(
                 table.id, to_json(document), expected_revision=if_revision
             )

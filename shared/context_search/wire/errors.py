@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import traceback
 
 from context_search.domain.errors import (
     ConflictError,
@@ -55,6 +56,21 @@ def http_status(error: ContextSearchError) -> int:
 def public_message(error: ContextSearchError) -> str:
     """Returns what a caller may read; what went wrong inside (500) is described in the log only."""
     return "an unexpected error, see the log" if http_status(error) == 500 else error.message
+
+
+def log_text(error: BaseException) -> str:
+    """Returns kind and place of an unexpected error and of what caused it, for a log.
+
+    The messages of foreign exceptions are left out: they may quote documents, questions or keys.
+    """
+    lines: list[str] = []
+    link: BaseException | None = error
+    while link is not None:
+        is_ours = isinstance(link, ContextSearchError)
+        lines += [*traceback.format_tb(link.__traceback__), f"{type(link).__qualname__}"]
+        lines += [f": {link}\n" if is_ours else "\n"]
+        link = link.__cause__ or link.__context__
+    return "".join(lines)
 
 
 def problem(

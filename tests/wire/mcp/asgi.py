@@ -8,14 +8,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import uvicorn
-from context_search.domain.errors import UnauthenticatedError
-from context_search.wire.mcp import McpRequest, McpResponse, Toolbox, handle
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from context_search.domain.errors import UnauthenticatedError
+from context_search.wire.mcp import McpRequest, McpResponse, Toolbox, handle
 from tests.wire.mcp.memory import SERVER
 
 LOCAL_HOSTS = ("127.0.0.1:*", "localhost:*")

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from context_search.wire.mcp import McpRequest
-from context_search.wire.mcp.modern import decode_field
-from context_search.wire.mcp.versions import SUPPORTED
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from context_search.wire.mcp import McpRequest
+from context_search.wire.mcp.modern import decode_field
+from context_search.wire.mcp.versions import SUPPORTED
 from tests.wire.mcp.memory import MODERN, ask, echo, raising, toolbox
 
 TEXT = st.text(max_size=8)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NoReturn
 
 import pytest
+
 from context_search.domain.errors import (
     ContextSearchError,
     DatabaseUnavailableError,
@@ -12,7 +13,6 @@ from context_search.domain.errors import (
     PermissionDeniedError,
     UnauthenticatedError,
 )
-
 from tests.wire.mcp.memory import ask, call, modern, request
 
 PING = call("ping")

@@ -7,13 +7,13 @@ from typing import Any
 
 import mcp_types
 import pytest
+from mcp_types import jsonrpc, methods
+from mcp_types.version import KNOWN_PROTOCOL_VERSIONS
+
 from context_search.domain.errors import InvalidInputError
 from context_search.wire.mcp import McpRequest, ToolResult
 from context_search.wire.mcp.search_schema import search_tool
 from context_search.wire.mcp.versions import SUPPORTED
-from mcp_types import jsonrpc, methods
-from mcp_types.version import KNOWN_PROTOCOL_VERSIONS
-
 from tests.wire.mcp.memory import MODERN, MemoryToolbox, ask, call, modern, raising, request
 from tests.wire.mcp.test_search_schema import ANSWER
 

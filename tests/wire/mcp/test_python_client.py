@@ -10,12 +10,13 @@ from typing import Literal, TypeVar
 
 import httpx2
 import pytest
-from context_search.domain.errors import EmbeddingUnavailableError
-from context_search.wire.mcp import ToolResult
-from context_search.wire.mcp.search_schema import parse_search_arguments, search_tool
 from mcp import Client, MCPError
 from mcp.client.streamable_http import streamable_http_client
 
+from context_search.domain.errors import EmbeddingUnavailableError
+from context_search.wire.mcp import ToolResult
+from context_search.wire.mcp.search_arguments import parse_search_arguments
+from context_search.wire.mcp.search_schema import search_tool
 from tests.wire.mcp.asgi import mcp_app, serving
 from tests.wire.mcp.memory import MemoryToolbox, describe, raising
 from tests.wire.mcp.test_search_schema import ANSWER

@@ -7,11 +7,12 @@ from typing import Any
 
 import jsonschema  # type: ignore[import-untyped]
 import pytest
+
 from context_search.domain.errors import InvalidInputError
+from context_search.wire.mcp.search_arguments import parse_search_arguments
 from context_search.wire.mcp.search_schema import (
     SEARCH_INPUT_SCHEMA,
     SEARCH_OUTPUT_SCHEMA,
-    parse_search_arguments,
     search_tool,
 )
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NoReturn
 
 import pytest
+
 from context_search.domain.errors import (
     ContextSearchError,
     DatabaseUnavailableError,
@@ -15,7 +16,6 @@ from context_search.domain.errors import (
     NotFoundError,
 )
 from context_search.wire.mcp import McpRequest, ToolResult
-
 from tests.wire.mcp.memory import (
     MemoryToolbox,
     ask,

@@ -9,7 +9,8 @@ from datetime import timedelta
 
 from context_search.adapters.in_memory.nodes import NodeWork
 from context_search.adapters.in_memory.rows import NodeRow, SetRow
-from context_search.domain.model import Index, IndexStatus, NodeProgress, Progress, index_status
+from context_search.domain.model import Index
+from context_search.domain.progress import IndexStatus, NodeProgress, Progress, index_status
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,8 @@ from datetime import datetime
 from typing import Any, Literal
 
 from context_search.domain.config import IndexConfig, SearchConfig
-from context_search.domain.model import GenerationState, NodeState, Scope
+from context_search.domain.model import GenerationState, Scope
+from context_search.domain.progress import NodeState
 from context_search.ports.delivery import SweepCounts
 from context_search.ports.queue import Message
 

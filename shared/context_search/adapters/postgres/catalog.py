@@ -1,15 +1,11 @@
-"""Projects, tables and tools in Postgres."""
+"""Projects and tables in Postgres."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from context_search.adapters.postgres.pool import Transaction
-from context_search.domain.config import SearchConfig
-from context_search.domain.model import Principal, Project, Scope, SearchTool, Table
+from context_search.domain.model import Principal, Project, Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,127 +129,3 @@ class PostgresTables:
             "UPDATE context_table SET deleted_at = clock_timestamp() WHERE id = :table",
             table=table_id,
         )
-
-
-_TOOL = """
-    SELECT tool.id, tool.project_id, tool.name, tool.description, context_table.name,
-           tool.table_id, tool.json_path, tool.search_config, coverage.index_id, tool.created_at
-    FROM tool
-    JOIN context_table ON context_table.id = tool.table_id AND context_table.deleted_at IS NULL
-    JOIN coverage ON coverage.tool_id = tool.id
-"""
-_LIVE = "tool.type = 'search' AND tool.deleted_at IS NULL"
-
-
-@dataclass(frozen=True, slots=True)
-class PostgresTools:
-    """The port ``Tools``."""
-
-    tx: Transaction
-
-    def add(
-        self,
-        *,
-        project_id: int,
-        name: str,
-        description: str | None,
-        scope: Scope,
-        search: SearchConfig,
-    ) -> int:
-        """See the port."""
-        [[tool_id]] = self.tx.run(
-            """
-            INSERT INTO tool
-                (project_id, table_id, json_path, type, name, description, search_config)
-            VALUES (:project, :table, :scope, 'search', :name, :description,
-                    CAST(:config AS jsonb)) RETURNING id
-            """,
-            project=project_id,
-            table=scope.table_id,
-            scope=scope.json_pointer,
-            name=name,
-            description=description,
-            config=search.to_json(),
-        )
-        return int(tool_id)
-
-    def find(self, tool_id: int, *, project_id: int | None) -> SearchTool | None:
-        """See the port."""
-        rows = self.tx.run(
-            f"""
-            {_TOOL} WHERE {_LIVE} AND tool.id = :tool
-              AND (CAST(:project AS bigint) IS NULL OR tool.project_id = :project)
-            """,
-            tool=tool_id,
-            project=project_id,
-        )
-        return _tool(rows[0]) if rows else None
-
-    def page(self, principal: Principal, *, after: int, limit: int) -> list[SearchTool]:
-        """See the port."""
-        rows = self.tx.run(
-            f"""
-            {_TOOL} WHERE {_LIVE} AND tool.project_id = :project AND tool.id > :after
-              AND (CAST(:mcp AS bigint) IS NULL OR EXISTS (
-                  SELECT FROM mcp_binding
-                  WHERE mcp_id = :mcp AND tool_id = tool.id AND mcp_binding.status))
-            ORDER BY tool.id LIMIT :limit
-            """,
-            project=principal.project_id,
-            mcp=principal.mcp_id,
-            after=after,
-            limit=limit,
-        )
-        return [_tool(row) for row in rows]
-
-    def first_of_names(self, principal: Principal, names: Sequence[str]) -> dict[str, int]:
-        """See the port."""
-        rows = self.tx.run(
-            f"""
-            SELECT tool.name, min(tool.id) FROM tool
-            JOIN context_table ON context_table.id = table_id AND context_table.deleted_at IS NULL
-            WHERE {_LIVE} AND tool.project_id = :project
-              AND tool.name = ANY(CAST(:names AS text[])) GROUP BY tool.name
-            """,
-            project=principal.project_id,
-            names=list(names),
-        )
-        return {row[0]: row[1] for row in rows}
-
-    def of_index(self, index_id: int) -> list[SearchTool]:
-        """See the port."""
-        rows = self.tx.run(
-            f"{_TOOL} WHERE {_LIVE} AND coverage.index_id = :index ORDER BY tool.id", index=index_id
-        )
-        return [_tool(row) for row in rows]
-
-    def mark_deleted(self, tool_id: int) -> None:
-        """See the port."""
-        self.tx.run("UPDATE tool SET deleted_at = clock_timestamp() WHERE id = :tool", tool=tool_id)
-
-    def write_summary(self, tool_id: int, summary: Mapping[str, object]) -> None:
-        """See the port."""
-        self.tx.run(
-            """
-            UPDATE tool SET metadata = jsonb_set(
-                COALESCE(metadata, '{}'), '{search_index}', CAST(:summary AS jsonb))
-            WHERE id = :tool
-            """,
-            tool=tool_id,
-            summary=json.dumps(summary),
-        )
-
-
-def _tool(row: Sequence[Any]) -> SearchTool:
-    tool_id, project_id, name, description, table_name, table_id, scope, config, index_id, at = row
-    return SearchTool(
-        id=tool_id,
-        project_id=project_id,
-        name=name,
-        description=description,
-        table_name=table_name,
-        scope=Scope(table_id, scope),
-        search=SearchConfig.from_mapping(json.loads(config or "{}")),
-        index_id=index_id,
-        created_at=at,
-    )

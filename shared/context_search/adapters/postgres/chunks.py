@@ -1,29 +1,18 @@
-"""Chunk sets and chunk rows in Postgres."""
+"""Chunk sets in Postgres: rows first, vectors later, then the swap."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from context_search.adapters.postgres.pool import Transaction, bulk
-from context_search.domain.ids import chunk_document_id, document_id
-from context_search.domain.json_pointer import split
-from context_search.domain.model import (
-    ChunkSet,
-    Claim,
-    EmbeddedChunk,
-    HydratedChunk,
-    Index,
-    PlannedChunk,
-    SearchTool,
-    StoredChunk,
-)
+from context_search.domain.ids import document_id
+from context_search.domain.model import ChunkSet, Claim, EmbeddedChunk, PlannedChunk, StoredChunk
 
 
 @dataclass(frozen=True, slots=True)
-class PostgresChunks:
-    """The port ``Chunks``."""
+class ChunkSets:
+    """The half of the port ``Chunks`` that writes them."""
 
     tx: Transaction
 
@@ -151,77 +140,6 @@ class PostgresChunks:
             node=claim.node_id,
         )
         return True
-
-    def hydrate(
-        self, tool: SearchTool, index: Index, doc_ids: Sequence[str]
-    ) -> dict[str, HydratedChunk]:
-        """See the port."""
-        rows = self.tx.run(
-            """
-            SELECT chunks.id, chunks.table_id, chunks.json_pointer, chunk_index, total_chunks,
-                   chunk_text, char_start, char_end, chunks.content_hash, turbopuffer_namespace,
-                   turbopuffer_doc_id, node.changed_at, node.content_hash <> chunks.content_hash,
-                   context_table.revision IS DISTINCT FROM index_generation.enumerated_revision
-            FROM chunks
-            JOIN chunk_set ON chunk_set.id = chunks.set_id AND chunk_set.state = 'active'
-            JOIN node ON node.active_set_id = chunk_set.id
-            JOIN context_table ON context_table.id = chunks.table_id
-            JOIN index_generation ON index_generation.id = node.generation_id
-            WHERE turbopuffer_namespace = :namespace
-              AND turbopuffer_doc_id = ANY(CAST(:ids AS text[]))
-              AND context_table.deleted_at IS NULL AND node.generation_id = :generation
-              AND (:scope = '' OR chunks.json_pointer = :scope
-                   OR starts_with(chunks.json_pointer, :scope || '/'))
-            """,
-            namespace=index.namespace,
-            ids=list(doc_ids),
-            generation=index.generation_id,
-            scope=tool.scope.json_pointer,
-        )
-        chunks = [HydratedChunk(*row[:13]) for row in rows]
-        if rows and rows[0][13]:  # the document changed and was not compared yet
-            chunks = self._checked(tool.scope.table_id, chunks)
-        return {chunk.turbopuffer_doc_id: chunk for chunk in chunks}
-
-    def _checked(self, table_id: int, chunks: Sequence[HydratedChunk]) -> list[HydratedChunk]:
-        live = self._live_hashes(table_id, sorted({chunk.json_pointer for chunk in chunks}))
-        return [
-            replace(chunk, stale=live[chunk.json_pointer] != chunk.content_hash)
-            for chunk in chunks
-            if live[chunk.json_pointer] is not None
-        ]
-
-    def _live_hashes(self, table_id: int, pointers: Sequence[str]) -> Mapping[str, str | None]:
-        rows = self.tx.run(
-            """
-            SELECT CASE WHEN jsonb_typeof(data #> path) = 'string'
-                        THEN encode(sha256(convert_to(data #>> path, 'UTF8')), 'hex') END
-            FROM jsonb_array_elements(CAST(:paths AS jsonb))
-                WITH ORDINALITY AS item (tokens, number)
-            CROSS JOIN LATERAL (SELECT ARRAY(SELECT jsonb_array_elements_text(tokens)) AS path) AS p
-            CROSS JOIN context_table WHERE context_table.id = :table ORDER BY number
-            """,
-            paths=json.dumps([split(pointer) for pointer in pointers]),
-            table=table_id,
-        )
-        return {pointer: row[0] for pointer, row in zip(pointers, rows, strict=True)}
-
-    def without_row(self, namespace: str, doc_ids: Sequence[str]) -> list[str]:
-        """See the port."""
-        rows = self.tx.run(
-            """
-            SELECT turbopuffer_doc_id FROM chunks
-            WHERE turbopuffer_namespace = :namespace
-              AND turbopuffer_doc_id = ANY(CAST(:ids AS text[]))
-            UNION ALL
-            SELECT doc_id FROM tombstone
-            WHERE namespace = :namespace AND doc_id = ANY(CAST(:ids AS text[]))
-            """,
-            namespace=namespace,
-            ids=[chunk_document_id(doc_id) for doc_id in doc_ids],
-        )
-        known = {doc_id for [doc_id] in rows}
-        return [doc_id for doc_id in doc_ids if chunk_document_id(doc_id) not in known]
 
 
 def _row(claim: Claim, set_id: int, chunk: PlannedChunk) -> dict[str, object]:

@@ -6,8 +6,8 @@ import json
 from dataclasses import dataclass
 
 from context_search.adapters.postgres.nodes import NodeWork
-from context_search.domain.model import (
-    Index,
+from context_search.domain.model import Index
+from context_search.domain.progress import (
     IndexStatus,
     NodeProgress,
     NodeState,

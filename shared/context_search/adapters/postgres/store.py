@@ -6,18 +6,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from context_search.adapters.postgres.catalog import (
-    PostgresProjects,
-    PostgresTables,
-    PostgresTools,
-)
-from context_search.adapters.postgres.chunks import PostgresChunks
+from context_search.adapters.postgres.catalog import PostgresProjects, PostgresTables
 from context_search.adapters.postgres.delivery import PostgresGraveyard, PostgresOutbox
+from context_search.adapters.postgres.hydration import PostgresChunks
 from context_search.adapters.postgres.indexes import PostgresIndexes
 from context_search.adapters.postgres.pool import Database, Transaction
 from context_search.adapters.postgres.progress import PostgresNodes
 from context_search.adapters.postgres.rebuilds import PostgresRebuilds
 from context_search.adapters.postgres.sweeps import PostgresSweeps
+from context_search.adapters.postgres.tools import PostgresTools
 
 
 class PostgresUnitOfWork:

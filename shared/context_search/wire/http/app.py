@@ -16,7 +16,7 @@ from starlette.responses import Response
 
 from context_search import __version__
 from context_search.domain.errors import ContextSearchError
-from context_search.wire.errors import PROBLEM_JSON, problem, problem_of
+from context_search.wire.errors import PROBLEM_JSON, log_text, problem, problem_of
 from context_search.wire.http.strict_json import BodyRefusedError
 
 _log = logging.getLogger(__name__)
@@ -111,6 +111,6 @@ async def _http(_: Request, error: Exception) -> Response:
 
 
 async def _unexpected(_: Request, error: Exception) -> Response:
-    _log.error("unexpected error", exc_info=error)
+    _log.error("unexpected error\n%s", log_text(error))
     body, headers = problem(500, "INTERNAL", "an unexpected error, see the log")
     return _answer(500, body, headers)

@@ -16,6 +16,7 @@ from context_search.services.authenticate import Authenticate
 from context_search.services.list_tools import ListTools
 from context_search.services.search_tool import SearchWithTool
 from context_search.wire.answers import search_answer
+from context_search.wire.errors import log_text
 from context_search.wire.http.dependencies import Caller, Internal, ToolId, bearer_key
 from context_search.wire.http.requests import SearchBody
 from context_search.wire.http.strict_json import StrictJsonRoute
@@ -82,7 +83,7 @@ async def _mcp(request: Request, use: SearchUseCases, key: Callable[[], str | No
         McpRequest(request.method, _joined(request.headers), await request.body()),
         authenticate=authenticate,
         server=IDENTITY,
-        on_error=lambda error: _log.error("tool failed", exc_info=error),
+        on_error=lambda error: _log.error("tool failed\n%s", log_text(error)),
         allowed_origins=use.allowed_origins,
     )
     return Response(answer.body, answer.status, dict(answer.headers))

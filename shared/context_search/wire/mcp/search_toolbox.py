@@ -11,7 +11,8 @@ from context_search.services.list_tools import ListTools
 from context_search.services.search_tool import SearchWithTool
 from context_search.wire.answers import search_answer
 from context_search.wire.mcp.contract import ToolPage, ToolResult, UnknownToolError
-from context_search.wire.mcp.search_schema import parse_search_arguments, search_tool
+from context_search.wire.mcp.search_arguments import parse_search_arguments
+from context_search.wire.mcp.search_schema import search_tool
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,74 @@
+"""The outside parts of a process, each made on first use."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from context_search.adapters.postgres.pool import Database
+from context_search.adapters.postgres.store import PostgresStore
+from context_search.adapters.postgres.url import DatabaseUrl
+from context_search.adapters.system_clock import SystemClock
+from context_search.domain.config import IndexConfig
+from context_search.ports.embedding import Embedder
+from context_search.ports.time import Deadline
+from context_search.settings import Settings
+
+if TYPE_CHECKING:
+    from context_search.adapters.sqs_queue import SqsQueue
+    from context_search.adapters.turbopuffer_vectors import TurbopufferVectors
+
+
+class Adapters:
+    """Postgres, turbopuffer, SQS, the embedding model and the clock."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.clock = SystemClock()
+        self._embedders: dict[tuple[str, int], Embedder] = {}
+
+    @cached_property
+    def store(self) -> PostgresStore:
+        """Postgres."""
+        url = DatabaseUrl.parse(self.settings.database_url)
+        return PostgresStore(Database(url, max_connections=self.settings.database_connections))
+
+    @cached_property
+    def vectors(self) -> TurbopufferVectors:
+        """turbopuffer."""
+        from context_search.adapters.turbopuffer_vectors import TurbopufferVectors  # noqa: PLC0415
+
+        return TurbopufferVectors(
+            api_key=self.settings.turbopuffer_api_key,
+            region=self.settings.turbopuffer_region,
+            base_url=self.settings.turbopuffer_base_url,
+        )
+
+    @cached_property
+    def queue(self) -> SqsQueue:
+        """SQS."""
+        from context_search.adapters.sqs_queue import SqsQueue, sqs_client  # noqa: PLC0415
+
+        settings = self.settings
+        return SqsQueue(sqs_client(), settings.queue_url, settings.dead_letter_queue_url)
+
+    def embedder_of(self, config: IndexConfig) -> Embedder:
+        """The embedding model that an index was built with."""
+        from context_search.adapters.litellm_embedder import LitellmEmbedder  # noqa: PLC0415
+
+        key = (config.model, config.dimensions)
+        if key not in self._embedders:
+            self._embedders[key] = LitellmEmbedder(
+                config.model,
+                config.dimensions,
+                query_params=self.settings.embedding_query_params,
+                passage_params=self.settings.embedding_passage_params,
+                api_key=self.settings.embedding_api_key,
+                api_base=self.settings.embedding_api_base,
+            )
+        return self._embedders[key]
+
+    def deadline(self, context: Any) -> Deadline:
+        """Returns when Lambda will stop this invocation."""
+        left_s = context.get_remaining_time_in_millis() / 1000
+        return Deadline(self.clock, self.clock.monotonic() + left_s)
