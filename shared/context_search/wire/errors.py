@@ -67,7 +67,7 @@ def log_text(error: BaseException) -> str:
     link: BaseException | None = error
     while link is not None:
         is_ours = isinstance(link, ContextSearchError)
-        lines += [*traceback.format_tb(link.__traceback__), f"{type(link).__qualname__}"]
+        lines += [*traceback.format_tb(link.__traceback__, limit=-20), f"{type(link).__qualname__}"]
         lines += [f": {link}\n" if is_ours else "\n"]
         link = link.__cause__ or link.__context__
     return "".join(lines)
