@@ -3,63 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from context_search.adapters.postgres.pool import Transaction, bulk
+from context_search.adapters.postgres.node_rows import NodeRows
 from context_search.domain.config import IndexConfig
 from context_search.domain.errors import LeaseLostError
-from context_search.domain.ids import pointer_sha256
-from context_search.domain.model import Claim, Index, KnownNode
+from context_search.domain.model import Claim
 from context_search.domain.reassembly import text_of_chunks
-from context_search.ports.indexing import NodeUpsert
 
 
 @dataclass(frozen=True, slots=True)
-class NodeWork:
-    """The half of the port ``Nodes`` that changes nodes."""
-
-    tx: Transaction
-
-    def known(self, generation_id: int) -> list[KnownNode]:
-        """See the port."""
-        rows = self.tx.run(
-            "SELECT id, pointer_sha256, content_hash FROM node WHERE generation_id = :generation",
-            generation=generation_id,
-        )
-        return [KnownNode(*row) for row in rows]
-
-    def upsert(self, index: Index, nodes: Sequence[NodeUpsert]) -> list[int]:
-        """See the port. A worker that holds the node loses its fence."""
-        # Always in the same order, so that two transactions cannot wait for each other.
-        rows = sorted((_row(index, upsert) for upsert in nodes), key=lambda row: str(row["sha"]))
-        found = bulk(
-            self.tx,
-            """
-            INSERT INTO node (generation_id, table_id, json_pointer, pointer_sha256, content_hash,
-                              char_count, content, state, last_error)
-            SELECT generation_id, table_id, json_pointer, decode(sha, 'hex'), content_hash,
-                   char_count, content, state, last_error
-            FROM jsonb_to_recordset(CAST(:rows AS jsonb)) AS row (
-                generation_id bigint, table_id bigint, json_pointer text, sha text,
-                content_hash text, char_count int, content text, state text, last_error jsonb)
-            ON CONFLICT (generation_id, pointer_sha256) DO UPDATE SET
-                content_hash = excluded.content_hash, char_count = excluded.char_count,
-                content = excluded.content, state = excluded.state,
-                last_error = excluded.last_error, fence = node.fence + 1, attempt = 0,
-                lease_until = NULL, next_at = clock_timestamp(), changed_at = clock_timestamp()
-            RETURNING id, state
-            """,
-            rows,
-        )
-        return [node_id for node_id, state in found if state == "queued"]
-
-    def remove(self, node_ids: Sequence[int]) -> None:
-        """See the port."""
-        if node_ids:
-            self.tx.run(
-                "DELETE FROM node WHERE id = ANY(CAST(:ids AS bigint[]))", ids=sorted(node_ids)
-            )
+class NodeWork(NodeRows):
+    """The part of the port ``Nodes`` that workers use."""
 
     def claim(self, node_id: int, *, lease_s: float) -> Claim | None:
         """See the port."""
@@ -193,18 +149,3 @@ class NodeWork:
             limit=limit,
         )
         return sorted(node_id for [node_id] in rows)
-
-
-def _row(index: Index, upsert: NodeUpsert) -> dict[str, object]:
-    skipped = upsert.skip_reason is not None
-    return {
-        "generation_id": index.generation_id,
-        "table_id": index.table_id,
-        "json_pointer": upsert.node.json_pointer,
-        "sha": pointer_sha256(upsert.node.json_pointer).hex(),
-        "content_hash": upsert.content_hash,
-        "char_count": len(upsert.node.text),
-        "content": None if skipped else upsert.node.text,
-        "state": "skipped" if skipped else "queued",
-        "last_error": upsert.skip_reason,
-    }
