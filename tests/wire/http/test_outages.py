@@ -1,0 +1,192 @@
+"""What callers are told while one of the parts is away, and that it is right again afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import Any
+
+import httpx2
+import pytest
+from fastapi import FastAPI
+from starlette.testclient import TestClient
+
+from context_search.adapters.in_memory.embedder import WordEmbedder
+from context_search.adapters.in_memory.queue import ListQueue
+from context_search.adapters.postgres.pool import Database
+from context_search.adapters.postgres.url import DatabaseUrl
+from context_search.domain.config import IndexConfig
+from context_search.domain.errors import (
+    ContextSearchError,
+    EmbeddingRejectedError,
+    EmbeddingTimeoutError,
+    EmbeddingUnavailableError,
+    QueueUnavailableError,
+)
+from context_search.ports.embedding import Embedder
+from context_search.ports.queue import Message
+from context_search.wire.http.app import http_app
+from tests.builders import english, planted
+from tests.contract.turbopuffer.faulty import Faults
+from tests.wire.http.api import SMALL, Api, LocalParts, answer, problem
+from tests.wire.http.conftest import every_router
+
+DOCUMENT = {"a": planted(english(900), "The lighthouse keeper counted nine comets.", 400)}
+
+
+class Queue(ListQueue):
+    """A queue that can be away."""
+
+    is_away = False
+
+    def send(self, messages: Sequence[Message]) -> list[int]:
+        """Takes everything, or nothing."""
+        if self.is_away:
+            raise QueueUnavailableError("away")
+        return super().send(messages)
+
+
+class Model(WordEmbedder):
+    """A model that can fail at questions."""
+
+    failure: ContextSearchError | None = None
+
+    def embed_query(self, text: str, *, timeout_s: float) -> list[float]:
+        """Fails, if it should."""
+        if self.failure is not None:
+            raise self.failure
+        return super().embed_query(text, timeout_s=timeout_s)
+
+
+class WeakParts(LocalParts):
+    """Parts of which any may be away."""
+
+    @cached_property
+    def queue(self) -> Queue:  # type: ignore[override]
+        """See the base."""
+        return Queue()
+
+    @cached_property
+    def model(self) -> Model:
+        """The only model."""
+        return Model(64)
+
+    def embedder_of(self, config: IndexConfig) -> Embedder:
+        """See the base."""
+        assert config.dimensions == self.model.dimensions
+        return self.model
+
+
+@pytest.fixture(scope="module")
+def parts(module_database: Database, turbopuffer_url: str) -> WeakParts:
+    return WeakParts(module_database, turbopuffer_url)
+
+
+@pytest.fixture
+def model(parts: WeakParts) -> Iterator[Model]:
+    yield parts.model
+    parts.model.failure = None
+
+
+@pytest.fixture
+def queue(parts: WeakParts) -> Iterator[Queue]:
+    yield parts.queue
+    parts.queue.is_away = False
+
+
+@pytest.fixture
+def faults(turbopuffer_url: str) -> Iterator[Faults]:
+    with httpx2.Client(base_url=turbopuffer_url) as http:
+        board = Faults(http)
+        yield board
+        board.clear()
+
+
+def ask(api: Api, tool: dict[str, Any]) -> httpx2.Response:
+    return api("POST", f"/api/v1/tools/{tool['tool_id']}/search", json={"query": "comets"})
+
+
+@pytest.mark.parametrize(
+    ("failure", "word"),
+    [
+        (EmbeddingTimeoutError("late"), "embed_timeout"),
+        (EmbeddingUnavailableError("busy", retry_after_s=3), "embed_unavailable"),
+        (EmbeddingRejectedError("no"), "embed_unavailable"),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("strategy", ["hybrid", "semantic"])
+def test_without_its_model_a_search_goes_on_with_words_and_says_so(
+    api: Api, model: Model, strategy: str, failure: ContextSearchError, word: str
+) -> None:
+    tool = api.tool(api.table(DOCUMENT), {**SMALL, "strategy": strategy})
+    model.failure = failure
+    found = answer(ask(api, tool), 200)
+    assert found["retrieval"] == {
+        "mode_requested": strategy,
+        "mode_used": "keyword",
+        "legs": ["keyword"],
+        "degraded": [word],
+    }
+    assert "comets" in found["results"][0]["chunk"]["chunk_text"]
+
+
+def test_without_its_model_a_search_for_words_is_whole(api: Api, model: Model) -> None:
+    tool = api.tool(api.table(DOCUMENT), {**SMALL, "strategy": "keyword"})
+    model.failure = EmbeddingUnavailableError("down")
+    assert answer(ask(api, tool), 200)["retrieval"]["degraded"] == []
+
+
+def test_without_the_queue_nothing_is_refused_and_nothing_lost(
+    api: Api, parts: WeakParts, queue: Queue
+) -> None:
+    table = api.table(DOCUMENT)
+    queue.is_away = True
+    tool = api.tool(table)
+    assert (tool["status"], queue.messages) == ("indexing", [])
+    path = f"/api/v1/tables/{table['id']}/data"
+    assert api("PUT", path, params={"pointer": "/b"}, json=english(200)).status_code == 200
+    assert api("DELETE", f"/api/v1/tools/{api.tool(table)['tool_id']}").status_code == 204
+    queue.is_away = False
+    with parts.store.database.transaction() as tx:  # as if cleanup came a minute later
+        tx.run("UPDATE outbox SET claimed_until = NULL")
+    assert parts.relay(older_than_s=0) > 0
+    parts.work()
+    assert {hit["json_path"] for hit in api.search(tool, "harbour", top_k=20)["results"]} == {
+        "/a",
+        "/b",
+    }
+
+
+def test_a_busy_turbopuffer_says_when_to_come_again(api: Api, faults: Faults) -> None:
+    tool = api.tool(api.table(DOCUMENT))
+    faults.arm("429", namespace=tool["namespace"], retry_after=30)
+    response = ask(api, tool)
+    body = problem(response, 503, "VECTOR_STORE_UNAVAILABLE")
+    assert (body["retryable"], body["retryAfterMs"]) == (True, 30_000)
+    assert response.headers["retry-after"] == "30"
+    assert answer(ask(api, tool), 200)["results"]
+
+
+def test_a_turbopuffer_that_drops_connections_is_unavailable(api: Api, faults: Faults) -> None:
+    tool = api.tool(api.table(DOCUMENT))
+    faults.arm("drop", count=9, namespace=tool["namespace"])
+    assert problem(ask(api, tool), 503, "VECTOR_STORE_UNAVAILABLE")["retryable"] is True
+
+
+@pytest.fixture
+def without_database(turbopuffer_url: str) -> Iterator[FastAPI]:
+    nobody = Database(DatabaseUrl.parse("postgresql://u:canary-5f2c@127.0.0.1:9/db"))
+    yield http_app(every_router(), LocalParts(nobody, turbopuffer_url))
+    nobody.close()
+
+
+@pytest.mark.parametrize("path", ["/readyz", "/api/v1/tables/1", "/api/v1/tools/1"])
+def test_without_the_database_every_answer_is_a_503_to_try_again(
+    without_database: FastAPI, path: str
+) -> None:
+    headers = {"authorization": "Bearer x"}
+    with TestClient(without_database, raise_server_exceptions=False) as http:
+        body = problem(http.get(path, headers=headers), 503, "DATABASE_UNAVAILABLE")
+        assert body["retryable"] is True
+        assert http.get("/healthz").status_code == 200
