@@ -16,6 +16,8 @@ from context_search.ports.store import Store
 from context_search.ports.vectors import VectorStore
 
 Vectors = list[Sequence[float]]
+# Providers refuse empty input, and a long run of white space is a chunk like any other.
+BLANK = "(blank)"
 
 
 def input_hash(text: str, config: IndexConfig) -> bytes:
@@ -68,7 +70,7 @@ class ChunkVectors:
         if not chunks:
             return {}
         windows = [window_texts(chunk.text, claim.config.window_tokens) for chunk in chunks]
-        texts = [text for pieces in windows for text in pieces]
+        texts = [text if text.strip() else BLANK for pieces in windows for text in pieces]
         embedder = self.embedder_of(claim.config)
         vectors = iter(embedder.embed_passages(texts, timeout_s=self.timeout_s))
         return {

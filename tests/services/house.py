@@ -1,0 +1,146 @@
+"""The real services over the in-memory adapters, with one table and hands to work with."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Sequence
+
+from context_search.adapters.in_memory.clock import ManualClock
+from context_search.adapters.in_memory.embedder import WordEmbedder
+from context_search.adapters.in_memory.queue import ListQueue
+from context_search.adapters.in_memory.store import MemoryStore
+from context_search.adapters.in_memory.vectors import DictVectors
+from context_search.domain.config import IndexConfig, SearchConfig
+from context_search.domain.errors import ContextSearchError
+from context_search.domain.model import Principal, Scope, Table
+from context_search.ports.time import Deadline
+from context_search.services.chunk_vectors import ChunkVectors
+from context_search.services.create_search_tool import CreateSearchTool, NewSearchTool
+from context_search.services.enumeration import EnumerateIndex, Limits
+from context_search.services.index_node import IndexLimits, IndexNode, RetryLater
+from context_search.services.outgoing import Deliver, RelayOutbox
+from context_search.services.rebuild import Model, RollBack, SettleIndex, StartRebuild
+from context_search.services.search_tool import SearchWithTool
+from context_search.services.status import ReadStatus, ToolStatus
+from context_search.services.sweep import SweepNamespace
+from context_search.services.tables import CreateTable, DeleteTable, DeleteTool, ReplaceDocument
+
+SILENT_S = 60.0
+WORDS = re.findall(
+    r"\w+",
+    """harbour winter garden meadow notary quarry railway tenant valley orchard ledger kitchen
+    inquiry estate engine dividend century carrier budget archive""",
+)
+
+
+class MoodyEmbedder(WordEmbedder):
+    """Raises the errors that it was given, one per call, before it works again."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.errors: list[ContextSearchError] = []
+
+    def embed_passages(self, texts: Sequence[str], *, timeout_s: float) -> list[list[float]]:
+        if self.errors:
+            raise self.errors.pop(0)
+        return super().embed_passages(texts, timeout_s=timeout_s)
+
+
+class House:
+    """Everything that a test of the services touches."""
+
+    def __init__(self, **config: object) -> None:
+        self.clock = ManualClock()
+        self.store = MemoryStore(self.clock)
+        self.vectors = DictVectors()
+        self.queue = ListQueue()
+        self.embedder = MoodyEmbedder()
+        self.principal = Principal(1)
+        self.config = IndexConfig(
+            "in-memory/words",
+            self.embedder.dimensions,
+            **{"threshold": 20, "chunk_size": 100, "chunk_overlap": 10, **config},  # type: ignore[arg-type]
+        )
+        self.deliver = Deliver(self.store, self.queue)
+        self.relay = RelayOutbox(self.store, self.deliver)
+        self.create_table = CreateTable(self.store)
+        self.replace = ReplaceDocument(self.store, self.relay)
+        self.delete_tool = DeleteTool(self.store, self.deliver)
+        self.delete_table = DeleteTable(self.store)
+        self.create_tool = CreateSearchTool(self.store, self.deliver, Limits(), SILENT_S)
+        self.enumerate = EnumerateIndex(self.store, self.deliver, Limits())
+        self.settle = SettleIndex(self.store, SILENT_S)
+        model = Model(self.config.model, self.config.dimensions, price=0.02)
+        self.start_rebuild = StartRebuild(self.store, self.deliver, model)
+        self.roll_back = RollBack(self.store, self.deliver)
+        self.sweep = SweepNamespace(self.store, self.vectors, self.deliver)
+        self.read_status = ReadStatus(self.store, SILENT_S)
+        self.search = SearchWithTool(self.store, self.vectors, lambda _: self.embedder, SILENT_S)
+        self.index_node = self.worker()
+
+    def worker(self, **limits: float) -> IndexNode:
+        """Returns a worker with other limits."""
+        return IndexNode(
+            store=self.store,
+            vectors=self.vectors,
+            chunk_vectors=ChunkVectors(self.store, self.vectors, lambda _: self.embedder, 30),
+            deliver=self.deliver,
+            settle=self.settle,
+            clock=self.clock,
+            limits=IndexLimits(**limits),  # type: ignore[arg-type]
+        )
+
+    def table(self, document: object) -> Table:
+        """Stores a document."""
+        return self.create_table(self.principal, "table", None, document)
+
+    def tool(self, table: Table, scope: str = "", **search: object) -> ToolStatus:
+        """Creates a Search Tool."""
+        return self.create_tool(
+            NewSearchTool(
+                project_id=self.principal.project_id,
+                name="search",
+                description=None,
+                scope=Scope(table.id, scope),
+                index=self.config,
+                search=SearchConfig(**search),  # type: ignore[arg-type]
+            )
+        )
+
+    def work(self, worker: IndexNode | None = None) -> None:
+        """Carries out all messages, those that come back later included."""
+        while self.queue.messages:
+            message = self.queue.messages.pop(0)
+            if message["kind"] == "enumerate":
+                self.enumerate(int(str(message["index_id"])))
+                continue
+            try:
+                (worker or self.index_node)(int(str(message["node_id"])), self.deadline())
+            except RetryLater as later:
+                self.clock.advance(later.after_s + 1)
+                self.queue.messages.append(message)
+
+    def deadline(self, seconds: float = 900) -> Deadline:
+        """Returns a deadline from now."""
+        return Deadline(self.clock, self.clock.monotonic() + seconds)
+
+    def documents(self) -> set[str]:
+        """Returns the ids of everything in turbopuffer."""
+        return {name for names in self.vectors.namespaces.values() for name in names}
+
+    def rows(self) -> set[str]:
+        """Returns the document ids of all chunk rows."""
+        return {chunk.doc_id for chunk in self.store.rows.chunks.values()}
+
+
+def prose(characters: int, seed: int = 1) -> str:
+    """Returns sentences in paragraphs, different for each seed."""
+    choose = random.Random(seed)
+    text = ""
+    while len(text) < characters:
+        for _ in range(choose.randint(3, 7)):
+            words = [choose.choice(WORDS) for _ in range(choose.randint(5, 14))]
+            text += " ".join(words).capitalize() + f" {choose.randint(1, 9999)}. "
+        text += "\n\n"
+    return text[:characters]

@@ -1,0 +1,129 @@
+"""Questions and what becomes of them."""
+
+from __future__ import annotations
+
+import pytest
+
+from context_search.domain.errors import (
+    EmbeddingTimeoutError,
+    EmbeddingUnavailableError,
+    NotFoundError,
+    QueryEmptyError,
+)
+from context_search.domain.model import Principal
+from context_search.services.search_tool import SearchWithTool
+from tests.services.house import SILENT_S, House, prose
+
+
+def test_a_scope_shows_what_is_below_it_and_nothing_beside_it() -> None:
+    house = House()
+    table = house.table({"a": {"x": prose(300)}, "ab": prose(300, 2), "a~b": {"": prose(300, 3)}})
+    inside = house.tool(table, scope="/a").tool.id
+    escaped = house.tool(table, scope="/a~0b").tool.id
+    house.tool(table)
+    house.work()
+    answer = house.search(inside, house.principal, "harbour winter garden", 20)
+    assert {(hit.json_path, hit.chunk.json_pointer) for hit in answer.hits} == {("/x", "/a/x")}
+    answer = house.search(escaped, house.principal, "harbour winter garden", 20)
+    assert {(hit.json_path, hit.chunk.json_pointer) for hit in answer.hits} == {("/", "/a~0b/")}
+
+
+def test_a_hit_on_the_scope_itself_has_the_empty_path() -> None:
+    house = House()
+    tool_id = house.tool(house.table({"a": prose(300)}), scope="/a").tool.id
+    house.work()
+    answer = house.search(tool_id, house.principal, "harbour", 1)
+    assert [hit.json_path for hit in answer.hits] == [""]
+
+
+def test_nothing_to_index_is_an_empty_answer() -> None:
+    house = House()
+    status = house.tool(house.table({"a": "short"}))
+    assert status.progress.status == "ready"
+    answer = house.search(status.tool.id, house.principal, "anything", 5)
+    assert (answer.hits, answer.index_status, answer.degraded) == ([], "ready", [])
+
+
+def test_before_the_index_is_ready_the_answer_says_so() -> None:
+    house = House()
+    status = house.tool(house.table({"a": prose(300)}))
+    answer = house.search(status.tool.id, house.principal, "harbour", 5)
+    assert (answer.hits, answer.index_status) == ([], "indexing")
+    assert answer.degraded == ["partial_index"]
+
+
+def test_the_limit_is_the_callers_or_the_tools_own() -> None:
+    house = House()
+    tool_id = house.tool(house.table({"a": prose(5_000)}), top_k=3).tool.id
+    house.work()
+    assert len(house.search(tool_id, house.principal, "harbour", None).hits) == 3
+    assert len(house.search(tool_id, house.principal, "harbour", 20).hits) == 20
+
+
+@pytest.mark.parametrize("query", ["", " \n", "。！？", "\u200b", "--"])
+def test_a_question_without_letters_or_numbers_is_refused(query: str) -> None:
+    house = House()
+    tool_id = house.tool(house.table({"a": "x"})).tool.id
+    with pytest.raises(QueryEmptyError):
+        house.search(tool_id, house.principal, query, 5)
+
+
+def test_a_foreign_tool_looks_like_a_missing_one() -> None:
+    house = House()
+    tool_id = house.tool(house.table({"a": "x"})).tool.id
+    for principal, wanted in ((Principal(2), tool_id), (house.principal, 10**9)):
+        with pytest.raises(NotFoundError, match="there is no such tool"):
+            house.search(wanted, principal, "x", 5)
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (EmbeddingTimeoutError("slow"), "embed_timeout"),
+        (EmbeddingUnavailableError("down"), "embed_unavailable"),
+    ],
+)
+def test_without_a_vector_the_answer_comes_from_keywords_and_says_so(
+    error: Exception, code: str
+) -> None:
+    class Down:
+        model, dimensions = "m", 16
+
+        def embed_passages(self, *_: object, **__: object) -> list[list[float]]:
+            raise error
+
+        def embed_query(self, *_: object, **__: object) -> list[float]:
+            raise error
+
+    house = House()
+    tool_id = house.tool(house.table({"a": prose(500)})).tool.id
+    house.work()
+    search = SearchWithTool(house.store, house.vectors, lambda _: Down(), SILENT_S)
+    answer = search(tool_id, house.principal, "harbour", 5)
+    assert answer.hits
+    assert (answer.mode_requested, answer.mode_used) == ("hybrid", "keyword")
+    assert (answer.legs, answer.degraded) == (["keyword"], [code])
+
+
+def test_deleted_things_are_unreachable_at_once() -> None:
+    house = House()
+    table = house.table({"a": prose(500)})
+    first, second = house.tool(table).tool.id, house.tool(table).tool.id
+    house.work()
+    house.delete_tool(house.principal, first)
+    with pytest.raises(NotFoundError):
+        house.search(first, house.principal, "harbour", 5)
+    assert house.search(second, house.principal, "harbour", 5).hits
+    house.delete_table(house.principal, table.id)
+    with pytest.raises(NotFoundError):
+        house.search(second, house.principal, "harbour", 5)
+
+
+def test_a_changed_string_is_stale_and_a_removed_one_is_gone_before_the_index_follows() -> None:
+    house = House()
+    table = house.table({"a": "winter harbour. " * 20, "b": "winter garden. " * 20})
+    tool_id = house.tool(table).tool.id
+    house.work()
+    house.replace(house.principal, table.id, {"a": "something else. " * 20})
+    answer = house.search(tool_id, house.principal, "winter", 20)
+    assert {(hit.json_path, hit.chunk.stale) for hit in answer.hits} == {("/a", True)}

@@ -1,0 +1,60 @@
+"""What is in turbopuffer is what Postgres says, or is made so."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tests.services.house import House, prose
+
+
+def built(house: House) -> str:
+    status = house.tool(house.table({"a": prose(1_000)}))
+    house.work()
+    return status.index.namespace
+
+
+def test_a_document_that_nobody_knows_is_deleted() -> None:
+    house = House()
+    namespace = built(house)
+    documents = house.vectors.namespaces[namespace]
+    known = next(iter(documents.values()))
+    documents["1.stranger.x.1.0"] = replace(known, id="1.stranger.x.1.0")
+    documents[known.id + ".w1"] = replace(known, id=known.id + ".w1")
+    found = house.sweep(older_than_s=0)
+    assert found is not None
+    assert found.orphans == 1  # a further window of a known chunk is no stranger
+    assert "1.stranger.x.1.0" not in documents
+
+
+def test_a_lost_namespace_is_written_again() -> None:
+    house = House()
+    namespace = built(house)
+    before = house.documents()
+    del house.vectors.namespaces[namespace]
+    found = house.sweep(older_than_s=0)
+    assert found is not None
+    assert found.missing == found.repaired == len(before)
+    house.work()
+    assert house.documents() == before
+
+
+def test_one_lost_document_is_embedded_again_and_no_other() -> None:
+    house = House()
+    namespace = built(house)
+    before, embedded = house.documents(), house.embedder.embedded
+    del house.vectors.namespaces[namespace][sorted(before)[0]]
+    house.sweep(older_than_s=0)
+    house.work()
+    assert house.documents() == before
+    assert house.embedder.embedded == embedded + 1
+
+
+def test_a_healthy_namespace_has_a_report_without_findings() -> None:
+    house = House()
+    built(house)
+    house.sweep(older_than_s=0)
+    with house.store.transaction() as work:
+        [report] = work.sweeps.reports(None)
+    assert (report["orphans"], report["missing"]) == (0, 0)
+    assert report["checked"] == len(house.documents())
+    assert house.sweep(older_than_s=3_600) is None
