@@ -40,6 +40,7 @@ class Settings:
     embedding_api_key: str | None = field(default=None, repr=False)
     embedding_api_base: str | None = None
     embedding_price: float | None = None
+    embedding_window_tokens: int = 0
     embedding_query_params: Mapping[str, object] = field(default_factory=dict)
     embedding_passage_params: Mapping[str, object] = field(default_factory=dict)
     allowed_origins: tuple[str, ...] = ()
@@ -69,6 +70,7 @@ class Settings:
             embedding_api_key=read.optional("EMBEDDING_API_KEY"),
             embedding_api_base=read.optional("EMBEDDING_API_BASE"),
             embedding_price=read.number("EMBEDDING_PRICE", 0) or None,
+            embedding_window_tokens=int(read.number("EMBEDDING_WINDOW_TOKENS", 0)),
             embedding_query_params=read.json_object("EMBEDDING_QUERY_PARAMS"),
             embedding_passage_params=read.json_object("EMBEDDING_PASSAGE_PARAMS"),
             internal_secrets=tuple(secret for secret in secrets if secret),

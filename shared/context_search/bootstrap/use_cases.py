@@ -11,7 +11,7 @@ from context_search.bootstrap.adapters import Adapters
 from context_search.services.authenticate import Authenticate, AuthenticateInternal
 from context_search.services.enumeration import Limits
 from context_search.services.outgoing import Deliver, RelayOutbox
-from context_search.services.rebuild import SettleIndex
+from context_search.services.rebuild import Model, SettleIndex
 from context_search.settings import Settings, environment
 
 if TYPE_CHECKING:
@@ -55,6 +55,17 @@ class Parts(Adapters):
         return AuthenticateInternal(self.settings.internal_secrets)
 
     @property
+    def model(self) -> Model:
+        """What new indexes are built with."""
+        settings = self.settings
+        return Model(
+            name=settings.embedding_model,
+            dimensions=settings.embedding_dimensions,
+            window_tokens=settings.embedding_window_tokens,
+            price=settings.embedding_price,
+        )
+
+    @property
     def settle(self) -> SettleIndex:
         """What follows when a node is done."""
         return SettleIndex(self.store, self.settings.silent_after_s)
@@ -94,8 +105,7 @@ class Parts(Adapters):
             read_status=read_status,
             wait_until_settled=WaitUntilSettled(read_status, self.clock, time.sleep),
             delete_tool=DeleteTool(self.store, self.deliver),
-            embedding_model=self.settings.embedding_model,
-            embedding_dimensions=self.settings.embedding_dimensions,
+            model=self.model,
         )
 
     @cached_property
@@ -106,10 +116,7 @@ class Parts(Adapters):
         from context_search.services.redrive import Redrive  # noqa: PLC0415
         from context_search.wire.http.rebuilds import OperationUseCases  # noqa: PLC0415
 
-        settings = self.settings
-        model = rebuild.Model(
-            settings.embedding_model, settings.embedding_dimensions, settings.embedding_price
-        )
+        model = self.model
         start = rebuild.StartRebuild(self.store, self.deliver, model)
         return OperationUseCases(
             estimate_rebuild=rebuild.EstimateRebuild(self.store, model),

@@ -118,9 +118,12 @@ def parse_stored(text: str) -> object:
     """Returns a document as Postgres holds it, for walking its strings; numbers are dropped.
 
     Postgres stores numbers that Python refuses to read (over 4,300 digits), and nobody here
-    needs them.
+    needs them. Raises InvalidDocumentError for one that is deeper than Python reads.
     """
-    value: object = json.loads(text, parse_int=_no_number, parse_float=_no_number)
+    try:
+        value: object = json.loads(text, parse_int=_no_number, parse_float=_no_number)
+    except RecursionError:
+        raise InvalidDocumentError(_TOO_DEEP) from None
     return value
 
 

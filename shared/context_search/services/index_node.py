@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Literal
 
 from context_search.domain.analysis import tokens
 from context_search.domain.chunking import chunk_spans
@@ -22,6 +21,7 @@ from context_search.ports.store import Store
 from context_search.ports.time import Clock, Deadline
 from context_search.ports.vectors import VectorDocument, VectorStore
 from context_search.services.chunk_vectors import ChunkVectors, input_hash
+from context_search.services.node_report import NodeReport, NodeRun, Outcome
 from context_search.services.outgoing import Deliver, node_message
 from context_search.services.rebuild import SettleIndex
 
@@ -41,14 +41,15 @@ class IndexLimits:
 
 
 class RetryLater(Exception):  # noqa: N818 - not an error: the queue is asked to come again
-    """The node is not finished; deliver the message again after ``after_s`` seconds."""
+    """The node is not finished; deliver the message again after ``after_s`` seconds.
 
-    def __init__(self, after_s: float) -> None:
+    ``report`` says what was done until then, None when the message came too early.
+    """
+
+    def __init__(self, after_s: float, report: NodeReport | None = None) -> None:
         super().__init__(f"again in {after_s:.0f} s")
         self.after_s = after_s
-
-
-Outcome = Literal["indexed", "nothing_to_do", "handed_over", "quarantined"]
+        self.report = report
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,24 +64,25 @@ class IndexNode:
     clock: Clock
     limits: IndexLimits
 
-    def __call__(self, node_id: int, deadline: Deadline) -> Outcome:
+    def __call__(self, node_id: int, deadline: Deadline) -> NodeReport:
         """Returns what became of the node; what failed for good is recorded on it, not raised.
 
         Raises RetryLater when the message should come again.
         """
         claim = self._claim(node_id)
         if claim is None:
-            return "nothing_to_do"
+            return NodeReport("nothing_to_do")
+        run = NodeRun(claim, self.clock)
         try:
-            return self._index(claim, deadline)
+            return run.report(self._index(run, deadline))
         except LeaseLostError:
-            return "nothing_to_do"
+            return run.report("nothing_to_do")
         except ContextSearchError as error:
-            return self._failed(claim, error)
+            return self._failed(run, error)
         except Exception:
             unexpected = ContextSearchError("an unexpected error, see the log")
             with suppress(RetryLater, ContextSearchError):
-                self._failed(claim, unexpected, final=False)
+                self._failed(run, unexpected, final=False)
             raise
 
     def _claim(self, node_id: int) -> Claim | None:
@@ -91,18 +93,21 @@ class IndexNode:
             raise RetryLater(due_in_s)
         return claim
 
-    def _index(self, claim: Claim, deadline: Deadline) -> Outcome:
-        planned = plan(claim)
-        with self.store.transaction() as work:
-            work.nodes.hold(claim, lease_s=self.limits.lease_s)
-            chunk_set = work.chunks.begin_set(claim, planned)
+    def _index(self, run: NodeRun, deadline: Deadline) -> Outcome:
+        claim = run.claim
+        with run.stage("chunking"):
+            planned = plan(claim)
+            with self.store.transaction() as work:
+                work.nodes.hold(claim, lease_s=self.limits.lease_s)
+                chunk_set = work.chunks.begin_set(claim, planned)
+        run.chunks = len(planned) if chunk_set.is_new else 0
         missing = [chunk for chunk in chunk_set.chunks if not chunk.present]
         size = self.limits.batch_chunks
         for first in range(0, len(missing), size):
             if deadline.left_s() < self.limits.batch_reserve_s:
                 return self._hand_over(claim, progressed=first > 0)
-            self._write_batch(claim, chunk_set, missing[first : first + size])
-        with self.store.transaction() as work:
+            self._write_batch(run, chunk_set, missing[first : first + size])
+        with run.stage("swap"), self.store.transaction() as work:
             work.nodes.hold(claim, lease_s=self.limits.lease_s)
             activated = work.chunks.activate(claim, chunk_set.id)
         if not activated:
@@ -110,18 +115,22 @@ class IndexNode:
         self.settle(claim.index_id)
         return "indexed"
 
-    def _write_batch(self, claim: Claim, chunk_set: ChunkSet, batch: Sequence[StoredChunk]) -> int:
-        vectors, embedded = self.chunk_vectors(claim, batch)
+    def _write_batch(self, run: NodeRun, chunk_set: ChunkSet, batch: Sequence[StoredChunk]) -> None:
+        claim = run.claim
+        with run.stage("embedding"):
+            vectors, embedded = self.chunk_vectors(claim, batch)
+        run.embedded += embedded
+        run.reused += len(batch) - embedded
         documents = [
             self._document(claim, chunk_set.id, chunk, number, vector)
             for chunk, windows in zip(batch, vectors, strict=True)
             for number, vector in enumerate(windows)
         ]
-        self.vectors.upsert(claim.namespace, documents, config=claim.config)
+        with run.stage("upload"):
+            self.vectors.upsert(claim.namespace, documents, config=claim.config)
         with self.store.transaction() as work:
             work.nodes.hold(claim, lease_s=self.limits.lease_s)
             work.chunks.mark_present(chunk_set.id, [chunk.index for chunk in batch])
-        return embedded
 
     def _document(
         self,
@@ -156,8 +165,9 @@ class IndexNode:
         return "handed_over"
 
     def _failed(
-        self, claim: Claim, error: ContextSearchError, *, final: bool | None = None
-    ) -> Outcome:
+        self, run: NodeRun, error: ContextSearchError, *, final: bool | None = None
+    ) -> NodeReport:
+        claim = run.claim
         if final is None:
             is_passing = error.retryable or isinstance(error, CommitUnknownError)
             final = not is_passing or claim.attempt >= self.limits.max_attempts
@@ -174,8 +184,8 @@ class IndexNode:
             else:
                 work.nodes.release(claim, retry_in_s=retry_in_s, error=record, progressed=False)
         if final:
-            return "quarantined"
-        raise RetryLater(retry_in_s) from error
+            return run.report("quarantined", error)
+        raise RetryLater(retry_in_s, run.report("retried", error)) from error
 
 
 def plan(claim: Claim) -> list[PlannedChunk]:

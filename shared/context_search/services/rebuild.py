@@ -22,10 +22,15 @@ TOOLS_PER_PAGE = 500
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """The embedding model that this deployment builds with; the price is per million tokens."""
+    """The embedding model that this deployment builds with.
+
+    ``window_tokens`` is how much text one vector can hold (0: a whole chunk, whatever its
+    length); ``price`` is per million tokens.
+    """
 
     name: str
     dimensions: int
+    window_tokens: int = 0
     price: float | None = None
 
 
@@ -46,6 +51,7 @@ def current_config(index: Index, model: Model) -> IndexConfig:
         index.config,
         model=model.name,
         dimensions=model.dimensions,
+        window_tokens=model.window_tokens,
         chunker_version=CHUNKER_VERSION,
         analysis_version=ANALYSIS_VERSION,
     )

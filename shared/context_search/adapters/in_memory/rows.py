@@ -1,12 +1,13 @@
-"""The rows of the in-memory store. They are immutable, so a snapshot is a shallow copy."""
+"""The rows of the in-memory store."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Literal
 
+from context_search.adapters.in_memory.journal import Journal, Journaled
 from context_search.domain.config import IndexConfig, SearchConfig
 from context_search.domain.model import GenerationState, Scope
 from context_search.domain.progress import NodeState
@@ -137,38 +138,41 @@ class OutboxRow:
     claimed_until: datetime | None = None
 
 
-@dataclass(slots=True)
 class Rows:
-    """All tables, by key. ``copy`` is cheap: the rows themselves are shared."""
+    """All tables, by key. Rows are immutable; ``version`` grows with each commit that wrote."""
 
-    projects: dict[int, str] = field(default_factory=dict)
-    keys: dict[bytes, int] = field(default_factory=dict)
-    tables: dict[int, TableRow] = field(default_factory=dict)
-    tools: dict[int, ToolRow] = field(default_factory=dict)
-    indexes: dict[int, IndexRow] = field(default_factory=dict)
-    generations: dict[int, GenerationRow] = field(default_factory=dict)
-    coverage: dict[int, CoverageRow] = field(default_factory=dict)
-    nodes: dict[int, NodeRow] = field(default_factory=dict)
-    sets: dict[int, SetRow] = field(default_factory=dict)
-    chunks: dict[int, ChunkRow] = field(default_factory=dict)
-    tombstones: dict[tuple[str, str], TombstoneRow] = field(default_factory=dict)
-    outbox: dict[int, OutboxRow] = field(default_factory=dict)
-    last_id: int = 0
+    def __init__(self) -> None:
+        self._journal = journal = Journal()
+        self.projects: Journaled[int, str] = Journaled(journal)
+        self.keys: Journaled[bytes, int] = Journaled(journal)
+        self.tables: Journaled[int, TableRow] = Journaled(journal)
+        self.tools: Journaled[int, ToolRow] = Journaled(journal)
+        self.indexes: Journaled[int, IndexRow] = Journaled(journal)
+        self.generations: Journaled[int, GenerationRow] = Journaled(journal)
+        self.coverage: Journaled[int, CoverageRow] = Journaled(journal)
+        self.nodes: Journaled[int, NodeRow] = Journaled(journal)
+        self.sets: Journaled[int, SetRow] = Journaled(journal)
+        self.chunks: Journaled[int, ChunkRow] = Journaled(journal)
+        self.tombstones: Journaled[tuple[str, str], TombstoneRow] = Journaled(journal)
+        self.outbox: Journaled[int, OutboxRow] = Journaled(journal)
+        self._last_id = 0
+        self.version = 0
 
-    def copy(self) -> Rows:
-        """Returns a snapshot."""
-        copies: dict[str, Any] = {}
-        for column in fields(self):
-            value = getattr(self, column.name)
-            copies[column.name] = dict(value) if isinstance(value, dict) else value
-        return Rows(**copies)
+    def commit(self) -> None:
+        """Keeps what was written since the last commit."""
+        if self._journal.commit():
+            self.version += 1
+
+    def roll_back(self) -> None:
+        """Forgets what was written since the last commit."""
+        self._journal.roll_back()
 
     def new_id(self) -> int:
         """Returns a number never given before (not even by a transaction that was rolled back)."""
-        self.last_id += 1
-        return self.last_id
+        self._last_id += 1
+        return self._last_id
 
-    def change(self, table: dict[Any, Any], row_id: object, **values: object) -> None:
+    def change(self, table: Journaled[Any, Any], row_id: object, **values: object) -> None:
         """Overwrites columns of a row; does nothing when the row is gone."""
         if row_id in table:
             table[row_id] = replace(table[row_id], **values)

@@ -33,22 +33,27 @@ class MemoryUnitOfWork:
 
 
 class MemoryStore:
-    """The port ``Store``: one transaction at a time; ``rows`` is what is committed."""
+    """The port ``Store``: one transaction at a time. Between two, ``rows`` is what is committed."""
 
     def __init__(
         self, clock: Clock, unit_of_work: type[MemoryUnitOfWork] = MemoryUnitOfWork
     ) -> None:
         self.rows = Rows()
-        self._clock = clock
-        self._unit_of_work = unit_of_work
+        self._work = unit_of_work(self.rows, clock)
+        self._is_busy = False
 
     @contextmanager
     def transaction(self) -> Iterator[MemoryUnitOfWork]:
-        """See the port. An error, or a kill, leaves ``rows`` as they were."""
-        working = self.rows.copy()
+        """See the port. An error, or a kill, leaves ``rows`` as they were.
+
+        Raises RuntimeError inside of a transaction, as Postgres' does.
+        """
+        if self._is_busy:
+            raise RuntimeError("transactions do not nest")
+        self._is_busy = True
         try:
-            yield self._unit_of_work(working, self._clock)
-        except BaseException:
-            self.rows.last_id = working.last_id  # like a sequence, which is not rolled back
-            raise
-        self.rows = working
+            yield self._work
+            self.rows.commit()
+        finally:
+            self.rows.roll_back()
+            self._is_busy = False

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from context_search.domain.config import Fusion, IndexConfig, SearchConfig, Storage, Strategy
+from context_search.services.rebuild import Model
 
 Id = Annotated[int, Field(ge=1, le=2**63 - 1)]
 Name = Annotated[str, Field(min_length=1, max_length=200)]
@@ -68,11 +69,12 @@ class SearchConfigBody(_Body):
             raise ValueError("lean storage keeps no keywords: the strategy can only be semantic")
         return self
 
-    def to_index_config(self, *, model: str, dimensions: int) -> IndexConfig:
+    def to_index_config(self, model: Model) -> IndexConfig:
         """Returns what the index is built with, on the deployment's embedding model."""
         return IndexConfig(
-            model=model,
-            dimensions=dimensions,
+            model=model.name,
+            dimensions=model.dimensions,
+            window_tokens=model.window_tokens,
             storage=self.storage,
             threshold=self.chunk_threshold,
             chunk_size=self.chunk_size,

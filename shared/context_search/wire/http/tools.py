@@ -11,6 +11,7 @@ from fastapi.responses import JSONResponse
 from context_search.domain.errors import NotFoundError
 from context_search.domain.model import Scope
 from context_search.services.create_search_tool import CreateSearchTool, NewSearchTool
+from context_search.services.rebuild import Model
 from context_search.services.status import ReadStatus
 from context_search.services.tables import DeleteTool
 from context_search.services.wait import WaitUntilSettled
@@ -30,8 +31,7 @@ class ToolUseCases:
     read_status: ReadStatus
     wait_until_settled: WaitUntilSettled
     delete_tool: DeleteTool
-    embedding_model: str
-    embedding_dimensions: int
+    model: Model
 
 
 async def _use_cases(request: Request) -> ToolUseCases:
@@ -60,9 +60,7 @@ async def create_search_tool(
             name=body.name,
             description=body.description,
             scope=Scope(body.table_id, body.scope),
-            index=body.search_config.to_index_config(
-                model=use.embedding_model, dimensions=use.embedding_dimensions
-            ),
+            index=body.search_config.to_index_config(use.model),
             search=body.search_config.to_search_config(),
         )
     )

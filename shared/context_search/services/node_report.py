@@ -1,0 +1,67 @@
+"""What one run over a node did: counts and durations, for whoever watches the system."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Literal
+
+from context_search.domain.errors import ContextSearchError
+from context_search.domain.model import Claim
+from context_search.ports.time import Clock
+
+Outcome = Literal["indexed", "nothing_to_do", "handed_over", "quarantined", "retried"]
+Stage = Literal["chunking", "embedding", "upload", "swap"]
+
+
+@dataclass(frozen=True, slots=True)
+class NodeReport:
+    """One run over a node. It holds no id and no text, so all of it may become metrics.
+
+    ``chunks`` counts the rows that this run created, ``embedded`` and ``reused`` where the vectors
+    came from that it wrote. ``seconds`` has the stages that were entered; reading vectors back
+    counts as embedding. ``error`` is why the run was retried or its node quarantined.
+    """
+
+    outcome: Outcome
+    model: str = ""
+    chunks: int = 0
+    embedded: int = 0
+    reused: int = 0
+    seconds: Mapping[Stage, float] = field(default_factory=dict)
+    error: ContextSearchError | None = None
+
+
+@dataclass(slots=True)
+class NodeRun:
+    """A claimed node under work, and what was done to it so far."""
+
+    claim: Claim
+    clock: Clock
+    chunks: int = 0
+    embedded: int = 0
+    reused: int = 0
+    seconds: dict[Stage, float] = field(default_factory=dict)
+
+    @contextmanager
+    def stage(self, name: Stage) -> Iterator[None]:
+        """Adds the time that the block takes to a stage, also when it fails."""
+        started = self.clock.monotonic()
+        try:
+            yield
+        finally:
+            spent = self.clock.monotonic() - started
+            self.seconds[name] = self.seconds.get(name, 0.0) + spent
+
+    def report(self, outcome: Outcome, error: ContextSearchError | None = None) -> NodeReport:
+        """Returns what was done up to now."""
+        return NodeReport(
+            outcome=outcome,
+            model=self.claim.config.model,
+            chunks=self.chunks,
+            embedded=self.embedded,
+            reused=self.reused,
+            seconds=dict(self.seconds),
+            error=error,
+        )
