@@ -100,7 +100,7 @@ def test_a_worker_without_time_hands_over_what_is_left() -> None:
     worker = house.worker(batch_chunks=3, batch_reserve_s=60)
     message = house.queue.messages.pop()
     node_id = int(str(message["node_id"]))
-    assert worker(node_id, house.deadline(seconds=30)) == "handed_over"
+    assert worker(node_id, house.deadline(seconds=30)).outcome == "handed_over"
     assert house.queue.messages == [message]
     house.work(worker)
     assert house.documents() == house.rows()

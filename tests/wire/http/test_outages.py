@@ -67,14 +67,14 @@ class WeakParts(LocalParts):
         return Queue()
 
     @cached_property
-    def model(self) -> Model:
+    def moody_model(self) -> Model:
         """The only model."""
         return Model(64)
 
     def embedder_of(self, config: IndexConfig) -> Embedder:
         """See the base."""
-        assert config.dimensions == self.model.dimensions
-        return self.model
+        assert config.dimensions == self.moody_model.dimensions
+        return self.moody_model
 
 
 @pytest.fixture(scope="module")
@@ -84,8 +84,8 @@ def parts(module_database: Database, turbopuffer_url: str) -> WeakParts:
 
 @pytest.fixture
 def model(parts: WeakParts) -> Iterator[Model]:
-    yield parts.model
-    parts.model.failure = None
+    yield parts.moody_model
+    parts.moody_model.failure = None
 
 
 @pytest.fixture
