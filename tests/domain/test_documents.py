@@ -206,3 +206,8 @@ def test_a_stored_document_is_read_whatever_numbers_it_has() -> None:
         json.loads(stored)
     nodes = list(string_nodes(parse_stored(stored), scope="", threshold=1))
     assert nodes == [StringNode("/text", "kept")]
+
+
+def test_a_stored_document_that_is_too_deep_is_refused() -> None:
+    with pytest.raises(InvalidDocumentError):
+        parse_stored("[" * 50_000 + "]" * 50_000)

@@ -18,8 +18,9 @@ from tests.contract.turbopuffer.targets import running
 from tests.wire.http.api import CANARY, Api, LocalParts, exposed
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def turbopuffer_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A server for each database: the names of namespaces begin anew with its ids."""
     with running(tmp_path_factory.mktemp("turbopuffer")) as server:
         yield server.url
 

@@ -1,0 +1,66 @@
+"""The deployed functions as Lambda runs them, on real parts.
+
+PostgreSQL, the local turbopuffer server and moto's SQS are other processes or threads; the
+embedding model is litellm's custom provider ``words``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from urllib.parse import urlsplit
+
+import pytest
+
+from context_search.bootstrap import parts
+from tests.builders import aws_server
+from tests.contract.turbopuffer.targets import running
+from tests.functions.deployment import CANARY, Deployment, listening, register_words
+from tests.stack import DatabaseFactory
+
+
+@pytest.fixture(scope="module")
+def turbopuffer_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A server for each database: the names of namespaces begin anew with its ids."""
+    with running(tmp_path_factory.mktemp("turbopuffer")) as server:
+        yield server.url
+
+
+@pytest.fixture(scope="session")
+def aws() -> Iterator[dict[str, str]]:
+    with aws_server() as environment:
+        yield environment
+
+
+@pytest.fixture(scope="module")
+def deployed(
+    databases: DatabaseFactory, postgres_url: str, turbopuffer_url: str, aws: dict[str, str]
+) -> Iterator[Deployment]:
+    """The four functions with an environment of their own, for the tests of one file."""
+    with databases.migrated() as url, pytest.MonkeyPatch.context() as patch:
+        database_url = urlsplit(postgres_url)._replace(path=f"/{url.database}").geturl()
+        made = Deployment.of(aws, DATABASE_URL=database_url, TURBOPUFFER_BASE_URL=turbopuffer_url)
+        for name, value in made.environment.items():
+            patch.setenv(name, value)
+        patch.delenv("SECRETS_ARN", raising=False)
+        parts.cache_clear()
+        register_words()
+        yield made
+        parts().store.database.close()
+        parts.cache_clear()
+
+
+@pytest.fixture(autouse=True)
+def _words() -> None:
+    """Other tests of this process register providers of their own in litellm."""
+    register_words()
+
+
+@pytest.fixture(autouse=True)
+def log(deployed: Deployment) -> Iterator[list[str]]:
+    """The lines that the functions have logged in a test; none of them tells a secret."""
+    lines: list[str] = []
+    with listening(lines):
+        yield lines
+    told = "\n".join(lines)
+    assert CANARY not in told
+    assert "cs_" not in told  # how every key begins

@@ -1,0 +1,206 @@
+"""Calls of the deployed functions: their recorded events with other contents."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+import boto3
+
+from context_search.adapters.in_memory.embedder import WordEmbedder
+from context_search.adapters.litellm_embedder import import_litellm
+from context_search.bootstrap import parts
+from local.invocation import LambdaFunction
+from local.options import ROOT
+from local.sqs_events import sqs_event
+from local.template import read_template
+
+if TYPE_CHECKING:
+    from mypy_boto3_sqs import SQSClient
+    from mypy_boto3_sqs.type_defs import MessageTypeDef
+
+CANARY = "canary-91b7"
+SECRET = f"{CANARY}-internal"
+DIMENSIONS = 64
+VISIBILITY_S = 720  # the template's
+SMALL = {"chunk_threshold": 20, "chunk_size": 100, "chunk_overlap": 10}
+failures: list[Exception] = []
+"""What the model raises at its next calls, one each."""
+
+
+class Words:
+    """litellm's handler for ``words/…``."""
+
+    def embedding(self, *, input: list[str], model_response: Any, **_: Any) -> Any:  # noqa: A002
+        """Vectors from words, unless a failure is due."""
+        if failures:
+            raise failures.pop(0)
+        vectors = WordEmbedder(DIMENSIONS).embed_passages(input, timeout_s=1)
+        model_response.data = [
+            {"index": index, "embedding": vector} for index, vector in enumerate(vectors)
+        ]
+        return model_response
+
+
+def register_words() -> None:
+    """Makes ``words/model`` an embedding model of this process, whatever was registered before."""
+    failures.clear()
+    litellm = import_litellm()
+    litellm.custom_provider_map = [{"provider": "words", "custom_handler": Words()}]
+
+
+class _Lines(logging.Handler):
+    """Writes records as Lambda would, into a list."""
+
+    def __init__(self, lines: list[str]) -> None:
+        super().__init__(logging.INFO)
+        self._lines = lines
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Formats a record as its own logger does: a function's in JSON, with all its fields."""
+        own = logging.getLogger(record.name).handlers
+        form = own[0].formatter if own and own[0] is not self else None
+        self._lines.append((form or logging.Formatter()).format(record))
+
+
+@contextmanager
+def listening(lines: list[str]) -> Iterator[None]:
+    """Everything that is logged meanwhile, as lines."""
+    handler = _Lines(lines)
+    logging.getLogger().addHandler(handler)
+    try:
+        yield
+    finally:
+        logging.getLogger().removeHandler(handler)
+
+
+def event(name: str) -> dict[str, Any]:
+    """One of the recorded events."""
+    loaded: dict[str, Any] = json.loads((ROOT / "events" / f"{name}.json").read_text())
+    return loaded
+
+
+@dataclass
+class Deployment:
+    """Functions by the name of their folder, and the queues between them."""
+
+    environment: dict[str, str]
+    functions: dict[str, LambdaFunction]
+    sqs: SQSClient
+
+    @classmethod
+    def of(cls, aws: dict[str, str], **urls: str) -> Deployment:
+        """Makes queues, and loads the functions that the template names."""
+        sqs = boto3.client(
+            "sqs",
+            endpoint_url=aws["AWS_ENDPOINT_URL"],
+            region_name=aws["AWS_DEFAULT_REGION"],
+            aws_access_key_id=aws["AWS_ACCESS_KEY_ID"],
+            aws_secret_access_key=aws["AWS_SECRET_ACCESS_KEY"],
+        )
+        name = uuid4().hex
+        queues = [sqs.create_queue(QueueName=f"{kind}{name}")["QueueUrl"] for kind in "qd"]
+        environment = {
+            **aws,
+            **urls,
+            "QUEUE_URL": queues[0],
+            "DEAD_LETTER_QUEUE_URL": queues[1],
+            "TURBOPUFFER_API_KEY": f"{CANARY}-turbopuffer",
+            "EMBEDDING_MODEL": "words/model",
+            "EMBEDDING_DIMENSIONS": str(DIMENSIONS),
+            "EMBEDDING_API_KEY": f"{CANARY}-model",
+            "INTERNAL_SECRET": SECRET,
+            "QUERY_HASH_KEY": f"{CANARY}-hash",
+        }
+        template = read_template(ROOT / "template.yaml")
+        functions = {spec.code.name: LambdaFunction.load(spec) for spec in template.functions}
+        return cls(environment, functions, sqs)
+
+    def http(
+        self,
+        method: str,
+        path: str,
+        body: object = None,
+        *,
+        key: str = "",
+        headers: dict[str, str] | None = None,
+        function: str = "create_tool",
+        **more: Any,
+    ) -> dict[str, Any]:
+        """API Gateway's call of a function; the answer's body is read as JSON."""
+        request = event("create_tool")
+        request |= {"routeKey": f"{method} {path}", "rawPath": path, **more}
+        request["requestContext"]["http"] |= {"method": method, "path": path}
+        request["headers"] |= {"authorization": f"Bearer {key}", **(headers or {})}
+        request.pop("body")
+        if body is not None:
+            request["body"] = json.dumps(body)
+        answer: dict[str, Any] = self.functions[function].invoke(request)
+        return {**answer, "json": json.loads(answer["body"]) if answer.get("body") else None}
+
+    def project(self) -> tuple[int, str]:
+        """A new project and its key."""
+        headers = {"x-internal-secret": SECRET}
+        made = self.http("POST", "/api/v1/projects", {"name": "test"}, headers=headers)["json"]
+        return made["id"], made["api_key"]
+
+    def tool(self, document: object, **config: object) -> dict[str, Any]:
+        """A Search Tool of a new project over a document, not indexed; with the ``key`` to it."""
+        project_id, key = self.project()
+        body = {"project_id": project_id, "name": "table", "data": document}
+        table = self.http("POST", "/api/v1/tables", body, key=key)["json"]
+        body = {
+            "project_id": project_id,
+            "table_id": table["id"],
+            "name": "search",
+            "search_config": {**SMALL, **config},
+        }
+        made = self.http("POST", "/api/v1/tools/search", body, key=key)
+        assert made["statusCode"] == 201, made
+        return {**made["json"], "key": key, "table_id": table["id"]}
+
+    def receive(self, limit: int = 10) -> list[MessageTypeDef]:
+        """Messages that are visible, as the event source mapping takes them."""
+        reply = self.sqs.receive_message(
+            QueueUrl=self.environment["QUEUE_URL"],
+            MaxNumberOfMessages=limit,
+            VisibilityTimeout=VISIBILITY_S,
+            MessageSystemAttributeNames=["All"],
+        )
+        return reply.get("Messages", [])
+
+    def index(self, messages: list[MessageTypeDef]) -> set[str]:
+        """Gives messages to ``index_node``; returns the ids of those that it could not do."""
+        batch = sqs_event(messages, "arn:aws:sqs:us-east-1:123456789012:queue")
+        report = self.functions["index_node"].invoke(batch)
+        assert report.keys() == {"batchItemFailures"}
+        return {failure["itemIdentifier"] for failure in report["batchItemFailures"]}
+
+    def drain(self) -> None:
+        """Does all the work that waits in the queue."""
+        while messages := self.receive():
+            assert self.index(messages) == set()
+            for message in messages:
+                self.sqs.delete_message(
+                    QueueUrl=self.environment["QUEUE_URL"], ReceiptHandle=message["ReceiptHandle"]
+                )
+
+    def send(self, *bodies: str) -> list[MessageTypeDef]:
+        """Puts messages into an empty queue and takes them out again."""
+        for body in bodies:
+            self.sqs.send_message(QueueUrl=self.environment["QUEUE_URL"], MessageBody=body)
+        return self.receive()
+
+    def sql(self, statement: str, **values: object) -> list[list[Any]]:
+        """Rows of a statement in the functions' database."""
+        with parts().store.database.transaction() as tx:
+            return tx.run(statement, **values)
+
+    def documents(self, namespace: str) -> list[str]:
+        """Ids of all documents of a namespace."""
+        return parts().vectors.ids_after(namespace, "", 10_000)

@@ -1,0 +1,116 @@
+"""cleanup behind the scheduler's event: it brings back what got lost and removes what is left."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from turbopuffer import Turbopuffer
+
+from tests.builders import english
+from tests.functions.deployment import CANARY, Deployment, event
+
+DOCUMENT = {"a": f"{CANARY} {english(400)}", "b": english(400, seed=2)}
+LONG_AGO = "clock_timestamp() - interval '1 day'"
+
+
+def run(deployed: Deployment) -> dict[str, Any]:
+    """One scheduled run that ends well."""
+    report: dict[str, Any] = deployed.functions["cleanup"].invoke(event("cleanup"))
+    assert (report["errors"], report["is_complete"]) == ([], True)
+    return report
+
+
+@pytest.fixture
+def tool(deployed: Deployment) -> dict[str, Any]:
+    """A tool that is indexed, in a deployment with nothing left to do."""
+    made = deployed.tool(DOCUMENT)
+    deployed.drain()
+    run(deployed)
+    return made
+
+
+def grow_old(deployed: Deployment) -> None:
+    """As if everything that waits had waited for a day."""
+    deployed.sql(f"UPDATE outbox SET created_at = {LONG_AGO}, claimed_until = NULL")
+    deployed.sql(f"UPDATE tombstone SET created_at = {LONG_AGO}")
+    deployed.sql(f"UPDATE index_generation SET retired_at = {LONG_AGO} WHERE state = 'retired'")
+    deployed.sql(f"UPDATE index_generation SET swept_at = {LONG_AGO}")
+    deployed.sql(f"UPDATE node SET next_at = {LONG_AGO} WHERE state = 'queued'")
+
+
+def test_a_change_by_plain_sql_reaches_the_index(
+    deployed: Deployment, tool: dict[str, Any]
+) -> None:
+    old = deployed.documents(tool["namespace"])
+    deployed.sql(
+        "UPDATE context_table SET data = jsonb_build_object('c', CAST(:text AS text))"
+        " WHERE id = :id",
+        text=english(300, seed=7),
+        id=tool["table_id"],
+    )
+    grow_old(deployed)
+    assert run(deployed)["messages_relayed"] == 1
+    deployed.drain()
+    run(deployed)
+    grow_old(deployed)
+    run(deployed)
+    new = deployed.documents(tool["namespace"])
+    assert new
+    assert set(new).isdisjoint(old)
+
+
+def test_a_message_that_got_lost_is_sent_again(deployed: Deployment, tool: dict[str, Any]) -> None:
+    lost = deployed.tool(DOCUMENT)
+    assert len(deployed.receive()) == 2  # and nobody will ever delete or handle them
+    grow_old(deployed)
+    assert run(deployed)["nodes_revived"] == 2
+    deployed.drain()
+    assert deployed.documents(lost["namespace"])
+
+
+def test_a_deleted_table_leaves_nothing_behind(deployed: Deployment, tool: dict[str, Any]) -> None:
+    path = f"/api/v1/tables/{tool['table_id']}"
+    assert deployed.http("DELETE", path, key=tool["key"])["statusCode"] == 204
+    report = run(deployed)
+    assert report["nodes_removed"] == 2
+    assert report["documents_deleted"] > 6
+    assert deployed.documents(tool["namespace"]) == []
+    grow_old(deployed)
+    assert run(deployed)["namespaces_deleted"] >= 1
+    assert run(deployed)["namespaces_deleted"] == 0
+    for table in ("index_generation WHERE namespace", "tombstone WHERE namespace"):
+        name = tool["namespace"]
+        assert deployed.sql(f"SELECT * FROM {table} = :name", name=name) == []
+
+
+def test_a_deleted_tool_takes_its_index_with_it(deployed: Deployment, tool: dict[str, Any]) -> None:
+    path = f"/api/v1/tools/{tool['tool_id']}"
+    assert deployed.http("DELETE", path, key=tool["key"])["statusCode"] == 204
+    deployed.drain()
+    run(deployed)
+    assert deployed.documents(tool["namespace"]) == []
+
+
+def test_a_document_that_nobody_knows_is_deleted_and_the_others_stay(
+    deployed: Deployment, tool: dict[str, Any]
+) -> None:
+    before = deployed.documents(tool["namespace"])
+    url = deployed.environment["TURBOPUFFER_BASE_URL"]
+    with Turbopuffer(api_key="k", base_url=url, region=None) as client:
+        client.namespace(tool["namespace"]).write(
+            upsert_rows=[{"id": "stranger", "vector": [0.5] * 64}],
+            distance_metric="cosine_distance",
+        )
+    assert len(deployed.documents(tool["namespace"])) == len(before) + 1
+    grow_old(deployed)
+    assert run(deployed)["orphans_deleted"] == 1
+    assert deployed.documents(tool["namespace"]) == before
+    grow_old(deployed)
+    assert run(deployed)["orphans_deleted"] == 0
+
+
+def test_a_second_run_finds_nothing_to_do(deployed: Deployment, tool: dict[str, Any]) -> None:
+    report = run(deployed)
+    done = {name: value for name, value in report.items() if isinstance(value, int) and value}
+    assert done.keys() <= {"is_complete", "summaries_written"}

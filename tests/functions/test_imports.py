@@ -1,0 +1,88 @@
+"""What a function does not need is not loaded: litellm alone takes seconds of a cold start."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from local.options import ROOT
+
+ENVIRONMENT = {
+    "DATABASE_URL": "postgresql://u@127.0.0.1:9/d",
+    "QUEUE_URL": "http://127.0.0.1:9/q",
+    "DEAD_LETTER_QUEUE_URL": "http://127.0.0.1:9/d",
+    "TURBOPUFFER_API_KEY": "k",
+    "TURBOPUFFER_BASE_URL": "http://127.0.0.1:9",
+    "EMBEDDING_MODEL": "m",
+    "EMBEDDING_DIMENSIONS": "8",
+    "INTERNAL_SECRET": "s",
+    "QUERY_HASH_KEY": "h",
+    "AWS_DEFAULT_REGION": "us-east-1",
+}
+PROGRAM = """
+import json, sys
+from pathlib import Path
+from local.invocation import LambdaFunction
+from local.template import read_template
+
+root = Path(sys.argv[1])
+[spec] = [spec for spec in read_template(root / "template.yaml").functions
+          if spec.code.name == sys.argv[2]]
+function = LambdaFunction.load(spec)
+answer = function.invoke(json.loads(sys.argv[3]))
+print(json.dumps([answer, sorted(module.partition(".")[0] for module in sys.modules)]))
+"""
+
+
+def request(method: str, path: str) -> dict[str, object]:
+    recorded = json.loads((ROOT / "events" / "create_tool.json").read_text())
+    recorded |= {"rawPath": path, "routeKey": f"{method} {path}", "body": "{}"}
+    recorded["requestContext"]["http"] |= {"method": method, "path": path}
+    return dict(recorded)
+
+
+def after(function: str, event: object) -> tuple[dict[str, object], set[str]]:
+    """The answer of a function that has just started, and the packages it has loaded by then."""
+    environment = {**os.environ, **ENVIRONMENT}  # noqa: TID251 - tests have no settings
+    environment.pop("SECRETS_ARN", None)
+    environment["PYTHONPATH"] = f"{ROOT}:{ROOT / 'shared'}"
+    command = [sys.executable, "-c", PROGRAM, str(ROOT), function, json.dumps(event)]
+    ended = subprocess.run(  # noqa: S603 - our own program
+        command, env=environment, capture_output=True, text=True, check=True, cwd=ROOT
+    )
+    answer, modules = json.loads(ended.stdout.splitlines()[-1])
+    return answer, set(modules)
+
+
+def test_create_tool_loads_neither_litellm_nor_turbopuffer() -> None:
+    answer, modules = after("create_tool", request("GET", "/healthz"))
+    assert answer["statusCode"] == 200
+    assert {"litellm", "turbopuffer", "openai", "local"} & modules == {"local"}
+    answer, modules = after("create_tool", request("POST", "/api/v1/tools/search"))
+    assert answer["statusCode"] == 503  # the database is away
+    assert "litellm" not in modules
+
+
+def test_cleanup_never_embeds() -> None:
+    report, modules = after("cleanup", {"scheduled_time": "2026-11-22T12:00:00Z"})
+    assert report["errors"]
+    assert "litellm" not in modules
+
+
+@pytest.mark.parametrize("path", ["/api/v1/tools/1/search", "/mcp"])
+def test_search_refuses_a_stranger_before_it_loads_a_model(path: str) -> None:
+    answer, modules = after("search", request("POST", path))
+    assert answer["statusCode"] in (401, 503)
+    assert "litellm" not in modules
+
+
+def test_index_node_refuses_a_bad_message_before_it_loads_a_model() -> None:
+    batch = json.loads((ROOT / "events" / "index_node.json").read_text())
+    batch["Records"][0]["body"] = "{}"
+    answer, modules = after("index_node", batch)
+    assert len(answer["batchItemFailures"]) == 1  # type: ignore[arg-type]
+    assert "litellm" not in modules

@@ -1,0 +1,196 @@
+"""index_node behind SQS: what is done, what comes again, and when."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from context_search.services.outgoing import enumerate_message, node_message
+from tests.builders import chinese, english, until
+from tests.functions.deployment import CANARY, Deployment, event, failures
+
+DOCUMENT = {"a": f"{CANARY} {english(400)}", "b": chinese(400)}
+
+
+def nodes(deployed: Deployment, tool: dict[str, Any]) -> list[int]:
+    rows = deployed.sql(
+        "SELECT node.id FROM node JOIN index_generation ON index_generation.id = generation_id"
+        " WHERE namespace = :name ORDER BY node.id",
+        name=tool["namespace"],
+    )
+    return [row[0] for row in rows]
+
+
+def node(deployed: Deployment, node_id: int, columns: str) -> list[Any]:
+    [row] = deployed.sql(f"SELECT {columns} FROM node WHERE id = :id", id=node_id)
+    return row
+
+
+def index_of(deployed: Deployment, tool: dict[str, Any]) -> int:
+    [[index_id]] = deployed.sql(
+        "SELECT index_id FROM coverage WHERE tool_id = :id", id=tool["tool_id"]
+    )
+    return int(index_id)
+
+
+@pytest.fixture
+def empty(deployed: Deployment) -> Deployment:
+    """The deployment with nothing in its queue."""
+    deployed.drain()
+    return deployed
+
+
+def test_a_recorded_message_indexes_its_string(empty: Deployment) -> None:
+    tool = empty.tool(DOCUMENT)
+    batch = event("index_node")
+    for node_id in nodes(empty, tool):
+        batch["Records"][0]["body"] = json.dumps(node_message(node_id))
+        assert empty.functions["index_node"].invoke(batch) == {"batchItemFailures": []}
+    rows = empty.sql(
+        "SELECT turbopuffer_doc_id FROM chunks WHERE turbopuffer_namespace = :name AND present",
+        name=tool["namespace"],
+    )
+    assert sorted(row[0] for row in rows) == empty.documents(tool["namespace"])
+    assert len(rows) > 6
+
+
+def test_replaying_every_message_changes_nothing(empty: Deployment) -> None:
+    tool = empty.tool(DOCUMENT)
+    bodies = [json.dumps(node_message(number)) for number in nodes(empty, tool)]
+    bodies.append(json.dumps(enumerate_message(index_of(empty, tool))))
+    empty.drain()
+    tables = ("node", "chunk_set", "chunks", "tombstone", "outbox")
+    before = [empty.sql(f"SELECT * FROM {table} ORDER BY 1, 2") for table in tables]
+    documents = empty.documents(tool["namespace"])
+    for _ in range(2):
+        assert empty.index(empty.send(*bodies)) == set()
+    assert [empty.sql(f"SELECT * FROM {table} ORDER BY 1, 2") for table in tables] == before
+    assert empty.documents(tool["namespace"]) == documents
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "not json",
+        "{}",
+        '{"kind": "unknown", "node_id": 1}',
+        '{"kind": "node", "node_id": "1"}',
+        f'{{"kind": "node", "node_id": 1, "extra": "{CANARY}"}}',
+    ],
+)
+def test_a_message_nobody_understands_fails_alone(empty: Deployment, body: str) -> None:
+    tool = empty.tool(DOCUMENT)
+    waiting = empty.receive()
+    empty.sqs.send_message(QueueUrl=empty.environment["QUEUE_URL"], MessageBody=body)
+    [bad] = empty.receive()
+    assert empty.index([waiting[0], bad, *waiting[1:]]) == {bad["MessageId"]}
+    assert {node(empty, number, "state")[0] for number in nodes(empty, tool)} == {"indexed"}
+
+
+def test_ids_that_are_nowhere_are_done(empty: Deployment) -> None:
+    bodies = [json.dumps(message(2**62)) for message in (node_message, enumerate_message)]
+    assert empty.index(empty.send(*bodies)) == set()
+
+
+def test_an_order_to_compare_finds_what_changed_and_orders_its_indexing(
+    empty: Deployment,
+) -> None:
+    tool = empty.tool(DOCUMENT)
+    empty.drain()
+    empty.sql(
+        "UPDATE context_table SET data = jsonb_set(data, '{c}', to_jsonb(CAST(:text AS text)))"
+        " WHERE id = :id",
+        text=english(300, seed=3),
+        id=tool["table_id"],
+    )
+    [order] = empty.send(json.dumps(enumerate_message(index_of(empty, tool))))
+    assert empty.index([order]) == set()
+    [message] = empty.receive()
+    added = json.loads(message["Body"])
+    assert node(empty, added["node_id"], "json_pointer, state") == ["/c", "queued"]
+    assert empty.index([message]) == set()
+    assert node(empty, added["node_id"], "state") == ["indexed"]
+
+
+def test_a_node_that_is_not_due_comes_back_when_it_is(empty: Deployment) -> None:
+    tool = empty.tool({"a": english(300)})
+    [message] = empty.receive()
+    [node_id] = nodes(empty, tool)
+    empty.sql("UPDATE node SET next_at = clock_timestamp() + interval '0.8 s'")
+    assert empty.index([message]) == {message["MessageId"]}
+    assert empty.receive() == []
+    # Without the change of visibility it would come after 720 s.
+    [again] = until(empty.receive, timeout_s=10)
+    assert again["MessageId"] == message["MessageId"]
+    assert empty.index([again]) == set()
+    assert node(empty, node_id, "state, attempt") == ["indexed", 0]
+
+
+def test_a_failing_model_is_asked_again_after_a_pause(empty: Deployment) -> None:
+    tool = empty.tool({"a": f"{CANARY} {english(300)}"})
+    [message] = empty.receive()
+    [node_id] = nodes(empty, tool)
+    failures.append(ConnectionError(f"{CANARY} cannot be reached"))
+    assert empty.index([message]) == {message["MessageId"]}
+    state, attempt, error = node(empty, node_id, "state, attempt, last_error")
+    assert (state, attempt) == ("queued", 1)
+    report = json.loads(error)
+    assert report.keys() == {"code", "message", "retryable", "at"}
+    assert (report["code"], report["retryable"]) == ("EMBEDDING_UNAVAILABLE", True)
+    assert CANARY not in error
+    [again] = until(empty.receive, timeout_s=10)
+    assert empty.index([again]) == set()
+    assert node(empty, node_id, "state, last_error") == ["indexed", None]
+
+
+def test_a_document_too_deep_to_read_is_refused_and_logged(
+    empty: Deployment, log: list[str]
+) -> None:
+    tool = empty.tool(DOCUMENT)
+    empty.drain()
+    deep = "[" * 15_000 + "]" * 15_000  # which Postgres takes
+    empty.sql(
+        "UPDATE context_table SET data = CAST(:data AS jsonb) WHERE id = :id",
+        data=deep,
+        id=tool["table_id"],
+    )
+    [order] = empty.send(json.dumps(enumerate_message(index_of(empty, tool))))
+    assert empty.index([order]) == {order["MessageId"]}
+    assert "INVALID_DOCUMENT" in log[-1]
+    empty.sql("UPDATE context_table SET data = '{}' WHERE id = :id", id=tool["table_id"])
+
+
+def test_what_nobody_expected_fails_alone_and_is_in_the_log(
+    empty: Deployment, log: list[str]
+) -> None:
+    broken, sound = empty.tool(DOCUMENT), empty.tool(DOCUMENT)
+    # As after going back from a newer version, whose configurations have more in them.
+    empty.sql(
+        "UPDATE index_generation SET config = config || '{\"from_the_future\": 1}'"
+        " WHERE namespace = :name",
+        name=broken["namespace"],
+    )
+    of_broken = set(nodes(empty, broken))
+    messages = empty.receive()
+    expected = {
+        message["MessageId"]
+        for message in messages
+        if json.loads(message["Body"])["node_id"] in of_broken
+    }
+    log.clear()
+    assert empty.index(messages) == expected
+    assert {node(empty, number, "state")[0] for number in nodes(empty, sound)} == {"indexed"}
+    assert [json.loads(line)["level"] for line in log].count("ERROR") == len(expected)
+    empty.sql("UPDATE index_generation SET config = config - 'from_the_future'")
+
+
+def test_logs_name_what_was_done_by_ids(empty: Deployment, log: list[str]) -> None:
+    tool = empty.tool({"a": f"{CANARY} {english(300)}"})
+    [node_id] = nodes(empty, tool)
+    log.clear()
+    empty.drain()
+    [line] = [json.loads(text) for text in log if '"node_id"' in text]
+    assert (line["node_id"], line["outcome"], line["level"]) == (node_id, "indexed", "INFO")
+    assert line["function_request_id"]
