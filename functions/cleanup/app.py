@@ -8,6 +8,7 @@ from typing import Any
 from aws_lambda_powertools import Logger
 
 from context_search.bootstrap import parts
+from context_search.wire.metrics import emit_cleanup
 
 logger = Logger(service="cleanup")
 
@@ -15,6 +16,7 @@ logger = Logger(service="cleanup")
 @logger.inject_lambda_context(clear_state=True)
 def lambda_handler(_event: dict[str, Any], context: Any) -> dict[str, Any]:
     """Runs once and returns what it did."""
-    report = asdict(parts().cleanup(parts().deadline(context)))
-    logger.info("cleanup", extra={"report": report})
-    return report
+    report = parts().cleanup(parts().deadline(context))
+    logger.info("cleanup", extra={"report": asdict(report)})
+    emit_cleanup(report)
+    return asdict(report)

@@ -16,6 +16,8 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 from context_search.bootstrap import parts
 from context_search.domain.errors import ContextSearchError, InvalidInputError
 from context_search.services.index_node import RetryLater
+from context_search.wire.errors import log_text
+from context_search.wire.metrics import emit_error, emit_node, emit_queue_age
 from context_search.wire.orders import EnumerateOrder, NodeOrder, parse_order
 
 logger = Logger(service="index-node")
@@ -34,21 +36,33 @@ def lambda_handler(event: dict[str, Any], context: LambdaContext) -> Any:
 
 
 def _carry_out(record: SQSRecord, context: LambdaContext) -> None:
+    sent_ms = float(record.attributes.sent_timestamp)
+    emit_queue_age(parts().clock.now().timestamp() - sent_ms / 1000)
     try:
         order = parse_order(record.body)
         if isinstance(order, NodeOrder):
-            outcome = parts().index_node(order.node_id, parts().deadline(context))
-            logger.info("node", extra={"node_id": order.node_id, "outcome": outcome})
+            report = parts().index_node(order.node_id, parts().deadline(context))
+            emit_node(report)
+            logger.info("node", extra={"node_id": order.node_id, "outcome": report.outcome})
         elif isinstance(order, EnumerateOrder):
             parts().enumerate_index(order.index_id)
             logger.info("enumerated", extra={"index_id": order.index_id})
     except InvalidInputError as error:
         logger.error("order refused", extra={"code": error.code, "detail": error.message})
+        emit_error(error)
         raise
     except RetryLater as later:
+        if later.report:
+            emit_node(later.report)
         parts().queue.come_back(record.receipt_handle, later.after_s)
         raise
     except ContextSearchError as error:
         logger.warning("order failed", extra={"code": error.code, "detail": error.message})
+        emit_error(error)
         parts().queue.come_back(record.receipt_handle, error.retry_after_s or RETRY_S)
+        raise
+    except Exception as error:
+        # The batch processor reports the message and keeps the reason to itself.
+        logger.error("unexpected error", extra={"trace": log_text(error)})
+        emit_error(ContextSearchError())
         raise

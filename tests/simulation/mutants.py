@@ -29,8 +29,10 @@ from context_search.domain.model import (
 from context_search.ports.indexing import NodeUpsert
 from context_search.ports.queue import Message
 from context_search.ports.time import Clock, Deadline
+from context_search.services.chunk_documents import chunk_documents
 from context_search.services.cleanup import Cleanup, CleanupReport
-from context_search.services.index_node import IndexNode, Outcome, plan
+from context_search.services.index_node import IndexNode, plan
+from context_search.services.node_report import NodeRun, Outcome
 from context_search.services.tables import DeleteTool
 from tests.simulation.world import Mutation
 
@@ -96,8 +98,7 @@ class ChunksWithoutTombstones(MemoryChunks):
     def activate(self, claim: Claim, set_id: int) -> bool:
         kept = dict(self.rows.tombstones)
         activated = super().activate(claim, set_id)
-        self.rows.tombstones.clear()
-        self.rows.tombstones.update(kept)
+        self.rows.tombstones.become(kept)
         return activated
 
 
@@ -155,7 +156,8 @@ class NoReconciler(Cleanup):
 
 
 class VectorsBeforeRows(IndexNode):
-    def _index(self, claim: Claim, deadline: Deadline) -> Outcome:
+    def _index(self, run: NodeRun, deadline: Deadline) -> Outcome:
+        claim = run.claim
         planned = plan(claim)
         early = [
             StoredChunk(
@@ -171,12 +173,9 @@ class VectorsBeforeRows(IndexNode):
             for chunk in planned
         ]
         vectors, _ = self.chunk_vectors(claim, early)
-        documents = [
-            self._document(claim, 0, chunk, 0, windows[0])
-            for chunk, windows in zip(early, vectors, strict=True)
-        ]
+        documents = list(chunk_documents(claim, 0, early, vectors, self.clock.now()))
         self.vectors.upsert(claim.namespace, documents, config=claim.config)
-        return super()._index(claim, deadline)
+        return super()._index(run, deadline)
 
 
 def _early_id(claim: Claim, chunk: PlannedChunk) -> str:
@@ -190,14 +189,13 @@ def _early_id(claim: Claim, chunk: PlannedChunk) -> str:
 
 
 class PresentOnTimeout(IndexNode):
-    def _write_batch(self, claim: Claim, chunk_set: ChunkSet, batch: Sequence[StoredChunk]) -> int:
+    def _write_batch(self, run: NodeRun, chunk_set: ChunkSet, batch: Sequence[StoredChunk]) -> None:
         try:
-            return super()._write_batch(claim, chunk_set, batch)
+            super()._write_batch(run, chunk_set, batch)
         except VectorStoreUnavailableError:
             with self.store.transaction() as work:
-                work.nodes.hold(claim, lease_s=self.limits.lease_s)
+                work.nodes.hold(run.claim, lease_s=self.limits.lease_s)
                 work.chunks.mark_present(chunk_set.id, [chunk.index for chunk in batch])
-            return 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -144,10 +144,14 @@ class StoredChunk:
 
 @dataclass(frozen=True, slots=True)
 class ChunkSet:
-    """All chunks of one node for one content; ``chunks`` are ordered by index."""
+    """All chunks of one node for one content; ``chunks`` are ordered by index.
+
+    ``is_new`` when it was inserted just now, not found.
+    """
 
     id: int
     chunks: tuple[StoredChunk, ...]
+    is_new: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,15 +11,14 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
-from context_search.domain.analysis import tokens
 from context_search.domain.chunking import chunk_spans
 from context_search.domain.errors import CommitUnknownError, ContextSearchError, LeaseLostError
-from context_search.domain.ids import ancestor_keys, window_ids
 from context_search.domain.model import ChunkSet, Claim, PlannedChunk, StoredChunk
 from context_search.domain.windows import window_texts
 from context_search.ports.store import Store
 from context_search.ports.time import Clock, Deadline
-from context_search.ports.vectors import VectorDocument, VectorStore
+from context_search.ports.vectors import VectorStore
+from context_search.services.chunk_documents import chunk_documents
 from context_search.services.chunk_vectors import ChunkVectors, input_hash
 from context_search.services.node_report import NodeReport, NodeRun, Outcome
 from context_search.services.outgoing import Deliver, node_message
@@ -121,40 +120,13 @@ class IndexNode:
             vectors, embedded = self.chunk_vectors(claim, batch)
         run.embedded += embedded
         run.reused += len(batch) - embedded
-        documents = [
-            self._document(claim, chunk_set.id, chunk, number, vector)
-            for chunk, windows in zip(batch, vectors, strict=True)
-            for number, vector in enumerate(windows)
-        ]
+        now = self.clock.now()
+        documents = list(chunk_documents(claim, chunk_set.id, batch, vectors, now))
         with run.stage("upload"):
             self.vectors.upsert(claim.namespace, documents, config=claim.config)
         with self.store.transaction() as work:
             work.nodes.hold(claim, lease_s=self.limits.lease_s)
             work.chunks.mark_present(chunk_set.id, [chunk.index for chunk in batch])
-
-    def _document(
-        self,
-        claim: Claim,
-        set_id: int,
-        chunk: StoredChunk,
-        window: int,
-        vector: Sequence[float],
-    ) -> VectorDocument:
-        with_tokens = window == 0 and claim.config.storage == "full"
-        return VectorDocument(
-            id=window_ids(chunk.doc_id, chunk.window_count)[window],
-            vector=vector,
-            tokens=tokens(chunk.text) if with_tokens else None,
-            ancestors=ancestor_keys(claim.json_pointer),
-            table_id=claim.table_id,
-            set_id=set_id,
-            chunk_id=chunk.id,
-            json_pointer=claim.json_pointer,
-            chunk_index=chunk.index,
-            total_chunks=chunk.total,
-            content_hash=claim.content_hash,
-            updated_at=self.clock.now(),
-        )
 
     def _hand_over(self, claim: Claim, *, progressed: bool) -> Outcome:
         message = node_message(claim.node_id)

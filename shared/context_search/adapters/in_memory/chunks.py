@@ -43,10 +43,7 @@ class MemoryChunks:
         same = [row.id for row in of_node if row.content_hash == claim.content_hash]
         set_id = same[0] if same else self._insert(claim, planned)
         chunks = sorted(self._chunks(set_id), key=lambda row: row.index)
-        return ChunkSet(
-            set_id,
-            tuple(_stored(row) for row in chunks),
-        )
+        return ChunkSet(set_id, tuple(_stored(row) for row in chunks), is_new=not same)
 
     def _chunks(self, set_id: int) -> list[ChunkRow]:
         return [row for row in self.rows.chunks.values() if row.set_id == set_id]

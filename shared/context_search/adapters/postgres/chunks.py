@@ -43,10 +43,7 @@ class ChunkSets:
             """,
             set=set_id,
         )
-        return ChunkSet(
-            set_id,
-            tuple(StoredChunk(*row) for row in stored),
-        )
+        return ChunkSet(set_id, tuple(StoredChunk(*row) for row in stored), is_new=not rows)
 
     def _insert(self, claim: Claim, planned: Sequence[PlannedChunk]) -> int:
         [[set_id]] = self.tx.run(

@@ -1,0 +1,98 @@
+"""Metrics in CloudWatch's embedded metric format, one line of JSON on standard output each.
+
+https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/CloudWatch_Embedded_Metric_Format_Specification.html
+Dimensions are the service, the embedding model and error codes; never an id, never a text.
+docs/operations.md lists the names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from aws_lambda_powertools.metrics import EphemeralMetrics, MetricUnit
+
+from context_search.domain.errors import ContextSearchError, EmbeddingError, VectorStoreError
+from context_search.services.cleanup import CleanupReport
+from context_search.services.node_report import NodeReport, Outcome
+
+INDEXING, CLEANUP = "index-node", "cleanup"
+_NAMESPACE = "context-search"
+_COUNTED: Mapping[Outcome, str] = {
+    "indexed": "nodes_indexed_total",
+    "handed_over": "nodes_handed_over_total",
+    "quarantined": "nodes_quarantined_total",
+    "retried": "retries_total",
+}
+
+
+def emit_queue_age(seconds: float) -> None:
+    """Says how long an order has waited since it was sent, earlier receives included."""
+    _emit(INDEXING, seconds={"queue_age": max(0.0, seconds)})
+
+
+def emit_node(report: NodeReport) -> None:
+    """Says what a run over a node did; nothing when there was nothing to do."""
+    if report.outcome == "nothing_to_do":
+        return
+    _emit(
+        INDEXING,
+        {"embedding_model": report.model},
+        counts={
+            _COUNTED[report.outcome]: 1,
+            "chunks_created_total": report.chunks,
+            "chunks_embedded_total": report.embedded,
+            "chunks_reused_total": report.reused,
+        },
+        seconds={f"{stage}_duration": spent for stage, spent in report.seconds.items()},
+    )
+    if report.error is not None:
+        emit_error(report.error, {"embedding_model": report.model})
+
+
+def emit_error(error: ContextSearchError, dimensions: Mapping[str, str] | None = None) -> None:
+    """Counts an error of an order: in all, and by its code."""
+    name = "order_errors_total"
+    if isinstance(error, EmbeddingError):
+        name = "embedding_errors_total"
+    elif isinstance(error, VectorStoreError):
+        name = "turbopuffer_upload_errors_total"
+    _emit(INDEXING, dimensions or {}, counts={name: 1}, code=error.code)
+
+
+def emit_cleanup(report: CleanupReport) -> None:
+    """Says what a scheduled run did, and how the system stands."""
+    counts = {
+        "messages_relayed_total": report.messages_relayed,
+        "nodes_revived_total": report.nodes_revived,
+        "generations_switched_total": report.generations_switched,
+        "documents_deleted_total": report.documents_deleted,
+        "documents_checked_total": report.documents_checked,
+        "orphans_deleted_total": report.orphans_deleted,
+        "documents_missing_total": report.missing_requeued,
+        "cleanup_errors_total": len(report.errors),
+        "cleanup_incomplete_total": int(not report.is_complete),
+    }
+    _emit(CLEANUP, counts=counts)
+
+
+def _emit(
+    service: str,
+    dimensions: Mapping[str, str] | None = None,
+    *,
+    counts: Mapping[str, float] | None = None,
+    seconds: Mapping[str, float] | None = None,
+    code: str | None = None,
+) -> None:
+    # Not Metrics: its state is shared, and on one machine handlers run in threads.
+    metrics = EphemeralMetrics(service=service)
+    metrics.namespace = metrics.namespace or _NAMESPACE
+    named = {dimension: text for dimension, text in (dimensions or {}).items() if text}
+    for dimension, text in named.items():
+        metrics.add_dimension(dimension, text)
+    if code:
+        metrics.add_dimensions(service=service, **named, code=code)
+    for name, value in (counts or {}).items():
+        metrics.add_metric(name, MetricUnit.Count, value)
+    for name, value in (seconds or {}).items():
+        metrics.add_metric(f"{name}_seconds", MetricUnit.Seconds, round(value, 6))
+    metrics.flush_metrics()
