@@ -29,10 +29,10 @@ NETWORK_S = 60.0
 
 @dataclass
 class Weather:
-    """How bad it is: the chance of a fault per call; 0 after healing."""
+    """How bad it is: the chance of a fault per call; 0 before and after the faults."""
 
     random: random.Random
-    chance: float = 0.08
+    chance: float
 
     def fault(self, *kinds: str) -> str | None:
         """Returns what goes wrong with this call, or None."""
@@ -53,6 +53,11 @@ class Network:
     def deliver(self, position: int) -> None:
         """Lets one effect arrive now."""
         self.late.pop(position)[1]()
+
+    def deliver_all(self) -> None:
+        """Lets everything arrive."""
+        while self.late:
+            self.deliver(0)
 
     def deliver_overdue(self) -> None:
         """Lets everything arrive that cannot be later."""
@@ -85,12 +90,13 @@ class SimStore:
 
 @dataclass
 class SimVectors:
-    """The port ``VectorStore``."""
+    """The port ``VectorStore``; ``version`` grows with every write that arrives."""
 
     inner: DictVectors
     scheduler: Scheduler
     weather: Weather
     network: Network
+    version: int = 0
 
     def upsert(
         self, namespace: str, documents: Sequence[VectorDocument], *, config: IndexConfig
@@ -135,28 +141,34 @@ class SimVectors:
         self.scheduler.pause()
         fault = self.weather.fault("refused", "lost reply", "late")
         if fault is None or fault == "lost reply":
-            effect()
+            self._arrive(effect)
         elif fault == "late":
-            self.network.delay(effect)
+            self.network.delay(lambda: self._arrive(effect))
         if fault:
             raise VectorStoreUnavailableError("simulated")
+
+    def _arrive(self, effect: Callable[[], None]) -> None:
+        self.version += 1
+        effect()
 
 
 @dataclass
 class SimEmbedder(WordEmbedder):
-    """The port ``Embedder``."""
+    """The port ``Embedder``; ``refused`` holds the texts that once got no usable vector."""
 
     scheduler: Scheduler
     weather: Weather
 
     def __post_init__(self) -> None:
         super().__init__()
+        self.refused: set[str] = set()
 
     def embed_passages(self, texts: Sequence[str], *, timeout_s: float) -> list[list[float]]:
         """See the port."""
         self.scheduler.pause()
         fault = self.weather.fault("unavailable", "unavailable", "unavailable", "mismatch")
         if fault == "mismatch":
+            self.refused.update(texts)
             raise EmbeddingDimensionMismatchError("simulated")
         if fault:
             raise EmbeddingUnavailableError("simulated", retry_after_s=5)

@@ -1,0 +1,60 @@
+"""After the faults: everything ends, cleanup runs on, and what was sent is sent again."""
+
+from __future__ import annotations
+
+from tests.simulation.parts import Envelope
+from tests.simulation.world import SILENT_S, World
+
+ROUNDS = (3, 20)
+
+
+def heal(world: World) -> None:
+    """Everything that is under way arrives and ends; then cleanup runs until all is quiet."""
+    world.weather.chance = 0.0
+    world.finish_tasks()
+    world.network.deliver_all()
+    world.after_step()
+    _lose_documents(world)
+    at_least, at_most = ROUNDS
+    for number in range(at_most):
+        world.clock.advance(SILENT_S + 1)
+        world.clean_up()
+        world.finish_tasks()
+        for envelope in world.queue.deliverable():
+            world.receive(envelope)
+            world.finish_tasks()
+        if number >= at_least and _is_quiet(world):
+            return
+
+
+def _is_quiet(world: World) -> bool:
+    """Whether nothing is left that a further round would change."""
+    rows = world.memory.rows
+    waits = rows.tombstones or rows.outbox or world.queue.waiting
+    is_worked_on = any(node.state in ("queued", "claimed") for node in rows.nodes.values())
+    passing = ("previous", "retired")
+    is_switching = any(each.state in passing for each in rows.generations.values())
+    return not (waits or is_worked_on or is_switching)
+
+
+def _lose_documents(world: World) -> None:
+    """In one history of three: somebody else damages or drops a namespace."""
+    damage = world.random.choice(["none", "none", "documents", "namespace"])
+    names = sorted(world.documents.namespaces)
+    if damage == "none" or not names:
+        return
+    world.is_damaged = True
+    name = world.random.choice(names)
+    world.note(f"lost: {damage} of {name}")
+    if damage == "namespace":
+        del world.documents.namespaces[name]
+        return
+    for doc_id in sorted(world.documents.namespaces[name])[::2]:
+        del world.documents.namespaces[name][doc_id]
+
+
+def replay(world: World) -> None:
+    """Carries out every message that was ever sent once more."""
+    for body in list(world.queue.ever_sent):
+        world.receive(Envelope(body, 0.0))
+        world.finish_tasks()
