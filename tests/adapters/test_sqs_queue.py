@@ -18,6 +18,7 @@ from tests.builders import aws_server, until
 
 if TYPE_CHECKING:
     from mypy_boto3_sqs import SQSClient
+    from mypy_boto3_sqs.literals import QueueAttributeNameType
     from mypy_boto3_sqs.type_defs import MessageTypeDef
 
 MESSAGES = [node_message(number) for number in range(25)]
@@ -110,3 +111,45 @@ def test_a_receipt_that_expired_is_no_error(queue: SqsQueue) -> None:
     queue.come_back("not-a-receipt", 10)
     queue.send(MESSAGES[:1])
     assert len(received(queue)) == 1
+
+
+@pytest.fixture
+def with_dead_letters(queue: SqsQueue) -> SqsQueue:
+    """A queue with a dead-letter queue."""
+    name = f"dead-{uuid4().hex}"
+    return replace(queue, dead_letter_url=queue.client.create_queue(QueueName=name)["QueueUrl"])
+
+
+def bury(queue: SqsQueue, *bodies: str) -> None:
+    for body in bodies:
+        queue.client.send_message(QueueUrl=queue.dead_letter_url, MessageBody=body)
+
+
+def dead(queue: SqsQueue) -> int:
+    """How many dead letters there are, visible or not."""
+    names: list[QueueAttributeNameType] = [
+        "ApproximateNumberOfMessages",
+        "ApproximateNumberOfMessagesNotVisible",
+    ]
+    found = queue.client.get_queue_attributes(QueueUrl=queue.dead_letter_url, AttributeNames=names)
+    return sum(int(found["Attributes"][name]) for name in names)
+
+
+def test_dead_letters_come_back_as_they_were(with_dead_letters: SqsQueue) -> None:
+    bury(with_dead_letters, *[json.dumps(message) for message in MESSAGES])
+    assert with_dead_letters.move_back(12) == 12
+    assert with_dead_letters.move_back(100) == 13
+    assert with_dead_letters.move_back(100) == 0
+    bodies = [json.loads(message["Body"]) for message in received(with_dead_letters)]
+    assert sorted(bodies, key=lambda body: body["node_id"]) == MESSAGES
+    assert dead(with_dead_letters) == 0
+
+
+def test_what_nobody_understands_stays_dead_and_does_not_stop_the_others(
+    with_dead_letters: SqsQueue,
+) -> None:
+    good = json.dumps(MESSAGES[0])
+    bury(with_dead_letters, "not json", good, "[1]", '"text"', "{", good)
+    assert with_dead_letters.move_back(100) == 2
+    assert len(received(with_dead_letters)) == 2
+    assert dead(with_dead_letters) == 4

@@ -62,23 +62,27 @@ class SqsQueue:
         return [int(entry["Id"]) for entry in reply.get("Successful", [])]
 
     def move_back(self, limit: int) -> int:
-        """See the port ``DeadLetters``. Receive, send, delete: it works on every SQS."""
+        """See the port ``DeadLetters``. Receive, send, delete: it works on every SQS.
+
+        What is no message of ours stays where it is.
+        """
         moved = 0
-        while moved < limit:
-            try:
-                letters = self._receive_dead(min(BATCH, limit - moved))
-            except (BotoCoreError, ClientError) as error:
-                raise QueueUnavailableError(f"SQS: {type(error).__name__}") from error
-            if not letters:
-                break
-            taken = self.send([json.loads(letter["Body"]) for letter in letters])
-            for position in taken:
-                self.client.delete_message(
-                    QueueUrl=self.dead_letter_url,
-                    ReceiptHandle=letters[position]["ReceiptHandle"],
-                )
-            moved += len(taken)
+        try:
+            while moved < limit and (letters := self._receive_dead(min(BATCH, limit - moved))):
+                moved += self._move(letters)
+        except (BotoCoreError, ClientError) as error:
+            raise QueueUnavailableError(f"SQS: {type(error).__name__}") from error
         return moved
+
+    def _move(self, letters: Sequence[MessageTypeDef]) -> int:
+        read = [(letter["ReceiptHandle"], _message(letter["Body"])) for letter in letters]
+        ours = [(receipt, message) for receipt, message in read if message is not None]
+        taken = self.send([message for _, message in ours])
+        for position in taken:
+            self.client.delete_message(
+                QueueUrl=self.dead_letter_url, ReceiptHandle=ours[position][0]
+            )
+        return len(taken)
 
     def _receive_dead(self, count: int) -> list[MessageTypeDef]:
         reply = self.client.receive_message(
@@ -99,3 +103,11 @@ class SqsQueue:
             )
         except (BotoCoreError, ClientError):
             return
+
+
+def _message(body: str) -> Message | None:
+    try:
+        message = json.loads(body)
+    except ValueError:
+        return None
+    return message if isinstance(message, dict) else None
