@@ -36,8 +36,8 @@ def lambda_handler(event: dict[str, Any], context: LambdaContext) -> Any:
 
 
 def _carry_out(record: SQSRecord, context: LambdaContext) -> None:
-    sent_ms = float(record.attributes.sent_timestamp)
-    emit_queue_age(parts().clock.now().timestamp() - sent_ms / 1000)
+    if sent_ms := record.attributes.get("SentTimestamp"):
+        emit_queue_age(parts().clock.now().timestamp() - float(sent_ms) / 1000)
     try:
         order = parse_order(record.body)
         if isinstance(order, NodeOrder):
