@@ -114,7 +114,7 @@ class World:
         self.deliver = Deliver(store, self.queue)
         self.relay = RelayOutbox(store, self.deliver)
         settle = mutation.settle(store, SILENT_S)
-        self.enumerate_index = EnumerateIndex(store, self.deliver, Limits())
+        self.enumerate_index = EnumerateIndex(store, self.deliver, settle, Limits())
         self.index_node = mutation.index_node(
             store=store,
             vectors=vectors,

@@ -164,7 +164,7 @@ class Parts(Adapters):
         """The order ``enumerate``."""
         from context_search.services.enumeration import EnumerateIndex  # noqa: PLC0415
 
-        return EnumerateIndex(self.store, self.deliver, self.limits)
+        return EnumerateIndex(self.store, self.deliver, self.settle, self.limits)
 
     @cached_property
     def cleanup(self) -> Cleanup:

@@ -90,7 +90,14 @@ class Tools(Protocol):
         ...
 
     def of_index(self, index_id: int) -> list[SearchTool]:
-        """Returns the live tools that an index serves."""
+        """Returns the live tools that an index serves, by id.
+
+        Keeps others from writing their summaries until the transaction ends.
+        """
+        ...
+
+    def mark_unsettled(self, index_id: int) -> None:
+        """Makes ``ready`` in the summaries of an index' tools ``indexing``: it changes."""
         ...
 
     def mark_deleted(self, tool_id: int) -> None:

@@ -12,6 +12,7 @@ from context_search.ports.indexing import NodeUpsert
 from context_search.ports.queue import Message
 from context_search.ports.store import Store, UnitOfWork
 from context_search.services.outgoing import Deliver, node_message
+from context_search.services.rebuild import SettleIndex
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +48,15 @@ def _bring_up(
     work: UnitOfWork, index: Index, wanted: Mapping[bytes, StringNode], limits: Limits
 ) -> list[int]:
     known = {node.pointer_sha256: node for node in work.nodes.known(index.generation_id)}
-    work.nodes.remove([node.id for key, node in known.items() if key not in wanted])
+    gone = [node.id for key, node in known.items() if key not in wanted]
     changed: list[NodeUpsert] = []
     for key, node in wanted.items():
         content_hash = node.content_hash
         if key not in known or known[key].content_hash != content_hash:
             changed.append(NodeUpsert(node, content_hash, _skip_reason(node, limits)))
+    if gone or changed:
+        work.tools.mark_unsettled(index.id)
+    work.nodes.remove(gone)
     return work.nodes.upsert(index, changed)
 
 
@@ -72,6 +76,7 @@ class EnumerateIndex:
 
     store: Store
     deliver: Deliver
+    settle: SettleIndex
     limits: Limits
 
     def __call__(self, index_id: int) -> None:
@@ -88,3 +93,5 @@ class EnumerateIndex:
             messages = [node_message(node) for node in enumerate_index(work, index, self.limits)]
             outbox_ids = work.outbox.add(messages)
         self.deliver(outbox_ids, messages)
+        if not messages:  # no node will do it
+            self.settle(index_id)

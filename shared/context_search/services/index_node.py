@@ -153,6 +153,7 @@ class IndexNode:
         with self.store.transaction() as work:
             if final:
                 work.nodes.quarantine(claim, record)
+                work.tools.mark_unsettled(claim.index_id)
             else:
                 work.nodes.release(claim, retry_in_s=retry_in_s, error=record, progressed=False)
         if final:

@@ -137,6 +137,14 @@ class MemoryTools:
         """See the port."""
         return [tool for tool in self._live(None) if tool.index_id == index_id]
 
+    def mark_unsettled(self, index_id: int) -> None:
+        """See the port."""
+        for tool in self.of_index(index_id):
+            summary = self.rows.tools[tool.id].summary
+            if summary and summary["status"] == "ready":
+                changed = {**summary, "status": "indexing"}
+                self.rows.change(self.rows.tools, tool.id, summary=changed)
+
     def mark_deleted(self, tool_id: int) -> None:
         """See the port."""
         self.rows.change(self.rows.tools, tool_id, deleted=True)

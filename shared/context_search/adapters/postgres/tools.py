@@ -99,9 +99,29 @@ class PostgresTools:
     def of_index(self, index_id: int) -> list[SearchTool]:
         """See the port."""
         rows = self.tx.run(
-            f"{_TOOL} WHERE {_LIVE} AND coverage.index_id = :index ORDER BY tool.id", index=index_id
+            f"""
+            {_TOOL} WHERE {_LIVE} AND coverage.index_id = :index ORDER BY tool.id
+            FOR NO KEY UPDATE OF tool
+            """,
+            index=index_id,
         )
         return [_tool(row) for row in rows]
+
+    def mark_unsettled(self, index_id: int) -> None:
+        """See the port."""
+        # Locked in the order of ``of_index``, so that the two cannot wait for each other.
+        self.tx.run(
+            """
+            UPDATE tool SET metadata = jsonb_set(
+                metadata, '{search_index,status}', CAST('"indexing"' AS jsonb))
+            WHERE id IN (
+                SELECT tool.id FROM tool JOIN coverage ON coverage.tool_id = tool.id
+                WHERE coverage.index_id = :index
+                  AND metadata -> 'search_index' ->> 'status' = 'ready'
+                ORDER BY tool.id FOR NO KEY UPDATE OF tool)
+            """,
+            index=index_id,
+        )
 
     def mark_deleted(self, tool_id: int) -> None:
         """See the port."""
