@@ -80,6 +80,8 @@ CREATE TABLE chunk_set (
 );
 CREATE UNIQUE INDEX chunk_set_live ON chunk_set (node_id, content_hash) WHERE state IN ('building', 'active');
 CREATE UNIQUE INDEX chunk_set_active ON chunk_set (node_id) WHERE state = 'active';
+-- Deleting a node and swapping its sets look for all of its sets, whatever their state.
+CREATE INDEX chunk_set_node ON chunk_set (node_id);
 
 CREATE TABLE chunks (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -93,7 +95,7 @@ CREATE TABLE chunks (
     char_end int NOT NULL,
     content_hash text NOT NULL,
     turbopuffer_namespace text NOT NULL,
-    turbopuffer_doc_id text NOT NULL,
+    turbopuffer_doc_id text COLLATE "C" NOT NULL,  -- turbopuffer's own order, which sweeps follow
     input_hash bytea NOT NULL,             -- of what was embedded
     window_count int NOT NULL DEFAULT 1,
     present boolean NOT NULL DEFAULT false,  -- all windows acknowledged by turbopuffer

@@ -1,0 +1,33 @@
+"""Properties of the shipped schema that no single statement shows."""
+
+from __future__ import annotations
+
+from context_search.adapters.postgres.pool import Database
+
+# A foreign key of a project needs none: projects are not deleted.
+_WITHOUT_INDEX = """
+SELECT conrelid::regclass::text || '.' || attname
+FROM pg_constraint JOIN pg_attribute ON attrelid = conrelid AND attnum = conkey[1]
+WHERE contype = 'f' AND confrelid <> 'project'::regclass AND NOT EXISTS (
+    SELECT FROM pg_index
+    WHERE indrelid = conrelid AND indkey[0] = conkey[1] AND indpred IS NULL)
+ORDER BY 1
+"""
+_DOC_ID_COLLATION = """
+SELECT collname FROM pg_attribute JOIN pg_collation ON pg_collation.oid = attcollation
+WHERE attrelid = 'chunks'::regclass AND attname = 'turbopuffer_doc_id'
+"""
+
+
+def test_deleting_a_row_never_reads_a_whole_table_for_what_refers_to_it(
+    database: Database,
+) -> None:
+    with database.transaction() as tx:
+        assert tx.run(_WITHOUT_INDEX) == []
+
+
+def test_the_index_of_document_ids_has_the_order_that_sweeps_read_them_in(
+    database: Database,
+) -> None:
+    with database.transaction() as tx:
+        assert tx.run(_DOC_ID_COLLATION) == [["C"]]
