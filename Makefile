@@ -68,8 +68,8 @@ migrate: setup ## bring the schema of the database at DATABASE_URL up to date
 	@$(python) -m context_search.adapters.postgres.migrations --database-url "$$DATABASE_URL"
 
 bench: setup-dev ## speeds of the parts, one program after the other
-	@for program in bench/*.py; do \
-		name=$$(basename "$$program" .py); echo "== $$name"; $(python) -m "bench.$$name" || exit; done
+	@for program in bench/[!_]*.py; do \
+		name=$$(basename "$$program" .py); echo "== $$name"; $(python) -m bench "$$name" || exit; done
 
 simulate: setup-dev ## the index life cycle under seeded faults (SEED=7 replays one history)
 	@$(python) -m tests.simulation.run $(if $(SEED),--seed $(SEED))

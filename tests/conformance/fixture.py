@@ -7,7 +7,6 @@ from typing import NoReturn
 
 from context_search.domain.errors import InvalidInputError
 from context_search.wire.mcp import ToolDescription, ToolResult
-
 from tests.wire.mcp.memory import MemoryToolbox, describe
 
 # The schema that scenario json-schema-2020-12 wants to find again, keyword by keyword.

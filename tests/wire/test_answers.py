@@ -9,15 +9,8 @@ from typing import Any
 import pytest
 
 from context_search.domain.config import SearchConfig
-from context_search.domain.model import (
-    HydratedChunk,
-    IndexStatus,
-    NodeProgress,
-    Progress,
-    Scope,
-    SearchTool,
-    Table,
-)
+from context_search.domain.model import HydratedChunk, Scope, SearchTool, Table
+from context_search.domain.progress import IndexStatus, NodeProgress, Progress
 from context_search.services.ranking import Hit
 from context_search.services.search_tool import Answer
 from context_search.services.status import ToolStatus
