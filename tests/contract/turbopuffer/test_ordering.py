@@ -79,7 +79,7 @@ def test_top_k_and_total_are_other_names_of_limit(documents: Namespace) -> None:
         ({"include_attributes": ["n", "id"]}, {"n"}),
         ({"exclude_attributes": ["n"]}, {"name", "secret"}),
     ],
-    ids=str,
+    ids=lambda value: str(sorted(value)),
 )
 def test_rows_show_what_is_asked_for(
     documents: Namespace, more: dict[str, Any], expected: set[str]
