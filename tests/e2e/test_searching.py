@@ -1,0 +1,166 @@
+"""From a document to exact answers, over HTTP and over MCP."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.e2e.library import PLACES, QUESTIONS, check_hit, library
+from tests.e2e.running import Era, Running, Tenant
+
+pytestmark = pytest.mark.stack
+DOCUMENT = library()
+SENTENCES = pytest.mark.parametrize("sentence", PLACES, ids=["comets", "violin", "沙漠", "鲸鱼"])
+ERAS = pytest.mark.parametrize("era", ["legacy", "2026-07-28"])
+
+
+@pytest.fixture(scope="module")
+def reader(stack: Running) -> Tenant:
+    """The project of the tests that change nothing."""
+    return stack.project()
+
+
+@pytest.fixture(scope="module")
+def table_id(reader: Tenant) -> int:
+    return reader.table(DOCUMENT)
+
+
+@pytest.fixture(scope="module")
+def tool(reader: Tenant, table_id: int) -> dict[str, Any]:
+    """A tool over everything, ready."""
+    made = reader.tool(table_id, description="Searches the library.")
+    assert (made["status"], made["chunks_created"]) == ("indexing", None)
+    found = {node["json_pointer"]: node["char_count"] for node in made["large_nodes_detected"]}
+    assert found["/书/a~1b~0"] == len(DOCUMENT["书"]["a/b~"])
+    assert found.keys() == {pointer for pointer, _ in PLACES.values()} | {"/books2"}
+    reader.ready(made)
+    return made
+
+
+@SENTENCES
+def test_a_planted_sentence_is_found_at_its_exact_place(
+    reader: Tenant, tool: dict[str, Any], sentence: str
+) -> None:
+    pointer, at = PLACES[sentence]
+    found = reader.search(tool, QUESTIONS[sentence])
+    best = found["results"][0]
+    assert (best["chunk"]["json_pointer"], best["json_path"]) == (pointer, pointer)
+    assert best["chunk"]["char_start"] <= at < best["chunk"]["char_end"]
+    assert sentence[:12] in best["chunk"]["chunk_text"]
+    for hit in found["results"]:
+        check_hit(DOCUMENT, hit)
+    assert found["retrieval"] == {
+        "mode_requested": "hybrid",
+        "mode_used": "hybrid",
+        "legs": ["vector", "keyword"],
+        "degraded": [],
+    }
+
+
+@ERAS
+@SENTENCES
+def test_an_agent_finds_it_too(
+    reader: Tenant, tool: dict[str, Any], sentence: str, era: Era
+) -> None:
+    arguments: dict[str, Any] = {"query": QUESTIONS[sentence], "top_k": 3}
+    result = reader.call_tool(era, "search_library", arguments)
+    assert result.is_error is False
+    assert result.structured_content == reader.search(tool, **arguments)
+    assert json.loads(result.content[0].text) == result.structured_content  # type: ignore[union-attr]
+    assert sentence[:12] in str(result.structured_content["results"][0])
+
+
+@ERAS
+def test_an_agent_sees_the_tools_of_its_project(
+    reader: Tenant, tool: dict[str, Any], era: Era
+) -> None:
+    listed = {found.name: found for found in reader.list_tools(era)}["search_library"]
+    assert "Searches the library." in (listed.description or "")
+    assert listed.input_schema["required"] == ["query"]
+    assert listed.input_schema["additionalProperties"] is False
+    assert listed.input_schema["properties"]["top_k"]["maximum"] == 20
+
+
+@ERAS
+@pytest.mark.parametrize("more", [{"top_k": 0}, {"top_k": 21}, {"vector_weight": 1}], ids=repr)
+def test_an_agent_may_say_nothing_else(
+    reader: Tenant, tool: dict[str, Any], era: Era, more: dict[str, int]
+) -> None:
+    result = reader.call_tool(era, "search_library", {"query": "comets", **more})
+    assert result.is_error is True
+    assert json.loads(result.content[0].text)["code"] == "INVALID_INPUT"  # type: ignore[union-attr]
+
+
+def test_trusted_services_get_the_same_answer(
+    stack: Running, reader: Tenant, tool: dict[str, Any]
+) -> None:
+    response = stack.http.post(
+        f"/internal/tools/{tool['tool_id']}/search",
+        json={"query": "comets"},
+        headers={"x-internal-secret": stack.internal_secret},
+    )
+    assert response.json() == reader.search(tool, "comets")
+    stats = stack.http.get(
+        f"/internal/tools/{tool['tool_id']}/chunks/stats",
+        headers={"x-internal-secret": stack.internal_secret},
+    )
+    assert stats.json() == reader.state(tool)
+
+
+@pytest.mark.parametrize("top_k", range(1, 21))
+def test_as_many_results_as_asked_for(reader: Tenant, tool: dict[str, Any], top_k: int) -> None:
+    results = reader.search(tool, "harbour and 春天", top_k=top_k)["results"]
+    assert len(results) == top_k
+    assert len({hit["chunk"]["id"] for hit in results}) == top_k
+
+
+@pytest.mark.parametrize("body", [{"query": "x", "filters": {}}, {"query": "x", "top_k": "5"}, {}])
+def test_a_program_may_say_nothing_else_either(
+    reader: Tenant, tool: dict[str, Any], body: dict[str, Any]
+) -> None:
+    response = reader("POST", f"/api/v1/tools/{tool['tool_id']}/search", json=body)
+    assert (response.status_code, response.json()["code"]) == (422, "INVALID_INPUT")
+
+
+@pytest.mark.parametrize(
+    ("scope", "inside"),
+    [
+        ("/books", {"/0/text", "/1/text"}),
+        ("/books/1", {"/text"}),
+        ("/书/a~1b~0", {""}),
+        ("/books2", {""}),
+        ("/short", set()),
+    ],
+)
+def test_a_scope_is_all_that_a_tool_sees(
+    reader: Tenant, tool: dict[str, Any], table_id: int, scope: str, inside: set[str]
+) -> None:
+    scoped = reader.tool(table_id, name="scoped", json_path=scope)
+    assert scoped["status"] == "ready"  # the same index has it all
+    for question in QUESTIONS.values():
+        results = reader.search(scoped, question, top_k=20)["results"]
+        assert {hit["json_path"] for hit in results} <= inside
+        assert bool(results) == bool(inside)
+        for hit in results:
+            check_hit(DOCUMENT, hit, scope)
+
+
+def test_a_stranger_sees_nothing(stack: Running, reader: Tenant, tool: dict[str, Any]) -> None:
+    stranger = stack.project()
+    response = stranger("POST", f"/api/v1/tools/{tool['tool_id']}/search", json={"query": "x"})
+    assert (response.status_code, response.json()["code"]) == (404, "NOT_FOUND")
+    assert stranger.list_tools("2026-07-28") == []
+
+
+def test_with_nothing_to_index_a_tool_is_ready_and_finds_nothing(tenant: Tenant) -> None:
+    tool = tenant.tool(tenant.table({"a": "short", "b": ["x" * 9_999]}))
+    assert (tool["status"], tool["chunks_created"], tool["large_nodes_detected"]) == (
+        "ready",
+        0,
+        [],
+    )
+    found = tenant.search(tool, "anything")
+    assert (found["results"], found["index"]["status"]) == ([], "ready")
+    assert tenant.ready(tool)["nodes_count"] == 0
