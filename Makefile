@@ -29,7 +29,7 @@ setup-build: ## install the SAM tools into .venv-build
 	@scripts/setup.sh .venv-build requirements/build.txt
 
 demo: setup ## the whole path on one machine; FILE=a.json ASK='a question' for your own document
-	@$(python) -m local.demo $(if $(FILE),--file "$$FILE") $(if $(ASK),--ask "$$ASK")
+	@$(python) -m local.demo $(if $(FILE),--file "$$FILE") $(if $(ASK),--ask "$$ASK") $(if $(THRESHOLD),--threshold "$$THRESHOLD")
 
 serve: setup ## the stack on one machine, HTTP and MCP on 127.0.0.1:8787 (PORT=)
 	@$(python) -m local.serve --port $(PORT)

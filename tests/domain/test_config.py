@@ -31,6 +31,7 @@ def test_the_hash_does_not_depend_on_how_a_database_writes_the_json() -> None:
         {"threshold": 9_999},
         {"chunk_size": 999},
         {"chunk_overlap": 99},
+        {"window_tokens": 1},
         {"chunker_version": 99},
         {"analysis_version": 99},
     ],
@@ -42,7 +43,7 @@ def test_whatever_changes_chunks_or_vectors_changes_the_hash(change: dict[str, o
 
 
 def test_the_test_above_names_every_field() -> None:
-    assert len(asdict(CONFIG)) == 8
+    assert len(asdict(CONFIG)) == 9
 
 
 def test_a_stored_search_configuration_keeps_its_values_and_fills_the_rest() -> None:

@@ -156,7 +156,7 @@ class RollBack:
             messages = [enumerate_message(index.id)]
             outbox_ids = work.outbox.add(messages)
         self.deliver(outbox_ids, messages)
-        return previous
+        return replace(previous, state="active")
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from context_search.services.keys import key_hash
 from context_search.wire.http.contract import contract
 from tests.builders import english
 from tests.wire.http.api import CANARY, OLD_SECRET, SECRET, Api, answer, problem
@@ -164,3 +165,25 @@ def test_the_name_of_the_scheme_has_no_case(api: Api, scheme: str) -> None:
 def test_health_is_for_everybody(api: Api) -> None:
     assert answer(api.http.get("/healthz"), 200) == {"status": "ok"}
     assert answer(api.http.get("/readyz"), 200) == {"status": "ready"}
+
+
+@pytest.mark.parametrize(("method", "path"), PUBLIC)
+def test_the_key_of_an_mcp_instance_opens_no_route_but_mcp(
+    api: Api, method: str, path: str
+) -> None:
+    key = "cs_" + "m" * 43
+    with api.parts.store.database.transaction() as tx:
+        tx.run(
+            """
+            INSERT INTO mcp (project_id, name, api_key_hash) VALUES (:id, 'agents', :hash)
+            ON CONFLICT DO NOTHING
+            """,
+            id=api.project_id,
+            hash=key_hash(key),
+        )
+    headers = {"authorization": f"Bearer {key}"}
+    ids = things_of(api)
+    response = api.http.request(
+        method, filled(path, ids), headers=headers, json=body_of(path, api, ids)
+    )
+    problem(response, 403, "PERMISSION_DENIED")

@@ -10,6 +10,7 @@ from typing import Annotated, Protocol, cast
 
 from fastapi import Depends, Path, Request
 
+from context_search.domain.errors import PermissionDeniedError
 from context_search.domain.model import Principal
 from context_search.services.authenticate import Authenticate, AuthenticateInternal
 
@@ -39,7 +40,10 @@ def use_cases_of(request: Request) -> UseCases:
 
 
 async def _principal(request: Request) -> Principal:
-    return use_cases_of(request).authenticate(bearer_key(request))
+    principal = use_cases_of(request).authenticate(bearer_key(request))
+    if principal.mcp_id is not None:
+        raise PermissionDeniedError("an MCP key opens MCP only; this route wants a project key")
+    return principal
 
 
 async def _internal(request: Request) -> None:
@@ -47,7 +51,7 @@ async def _internal(request: Request) -> None:
 
 
 Caller = Annotated[Principal, Depends(_principal)]
-"""The project of the bearer key; 401 without a good one."""
+"""The project of the bearer key; 401 without a good one, 403 for the key of an MCP instance."""
 
 Internal = Depends(_internal)
 """For routes of trusted callers: 401 without the right ``X-Internal-Secret``."""
