@@ -227,6 +227,13 @@ def test_a_string_that_stayed_is_not_stale_although_the_document_changed(bench: 
     assert {c.stale for c in shown(bench, tool, index, doc_ids(built)).values()} == {False}
 
 
+def test_a_key_that_looks_like_a_negative_index_is_not_found_in_an_array(bench: Workbench) -> None:
+    tool, index = bench.tool(bench.table({"a": {"-1": TEXT}}))
+    [built] = bench.indexed(index)
+    write(bench, index, {"a": [TEXT]})
+    assert shown(bench, tool, index, doc_ids(built)) == {}
+
+
 def test_a_deleted_table_has_no_hits_at_once(bench: Workbench) -> None:
     tool, index = bench.tool(bench.table({"a": TEXT}))
     [built] = bench.indexed(index)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from context_search.adapters.postgres.chunks import ChunkSets
+from context_search.domain.documents import content_hash, parse_stored
 from context_search.domain.ids import chunk_document_id
-from context_search.domain.json_pointer import split
+from context_search.domain.json_pointer import resolve, split
 from context_search.domain.model import HydratedChunk, Index, SearchTool
 
 
@@ -56,19 +56,12 @@ class PostgresChunks(ChunkSets):
         ]
 
     def _live_hashes(self, table_id: int, pointers: Sequence[str]) -> Mapping[str, str | None]:
-        rows = self.tx.run(
-            """
-            SELECT CASE WHEN jsonb_typeof(data #> path) = 'string'
-                        THEN encode(sha256(convert_to(data #>> path, 'UTF8')), 'hex') END
-            FROM jsonb_array_elements(CAST(:paths AS jsonb))
-                WITH ORDINALITY AS item (tokens, number)
-            CROSS JOIN LATERAL (SELECT ARRAY(SELECT jsonb_array_elements_text(tokens)) AS path) AS p
-            CROSS JOIN context_table WHERE context_table.id = :table ORDER BY number
-            """,
-            paths=json.dumps([split(pointer) for pointer in pointers]),
-            table=table_id,
+        # Read whole: Postgres would unpack the document anew for each pointer (74 ms at 5 MB).
+        [[text]] = self.tx.run(
+            "SELECT CAST(data AS text) FROM context_table WHERE id = :table", table=table_id
         )
-        return {pointer: row[0] for pointer, row in zip(pointers, rows, strict=True)}
+        document = parse_stored(text or "null")
+        return {pointer: _string_hash(document, pointer) for pointer in pointers}
 
     def without_row(self, namespace: str, doc_ids: Sequence[str]) -> list[str]:
         """See the port."""
@@ -86,3 +79,11 @@ class PostgresChunks(ChunkSets):
         )
         known = {doc_id for [doc_id] in rows}
         return [doc_id for doc_id in doc_ids if chunk_document_id(doc_id) not in known]
+
+
+def _string_hash(document: object, pointer: str) -> str | None:
+    try:
+        value = resolve(document, split(pointer))
+    except KeyError:
+        return None
+    return content_hash(value) if isinstance(value, str) else None
