@@ -31,10 +31,13 @@ def _is_quiet(world: World) -> bool:
     """Whether nothing is left that a further round would change."""
     rows = world.memory.rows
     waits = rows.tombstones or rows.outbox or world.queue.waiting
-    is_worked_on = any(node.state in ("queued", "claimed") for node in rows.nodes.values())
-    passing = ("previous", "retired")
-    is_switching = any(each.state in passing for each in rows.generations.values())
-    return not (waits or is_worked_on or is_switching)
+    live = {each.id for each in rows.generations.values() if each.state in ("active", "building")}
+    is_worked_on = any(
+        node.state in ("queued", "claimed") and node.generation_id in live
+        for node in rows.nodes.values()
+    )
+    is_deleting = any(each.state == "retired" for each in rows.generations.values())
+    return not (waits or is_worked_on or is_deleting)
 
 
 def _lose_documents(world: World) -> None:

@@ -38,6 +38,7 @@ class Watch:
         self.world = world
         self.nodes: dict[int, NodeRow] = {}
         self.holders: dict[int, tuple[int, Task | None]] = {}
+        self.searchable: set[tuple[int, str]] = set()
         self.checked = (0, 0)
         self.versions = {content_hash(text): text for text in TEXTS}
         world.on_answer = self.on_answer
@@ -53,6 +54,7 @@ class Watch:
         self._every_document_is_known(rows)
         self._active_sets_are_complete(rows)
         self._nodes_change_as_they_may(rows)
+        self._searchable_stays_searchable(rows)
 
     def _every_document_is_known(self, rows: Rows) -> None:
         """I3: a document in turbopuffer has a chunk row or a tombstone."""
@@ -82,15 +84,32 @@ class Watch:
 
     def _nodes_change_as_they_may(self, rows: Rows) -> None:
         for node_id, before in self.nodes.items():
-            node = rows.nodes.get(node_id)
-            if node is None and before.active_set_id:
+            if before.active_set_id and node_id not in rows.nodes:
                 check(not is_wanted(rows, before), "I8 wanted node was removed", before)
-            elif node is not None and before.active_set_id:
-                check(node.active_set_id is not None, "I8 node became unsearchable", node)
         for node in rows.nodes.values():
             if node is not self.nodes.get(node.id):
                 self._fence_is_kept(self.nodes.get(node.id), node)
         self.nodes = dict(rows.nodes)
+
+    def _searchable_stays_searchable(self, rows: Rows) -> None:
+        """I8, as a search sees it: through the generation that answers.
+
+        Who goes back to the earlier generation asks for what that one had.
+        """
+        answering = {index.generation_id: index.id for index in rows.indexes.values()}
+        searchable = {
+            (answering[node.generation_id], node.json_pointer)
+            for node in rows.nodes.values()
+            if node.active_set_id is not None and node.generation_id in answering
+        }
+        task = self.world.scheduler.latest
+        if task is None or not task.name.startswith("roll back"):
+            for index_id, pointer in self.searchable - searchable:
+                is_gone = index_id not in rows.indexes or pointer not in wanted_nodes(
+                    rows, index_id
+                )
+                check(is_gone, "I8 string became unsearchable", (index_id, pointer))
+        self.searchable = searchable
 
     def _fence_is_kept(self, before: NodeRow | None, node: NodeRow) -> None:
         """I6: fences never fall, and a worker writes to a node only while it holds it."""

@@ -37,8 +37,8 @@ class Moves:
             (1, self._arrive_late),
         ]
         users: list[tuple[float, Callable[[], None]]] = [
-            (2, self._edit),
-            (2, self._create_tool),
+            (3, self._edit),
+            (1.5, self._create_tool),
             (2, self._search),
             (1, self._clean_up),
             (0.7, self._delete_tool),
@@ -65,10 +65,14 @@ class Moves:
         self.world.after_step()
 
     def _resume_one(self) -> None:
-        if self.world.scheduler.tasks:
-            task = self.random.choice(self.world.scheduler.tasks)
-            if self.random.random() < task.pace:
+        turn = self.random.random() * max(
+            1.0, sum(task.pace for task in self.world.scheduler.tasks)
+        )
+        for task in self.world.scheduler.tasks:
+            turn -= task.pace
+            if turn < 0:
                 self.world.scheduler.resume(task)
+                return
 
     def _kill_one(self) -> None:
         if self.world.scheduler.tasks:

@@ -13,47 +13,64 @@ from tests.simulation.world import World
 def at_rest(world: World) -> None:
     """I7: the index is its document, and nothing is left over."""
     rows = world.memory.rows
-    stored: set[tuple[str, str]] = set()
+    kept = {each.id for each in rows.generations.values() if each.state == "previous"}
+    nodes = [node for node in rows.nodes.values() if node.generation_id not in kept]
     for generation in rows.generations.values():
-        check(generation.state in ("active", "building"), "I7 old generation is left", generation)
-        stored |= _generation(world, rows, generation)
+        check(generation.state != "retired", "I7 retired generation is left", generation)
+        if generation.id not in kept:  # those stay as they were
+            of_it = [node for node in nodes if node.generation_id == generation.id]
+            _nodes_are_the_documents(world, rows, generation, of_it)
+    _documents_are_the_chunks(world, rows, kept, nodes)
+    sets = [row for row in rows.sets.values() if rows.nodes[row.node_id] in nodes]
+    check(all(row.state == "active" for row in sets), "I7 building sets are left", sets)
+    check(not rows.tombstones, "I7 tombstones are left", len(rows.tombstones))
+    check(not rows.outbox, "I7 outbox is not empty", rows.outbox)
+    check(not world.queue.waiting, "I7 queue is not empty", world.queue.waiting)
+    _summaries(world)
+
+
+def _documents_are_the_chunks(
+    world: World, rows: Rows, kept: set[int], nodes: list[NodeRow]
+) -> None:
+    stored = {
+        (chunk.namespace, name)
+        for node in nodes
+        for chunk in _chunks(rows, node)
+        for name in window_ids(chunk.doc_id, chunk.window_count)
+    }
+    names_kept = {rows.generations[generation_id].namespace for generation_id in kept}
     found = {
         (namespace, name)
         for namespace, documents in world.documents.namespaces.items()
         for name in documents
+        if namespace not in names_kept
     }
     check(found == stored, "I7 documents are not the active chunks", found ^ stored)
-    check(not rows.tombstones, "I7 tombstones are left", len(rows.tombstones))
-    check(not rows.outbox, "I7 outbox is not empty", rows.outbox)
-    check(not world.queue.waiting, "I7 queue is not empty", world.queue.waiting)
-    check(all(s.state == "active" for s in rows.sets.values()), "I7 building sets are left")
-    _summaries(world)
 
 
-def _generation(world: World, rows: Rows, generation: GenerationRow) -> set[tuple[str, str]]:
-    """Checks the nodes of a generation; returns which documents should be there."""
+def _chunks(rows: Rows, node: NodeRow) -> list[ChunkRow]:
+    chunks = [row for row in rows.chunks.values() if row.set_id == node.active_set_id]
+    return sorted(chunks, key=lambda chunk: chunk.index)
+
+
+def _nodes_are_the_documents(
+    world: World, rows: Rows, generation: GenerationRow, nodes: list[NodeRow]
+) -> None:
+    """The nodes of a generation that follows the document are those of the document."""
     wanted = wanted_nodes(rows, generation.index_id or 0)
-    nodes = [node for node in rows.nodes.values() if node.generation_id == generation.id]
     found = {node.json_pointer for node in nodes}
     check(found == set(wanted), "I7 nodes are not the document's", found ^ set(wanted))
-    documents: set[tuple[str, str]] = set()
     for node in nodes:
         text = wanted[node.json_pointer]
-        chunks = [row for row in rows.chunks.values() if row.set_id == node.active_set_id]
-        chunks.sort(key=lambda chunk: chunk.index)
         check(node.content_hash == content_hash(text), "I7 wrong text", node)
         if node.state == "quarantined":
-            _quarantined(world, generation, node, text)
+            _quarantined(world, node, text)
         else:
             check(node.state == "indexed", "I7 node is not indexed", node)
-            _whole(generation, text, chunks)
-        for chunk in chunks:
-            names = window_ids(chunk.doc_id, chunk.window_count)
-            documents |= {(chunk.namespace, name) for name in names}
-    return documents
+            _whole(generation, text, _chunks(rows, node))
 
 
-def _quarantined(world: World, generation: GenerationRow, node: NodeRow, text: str) -> None:
+def _quarantined(world: World, node: NodeRow, text: str) -> None:
     """Only a text that the model once refused is out of work, and then for that reason."""
     code = (node.last_error or {}).get("code")
     check(code == "EMBEDDING_DIMENSION_MISMATCH", "I7 quarantined for nothing", node)

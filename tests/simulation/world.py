@@ -17,6 +17,7 @@ from context_search.services.chunk_vectors import ChunkVectors
 from context_search.services.cleanup import Cleanup, CleanupLimits
 from context_search.services.create_search_tool import CreateSearchTool
 from context_search.services.enumeration import EnumerateIndex, Limits
+from context_search.services.evict import UseIndex
 from context_search.services.index_node import IndexLimits, IndexNode, RetryLater
 from context_search.services.outgoing import Deliver, RelayOutbox
 from context_search.services.rebuild import Model, RollBack, SettleIndex, StartRebuild
@@ -46,9 +47,10 @@ LEASE_S = 120.0
 SILENT_S = 300.0
 GRACE_S = LAMBDA_S + NETWORK_S + LEASE_S
 VISIBILITY_S = 600.0
-KEEP_S = 1200.0
+KEEP_S = (600.0, 50_000.0)
 MAX_RECEIVES = 5
-PACES = (1.0, 1.0, 1.0, 0.04)
+SLOW_PACES = (0.1, 0.03, 0.003)
+MAX_SLOW = 2
 CONFIG = IndexConfig("in-memory/words", 16, threshold=20, chunk_size=40, chunk_overlap=4)
 WITH_WINDOWS = IndexConfig(
     "in-memory/words", 16, threshold=40, chunk_size=60, chunk_overlap=0, window_tokens=8
@@ -131,7 +133,7 @@ class World:
             self.relay,
             settle,
             mutation.sweep(store, vectors, self.deliver, page=3),
-            CleanupLimits(SILENT_S, mutation.grace_s, KEEP_S),
+            CleanupLimits(SILENT_S, mutation.grace_s, self.random.choice(KEEP_S)),
         )
 
     def _build_management(self) -> None:
@@ -139,7 +141,9 @@ class World:
         self.start_rebuild = StartRebuild(store, deliver, Model(CONFIG.model, CONFIG.dimensions))
         self.roll_back = RollBack(store, deliver)
         self.create_tool = CreateSearchTool(store, deliver, Limits(), SILENT_S)
-        self.search = SearchWithTool(store, self.vectors, lambda _: self.embedder, SILENT_S)
+        self.search = SearchWithTool(
+            store, self.vectors, lambda _: self.embedder, SILENT_S, UseIndex(store, deliver)
+        )
         self.replace_document = ReplaceDocument(store, self.relay)
         self.delete_tool = self.mutation.delete_tool(store, deliver)
         self.delete_table = DeleteTable(store)
@@ -172,7 +176,9 @@ class World:
                 raise error
 
         self.note(f"{name}: starts")
-        pace = self.random.choice(PACES)
+        slow = sum(task.pace < 1 for task in self.scheduler.tasks)
+        is_slow = slow < MAX_SLOW and self.random.random() < 0.25
+        pace = self.random.choice(SLOW_PACES) if is_slow else 1.0
         self.scheduler.spawn(
             kind, name, now_s=self.clock.monotonic(), pace=pace, run=run, ended=end
         )

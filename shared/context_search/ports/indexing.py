@@ -117,7 +117,10 @@ class Nodes(Protocol):
         ...
 
     def abandoned(self, *, silent_s: float, limit: int) -> list[int]:
-        """Returns nodes whose lease or due time passed ``silent_s`` ago, and takes them once."""
+        """Returns nodes whose lease or due time passed ``silent_s`` ago, and takes them once.
+
+        Only nodes of generations that follow their document: others cannot be claimed.
+        """
         ...
 
     def status(self, index: Index, *, stalled_s: float) -> IndexStatus:

@@ -170,10 +170,14 @@ class NodeWork:
         """See the port."""
         now = self.clock.now()
         silent_since = now - timedelta(seconds=silent_s)
+        live = {
+            row.id for row in self.rows.generations.values() if row.state in ("active", "building")
+        }
         found = [
             row.id
             for _, row in sorted(self.rows.nodes.items())
             if row.state in ("queued", "claimed")
+            and row.generation_id in live
             and (row.lease_until or row.next_at) < silent_since
         ][:limit]
         for node_id in found:

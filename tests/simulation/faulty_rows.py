@@ -1,0 +1,194 @@
+"""Repositories with one protection taken out, for ``mutants.py``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from context_search.adapters.in_memory.chunks import MemoryChunks
+from context_search.adapters.in_memory.delivery import MemoryOutbox
+from context_search.adapters.in_memory.indexes import MemoryIndexes
+from context_search.adapters.in_memory.progress import MemoryNodes
+from context_search.adapters.in_memory.removal import remove_sets
+from context_search.adapters.in_memory.rows import Rows
+from context_search.adapters.in_memory.store import MemoryUnitOfWork
+from context_search.domain.errors import LeaseLostError
+from context_search.domain.ids import chunk_document_id
+from context_search.domain.model import (
+    ChunkSet,
+    Claim,
+    HydratedChunk,
+    Index,
+    PlannedChunk,
+    SearchTool,
+)
+from context_search.ports.indexing import NodeUpsert
+from context_search.ports.queue import Message
+from context_search.ports.time import Clock
+
+
+def work_with(
+    *,
+    nodes: type[MemoryNodes] = MemoryNodes,
+    chunks: type[MemoryChunks] = MemoryChunks,
+    outbox: type[MemoryOutbox] = MemoryOutbox,
+    indexes: type[MemoryIndexes] = MemoryIndexes,
+) -> type[MemoryUnitOfWork]:
+    """Returns a unit of work with other repositories."""
+
+    class Mutated(MemoryUnitOfWork):
+        def __init__(self, rows: Rows, clock: Clock) -> None:
+            super().__init__(rows, clock)
+            self.nodes = nodes(rows, clock)
+            self.chunks = chunks(rows, clock)
+            self.outbox = outbox(rows, clock)
+            self.indexes = indexes(rows, clock)
+
+    return Mutated
+
+
+class NodesWithoutFence(MemoryNodes):
+    """Whoever once claimed a node may write to it.
+
+    Set numbers and the re-read at the swap already keep a late worker's vectors out. What only
+    the fence prevents is seen at the write itself (I6): a late worker gives back, or quarantines,
+    a node that another one is working on or has finished.
+    """
+
+    def _change(self, claim: Claim, **values: object) -> None:
+        if claim.node_id not in self.rows.nodes:
+            raise LeaseLostError("gone")
+        self.rows.change(self.rows.nodes, claim.node_id, **values)
+
+
+class NodesThatKeepTheirWorker(MemoryNodes):
+    """A change of the document does not take the node away from its worker."""
+
+    def upsert(self, index: Index, nodes: Sequence[NodeUpsert]) -> list[int]:
+        before = dict(self.rows.nodes)
+        queued = super().upsert(index, nodes)
+        for node_id in queued:
+            old = before.get(node_id)
+            if old and old.state == "claimed":
+                values = {"fence": old.fence, "state": "claimed", "lease_until": old.lease_until}
+                self.rows.change(self.rows.nodes, node_id, **values)
+        return queued
+
+
+class QuarantineTakesAll(MemoryNodes):
+    """A node that fails for good loses the version that is searchable."""
+
+    def quarantine(self, claim: Claim, error: Mapping[str, object]) -> None:
+        super().quarantine(claim, error)
+        rows = self.rows
+        sets = [row.id for row in rows.sets.values() if row.node_id == claim.node_id]
+        remove_sets(rows, self.clock, sets)
+        rows.change(rows.nodes, claim.node_id, active_set_id=None)
+
+
+class ChunksWithoutReread(MemoryChunks):
+    """The swap does not look whether the text is still wanted.
+
+    The fence alone would do, because an edit raises it; so the mutant leaves the worker its fence.
+    """
+
+    def activate(self, claim: Claim, set_id: int) -> bool:
+        node = self.rows.nodes[claim.node_id]
+        return super().activate(replace(claim, content_hash=node.content_hash), set_id)
+
+
+class ContentIds(MemoryChunks):
+    """Two incarnations of a text have the same document ids."""
+
+    def _doc_id(self, claim: Claim, set_id: int, chunk_index: int) -> str:
+        return super()._doc_id(claim, 0, chunk_index)
+
+
+class ContentIdsThatCancelTombstones(ContentIds):
+    """The same, with the obvious repair: what is wanted again is not to be deleted.
+
+    A cleanup that had read the tombstone before still deletes the document.
+    """
+
+    def _insert(self, claim: Claim, planned: Sequence[PlannedChunk]) -> int:
+        set_id = super()._insert(claim, planned)
+        for chunk in planned:
+            key = (claim.namespace, self._doc_id(claim, set_id, chunk.index))
+            self.rows.tombstones.pop(key, None)
+        return set_id
+
+
+class ChunksWithoutTombstones(MemoryChunks):
+    """The swap forgets which documents the old set had."""
+
+    def activate(self, claim: Claim, set_id: int) -> bool:
+        kept = dict(self.rows.tombstones)
+        activated = super().activate(claim, set_id)
+        self.rows.tombstones.become(kept)
+        return activated
+
+
+class OldSetFirst(MemoryChunks):
+    """The old version goes before the new one is there."""
+
+    def begin_set(self, claim: Claim, planned: Sequence[PlannedChunk]) -> ChunkSet:
+        old = [
+            row.id
+            for row in self.rows.sets.values()
+            if row.node_id == claim.node_id and row.content_hash != claim.content_hash
+        ]
+        remove_sets(self.rows, self.clock, old)
+        if self.rows.nodes[claim.node_id].active_set_id in old:
+            self.rows.change(self.rows.nodes, claim.node_id, active_set_id=None)
+        return super().begin_set(claim, planned)
+
+
+class UnhydratedChunks(MemoryChunks):
+    """A search believes turbopuffer."""
+
+    def hydrate(
+        self, tool: SearchTool, index: Index, doc_ids: Sequence[str]
+    ) -> dict[str, HydratedChunk]:
+        nodes = {row.id: row for row in self.rows.nodes.values()}
+        return {
+            chunk.doc_id: HydratedChunk(
+                chunk.id,
+                chunk.table_id,
+                chunk.json_pointer,
+                chunk.index,
+                chunk.total,
+                chunk.text,
+                chunk.start,
+                chunk.end,
+                chunk.content_hash,
+                chunk.namespace,
+                chunk.doc_id,
+                nodes[self.rows.sets[chunk.set_id].node_id].changed_at,
+            )
+            for chunk in self.rows.chunks.values()
+            if chunk.doc_id in doc_ids
+        }
+
+
+class OrphansWhileBuilt(MemoryChunks):
+    """The sweep takes what is being built for orphans."""
+
+    def without_row(self, namespace: str, doc_ids: Sequence[str]) -> list[str]:
+        present = {row.doc_id for row in self.rows.chunks.values() if row.present}
+        return [name for name in doc_ids if chunk_document_id(name) not in present]
+
+
+class ForgetfulOutbox(MemoryOutbox):
+    """Messages are sent, and forgotten before anybody knows that they arrived."""
+
+    def add(self, messages: Iterable[Message]) -> list[int]:
+        ids = super().add(messages)
+        self.remove(ids)
+        return ids
+
+
+class ActiveOnly(MemoryIndexes):
+    """Edits do not reach the generation that is being built."""
+
+    def live(self, index_id: int) -> list[Index]:
+        return [index for index in super().live(index_id) if index.state == "active"]

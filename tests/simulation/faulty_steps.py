@@ -1,0 +1,144 @@
+"""Services with one protection taken out, for ``mutants.py``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from context_search.domain.errors import VectorStoreUnavailableError
+from context_search.domain.ids import document_id, window_ids
+from context_search.domain.model import ChunkSet, Claim, Index, Principal, StoredChunk
+from context_search.ports.delivery import SweepCursor
+from context_search.ports.store import UnitOfWork
+from context_search.ports.time import Deadline
+from context_search.services.chunk_documents import chunk_documents
+from context_search.services.cleanup import TOMBSTONES_PER_STEP, Cleanup, CleanupReport
+from context_search.services.index_node import IndexNode, plan
+from context_search.services.node_report import NodeRun, Outcome
+from context_search.services.rebuild import SettleIndex
+from context_search.services.sweep import SweepNamespace
+from context_search.services.tables import DeleteTool
+
+
+class NoReconciler(Cleanup):
+    """Nobody looks for messages that never arrived and nodes that nobody works on."""
+
+    def _relay(self, report: CleanupReport) -> bool:
+        return False
+
+    def _revive(self, report: CleanupReport) -> bool:
+        return False
+
+
+class TombstonesForgottenFirst(Cleanup):
+    """A kill between the two steps leaves documents that nobody knows."""
+
+    def _bury(self, report: CleanupReport) -> bool:
+        with self.store.transaction() as work:
+            found = work.graveyard.tombstones(
+                older_than_s=self.limits.grace_s, limit=TOMBSTONES_PER_STEP
+            )
+            for stone in found:
+                work.graveyard.note_deleted([stone], older_than_s=self.limits.grace_s)
+        for stone in found:
+            self.vectors.delete(stone.namespace, window_ids(stone.doc_id, stone.window_count))
+        return False
+
+
+class NamespaceForgottenFirst(Cleanup):
+    """The same with a whole namespace."""
+
+    def _delete_namespaces(self, report: CleanupReport) -> bool:
+        with self.store.transaction() as work:
+            retired = work.graveyard.retired(older_than_s=self.limits.grace_s, limit=1)
+            for generation in retired:
+                work.graveyard.forget_generation(generation.generation_id)
+        for generation in retired:
+            self.vectors.delete_namespace(generation.namespace)
+        return bool(retired)
+
+
+class BelievesAnOldList(SweepNamespace):
+    """Rows are read after the documents, and a missing one is not asked for by name."""
+
+    def _page(self, cursor: SweepCursor) -> object:  # type: ignore[override]
+        ids = self._listed(cursor)
+        with self.store.transaction() as work:
+            rows = work.sweeps.present_after(cursor.namespace, cursor.after, self.page)
+        last = ids[-1] if len(ids) == self.page else "~"
+        missing = [doc_id for doc_id, _ in rows if doc_id not in ids and doc_id <= last]
+        self._requeue(cursor.namespace, missing)
+        return super()._page(cursor)
+
+
+class VectorsBeforeRows(IndexNode):
+    """A kill after the write leaves documents that no row names."""
+
+    def _index(self, run: NodeRun, deadline: Deadline) -> Outcome:
+        claim = run.claim
+        planned = plan(claim)
+        early = [
+            StoredChunk(
+                index=chunk.index,
+                id=0,
+                doc_id=_early_id(claim, chunk.index),
+                text=chunk.text,
+                total=len(planned),
+                present=False,
+                input_hash=chunk.input_hash,
+                window_count=chunk.window_count,
+            )
+            for chunk in planned
+        ]
+        vectors, _ = self.chunk_vectors(claim, early)
+        documents = list(chunk_documents(claim, 0, early, vectors, self.clock.now()))
+        self.vectors.upsert(claim.namespace, documents, config=claim.config)
+        return super()._index(run, deadline)
+
+
+def _early_id(claim: Claim, chunk_index: int) -> str:
+    return document_id(
+        table_id=claim.table_id,
+        json_pointer=claim.json_pointer,
+        content_hash=claim.content_hash,
+        set_id=10**6 + claim.fence,
+        chunk_index=chunk_index,
+    )
+
+
+class PresentOnTimeout(IndexNode):
+    """No answer is taken for yes."""
+
+    def _write_batch(self, run: NodeRun, chunk_set: ChunkSet, batch: Sequence[StoredChunk]) -> None:
+        try:
+            super()._write_batch(run, chunk_set, batch)
+        except VectorStoreUnavailableError:
+            with self.store.transaction() as work:
+                work.nodes.hold(run.claim, lease_s=self.limits.lease_s)
+                work.chunks.mark_present(chunk_set.id, [chunk.index for chunk in batch])
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteSharedChunks(DeleteTool):
+    """Deleting a tool takes what other tools still need."""
+
+    def __call__(self, principal: Principal, tool_id: int) -> None:
+        with self.store.transaction() as work:
+            tool = work.tools.find(tool_id, project_id=principal.project_id)
+            index = work.indexes.find(tool.index_id) if tool else None
+            if index:
+                work.nodes.remove([node.id for node in work.nodes.known(index.generation_id)])
+        DeleteTool.__call__(self, principal, tool_id)
+
+
+@dataclass(frozen=True, slots=True)
+class SwitchesUnseen(SettleIndex):
+    """The switch does not ask which revision the new generation was compared with."""
+
+    def _switch(self, work: UnitOfWork, index: Index) -> bool:
+        pending = work.rebuilds.pending(index.id)
+        if pending is None or pending.state != "building" or work.rebuilds.unfinished(pending):
+            return False
+        revision, _ = work.tables.read(index.table_id)
+        work.rebuilds.switch(replace(pending, enumerated_revision=revision))
+        return True
