@@ -11,6 +11,8 @@ import pytest
 from tests.builders import english, planted
 from tests.functions.deployment import CANARY, SECRET, Deployment, event
 
+pytestmark = pytest.mark.stack
+
 SENTENCE = f"The lighthouse keeper counted nine comets {CANARY}."
 DOCUMENT = {"report": {"text": planted(english(900), SENTENCE, 400)}}
 

@@ -29,6 +29,8 @@ from pathlib import Path
 from local.invocation import LambdaFunction
 from local.template import read_template
 
+pytestmark = pytest.mark.stack
+
 root = Path(sys.argv[1])
 [spec] = [spec for spec in read_template(root / "template.yaml").functions
           if spec.code.name == sys.argv[2]]

@@ -11,6 +11,8 @@ from context_search.services.outgoing import enumerate_message, node_message
 from tests.builders import chinese, english, until
 from tests.functions.deployment import CANARY, Deployment, event, failures
 
+pytestmark = pytest.mark.stack
+
 DOCUMENT = {"a": f"{CANARY} {english(400)}", "b": chinese(400)}
 
 

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import httpx2
-from fastapi import FastAPI
 from starlette.testclient import TestClient
 
 from context_search.adapters.in_memory.embedder import WordEmbedder
@@ -89,19 +86,16 @@ class Api:
     key: str = field(default="", repr=False)
 
     @classmethod
-    @contextmanager
-    def of_new_project(cls, app: FastAPI, parts: LocalParts) -> Iterator[Api]:
+    def of_new_project(cls, http: TestClient, parts: LocalParts) -> Api:
         """A client with a project that it makes over HTTP."""
-        with TestClient(app, raise_server_exceptions=False) as http:
-            api = cls(http, parts)
-            made = api.internally("POST", "/api/v1/projects", json={"name": "test"}).json()
-            api.project_id, api.key = made["id"], made["api_key"]
-            yield api
+        api = cls(http, parts)
+        made = api.internally("POST", "/api/v1/projects", json={"name": "test"}).json()
+        api.project_id, api.key = made["id"], made["api_key"]
+        return api
 
     def stranger(self) -> Api:
         """The same API seen by another project."""
-        made = self.internally("POST", "/api/v1/projects", json={"name": "stranger"}).json()
-        return Api(self.http, self.parts, made["id"], made["api_key"])
+        return Api.of_new_project(self.http, self.parts)
 
     def __call__(
         self, method: str, path: str, *, key: str | None = None, **more: Any

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 from fastapi import APIRouter, FastAPI
+from starlette.testclient import TestClient
 
 import context_search.wire.http
 from context_search.adapters.postgres.pool import Database
@@ -44,11 +45,23 @@ def app(parts: LocalParts) -> FastAPI:
     return http_app(every_router(), parts, contract=contract)
 
 
+@pytest.fixture(scope="module")
+def http(app: FastAPI) -> Iterator[TestClient]:
+    """One client for the tests of a file; it keeps no cookies and no credentials."""
+    with TestClient(app, raise_server_exceptions=False) as client:
+        yield client
+
+
 @pytest.fixture
-def api(app: FastAPI, parts: LocalParts) -> Iterator[Api]:
+def api(http: TestClient, parts: LocalParts) -> Api:
     """A client of a project of its own."""
-    with Api.of_new_project(app, parts) as made:
-        yield made
+    return Api.of_new_project(http, parts)
+
+
+@pytest.fixture(scope="module")
+def reader(http: TestClient, parts: LocalParts) -> Api:
+    """A client of a project that the tests of a file share, as they change nothing in it."""
+    return Api.of_new_project(http, parts)
 
 
 @pytest.fixture(autouse=True)

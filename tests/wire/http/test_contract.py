@@ -66,30 +66,35 @@ def mcp(api: Api, method: str, params: dict[str, Any], path: str = "/mcp", **mor
     return api("POST", path, json=body, headers=headers, **more)
 
 
-@pytest.fixture
-def tool(api: Api) -> dict[str, Any]:
-    return api.tool(api.table({"a": planted(english(900), SENTENCE, 400)}), name="find_comets")
+@pytest.fixture(scope="module")
+def tool(reader: Api) -> dict[str, Any]:
+    """A tool of the reader."""
+    return reader.tool(
+        reader.table({"a": planted(english(900), SENTENCE, 400)}), name="find_comets"
+    )
 
 
-def test_an_agent_lists_and_calls_the_tools_of_its_project(api: Api, tool: dict[str, Any]) -> None:
-    listed = answer(mcp(api, "tools/list", {}), 200)["result"]["tools"]
+def test_an_agent_lists_and_calls_the_tools_of_its_project(
+    reader: Api, tool: dict[str, Any]
+) -> None:
+    listed = answer(mcp(reader, "tools/list", {}), 200)["result"]["tools"]
     assert [found["name"] for found in listed] == ["find_comets"]
     assert listed[0]["inputSchema"]["additionalProperties"] is False
     arguments = {"query": "lighthouse comets", "top_k": 1}
     call = {"name": "find_comets", "arguments": arguments}
-    result = answer(mcp(api, "tools/call", call), 200)["result"]
+    result = answer(mcp(reader, "tools/call", call), 200)["result"]
     assert result["isError"] is False
-    assert result["structuredContent"] == api.search(tool, "lighthouse comets", top_k=1)
+    assert result["structuredContent"] == reader.search(tool, "lighthouse comets", top_k=1)
     assert json.loads(result["content"][0]["text"]) == result["structuredContent"]
 
 
 def test_a_client_that_knows_only_an_address_puts_the_key_there(
-    api: Api, tool: dict[str, Any]
+    reader: Api, tool: dict[str, Any]
 ) -> None:
-    path = f"/api/v1/mcp/server/{api.key}"
-    listed = answer(mcp(api, "tools/list", {}, path, key="ignored"), 200)["result"]["tools"]
+    path = f"/api/v1/mcp/server/{reader.key}"
+    listed = answer(mcp(reader, "tools/list", {}, path, key="ignored"), 200)["result"]["tools"]
     assert [found["name"] for found in listed] == ["find_comets"]
-    assert mcp(api, "tools/list", {}, "/api/v1/mcp/server/wrong").status_code == 401
+    assert mcp(reader, "tools/list", {}, "/api/v1/mcp/server/wrong").status_code == 401
 
 
 @pytest.mark.parametrize(
@@ -98,20 +103,20 @@ def test_a_client_that_knows_only_an_address_puts_the_key_there(
     ids=repr,
 )
 def test_an_agents_mistake_is_a_result_that_it_can_read(
-    api: Api, tool: dict[str, Any], arguments: dict[str, Any]
+    reader: Api, tool: dict[str, Any], arguments: dict[str, Any]
 ) -> None:
     call = {"name": "find_comets", "arguments": arguments}
-    result = answer(mcp(api, "tools/call", call), 200)["result"]
+    result = answer(mcp(reader, "tools/call", call), 200)["result"]
     assert result["isError"] is True
     assert json.loads(result["content"][0]["text"])["code"] == "INVALID_INPUT"
 
 
-def test_an_agent_sees_nothing_of_another_project(api: Api, tool: dict[str, Any]) -> None:
-    stranger = api.stranger()
+def test_an_agent_sees_nothing_of_another_project(reader: Api, tool: dict[str, Any]) -> None:
+    stranger = reader.stranger()
     assert answer(mcp(stranger, "tools/list", {}), 200)["result"]["tools"] == []
     call = {"name": "find_comets", "arguments": {"query": "comets"}}
     assert "Unknown tool" in mcp(stranger, "tools/call", call).text
-    assert mcp(api, "tools/list", {}, key="wrong").status_code == 401
+    assert mcp(reader, "tools/list", {}, key="wrong").status_code == 401
 
 
 @pytest.mark.parametrize("method", ["GET", "PUT", "PATCH", "DELETE"])

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from fastapi import APIRouter, FastAPI
+from fastapi import APIRouter
 from starlette.testclient import TestClient
 
 from context_search.wire.http.app import http_app
@@ -196,11 +196,10 @@ def test_an_unexpected_error_is_logged_with_its_place_and_without_its_values(
 
 
 def test_a_broken_database_is_a_500_that_tells_no_sql(
-    app: FastAPI, parts: LocalParts, caplog: pytest.LogCaptureFixture
+    api: Api, parts: LocalParts, caplog: pytest.LogCaptureFixture
 ) -> None:
-    with Api.of_new_project(app, parts) as api, parts.store.database.transaction() as tx:
+    with parts.store.database.transaction() as tx:
         tx.run("ALTER TABLE context_table RENAME COLUMN description TO gone")
-        # The other connection would wait for the lock: the statement is what fails, not the lock.
     try:
         body = problem(api("GET", "/api/v1/tables/1"), 500, "INTERNAL")
     finally:

@@ -19,17 +19,18 @@ DOCUMENT = {
 }
 
 
-@pytest.fixture
-def tool(api: Api) -> dict[str, Any]:
-    return api.tool(api.table(DOCUMENT))
+@pytest.fixture(scope="module")
+def tool(reader: Api) -> dict[str, Any]:
+    """A tool of the reader."""
+    return reader.tool(reader.table(DOCUMENT))
 
 
 def hits(found: dict[str, Any]) -> list[str]:
     return [hit["json_path"] for hit in found["results"]]
 
 
-def test_a_hit_is_the_exact_place_of_its_text(api: Api, tool: dict[str, Any]) -> None:
-    found = api.search(tool, "who counted comets at the lighthouse?")
+def test_a_hit_is_the_exact_place_of_its_text(reader: Api, tool: dict[str, Any]) -> None:
+    found = reader.search(tool, "who counted comets at the lighthouse?")
     best = found["results"][0]
     chunk = best["chunk"]
     assert chunk["chunk_text"] == TEXT[chunk["char_start"] : chunk["char_end"]]
@@ -48,20 +49,22 @@ def test_a_hit_is_the_exact_place_of_its_text(api: Api, tool: dict[str, Any]) ->
     assert found["index"] == {"status": "ready"}
 
 
-def test_chinese_is_found_by_chinese(api: Api, tool: dict[str, Any]) -> None:
-    [best, *_] = api.search(tool, "九颗彗星")["results"]
+def test_chinese_is_found_by_chinese(reader: Api, tool: dict[str, Any]) -> None:
+    [best, *_] = reader.search(tool, "九颗彗星")["results"]
     assert best["json_path"] == "/ab"
     assert "彗星" in best["chunk"]["chunk_text"]
 
 
-def test_results_come_best_first(api: Api, tool: dict[str, Any]) -> None:
-    scores = [hit["score"] for hit in api.search(tool, "harbour lighthouse", top_k=20)["results"]]
+def test_results_come_best_first(reader: Api, tool: dict[str, Any]) -> None:
+    scores = [
+        hit["score"] for hit in reader.search(tool, "harbour lighthouse", top_k=20)["results"]
+    ]
     assert scores == sorted(scores, reverse=True)
 
 
 @pytest.mark.parametrize("top_k", [1, 5, 20])
-def test_as_many_results_as_asked_for(api: Api, tool: dict[str, Any], top_k: int) -> None:
-    assert len(api.search(tool, "harbour ferry", top_k=top_k)["results"]) == top_k
+def test_as_many_results_as_asked_for(reader: Api, tool: dict[str, Any], top_k: int) -> None:
+    assert len(reader.search(tool, "harbour ferry", top_k=top_k)["results"]) == top_k
 
 
 def test_without_top_k_the_tools_own_counts(api: Api) -> None:
@@ -118,10 +121,10 @@ def test_lean_storage_has_no_keywords_to_search(api: Api, strategy: str) -> None
     problem(api("POST", "/api/v1/tools/search", json=body), 422, "INVALID_INPUT")
 
 
-def test_trusted_services_search_without_a_key(api: Api, tool: dict[str, Any]) -> None:
+def test_trusted_services_search_without_a_key(reader: Api, tool: dict[str, Any]) -> None:
     path = f"/internal/tools/{tool['tool_id']}/search"
     body = {"query": "lighthouse", "top_k": 3}
-    assert answer(api.internally("POST", path, json=body), 200) == api.search(
+    assert answer(reader.internally("POST", path, json=body), 200) == reader.search(
         tool, "lighthouse", top_k=3
     )
 
@@ -160,8 +163,10 @@ def test_a_string_that_was_removed_is_gone_at_once(api: Api) -> None:
 
 
 @pytest.mark.parametrize("query", [" ", "\u200b", "。！？", "…", "\t\n", "🙂", "\u0301"])
-def test_a_question_needs_a_letter_or_a_number(api: Api, tool: dict[str, Any], query: str) -> None:
-    response = api("POST", f"/api/v1/tools/{tool['tool_id']}/search", json={"query": query})
+def test_a_question_needs_a_letter_or_a_number(
+    reader: Api, tool: dict[str, Any], query: str
+) -> None:
+    response = reader("POST", f"/api/v1/tools/{tool['tool_id']}/search", json={"query": query})
     problem(response, 422, "QUERY_EMPTY")
 
 
@@ -170,8 +175,8 @@ def test_a_question_needs_a_letter_or_a_number(api: Api, tool: dict[str, Any], q
     ["7", "é", "字", "ß", "a" * 2_000, "水" * 2_000, "\\u0000 x", "' OR 1=1 --"],
     ids=lambda query: query[:9],
 )
-def test_any_other_question_is_answered(api: Api, tool: dict[str, Any], query: str) -> None:
-    assert api.search(tool, query)["query"] == query
+def test_any_other_question_is_answered(reader: Api, tool: dict[str, Any], query: str) -> None:
+    assert reader.search(tool, query)["query"] == query
 
 
 @pytest.mark.parametrize(
@@ -198,10 +203,10 @@ def test_any_other_question_is_answered(api: Api, tool: dict[str, Any], query: s
     ids=lambda body: repr(body)[:40],
 )
 def test_whatever_an_agent_may_not_say_is_refused(
-    api: Api, tool: dict[str, Any], body: object
+    reader: Api, tool: dict[str, Any], body: object
 ) -> None:
     path = f"/api/v1/tools/{tool['tool_id']}/search"
-    refused = problem(api("POST", path, json=body), 422, "INVALID_INPUT")
+    refused = problem(reader("POST", path, json=body), 422, "INVALID_INPUT")
     assert refused["errors"]
     internal = f"/internal/tools/{tool['tool_id']}/search"
-    problem(api.internally("POST", internal, json=body), 422, "INVALID_INPUT")
+    problem(reader.internally("POST", internal, json=body), 422, "INVALID_INPUT")
