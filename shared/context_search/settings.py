@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from context_search.domain.errors import ContextSearchError
+from context_search.domain.limits import ProjectLimits
 
 INDEX_LEASE_S = 90.0
 SILENT_AFTER_S = 180.0
@@ -48,6 +49,7 @@ class Settings:
     silent_after_s: float = SILENT_AFTER_S
     delete_grace_s: float = DELETE_GRACE_S
     max_node_chars: int = 50_000_000
+    project_limits: ProjectLimits = field(default_factory=ProjectLimits)
     database_connections: int = 2
 
     @classmethod
@@ -79,6 +81,7 @@ class Settings:
             index_lease_s=read.number("INDEX_LEASE_SECONDS", INDEX_LEASE_S),
             silent_after_s=read.number("SILENT_AFTER_SECONDS", SILENT_AFTER_S),
             delete_grace_s=read.number("DELETE_GRACE_SECONDS", DELETE_GRACE_S),
+            project_limits=_project_limits(read),
             database_connections=int(read.number("DATABASE_CONNECTIONS", 2)),
         )
 
@@ -113,6 +116,15 @@ class _Reader:
         if not isinstance(value, dict):
             raise SettingsError(f"{name} is not a JSON object")
         return value
+
+
+def _project_limits(read: _Reader) -> ProjectLimits:
+    usual = ProjectLimits()
+    return ProjectLimits(
+        max_chunks=int(read.number("PROJECT_MAX_CHUNKS", usual.max_chunks)),
+        max_vector_bytes=int(read.number("PROJECT_MAX_VECTOR_BYTES", usual.max_vector_bytes)),
+        idle_s=read.number("INDEX_COLD_SECONDS", usual.idle_s),
+    )
 
 
 def environment() -> Mapping[str, str]:

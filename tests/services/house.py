@@ -18,6 +18,7 @@ from context_search.ports.time import Deadline
 from context_search.services.chunk_vectors import ChunkVectors
 from context_search.services.create_search_tool import CreateSearchTool, NewSearchTool
 from context_search.services.enumeration import EnumerateIndex, Limits
+from context_search.services.evict import UseIndex
 from context_search.services.index_node import IndexLimits, IndexNode, RetryLater
 from context_search.services.outgoing import Deliver, RelayOutbox
 from context_search.services.rebuild import Model, RollBack, SettleIndex, StartRebuild
@@ -76,7 +77,13 @@ class House:
         self.roll_back = RollBack(self.store, self.deliver)
         self.sweep = SweepNamespace(self.store, self.vectors, self.deliver)
         self.read_status = ReadStatus(self.store, SILENT_S)
-        self.search = SearchWithTool(self.store, self.vectors, lambda _: self.embedder, SILENT_S)
+        self.search = SearchWithTool(
+            self.store,
+            self.vectors,
+            lambda _: self.embedder,
+            SILENT_S,
+            UseIndex(self.store, self.deliver),
+        )
         self.index_node = self.worker()
 
     def worker(self, **limits: float) -> IndexNode:

@@ -11,6 +11,7 @@ from context_search.domain.errors import (
     QueryEmptyError,
 )
 from context_search.domain.model import Principal
+from context_search.services.evict import UseIndex
 from context_search.services.search_tool import SearchWithTool
 from tests.services.house import SILENT_S, House, prose
 
@@ -98,7 +99,8 @@ def test_without_a_vector_the_answer_comes_from_keywords_and_says_so(
     house = House()
     tool_id = house.tool(house.table({"a": prose(500)})).tool.id
     house.work()
-    search = SearchWithTool(house.store, house.vectors, lambda _: Down(), SILENT_S)
+    use_index = UseIndex(house.store, house.deliver)
+    search = SearchWithTool(house.store, house.vectors, lambda _: Down(), SILENT_S, use_index)
     answer = search(tool_id, house.principal, "harbour", 5)
     assert answer.hits
     assert (answer.mode_requested, answer.mode_used) == ("hybrid", "keyword")

@@ -130,6 +130,7 @@ class Parts(Adapters):
     @cached_property
     def search(self) -> SearchUseCases:
         """The use cases of search and MCP."""
+        from context_search.services.evict import UseIndex  # noqa: PLC0415
         from context_search.services.list_tools import ListTools  # noqa: PLC0415
         from context_search.services.search_tool import SearchWithTool  # noqa: PLC0415
         from context_search.wire.http.search import SearchUseCases  # noqa: PLC0415
@@ -137,7 +138,11 @@ class Parts(Adapters):
         return SearchUseCases(
             authenticate=self.authenticate,
             search=SearchWithTool(
-                self.store, self.vectors, self.embedder_of, self.settings.silent_after_s
+                self.store,
+                self.vectors,
+                self.embedder_of,
+                self.settings.silent_after_s,
+                UseIndex(self.store, self.deliver),
             ),
             list_tools=ListTools(self.store),
             allowed_origins=self.settings.allowed_origins,
@@ -156,7 +161,9 @@ class Parts(Adapters):
             deliver=self.deliver,
             settle=self.settle,
             clock=self.clock,
-            limits=IndexLimits(lease_s=self.settings.index_lease_s),
+            limits=IndexLimits(
+                lease_s=self.settings.index_lease_s, project=self.settings.project_limits
+            ),
         )
 
     @cached_property
@@ -179,7 +186,11 @@ class Parts(Adapters):
             relay=self.relay,
             settle=self.settle,
             sweep=SweepNamespace(self.store, self.vectors, self.deliver),
-            limits=CleanupLimits(self.settings.silent_after_s, self.settings.delete_grace_s),
+            limits=CleanupLimits(
+                self.settings.silent_after_s,
+                self.settings.delete_grace_s,
+                project=self.settings.project_limits,
+            ),
         )
 
 

@@ -67,6 +67,7 @@ class Index:
     """One table under one configuration, seen through one of its generations.
 
     The active generation answers queries; one that is being built beside it will take its place.
+    An evicted index holds nothing until it is searched. ``is_idle``: not searched for a minute.
     """
 
     id: int
@@ -79,6 +80,8 @@ class Index:
     state: GenerationState = "active"
     number: int = 1
     is_rebuilding: bool = False
+    evicted_at: datetime | None = None
+    is_idle: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,7 +53,10 @@ class Indexes(Protocol):
         ...
 
     def with_unsettled_tools(self, *, limit: int) -> list[int]:
-        """Returns indexes with a tool whose written summary does not say ``ready``."""
+        """Returns indexes with a tool whose written summary does not say ``ready``.
+
+        Of an evicted index it has to say ``evicted``.
+        """
         ...
 
     def retire(self, index_id: int) -> None:
@@ -110,6 +113,10 @@ class Nodes(Protocol):
 
     def quarantine(self, claim: Claim, error: Mapping[str, object]) -> None:
         """Takes a node out of work for good, its active chunks untouched."""
+        ...
+
+    def skip(self, claim: Claim, reason: Mapping[str, object]) -> None:
+        """Takes a node out of work over a limit; its text is kept, its active chunks untouched."""
         ...
 
     def pardon(self, *, limit: int) -> list[int]:

@@ -7,7 +7,9 @@ from typing import Protocol
 
 from context_search.ports.catalog import Projects, Tables, Tools
 from context_search.ports.delivery import Graveyard, Outbox, Sweeps
+from context_search.ports.gauges import Gauges
 from context_search.ports.indexing import Chunks, Indexes, Nodes
+from context_search.ports.quotas import Evictions, Quotas
 from context_search.ports.rebuilding import Rebuilds
 
 
@@ -34,6 +36,12 @@ class UnitOfWork(Protocol):
     def graveyard(self) -> Graveyard: ...
     @property
     def sweeps(self) -> Sweeps: ...
+    @property
+    def quotas(self) -> Quotas: ...
+    @property
+    def evictions(self) -> Evictions: ...
+    @property
+    def gauges(self) -> Gauges: ...
 
 
 class Store(Protocol):

@@ -10,10 +10,13 @@ from dataclasses import dataclass, field
 
 from context_search.domain.errors import ContextSearchError
 from context_search.domain.ids import window_ids
+from context_search.domain.limits import ProjectLimits
+from context_search.ports.gauges import Readings
 from context_search.ports.queue import Queue
 from context_search.ports.store import Store
 from context_search.ports.time import Deadline
 from context_search.ports.vectors import VectorStore
+from context_search.services.evict import EvictColdest
 from context_search.services.outgoing import RelayOutbox, enumerate_message, node_message
 from context_search.services.rebuild import REBUILDS_AT_ONCE, SettleIndex
 from context_search.services.status import write_summaries
@@ -27,21 +30,28 @@ STEP_RESERVE_S = 20.0
 @dataclass(frozen=True, slots=True)
 class CleanupLimits:
     """After how many seconds something silent is taken up again, something deleted is final, and
-    the generation before the last switch is given up.
+    the generation before the last switch is given up; and what a project may hold.
     """
 
     silent_s: float = 180.0
     grace_s: float = 1800.0
     keep_previous_s: float = 86_400.0
+    project: ProjectLimits = field(default_factory=ProjectLimits)
 
 
 @dataclass(slots=True)
 class CleanupReport:
-    """What a run did, in counts; ``errors`` holds the code of each step that failed."""
+    """What a run did, in counts, and how the system stands after it.
+
+    ``indexes_evicted`` counts earlier generations that were given up for room as well. ``errors``
+    holds the code of each step that failed.
+    """
 
     messages_relayed: int = 0
     nodes_revived: int = 0
     generations_switched: int = 0
+    indexes_evicted: int = 0
+    nodes_readmitted: int = 0
     nodes_removed: int = 0
     documents_deleted: int = 0
     namespaces_deleted: int = 0
@@ -49,6 +59,7 @@ class CleanupReport:
     orphans_deleted: int = 0
     missing_requeued: int = 0
     summaries_written: int = 0
+    readings: Readings | None = None
     is_complete: bool = True
     errors: list[str] = field(default_factory=list)
 
@@ -72,11 +83,14 @@ class Cleanup:
             self._relay,
             self._revive,
             self._rebuild,
+            self._evict,
+            self._readmit,
             self._remove_nodes,
             self._bury,
             self._delete_namespaces,
             self._sweep,
             self._summarise,
+            self._measure,
         ]
         for step in steps:
             try:
@@ -106,6 +120,17 @@ class Cleanup:
             work.outbox.add([enumerate_message(index_id) for index_id in promoted])
             building = work.rebuilds.building(limit=NODES_PER_STEP)
         report.generations_switched += sum(self.settle(index_id) for index_id in building)
+        return False
+
+    def _evict(self, report: CleanupReport) -> bool:
+        evicted = EvictColdest(self.store, self.limits.project, self.limits.silent_s)()
+        report.indexes_evicted += evicted
+        return evicted
+
+    def _readmit(self, report: CleanupReport) -> bool:
+        with self.store.transaction() as work:
+            nodes = work.quotas.readmit(self.limits.project, limit=NODES_PER_STEP)
+        report.nodes_readmitted += len(self.queue.send([node_message(node) for node in nodes]))
         return False
 
     def _remove_nodes(self, report: CleanupReport) -> bool:
@@ -154,4 +179,10 @@ class Cleanup:
         for index_id in indexes:
             write_summaries(self.store, index_id, silent_s=self.limits.silent_s)
         report.summaries_written += len(indexes)
+        return False
+
+    def _measure(self, report: CleanupReport) -> bool:
+        with self.store.transaction() as work:
+            work.quotas.compact()
+            report.readings = work.gauges.read()
         return False

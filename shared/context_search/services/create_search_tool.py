@@ -11,6 +11,7 @@ from context_search.domain.model import Index, Scope
 from context_search.ports.queue import Message
 from context_search.ports.store import Store, UnitOfWork
 from context_search.services.enumeration import Limits, enumerate_index
+from context_search.services.evict import note_use
 from context_search.services.outgoing import Deliver, enumerate_message, node_message
 from context_search.services.status import ToolStatus, live_tool, tool_status, write_summaries
 
@@ -60,6 +61,7 @@ class CreateSearchTool:
                 scope=wanted.scope,
                 search=wanted.search,
             )
+            note_use(work, index)
             work.indexes.cover(index.id, tool_id=tool_id, scope=wanted.scope.json_pointer)
             messages = self._orders(work, index, document_bytes)
             outbox_ids = work.outbox.add(messages)

@@ -71,7 +71,7 @@ def _skip_reason(node: StringNode, limits: Limits) -> dict[str, object] | None:
 class EnumerateIndex:
     """The order ``enumerate``: brings an index up to its document and queues what changed.
 
-    An index that no tool needs any more is retired.
+    An index that no tool needs any more is retired; an evicted one is left alone.
     """
 
     store: Store
@@ -89,6 +89,8 @@ class EnumerateIndex:
                 return
             if not work.indexes.scopes(index_id):
                 work.indexes.retire(index_id)
+                return
+            if index.evicted_at is not None:
                 return
             messages = [node_message(node) for node in enumerate_index(work, index, self.limits)]
             outbox_ids = work.outbox.add(messages)

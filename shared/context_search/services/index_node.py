@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from context_search.domain.chunking import chunk_spans
 from context_search.domain.errors import CommitUnknownError, ContextSearchError, LeaseLostError
+from context_search.domain.limits import ProjectLimits
 from context_search.domain.model import ChunkSet, Claim, PlannedChunk, StoredChunk
 from context_search.domain.windows import window_texts
 from context_search.ports.store import Store
@@ -20,6 +21,7 @@ from context_search.ports.time import Clock, Deadline
 from context_search.ports.vectors import VectorStore
 from context_search.services.chunk_documents import chunk_documents
 from context_search.services.chunk_vectors import ChunkVectors, input_hash
+from context_search.services.evict import no_room
 from context_search.services.node_report import NodeReport, NodeRun, Outcome
 from context_search.services.outgoing import Deliver, node_message
 from context_search.services.rebuild import SettleIndex
@@ -29,14 +31,15 @@ MAX_BACKOFF_S = 300.0
 
 @dataclass(frozen=True, slots=True)
 class IndexLimits:
-    """How long a worker owns a node, how often it may fail without any progress, and how many
-    chunks it embeds and writes at a time.
+    """How long a worker owns a node, how often it may fail without any progress, how many chunks
+    it embeds and writes at a time, and what a project may hold.
     """
 
     lease_s: float = 90.0
     max_attempts: int = 8
     batch_reserve_s: float = 60.0
     batch_chunks: int = 200
+    project: ProjectLimits = field(default_factory=ProjectLimits)
 
 
 class RetryLater(Exception):  # noqa: N818 - not an error: the queue is asked to come again
@@ -95,11 +98,11 @@ class IndexNode:
     def _index(self, run: NodeRun, deadline: Deadline) -> Outcome:
         claim = run.claim
         with run.stage("chunking"):
-            planned = plan(claim)
-            with self.store.transaction() as work:
-                work.nodes.hold(claim, lease_s=self.limits.lease_s)
-                chunk_set = work.chunks.begin_set(claim, planned)
-        run.chunks = len(planned) if chunk_set.is_new else 0
+            chunk_set = self._begin(claim)
+        if chunk_set is None:
+            self.settle(claim.index_id)
+            return "skipped"
+        run.chunks = len(chunk_set.chunks) if chunk_set.is_new else 0
         missing = [chunk for chunk in chunk_set.chunks if not chunk.present]
         size = self.limits.batch_chunks
         for first in range(0, len(missing), size):
@@ -113,6 +116,18 @@ class IndexNode:
             return self._hand_over(claim, progressed=True)
         self.settle(claim.index_id)
         return "indexed"
+
+    def _begin(self, claim: Claim) -> ChunkSet | None:
+        """Writes the rows of the chunks; None when the node has to wait for room."""
+        planned = plan(claim)
+        with self.store.transaction() as work:
+            work.nodes.hold(claim, lease_s=self.limits.lease_s)
+            reason = no_room(work, claim, planned, self.limits.project)
+            if reason is None:
+                return work.chunks.begin_set(claim, planned)
+            work.nodes.skip(claim, {**reason, "at": self.clock.now().isoformat()})
+            work.tools.mark_unsettled(claim.index_id)
+            return None
 
     def _write_batch(self, run: NodeRun, chunk_set: ChunkSet, batch: Sequence[StoredChunk]) -> None:
         claim = run.claim

@@ -110,7 +110,8 @@ class StartRebuild:
             if config != index.config and work.rebuilds.has_index(index.table_id, config):
                 raise ConflictError("the table has such an index already: create the tool again")
             generation = work.rebuilds.start(index, config, at_once=REBUILDS_AT_ONCE)
-            messages = [enumerate_message(index.id)] if generation.state == "building" else []
+            is_due = work.evictions.revive(index.id) or generation.state == "building"
+            messages = [enumerate_message(index.id)] if is_due else []
             outbox_ids = work.outbox.add(messages)
         self.deliver(outbox_ids, messages)
         return generation
@@ -118,7 +119,7 @@ class StartRebuild:
 
 @dataclass(frozen=True, slots=True)
 class ReindexProject:
-    """Orders a rebuild of every index of a project; those over the limit wait for their turn."""
+    """Orders a rebuild of every index that is not evicted; some have to wait for their turn."""
 
     store: Store
     start: StartRebuild
@@ -130,8 +131,9 @@ class ReindexProject:
         while after is not None:
             with self.store.transaction() as work:
                 page = work.tools.page(principal, after=after, limit=TOOLS_PER_PAGE)
-            for tool in page:
-                tools.setdefault(tool.index_id, tool.id)
+                for tool in page:
+                    if index_of(work, tool).evicted_at is None:
+                        tools.setdefault(tool.index_id, tool.id)
             after = page[-1].id if len(page) == TOOLS_PER_PAGE else None
         return [self.start(tool_id, principal) for tool_id in tools.values()]
 

@@ -19,6 +19,7 @@ from context_search.domain.progress import IndexStatus
 from context_search.ports.embedding import Embedder
 from context_search.ports.store import Store
 from context_search.ports.vectors import Legs, Ranked, VectorQuery, VectorStore
+from context_search.services.evict import UseIndex
 from context_search.services.ranking import Candidates, Hit, rank
 from context_search.services.status import index_of, live_tool
 
@@ -53,6 +54,7 @@ class SearchWithTool:
     """One search: embed the question, ask both legs, read the chunks, fuse.
 
     A failing embedding model degrades the answer to keywords and says so in ``degraded``.
+    An evicted index answers nothing, at once, and is built again.
     Raises QueryEmptyError, NotFoundError, and VectorStoreUnavailableError (retryable).
     """
 
@@ -60,6 +62,7 @@ class SearchWithTool:
     vectors: VectorStore
     embedder_of: Callable[[IndexConfig], Embedder]
     silent_s: float
+    use_index: UseIndex
     deadlines: SearchDeadlines = SearchDeadlines()
 
     def __call__(
@@ -72,6 +75,9 @@ class SearchWithTool:
             tool = live_tool(work, tool_id, principal)
             index = index_of(work, tool)
             status = work.nodes.status(index, stalled_s=self.silent_s)
+        self.use_index(index)
+        if status == "evicted":
+            return _answer(tool, query, [], Legs(), ["index_evicted"], status)
         vector, degraded = self._embed(tool.search.strategy, index, query)
         words = query_tokens(query)
         legs = self._ask(tool, index, vector, words)
@@ -80,21 +86,8 @@ class SearchWithTool:
             tool = live_tool(work, tool_id, principal)
             chunks = work.chunks.hydrate(tool, index, list({**found.vector, **found.keyword}))
         hits = rank(tool, index, words, found, chunks)
-        return Answer(
-            query=query,
-            hits=hits[: top_k or tool.search.top_k],
-            mode_requested=tool.search.strategy,
-            mode_used=_mode(legs, tool.search.strategy),
-            legs=[
-                name
-                for name, leg in (("vector", legs.vector), ("keyword", legs.keyword))
-                if leg is not None
-            ],
-            degraded=degraded + _incomplete(status),
-            index_status=status,
-            include_metadata=tool.search.include_metadata,
-            max_chunk_preview=tool.search.max_chunk_preview,
-        )
+        hits = hits[: top_k or tool.search.top_k]
+        return _answer(tool, query, hits, legs, degraded + _incomplete(status), status)
 
     def _embed(
         self, strategy: Strategy, index: Index, query: str
@@ -126,6 +119,28 @@ class SearchWithTool:
             return self.vectors.query(index.namespace, question, timeout_s=self.deadlines.vectors_s)
         except NamespaceMissingError:
             return Legs()  # nothing was indexed yet
+
+
+def _answer(
+    tool: SearchTool,
+    query: str,
+    hits: list[Hit],
+    legs: Legs,
+    degraded: list[str],
+    status: IndexStatus,
+) -> Answer:
+    asked = {"vector": legs.vector, "keyword": legs.keyword}
+    return Answer(
+        query=query,
+        hits=hits,
+        mode_requested=tool.search.strategy,
+        mode_used=_mode(legs, tool.search.strategy),
+        legs=[name for name, leg in asked.items() if leg is not None],
+        degraded=degraded,
+        index_status=status,
+        include_metadata=tool.search.include_metadata,
+        max_chunk_preview=tool.search.max_chunk_preview,
+    )
 
 
 def _scores(leg: Sequence[Ranked] | None) -> dict[str, float]:

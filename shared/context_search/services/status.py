@@ -58,12 +58,17 @@ def tool_status(work: UnitOfWork, tool: SearchTool, *, silent_s: float) -> ToolS
 def write_summaries(store: Store, index_id: int, *, silent_s: float) -> None:
     """Writes ``metadata.search_index`` of every tool that an index serves."""
     with store.transaction() as work:
-        index = work.indexes.find(index_id)
-        if index is None:
-            return
-        for tool in work.tools.of_index(index_id):
-            progress = work.nodes.progress(index, tool.scope.json_pointer, stalled_s=silent_s)
-            work.tools.write_summary(tool.id, summary(progress, tool.created_at))
+        summarise(work, index_id, silent_s=silent_s)
+
+
+def summarise(work: UnitOfWork, index_id: int, *, silent_s: float) -> None:
+    """The same, in a transaction that is open."""
+    index = work.indexes.find(index_id)
+    if index is None:
+        return
+    for tool in work.tools.of_index(index_id):
+        progress = work.nodes.progress(index, tool.scope.json_pointer, stalled_s=silent_s)
+        work.tools.write_summary(tool.id, summary(progress, tool.created_at))
 
 
 def summary(progress: Progress, configured_at: datetime) -> dict[str, object]:

@@ -21,6 +21,7 @@ _COUNTED: Mapping[Outcome, str] = {
     "indexed": "nodes_indexed_total",
     "handed_over": "nodes_handed_over_total",
     "quarantined": "nodes_quarantined_total",
+    "skipped": "nodes_skipped_total",
     "retried": "retries_total",
 }
 
@@ -65,6 +66,7 @@ def emit_cleanup(report: CleanupReport) -> None:
         "messages_relayed_total": report.messages_relayed,
         "nodes_revived_total": report.nodes_revived,
         "generations_switched_total": report.generations_switched,
+        "indexes_evicted_total": report.indexes_evicted,
         "documents_deleted_total": report.documents_deleted,
         "documents_checked_total": report.documents_checked,
         "orphans_deleted_total": report.orphans_deleted,
@@ -72,7 +74,13 @@ def emit_cleanup(report: CleanupReport) -> None:
         "cleanup_errors_total": len(report.errors),
         "cleanup_incomplete_total": int(not report.is_complete),
     }
-    _emit(CLEANUP, counts=counts)
+    seconds: dict[str, float] = {}
+    if report.readings is not None:
+        counts["active_chunks_total"] = report.readings.active_chunks
+        counts["nodes_in_quarantine"] = report.readings.quarantined_nodes
+        counts["indexes_evicted"] = report.readings.evicted_indexes
+        seconds["outbox_age"] = report.readings.outbox_age_s
+    _emit(CLEANUP, counts=counts, seconds=seconds)
 
 
 def _emit(

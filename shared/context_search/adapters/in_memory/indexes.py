@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import timedelta
 
 from context_search.adapters.in_memory.rows import CoverageRow, GenerationRow, IndexRow, Rows
 from context_search.domain.config import IndexConfig
@@ -30,7 +31,7 @@ class MemoryIndexes:
                 project_id=project_id, table_id=table_id, index_id=index_id, number=1
             )
         self.rows.generations[generation_id] = GenerationRow(generation_id, index_id, name, config)
-        row = IndexRow(index_id, project_id, table_id, config, generation_id)
+        row = IndexRow(index_id, project_id, table_id, config, generation_id, self.clock.now())
         self.rows.indexes[index_id] = row
         return self._index(row)
 
@@ -42,13 +43,13 @@ class MemoryIndexes:
     def live(self, index_id: int) -> list[Index]:
         """See the port."""
         return [
-            view(self.rows, generation)
+            view(self.rows, self.clock, generation)
             for _, generation in sorted(self.rows.generations.items())
             if generation.index_id == index_id and generation.state in ("active", "building")
         ]
 
     def _index(self, row: IndexRow) -> Index:
-        return view(self.rows, self.rows.generations[row.generation_id])
+        return view(self.rows, self.clock, self.rows.generations[row.generation_id])
 
     def cover(self, index_id: int, *, tool_id: int, scope: str) -> None:
         """See the port."""
@@ -69,12 +70,13 @@ class MemoryIndexes:
 
     def with_unsettled_tools(self, *, limit: int) -> list[int]:
         """See the port."""
-        unsettled = {
-            self.rows.coverage[tool.id].index_id
-            for tool in self.rows.tools.values()
-            if not tool.deleted and (tool.summary or {}).get("status") != "ready"
-            if tool.id in self.rows.coverage
-        }
+        unsettled: set[int] = set()
+        for tool_id, covered in self.rows.coverage.items():
+            tool = self.rows.tools[tool_id]
+            is_evicted = self.rows.indexes[covered.index_id].evicted_at is not None
+            settled = "evicted" if is_evicted else "ready"
+            if not tool.deleted and (tool.summary or {}).get("status") != settled:
+                unsettled.add(covered.index_id)
         return sorted(unsettled)[:limit]
 
     def retire(self, index_id: int) -> None:
@@ -93,7 +95,7 @@ class MemoryIndexes:
         self.rows.indexes.pop(index_id, None)
 
 
-def view(rows: Rows, generation: GenerationRow) -> Index:
+def view(rows: Rows, clock: Clock, generation: GenerationRow) -> Index:
     """Returns an index seen through a generation; the generation must belong to one."""
     index = rows.indexes[generation.index_id or 0]
     return Index(
@@ -110,4 +112,6 @@ def view(rows: Rows, generation: GenerationRow) -> Index:
             other.index_id == index.id and other.state in ("queued", "building")
             for other in rows.generations.values()
         ),
+        evicted_at=index.evicted_at,
+        is_idle=index.used_at < clock.now() - timedelta(minutes=1),
     )

@@ -12,6 +12,7 @@ from context_search.domain.errors import LeaseLostError
 from context_search.domain.ids import pointer_sha256
 from context_search.domain.json_pointer import contains
 from context_search.domain.model import Claim, Index, KnownNode
+from context_search.domain.progress import NodeState
 from context_search.domain.reassembly import text_of_chunks
 from context_search.ports.indexing import NodeUpsert
 from context_search.ports.time import Clock
@@ -142,7 +143,14 @@ class NodeWork:
 
     def quarantine(self, claim: Claim, error: Mapping[str, object]) -> None:
         """See the port."""
-        self._change(claim, state="quarantined", lease_until=None, last_error=error)
+        self._put_aside(claim, "quarantined", error)
+
+    def skip(self, claim: Claim, reason: Mapping[str, object]) -> None:
+        """See the port."""
+        self._put_aside(claim, "skipped", reason)
+
+    def _put_aside(self, claim: Claim, state: NodeState, error: Mapping[str, object]) -> None:
+        self._change(claim, state=state, lease_until=None, last_error=error)
         building = [
             row.id
             for row in self.rows.sets.values()

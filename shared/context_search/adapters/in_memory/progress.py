@@ -10,7 +10,14 @@ from datetime import timedelta
 from context_search.adapters.in_memory.nodes import NodeWork
 from context_search.adapters.in_memory.rows import NodeRow, SetRow
 from context_search.domain.model import Index
-from context_search.domain.progress import IndexStatus, NodeProgress, Progress, index_status
+from context_search.domain.progress import (
+    PROJECT_FULL,
+    IndexStatus,
+    NodeProgress,
+    Progress,
+    eviction_reason,
+    index_status,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +42,13 @@ class MemoryNodes(NodeWork):
         return index_status(
             Counter(row.state for row in nodes),
             behind=table.revision != index.enumerated_revision,
+            full=any(
+                row.state == "skipped" and (row.last_error or {}).get("code") == PROJECT_FULL
+                for row in nodes
+            ),
             rebuilding=index.is_rebuilding,
             stalled=overdue and not working,
+            evicted=index.evicted_at is not None,
         )
 
     def _set_of(self, node_id: int) -> SetRow | None:
@@ -57,7 +69,8 @@ class MemoryNodes(NodeWork):
             chunks_count=sum(row.chunks_count for row in sets),
             indexed_chunks_count=sum(c.present for c in chunks if c.set_id in set_ids),
             indexed_at=max((n.indexed_at for n in nodes if n.indexed_at), default=None),
-            last_error=max(errors, key=lambda error: str(error.get("at", "")), default=None),
+            last_error=eviction_reason(index.evicted_at)
+            or max(errors, key=lambda error: str(error.get("at", "")), default=None),
         )
 
     def in_scope(self, index: Index, scope: str, *, limit: int) -> list[NodeProgress]:

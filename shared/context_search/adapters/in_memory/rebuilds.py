@@ -56,17 +56,17 @@ class MemoryRebuilds:
             state="building" if self._has_room(index.project_id, at_once) else "queued",
         )
         self.rows.generations[row.id] = row
-        return view(self.rows, row)
+        return view(self.rows, self.clock, row)
 
     def pending(self, index_id: int) -> Index | None:
         """See the port."""
         found = self._of(index_id, ("queued", "building"))
-        return view(self.rows, found[-1]) if found else None
+        return view(self.rows, self.clock, found[-1]) if found else None
 
     def previous(self, index_id: int) -> Index | None:
         """See the port."""
         found = self._of(index_id, ("previous",))
-        return view(self.rows, found[-1]) if found else None
+        return view(self.rows, self.clock, found[-1]) if found else None
 
     def has_index(self, table_id: int, config: IndexConfig) -> bool:
         """See the port."""

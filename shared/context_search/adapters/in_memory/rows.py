@@ -47,6 +47,14 @@ class IndexRow:
     table_id: int
     config: IndexConfig
     generation_id: int
+    created_at: datetime
+    last_searched_at: datetime | None = None
+    evicted_at: datetime | None = None
+
+    @property
+    def used_at(self) -> datetime:
+        """When it was searched last, or else created."""
+        return self.last_searched_at or self.created_at
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,11 @@ from contextlib import contextmanager
 from context_search.adapters.in_memory.catalog import MemoryProjects, MemoryTables, MemoryTools
 from context_search.adapters.in_memory.chunks import MemoryChunks
 from context_search.adapters.in_memory.delivery import MemoryGraveyard, MemoryOutbox
+from context_search.adapters.in_memory.evictions import MemoryEvictions
+from context_search.adapters.in_memory.gauges import MemoryGauges
 from context_search.adapters.in_memory.indexes import MemoryIndexes
 from context_search.adapters.in_memory.progress import MemoryNodes
+from context_search.adapters.in_memory.quotas import MemoryQuotas
 from context_search.adapters.in_memory.rebuilds import MemoryRebuilds
 from context_search.adapters.in_memory.rows import Rows
 from context_search.adapters.in_memory.sweeps import MemorySweeps
@@ -30,6 +33,9 @@ class MemoryUnitOfWork:
         self.outbox = MemoryOutbox(rows, clock)
         self.graveyard = MemoryGraveyard(rows, clock)
         self.sweeps = MemorySweeps(rows, clock)
+        self.quotas = MemoryQuotas(rows, clock)
+        self.evictions = MemoryEvictions(rows, clock)
+        self.gauges = MemoryGauges(rows, clock)
 
 
 class MemoryStore:

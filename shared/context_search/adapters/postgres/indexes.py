@@ -16,7 +16,10 @@ INDEX = """
            generation.id, generation.namespace, generation.enumerated_revision, generation.state,
            generation.number,
            EXISTS (SELECT FROM index_generation AS pending WHERE pending.index_id = search_index.id
-                   AND pending.state IN ('queued', 'building'))
+                   AND pending.state IN ('queued', 'building')),
+           search_index.evicted_at,
+           COALESCE(search_index.last_searched_at, search_index.created_at)
+               < clock_timestamp() - interval '1 minute'
     FROM search_index JOIN index_generation AS generation ON generation.index_id = search_index.id
 """
 _ACTIVE = "generation.id = search_index.active_generation_id"
@@ -123,8 +126,10 @@ class PostgresIndexes:
         rows = self.tx.run(
             """
             SELECT DISTINCT coverage.index_id FROM coverage JOIN tool ON tool.id = coverage.tool_id
+            JOIN search_index ON search_index.id = coverage.index_id
             WHERE tool.deleted_at IS NULL
-              AND (metadata -> 'search_index' ->> 'status') IS DISTINCT FROM 'ready'
+              AND (metadata -> 'search_index' ->> 'status') IS DISTINCT FROM
+                  CASE WHEN evicted_at IS NULL THEN 'ready' ELSE 'evicted' END
             ORDER BY 1 LIMIT :limit
             """,
             limit=limit,

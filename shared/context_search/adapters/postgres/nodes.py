@@ -10,6 +10,7 @@ from context_search.adapters.postgres.node_rows import NodeRows
 from context_search.domain.config import IndexConfig
 from context_search.domain.errors import LeaseLostError
 from context_search.domain.model import Claim
+from context_search.domain.progress import NodeState
 from context_search.domain.reassembly import text_of_chunks
 
 
@@ -97,9 +98,17 @@ class NodeWork(NodeRows):
 
     def quarantine(self, claim: Claim, error: Mapping[str, object]) -> None:
         """See the port."""
+        self._put_aside(claim, "quarantined", error)
+
+    def skip(self, claim: Claim, reason: Mapping[str, object]) -> None:
+        """See the port."""
+        self._put_aside(claim, "skipped", reason)
+
+    def _put_aside(self, claim: Claim, state: NodeState, error: Mapping[str, object]) -> None:
         self._change(
             claim,
-            "state = 'quarantined', lease_until = NULL, last_error = CAST(:error AS jsonb)",
+            "state = :state, lease_until = NULL, last_error = CAST(:error AS jsonb)",
+            state=state,
             error=json.dumps(error),
         )
         self.tx.run(

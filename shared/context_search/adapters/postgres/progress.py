@@ -12,6 +12,7 @@ from context_search.domain.progress import (
     NodeProgress,
     NodeState,
     Progress,
+    eviction_reason,
     index_status,
 )
 
@@ -19,6 +20,7 @@ _IN_SCOPE = """
     node.generation_id = :generation
     AND (:scope = '' OR json_pointer = :scope OR starts_with(json_pointer, :scope || '/'))
 """
+_FULL = "bool_or(node.state = 'skipped' AND last_error ->> 'code' = 'PROJECT_FULL')"
 # The set that answers, or while there is none the one that is being built.
 _SET = """
     LEFT JOIN LATERAL (
@@ -35,15 +37,18 @@ class PostgresNodes(NodeWork):
     def status(self, index: Index, *, stalled_s: float) -> IndexStatus:
         """See the port."""
         rows = self.tx.run(
-            """
-            SELECT state, count(*) FROM node
+            f"""
+            SELECT state, count(*), {_FULL} FROM node
             WHERE generation_id = :generation AND state <> 'indexed' GROUP BY state
             """,
             generation=index.generation_id,
         )
-        return self._status(index, {row[0]: row[1] for row in rows}, stalled_s)
+        states = {row[0]: row[1] for row in rows}
+        return self._status(index, states, stalled_s, full=any(row[2] for row in rows))
 
-    def _status(self, index: Index, states: dict[NodeState, int], stalled_s: float) -> IndexStatus:
+    def _status(
+        self, index: Index, states: dict[NodeState, int], stalled_s: float, *, full: bool
+    ) -> IndexStatus:
         [[behind, stalled]] = self.tx.run(
             """
             SELECT EXISTS (
@@ -63,13 +68,20 @@ class PostgresNodes(NodeWork):
             generation=index.generation_id,
             stalled=stalled_s,
         )
-        return index_status(states, behind=behind, stalled=stalled, rebuilding=index.is_rebuilding)
+        return index_status(
+            states,
+            behind=behind,
+            stalled=stalled,
+            full=full,
+            rebuilding=index.is_rebuilding,
+            evicted=index.evicted_at is not None,
+        )
 
     def progress(self, index: Index, scope: str, *, stalled_s: float) -> Progress:
         """See the port."""
         rows = self.tx.run(
             f"""
-            SELECT node.state, count(*), CAST(COALESCE(sum(chunks_count), 0) AS bigint),
+            SELECT node.state, count(*), {_FULL}, CAST(COALESCE(sum(chunks_count), 0) AS bigint),
                    CAST(COALESCE(sum(present_count), 0) AS bigint), max(indexed_at)
             FROM node {_SET} WHERE {_IN_SCOPE} GROUP BY node.state
             """,
@@ -78,13 +90,13 @@ class PostgresNodes(NodeWork):
         )
         states: dict[NodeState, int] = {row[0]: row[1] for row in rows}
         return Progress(
-            status=self._status(index, states, stalled_s),
+            status=self._status(index, states, stalled_s, full=any(row[2] for row in rows)),
             nodes_count=sum(states.values()),
             states=states,
-            chunks_count=sum(row[2] for row in rows),
-            indexed_chunks_count=sum(row[3] for row in rows),
-            indexed_at=max((row[4] for row in rows if row[4]), default=None),
-            last_error=self._last_error(index, scope),
+            chunks_count=sum(row[3] for row in rows),
+            indexed_chunks_count=sum(row[4] for row in rows),
+            indexed_at=max((row[5] for row in rows if row[5]), default=None),
+            last_error=eviction_reason(index.evicted_at) or self._last_error(index, scope),
         )
 
     def _last_error(self, index: Index, scope: str) -> dict[str, object] | None:

@@ -8,10 +8,13 @@ from dataclasses import dataclass
 
 from context_search.adapters.postgres.catalog import PostgresProjects, PostgresTables
 from context_search.adapters.postgres.delivery import PostgresGraveyard, PostgresOutbox
+from context_search.adapters.postgres.evictions import PostgresEvictions
+from context_search.adapters.postgres.gauges import PostgresGauges
 from context_search.adapters.postgres.hydration import PostgresChunks
 from context_search.adapters.postgres.indexes import PostgresIndexes
 from context_search.adapters.postgres.pool import Database, Transaction
 from context_search.adapters.postgres.progress import PostgresNodes
+from context_search.adapters.postgres.quotas import PostgresQuotas
 from context_search.adapters.postgres.rebuilds import PostgresRebuilds
 from context_search.adapters.postgres.sweeps import PostgresSweeps
 from context_search.adapters.postgres.tools import PostgresTools
@@ -31,6 +34,9 @@ class PostgresUnitOfWork:
         self.outbox = PostgresOutbox(tx)
         self.graveyard = PostgresGraveyard(tx)
         self.sweeps = PostgresSweeps(tx)
+        self.quotas = PostgresQuotas(tx)
+        self.evictions = PostgresEvictions(tx)
+        self.gauges = PostgresGauges(tx)
 
 
 @dataclass(frozen=True, slots=True)

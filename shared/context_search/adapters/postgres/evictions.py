@@ -1,0 +1,112 @@
+"""Indexes that give way, and their return, in Postgres."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from context_search.adapters.postgres.indexes import INDEX, index_of_row
+from context_search.adapters.postgres.pool import Transaction
+from context_search.domain.ids import table_namespace
+from context_search.domain.limits import ProjectLimits
+from context_search.domain.model import Index
+
+_USED_AT = "COALESCE(search_index.last_searched_at, search_index.created_at)"
+_IDLE_SINCE = "clock_timestamp() - make_interval(secs => :idle)"
+
+
+@dataclass(frozen=True, slots=True)
+class PostgresEvictions:
+    """The port ``Evictions``."""
+
+    tx: Transaction
+
+    def next_to_go(self, limits: ProjectLimits) -> Index | None:
+        """See the port."""
+        rows = self.tx.run(
+            f"""
+            {INDEX} JOIN generation_usage AS used ON used.generation_id = generation.id
+            WHERE used.chunks > 0 AND used.project_id IN (
+                SELECT project_id FROM generation_usage GROUP BY project_id
+                HAVING sum(chunks) > :chunks OR sum(vector_bytes) > :bytes)
+              AND (generation.state = 'previous'
+                   OR generation.state = 'active' AND {_USED_AT} < {_IDLE_SINCE})
+            ORDER BY generation.state = 'active',
+                     CASE generation.state WHEN 'active' THEN {_USED_AT} ELSE switched_at END,
+                     search_index.id LIMIT 1
+            """,
+            chunks=limits.max_chunks,
+            bytes=limits.max_vector_bytes,
+            idle=limits.idle_s,
+        )
+        return index_of_row(rows[0]) if rows else None
+
+    def give_up(self, going: Index, limits: ProjectLimits) -> bool:
+        """See the port."""
+        if going.state == "previous":
+            self._retire("id = :id", going.generation_id)
+            return True
+        cold = self.tx.run(
+            f"""
+            UPDATE search_index SET evicted_at = clock_timestamp()
+            WHERE id = :index AND evicted_at IS NULL AND {_USED_AT} < {_IDLE_SINCE} RETURNING id
+            """,
+            index=going.id,
+            idle=limits.idle_s,
+        )
+        if not cold:
+            return False
+        self._retire("index_id = :id", going.id)
+        self._begin_anew(going)
+        return True
+
+    def _retire(self, condition: str, row_id: int) -> None:
+        self.tx.run(
+            f"""
+            UPDATE index_generation SET state = 'retired', retired_at = clock_timestamp()
+            WHERE {condition} AND state <> 'retired'
+            """,
+            id=row_id,
+        )
+
+    def _begin_anew(self, index: Index) -> None:
+        [[number]] = self.tx.run(
+            "SELECT max(number) + 1 FROM index_generation WHERE index_id = :index", index=index.id
+        )
+        namespace = table_namespace(
+            project_id=index.project_id, table_id=index.table_id, index_id=index.id, number=number
+        )
+        self.tx.run(
+            """
+            WITH added AS (
+                INSERT INTO index_generation (index_id, number, namespace, state, config)
+                VALUES (:index, :number, :namespace, 'active', CAST(:config AS jsonb))
+                RETURNING id)
+            UPDATE search_index SET active_generation_id = added.id FROM added
+            WHERE search_index.id = :index
+            """,
+            index=index.id,
+            number=number,
+            namespace=namespace,
+            config=index.config.to_json(),
+        )
+
+    def revive(self, index_id: int) -> bool:
+        """See the port."""
+        rows = self.tx.run(
+            """
+            UPDATE search_index SET evicted_at = NULL, last_searched_at = clock_timestamp()
+            WHERE id = :index AND evicted_at IS NOT NULL RETURNING id
+            """,
+            index=index_id,
+        )
+        return bool(rows)
+
+    def note_search(self, index_id: int) -> None:
+        """See the port."""
+        self.tx.run(
+            f"""
+            UPDATE search_index SET last_searched_at = clock_timestamp()
+            WHERE id = :index AND {_USED_AT} < clock_timestamp() - interval '1 minute'
+            """,
+            index=index_id,
+        )

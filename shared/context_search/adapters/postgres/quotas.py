@@ -1,0 +1,131 @@
+"""What projects hold, and how much room is left, in Postgres."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from context_search.adapters.postgres.pool import Transaction
+from context_search.domain.limits import ProjectLimits, Usage
+from context_search.domain.model import Claim
+
+# What is left for the index ``mine``; what the project would give up for it is not counted.
+_ROOM = """
+    SELECT CAST(:chunks - COALESCE(sum(chunks), 0) AS bigint) AS chunks,
+           CAST(:bytes - COALESCE(sum(vector_bytes), 0) AS bigint) AS vector_bytes
+    FROM generation_usage AS used
+    WHERE used.project_id = mine.project_id AND used.state <> 'previous' AND NOT (
+        used.index_id <> mine.id AND used.used_at < clock_timestamp() - make_interval(secs => :idle)
+        AND used.used_at < COALESCE(mine.last_searched_at, mine.created_at))
+"""
+_NEEDED_CHUNKS = "CAST(last_error ->> 'chunks' AS bigint)"
+_NEEDED_BYTES = "CAST(last_error ->> 'vector_bytes' AS bigint)"
+_WAITING = "node.state = 'skipped' AND last_error ->> 'code' = 'PROJECT_FULL'"
+
+
+@dataclass(frozen=True, slots=True)
+class PostgresQuotas:
+    """The port ``Quotas``."""
+
+    tx: Transaction
+
+    def used(self, project_id: int) -> Usage:
+        """See the port."""
+        [row] = self.tx.run(
+            """
+            SELECT CAST(COALESCE(sum(chunks), 0) AS bigint),
+                   CAST(COALESCE(sum(vector_bytes), 0) AS bigint)
+            FROM generation_usage WHERE project_id = :project
+            """,
+            project=project_id,
+        )
+        return Usage(*row)
+
+    def room(self, index_id: int, limits: ProjectLimits) -> Usage:
+        """See the port."""
+        rows = self.tx.run(
+            f"SELECT room.* FROM search_index AS mine, LATERAL ({_ROOM}) AS room WHERE id = :index",
+            index=index_id,
+            **_values(limits),
+        )
+        return Usage(*rows[0]) if rows else Usage(limits.max_chunks, limits.max_vector_bytes)
+
+    def is_new(self, claim: Claim) -> bool:
+        """See the port."""
+        [[is_new]] = self.tx.run(
+            """
+            SELECT generation.state = 'active' AND NOT EXISTS (
+                SELECT FROM chunk_set WHERE node_id = node.id
+                AND (chunk_set.state = 'active' OR chunk_set.content_hash = :hash))
+            FROM node JOIN index_generation AS generation ON generation.id = generation_id
+            WHERE node.id = :node
+            """,
+            node=claim.node_id,
+            hash=claim.content_hash,
+        )
+        return bool(is_new)
+
+    def readmit(self, limits: ProjectLimits, *, limit: int) -> list[int]:
+        """See the port."""
+        indexes = self.tx.run(
+            f"""
+            SELECT DISTINCT ON (mine.project_id) mine.id, room.chunks, room.vector_bytes
+            FROM (SELECT index_id, min({_NEEDED_CHUNKS}) AS chunks,
+                         min({_NEEDED_BYTES}) AS vector_bytes
+                  FROM node JOIN index_generation AS generation ON generation.id = generation_id
+                  WHERE {_WAITING} AND generation.state = 'active' GROUP BY index_id) AS waiting
+            JOIN search_index AS mine ON mine.id = waiting.index_id
+            JOIN context_table ON context_table.id = mine.table_id AND deleted_at IS NULL
+            CROSS JOIN LATERAL ({_ROOM}) AS room
+            WHERE waiting.chunks <= room.chunks AND waiting.vector_bytes <= room.vector_bytes
+            ORDER BY mine.project_id, COALESCE(last_searched_at, mine.created_at) DESC, mine.id
+            """,
+            **_values(limits),
+        )
+        queued: list[int] = []
+        for index_id, *room in indexes:
+            queued += self._readmit(index_id, Usage(*room), limit)
+        return queued
+
+    def _readmit(self, index_id: int, room: Usage, limit: int) -> list[int]:
+        rows = self.tx.run(
+            f"""
+            UPDATE node SET state = 'queued', attempt = 0, next_at = clock_timestamp()
+            WHERE id IN (
+                SELECT id FROM (
+                    SELECT node.id, sum({_NEEDED_CHUNKS}) OVER running AS chunks,
+                           sum({_NEEDED_BYTES}) OVER running AS vector_bytes
+                    FROM node JOIN index_generation AS generation ON generation.id = generation_id
+                    WHERE {_WAITING} AND generation.state = 'active' AND index_id = :index
+                      AND {_NEEDED_CHUNKS} <= :chunks AND {_NEEDED_BYTES} <= :bytes
+                    WINDOW running AS (ORDER BY node.id)) AS candidate
+                WHERE chunks <= :chunks AND vector_bytes <= :bytes ORDER BY id LIMIT :limit)
+              AND {_WAITING} RETURNING id
+            """,
+            index=index_id,
+            chunks=room.chunks,
+            bytes=room.vector_bytes,
+            limit=limit,
+        )
+        return sorted(node_id for [node_id] in rows)
+
+    def compact(self) -> None:
+        """See the port. Adds up the rows of a namespace; those written meanwhile are left."""
+        self.tx.run(
+            """
+            WITH many AS (
+                SELECT namespace FROM chunk_tally GROUP BY namespace HAVING count(*) > 1),
+            gone AS (
+                DELETE FROM chunk_tally WHERE namespace IN (SELECT namespace FROM many)
+                RETURNING namespace, chunks, documents)
+            INSERT INTO chunk_tally (namespace, chunks, documents)
+            SELECT namespace, sum(chunks), sum(documents) FROM gone GROUP BY namespace
+            """
+        )
+
+
+def _values(limits: ProjectLimits) -> dict[str, object]:
+    return {
+        "chunks": limits.max_chunks,
+        "bytes": limits.max_vector_bytes,
+        "idle": limits.idle_s,
+    }

@@ -1,0 +1,38 @@
+"""How much of a project may be indexed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+BYTES_PER_NUMBER = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Chunks, and the bytes of their vectors: documents × dimensions × 4."""
+
+    chunks: int
+    vector_bytes: int
+
+    @classmethod
+    def of(cls, *, chunks: int, documents: int, dimensions: int) -> Usage:
+        """Returns what so many chunks take; a document is one window of a chunk."""
+        return cls(chunks, documents * dimensions * BYTES_PER_NUMBER)
+
+    def fits(self, room: Usage) -> bool:
+        """Tells whether there is room for this; for nothing there always is."""
+        enough_chunks = self.chunks <= max(0, room.chunks)
+        return enough_chunks and self.vector_bytes <= max(0, room.vector_bytes)
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectLimits:
+    """What one project may hold, and after how many seconds without a search an index is cold.
+
+    Over either limit, the index that was not searched for the longest time is evicted; an index
+    that is not cold never is.
+    """
+
+    max_chunks: int = 5_000_000
+    max_vector_bytes: int = 20 * 10**9
+    idle_s: float = 3600.0

@@ -1,0 +1,105 @@
+"""Keeps projects within their limits: who gives way, who waits for room, and who comes back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+
+from context_search.domain.errors import ContextSearchError
+from context_search.domain.limits import ProjectLimits, Usage
+from context_search.domain.model import Claim, Index, PlannedChunk
+from context_search.domain.progress import PROJECT_FULL
+from context_search.ports.queue import Message
+from context_search.ports.store import Store, UnitOfWork
+from context_search.services.outgoing import Deliver, enumerate_message
+from context_search.services.status import summarise
+
+
+def no_room(
+    work: UnitOfWork, claim: Claim, planned: Sequence[PlannedChunk], limits: ProjectLimits
+) -> dict[str, object] | None:
+    """Returns why a new node has to wait until its project has room; None when it has not.
+
+    The reason holds what the node needs, for ``Quotas.readmit``.
+    """
+    if not work.quotas.is_new(claim):
+        return None
+    needed = Usage.of(
+        chunks=len(planned),
+        documents=sum(chunk.window_count for chunk in planned),
+        dimensions=claim.config.dimensions,
+    )
+    if needed.fits(work.quotas.room(claim.index_id, limits)):
+        return None
+    return {
+        "code": PROJECT_FULL,
+        "message": f"the project may hold {limits.max_chunks} chunks and"
+        f" {limits.max_vector_bytes} bytes of vectors, and what it holds is in use",
+        "retryable": True,
+        "chunks": needed.chunks,
+        "vector_bytes": needed.vector_bytes,
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class EvictColdest:
+    """Takes one thing from a project that is over its limit.
+
+    A previous generation goes first: it answers nothing. Then the index that was not searched for
+    the longest time is evicted: it stays, empty, until somebody searches it.
+    """
+
+    store: Store
+    limits: ProjectLimits
+    silent_s: float
+
+    def __call__(self) -> bool:
+        """Returns whether something was given up; False when all is within limits or in use."""
+        with self.store.transaction() as work:
+            going = work.evictions.next_to_go(self.limits)
+            if going is None or work.tables.lock(going.table_id) is None:
+                return False
+            # Asked again: the index may have been searched, or switched, before it was locked.
+            still = work.evictions.next_to_go(self.limits)
+            if still is None or still.generation_id != going.generation_id:
+                return False
+            if not work.evictions.give_up(going, self.limits):
+                return False
+            summarise(work, going.id, silent_s=self.silent_s)
+        return True
+
+
+def note_use(work: UnitOfWork, index: Index) -> bool:
+    """Keeps an index from getting cold; True when it was evicted and has to be enumerated now."""
+    if index.evicted_at is not None:
+        return work.evictions.revive(index.id)
+    if index.is_idle:
+        work.evictions.note_search(index.id)
+    return False
+
+
+@dataclass(frozen=True, slots=True)
+class UseIndex:
+    """Notes that an index is searched; an evicted one is ordered to be built again.
+
+    However many ask at once, one of them orders it.
+    """
+
+    store: Store
+    deliver: Deliver
+
+    def __call__(self, index: Index) -> None:
+        """Never raises a ContextSearchError: no search fails for it, the next one tries again."""
+        if index.evicted_at is None and not index.is_idle:
+            return
+        with suppress(ContextSearchError):
+            self._note(index)
+
+    def _note(self, index: Index) -> None:
+        messages: list[Message] = []
+        with self.store.transaction() as work:
+            if note_use(work, index):
+                messages = [enumerate_message(index.id)]
+            outbox_ids = work.outbox.add(messages)
+        self.deliver(outbox_ids, messages)
