@@ -8,6 +8,7 @@ import signal
 import sys
 import threading
 import time
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -65,14 +66,17 @@ def _serve(arguments: argparse.Namespace) -> None:
         arguments.port, arguments.template, arguments.workers, arguments.schedule_every
     )
     user = dict(os.environ)  # noqa: TID251  the one place where the local stack reads it
-    with Stack(state, user, options) as stack:
-        project = default_project(stack.base_url, stack.internal_secret, state.project)
-        try:
+    with ExitStack() as leaving:
+
+        def tell(stack: Stack) -> None:
+            """The file is there before the first answer: who waits for /healthz may read it."""
+            project = default_project(stack.endpoints.database_url, state.project)
+            leaving.callback(state.endpoints.unlink, missing_ok=True)
             write_private(state.endpoints, _endpoints(stack, project))
+
+        with Stack(state, user, options, before_serving=tell) as stack:
             _announce(stack, state, time.monotonic() - started)
             stack.wait(threading.Event())
-        finally:
-            state.endpoints.unlink(missing_ok=True)
 
 
 def _endpoints(stack: Stack, project: dict[str, Any]) -> dict[str, Any]:

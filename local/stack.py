@@ -61,8 +61,13 @@ class Stack:
         user_environment: Mapping[str, str],
         options: StackOptions | None = None,
         report: Callable[[str], None] = print,
+        before_serving: Callable[[Stack], None] = lambda _: None,
     ) -> None:
-        """``user_environment`` names the real services to use, see ``local.environment``."""
+        """``user_environment`` names the real services to use, see ``local.environment``.
+
+        ``before_serving`` runs when the database is ready and no request was answered yet.
+        """
+        self._before_serving = before_serving
         self._state = state
         self._user = user_environment
         self._options = options or StackOptions()
@@ -129,6 +134,7 @@ class Stack:
         migrations.apply(DatabaseUrl.parse(self.endpoints.database_url))
         for child, url in checks:
             child.wait_for_http(url, _PART_DEADLINE_S)
+        self._before_serving(self)
         runner.go()
         runner.wait_for_line(ready, _READY_DEADLINE_S)
 

@@ -16,7 +16,9 @@ class Outbox(Protocol):
         """Stores messages and returns their ids."""
         ...
 
-    def take(self, *, older_than_s: float, limit: int) -> list[tuple[int, Message]]:
+    def take(
+        self, *, older_than_s: float, limit: int, newest_first: bool = False
+    ) -> list[tuple[int, Message]]:
         """Returns messages that nobody has sent, and keeps others from taking them for a minute."""
         ...
 
@@ -108,6 +110,10 @@ class Sweeps(Protocol):
 
     def note(self, cursor: SweepCursor, *, after: str, found: SweepCounts) -> None:
         """Moves the cursor; ``after`` ``""`` means the end, and the sums become the report."""
+        ...
+
+    def note_failed(self, cursor: SweepCursor) -> None:
+        """Puts a namespace that could not be compared behind the others."""
         ...
 
     def reports(self, table_id: int | None) -> list[dict[str, object]]:

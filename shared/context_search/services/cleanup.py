@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from context_search.domain.errors import ContextSearchError
+from context_search.domain.errors import ContextSearchError, VectorStoreError
 from context_search.domain.ids import window_ids
 from context_search.domain.limits import ProjectLimits
 from context_search.ports.gauges import Readings
@@ -25,6 +25,7 @@ from context_search.services.sweep import SweepNamespace
 NODES_PER_STEP = 200
 TOMBSTONES_PER_STEP = 1_000
 STEP_RESERVE_S = 20.0
+ROUNDS_PER_STEP = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,13 +95,21 @@ class Cleanup:
         ]
         for step in steps:
             try:
-                while step(report):
-                    if deadline.left_s() < STEP_RESERVE_S:
-                        report.is_complete = False
-                        break
+                report.is_complete &= self._is_done(step, report, deadline)
             except ContextSearchError as error:
                 report.errors.append(f"{step.__name__.strip('_')}: {error.code}")
         return report
+
+    def _is_done(
+        self, step: Callable[[CleanupReport], bool], report: CleanupReport, deadline: Deadline
+    ) -> bool:
+        """Repeats a step while it has more to do, but not for so long that others starve."""
+        for _ in range(ROUNDS_PER_STEP):
+            if not step(report):
+                return True
+            if deadline.left_s() < STEP_RESERVE_S:
+                break
+        return False
 
     def _relay(self, report: CleanupReport) -> bool:
         sent = self.relay(older_than_s=self.limits.silent_s / 3)
@@ -119,7 +128,11 @@ class Cleanup:
             promoted = work.rebuilds.promote(at_once=REBUILDS_AT_ONCE)
             work.outbox.add([enumerate_message(index_id) for index_id in promoted])
             building = work.rebuilds.building(limit=NODES_PER_STEP)
-        report.generations_switched += sum(self.settle(index_id) for index_id in building)
+        for index_id in building:
+            try:
+                report.generations_switched += self.settle(index_id)
+            except ContextSearchError as error:  # one index must not keep the others waiting
+                report.errors.append(f"rebuild: {error.code}")
         return False
 
     def _evict(self, report: CleanupReport) -> bool:
@@ -148,7 +161,11 @@ class Cleanup:
         for namespace in namespaces:
             group = [tombstone for tombstone in found if tombstone.namespace == namespace]
             ids = [name for stone in group for name in window_ids(stone.doc_id, stone.window_count)]
-            self.vectors.delete(namespace, ids)
+            try:
+                self.vectors.delete(namespace, ids)
+            except VectorStoreError as error:
+                report.errors.append(f"bury: {error.code}")
+                continue
             with self.store.transaction() as work:
                 work.graveyard.note_deleted(group, older_than_s=grace_s)
             report.documents_deleted += len(ids)

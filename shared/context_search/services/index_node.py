@@ -114,7 +114,8 @@ class IndexNode:
             activated = work.chunks.activate(claim, chunk_set.id)
         if not activated:
             return self._hand_over(claim, progressed=True)
-        self.settle(claim.index_id)
+        with suppress(ContextSearchError):  # the node is indexed; cleanup settles again
+            self.settle(claim.index_id)
         return "indexed"
 
     def _begin(self, claim: Claim) -> ChunkSet | None:

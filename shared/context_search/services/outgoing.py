@@ -53,6 +53,15 @@ class RelayOutbox:
 
     def __call__(self, *, older_than_s: float) -> int:
         """Returns how many messages were sent. A message may be sent twice, never lost."""
+        return self._send(older_than_s=older_than_s, limit=self.limit, newest_first=False)
+
+    def newest(self, limit: int = 10) -> int:
+        """Sends what was written just now, whatever else is waiting."""
+        return self._send(older_than_s=0, limit=limit, newest_first=True)
+
+    def _send(self, *, older_than_s: float, limit: int, newest_first: bool) -> int:
         with self.store.transaction() as work:
-            taken = work.outbox.take(older_than_s=older_than_s, limit=self.limit)
+            taken = work.outbox.take(
+                older_than_s=older_than_s, limit=limit, newest_first=newest_first
+            )
         return self.deliver([outbox_id for outbox_id, _ in taken], [body for _, body in taken])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from context_search.domain.errors import NamespaceMissingError
+from context_search.domain.errors import NamespaceMissingError, VectorStoreError
 from context_search.domain.ids import chunk_document_id, window_ids
 from context_search.ports.delivery import SweepCounts, SweepCursor
 from context_search.ports.store import Store
@@ -32,7 +32,14 @@ class SweepNamespace:
         """Returns what the page held; None when no sweep is due."""
         with self.store.transaction() as work:
             due = work.sweeps.due(older_than_s=older_than_s, limit=1)
-        return self._page(due[0]) if due else None
+        if not due:
+            return None
+        try:
+            return self._page(due[0])
+        except VectorStoreError:
+            with self.store.transaction() as work:  # the next run begins with another one
+                work.sweeps.note_failed(due[0])
+            raise
 
     def _page(self, cursor: SweepCursor) -> SweepCounts:
         # Rows are read before the documents: what was present then must be listed now.

@@ -110,7 +110,7 @@ class ReplaceDocument:
             )
         if changed is None:
             raise ConflictError("the table has another revision by now")
-        self.relay(older_than_s=0)  # the trigger's message leaves now, not with the next cleanup
+        self.relay.newest()  # the trigger's message leaves now, not with the next cleanup
         return changed
 
 

@@ -29,13 +29,15 @@ class MemoryOutbox:
             ids.append(outbox_id)
         return ids
 
-    def take(self, *, older_than_s: float, limit: int) -> list[tuple[int, Message]]:
+    def take(
+        self, *, older_than_s: float, limit: int, newest_first: bool = False
+    ) -> list[tuple[int, Message]]:
         """See the port."""
         now = self.clock.now()
         before = now - timedelta(seconds=older_than_s)
         taken = [
             row
-            for _, row in sorted(self.rows.outbox.items())
+            for _, row in sorted(self.rows.outbox.items(), reverse=newest_first)
             if row.created_at <= before and (row.claimed_until is None or row.claimed_until < now)
         ][:limit]
         for row in taken:

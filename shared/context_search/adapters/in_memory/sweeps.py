@@ -72,6 +72,11 @@ class MemorySweeps:
             integrity={**asdict(counts), "at": now.isoformat()},
         )
 
+    def note_failed(self, cursor: SweepCursor) -> None:
+        """See the port."""
+        now = self.clock.now()
+        self.rows.change(self.rows.generations, cursor.generation_id, swept_at=now)
+
     def reports(self, table_id: int | None) -> list[dict[str, object]]:
         """See the port."""
         return [

@@ -28,16 +28,19 @@ class PostgresOutbox:
         )
         return [outbox_id for [outbox_id] in rows]
 
-    def take(self, *, older_than_s: float, limit: int) -> list[tuple[int, Message]]:
+    def take(
+        self, *, older_than_s: float, limit: int, newest_first: bool = False
+    ) -> list[tuple[int, Message]]:
         """See the port."""
         rows = self.tx.run(
-            """
+            f"""
             UPDATE outbox SET claimed_until = clock_timestamp() + interval '1 minute'
             WHERE id IN (
                 SELECT id FROM outbox
                 WHERE created_at <= clock_timestamp() - make_interval(secs => :age)
                   AND (claimed_until IS NULL OR claimed_until < clock_timestamp())
-                ORDER BY id LIMIT :limit FOR UPDATE SKIP LOCKED)
+                ORDER BY id {"DESC" if newest_first else "ASC"} LIMIT :limit
+                FOR UPDATE SKIP LOCKED)
             RETURNING id, body
             """,
             age=older_than_s,

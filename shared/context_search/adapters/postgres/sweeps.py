@@ -85,6 +85,13 @@ class PostgresSweeps:
             generation=cursor.generation_id,
         )
 
+    def note_failed(self, cursor: SweepCursor) -> None:
+        """See the port."""
+        self.tx.run(
+            "UPDATE index_generation SET swept_at = clock_timestamp() WHERE id = :generation",
+            generation=cursor.generation_id,
+        )
+
     def reports(self, table_id: int | None) -> list[dict[str, object]]:
         """See the port."""
         rows = self.tx.run(
