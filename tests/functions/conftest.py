@@ -49,13 +49,13 @@ def deployed(
         parts.cache_clear()
 
 
-@pytest.fixture(autouse=True)
-def _words() -> None:
+@pytest.fixture
+def words() -> None:
     """Other tests of this process register providers of their own in litellm."""
     register_words()
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture
 def log(deployed: Deployment) -> Iterator[list[str]]:
     """The lines that the functions have logged in a test; none of them tells a secret."""
     lines: list[str] = []

@@ -10,7 +10,7 @@ from turbopuffer import Turbopuffer
 from tests.builders import english
 from tests.functions.deployment import CANARY, Deployment, event
 
-pytestmark = pytest.mark.stack
+pytestmark = [pytest.mark.stack, pytest.mark.usefixtures("words", "log")]
 
 DOCUMENT = {"a": f"{CANARY} {english(400)}", "b": english(400, seed=2)}
 LONG_AGO = "clock_timestamp() - interval '1 day'"

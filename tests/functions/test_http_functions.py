@@ -11,7 +11,7 @@ import pytest
 from tests.builders import english, planted
 from tests.functions.deployment import CANARY, SECRET, Deployment, event
 
-pytestmark = pytest.mark.stack
+pytestmark = [pytest.mark.stack, pytest.mark.usefixtures("words", "log")]
 
 SENTENCE = f"The lighthouse keeper counted nine comets {CANARY}."
 DOCUMENT = {"report": {"text": planted(english(900), SENTENCE, 400)}}

@@ -11,6 +11,7 @@ import pytest
 
 from local.options import ROOT
 
+pytestmark = pytest.mark.stack
 ENVIRONMENT = {
     "DATABASE_URL": "postgresql://u@127.0.0.1:9/d",
     "QUEUE_URL": "http://127.0.0.1:9/q",
@@ -28,8 +29,6 @@ import json, sys
 from pathlib import Path
 from local.invocation import LambdaFunction
 from local.template import read_template
-
-pytestmark = pytest.mark.stack
 
 root = Path(sys.argv[1])
 [spec] = [spec for spec in read_template(root / "template.yaml").functions

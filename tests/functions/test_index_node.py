@@ -11,7 +11,7 @@ from context_search.services.outgoing import enumerate_message, node_message
 from tests.builders import chinese, english, until
 from tests.functions.deployment import CANARY, Deployment, event, failures
 
-pytestmark = pytest.mark.stack
+pytestmark = [pytest.mark.stack, pytest.mark.usefixtures("words", "log")]
 
 DOCUMENT = {"a": f"{CANARY} {english(400)}", "b": chinese(400)}
 
