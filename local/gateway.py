@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     Send = Callable[[Message], Awaitable[None]]
 
 MAX_BODY_BYTES = 10 * 1024 * 1024
+MAX_EVENT_BYTES = 6 * 1024 * 1024
 INTEGRATION_TIMEOUT_S = 30.0
 # A little more than the 64 searches a project may have in flight, so that admission control is
 # what answers a crowd and not the queue of this pool.
@@ -72,7 +73,7 @@ class GatewayApp:
         await send({"type": "http.response.body", "body": response.body})
 
     async def _respond(self, scope: Message, body: bytes | None) -> HttpResponse:
-        if body is None:
+        if body is None or not _fits_an_event(body):
             return _message(413, "Request Entity Too Large")
         match = self._routes.match(scope["method"], scope["path"])
         if match is None:
@@ -105,6 +106,14 @@ async def _read_body(receive: Receive) -> bytes | None:
             pieces.append(piece)
         more = message.get("more_body", False)
     return b"".join(pieces) if size <= MAX_BODY_BYTES else None
+
+
+def _fits_an_event(body: bytes) -> bool:
+    """Lambda takes 6 MB, and the body travels as a JSON string, its quotes escaped."""
+    if len(body) <= MAX_EVENT_BYTES // 3:
+        return True
+    text = body.decode("utf-8", "replace")
+    return len(json.dumps(text, ensure_ascii=False).encode()) <= MAX_EVENT_BYTES
 
 
 def _request(scope: Message, body: bytes) -> HttpRequest:

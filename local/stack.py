@@ -63,10 +63,8 @@ class Stack:
         report: Callable[[str], None] = print,
         before_serving: Callable[[Stack], None] = lambda _: None,
     ) -> None:
-        """``user_environment`` names the real services to use, see ``local.environment``.
-
-        ``before_serving`` runs when the database is ready and no request was answered yet.
-        """
+        """``user_environment`` names the real services to use, see ``local.environment``;
+        ``before_serving`` runs when the database is ready and no request was answered yet."""
         self._before_serving = before_serving
         self._state = state
         self._user = user_environment

@@ -88,7 +88,7 @@ def aws_server() -> Iterator[dict[str, str]]:
 
 def english(chars: int, seed: int = 0) -> str:
     """Prose of exactly so many characters, in paragraphs; the same for the same seed."""
-    draw = random.Random(f"en{seed}")  # noqa: S311 - test data
+    draw = random.Random(f"en{seed}")
     words: list[str] = []
     length = 0
     while length < chars:
@@ -100,7 +100,7 @@ def english(chars: int, seed: int = 0) -> str:
 
 def chinese(chars: int, seed: int = 0) -> str:
     """The same in Chinese."""
-    draw = random.Random(f"zh{seed}")  # noqa: S311 - test data
+    draw = random.Random(f"zh{seed}")
     return "".join(
         draw.choice(_CHINESE) + ("。" if draw.random() < 0.06 else "") for _ in range(chars)
     )[:chars]

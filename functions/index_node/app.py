@@ -15,10 +15,11 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from context_search.bootstrap import parts
 from context_search.domain.errors import ContextSearchError, InvalidInputError
+from context_search.ports.time import Deadline
 from context_search.services.index_node import RetryLater
 from context_search.wire.errors import log_text
 from context_search.wire.metrics import emit_error, emit_node, emit_queue_age
-from context_search.wire.orders import EnumerateOrder, NodeOrder, parse_order
+from context_search.wire.orders import EnumerateOrder, NodeOrder, Order, parse_order
 
 logger = Logger(service="index-node")
 RETRY_S = 30.0
@@ -39,14 +40,7 @@ def _carry_out(record: SQSRecord, context: LambdaContext) -> None:
     if sent_ms := record.attributes.get("SentTimestamp"):
         emit_queue_age(parts().clock.now().timestamp() - float(sent_ms) / 1000)
     try:
-        order = parse_order(record.body)
-        if isinstance(order, NodeOrder):
-            report = parts().index_node(order.node_id, parts().deadline(context))
-            emit_node(report)
-            logger.info("node", extra={"node_id": order.node_id, "outcome": report.outcome})
-        elif isinstance(order, EnumerateOrder):
-            parts().enumerate_index(order.index_id)
-            logger.info("enumerated", extra={"index_id": order.index_id})
+        _obey(parse_order(record.body), parts().deadline(context))
     except InvalidInputError as error:
         logger.error("order refused", extra={"code": error.code, "detail": error.message})
         emit_error(error)
@@ -66,3 +60,18 @@ def _carry_out(record: SQSRecord, context: LambdaContext) -> None:
         logger.error("unexpected error", extra={"trace": log_text(error)})
         emit_error(ContextSearchError())
         raise
+
+
+def _obey(order: Order, deadline: Deadline) -> None:
+    if isinstance(order, EnumerateOrder):
+        parts().enumerate_index(order.index_id)
+        logger.info("enumerated", extra={"index_id": order.index_id})
+        return
+    if isinstance(order, NodeOrder):
+        report = parts().index_node(order.node_id, deadline)
+        emit_node(report)
+        logger.info("node", extra={"node_id": order.node_id, "outcome": report.outcome})
+        return
+    for report in parts().index_nodes(order.node_ids, deadline):
+        emit_node(report)
+    logger.info("nodes", extra={"nodes": len(order.node_ids)})

@@ -38,7 +38,7 @@ def sentence(language: str, random: Random) -> str:
 
 
 def prose(language: str, paragraph_end: str, length: int) -> str:
-    random = Random(0)  # noqa: S311  no secret
+    random = Random(0)
     sentences = [sentence(language, random) for _ in range(3_000)]
     paragraphs: list[str] = []
     while length > 0:

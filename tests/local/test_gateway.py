@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from local.gateway import MAX_BODY_BYTES, Gateway
+from local.gateway import MAX_BODY_BYTES, MAX_EVENT_BYTES, Gateway
 from local.processes import listen
 from local.template import RouteSpec
 from tests.local.tiny import tiny_function
@@ -97,13 +97,17 @@ def test_an_unknown_route_is_api_gateways_404() -> None:
     assert headers["content-type"] == "application/json"
 
 
-def test_a_body_of_10_mb_passes_and_a_longer_one_is_413() -> None:
+def test_a_body_that_lambda_would_not_take_is_413() -> None:
+    fits = MAX_EVENT_BYTES - 2  # it travels in quotes
     with _serving(lambda event, _: str(len(event["body"]))) as site:
         kind = {"content-type": "text/plain"}
-        at_limit = site.call("POST", "/f", b"x" * MAX_BODY_BYTES, **kind)
-        over = site.call("POST", "/f", b"x" * (MAX_BODY_BYTES + 1), **kind)
-    assert (at_limit[0], at_limit[2]) == (200, str(MAX_BODY_BYTES).encode())
-    assert (over[0], over[2]) == (413, b'{"message":"Request Entity Too Large"}')
+        at_limit = site.call("POST", "/f", b"x" * fits, **kind)
+        over = site.call("POST", "/f", b"x" * (fits + 1), **kind)
+        quotes = site.call("POST", "/f", b'"' * (fits // 2 + 1), **kind)
+        huge = site.call("POST", "/f", b"x" * (MAX_BODY_BYTES + 1), **kind)
+    assert (at_limit[0], at_limit[2]) == (200, str(fits).encode())
+    for refused in (over, quotes, huge):
+        assert (refused[0], refused[2]) == (413, b'{"message":"Request Entity Too Large"}')
 
 
 def _raises(*_: Any) -> Any:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from context_search.domain.limits import ProjectLimits, Usage
 from context_search.domain.model import SearchTool
-from context_search.services.cleanup import Cleanup, CleanupLimits, CleanupReport
+from context_search.services.cleanup import Cleanup
+from context_search.services.cleanup_report import CleanupLimits, CleanupReport
 from context_search.services.index_node import IndexNode
 from context_search.services.rebuild import ReindexProject
 from context_search.services.status import ToolStatus

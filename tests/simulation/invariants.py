@@ -154,10 +154,13 @@ def is_wanted(rows: Rows, node: NodeRow) -> bool:
 
 
 def wanted_nodes(rows: Rows, index_id: int) -> dict[str, str]:
-    """Returns what the document and the tools want in an index: pointer → text."""
+    """Returns what the document and the tools want in an index: pointer → text.
+
+    Nothing is wanted in an evicted one.
+    """
     index = rows.indexes[index_id]
     table = rows.tables[index.table_id]
-    if table.deleted:
+    if table.deleted or index.evicted_at is not None:
         return {}
     scopes = [row.scope for row in rows.coverage.values() if row.index_id == index_id]
     found = string_nodes(json.loads(table.data_json), scope="", threshold=index.config.threshold)

@@ -15,7 +15,8 @@ MAX_WORKERS = 3
 MAX_USERS = 3
 SCOPES = ("", "/a", "/b", "/b/c")
 CHANCES = (0.02, 0.08, 0.08, 0.2)
-SWARM = (0.3, 1.0, 1.0, 3.0)
+SWARM = (0.2, 1.0, 1.0, 5.0)
+PAUSES_S = (0.1, 0.1, 1.0, 5.0, 30.0, 130.0, 400.0)
 
 
 class Moves:
@@ -33,7 +34,7 @@ class Moves:
         running: list[tuple[float, Callable[[], None]]] = [
             (10, self._receive_one),
             (1, self._kill_one),
-            (3, self._pass_time),
+            (2, self._pass_time),
             (1, self._arrive_late),
         ]
         users: list[tuple[float, Callable[[], None]]] = [
@@ -80,7 +81,7 @@ class Moves:
 
     def _pass_time(self) -> None:
         world = self.world
-        world.clock.advance(self.random.choice([1, 5, 30, 60, 150, 400]))
+        world.clock.advance(self.random.choice(PAUSES_S))
         for task in list(world.scheduler.tasks):
             if world.clock.monotonic() - task.started_s > LAMBDA_S:
                 world.scheduler.kill(task)

@@ -6,6 +6,7 @@ from context_search.adapters.in_memory.rows import ChunkRow, GenerationRow, Node
 from context_search.domain.chunking import chunk_spans
 from context_search.domain.documents import content_hash
 from context_search.domain.ids import window_ids
+from tests.simulation import crowding
 from tests.simulation.invariants import check, wanted_nodes
 from tests.simulation.world import World
 
@@ -26,6 +27,7 @@ def at_rest(world: World) -> None:
     check(not rows.tombstones, "I7 tombstones are left", len(rows.tombstones))
     check(not rows.outbox, "I7 outbox is not empty", rows.outbox)
     check(not world.queue.waiting, "I7 queue is not empty", world.queue.waiting)
+    crowding.at_rest(world)
     _summaries(world)
 
 
@@ -66,6 +68,8 @@ def _nodes_are_the_documents(
         if node.state == "quarantined":
             _quarantined(world, node, text)
         else:
+            if crowding.waits_for_room(world, node):
+                continue
             check(node.state == "indexed", "I7 node is not indexed", node)
             _whole(generation, text, _chunks(rows, node))
 

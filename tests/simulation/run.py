@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterable
 
 from tests.simulation.calm import heal, replay
+from tests.simulation.crowding import Crowd
 from tests.simulation.invariants import Violated, Watch
 from tests.simulation.moves import Moves
 from tests.simulation.rest import at_rest
@@ -24,6 +25,7 @@ def run(seed: int, mutation: Mutation | None = None) -> list[str]:
     """
     world = World(seed, mutation or Mutation())
     Watch(world)
+    Crowd(world)
     moves = Moves(world)
     try:
         for _ in range(STEPS):

@@ -11,17 +11,20 @@ from context_search.adapters.in_memory.store import MemoryStore, MemoryUnitOfWor
 from context_search.adapters.in_memory.vectors import DictVectors
 from context_search.domain.config import IndexConfig
 from context_search.domain.errors import ContextSearchError
+from context_search.domain.limits import ProjectLimits
 from context_search.domain.model import Principal
 from context_search.ports.time import Deadline
 from context_search.services.chunk_vectors import ChunkVectors
-from context_search.services.cleanup import Cleanup, CleanupLimits
+from context_search.services.cleanup import Cleanup
+from context_search.services.cleanup_report import CleanupLimits
 from context_search.services.create_search_tool import CreateSearchTool
 from context_search.services.enumeration import EnumerateIndex, Limits
 from context_search.services.evict import UseIndex
 from context_search.services.index_node import IndexLimits, IndexNode, RetryLater
 from context_search.services.outgoing import Deliver, RelayOutbox
-from context_search.services.rebuild import Model, RollBack, SettleIndex, StartRebuild
+from context_search.services.rebuild import Model, RollBack, StartRebuild
 from context_search.services.search_tool import Answer, SearchWithTool
+from context_search.services.settle import SettleIndex
 from context_search.services.sweep import SweepNamespace
 from context_search.services.tables import (
     CreateProject,
@@ -52,6 +55,13 @@ MAX_RECEIVES = 5
 SLOW_PACES = (0.1, 0.03, 0.003)
 MAX_SLOW = 2
 CONFIG = IndexConfig("in-memory/words", 16, threshold=20, chunk_size=40, chunk_overlap=4)
+NO_LIMITS = ProjectLimits()
+LIMITS = (
+    *[NO_LIMITS] * 4,
+    ProjectLimits(max_chunks=6, idle_s=200.0),
+    ProjectLimits(max_chunks=14, idle_s=500.0),
+    ProjectLimits(max_vector_bytes=12 * 16 * 4, idle_s=500.0),
+)
 WITH_WINDOWS = IndexConfig(
     "in-memory/words", 16, threshold=40, chunk_size=60, chunk_overlap=0, window_tokens=8
 )
@@ -90,6 +100,7 @@ class World:
 
     def __init__(self, seed: int, mutation: Mutation) -> None:
         self.random = random.Random(seed)
+        self.limits = random.Random(f"limits {seed}").choice(LIMITS)
         self.mutation = mutation
         self.clock = ManualClock()
         self.scheduler = Scheduler()
@@ -124,7 +135,9 @@ class World:
             deliver=self.deliver,
             settle=settle,
             clock=self.clock,
-            limits=IndexLimits(lease_s=LEASE_S, max_attempts=50, batch_chunks=2),
+            limits=IndexLimits(
+                lease_s=LEASE_S, max_attempts=50, batch_chunks=2, project=self.limits
+            ),
         )
         self.cleanup = mutation.cleanup(
             store,
@@ -133,7 +146,7 @@ class World:
             self.relay,
             settle,
             mutation.sweep(store, vectors, self.deliver, page=3),
-            CleanupLimits(SILENT_S, mutation.grace_s, self.random.choice(KEEP_S)),
+            CleanupLimits(SILENT_S, mutation.grace_s, self.random.choice(KEEP_S), self.limits),
         )
 
     def _build_management(self) -> None:

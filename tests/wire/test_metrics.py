@@ -12,7 +12,7 @@ from context_search.domain.errors import (
     EmbeddingTimeoutError,
     VectorStoreRejectedError,
 )
-from context_search.services.cleanup import CleanupReport
+from context_search.services.cleanup_report import CleanupReport
 from context_search.services.node_report import NodeReport
 from context_search.wire.metrics import emit_cleanup, emit_error, emit_node, emit_queue_age
 

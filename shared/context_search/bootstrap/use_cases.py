@@ -7,17 +7,11 @@ from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 from context_search.adapters.secrets import with_secrets
-from context_search.bootstrap.adapters import Adapters
+from context_search.bootstrap.work import Work
 from context_search.services.authenticate import Authenticate, AuthenticateInternal
-from context_search.services.enumeration import Limits
-from context_search.services.outgoing import Deliver, RelayOutbox
-from context_search.services.rebuild import Model, SettleIndex
 from context_search.settings import Settings, environment
 
 if TYPE_CHECKING:
-    from context_search.services.cleanup import Cleanup
-    from context_search.services.enumeration import EnumerateIndex
-    from context_search.services.index_node import IndexNode
     from context_search.wire.http.rebuilds import OperationUseCases
     from context_search.wire.http.search import SearchUseCases
     from context_search.wire.http.tables import TableUseCases
@@ -26,23 +20,8 @@ if TYPE_CHECKING:
 EMBED_TIMEOUT_S = 30.0
 
 
-class Parts(Adapters):
+class Parts(Work):
     """Everything a function can be asked to do."""
-
-    @property
-    def deliver(self) -> Deliver:
-        """Sends messages after their transaction."""
-        return Deliver(self.store, self.queue)
-
-    @property
-    def relay(self) -> RelayOutbox:
-        """Sends what the outbox still holds."""
-        return RelayOutbox(self.store, self.deliver)
-
-    @property
-    def limits(self) -> Limits:
-        """What one node may be at most."""
-        return Limits(self.settings.max_node_chars)
 
     @property
     def authenticate(self) -> Authenticate:
@@ -53,22 +32,6 @@ class Parts(Adapters):
     def authenticate_internal(self) -> AuthenticateInternal:
         """The shared secret."""
         return AuthenticateInternal(self.settings.internal_secrets)
-
-    @property
-    def model(self) -> Model:
-        """What new indexes are built with."""
-        settings = self.settings
-        return Model(
-            name=settings.embedding_model,
-            dimensions=settings.embedding_dimensions,
-            window_tokens=settings.embedding_window_tokens,
-            price=settings.embedding_price,
-        )
-
-    @property
-    def settle(self) -> SettleIndex:
-        """What follows when a node is done."""
-        return SettleIndex(self.store, self.settings.silent_after_s)
 
     def check_ready(self) -> None:
         """Raises DatabaseUnavailableError when Postgres does not answer."""
@@ -146,51 +109,6 @@ class Parts(Adapters):
             ),
             list_tools=ListTools(self.store),
             allowed_origins=self.settings.allowed_origins,
-        )
-
-    @cached_property
-    def index_node(self) -> IndexNode:
-        """The order ``node``."""
-        from context_search.services.chunk_vectors import ChunkVectors  # noqa: PLC0415
-        from context_search.services.index_node import IndexLimits, IndexNode  # noqa: PLC0415
-
-        return IndexNode(
-            store=self.store,
-            vectors=self.vectors,
-            chunk_vectors=ChunkVectors(self.store, self.vectors, self.embedder_of, EMBED_TIMEOUT_S),
-            deliver=self.deliver,
-            settle=self.settle,
-            clock=self.clock,
-            limits=IndexLimits(
-                lease_s=self.settings.index_lease_s, project=self.settings.project_limits
-            ),
-        )
-
-    @cached_property
-    def enumerate_index(self) -> EnumerateIndex:
-        """The order ``enumerate``."""
-        from context_search.services.enumeration import EnumerateIndex  # noqa: PLC0415
-
-        return EnumerateIndex(self.store, self.deliver, self.settle, self.limits)
-
-    @cached_property
-    def cleanup(self) -> Cleanup:
-        """The scheduled run."""
-        from context_search.services.cleanup import Cleanup, CleanupLimits  # noqa: PLC0415
-        from context_search.services.sweep import SweepNamespace  # noqa: PLC0415
-
-        return Cleanup(
-            store=self.store,
-            vectors=self.vectors,
-            queue=self.queue,
-            relay=self.relay,
-            settle=self.settle,
-            sweep=SweepNamespace(self.store, self.vectors, self.deliver),
-            limits=CleanupLimits(
-                self.settings.silent_after_s,
-                self.settings.delete_grace_s,
-                project=self.settings.project_limits,
-            ),
         )
 
 

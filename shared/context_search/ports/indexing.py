@@ -25,7 +25,10 @@ class Indexes(Protocol):
     """Indexes, their generations and the scopes that keep them alive."""
 
     def find_or_add(self, *, project_id: int, table_id: int, config: IndexConfig) -> Index:
-        """Returns the table's index of that configuration, created with its first generation."""
+        """Returns the table's index of that configuration, created with its first generation.
+
+        An index that is being rebuilt to that configuration is the one.
+        """
         ...
 
     def find(self, index_id: int) -> Index | None:

@@ -6,19 +6,19 @@ Every step is bounded, safe to repeat, and goes on where the last run stopped.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from context_search.domain.errors import ContextSearchError, VectorStoreError
 from context_search.domain.ids import window_ids
-from context_search.domain.limits import ProjectLimits
-from context_search.ports.gauges import Readings
 from context_search.ports.queue import Queue
 from context_search.ports.store import Store
 from context_search.ports.time import Deadline
 from context_search.ports.vectors import VectorStore
+from context_search.services.cleanup_report import CleanupLimits, CleanupReport
 from context_search.services.evict import EvictColdest
 from context_search.services.outgoing import RelayOutbox, enumerate_message, node_message
-from context_search.services.rebuild import REBUILDS_AT_ONCE, SettleIndex
+from context_search.services.rebuild import REBUILDS_AT_ONCE
+from context_search.services.settle import SettleIndex
 from context_search.services.status import write_summaries
 from context_search.services.sweep import SweepNamespace
 
@@ -26,43 +26,6 @@ NODES_PER_STEP = 200
 TOMBSTONES_PER_STEP = 1_000
 STEP_RESERVE_S = 20.0
 ROUNDS_PER_STEP = 50
-
-
-@dataclass(frozen=True, slots=True)
-class CleanupLimits:
-    """After how many seconds something silent is taken up again, something deleted is final, and
-    the generation before the last switch is given up; and what a project may hold.
-    """
-
-    silent_s: float = 180.0
-    grace_s: float = 1800.0
-    keep_previous_s: float = 86_400.0
-    project: ProjectLimits = field(default_factory=ProjectLimits)
-
-
-@dataclass(slots=True)
-class CleanupReport:
-    """What a run did, in counts, and how the system stands after it.
-
-    ``indexes_evicted`` counts earlier generations that were given up for room as well. ``errors``
-    holds the code of each step that failed.
-    """
-
-    messages_relayed: int = 0
-    nodes_revived: int = 0
-    generations_switched: int = 0
-    indexes_evicted: int = 0
-    nodes_readmitted: int = 0
-    nodes_removed: int = 0
-    documents_deleted: int = 0
-    namespaces_deleted: int = 0
-    documents_checked: int = 0
-    orphans_deleted: int = 0
-    missing_requeued: int = 0
-    summaries_written: int = 0
-    readings: Readings | None = None
-    is_complete: bool = True
-    errors: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,9 +10,9 @@ from context_search.domain.json_pointer import split
 from context_search.domain.model import Index, Scope
 from context_search.ports.queue import Message
 from context_search.ports.store import Store, UnitOfWork
-from context_search.services.enumeration import Limits, enumerate_index
+from context_search.services.enumeration import Limits, enumerate_index, has_few_strings
 from context_search.services.evict import note_use
-from context_search.services.outgoing import Deliver, enumerate_message, node_message
+from context_search.services.outgoing import FEW_NODES, Deliver, enumerate_message, node_orders
 from context_search.services.status import ToolStatus, live_tool, tool_status, write_summaries
 
 INLINE_DOCUMENT_BYTES = 5_000_000
@@ -34,8 +34,9 @@ class NewSearchTool:
 class CreateSearchTool:
     """Answers once the strings are found; chunking and embedding go on through the queue.
 
-    Documents over 5 MB are enumerated by the queue too. Tools with equal configurations share an
-    index, so the same create again makes a second tool and indexes nothing again.
+    Documents over 5 MB, or with over 500 strings in scope, are enumerated by the queue too.
+    Tools with equal configurations share an index, so the same create again makes a second tool
+    and indexes nothing again.
     """
 
     store: Store
@@ -72,6 +73,7 @@ class CreateSearchTool:
         return status
 
     def _orders(self, work: UnitOfWork, index: Index, document_bytes: int) -> list[Message]:
-        if document_bytes > INLINE_DOCUMENT_BYTES:
+        is_small = document_bytes <= INLINE_DOCUMENT_BYTES
+        if not (is_small and has_few_strings(work, index, FEW_NODES)):
             return [enumerate_message(index.id)]
-        return [node_message(node) for node in enumerate_index(work, index, self.limits)]
+        return node_orders(enumerate_index(work, index, self.limits), index.config)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import islice
 
 from context_search.domain.documents import StringNode, parse_stored, string_nodes
 from context_search.domain.ids import pointer_sha256
@@ -11,8 +12,8 @@ from context_search.domain.model import Index
 from context_search.ports.indexing import NodeUpsert
 from context_search.ports.queue import Message
 from context_search.ports.store import Store, UnitOfWork
-from context_search.services.outgoing import Deliver, node_message
-from context_search.services.rebuild import SettleIndex
+from context_search.services.outgoing import Deliver, node_orders
+from context_search.services.settle import SettleIndex
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +43,17 @@ def enumerate_index(work: UnitOfWork, index: Index, limits: Limits) -> list[int]
         queued += _bring_up(work, generation, wanted, limits)
         work.indexes.mark_enumerated(generation, revision)
     return queued
+
+
+def has_few_strings(work: UnitOfWork, index: Index, limit: int) -> bool:
+    """Tells whether the scopes hold at most ``limit`` strings: few enough for a request."""
+    document = parse_stored(work.tables.read(index.table_id)[1])
+    found = (
+        node
+        for scope in work.indexes.scopes(index.id)
+        for node in string_nodes(document, scope=scope, threshold=index.config.threshold)
+    )
+    return next(islice(found, limit, None), None) is None
 
 
 def _bring_up(
@@ -92,7 +104,7 @@ class EnumerateIndex:
                 return
             if index.evicted_at is not None:
                 return
-            messages = [node_message(node) for node in enumerate_index(work, index, self.limits)]
+            messages = node_orders(enumerate_index(work, index, self.limits), index.config)
             outbox_ids = work.outbox.add(messages)
         self.deliver(outbox_ids, messages)
         if not messages:  # no node will do it

@@ -24,7 +24,7 @@ from context_search.services.chunk_vectors import ChunkVectors, input_hash
 from context_search.services.evict import no_room
 from context_search.services.node_report import NodeReport, NodeRun, Outcome
 from context_search.services.outgoing import Deliver, node_message
-from context_search.services.rebuild import SettleIndex
+from context_search.services.settle import SettleIndex
 
 MAX_BACKOFF_S = 300.0
 

@@ -5,9 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from context_search.domain.config import IndexConfig
 from context_search.domain.errors import QueueUnavailableError
 from context_search.ports.queue import Message, Queue
 from context_search.ports.store import Store
+
+BIG_STRING = 10_000
+FEW_NODES = 500
+NODES_PER_MESSAGE = 50
+SENT_PER_STEP = 100
+SENT_AT_ONCE = 1_000
 
 
 def node_message(node_id: int) -> Message:
@@ -20,11 +27,26 @@ def enumerate_message(index_id: int) -> Message:
     return {"kind": "enumerate", "index_id": index_id}
 
 
+def node_orders(node_ids: Sequence[int], config: IndexConfig) -> list[Message]:
+    """Returns the orders to index nodes: one per big string, fifty small ones together.
+
+    Only an index with a low threshold has very many strings, and nobody waits for one of them.
+    """
+    if config.threshold >= BIG_STRING or len(node_ids) <= FEW_NODES:
+        return [node_message(node_id) for node_id in node_ids]
+    groups = range(0, len(node_ids), NODES_PER_MESSAGE)
+    return [
+        {"kind": "nodes", "node_ids": list(node_ids[first : first + NODES_PER_MESSAGE])}
+        for first in groups
+    ]
+
+
 @dataclass(frozen=True, slots=True)
 class Deliver:
     """Sends messages of the outbox and forgets those that the queue took.
 
-    Never raises for a queue that is away: nothing is lost, ``cleanup`` sends the rest.
+    Never raises for a queue that is away, and sends at most 1,000 at once, so that no caller
+    waits for long: nothing is lost, ``cleanup`` sends the rest.
     """
 
     store: Store
@@ -32,15 +54,17 @@ class Deliver:
 
     def __call__(self, outbox_ids: Sequence[int], messages: Sequence[Message]) -> int:
         """Returns how many messages were sent; positions of both arguments correspond."""
-        if not messages:
-            return 0
-        try:
-            taken = self.queue.send(messages)
-        except QueueUnavailableError:
-            return 0
-        with self.store.transaction() as work:
-            work.outbox.remove([outbox_ids[position] for position in taken])
-        return len(taken)
+        sent = 0
+        for first in range(0, min(len(messages), SENT_AT_ONCE), SENT_PER_STEP):
+            step = messages[first : first + SENT_PER_STEP]
+            try:
+                taken = self.queue.send(step)
+            except QueueUnavailableError:
+                break
+            with self.store.transaction() as work:
+                work.outbox.remove([outbox_ids[first + position] for position in taken])
+            sent += len(taken)
+        return sent
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,9 +11,9 @@ from context_search.domain.config import IndexConfig
 from context_search.domain.errors import ConflictError, NotFoundError
 from context_search.domain.model import Index, Principal
 from context_search.ports.rebuilding import Size
-from context_search.ports.store import Store, UnitOfWork
+from context_search.ports.store import Store
 from context_search.services.outgoing import Deliver, enumerate_message
-from context_search.services.status import index_of, live_tool, write_summaries
+from context_search.services.status import index_of, live_tool
 
 REBUILDS_AT_ONCE = 2
 CHUNKS_PER_SECOND = 200
@@ -154,47 +154,11 @@ class RollBack:
             previous = work.rebuilds.previous(index.id)
             if previous is None:
                 raise ConflictError("there is no earlier generation to go back to")
+            differs = previous.config != index.config
+            if differs and work.rebuilds.has_index(index.table_id, previous.config):
+                raise ConflictError("another index of the table has the earlier configuration")
             work.rebuilds.switch(previous)
             messages = [enumerate_message(index.id)]
             outbox_ids = work.outbox.add(messages)
         self.deliver(outbox_ids, messages)
         return replace(previous, state="active")
-
-
-@dataclass(frozen=True, slots=True)
-class SettleIndex:
-    """What follows when a node is done: the switch to a complete generation, the tools' summaries.
-
-    A generation with a quarantined node is not switched to: what was searchable stays so.
-    """
-
-    store: Store
-    silent_s: float
-
-    def __call__(self, index_id: int) -> bool:
-        """Returns whether the index has switched to another generation."""
-        with self.store.transaction() as work:
-            index = work.indexes.find(index_id)
-            if index is None:
-                return False
-            waits = work.rebuilds.unfinished(index) > 0
-            switched = self._switch(work, index)
-        if switched or not waits:
-            write_summaries(self.store, index_id, silent_s=self.silent_s)
-        return switched
-
-    def _switch(self, work: UnitOfWork, index: Index) -> bool:
-        pending = work.rebuilds.pending(index.id)
-        if pending is None or pending.state != "building" or work.rebuilds.unfinished(pending):
-            return False
-        if work.tables.lock(index.table_id) is None:
-            return False
-        # Read again: an edit may have come between the count and the lock.
-        pending = work.rebuilds.pending(index.id)
-        revision, _ = work.tables.read(index.table_id)
-        if pending is None or pending.enumerated_revision != revision:
-            return False
-        if pending.state != "building" or work.rebuilds.unfinished(pending):
-            return False
-        work.rebuilds.switch(pending)
-        return True

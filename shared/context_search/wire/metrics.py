@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from aws_lambda_powertools.metrics import EphemeralMetrics, MetricUnit
 
 from context_search.domain.errors import ContextSearchError, EmbeddingError, VectorStoreError
-from context_search.services.cleanup import CleanupReport
+from context_search.services.cleanup_report import CleanupReport
 from context_search.services.node_report import NodeReport, Outcome
 
 INDEXING, CLEANUP = "index-node", "cleanup"

@@ -20,6 +20,13 @@ class NodeOrder(_Order):
     node_id: int
 
 
+class NodesOrder(_Order):
+    """Index several small strings."""
+
+    kind: Literal["nodes"]
+    node_ids: Annotated[list[int], Field(min_length=1, max_length=1_000)]
+
+
 class EnumerateOrder(_Order):
     """Compare an index with the document of its table."""
 
@@ -27,12 +34,11 @@ class EnumerateOrder(_Order):
     index_id: int
 
 
-_Orders: TypeAdapter[NodeOrder | EnumerateOrder] = TypeAdapter(
-    Annotated[NodeOrder | EnumerateOrder, Field(discriminator="kind")]
-)
+Order = NodeOrder | NodesOrder | EnumerateOrder
+_Orders: TypeAdapter[Order] = TypeAdapter(Annotated[Order, Field(discriminator="kind")])
 
 
-def parse_order(body: str) -> NodeOrder | EnumerateOrder:
+def parse_order(body: str) -> Order:
     """Returns the order of a message. Raises InvalidInputError for anything else."""
     try:
         return _Orders.validate_json(body)

@@ -51,7 +51,7 @@ _FAULTS: tuple[tuple[str, Mapping[str, object]], ...] = (
 def test_a_pool_answers_each_probe_with_its_own_tag_after_any_fault(
     seed: int, scratch_url: DatabaseUrl
 ) -> None:
-    choice = random.Random(seed)  # noqa: S311  the same faults in each run
+    choice = random.Random(seed)
     database = Database(scratch_url, statement_timeout_ms=1_000, max_connections=2)
     failures = 0
     for round_number in range(120):

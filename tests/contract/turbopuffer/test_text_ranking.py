@@ -20,7 +20,7 @@ def ranked(namespace: Namespace, rank_by: Any, **more: Any) -> list[Any]:
 
 def corpus(seed: int) -> dict[str, list[str]]:
     """Documents of unlike lengths over a small vocabulary in which some words are rare."""
-    source = random.Random(seed)  # noqa: S311  no secret
+    source = random.Random(seed)
     vocabulary = [f"w{rank}" for rank in range(40)]
     weights = [1 / (rank + 1) for rank in range(40)]
     return {

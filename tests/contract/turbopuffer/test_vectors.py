@@ -17,7 +17,7 @@ COSINE = "cosine_distance"
 
 
 def vectors(count: int, dimensions: int) -> dict[int, list[float]]:
-    source = random.Random(5)  # noqa: S311  no secret
+    source = random.Random(5)
     return {i: [source.uniform(-1, 1) for _ in range(dimensions)] for i in range(count)}
 
 

@@ -20,7 +20,7 @@ from context_search.domain.config import IndexConfig
 from context_search.ports.embedding import Embedder
 from context_search.ports.time import Deadline
 from context_search.settings import Settings
-from context_search.wire.orders import NodeOrder, parse_order
+from context_search.wire.orders import NodeOrder, NodesOrder, parse_order
 
 CANARY = "canary-5f2c"
 SECRET = f"{CANARY}-internal"
@@ -69,9 +69,11 @@ class LocalParts(Parts):
         """Carries out every order that waits."""
         while self.queue.messages:
             order = parse_order(json.dumps(self.queue.messages.pop(0)))
+            deadline = Deadline(self.clock, self.clock.monotonic() + 120)
             if isinstance(order, NodeOrder):
-                deadline = Deadline(self.clock, self.clock.monotonic() + 120)
                 self.index_node(order.node_id, deadline)
+            elif isinstance(order, NodesOrder):
+                list(self.index_nodes(order.node_ids, deadline))
             else:
                 self.enumerate_index(order.index_id)
 

@@ -22,7 +22,12 @@ class MemoryIndexes:
     def find_or_add(self, *, project_id: int, table_id: int, config: IndexConfig) -> Index:
         """See the port."""
         for row in self.rows.indexes.values():
-            if (row.table_id, row.config) == (table_id, config):
+            pending = [
+                generation.config
+                for generation in self.rows.generations.values()
+                if generation.index_id == row.id and generation.state in ("queued", "building")
+            ]
+            if row.table_id == table_id and config in (row.config, *pending):
                 return self._index(row)
         index_id, generation_id = self.rows.new_id(), self.rows.new_id()
         name = table_namespace(project_id=project_id, table_id=table_id)

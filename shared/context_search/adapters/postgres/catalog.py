@@ -83,7 +83,10 @@ class PostgresTables:
     def lock(self, table_id: int) -> int | None:
         """See the port. The size of a document that is large even when compressed is estimated."""
         # Two transactions may share the row lock; only one at a time may compare an index.
-        self.tx.run("SELECT pg_advisory_xact_lock(:table)", table=table_id)
+        self.tx.run(
+            "SELECT pg_advisory_xact_lock(hashtextextended('context_search.table', :table))",
+            table=table_id,
+        )
         rows = self.tx.run(
             """
             SELECT CASE WHEN pg_column_size(data) > 5000000 THEN pg_column_size(data)

@@ -37,7 +37,7 @@ class PostgresOutbox:
             UPDATE outbox SET claimed_until = clock_timestamp() + interval '1 minute'
             WHERE id IN (
                 SELECT id FROM outbox
-                WHERE created_at <= clock_timestamp() - make_interval(secs => :age)
+                WHERE created_at <= statement_timestamp() - make_interval(secs => :age)
                   AND (claimed_until IS NULL OR claimed_until < clock_timestamp())
                 ORDER BY id {"DESC" if newest_first else "ASC"} LIMIT :limit
                 FOR UPDATE SKIP LOCKED)
@@ -65,7 +65,7 @@ class PostgresGraveyard:
             """
             SELECT namespace, doc_id, window_count FROM tombstone
             WHERE deleted_at IS NULL
-               OR created_at < clock_timestamp() - make_interval(secs => :age)
+               OR created_at < statement_timestamp() - make_interval(secs => :age)
             ORDER BY created_at LIMIT :limit
             """,
             age=older_than_s,
@@ -78,7 +78,7 @@ class PostgresGraveyard:
         rows = self.tx.run(
             """
             WITH named AS (
-                SELECT ctid, created_at < clock_timestamp() - make_interval(secs => :age)
+                SELECT ctid, created_at < statement_timestamp() - make_interval(secs => :age)
                              AND deleted_at IS NOT NULL AS is_final
                 FROM tombstone
                 WHERE namespace = :namespace AND doc_id = ANY(CAST(:ids AS text[])) FOR UPDATE),
@@ -141,7 +141,7 @@ class PostgresGraveyard:
             """
             SELECT id, namespace, '' FROM index_generation
             WHERE state = 'retired'
-              AND retired_at < clock_timestamp() - make_interval(secs => :age)
+              AND retired_at < statement_timestamp() - make_interval(secs => :age)
               AND NOT EXISTS (SELECT FROM node WHERE generation_id = index_generation.id)
             ORDER BY id LIMIT :limit
             """,

@@ -37,10 +37,20 @@ class PostgresIndexes:
         return found or self._add(project_id, table_id, config)
 
     def _of_config(self, table_id: int, config: IndexConfig) -> Index | None:
+        """An index that is being rebuilt to the configuration counts too: it will have it soon."""
         rows = self.tx.run(
-            f"{INDEX} WHERE {_ACTIVE} AND search_index.table_id = :table AND config_hash = :hash",
+            f"""
+            {INDEX} WHERE {_ACTIVE} AND search_index.table_id = :table AND (
+                config_hash = :hash OR EXISTS (
+                    SELECT FROM index_generation AS pending
+                    WHERE pending.index_id = search_index.id
+                      AND pending.state IN ('queued', 'building')
+                      AND pending.config = CAST(:config AS jsonb)))
+            ORDER BY search_index.id
+            """,
             table=table_id,
             hash=config.config_hash,
+            config=config.to_json(),
         )
         return index_of_row(rows[0]) if rows else None
 

@@ -150,7 +150,7 @@ class NodeWork(NodeRows):
             WHERE id IN (
                 SELECT id FROM node WHERE state IN ('queued', 'claimed')
                   AND COALESCE(lease_until, next_at)
-                      < clock_timestamp() - make_interval(secs => :silent)
+                      < statement_timestamp() - make_interval(secs => :silent)
                   AND generation_id IN (
                       SELECT id FROM index_generation WHERE state IN ('active', 'building'))
                 ORDER BY id LIMIT :limit FOR UPDATE SKIP LOCKED)

@@ -57,11 +57,11 @@ class PostgresNodes(NodeWork):
             EXISTS (
                 SELECT FROM node WHERE generation_id = :generation
                 AND state IN ('queued', 'claimed') AND COALESCE(lease_until, next_at)
-                    < clock_timestamp() - make_interval(secs => :stalled))
+                    < statement_timestamp() - make_interval(secs => :stalled))
             AND NOT EXISTS (
                 SELECT FROM node WHERE generation_id = :generation AND (
-                    state = 'claimed' AND lease_until > clock_timestamp()
-                    OR indexed_at > clock_timestamp() - make_interval(secs => :stalled)))
+                    state = 'claimed' AND lease_until > statement_timestamp()
+                    OR indexed_at > statement_timestamp() - make_interval(secs => :stalled)))
             """,
             table=index.table_id,
             revision=index.enumerated_revision,

@@ -22,7 +22,7 @@ class PostgresSweeps:
             """
             SELECT id, namespace, sweep_after, sweep_counts FROM index_generation
             WHERE state IN ('active', 'building') AND (sweep_after <> '' OR swept_at IS NULL
-                OR swept_at < clock_timestamp() - make_interval(secs => :age))
+                OR swept_at < statement_timestamp() - make_interval(secs => :age))
             ORDER BY swept_at NULLS FIRST, id LIMIT :limit
             """,
             age=older_than_s,
