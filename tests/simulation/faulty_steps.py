@@ -138,7 +138,7 @@ class SwitchesUnseen(SettleIndex):
 
     def _switch(self, work: UnitOfWork, index: Index) -> bool:
         pending = work.rebuilds.pending(index.id)
-        if pending is None or pending.state != "building" or work.rebuilds.unfinished(pending):
+        if pending is None or pending.state != "building" or work.rebuilds.is_unfinished(pending):
             return False
         revision, _ = work.tables.read(index.table_id)
         work.rebuilds.switch(replace(pending, enumerated_revision=revision))

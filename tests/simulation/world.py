@@ -58,9 +58,9 @@ CONFIG = IndexConfig("in-memory/words", 16, threshold=20, chunk_size=40, chunk_o
 NO_LIMITS = ProjectLimits()
 LIMITS = (
     *[NO_LIMITS] * 4,
-    ProjectLimits(max_chunks=6, idle_s=200.0),
-    ProjectLimits(max_chunks=14, idle_s=500.0),
-    ProjectLimits(max_vector_bytes=12 * 16 * 4, idle_s=500.0),
+    ProjectLimits(max_chunks=4, idle_s=20.0),
+    ProjectLimits(max_chunks=10, idle_s=100.0),
+    ProjectLimits(max_vector_bytes=8 * 16 * 4, idle_s=20.0),
 )
 WITH_WINDOWS = IndexConfig(
     "in-memory/words", 16, threshold=40, chunk_size=60, chunk_overlap=0, window_tokens=8

@@ -129,7 +129,8 @@ class Nodes(Protocol):
     def abandoned(self, *, silent_s: float, limit: int) -> list[int]:
         """Returns nodes whose lease or due time passed ``silent_s`` ago, and takes them once.
 
-        Only nodes of generations that follow their document: others cannot be claimed.
+        Only nodes of generations that follow their document: others cannot be claimed. A queued
+        node is not abandoned while others of its generation get indexed: it waits for its turn.
         """
         ...
 

@@ -38,8 +38,8 @@ class Rebuilds(Protocol):
         """Tells whether the table has an index whose active generation has this configuration."""
         ...
 
-    def unfinished(self, index: Index) -> int:
-        """Returns how many nodes of a generation are not in it: waiting, or failed for good."""
+    def is_unfinished(self, index: Index) -> bool:
+        """Tells whether a generation lacks a node: one that waits, or has failed for good."""
         ...
 
     def switch(self, to: Index) -> None:

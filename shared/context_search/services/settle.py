@@ -25,7 +25,7 @@ class SettleIndex:
             index = work.indexes.find(index_id)
             if index is None:
                 return False
-            waits = work.rebuilds.unfinished(index) > 0
+            waits = work.rebuilds.is_unfinished(index)
             switched = self._switch(work, index)
         if switched or not waits:
             write_summaries(self.store, index_id, silent_s=self.silent_s)
@@ -33,7 +33,7 @@ class SettleIndex:
 
     def _switch(self, work: UnitOfWork, index: Index) -> bool:
         pending = work.rebuilds.pending(index.id)
-        if pending is None or pending.state != "building" or work.rebuilds.unfinished(pending):
+        if pending is None or pending.state != "building" or work.rebuilds.is_unfinished(pending):
             return False
         if work.tables.lock(index.table_id) is None:
             return False
@@ -42,7 +42,7 @@ class SettleIndex:
         revision, _ = work.tables.read(index.table_id)
         if pending is None or pending.enumerated_revision != revision:
             return False
-        if pending.state != "building" or work.rebuilds.unfinished(pending):
+        if pending.state != "building" or work.rebuilds.is_unfinished(pending):
             return False
         work.rebuilds.switch(pending)
         return True

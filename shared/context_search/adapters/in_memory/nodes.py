@@ -178,6 +178,11 @@ class NodeWork:
         """See the port."""
         now = self.clock.now()
         silent_since = now - timedelta(seconds=silent_s)
+        moving = {
+            row.generation_id
+            for row in self.rows.nodes.values()
+            if row.indexed_at and row.indexed_at > silent_since
+        }
         live = {
             row.id for row in self.rows.generations.values() if row.state in ("active", "building")
         }
@@ -187,6 +192,7 @@ class NodeWork:
             if row.state in ("queued", "claimed")
             and row.generation_id in live
             and (row.lease_until or row.next_at) < silent_since
+            and (row.state == "claimed" or row.generation_id not in moving)
         ][:limit]
         for node_id in found:
             self.rows.change(

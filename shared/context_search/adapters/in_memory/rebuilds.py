@@ -74,9 +74,9 @@ class MemoryRebuilds:
             (row.table_id, row.config) == (table_id, config) for row in self.rows.indexes.values()
         )
 
-    def unfinished(self, index: Index) -> int:
+    def is_unfinished(self, index: Index) -> bool:
         """See the port."""
-        return sum(
+        return any(
             node.generation_id == index.generation_id
             and node.state in ("queued", "claimed", "quarantined")
             for node in self.rows.nodes.values()

@@ -10,6 +10,8 @@ from context_search.adapters.postgres.pool import Transaction
 from context_search.ports.delivery import SweepCursor, Tombstone
 from context_search.ports.queue import Message
 
+CHUNKS_PER_DELETE = 20_000
+
 
 @dataclass(frozen=True, slots=True)
 class PostgresOutbox:
@@ -124,14 +126,21 @@ class PostgresGraveyard:
         )
 
     def _remove_nodes(self, condition: str, limit: int) -> int:
+        # The chunks go with their nodes: a few nodes of many chunks are as much as many small ones.
         rows = self.tx.run(
             f"""
-            DELETE FROM node WHERE id IN (
+            WITH found AS (
                 SELECT id FROM node WHERE {condition} ORDER BY id LIMIT :limit
-                FOR UPDATE SKIP LOCKED)
+                FOR UPDATE SKIP LOCKED),
+            counted AS (
+                SELECT found.id, COALESCE(chunks_count, 0) AS own,
+                    sum(COALESCE(chunks_count, 0)) OVER (ORDER BY found.id, chunk_set.id) AS total
+                FROM found LEFT JOIN chunk_set ON chunk_set.node_id = found.id)
+            DELETE FROM node WHERE id IN (SELECT id FROM counted WHERE total - own < :chunks)
             RETURNING 1
             """,
             limit=limit,
+            chunks=CHUNKS_PER_DELETE,
         )
         return len(rows)
 

@@ -153,6 +153,10 @@ class NodeWork(NodeRows):
                       < statement_timestamp() - make_interval(secs => :silent)
                   AND generation_id IN (
                       SELECT id FROM index_generation WHERE state IN ('active', 'building'))
+                  AND (state = 'claimed' OR NOT EXISTS (
+                      SELECT FROM node AS other WHERE other.generation_id = node.generation_id
+                      AND other.indexed_at
+                          > statement_timestamp() - make_interval(secs => :silent)))
                 ORDER BY id LIMIT :limit FOR UPDATE SKIP LOCKED)
             RETURNING id
             """,

@@ -84,16 +84,16 @@ class PostgresRebuilds:
         )
         return bool(rows)
 
-    def unfinished(self, index: Index) -> int:
+    def is_unfinished(self, index: Index) -> bool:
         """See the port."""
-        [[count]] = self.tx.run(
+        [[found]] = self.tx.run(
             """
-            SELECT count(*) FROM node WHERE generation_id = :generation
-              AND state IN ('queued', 'claimed', 'quarantined')
+            SELECT EXISTS (SELECT FROM node WHERE generation_id = :generation
+                           AND state IN ('queued', 'claimed', 'quarantined'))
             """,
             generation=index.generation_id,
         )
-        return int(count)
+        return bool(found)
 
     def switch(self, to: Index) -> None:
         """See the port."""

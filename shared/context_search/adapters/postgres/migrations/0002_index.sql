@@ -67,6 +67,7 @@ CREATE INDEX node_unfinished ON node (COALESCE(lease_until, next_at))
     WHERE state IN ('queued', 'claimed');
 CREATE INDEX node_not_indexed ON node (generation_id, state) WHERE state <> 'indexed';
 CREATE INDEX node_active_set ON node (active_set_id);
+CREATE INDEX node_progress ON node (generation_id, indexed_at);
 
 -- All chunks of one node for one content.
 CREATE TABLE chunk_set (
