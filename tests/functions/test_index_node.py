@@ -130,6 +130,23 @@ def test_a_node_that_is_not_due_comes_back_when_it_is(empty: Deployment) -> None
     assert node(empty, node_id, "state, attempt") == ["indexed", 0]
 
 
+def test_several_strings_in_one_message_are_each_indexed(empty: Deployment) -> None:
+    tool = empty.tool([english(100, seed) for seed in range(4)])
+    numbers = nodes(empty, tool)
+    empty.receive()  # the single orders, which nobody carries out
+    late = numbers[1]
+    empty.sql(
+        "UPDATE node SET next_at = clock_timestamp() + interval '0.8 s' WHERE id = :id", id=late
+    )
+    [message] = empty.send(json.dumps({"kind": "nodes", "node_ids": [*numbers, 2**62]}))
+    assert empty.index([message]) == {message["MessageId"]}
+    states = {number: node(empty, number, "state")[0] for number in numbers}
+    assert states == {**dict.fromkeys(numbers, "indexed"), late: "queued"}
+    [again] = until(empty.receive, timeout_s=10)
+    assert empty.index([again]) == set()
+    assert node(empty, late, "state") == ["indexed"]
+
+
 def test_a_failing_model_is_asked_again_after_a_pause(empty: Deployment) -> None:
     tool = empty.tool({"a": f"{CANARY} {english(300)}"})
     [message] = empty.receive()

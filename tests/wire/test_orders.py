@@ -1,4 +1,4 @@
-"""Messages of the queue: exactly two kinds, ids only, nothing coerced."""
+"""Messages of the queue: exactly three kinds, ids only, nothing coerced."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ import json
 import pytest
 
 from context_search.domain.errors import InvalidInputError
-from context_search.services.outgoing import enumerate_message, node_message
-from context_search.wire.orders import EnumerateOrder, NodeOrder, parse_order
+from context_search.services.outgoing import enumerate_message, node_message, node_orders
+from context_search.wire.orders import EnumerateOrder, NodeOrder, NodesOrder, parse_order
+from tests.builders import SMALL
 
 
 def test_what_is_sent_is_understood() -> None:
@@ -16,6 +17,13 @@ def test_what_is_sent_is_understood() -> None:
     assert parse_order(json.dumps(enumerate_message(2**63 - 1))) == EnumerateOrder(
         kind="enumerate", index_id=2**63 - 1
     )
+
+
+def test_many_small_strings_come_together_and_none_is_left_out() -> None:
+    sent = [parse_order(json.dumps(message)) for message in node_orders(range(1_234), SMALL)]
+    groups = [order.node_ids for order in sent if isinstance(order, NodesOrder)]
+    assert len(groups) == len(sent)
+    assert [node_id for group in groups for node_id in group] == list(range(1_234))
 
 
 @pytest.mark.parametrize(
@@ -42,7 +50,14 @@ def test_what_is_sent_is_understood() -> None:
         '[{"kind": "node", "node_id": 1}]',
         '{"kind": "node", "node_id": 1} trailing',
         '{"kind": ["node"], "node_id": 1}',
+        '{"kind": "nodes", "node_id": 1}',
+        '{"kind": "nodes", "node_ids": []}',
+        '{"kind": "nodes", "node_ids": 1}',
+        '{"kind": "nodes", "node_ids": [1, "2"]}',
+        '{"kind": "nodes", "node_ids": [1, true]}',
+        json.dumps({"kind": "nodes", "node_ids": [1] * 1_001}),
     ],
+    ids=lambda body: body[:40],
 )
 def test_anything_else_is_refused(body: str) -> None:
     with pytest.raises(InvalidInputError):
