@@ -272,6 +272,7 @@ class TestAbandoned:
         bench.finish(bench.claim(done))
         bench.sql(
             "UPDATE node SET next_at = now() - interval '101 s',"
+            " indexed_at = indexed_at - interval '101 s',"
             " lease_until = CASE WHEN id = :orphaned THEN now() - interval '101 s'"
             " ELSE lease_until END WHERE id <> :fresh",
             fresh=fresh,
@@ -281,6 +282,20 @@ class TestAbandoned:
         assert self.abandoned(bench) == [orphaned]
         assert self.abandoned(bench) == []
         assert bench.claim(orphaned).attempt == 2
+
+    def test_what_waits_while_others_get_indexed_is_not_abandoned(self, bench: Workbench) -> None:
+        _, index = bench.tool(bench.table([english(50, seed) for seed in range(3)]))
+        waiting, orphaned, done = bench.enumerate(index)
+        bench.claim(orphaned)
+        bench.finish(bench.claim(done))
+        bench.sql(
+            "UPDATE node SET next_at = now() - interval '101 s',"
+            " lease_until = CASE WHEN id = :orphaned THEN now() - interval '101 s' END",
+            orphaned=orphaned,
+        )
+        assert self.abandoned(bench) == [orphaned]
+        bench.sql("UPDATE node SET indexed_at = indexed_at - interval '101 s'")
+        assert self.abandoned(bench) == [waiting]
 
     def test_a_worker_that_only_seemed_dead_writes_nothing_more(self, bench: Workbench) -> None:
         _, node_id = one_node(bench)
