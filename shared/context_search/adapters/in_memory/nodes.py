@@ -176,8 +176,7 @@ class NodeWork:
 
     def abandoned(self, *, silent_s: float, limit: int) -> list[int]:
         """See the port."""
-        now = self.clock.now()
-        silent_since = now - timedelta(seconds=silent_s)
+        silent_since = (now := self.clock.now()) - timedelta(seconds=silent_s)
         moving = {
             row.generation_id
             for row in self.rows.nodes.values()
