@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -73,7 +74,7 @@ class MemoryTables:
         row = self.rows.tables.get(table_id)
         if row is None or row.deleted or expected_revision not in (None, row.revision):
             return None
-        if row.data_json != data_json:
+        if _canonical(row.data_json) != _canonical(data_json):
             now = self.clock.now()
             self.rows.change(
                 self.rows.tables,
@@ -162,6 +163,10 @@ class MemoryTools:
             and row.id in self.rows.coverage
             and project_id in (None, row.project_id)
         ]
+
+
+def _canonical(data_json: str) -> str:
+    return json.dumps(json.loads(data_json), sort_keys=True)
 
 
 def _table(row: TableRow) -> Table:

@@ -1,0 +1,201 @@
+"""One store under the contract, time that can be moved, and the steps of indexing."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+from context_search.adapters.in_memory.clock import ManualClock
+from context_search.adapters.in_memory.store import MemoryStore
+from context_search.adapters.postgres.pool import Database
+from context_search.adapters.postgres.store import PostgresStore
+from context_search.domain.config import IndexConfig, SearchConfig
+from context_search.domain.documents import to_json
+from context_search.domain.model import (
+    ChunkSet,
+    Claim,
+    Index,
+    Principal,
+    Project,
+    Scope,
+    SearchTool,
+    Table,
+)
+from context_search.ports.delivery import Tombstone
+from context_search.ports.store import Store
+from context_search.services.enumeration import Limits, enumerate_index
+from context_search.services.index_node import plan
+from tests.builders import SMALL, english
+
+TEXT = english(250)
+"""Three chunks under SMALL."""
+OTHER = english(180, seed=9)
+"""Two chunks."""
+
+
+class Bench(ABC):
+    """A store that is empty at first."""
+
+    store: Store
+
+    @abstractmethod
+    def pass_time(self, seconds: float) -> None:
+        """Makes everything that is stored older."""
+
+    def project(self) -> Project:
+        """A new project."""
+        with self.store.transaction() as work:
+            return work.projects.add("p")
+
+    def table(self, document: object, project: Project | None = None) -> Table:
+        """A new table, in a project of its own unless one is given."""
+        owner = project or self.project()
+        with self.store.transaction() as work:
+            return work.tables.add(owner.id, "t", None, to_json(document))
+
+    def change(self, table: Table, document: object) -> Table:
+        """Writes another document; nothing is compared."""
+        with self.store.transaction() as work:
+            changed = work.tables.replace(table.id, to_json(document), expected_revision=None)
+        assert changed is not None
+        return changed
+
+    def delete(self, table: Table) -> None:
+        """Deletes a table for its users."""
+        with self.store.transaction() as work:
+            work.tables.mark_deleted(table.id)
+
+    def tool(
+        self, table: Table, scope: str = "", *, config: IndexConfig = SMALL, name: str = "search"
+    ) -> tuple[SearchTool, Index]:
+        """A tool and the index that serves it; nothing is enumerated."""
+        with self.store.transaction() as work:
+            work.tables.lock(table.id)
+            index = work.indexes.find_or_add(
+                project_id=table.project_id, table_id=table.id, config=config
+            )
+            tool_id = work.tools.add(
+                project_id=table.project_id,
+                name=name,
+                description=None,
+                scope=Scope(table.id, scope),
+                search=SearchConfig(),
+            )
+            work.indexes.cover(index.id, tool_id=tool_id, scope=scope)
+            tool = work.tools.find(tool_id, project_id=None)
+        assert tool is not None
+        return tool, index
+
+    def index(self, index_id: int) -> Index:
+        """The index as it is now."""
+        with self.store.transaction() as work:
+            index = work.indexes.find(index_id)
+        assert index is not None
+        return index
+
+    def enumerate(self, index: Index, limits: Limits | None = None) -> list[int]:
+        """Makes the nodes those of the document; returns what has to be indexed."""
+        with self.store.transaction() as work:
+            work.tables.lock(index.table_id)
+            return enumerate_index(work, index, limits or Limits())
+
+    def node(self, text: str = TEXT) -> tuple[Index, int]:
+        """An index over one string at /a, and its queued node."""
+        _, index = self.tool(self.table({"a": text}))
+        [node_id] = self.enumerate(index)
+        return index, node_id
+
+    def try_claim(self, node_id: int, *, lease_s: float = 60.0) -> Claim | None:
+        """Takes a node if it may be taken."""
+        with self.store.transaction() as work:
+            return work.nodes.claim(node_id, lease_s=lease_s)
+
+    def claim(self, node_id: int, *, lease_s: float = 60.0) -> Claim:
+        """Takes a node that may be taken."""
+        claim = self.try_claim(node_id, lease_s=lease_s)
+        assert claim is not None
+        return claim
+
+    def begin(self, claim: Claim) -> ChunkSet:
+        """Writes the rows of a claimed node."""
+        with self.store.transaction() as work:
+            return work.chunks.begin_set(claim, plan(claim))
+
+    def mark(self, chunk_set: ChunkSet) -> None:
+        """Says that turbopuffer has all chunks of a set."""
+        with self.store.transaction() as work:
+            work.chunks.mark_present(chunk_set.id, [chunk.index for chunk in chunk_set.chunks])
+
+    def activate(self, claim: Claim, chunk_set: ChunkSet) -> bool:
+        """The swap."""
+        with self.store.transaction() as work:
+            work.nodes.hold(claim, lease_s=60)
+            return work.chunks.activate(claim, chunk_set.id)
+
+    def finish(self, node_id: int) -> ChunkSet:
+        """Takes a node to its end."""
+        claim = self.claim(node_id)
+        chunk_set = self.begin(claim)
+        self.mark(chunk_set)
+        assert self.activate(claim, chunk_set)
+        return chunk_set
+
+    def indexed(self, document: object, scope: str = "") -> tuple[SearchTool, Index]:
+        """A tool over a document, all of it indexed."""
+        tool, index = self.tool(self.table(document), scope)
+        for node_id in self.enumerate(index):
+            self.finish(node_id)
+        return tool, self.index(index.id)
+
+    def ids(self, index: Index) -> list[str]:
+        """The document ids of all present chunks of a generation."""
+        with self.store.transaction() as work:
+            found = work.sweeps.present_after(index.namespace, "", 10_000)
+        return [doc_id for doc_id, _ in found]
+
+    def tombstones(self, *, older_than_s: float = 0.0) -> list[Tombstone]:
+        """What waits to leave turbopuffer."""
+        with self.store.transaction() as work:
+            return work.graveyard.tombstones(older_than_s=older_than_s, limit=10_000)
+
+    def principal(self, table: Table) -> Principal:
+        """The owner of a table as a caller."""
+        return Principal(table.project_id)
+
+
+@dataclass
+class MemoryBench(Bench):
+    """The store in memory; its clock is moved by hand."""
+
+    def __post_init__(self) -> None:
+        self.clock = ManualClock()
+        self.clock.advance(1e6)
+        self.store = MemoryStore(self.clock)
+
+    def pass_time(self, seconds: float) -> None:
+        self.clock.advance(seconds)
+
+
+class PostgresBench(Bench):
+    """Postgres; time passes by making every timestamp earlier."""
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
+        self.store = PostgresStore(database)
+        with database.transaction() as tx:
+            tx.run("TRUNCATE project, index_generation, tombstone, outbox RESTART IDENTITY CASCADE")
+            self.columns = tx.run(
+                """
+                SELECT table_name, column_name FROM information_schema.columns
+                JOIN pg_tables ON tablename = table_name AND schemaname = table_schema
+                WHERE table_schema = 'public' AND data_type = 'timestamp with time zone'
+                """
+            )
+
+    def pass_time(self, seconds: float) -> None:
+        with self.database.transaction() as tx:
+            for table, column in self.columns:
+                tx.run(
+                    f"UPDATE {table} SET {column} = {column} - make_interval(secs => :s)",
+                    s=seconds,
+                )

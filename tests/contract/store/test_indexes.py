@@ -1,0 +1,133 @@
+"""Contract of ``Indexes``."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from context_search.domain.ids import table_namespace
+from tests.builders import SMALL
+from tests.contract.store.bench import OTHER, TEXT, Bench
+
+LARGER = replace(SMALL, chunk_size=200)
+
+
+def test_equal_configurations_share_an_index(bench: Bench) -> None:
+    table = bench.table({})
+    _, one = bench.tool(table)
+    _, same = bench.tool(table, "/a")
+    _, other = bench.tool(table, config=LARGER)
+    assert one.id == same.id != other.id
+
+
+def test_tables_do_not_share_an_index(bench: Bench) -> None:
+    project = bench.project()
+    _, one = bench.tool(bench.table({}, project))
+    _, other = bench.tool(bench.table({}, project))
+    assert one.id != other.id
+    assert one.namespace != other.namespace
+
+
+def test_a_new_index_answers_through_its_first_generation(bench: Bench) -> None:
+    _, index = bench.tool(bench.table({}))
+    assert (index.state, index.number, index.enumerated_revision) == ("active", 1, None)
+    assert (index.config, index.is_rebuilding) == (SMALL, False)
+    assert bench.index(index.id) == index
+
+
+def test_the_first_index_of_a_table_has_the_short_namespace(bench: Bench) -> None:
+    table = bench.table({})
+    ids = {"project_id": table.project_id, "table_id": table.id}
+    _, first = bench.tool(table)
+    _, second = bench.tool(table, config=LARGER)
+    assert first.namespace == table_namespace(**ids)
+    assert second.namespace == table_namespace(**ids, index_id=second.id, number=1)
+
+
+def test_a_namespace_is_not_given_again_while_its_documents_may_be_there(bench: Bench) -> None:
+    table = bench.table({})
+    _, first = bench.tool(table)
+    with bench.store.transaction() as work:
+        work.indexes.retire(first.id)
+    _, second = bench.tool(table)
+    assert second.id != first.id
+    assert second.namespace != first.namespace
+
+
+def test_an_index_being_rebuilt_to_a_configuration_is_the_one(bench: Bench) -> None:
+    table = bench.table({})
+    _, index = bench.tool(table)
+    with bench.store.transaction() as work:
+        work.rebuilds.start(index, LARGER, at_once=2)
+    _, found = bench.tool(table, config=LARGER)
+    assert found.id == index.id
+
+
+def test_what_is_not_there_is_not_found(bench: Bench) -> None:
+    with bench.store.transaction() as work:
+        assert work.indexes.find(10**9) is None
+        assert work.indexes.live(10**9) == []
+
+
+def test_scopes_are_those_of_tools_each_once(bench: Bench) -> None:
+    table = bench.table({})
+    one, index = bench.tool(table, "/b")
+    bench.tool(table, "/b")
+    bench.tool(table, "")
+    with bench.store.transaction() as work:
+        assert sorted(work.indexes.scopes(index.id)) == ["", "/b"]
+        work.indexes.uncover(one.id)
+        assert sorted(work.indexes.scopes(index.id)) == ["", "/b"]
+
+
+def test_a_scope_that_no_tool_needs_is_gone(bench: Bench) -> None:
+    tool, index = bench.tool(bench.table({}), "/b")
+    with bench.store.transaction() as work:
+        work.indexes.uncover(tool.id)
+        work.indexes.uncover(tool.id)
+        assert work.indexes.scopes(index.id) == []
+        assert work.tools.find(tool.id, project_id=None) is None
+
+
+def test_the_compared_revision_is_that_of_a_generation(bench: Bench) -> None:
+    _, index = bench.tool(bench.table({}))
+    with bench.store.transaction() as work:
+        building = work.rebuilds.start(index, SMALL, at_once=2)
+        work.indexes.mark_enumerated(building, 5)
+        live = {each.generation_id: each for each in work.indexes.live(index.id)}
+    assert live[index.generation_id].enumerated_revision is None
+    assert live[building.generation_id].enumerated_revision == 5
+    assert [each.number for each in live.values()] == [1, 2]
+
+
+def test_live_generations_are_the_active_and_the_building_one(bench: Bench) -> None:
+    _, index = bench.tool(bench.table({}))
+    with bench.store.transaction() as work:
+        building = work.rebuilds.start(index, SMALL, at_once=1)
+        assert [each.state for each in work.indexes.live(index.id)] == ["active", "building"]
+        work.rebuilds.switch(building)
+        [only] = work.indexes.live(index.id)
+    assert (only.generation_id, only.state) == (building.generation_id, "active")
+
+
+def test_a_retired_index_is_gone_and_its_documents_follow(bench: Bench) -> None:
+    _, index = bench.indexed({"a": TEXT, "b": OTHER})
+    stored = bench.ids(index)
+    with bench.store.transaction() as work:
+        work.indexes.retire(index.id)
+        assert work.indexes.find(index.id) is None
+        assert work.indexes.live(index.id) == []
+        assert work.graveyard.remove_retired_nodes(limit=1) > 0
+        while work.graveyard.remove_retired_nodes(limit=1):
+            pass
+    assert sorted(stone.doc_id for stone in bench.tombstones()) == sorted(stored)
+
+
+def test_retiring_twice_changes_nothing(bench: Bench) -> None:
+    _, index = bench.tool(bench.table({}))
+    for _ in range(2):
+        with bench.store.transaction() as work:
+            work.indexes.retire(index.id)
+        bench.pass_time(10)
+    with bench.store.transaction() as work:
+        [cursor] = work.graveyard.retired(older_than_s=15, limit=9)
+    assert cursor.namespace == index.namespace

@@ -1,0 +1,124 @@
+"""Contract of ``Projects`` and ``Tables``."""
+
+from __future__ import annotations
+
+import json
+
+from context_search.domain.documents import to_json
+from context_search.domain.model import Principal, Project
+from tests.contract.store.bench import Bench
+
+
+def test_a_key_belongs_to_the_project_that_it_was_stored_for(bench: Bench) -> None:
+    one, other = bench.project(), bench.project()
+    with bench.store.transaction() as work:
+        work.projects.add_key(one.id, prefix="a", key_hash=b"one")
+        work.projects.add_key(other.id, prefix="b", key_hash=b"other")
+        assert work.projects.principal_of_key(b"one") == Principal(one.id)
+        assert work.projects.principal_of_key(b"other") == Principal(other.id)
+        assert work.projects.principal_of_key(b"neither") is None
+
+
+def test_a_new_table_has_its_document_in_revision_one(bench: Bench) -> None:
+    table = bench.table({"a": [1, "ü", None]})
+    with bench.store.transaction() as work:
+        revision, text = work.tables.read(table.id)
+    assert (table.revision, revision) == (1, 1)
+    assert json.loads(text) == {"a": [1, "ü", None]}
+
+
+def test_a_table_is_found_by_its_own_project_only(bench: Bench) -> None:
+    table, stranger = bench.table({}), bench.project()
+    with bench.store.transaction() as work:
+        assert work.tables.find(table.id, project_id=table.project_id) == table
+        assert work.tables.find(table.id, project_id=stranger.id) is None
+        assert work.tables.find(table.id + 999, project_id=table.project_id) is None
+
+
+def test_another_document_is_another_revision(bench: Bench) -> None:
+    table = bench.table({"a": 1})
+    bench.pass_time(60)
+    changed = bench.change(table, {"a": 2})
+    with bench.store.transaction() as work:
+        assert work.tables.read(table.id) == (2, changed_text(work.tables.read(table.id)[1]))
+        assert work.tables.find(table.id, project_id=table.project_id) == changed
+    assert changed.revision == 2
+    assert changed.updated_at > table.updated_at
+
+
+def changed_text(text: str) -> str:
+    """The text as the store writes it, checked for what it says."""
+    assert json.loads(text) == {"a": 2}
+    return text
+
+
+def test_the_same_document_is_the_same_revision(bench: Bench) -> None:
+    table = bench.table({"a": 1, "b": [2]})
+    bench.pass_time(60)
+    changed = bench.change(table, {"b": [2], "a": 1})
+    assert changed.revision == 1
+
+
+def test_a_document_is_written_only_over_the_expected_revision(bench: Bench) -> None:
+    table = bench.table({"a": 1})
+    with bench.store.transaction() as work:
+        assert work.tables.replace(table.id, "{}", expected_revision=2) is None
+        assert json.loads(work.tables.read(table.id)[1]) == {"a": 1}
+        replaced = work.tables.replace(table.id, "{}", expected_revision=1)
+    assert replaced is not None
+    assert replaced.revision == 2
+
+
+def test_a_deleted_table_is_invisible_at_once(bench: Bench) -> None:
+    table = bench.table({"a": 1})
+    tool, _ = bench.tool(table)
+    bench.delete(table)
+    with bench.store.transaction() as work:
+        assert work.tables.find(table.id, project_id=table.project_id) is None
+        assert work.tables.lock(table.id) is None
+        assert work.tables.replace(table.id, "{}", expected_revision=None) is None
+        assert work.tools.find(tool.id, project_id=None) is None
+        assert work.tools.page(bench.principal(table), after=0, limit=9) == []
+
+
+def test_the_lock_tells_how_large_a_document_is(bench: Bench) -> None:
+    text = to_json({"a": "ü" * 5_000})
+    table = bench.table({"a": "ü" * 5_000})
+    with bench.store.transaction() as work:
+        size = work.tables.lock(table.id)
+    assert size is not None
+    assert abs(size - len(text.encode())) < 10  # the store may write it with other spaces
+
+
+def test_a_table_that_never_was_has_no_lock(bench: Bench) -> None:
+    with bench.store.transaction() as work:
+        assert work.tables.lock(10**9) is None
+
+
+def test_a_change_orders_a_comparison_of_every_index_of_the_table(bench: Bench) -> None:
+    project = bench.project()
+    table, neighbour = bench.table({"a": 1}, project), bench.table({"a": 1}, project)
+    _, index = bench.tool(table)
+    bench.tool(neighbour)
+    _forget_messages(bench)
+    bench.change(table, {"a": 1})
+    assert _bodies(bench) == []
+    bench.change(table, {"a": 2})
+    assert _bodies(bench) == [{"kind": "enumerate", "index_id": index.id}]
+
+
+def _forget_messages(bench: Bench) -> None:
+    with bench.store.transaction() as work:
+        taken = work.outbox.take(older_than_s=-1, limit=100)
+        work.outbox.remove([outbox_id for outbox_id, _ in taken])
+
+
+def _bodies(bench: Bench) -> list[object]:
+    with bench.store.transaction() as work:
+        return [dict(body) for _, body in work.outbox.take(older_than_s=-1, limit=100)]
+
+
+def test_projects_have_ids_of_their_own(bench: Bench) -> None:
+    one, other = bench.project(), bench.project()
+    assert one.id != other.id
+    assert one == Project(one.id, "p")

@@ -1,0 +1,138 @@
+"""Contract of ``Tools``."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from context_search.domain.config import SearchConfig
+from context_search.domain.model import Principal, Scope
+from tests.builders import SMALL
+from tests.contract.store.bench import Bench
+
+READY = {"status": "ready", "nodes_count": 1}
+
+
+def test_a_tool_is_found_as_it_was_added(bench: Bench) -> None:
+    table = bench.table({})
+    search = SearchConfig(top_k=7, strategy="keyword", vector_weight=0.25, max_chunk_preview=80)
+    with bench.store.transaction() as work:
+        work.tables.lock(table.id)
+        index = work.indexes.find_or_add(
+            project_id=table.project_id, table_id=table.id, config=SMALL
+        )
+        tool_id = work.tools.add(
+            project_id=table.project_id,
+            name="find",
+            description="finds",
+            scope=Scope(table.id, "/a~1b"),
+            search=search,
+        )
+        work.indexes.cover(index.id, tool_id=tool_id, scope="/a~1b")
+        tool = work.tools.find(tool_id, project_id=None)
+    assert tool is not None
+    assert (tool.id, tool.project_id, tool.index_id) == (tool_id, table.project_id, index.id)
+    assert (tool.name, tool.description, tool.table_name) == ("find", "finds", "t")
+    assert (tool.scope, tool.search) == (Scope(table.id, "/a~1b"), search)
+
+
+def test_a_project_finds_its_own_tools_only(bench: Bench) -> None:
+    table, stranger = bench.table({}), bench.project()
+    tool, _ = bench.tool(table)
+    with bench.store.transaction() as work:
+        assert work.tools.find(tool.id, project_id=table.project_id) == tool
+        assert work.tools.find(tool.id, project_id=None) == tool
+        assert work.tools.find(tool.id, project_id=stranger.id) is None
+
+
+def test_a_deleted_tool_is_invisible_at_once(bench: Bench) -> None:
+    table = bench.table({})
+    tool, index = bench.tool(table)
+    kept, _ = bench.tool(table, "/kept")
+    with bench.store.transaction() as work:
+        work.tools.mark_deleted(tool.id)
+        assert work.tools.find(tool.id, project_id=None) is None
+        assert work.tools.of_index(index.id) == [kept]
+        assert work.tools.page(bench.principal(table), after=0, limit=9) == [kept]
+        assert work.tools.first_of_names(bench.principal(table), ["search"]) == {"search": kept.id}
+
+
+def test_pages_go_up_by_id_and_begin_after_the_one_before(bench: Bench) -> None:
+    table = bench.table({})
+    tools = [bench.tool(table, f"/{number}")[0] for number in range(5)]
+    bench.tool(bench.table({}))
+    caller = bench.principal(table)
+    with bench.store.transaction() as work:
+        assert work.tools.page(caller, after=0, limit=3) == tools[:3]
+        assert work.tools.page(caller, after=tools[2].id, limit=3) == tools[3:]
+        assert work.tools.page(caller, after=tools[-1].id, limit=3) == []
+
+
+def test_the_first_of_a_name_is_that_with_the_lowest_id(bench: Bench) -> None:
+    table = bench.table({})
+    first, _ = bench.tool(table, name="a")
+    bench.tool(table, name="a")
+    other, _ = bench.tool(table, name="b")
+    caller = bench.principal(table)
+    with bench.store.transaction() as work:
+        named = work.tools.first_of_names(caller, ["a", "b", "c"])
+        assert named == {"a": first.id, "b": other.id}
+        assert work.tools.first_of_names(caller, []) == {}
+        assert work.tools.first_of_names(Principal(caller.project_id + 999), ["a"]) == {}
+
+
+def test_tools_of_an_index_come_by_id(bench: Bench) -> None:
+    table = bench.table({})
+    one, index = bench.tool(table)
+    other, same = bench.tool(table, "/x")
+    bench.tool(table, config=replace(SMALL, chunk_size=50))
+    assert same.id == index.id
+    with bench.store.transaction() as work:
+        assert work.tools.of_index(index.id) == [one, other]
+        assert work.tools.of_index(10**9) == []
+
+
+def unsettled(bench: Bench) -> list[int]:
+    with bench.store.transaction() as work:
+        return work.indexes.with_unsettled_tools(limit=100)
+
+
+def test_a_tool_is_unsettled_until_its_summary_says_ready(bench: Bench) -> None:
+    tool, index = bench.tool(bench.table({}))
+    assert unsettled(bench) == [index.id]
+    for summary, expected in (({"status": "degraded"}, [index.id]), (READY, [])):
+        with bench.store.transaction() as work:
+            work.tools.write_summary(tool.id, summary)
+        assert unsettled(bench) == expected
+
+
+def test_what_changes_is_no_longer_ready(bench: Bench) -> None:
+    table = bench.table({})
+    tools = [bench.tool(table, scope)[0] for scope in ("", "/a")]
+    other, _ = bench.tool(bench.table({}))
+    with bench.store.transaction() as work:
+        for tool in (*tools, other):
+            work.tools.write_summary(tool.id, READY)
+        work.tools.mark_unsettled(tools[0].index_id)
+    assert unsettled(bench) == [tools[0].index_id]
+
+
+def test_a_tool_without_a_summary_stays_without_one(bench: Bench) -> None:
+    tool, index = bench.tool(bench.table({}))
+    with bench.store.transaction() as work:
+        work.tools.mark_unsettled(index.id)
+        assert work.tools.of_index(index.id) == [tool]
+    assert unsettled(bench) == [index.id]
+
+
+def test_deleted_tools_are_settled(bench: Bench) -> None:
+    table = bench.table({})
+    tool, _ = bench.tool(table)
+    with bench.store.transaction() as work:
+        work.tools.mark_deleted(tool.id)
+    assert unsettled(bench) == []
+
+
+def test_unsettled_indexes_come_by_id_and_not_too_many(bench: Bench) -> None:
+    indexes = [bench.tool(bench.table({}))[1].id for _ in range(3)]
+    with bench.store.transaction() as work:
+        assert work.indexes.with_unsettled_tools(limit=2) == sorted(indexes)[:2]
