@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from tests.simulation.parts import Envelope
 from tests.simulation.world import SILENT_S, World
 
@@ -15,6 +17,21 @@ def heal(world: World) -> None:
     world.network.deliver_all()
     world.after_step()
     _lose_documents(world)
+    _settle(world)
+    if world.is_crowded:
+        _come_back(world)
+        _settle(world)
+
+
+def _come_back(world: World) -> None:
+    """Somebody searches with every tool, so whatever is evicted is ordered again."""
+    for tool_id in sorted(world.memory.rows.tools):
+        run = partial(world.search, tool_id, world.principal, "quick fox", 5)
+        world.spawn("user", f"search {tool_id}", run)
+    world.finish_tasks()
+
+
+def _settle(world: World) -> None:
     at_least, at_most = ROUNDS
     for number in range(at_most):
         world.clock.advance(SILENT_S + 1)

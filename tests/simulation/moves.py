@@ -40,8 +40,8 @@ class Moves:
         users: list[tuple[float, Callable[[], None]]] = [
             (3, self._edit),
             (1.5, self._create_tool),
-            (2, self._search),
-            (1, self._clean_up),
+            (6 if world.is_crowded else 2, self._search),
+            (3 if world.is_crowded else 1, self._clean_up),
             (0.7, self._delete_tool),
             (0.5, self._rebuild),
             (0.3, self._roll_back),

@@ -6,8 +6,10 @@ that catches the mutant, ``within`` how many to try when the code has changed si
 
 from __future__ import annotations
 
+from tests.simulation import faulty_limits as limits
 from tests.simulation import faulty_rows as rows
 from tests.simulation import faulty_steps as steps
+from tests.simulation.faulty_limits import limited_by
 from tests.simulation.faulty_rows import work_with
 from tests.simulation.world import Mutation
 
@@ -47,4 +49,9 @@ MUTANTS = [
     Mutation("namespaces forgotten first", cleanup=steps.NamespaceForgottenFirst),
     Mutation("edits reach one generation", unit_of_work=work_with(indexes=rows.ActiveOnly)),
     Mutation("switch without a look", settle=steps.SwitchesUnseen),
+    Mutation("evicts what is in use", unit_of_work=limited_by(evictions=limits.EvictsWhatIsInUse)),
+    Mutation("evicts without need", unit_of_work=limited_by(evictions=limits.EvictsWithoutNeed)),
+    Mutation("revived unordered", unit_of_work=limited_by(evictions=limits.RevivesUnordered)),
+    Mutation("evicted, yet indexed", unit_of_work=limited_by(indexes=limits.EvictedFollows)),
+    Mutation("waits for ever", unit_of_work=limited_by(quotas=limits.WaitsForEver), within=300),
 ]

@@ -14,7 +14,7 @@ from tests.simulation.moves import Moves
 from tests.simulation.rest import at_rest
 from tests.simulation.world import Mutation, World
 
-STEPS = 400
+STEPS = 600
 TOLD_LINES = 60
 
 

@@ -58,7 +58,7 @@ CONFIG = IndexConfig("in-memory/words", 16, threshold=20, chunk_size=40, chunk_o
 NO_LIMITS = ProjectLimits()
 LIMITS = (
     *[NO_LIMITS] * 4,
-    ProjectLimits(max_chunks=4, idle_s=20.0),
+    ProjectLimits(max_chunks=6, idle_s=20.0),
     ProjectLimits(max_chunks=10, idle_s=100.0),
     ProjectLimits(max_vector_bytes=8 * 16 * 4, idle_s=20.0),
 )
@@ -101,6 +101,7 @@ class World:
     def __init__(self, seed: int, mutation: Mutation) -> None:
         self.random = random.Random(seed)
         self.limits = random.Random(f"limits {seed}").choice(LIMITS)
+        self.is_crowded = self.limits is not NO_LIMITS
         self.mutation = mutation
         self.clock = ManualClock()
         self.scheduler = Scheduler()
