@@ -150,3 +150,45 @@ def test_attempts_end_in_quarantine_with_the_last_error() -> None:
     state = house.read_status(status.tool.id, house.principal).progress
     assert state.states == {"quarantined": 1}
     assert len(house.embedder.errors) == 6
+
+
+def test_a_node_that_kills_its_workers_ends_in_quarantine() -> None:
+    house = House()
+    status = house.tool(house.table({"a": prose(500)}))
+    node_id = int(str(house.queue.messages.pop()["node_id"]))
+    for _ in range(3):
+        with house.store.transaction() as work:  # a worker that is killed right after its claim
+            assert work.nodes.claim(node_id, lease_s=1)
+        house.clock.advance(2)
+    report = house.worker(max_attempts=3)(node_id, house.deadline())
+    assert report.outcome == "quarantined"
+    error = house.read_status(status.tool.id, house.principal).progress.last_error
+    assert error is not None
+    assert error["code"] == "ATTEMPTS_EXHAUSTED"
+
+
+def test_progress_is_no_failed_attempt() -> None:
+    house = House()
+    house.tool(house.table({"a": prose(2_000)}))
+    worker = house.worker(max_attempts=2, batch_chunks=1, batch_reserve_s=60)
+    node_id = int(str(house.queue.messages.pop()["node_id"]))
+    for _ in range(5):  # killed after its first batch each time
+        with pytest.raises(KeyboardInterrupt):
+            worker(node_id, _KillingDeadline())  # type: ignore[arg-type]
+        house.clock.advance(10_000)
+    house.queue.send([{"kind": "node", "node_id": node_id}])
+    house.work(worker)
+    assert house.documents() == house.rows()
+
+
+class _KillingDeadline:
+    """Lets one batch pass, then the process is gone."""
+
+    def __init__(self) -> None:
+        self._batches = 0
+
+    def left_s(self) -> float:
+        self._batches += 1
+        if self._batches > 1:
+            raise KeyboardInterrupt
+        return 900.0

@@ -23,6 +23,7 @@ STATUS = {
     errors.ConflictError: 409,
     errors.PayloadTooLargeError: 413,
     errors.LeaseLostError: 500,
+    errors.AttemptsExhaustedError: 500,
     errors.EmbeddingError: 503,
     errors.EmbeddingUnavailableError: 503,
     errors.EmbeddingTimeoutError: 503,

@@ -11,6 +11,7 @@ ContextSearchError
 ├── ConflictError               the state of the thing forbids it now
 ├── PayloadTooLargeError
 ├── LeaseLostError              another worker owns the node, this one must stop
+├── AttemptsExhaustedError      a node was tried too often without any progress
 ├── EmbeddingError
 │   ├── EmbeddingUnavailableError         retryable
 │   ├── EmbeddingTimeoutError             retryable
@@ -103,6 +104,12 @@ class LeaseLostError(ContextSearchError):
     """The node's fence moved on or the node is gone: stop without writing anything more."""
 
     code = "LEASE_LOST"
+
+
+class AttemptsExhaustedError(ContextSearchError):
+    """Too many runs over a node ended, or were killed, without having written a single chunk."""
+
+    code = "ATTEMPTS_EXHAUSTED"
 
 
 class EmbeddingError(ContextSearchError):

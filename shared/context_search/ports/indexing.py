@@ -162,7 +162,10 @@ class Chunks(Protocol):
         ...
 
     def mark_present(self, set_id: int, chunk_indexes: Sequence[int]) -> None:
-        """Notes that turbopuffer acknowledged these chunks, all windows."""
+        """Notes that turbopuffer acknowledged these chunks, all windows.
+
+        That is progress: the node's attempts are counted from zero again.
+        """
         ...
 
     def activate(self, claim: Claim, set_id: int) -> bool:

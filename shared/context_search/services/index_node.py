@@ -12,7 +12,12 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 from context_search.domain.chunking import chunk_spans
-from context_search.domain.errors import CommitUnknownError, ContextSearchError, LeaseLostError
+from context_search.domain.errors import (
+    AttemptsExhaustedError,
+    CommitUnknownError,
+    ContextSearchError,
+    LeaseLostError,
+)
 from context_search.domain.limits import ProjectLimits
 from context_search.domain.model import ChunkSet, Claim, PlannedChunk, StoredChunk
 from context_search.domain.windows import window_texts
@@ -71,10 +76,11 @@ class IndexNode:
 
         Raises RetryLater when the message should come again.
         """
-        claim = self._claim(node_id)
-        if claim is None:
+        if (claim := self._claim(node_id)) is None:
             return NodeReport("nothing_to_do")
         run = NodeRun(claim, self.clock)
+        if claim.attempt > self.limits.max_attempts:  # its workers die before they can say why
+            return self._failed(run, AttemptsExhaustedError("no run got anywhere"))
         try:
             return run.report(self._index(run, deadline))
         except LeaseLostError:

@@ -107,6 +107,14 @@ class ChunkSets:
             indexes=list(chunk_indexes),
         )
 
+        self.tx.run(
+            """
+            UPDATE node SET attempt = 0
+            WHERE id = (SELECT node_id FROM chunk_set WHERE id = :set) AND attempt > 0
+            """,
+            set=set_id,
+        )
+
     def activate(self, claim: Claim, set_id: int) -> bool:
         """See the port. The caller holds the node."""
         wanted = self.tx.run(
