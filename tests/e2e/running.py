@@ -19,6 +19,7 @@ from turbopuffer import NotFoundError, Turbopuffer
 
 from context_search.adapters.postgres.pool import Database
 from context_search.adapters.postgres.url import DatabaseUrl
+from local.options import ROOT
 from local.queues import sqs_client
 from local.reset import wipe
 from local.state import State
@@ -32,7 +33,8 @@ Answer = TypeVar("Answer")
 def user_environment() -> dict[str, str]:
     """The environment of a user who has named no service of his own."""
     names = {"PATH", "HOME", "LANG", "TMPDIR", "VIRTUAL_ENV", "LD_LIBRARY_PATH"}
-    return {name: value for name, value in os.environ.items() if name in names}  # noqa: TID251
+    kept = {name: value for name, value in os.environ.items() if name in names}  # noqa: TID251
+    return kept | {"PYTHONPATH": f"{ROOT}:{ROOT / 'shared'}"}  # as make exports it
 
 
 @contextmanager

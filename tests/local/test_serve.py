@@ -70,7 +70,8 @@ def test_endpoints_json_says_where_everything_is(running: Running) -> None:
         "dead_letter_queue_url",
     ]
     assert endpoints["mcp_url"] == endpoints["base_url"] + "/mcp"
-    assert endpoints["project_id"] == 7
+    assert endpoints["project_id"] == 1
+    assert endpoints["api_key"].startswith("cs_")
     assert endpoints["turbopuffer_url"] == "https://aws-eu-central-1.turbopuffer.com"
     assert endpoints["dead_letter_queue_url"].endswith("/Dead")
 

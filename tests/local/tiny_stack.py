@@ -51,12 +51,6 @@ CREATE_TOOL = """
 import json, os
 
 def lambda_handler(event, context):
-    if event["routeKey"] == "POST /api/v1/projects":
-        if event["headers"]["x-internal-secret"] != os.environ["INTERNAL_SECRET"]:
-            return {"statusCode": 401}
-        name = json.loads(event["body"])["name"]
-        project = {"id": 7, "name": name, "api_key": os.urandom(9).hex()}
-        return {"statusCode": 201, "body": json.dumps(project)}
     if event["routeKey"] == "GET /environment/{name}":
         return {"value": os.environ.get(event["pathParameters"]["name"])}
     return {"statusCode": 404}
