@@ -36,9 +36,7 @@ MAX_BACKOFF_S = 300.0
 
 @dataclass(frozen=True, slots=True)
 class IndexLimits:
-    """How long a worker owns a node, how often it may fail without any progress, how many chunks
-    it embeds and writes at a time, and what a project may hold.
-    """
+    """How long a worker owns a node, how often it fails in vain, chunks a batch, room a project."""
 
     lease_s: float = 90.0
     max_attempts: int = 8
@@ -106,8 +104,7 @@ class IndexNode:
         with run.stage("chunking"):
             chunk_set = self._begin(claim)
         if chunk_set is None:
-            self.settle(claim.index_id)
-            return "skipped"
+            return self._done(claim, "skipped")
         run.chunks = len(chunk_set.chunks) if chunk_set.is_new else 0
         missing = [chunk for chunk in chunk_set.chunks if not chunk.present]
         size = self.limits.batch_chunks
@@ -120,9 +117,12 @@ class IndexNode:
             activated = work.chunks.activate(claim, chunk_set.id)
         if not activated:
             return self._hand_over(claim, progressed=True)
-        with suppress(ContextSearchError):  # the node is indexed; cleanup settles again
+        return self._done(claim, "indexed")
+
+    def _done(self, claim: Claim, outcome: Outcome) -> Outcome:
+        with suppress(ContextSearchError):  # the node is done; cleanup settles again
             self.settle(claim.index_id)
-        return "indexed"
+        return outcome
 
     def _begin(self, claim: Claim) -> ChunkSet | None:
         """Writes the rows of the chunks; None when the node has to wait for room."""

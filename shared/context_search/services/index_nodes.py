@@ -33,7 +33,9 @@ class IndexNodes:
             try:
                 yield self.index_node(node_id, deadline)
             except RetryLater as again:
-                later = again
+                later = RetryLater(again.after_s)
+                if again.report is not None:
+                    yield again.report
         if later is not None:
             raise later
 

@@ -1,0 +1,62 @@
+"""The metrics that functions print while they work."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from context_search.domain.errors import EmbeddingUnavailableError
+from tests.builders import english
+from tests.functions.deployment import Deployment, event, failures
+
+pytestmark = [pytest.mark.stack, pytest.mark.usefixtures("words", "log")]
+
+
+def metrics(capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
+    """What was printed in the embedded metric format since the last look: name → values."""
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines() if '"_aws"' in line]
+    assert all(line["service"] in ("index-node", "cleanup") for line in lines)
+    found: dict[str, Any] = {}
+    for line in lines:
+        for definition in line["_aws"]["CloudWatchMetrics"][0]["Metrics"]:
+            found.setdefault(definition["Name"], []).extend(line[definition["Name"]])
+    return found
+
+
+def test_indexing_and_cleanup_print_what_they_did(
+    deployed: Deployment, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tool = deployed.tool({"a": english(900), "b": english(400, 2)})
+    deployed.drain()
+    printed = metrics(capsys)
+    chunks = len(deployed.documents(tool["namespace"]))
+    assert printed["nodes_indexed_total"] == [1, 1]
+    assert sum(printed["chunks_created_total"]) == sum(printed["chunks_embedded_total"]) == chunks
+    assert printed["chunks_reused_total"] == [0, 0]
+    for name in ("chunking", "embedding", "upload", "swap"):
+        assert all(0 < seconds < 60 for seconds in printed[f"{name}_duration_seconds"])
+    assert all(0 <= age < 600 for age in printed["queue_age_seconds"])
+
+    deployed.functions["cleanup"].invoke(event("cleanup"))
+    printed = metrics(capsys)
+    assert printed["active_chunks_total"] == deployed.sql("SELECT count(*) FROM chunks")[0]
+    assert printed["nodes_in_quarantine"] == printed["indexes_evicted"] == [0]
+    assert printed["outbox_age_seconds"] == [0]
+    assert printed["documents_checked_total"][0] >= chunks
+
+
+def test_a_provider_that_is_away_is_counted_by_its_code(
+    deployed: Deployment, capsys: pytest.CaptureFixture[str]
+) -> None:
+    deployed.tool({"a": english(300)})
+    failures.append(EmbeddingUnavailableError("away"))
+    [message] = deployed.receive()
+    assert deployed.index([message]) == {message["MessageId"]}
+    out = capsys.readouterr().out
+    lines = [json.loads(line) for line in out.splitlines() if '"_aws"' in line]
+    [failed] = [line for line in lines if "embedding_errors_total" in line]
+    assert failed["code"].startswith("EMBEDDING_")
+    assert failed["embedding_model"] == "words/model"
+    assert any(line.get("retries_total") == [1.0] for line in lines)
