@@ -11,6 +11,7 @@ from context_search.adapters.postgres.pool import Database
 from context_search.adapters.postgres.store import PostgresStore
 from context_search.domain.config import IndexConfig, SearchConfig
 from context_search.domain.documents import to_json
+from context_search.domain.ids import pointer_sha256
 from context_search.domain.model import (
     ChunkSet,
     Claim,
@@ -104,6 +105,13 @@ class Bench(ABC):
         _, index = self.tool(self.table({"a": text}))
         [node_id] = self.enumerate(index)
         return index, node_id
+
+    def node_at(self, index: Index, json_pointer: str) -> int:
+        """The node at a pointer."""
+        with self.store.transaction() as work:
+            known = work.nodes.known(index.generation_id)
+        ids = {node.pointer_sha256: node.id for node in known}
+        return ids[pointer_sha256(json_pointer)]
 
     def try_claim(self, node_id: int, *, lease_s: float = 60.0) -> Claim | None:
         """Takes a node if it may be taken."""

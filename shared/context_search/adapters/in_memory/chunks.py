@@ -99,8 +99,9 @@ class MemoryChunks:
         for row in self._chunks(set_id):
             if row.index in chunk_indexes:
                 self.rows.change(self.rows.chunks, row.id, present=True)
-        node_id = self.rows.sets[set_id].node_id
-        self.rows.change(self.rows.nodes, node_id, attempt=0)
+        if set_id in self.rows.sets:
+            node_id = self.rows.sets[set_id].node_id
+            self.rows.change(self.rows.nodes, node_id, attempt=0)
 
     def activate(self, claim: Claim, set_id: int) -> bool:
         """See the port."""

@@ -115,7 +115,7 @@ class PostgresNodes(NodeWork):
         rows = self.tx.run(
             f"""
             SELECT json_pointer, char_count, node.state, chunks_count, last_error
-            FROM node {_SET} WHERE {_IN_SCOPE} ORDER BY json_pointer LIMIT :limit
+            FROM node {_SET} WHERE {_IN_SCOPE} ORDER BY json_pointer COLLATE "C" LIMIT :limit
             """,
             generation=index.generation_id,
             scope=scope,

@@ -1,0 +1,271 @@
+"""Contract of ``Nodes``: what enumeration writes, and the way of a node between workers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from context_search.domain.documents import StringNode, content_hash
+from context_search.domain.errors import LeaseLostError
+from context_search.domain.ids import pointer_sha256
+from context_search.domain.model import Claim, Index
+from context_search.domain.progress import NodeState
+from context_search.ports.indexing import Nodes, NodeUpsert
+from tests.builders import SMALL
+from tests.contract.store.bench import OTHER, TEXT, Bench
+
+ERROR = {"code": "EMBEDDING_UNAVAILABLE", "message": "m", "retryable": True, "at": "2026-01-01"}
+TOO_LARGE = {"code": "NODE_TOO_LARGE", "message": "m", "retryable": False}
+
+
+def upsert(bench: Bench, index: Index, text: str, pointer: str = "/a", **more: object) -> list[int]:
+    node = NodeUpsert(StringNode(pointer, text), content_hash(text), **more)  # type: ignore[arg-type]
+    with bench.store.transaction() as work:
+        return work.nodes.upsert(index, [node])
+
+
+def release(bench: Bench, claim: Claim, *, in_s: float = 0, progressed: bool = False) -> None:
+    with bench.store.transaction() as work:
+        work.nodes.release(claim, retry_in_s=in_s, error=ERROR, progressed=progressed)
+
+
+def state(bench: Bench, index: Index) -> dict[NodeState, int]:
+    with bench.store.transaction() as work:
+        return work.nodes.progress(index, "", stalled_s=1e9).states
+
+
+def test_known_nodes_are_those_of_one_generation(bench: Bench) -> None:
+    index, node_id = bench.node()
+    bench.node()
+    with bench.store.transaction() as work:
+        [known] = work.nodes.known(index.generation_id)
+    assert (known.id, known.pointer_sha256) == (node_id, pointer_sha256("/a"))
+    assert known.content_hash == content_hash(TEXT)
+
+
+def test_new_and_changed_nodes_are_queued(bench: Bench) -> None:
+    index, node_id = bench.node()
+    assert upsert(bench, index, OTHER) == [node_id]
+    assert len(upsert(bench, index, OTHER, "/b")) == 1
+    assert state(bench, index) == {"queued": 2}
+    assert bench.claim(node_id).content == OTHER
+
+
+def test_a_node_over_a_limit_is_skipped_with_the_reason(bench: Bench) -> None:
+    index, node_id = bench.node()
+    assert upsert(bench, index, OTHER, skip_reason=TOO_LARGE) == []
+    assert bench.try_claim(node_id) is None
+    with bench.store.transaction() as work:
+        [node] = work.nodes.in_scope(index, "", limit=9)
+    assert (node.state, node.last_error, node.char_count) == ("skipped", TOO_LARGE, len(OTHER))
+
+
+def test_a_claim_says_what_to_index_and_where(bench: Bench) -> None:
+    index, node_id = bench.node()
+    claim = bench.claim(node_id)
+    assert (claim.node_id, claim.attempt, claim.index_id) == (node_id, 1, index.id)
+    assert (claim.json_pointer, claim.content, claim.content_hash) == (
+        "/a",
+        TEXT,
+        content_hash(TEXT),
+    )
+    assert (claim.config, claim.namespace, claim.table_id) == (
+        SMALL,
+        index.namespace,
+        index.table_id,
+    )
+
+
+def test_what_is_claimed_is_not_claimed_again_before_its_lease_ends(bench: Bench) -> None:
+    _, node_id = bench.node()
+    first = bench.claim(node_id, lease_s=60)
+    bench.pass_time(50)
+    assert bench.try_claim(node_id) is None
+    bench.pass_time(11)
+    second = bench.claim(node_id)
+    assert second.fence > first.fence
+    assert second.attempt == 2
+
+
+@pytest.mark.parametrize("node_id", [0, 10**9])
+def test_a_node_that_is_not_there_is_not_claimed(bench: Bench, node_id: int) -> None:
+    assert bench.try_claim(node_id) is None
+    with bench.store.transaction() as work:
+        assert work.nodes.due_in(node_id) is None
+
+
+def test_what_is_indexed_is_not_claimed(bench: Bench) -> None:
+    _, node_id = bench.node()
+    bench.finish(node_id)
+    assert bench.try_claim(node_id) is None
+
+
+@pytest.mark.parametrize("make", ["deleted", "retired", "previous"])
+def test_a_node_that_nobody_will_see_is_not_claimed(bench: Bench, make: str) -> None:
+    table = bench.table({"a": TEXT})
+    _, index = bench.tool(table)
+    [node_id] = bench.enumerate(index)
+    with bench.store.transaction() as work:
+        if make == "deleted":
+            work.tables.mark_deleted(table.id)
+        elif make == "retired":
+            work.indexes.retire(index.id)
+        else:
+            work.rebuilds.switch(work.rebuilds.start(index, SMALL, at_once=2))
+    assert bench.try_claim(node_id) is None
+
+
+def test_a_hold_renews_the_lease(bench: Bench) -> None:
+    _, node_id = bench.node()
+    claim = bench.claim(node_id, lease_s=60)
+    bench.pass_time(50)
+    with bench.store.transaction() as work:
+        work.nodes.hold(claim, lease_s=60)
+    bench.pass_time(50)
+    assert bench.try_claim(node_id) is None
+
+
+def lose_to_another(bench: Bench, claim: Claim) -> None:
+    bench.pass_time(100)
+    bench.claim(claim.node_id)
+
+
+def lose_to_an_edit(bench: Bench, claim: Claim) -> None:
+    with bench.store.transaction() as work:
+        index = work.indexes.find(claim.index_id)
+    assert index is not None
+    upsert(bench, index, OTHER)
+
+
+def lose_to_a_delete(bench: Bench, claim: Claim) -> None:
+    with bench.store.transaction() as work:
+        work.nodes.remove([claim.node_id])
+
+
+def lose_to_cleanup(bench: Bench, claim: Claim) -> None:
+    bench.pass_time(400)
+    with bench.store.transaction() as work:
+        assert work.nodes.abandoned(silent_s=300, limit=9) == [claim.node_id]
+
+
+LOSSES = [lose_to_another, lose_to_an_edit, lose_to_a_delete, lose_to_cleanup]
+
+
+WRITES: dict[str, Callable[[Nodes, Claim], None]] = {
+    "hold": lambda nodes, claim: nodes.hold(claim, lease_s=60),
+    "release": lambda nodes, claim: nodes.release(
+        claim, retry_in_s=0, error=ERROR, progressed=True
+    ),
+    "quarantine": lambda nodes, claim: nodes.quarantine(claim, ERROR),
+    "skip": lambda nodes, claim: nodes.skip(claim, TOO_LARGE),
+}
+
+
+@pytest.mark.parametrize("lose", LOSSES)
+@pytest.mark.parametrize("write", WRITES)
+def test_whoever_lost_a_node_writes_nothing(
+    bench: Bench, lose: Callable[[Bench, Claim], None], write: str
+) -> None:
+    index, node_id = bench.node()
+    claim = bench.claim(node_id)
+    lose(bench, claim)
+    before = state(bench, index)
+    with pytest.raises(LeaseLostError), bench.store.transaction() as work:
+        WRITES[write](work.nodes, claim)
+    assert state(bench, index) == before
+
+
+def test_a_released_node_is_due_when_it_was_said(bench: Bench) -> None:
+    _, node_id = bench.node()
+    release(bench, bench.claim(node_id), in_s=100)
+    with bench.store.transaction() as work:
+        due_in_s = work.nodes.due_in(node_id)
+    assert due_in_s is not None
+    assert 90 < due_in_s <= 100
+    assert bench.try_claim(node_id) is None
+    bench.pass_time(101)
+    with bench.store.transaction() as work:
+        assert work.nodes.due_in(node_id) is None
+    assert bench.claim(node_id).attempt == 2
+
+
+def test_progress_resets_the_attempts(bench: Bench) -> None:
+    _, node_id = bench.node()
+    release(bench, bench.claim(node_id))
+    release(bench, bench.claim(node_id), progressed=True)
+    assert bench.claim(node_id).attempt == 1
+
+
+def test_an_edit_resets_the_attempts(bench: Bench) -> None:
+    index, node_id = bench.node()
+    release(bench, bench.claim(node_id), in_s=1000)
+    upsert(bench, index, OTHER)
+    assert bench.claim(node_id).attempt == 1
+
+
+def test_a_node_that_failed_for_good_keeps_its_active_chunks(bench: Bench) -> None:
+    index, node_id = bench.node()
+    active = bench.finish(node_id)
+    upsert(bench, index, OTHER)
+    claim = bench.claim(node_id)
+    building = bench.begin(claim)
+    with bench.store.transaction() as work:
+        work.nodes.quarantine(claim, ERROR)
+    assert bench.ids(index) == sorted(chunk.doc_id for chunk in active.chunks)
+    stones = {stone.doc_id for stone in bench.tombstones()}
+    assert stones == {chunk.doc_id for chunk in building.chunks}
+    assert bench.try_claim(node_id) is None
+
+
+def test_a_node_over_a_limit_of_its_project_keeps_its_text(bench: Bench) -> None:
+    index, node_id = bench.node()
+    claim = bench.claim(node_id)
+    with bench.store.transaction() as work:
+        work.nodes.skip(claim, TOO_LARGE)
+    assert state(bench, index) == {"skipped": 1}
+    assert bench.try_claim(node_id) is None
+
+
+def test_the_pardoned_are_queued_with_their_attempts_forgotten(bench: Bench) -> None:
+    nodes = [bench.node()[1] for _ in range(3)]
+    for node_id in nodes:
+        claim = bench.claim(node_id)
+        with bench.store.transaction() as work:
+            work.nodes.quarantine(claim, ERROR)
+    with bench.store.transaction() as work:
+        assert work.nodes.pardon(limit=2) == sorted(nodes)[:2]
+        assert work.nodes.pardon(limit=2) == sorted(nodes)[2:]
+        assert work.nodes.pardon(limit=2) == []
+    assert bench.claim(nodes[0]).attempt == 1
+
+
+def test_removed_nodes_leave_tombstones_of_all_their_chunks(bench: Bench) -> None:
+    index, node_id = bench.node()
+    chunk_set = bench.finish(node_id)
+    with bench.store.transaction() as work:
+        work.nodes.remove([node_id])
+        work.nodes.remove([node_id])
+        work.nodes.remove([])
+        assert work.nodes.known(index.generation_id) == []
+    stones = bench.tombstones()
+    assert {stone.doc_id for stone in stones} == {chunk.doc_id for chunk in chunk_set.chunks}
+    assert {stone.namespace for stone in stones} == {index.namespace}
+
+
+def test_a_claim_of_what_was_indexed_reads_its_text_from_the_chunks(bench: Bench) -> None:
+    index, node_id = bench.node()
+    bench.finish(node_id)
+    gone = bench.ids(index)[:1]
+    with bench.store.transaction() as work:
+        assert work.sweeps.requeue_missing(index.namespace, gone) == [node_id]
+    assert bench.claim(node_id).content == TEXT
+
+
+def test_windows_are_part_of_a_plan(bench: Bench) -> None:
+    with_windows = replace(SMALL, window_tokens=10)
+    _, index = bench.tool(bench.table({"a": TEXT}), config=with_windows)
+    [node_id] = bench.enumerate(index)
+    chunk_set = bench.finish(node_id)
+    assert min(chunk.window_count for chunk in chunk_set.chunks) > 1

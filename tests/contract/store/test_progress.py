@@ -1,0 +1,184 @@
+"""Contract of ``Nodes``: status, counters and lists."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from context_search.domain.progress import IndexStatus, Progress
+from context_search.services.enumeration import Limits
+from tests.builders import SMALL
+from tests.contract.store.bench import OTHER, TEXT, Bench
+
+ERROR = {"code": "EMBEDDING_UNAVAILABLE", "message": "m", "retryable": True, "at": "2026-01-01"}
+
+
+def status(bench: Bench, index_id: int, *, stalled_s: float = 300) -> IndexStatus:
+    """The status of an index, the same with counters and without."""
+    index = bench.index(index_id)
+    with bench.store.transaction() as work:
+        cheap = work.nodes.status(index, stalled_s=stalled_s)
+        assert cheap == work.nodes.progress(index, "", stalled_s=stalled_s).status
+    return cheap
+
+
+def progress(bench: Bench, index_id: int, scope: str = "") -> Progress:
+    index = bench.index(index_id)
+    with bench.store.transaction() as work:
+        return work.nodes.progress(index, scope, stalled_s=300)
+
+
+def test_the_status_follows_the_nodes(bench: Bench) -> None:
+    _, index = bench.tool(bench.table({"a": TEXT}))
+    assert status(bench, index.id) == "indexing"  # not compared yet
+    [node_id] = bench.enumerate(index)
+    assert status(bench, index.id) == "indexing"
+    bench.finish(node_id)
+    assert status(bench, index.id) == "ready"
+
+
+def test_an_index_without_strings_is_ready(bench: Bench) -> None:
+    _, index = bench.tool(bench.table({"a": "short"}))
+    bench.enumerate(index)
+    assert status(bench, index.id) == "ready"
+    assert progress(bench, index.id).indexed_at is None
+
+
+def test_an_index_behind_its_document_is_indexing(bench: Bench) -> None:
+    table = bench.table({"a": TEXT})
+    _, index = bench.tool(table)
+    [node_id] = bench.enumerate(index)
+    bench.finish(node_id)
+    bench.change(table, {"a": TEXT, "b": 1})
+    assert status(bench, index.id) == "indexing"
+    bench.enumerate(index)
+    assert status(bench, index.id) == "ready"
+
+
+def test_a_quarantined_node_degrades_the_index(bench: Bench) -> None:
+    index, node_id = bench.node()
+    claim = bench.claim(node_id)
+    with bench.store.transaction() as work:
+        work.nodes.quarantine(claim, ERROR)
+    assert status(bench, index.id) == "degraded"
+    assert progress(bench, index.id).last_error == ERROR
+
+
+def test_a_skipped_node_does_not_count_against_the_index(bench: Bench) -> None:
+    _, index = bench.tool(bench.table({"a": TEXT}))
+    bench.enumerate(index, Limits(max_node_chars=10))
+    assert status(bench, index.id) == "ready"
+    assert progress(bench, index.id).states == {"skipped": 1}
+
+
+def test_an_index_beside_which_another_is_built_is_rebuilding(bench: Bench) -> None:
+    index, node_id = bench.node()
+    bench.finish(node_id)
+    with bench.store.transaction() as work:
+        work.rebuilds.start(index, SMALL, at_once=2)
+    assert status(bench, index.id) == "rebuilding"
+
+
+def test_silence_is_stalled_unless_somebody_works(bench: Bench) -> None:
+    _, index = bench.tool(bench.table({"a": TEXT, "b": OTHER}))
+    first, second = bench.enumerate(index)
+    bench.pass_time(290)
+    assert status(bench, index.id) == "indexing"
+    bench.pass_time(20)
+    assert status(bench, index.id) == "stalled"
+    claim = bench.claim(first)
+    assert status(bench, index.id) == "indexing"
+    bench.mark(chunk_set := bench.begin(claim))
+    bench.activate(claim, chunk_set)
+    assert status(bench, index.id) == "indexing"
+    bench.pass_time(310)
+    assert status(bench, index.id) == "stalled"
+    bench.finish(second)
+    assert status(bench, index.id) == "ready"
+
+
+def test_counters_are_those_of_a_scope(bench: Bench) -> None:
+    _, index = bench.tool(bench.table({"a": {"b": TEXT}, "ab": OTHER, "a/b": OTHER}))
+    bench.enumerate(index)
+    bench.finish(bench.node_at(index, "/a/b"))
+    whole, part = progress(bench, index.id), progress(bench, index.id, "/a")
+    assert (whole.nodes_count, whole.states) == (3, {"indexed": 1, "queued": 2})
+    assert (part.nodes_count, part.states) == (1, {"indexed": 1})
+    assert (part.chunks_count, part.indexed_chunks_count) == (3, 3)
+    assert part.indexed_at is not None
+    assert progress(bench, index.id, "/a~1b").nodes_count == 1
+    assert progress(bench, index.id, "/nowhere").nodes_count == 0
+
+
+def test_chunks_count_from_the_rows_and_present_ones_from_the_acknowledgement(
+    bench: Bench,
+) -> None:
+    index, node_id = bench.node()
+    chunk_set = bench.begin(bench.claim(node_id))
+    assert (counts := progress(bench, index.id)).chunks_count == 3
+    assert counts.indexed_chunks_count == 0
+    for _ in range(2):
+        with bench.store.transaction() as work:
+            work.chunks.mark_present(chunk_set.id, [0, 2])
+        assert progress(bench, index.id).indexed_chunks_count == 2
+
+
+def test_the_old_version_counts_until_the_new_one_answers(bench: Bench) -> None:
+    table = bench.table({"a": TEXT})
+    _, index = bench.tool(table)
+    [node_id] = bench.enumerate(index)
+    bench.finish(node_id)
+    bench.change(table, {"a": OTHER})
+    bench.enumerate(index)
+    bench.begin(bench.claim(node_id))
+    counts = progress(bench, index.id)
+    assert (counts.chunks_count, counts.indexed_chunks_count) == (3, 3)
+
+
+def test_the_last_error_is_the_latest(bench: Bench) -> None:
+    _, index = bench.tool(bench.table({"a": TEXT, "b": OTHER}))
+    for at, node_id in zip(("2026-01-02", "2026-01-01"), bench.enumerate(index), strict=True):
+        claim = bench.claim(node_id)
+        with bench.store.transaction() as work:
+            work.nodes.release(claim, retry_in_s=0, error=ERROR | {"at": at}, progressed=False)
+    last = progress(bench, index.id).last_error
+    assert last == ERROR | {"at": "2026-01-02"}
+
+
+def test_success_forgets_the_error(bench: Bench) -> None:
+    index, node_id = bench.node()
+    claim = bench.claim(node_id)
+    with bench.store.transaction() as work:
+        work.nodes.release(claim, retry_in_s=0, error=ERROR, progressed=False)
+    bench.finish(node_id)
+    assert progress(bench, index.id).last_error is None
+
+
+def test_lists_go_by_pointer_and_to_their_limit(bench: Bench) -> None:
+    keys = ["b", "B", "a", "_", "Z", "ä", "中", "10", "9", "a b"]
+    _, index = bench.tool(bench.table(dict.fromkeys(keys, TEXT)))
+    bench.enumerate(index)
+    with bench.store.transaction() as work:
+        nodes = work.nodes.in_scope(index, "", limit=100)
+        first = work.nodes.in_scope(index, "", limit=3)
+    assert [node.json_pointer for node in nodes] == sorted(f"/{key}" for key in keys)
+    assert first == nodes[:3]
+    assert {(node.state, node.chunks_count, node.char_count) for node in nodes} == {
+        ("queued", None, len(TEXT))
+    }
+
+
+@pytest.mark.parametrize("config", [SMALL, replace(SMALL, chunk_size=50)])
+def test_generations_are_counted_apart(bench: Bench, config: object) -> None:
+    index, node_id = bench.node()
+    bench.finish(node_id)
+    with bench.store.transaction() as work:
+        building = work.rebuilds.start(index, config, at_once=2)  # type: ignore[arg-type]
+    [other] = bench.enumerate(index)
+    with bench.store.transaction() as work:
+        states = [work.nodes.progress(g, "", stalled_s=300).states for g in (index, building)]
+    assert states == [{"indexed": 1}, {"queued": 1}]
+    bench.finish(other)
+    with bench.store.transaction() as work:
+        assert work.nodes.progress(building, "", stalled_s=300).states == {"indexed": 1}
