@@ -99,6 +99,8 @@ class TurbopufferVectors:
 
     def vectors(self, namespace: str, ids: Sequence[str]) -> dict[str, Sequence[float]]:
         """See the port."""
+        if not ids:
+            return {}
         with translated():
             reply = self._client.namespace(namespace).query(
                 rank_by=("id", "asc"),

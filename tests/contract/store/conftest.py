@@ -1,10 +1,22 @@
-"""Every test of this folder runs on the store in memory and on PostgreSQL."""
+"""Every test of this folder runs on the honest fake and on the real part."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from uuid import uuid4
+
+import boto3
 import pytest
 
+from context_search.adapters.in_memory.queue import ListQueue
+from context_search.adapters.in_memory.vectors import DictVectors
+from context_search.adapters.sqs_queue import SqsQueue
+from context_search.adapters.turbopuffer_vectors import TurbopufferVectors
+from context_search.ports.queue import Queue
+from context_search.ports.vectors import VectorStore
+from tests.builders import aws_server
 from tests.contract.store.bench import Bench, MemoryBench, PostgresBench
+from tests.contract.turbopuffer.targets import KEY, running
 
 
 @pytest.fixture(params=["memory", "postgres"])
@@ -13,3 +25,47 @@ def bench(request: pytest.FixtureRequest) -> Bench:
     if request.param == "memory":
         return MemoryBench()
     return PostgresBench(request.getfixturevalue("module_database"))
+
+
+@pytest.fixture(scope="session")
+def turbopuffer_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The local server, as a process of its own."""
+    with running(tmp_path_factory.mktemp("turbopuffer")) as server:
+        yield server.url
+
+
+@pytest.fixture(params=["memory", "turbopuffer"])
+def vectors(request: pytest.FixtureRequest) -> VectorStore:
+    """A vector store; tests take namespaces of their own."""
+    if request.param == "memory":
+        return DictVectors()
+    return TurbopufferVectors(api_key=KEY, base_url=request.getfixturevalue("turbopuffer_url"))
+
+
+@pytest.fixture
+def namespace() -> str:
+    """A name that nobody uses."""
+    return f"project_1_table_{uuid4().int % 10**12}"
+
+
+@pytest.fixture(scope="session")
+def aws() -> Iterator[dict[str, str]]:
+    """An SQS."""
+    with aws_server() as environment:
+        yield environment
+
+
+@pytest.fixture(params=["memory", "sqs"])
+def queue(request: pytest.FixtureRequest) -> Queue:
+    """An empty queue."""
+    if request.param == "memory":
+        return ListQueue()
+    environment = request.getfixturevalue("aws")
+    client = boto3.client(
+        "sqs",
+        endpoint_url=environment["AWS_ENDPOINT_URL"],
+        region_name=environment["AWS_DEFAULT_REGION"],
+        aws_access_key_id=environment["AWS_ACCESS_KEY_ID"],
+        aws_secret_access_key=environment["AWS_SECRET_ACCESS_KEY"],
+    )
+    return SqsQueue(client, client.create_queue(QueueName=uuid4().hex)["QueueUrl"])

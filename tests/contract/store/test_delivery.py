@@ -1,0 +1,191 @@
+"""Contract of ``Outbox`` and ``Graveyard``."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from context_search.domain.model import Index
+from tests.builders import SMALL
+from tests.contract.store.bench import OTHER, TEXT, Bench
+
+BODIES = [{"kind": "node", "node_id": number} for number in range(3)]
+
+
+def add(bench: Bench) -> list[int]:
+    with bench.store.transaction() as work:
+        return work.outbox.add(BODIES)
+
+
+def take(
+    bench: Bench, *, older_than_s: float = 0, limit: int = 9, newest_first: bool = False
+) -> list[int]:
+    with bench.store.transaction() as work:
+        taken = work.outbox.take(older_than_s=older_than_s, limit=limit, newest_first=newest_first)
+    assert all(dict(body) in BODIES for _, body in taken)
+    return [outbox_id for outbox_id, _ in taken]
+
+
+def test_messages_are_stored_in_their_order(bench: Bench) -> None:
+    ids = add(bench)
+    assert ids == sorted(set(ids))
+    with bench.store.transaction() as work:
+        taken = sorted(work.outbox.take(older_than_s=0, limit=9))
+        assert work.outbox.add([]) == []
+    assert [(outbox_id, dict(body)) for outbox_id, body in taken] == list(
+        zip(ids, BODIES, strict=True)
+    )
+
+
+def test_a_taken_message_is_nobody_elses_for_a_minute(bench: Bench) -> None:
+    ids = add(bench)
+    assert sorted(take(bench)) == ids
+    assert take(bench) == []
+    bench.pass_time(50)
+    assert take(bench) == []
+    bench.pass_time(11)
+    assert sorted(take(bench)) == ids
+
+
+def test_young_messages_are_left(bench: Bench) -> None:
+    ids = add(bench)
+    bench.pass_time(50)
+    assert take(bench, older_than_s=60) == []
+    bench.pass_time(11)
+    assert sorted(take(bench, older_than_s=60)) == ids
+
+
+def test_the_oldest_messages_come_first_or_the_newest(bench: Bench) -> None:
+    ids = add(bench)
+    assert sorted(take(bench, limit=1)) == ids[:1]
+    assert sorted(take(bench, limit=1, newest_first=True)) == ids[2:]
+    assert take(bench) == ids[1:2]
+
+
+def test_sent_messages_are_forgotten(bench: Bench) -> None:
+    ids = add(bench)
+    with bench.store.transaction() as work:
+        work.outbox.remove([*ids[:2], 10**9])
+        work.outbox.remove([])
+        work.outbox.remove(ids[:1])
+    assert take(bench) == ids[2:]
+
+
+def buried(bench: Bench, *, config: object = SMALL) -> Index:
+    """An index whose only node was removed."""
+    _, index = bench.tool(bench.table({"a": TEXT}), config=config)  # type: ignore[arg-type]
+    [node_id] = bench.enumerate(index)
+    bench.finish(node_id)
+    with bench.store.transaction() as work:
+        work.nodes.remove([node_id])
+    return index
+
+
+def note(bench: Bench, *, grace_s: float) -> int:
+    """Deletes what may be deleted; returns how many tombstones are forgotten."""
+    stones = bench.tombstones(older_than_s=grace_s)
+    with bench.store.transaction() as work:
+        return work.graveyard.note_deleted(stones, older_than_s=grace_s) if stones else 0
+
+
+def test_a_tombstone_says_what_to_delete(bench: Bench) -> None:
+    index = buried(bench, config=replace(SMALL, window_tokens=10))
+    stones = bench.tombstones()
+    assert {stone.namespace for stone in stones} == {index.namespace}
+    assert min(stone.window_count for stone in stones) > 1
+
+
+def test_a_document_is_deleted_twice_with_the_grace_between(bench: Bench) -> None:
+    buried(bench)
+    assert len(bench.tombstones(older_than_s=100)) == 3
+    assert note(bench, grace_s=100) == 0
+    bench.pass_time(90)
+    assert bench.tombstones(older_than_s=100) == []
+    bench.pass_time(11)
+    assert len(bench.tombstones(older_than_s=100)) == 3
+    assert note(bench, grace_s=100) == 3
+    assert bench.tombstones(older_than_s=100) == []
+
+
+def test_a_document_that_was_never_deleted_is_still_deleted_twice(bench: Bench) -> None:
+    buried(bench)
+    bench.pass_time(1000)
+    assert note(bench, grace_s=100) == 0
+    assert note(bench, grace_s=100) == 3
+    assert note(bench, grace_s=100) == 0
+
+
+def test_old_tombstones_come_first_and_not_too_many(bench: Bench) -> None:
+    old = buried(bench)
+    bench.pass_time(10)
+    buried(bench)
+    with bench.store.transaction() as work:
+        stones = work.graveyard.tombstones(older_than_s=0, limit=3)
+    assert [stone.namespace for stone in stones] == [old.namespace] * 3
+
+
+def remove_tables(bench: Bench, *, limit: int = 100) -> int:
+    with bench.store.transaction() as work:
+        return work.graveyard.remove_deleted_tables(limit=limit)
+
+
+def test_a_deleted_table_is_emptied_in_steps(bench: Bench) -> None:
+    table = bench.table({"a": TEXT, "b": OTHER, "c": "short"})
+    tool, index = bench.tool(table)
+    for node_id in bench.enumerate(index):
+        bench.finish(node_id)
+    stored = bench.ids(index)
+    assert remove_tables(bench) == 0
+    bench.delete(table)
+    assert remove_tables(bench, limit=1) == 1
+    assert remove_tables(bench, limit=1) == 1
+    assert remove_tables(bench, limit=1) == 0
+    assert sorted(stone.doc_id for stone in bench.tombstones()) == stored
+    with bench.store.transaction() as work:
+        assert work.indexes.find(index.id) is None
+        assert work.tools.find(tool.id, project_id=None) is None
+        [retired] = work.graveyard.retired(older_than_s=-1, limit=9)
+    assert (retired.generation_id, retired.namespace) == (index.generation_id, index.namespace)
+
+
+def test_other_tables_stay(bench: Bench) -> None:
+    project = bench.project()
+    gone, kept = bench.table({"a": TEXT}, project), bench.table({"a": TEXT}, project)
+    bench.enumerate(bench.tool(gone)[1])
+    _, index = bench.tool(kept)
+    [node_id] = bench.enumerate(index)
+    bench.delete(gone)
+    assert remove_tables(bench) == 1
+    bench.finish(node_id)
+    assert len(bench.ids(index)) == 3
+
+
+def retired(bench: Bench, *, older_than_s: float, limit: int = 9) -> list[int]:
+    with bench.store.transaction() as work:
+        found = work.graveyard.retired(older_than_s=older_than_s, limit=limit)
+    return [each.generation_id for each in found]
+
+
+def test_a_retired_generation_waits_for_its_nodes_and_its_time(bench: Bench) -> None:
+    _, index = bench.indexed({"a": TEXT})
+    with bench.store.transaction() as work:
+        work.indexes.retire(index.id)
+    bench.pass_time(100)
+    assert retired(bench, older_than_s=50) == []
+    with bench.store.transaction() as work:
+        assert work.graveyard.remove_retired_nodes(limit=9) == 1
+        assert work.graveyard.remove_retired_nodes(limit=9) == 0
+    assert retired(bench, older_than_s=150) == []
+    assert retired(bench, older_than_s=50) == [index.generation_id]
+    assert retired(bench, older_than_s=50, limit=0) == []
+
+
+def test_a_forgotten_generation_takes_its_tombstones_along(bench: Bench) -> None:
+    index = buried(bench)
+    buried(bench)
+    with bench.store.transaction() as work:
+        work.indexes.retire(index.id)
+        work.graveyard.forget_generation(index.generation_id)
+        work.graveyard.forget_generation(index.generation_id)
+    assert len(bench.tombstones()) == 3
+    assert index.namespace not in {stone.namespace for stone in bench.tombstones()}
+    assert retired(bench, older_than_s=-1) == []

@@ -1,0 +1,179 @@
+"""Contract of ``Rebuilds``."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from context_search.domain.config import IndexConfig
+from context_search.domain.ids import table_namespace
+from context_search.domain.model import Index, Project
+from context_search.ports.rebuilding import Size
+from tests.builders import SMALL
+from tests.contract.store.bench import OTHER, TEXT, Bench
+
+LARGER = replace(SMALL, chunk_size=200)
+
+
+def start(bench: Bench, index: Index, config: IndexConfig = SMALL, *, at_once: int = 2) -> Index:
+    with bench.store.transaction() as work:
+        work.tables.lock(index.table_id)
+        return work.rebuilds.start(index, config, at_once=at_once)
+
+
+def switch(bench: Bench, to: Index) -> None:
+    with bench.store.transaction() as work:
+        work.tables.lock(to.table_id)
+        work.rebuilds.switch(to)
+
+
+def indexes(bench: Bench, count: int, project: Project | None = None) -> list[Index]:
+    owner = project or bench.project()
+    return [bench.tool(bench.table({}, owner))[1] for _ in range(count)]
+
+
+def test_a_new_generation_is_built_beside_the_one_that_answers(bench: Bench) -> None:
+    [index] = indexes(bench, 1)
+    building = start(bench, index, LARGER)
+    assert (building.id, building.state, building.number) == (index.id, "building", 2)
+    assert (building.config, building.enumerated_revision) == (LARGER, None)
+    assert building.namespace == table_namespace(
+        project_id=index.project_id, table_id=index.table_id, index_id=index.id, number=2
+    )
+    assert bench.index(index.id) == replace(index, is_rebuilding=True)
+
+
+def test_a_project_builds_so_many_at_once(bench: Bench) -> None:
+    project = bench.project()
+    states = [start(bench, index).state for index in indexes(bench, 3, project)]
+    [elsewhere] = indexes(bench, 1)
+    assert states == ["building", "building", "queued"]
+    assert start(bench, elsewhere).state == "building"
+
+
+def test_what_is_pending_is_what_is_built_or_waits(bench: Bench) -> None:
+    one, other = indexes(bench, 2, bench.project())
+    with bench.store.transaction() as work:
+        assert work.rebuilds.pending(one.id) is None
+    building, queued = start(bench, one, at_once=1), start(bench, other, at_once=1)
+    with bench.store.transaction() as work:
+        assert work.rebuilds.pending(one.id) == building
+        assert work.rebuilds.pending(other.id) == queued
+        assert work.rebuilds.pending(10**9) is None
+        assert work.rebuilds.building(limit=9) == [one.id]
+        assert [each.state for each in work.indexes.live(other.id)] == ["active"]
+
+
+def test_a_queued_generation_begins_when_there_is_room(bench: Bench) -> None:
+    found = indexes(bench, 3, bench.project())
+    first, *_ = [start(bench, index, at_once=1) for index in found]
+    with bench.store.transaction() as work:
+        assert work.rebuilds.promote(at_once=1) == []
+    switch(bench, first)
+    with bench.store.transaction() as work:
+        assert work.rebuilds.promote(at_once=1) == [found[1].id]
+        assert work.rebuilds.promote(at_once=1) == []
+        assert work.rebuilds.promote(at_once=2) == [found[2].id]
+        assert work.rebuilds.building(limit=9) == [found[1].id, found[2].id]
+        assert work.rebuilds.building(limit=1) == [found[1].id]
+
+
+def test_a_switch_keeps_the_generation_before(bench: Bench) -> None:
+    [index] = indexes(bench, 1)
+    building = start(bench, index, LARGER)
+    switch(bench, building)
+    now = bench.index(index.id)
+    assert (now.generation_id, now.state) == (building.generation_id, "active")
+    assert (now.config, now.is_rebuilding) == (LARGER, False)
+    with bench.store.transaction() as work:
+        previous = work.rebuilds.previous(index.id)
+        assert work.rebuilds.pending(index.id) is None
+    assert previous is not None
+    assert (previous.generation_id, previous.state) == (index.generation_id, "previous")
+    assert previous.config == SMALL
+
+
+def test_only_one_generation_before_is_kept(bench: Bench) -> None:
+    [index] = indexes(bench, 1)
+    generations = [index]
+    for _ in range(2):
+        generations.append(start(bench, index))
+        switch(bench, generations[-1])
+    with bench.store.transaction() as work:
+        previous = work.rebuilds.previous(index.id)
+        retired = work.graveyard.retired(older_than_s=-1, limit=9)
+    assert previous is not None
+    assert previous.generation_id == generations[1].generation_id
+    assert [each.namespace for each in retired] == [index.namespace]
+
+
+def test_going_back_exchanges_the_two(bench: Bench) -> None:
+    [index] = indexes(bench, 1)
+    building = start(bench, index, LARGER)
+    switch(bench, building)
+    with bench.store.transaction() as work:
+        previous = work.rebuilds.previous(index.id)
+        assert previous is not None
+        work.rebuilds.switch(previous)
+    assert bench.index(index.id).generation_id == index.generation_id
+    assert bench.index(index.id).config == SMALL
+    with bench.store.transaction() as work:
+        previous = work.rebuilds.previous(index.id)
+        assert work.graveyard.retired(older_than_s=-1, limit=9) == []
+    assert previous is not None
+    assert previous.generation_id == building.generation_id
+
+
+def test_the_generation_before_is_retired_when_it_is_old(bench: Bench) -> None:
+    [index] = indexes(bench, 1)
+    switch(bench, start(bench, index))
+    bench.pass_time(100)
+    with bench.store.transaction() as work:
+        assert work.rebuilds.retire_previous(older_than_s=150) == 0
+        assert work.rebuilds.retire_previous(older_than_s=50) == 1
+        assert work.rebuilds.retire_previous(older_than_s=50) == 0
+        assert work.rebuilds.previous(index.id) is None
+
+
+def test_a_table_has_the_index_of_its_active_configuration(bench: Bench) -> None:
+    [index] = indexes(bench, 1)
+    building = start(bench, index, LARGER)
+    with bench.store.transaction() as work:
+        assert work.rebuilds.has_index(index.table_id, SMALL)
+        assert not work.rebuilds.has_index(index.table_id, LARGER)
+        assert not work.rebuilds.has_index(10**9, SMALL)
+        work.rebuilds.switch(building)
+        assert work.rebuilds.has_index(index.table_id, LARGER)
+        assert not work.rebuilds.has_index(index.table_id, SMALL)
+
+
+def test_a_generation_is_finished_when_no_node_waits_or_has_failed(bench: Bench) -> None:
+    _, index = bench.tool(bench.table({"a": TEXT}))
+
+    def unfinished() -> bool:
+        with bench.store.transaction() as work:
+            return work.rebuilds.is_unfinished(index)
+
+    assert not unfinished()
+    [node_id] = bench.enumerate(index)
+    assert unfinished()
+    claim = bench.claim(node_id)
+    assert unfinished()
+    with bench.store.transaction() as work:
+        work.nodes.quarantine(claim, {"code": "X"})
+    assert unfinished()
+    with bench.store.transaction() as work:
+        work.nodes.pardon(limit=1)
+    bench.finish(node_id)
+    assert not unfinished()
+
+
+def test_a_generation_holds_its_active_chunks(bench: Bench) -> None:
+    config = replace(SMALL, chunk_overlap=0)
+    text = "字" * 150
+    _, index = bench.tool(bench.table({"a": text, "b": OTHER}), config=config)
+    bench.enumerate(index)
+    bench.begin(bench.claim(bench.node_at(index, "/b")))
+    bench.finish(bench.node_at(index, "/a"))
+    with bench.store.transaction() as work:
+        size = work.rebuilds.size(index)
+    assert size == Size(nodes=2, chunks=2, characters=150, bytes=450)

@@ -1,0 +1,196 @@
+"""Contract of ``Sweeps``."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from context_search.domain.model import Index
+from context_search.ports.delivery import SweepCounts, SweepCursor
+from tests.builders import SMALL
+from tests.contract.store.bench import OTHER, TEXT, Bench
+
+FOUND = SweepCounts(checked=3, orphans=2, missing=1, repaired=1)
+
+
+def due(bench: Bench, *, older_than_s: float = 100, limit: int = 9) -> list[SweepCursor]:
+    with bench.store.transaction() as work:
+        return work.sweeps.due(older_than_s=older_than_s, limit=limit)
+
+
+def note(bench: Bench, cursor: SweepCursor, after: str, found: SweepCounts = FOUND) -> None:
+    with bench.store.transaction() as work:
+        work.sweeps.note(cursor, after=after, found=found)
+
+
+def reports(bench: Bench, table_id: int | None = None) -> list[dict[str, object]]:
+    with bench.store.transaction() as work:
+        return work.sweeps.reports(table_id)
+
+
+def index(bench: Bench) -> Index:
+    return bench.tool(bench.table({}))[1]
+
+
+def test_a_namespace_that_was_never_swept_is_due(bench: Bench) -> None:
+    one = index(bench)
+    assert due(bench) == [SweepCursor(one.generation_id, one.namespace, "")]
+
+
+def test_a_sweep_goes_on_where_it_stopped_with_what_it_found(bench: Bench) -> None:
+    index(bench)
+    [cursor] = due(bench)
+    note(bench, cursor, "k")
+    [cursor] = due(bench)
+    assert (cursor.after, cursor.counts) == ("k", FOUND)
+    assert reports(bench) == []
+
+
+def test_the_end_of_a_sweep_is_its_report(bench: Bench) -> None:
+    one = index(bench)
+    for after in ("k", ""):
+        [cursor] = due(bench)
+        note(bench, cursor, after)
+    assert due(bench) == []
+    [report] = reports(bench)
+    assert {key: report[key] for key in report if key != "at"} == {
+        "namespace": one.namespace,
+        "checked": 6,
+        "orphans": 4,
+        "missing": 2,
+        "repaired": 2,
+    }
+    assert isinstance(report["at"], str)
+
+
+def test_a_namespace_is_due_again_when_its_last_sweep_is_old(bench: Bench) -> None:
+    index(bench)
+    [cursor] = due(bench)
+    note(bench, cursor, "")
+    bench.pass_time(90)
+    assert due(bench) == []
+    bench.pass_time(11)
+    [cursor] = due(bench)
+    assert (cursor.after, cursor.counts) == ("", SweepCounts())
+    assert len(reports(bench)) == 1
+
+
+def test_what_was_swept_the_longest_ago_comes_first(bench: Bench) -> None:
+    one, other, third = index(bench), index(bench), index(bench)
+    for cursor in due(bench):
+        if cursor.generation_id != third.generation_id:
+            note(bench, cursor, "")
+            bench.pass_time(200)
+    names = [cursor.namespace for cursor in due(bench)]
+    assert names == [third.namespace, one.namespace, other.namespace]
+    assert [cursor.namespace for cursor in due(bench, limit=1)] == [third.namespace]
+
+
+def test_what_could_not_be_compared_goes_behind_the_others(bench: Bench) -> None:
+    one, other = index(bench), index(bench)
+    [first, _] = due(bench)
+    with bench.store.transaction() as work:
+        work.sweeps.note_failed(first)
+    assert next(cursor.namespace for cursor in due(bench)) == other.namespace
+    assert first.namespace == one.namespace
+    assert reports(bench) == []
+
+
+def test_only_live_generations_are_swept(bench: Bench) -> None:
+    project = bench.project()
+    one, waiting = (bench.tool(bench.table({}, project))[1] for _ in range(2))
+    with bench.store.transaction() as work:
+        building = work.rebuilds.start(one, SMALL, at_once=1)
+        assert work.rebuilds.start(waiting, SMALL, at_once=1).state == "queued"
+        work.indexes.retire(waiting.id)
+    assert {cursor.namespace for cursor in due(bench)} == {one.namespace, building.namespace}
+    with bench.store.transaction() as work:
+        work.rebuilds.switch(building)
+    assert [cursor.namespace for cursor in due(bench)] == [building.namespace]
+    with bench.store.transaction() as work:
+        work.indexes.retire(one.id)
+    assert due(bench) == []
+
+
+def test_reports_are_those_of_live_generations_of_a_table(bench: Bench) -> None:
+    one, other = index(bench), index(bench)
+    for cursor in due(bench):
+        note(bench, cursor, "")
+    assert [each["namespace"] for each in reports(bench)] == [one.namespace, other.namespace]
+    assert [each["namespace"] for each in reports(bench, other.table_id)] == [other.namespace]
+    with bench.store.transaction() as work:
+        work.indexes.retire(other.id)
+    assert [each["namespace"] for each in reports(bench)] == [one.namespace]
+
+
+def test_present_chunks_come_in_the_order_of_their_bytes(bench: Bench) -> None:
+    _, one = bench.indexed({"a": TEXT, "b": OTHER, "Z": TEXT, "0": OTHER})
+    ids = bench.ids(one)
+    assert len(ids) == 12
+    assert ids == sorted(ids, key=str.encode)
+    with bench.store.transaction() as work:
+        pages = [work.sweeps.present_after(one.namespace, after, 4) for after in ("", ids[3])]
+        assert work.sweeps.present_after("elsewhere", "", 4) == []
+        assert work.sweeps.present_after(one.namespace, ids[-1], 4) == []
+    assert [doc_id for page in pages for doc_id, _ in page] == ids[:8]
+
+
+def test_a_chunk_that_is_not_present_need_not_be_there(bench: Bench) -> None:
+    one, node_id = bench.node()
+    chunk_set = bench.begin(bench.claim(node_id))
+    with bench.store.transaction() as work:
+        work.chunks.mark_present(chunk_set.id, [1])
+        [(doc_id, windows)] = work.sweeps.present_after(one.namespace, "", 9)
+    assert (doc_id, windows) == (chunk_set.chunks[1].doc_id, 1)
+
+
+def requeue(bench: Bench, one: Index, ids: list[str]) -> list[int]:
+    with bench.store.transaction() as work:
+        return work.sweeps.requeue_missing(one.namespace, ids)
+
+
+def test_a_node_without_its_documents_is_indexed_again(bench: Bench) -> None:
+    one, node_id = bench.node()
+    bench.finish(node_id)
+    ids = bench.ids(one)
+    assert requeue(bench, one, [ids[1], "unknown"]) == [node_id]
+    assert bench.ids(one) == [ids[0], ids[2]]
+    chunk_set = bench.begin(claim := bench.claim(node_id))
+    assert [chunk.doc_id for chunk in chunk_set.chunks if not chunk.present] == [ids[1]]
+    bench.mark(chunk_set)
+    assert bench.activate(claim, chunk_set)
+    assert bench.ids(one) == ids
+    assert bench.tombstones() == []
+
+
+def test_a_node_that_is_worked_on_is_not_queued_again(bench: Bench) -> None:
+    one, node_id = bench.node()
+    bench.finish(node_id)
+    ids = bench.ids(one)
+    requeue(bench, one, ids[:1])
+    claim = bench.claim(node_id)
+    assert requeue(bench, one, ids[1:]) == []
+    with bench.store.transaction() as work:
+        work.nodes.hold(claim, lease_s=60)
+    chunk_set = bench.begin(claim)
+    assert [chunk.present for chunk in chunk_set.chunks] == [False] * 3
+
+
+def test_what_is_missing_elsewhere_changes_nothing(bench: Bench) -> None:
+    one, node_id = bench.node()
+    bench.finish(node_id)
+    ids = bench.ids(one)
+    with bench.store.transaction() as work:
+        assert work.sweeps.requeue_missing("elsewhere", ids) == []
+        assert work.sweeps.requeue_missing(one.namespace, []) == []
+    assert bench.ids(one) == ids
+
+
+def test_missing_chunks_count_as_not_indexed(bench: Bench) -> None:
+    config = replace(SMALL, window_tokens=10)
+    _, one = bench.tool(bench.table({"a": TEXT}), config=config)
+    [node_id] = bench.enumerate(one)
+    bench.finish(node_id)
+    requeue(bench, one, bench.ids(one)[:2])
+    with bench.store.transaction() as work:
+        progress = work.nodes.progress(one, "", stalled_s=300)
+    assert (progress.chunks_count, progress.indexed_chunks_count) == (3, 1)

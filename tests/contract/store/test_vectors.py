@@ -1,0 +1,253 @@
+"""Contract of ``VectorStore``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pytest
+
+from context_search.domain.config import IndexConfig
+from context_search.domain.errors import NamespaceMissingError, VectorStoreRejectedError
+from context_search.domain.ids import ancestor_keys, document_id, scope_key, window_ids
+from context_search.ports.vectors import Ranked, VectorDocument, VectorQuery, VectorStore
+
+CONFIG = IndexConfig("in-memory/words", 3)
+LEAN = replace(CONFIG, storage="lean")
+
+
+def name(pointer: str, index: int = 0, window: int = 0) -> str:
+    """The id of a document."""
+    chunk = document_id(
+        table_id=1, json_pointer=pointer, content_hash="0" * 64, set_id=7, chunk_index=index
+    )
+    return window_ids(chunk, window + 1)[window]
+
+
+def document(
+    pointer: str,
+    vector: Sequence[float],
+    tokens: Sequence[str] | None = (),
+    *,
+    index: int = 0,
+    window: int = 0,
+) -> VectorDocument:
+    return VectorDocument(
+        id=name(pointer, index, window),
+        vector=vector,
+        tokens=tokens,
+        ancestors=ancestor_keys(pointer),
+        table_id=1,
+        set_id=7,
+        chunk_id=9,
+        json_pointer=pointer,
+        chunk_index=index,
+        total_chunks=3,
+        content_hash="0" * 64,
+        updated_at=datetime(2026, 1, 1, tzinfo=UTC),
+    )
+
+
+A, B, C = (
+    document("/a", [1.0, 0.0, 0.0], ["red", "fox", "fox"]),
+    document("/a/b", [0.8, 0.6, 0.0], ["red", "hen"]),
+    document("/ab", [0.0, 1.0, 0.0], ["hen", "hen", "hen", "fox"]),
+)
+
+
+@pytest.fixture
+def filled(vectors: VectorStore, namespace: str) -> str:
+    vectors.upsert(namespace, [A, B, C], config=CONFIG)
+    return namespace
+
+
+def ask(
+    vectors: VectorStore,
+    namespace: str,
+    *,
+    vector: Sequence[float] | None = None,
+    tokens: Sequence[str] | None = None,
+    scope: str = "",
+    limit: int = 10,
+) -> tuple[list[Ranked] | None, list[Ranked] | None]:
+    query = VectorQuery(scope_key(scope), vector, tokens, limit)
+    legs = vectors.query(namespace, query, timeout_s=10)
+    return legs.vector, legs.keyword
+
+
+def ids(leg: list[Ranked] | None) -> list[str]:
+    assert leg is not None
+    return [row.doc_id for row in leg]
+
+
+def test_the_vector_leg_ranks_by_cosine_similarity(vectors: VectorStore, filled: str) -> None:
+    leg, keyword = ask(vectors, filled, vector=[2.0, 0.0, 0.0])
+    assert keyword is None
+    assert ids(leg) == [A.id, B.id, C.id]
+    assert [row.score for row in leg or ()] == pytest.approx([1.0, 0.8, 0.0], abs=1e-3)
+
+
+def test_the_keyword_leg_ranks_by_bm25(vectors: VectorStore, filled: str) -> None:
+    leg, keyword = ask(vectors, filled, tokens=["hen"])
+    assert leg is None
+    assert ids(keyword) == [C.id, B.id]
+    assert all(row.score > 0 for row in keyword or ())
+
+
+def test_two_words_count_more_than_one(vectors: VectorStore, filled: str) -> None:
+    _, keyword = ask(vectors, filled, tokens=["red", "fox"])
+    assert ids(keyword)[0] == A.id
+    assert set(ids(keyword)) == {A.id, B.id, C.id}
+
+
+def test_a_word_that_is_nowhere_finds_nothing(vectors: VectorStore, filled: str) -> None:
+    assert ask(vectors, filled, tokens=["owl"]) == (None, [])
+
+
+def test_both_legs_answer_together(vectors: VectorStore, filled: str) -> None:
+    leg, keyword = ask(vectors, filled, vector=[0.0, 1.0, 0.0], tokens=["fox"])
+    assert ids(leg)[0] == C.id
+    assert set(ids(keyword)) == {A.id, C.id}
+
+
+@pytest.mark.parametrize(
+    ("scope", "found"), [("/a", {A.id, B.id}), ("/a/b", {B.id}), ("/ab", {C.id}), ("/x", set())]
+)
+def test_a_scope_is_a_part_of_the_document(
+    vectors: VectorStore, filled: str, scope: str, found: set[str]
+) -> None:
+    leg, keyword = ask(vectors, filled, vector=[1.0, 1.0, 0.0], tokens=["fox", "hen"], scope=scope)
+    assert set(ids(leg)) == found
+    assert set(ids(keyword)) == found
+
+
+def test_the_limit_is_for_each_leg(vectors: VectorStore, filled: str) -> None:
+    leg, keyword = ask(vectors, filled, vector=[1.0, 0.0, 0.0], tokens=["hen"], limit=1)
+    assert (ids(leg), ids(keyword)) == ([A.id], [C.id])
+
+
+def test_a_chunk_is_ranked_once_by_its_best_window(vectors: VectorStore, namespace: str) -> None:
+    windows = [
+        document("/a", [0.0, 1.0, 0.0], ["fox"], index=1),
+        document("/a", [1.0, 0.0, 0.0], None, index=1, window=1),
+        document("/b", [0.8, 0.6, 0.0], ["hen"]),
+    ]
+    vectors.upsert(namespace, windows, config=CONFIG)
+    leg, keyword = ask(vectors, namespace, vector=[1.0, 0.0, 0.0], tokens=["fox"])
+    assert ids(leg) == [name("/a", 1), name("/b")]
+    assert (leg or [])[0].score == pytest.approx(1.0, abs=1e-3)
+    assert ids(keyword) == [name("/a", 1)]
+
+
+def test_writing_again_changes_nothing(vectors: VectorStore, filled: str) -> None:
+    before = ask(vectors, filled, vector=[1.0, 0.0, 0.0], tokens=["hen"])
+    vectors.upsert(filled, [A, B, C], config=CONFIG)
+    assert ask(vectors, filled, vector=[1.0, 0.0, 0.0], tokens=["hen"]) == before
+    assert vectors.ids_after(filled, "", 10) == sorted([A.id, B.id, C.id])
+
+
+def test_a_write_replaces_the_whole_document(vectors: VectorStore, filled: str) -> None:
+    vectors.upsert(filled, [replace(A, vector=[0.0, 0.0, 1.0], tokens=["owl"])], config=CONFIG)
+    _, keyword = ask(vectors, filled, tokens=["red", "owl"])
+    assert set(ids(keyword)) == {A.id, B.id}
+    assert vectors.vectors(filled, [A.id])[A.id] == pytest.approx([0.0, 0.0, 1.0])
+
+
+def test_deleted_documents_are_gone(vectors: VectorStore, filled: str) -> None:
+    vectors.delete(filled, [A.id, "unknown"])
+    vectors.delete(filled, [A.id])
+    assert vectors.ids_after(filled, "", 10) == sorted([B.id, C.id])
+    assert ids(ask(vectors, filled, tokens=["red"])[1]) == [B.id]
+
+
+def test_deleting_where_nothing_is_makes_no_namespace(vectors: VectorStore, namespace: str) -> None:
+    vectors.delete(namespace, [A.id])
+    vectors.delete_namespace(namespace)
+    with pytest.raises(NamespaceMissingError):
+        vectors.existing(namespace, [A.id])
+
+
+def test_a_deleted_namespace_is_gone_and_may_come_back(vectors: VectorStore, filled: str) -> None:
+    vectors.delete_namespace(filled)
+    vectors.delete_namespace(filled)
+    with pytest.raises(NamespaceMissingError):
+        vectors.ids_after(filled, "", 10)
+    vectors.upsert(filled, [B], config=LEAN)
+    assert vectors.ids_after(filled, "", 10) == [B.id]
+
+
+def test_an_emptied_namespace_is_still_there(vectors: VectorStore, filled: str) -> None:
+    vectors.delete(filled, [A.id, B.id, C.id])
+    assert vectors.ids_after(filled, "", 10) == []
+    assert ask(vectors, filled, vector=[1.0, 0.0, 0.0], tokens=["hen"]) == ([], [])
+
+
+READS: dict[str, Callable[[VectorStore, str], object]] = {
+    "query": lambda store, space: ask(store, space, vector=[1.0, 0.0, 0.0]),
+    "vectors": lambda store, space: store.vectors(space, ["x"]),
+    "existing": lambda store, space: store.existing(space, ["x"]),
+    "ids_after": lambda store, space: store.ids_after(space, "", 9),
+}
+
+
+@pytest.mark.parametrize("read", READS)
+def test_reading_a_missing_namespace_says_so(
+    vectors: VectorStore, namespace: str, read: str
+) -> None:
+    with pytest.raises(NamespaceMissingError):
+        READS[read](vectors, namespace)
+
+
+def test_vectors_and_ids_are_read_back(vectors: VectorStore, filled: str) -> None:
+    found = vectors.vectors(filled, [A.id, "unknown", C.id])
+    assert found.keys() == {A.id, C.id}
+    assert list(found[A.id]) == pytest.approx([1.0, 0.0, 0.0])
+    assert vectors.existing(filled, [B.id, "unknown"]) == {B.id}
+
+
+def test_nothing_is_asked_for_and_nothing_found(vectors: VectorStore, filled: str) -> None:
+    assert vectors.vectors(filled, []) == {}
+    assert vectors.existing(filled, []) == set()
+
+
+def test_nothing_is_deleted_and_nothing_gone(vectors: VectorStore, filled: str) -> None:
+    vectors.delete(filled, [])
+    assert len(vectors.ids_after(filled, "", 10)) == 3
+
+
+def test_ids_are_paged_in_their_order(vectors: VectorStore, namespace: str) -> None:
+    documents = [document("/a", [1.0, 0.0, 0.0], index=index) for index in range(40)]
+    documents.append(document("/a", [1.0, 0.0, 0.0], None, index=3, window=1))
+    vectors.upsert(namespace, documents, config=CONFIG)
+    pages: list[list[str]] = []
+    while page := vectors.ids_after(namespace, pages[-1][-1] if pages else "", 15):
+        pages.append(page)
+    assert [len(page) for page in pages] == [15, 15, 11]
+    assert [each for page in pages for each in page] == sorted(each.id for each in documents)
+
+
+def test_a_vector_of_another_length_is_refused_for_good(vectors: VectorStore, filled: str) -> None:
+    with pytest.raises(VectorStoreRejectedError):
+        vectors.upsert(filled, [replace(A, vector=[1.0, 0.0])], config=CONFIG)
+    assert list(vectors.vectors(filled, [A.id])[A.id]) == pytest.approx([1.0, 0.0, 0.0])
+
+
+def test_a_batch_with_one_bad_document_writes_none(vectors: VectorStore, namespace: str) -> None:
+    vectors.upsert(namespace, [A], config=CONFIG)
+    with pytest.raises(VectorStoreRejectedError):
+        vectors.upsert(namespace, [B, replace(C, vector=[1.0])], config=CONFIG)
+    assert vectors.ids_after(namespace, "", 10) == [A.id]
+
+
+def test_lean_documents_have_no_keyword_leg_hits(vectors: VectorStore, namespace: str) -> None:
+    vectors.upsert(namespace, [replace(A, tokens=None)], config=LEAN)
+    assert ids(ask(vectors, namespace, vector=[1.0, 0.0, 0.0])[0]) == [A.id]
+
+
+def test_namespaces_do_not_see_each_other(vectors: VectorStore, filled: str) -> None:
+    other = f"{filled}_i1_g2"
+    vectors.upsert(other, [C], config=CONFIG)
+    vectors.delete(other, [A.id])
+    assert len(vectors.ids_after(filled, "", 10)) == 3
+    assert vectors.ids_after(other, "", 10) == [C.id]
