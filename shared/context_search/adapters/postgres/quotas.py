@@ -8,18 +8,52 @@ from context_search.adapters.postgres.pool import Transaction
 from context_search.domain.limits import ProjectLimits, Usage
 from context_search.domain.model import Claim
 
+_IS_COLD = "used_at < clock_timestamp() - make_interval(secs => :idle)"
+_NEEDED_CHUNKS = "CAST(last_error ->> 'chunks' AS bigint)"
+_NEEDED_BYTES = "CAST(last_error ->> 'vector_bytes' AS bigint)"
+_WAITING = "node.state = 'skipped' AND last_error ->> 'code' = 'PROJECT_FULL'"
 # What is left for the index ``mine``; what the project would give up for it is not counted.
-_ROOM = """
+_ROOM = f"""
     SELECT CAST(:chunks - COALESCE(sum(chunks), 0) AS bigint) AS chunks,
            CAST(:bytes - COALESCE(sum(vector_bytes), 0) AS bigint) AS vector_bytes
     FROM generation_usage AS used
     WHERE used.project_id = mine.project_id AND used.state <> 'previous' AND NOT (
-        used.index_id <> mine.id AND used.used_at < clock_timestamp() - make_interval(secs => :idle)
+        used.index_id <> mine.id AND used.{_IS_COLD}
         AND used.used_at < COALESCE(mine.last_searched_at, mine.created_at))
 """
-_NEEDED_CHUNKS = "CAST(last_error ->> 'chunks' AS bigint)"
-_NEEDED_BYTES = "CAST(last_error ->> 'vector_bytes' AS bigint)"
-_WAITING = "node.state = 'skipped' AND last_error ->> 'code' = 'PROJECT_FULL'"
+# The same for all indexes of the projects where nodes wait, in one pass from cold to hot; of those
+# with room for a node, the one of each project that was searched last.
+_ROOM_OF_WAITING = f"""
+    WITH waiting AS (
+        SELECT index_id, min({_NEEDED_CHUNKS}) AS chunks, min({_NEEDED_BYTES}) AS vector_bytes
+        FROM node JOIN index_generation AS generation ON generation.id = generation_id
+        WHERE {_WAITING} AND generation.state = 'active' GROUP BY index_id),
+    size AS (
+        SELECT mine.id, mine.project_id, mine.table_id,
+               COALESCE(mine.last_searched_at, mine.created_at) AS used_at,
+               COALESCE(sum(chunks), 0) AS chunks, COALESCE(sum(vector_bytes), 0) AS vector_bytes
+        FROM search_index AS mine
+        LEFT JOIN generation_usage AS used ON used.index_id = mine.id AND used.state <> 'previous'
+        WHERE mine.project_id IN (
+            SELECT project_id FROM search_index JOIN waiting ON waiting.index_id = id)
+        GROUP BY mine.id),
+    room AS (
+        SELECT id, project_id, table_id, used_at,
+               CAST(:chunks - sum(chunks) OVER project
+                    + COALESCE(sum(chunks) FILTER (WHERE {_IS_COLD}) OVER colder, 0) AS bigint)
+                   AS chunks,
+               CAST(:bytes - sum(vector_bytes) OVER project
+                    + COALESCE(sum(vector_bytes) FILTER (WHERE {_IS_COLD}) OVER colder, 0)
+                    AS bigint) AS vector_bytes
+        FROM size WINDOW project AS (PARTITION BY project_id),
+             colder AS (PARTITION BY project_id ORDER BY used_at
+                        RANGE BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW EXCLUDE GROUP))
+    SELECT DISTINCT ON (room.project_id) room.id, room.chunks, room.vector_bytes
+    FROM room JOIN waiting ON waiting.index_id = room.id
+    JOIN context_table ON context_table.id = room.table_id AND deleted_at IS NULL
+    WHERE waiting.chunks <= room.chunks AND waiting.vector_bytes <= room.vector_bytes
+    ORDER BY room.project_id, used_at DESC, room.id
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,23 +100,10 @@ class PostgresQuotas:
 
     def readmit(self, limits: ProjectLimits, *, limit: int) -> list[int]:
         """See the port."""
-        indexes = self.tx.run(
-            f"""
-            SELECT DISTINCT ON (mine.project_id) mine.id, room.chunks, room.vector_bytes
-            FROM (SELECT index_id, min({_NEEDED_CHUNKS}) AS chunks,
-                         min({_NEEDED_BYTES}) AS vector_bytes
-                  FROM node JOIN index_generation AS generation ON generation.id = generation_id
-                  WHERE {_WAITING} AND generation.state = 'active' GROUP BY index_id) AS waiting
-            JOIN search_index AS mine ON mine.id = waiting.index_id
-            JOIN context_table ON context_table.id = mine.table_id AND deleted_at IS NULL
-            CROSS JOIN LATERAL ({_ROOM}) AS room
-            WHERE waiting.chunks <= room.chunks AND waiting.vector_bytes <= room.vector_bytes
-            ORDER BY mine.project_id, COALESCE(last_searched_at, mine.created_at) DESC, mine.id
-            """,
-            **_values(limits),
-        )
+        if not self.tx.run(f"SELECT FROM node WHERE {_WAITING} LIMIT 1"):
+            return []
         queued: list[int] = []
-        for index_id, *room in indexes:
+        for index_id, *room in self.tx.run(_ROOM_OF_WAITING, **_values(limits)):
             queued += self._readmit(index_id, Usage(*room), limit)
         return queued
 

@@ -2,6 +2,7 @@
 
 ALTER TABLE search_index ADD COLUMN last_searched_at timestamptz;  -- to the minute
 ALTER TABLE search_index ADD COLUMN evicted_at timestamptz;
+CREATE INDEX search_index_project ON search_index (project_id);
 
 -- Chunks and documents of each namespace, as what every statement on chunks has added or taken.
 -- The sums are exact, and two writers never wait for each other; cleanup keeps the rows few.
