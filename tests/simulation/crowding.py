@@ -35,11 +35,11 @@ class Crowd:
         for index in rows.indexes.values():
             before = self.indexes.get(index.id)
             if index.evicted_at and before and before.evicted_at is None:
-                check(self._is_cold(before), "I13 evicted in use", before)
-                check(self._is_over(self.used), "I13 evicted within the limits", self.used)
+                check(self._is_cold(before), "I17 evicted in use", before)
+                check(self._is_over(self.used), "I17 evicted within the limits", self.used)
             if index.evicted_at:
                 nodes = [n for n in rows.nodes.values() if n.generation_id == index.generation_id]
-                check(not nodes, "I13 an evicted index has nodes", nodes)
+                check(not nodes, "I17 an evicted index has nodes", nodes)
         self.indexes = dict(rows.indexes)
         self.used = used(rows)
 
@@ -53,8 +53,8 @@ class Crowd:
         """An evicted index is never passed off as one without hits."""
         self.others[1](answer)
         is_evicted = answer.index_status == "evicted"
-        check(is_evicted == (answer.degraded == ["index_evicted"]), "I13 silent", answer)
-        check(not (is_evicted and answer.hits), "I13 hits of an evicted index", answer)
+        check(is_evicted == (answer.degraded == ["index_evicted"]), "I17 silent", answer)
+        check(not (is_evicted and answer.hits), "I17 hits of an evicted index", answer)
 
 
 def used(rows: Rows) -> Usage:
@@ -79,7 +79,7 @@ def waits_for_room(world: World, node: NodeRow) -> bool:
     with world.memory.transaction() as work:
         index_id = world.memory.rows.generations[node.generation_id].index_id
         room = work.quotas.room(index_id or 0, world.limits)
-    check(not needed.fits(room), "I13 waits although there is room", (node, room))
+    check(not needed.fits(room), "I17 waits although there is room", (node, room))
     return True
 
 
@@ -93,4 +93,4 @@ def at_rest(world: World) -> None:
         index = rows.indexes[generation.index_id or 0]
         is_used = any(row.namespace == generation.namespace for row in rows.chunks.values())
         is_over = generation.state == "previous" or index.used_at < idle_since
-        check(not (is_used and is_over), "I13 over the limit with something to give up", index)
+        check(not (is_used and is_over), "I17 over the limit with something to give up", index)
