@@ -23,6 +23,8 @@ from tests.stack import FAST, eventually
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+pytestmark = pytest.mark.stack
+
 _NOBODY = 65534
 _SOMEBODY = pwd.getpwnam("daemon").pw_uid
 

@@ -19,6 +19,8 @@ from tests.contract.turbopuffer.targets import (
 )
 from tests.stack import eventually
 
+pytestmark = pytest.mark.stack
+
 SCHEMA = {
     "text": {"type": "string", "full_text_search": True},
     "tags": "[]string",
