@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
+
+from context_search.domain.errors import DatabaseUnavailableError
 from context_search.domain.limits import ProjectLimits, Usage
 from context_search.domain.model import SearchTool
+from context_search.ports.store import UnitOfWork
 from context_search.services.cleanup import Cleanup
 from context_search.services.cleanup_report import CleanupLimits, CleanupReport
+from context_search.services.evict import UseIndex
 from context_search.services.index_node import IndexNode
 from context_search.services.rebuild import ReindexProject
+from context_search.services.search_tool import SearchWithTool
 from context_search.services.status import ToolStatus
 from tests.services.house import SILENT_S, House, prose
 
@@ -136,6 +142,22 @@ def test_an_index_that_was_searched_in_the_last_hour_stays() -> None:
     estate.clock.advance(180)
     assert estate.cleanup().indexes_evicted == 1
     assert (estate.status(cold), estate.status(hot)) == ("evicted", "ready")
+
+
+def test_a_search_does_not_fail_because_its_use_cannot_be_noted() -> None:
+    class Away:
+        def transaction(self) -> AbstractContextManager[UnitOfWork]:
+            raise DatabaseUnavailableError("away")
+
+    estate, cold, _ = crowded()
+    estate.cleanup()
+    use_index = UseIndex(Away(), estate.deliver)
+    search = SearchWithTool(
+        estate.store, estate.vectors, lambda _: estate.embedder, SILENT_S, use_index
+    )
+    answer = search(cold.id, estate.principal, "harbour", 5)
+    assert (answer.index_status, answer.degraded) == ("evicted", ["index_evicted"])
+    assert estate.status(cold) == "evicted"
 
 
 def test_a_change_of_the_data_does_not_index_an_evicted_index() -> None:
