@@ -198,14 +198,15 @@ class SimQueue:
     def send(self, messages: Sequence[Message]) -> list[int]:
         """See the port."""
         self.scheduler.pause()
-        fault = self.weather.fault("refused", "partial", "lost reply")
+        fault = self.weather.fault("refused", "partial", "lost reply", "lost")
         taken = list(range(len(messages)))
         if fault == "refused":
             raise QueueUnavailableError("simulated")
         if fault == "partial":
             taken = [position for position in taken if self.weather.random.random() < 0.5]
         for position in taken:
-            self.waiting.append(Envelope(messages[position], self.clock.monotonic()))
+            if fault != "lost":  # as if it had been received too often and put aside
+                self.waiting.append(Envelope(messages[position], self.clock.monotonic()))
             self.ever_sent.append(messages[position])
         if fault == "lost reply":
             raise QueueUnavailableError("simulated")

@@ -40,11 +40,11 @@ class Indexes(Protocol):
         ...
 
     def cover(self, index_id: int, *, tool_id: int, scope: str) -> None:
-        """Notes that a tool needs a scope of an index."""
+        """Notes that a tool needs a scope of an index, which has to be compared again."""
         ...
 
     def uncover(self, tool_id: int) -> None:
-        """Forgets what a tool needed."""
+        """Forgets what a tool needed; its index has to be compared again."""
         ...
 
     def scopes(self, index_id: int) -> list[str]:
@@ -53,6 +53,14 @@ class Indexes(Protocol):
 
     def mark_enumerated(self, index: Index, revision: int) -> None:
         """Notes which revision of the table the nodes of a generation are those of."""
+        ...
+
+    def behind(self, *, silent_s: float, limit: int) -> list[int]:
+        """Returns indexes that nobody compared with their document and scopes for ``silent_s``.
+
+        Counted from the last change, order or take; each is taken once in that time. Evicted
+        indexes and those of deleted tables are left alone.
+        """
         ...
 
     def with_unsettled_tools(self, *, limit: int) -> list[int]:

@@ -43,7 +43,10 @@ class Rebuilds(Protocol):
         ...
 
     def switch(self, to: Index) -> None:
-        """Makes a generation the active one, and the one before it the previous one."""
+        """Makes a generation the active one, and the one before it the previous one.
+
+        An earlier one that comes back has to be compared with the document again.
+        """
         ...
 
     def promote(self, *, at_once: int) -> list[int]:

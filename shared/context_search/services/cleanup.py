@@ -23,6 +23,7 @@ from context_search.services.status import write_summaries
 from context_search.services.sweep import SweepNamespace
 
 NODES_PER_STEP = 200
+INDEXES_PER_STEP = 200
 TOMBSTONES_PER_STEP = 1_000
 STEP_RESERVE_S = 20.0
 ROUNDS_PER_STEP = 50
@@ -46,6 +47,7 @@ class Cleanup:
         steps: list[Callable[[CleanupReport], bool]] = [
             self._relay,
             self._revive,
+            self._compare,
             self._rebuild,
             self._evict,
             self._readmit,
@@ -84,6 +86,12 @@ class Cleanup:
             nodes = work.nodes.abandoned(silent_s=self.limits.silent_s, limit=NODES_PER_STEP)
         report.nodes_revived += len(self.queue.send([node_message(node) for node in nodes]))
         return len(nodes) == NODES_PER_STEP
+
+    def _compare(self, report: CleanupReport) -> bool:
+        with self.store.transaction() as work:
+            behind = work.indexes.behind(silent_s=self.limits.silent_s, limit=INDEXES_PER_STEP)
+        report.comparisons_ordered += len(self.queue.send([enumerate_message(i) for i in behind]))
+        return False
 
     def _rebuild(self, report: CleanupReport) -> bool:
         with self.store.transaction() as work:

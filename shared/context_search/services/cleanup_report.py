@@ -30,6 +30,7 @@ class CleanupReport:
 
     messages_relayed: int = 0
     nodes_revived: int = 0
+    comparisons_ordered: int = 0
     generations_switched: int = 0
     indexes_evicted: int = 0
     nodes_readmitted: int = 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from context_search.adapters.in_memory.rows import CoverageRow, GenerationRow, IndexRow, Rows
 from context_search.domain.config import IndexConfig
@@ -59,10 +59,44 @@ class MemoryIndexes:
     def cover(self, index_id: int, *, tool_id: int, scope: str) -> None:
         """See the port."""
         self.rows.coverage[tool_id] = CoverageRow(tool_id, index_id, scope)
+        self._order_comparison(index_id)
 
     def uncover(self, tool_id: int) -> None:
         """See the port."""
-        self.rows.coverage.pop(tool_id, None)
+        covered = self.rows.coverage.pop(tool_id, None)
+        if covered:
+            self._order_comparison(covered.index_id)
+
+    def _order_comparison(self, index_id: int) -> None:
+        now = self.clock.now()
+        for index in self.live(index_id):
+            self.rows.change(
+                self.rows.generations,
+                index.generation_id,
+                enumerated_revision=None,
+                ordered_at=now,
+            )
+
+    def behind(self, *, silent_s: float, limit: int) -> list[int]:
+        """See the port."""
+        now = self.clock.now()
+        silent_since = now - timedelta(seconds=silent_s)
+        found = [
+            row
+            for _, row in sorted(self.rows.generations.items())
+            if row.state in ("active", "building") and row.index_id is not None
+            if self._is_behind(row, self.rows.indexes[row.index_id], silent_since)
+        ][:limit]
+        for row in found:
+            self.rows.change(self.rows.generations, row.id, ordered_at=now)
+        return sorted({row.index_id for row in found if row.index_id is not None})
+
+    def _is_behind(self, generation: GenerationRow, index: IndexRow, since: datetime) -> bool:
+        table = self.rows.tables[index.table_id]
+        last = max(table.updated_at, generation.ordered_at or table.updated_at)
+        is_compared = generation.enumerated_revision == table.revision
+        is_left_alone = table.deleted or index.evicted_at is not None
+        return not (is_compared or is_left_alone) and last < since
 
     def scopes(self, index_id: int) -> list[str]:
         """See the port."""

@@ -54,6 +54,7 @@ class MemoryRebuilds:
             config=config,
             number=number,
             state="building" if self._has_room(index.project_id, at_once) else "queued",
+            ordered_at=self.clock.now(),
         )
         self.rows.generations[row.id] = row
         return view(self.rows, self.clock, row)
@@ -91,7 +92,15 @@ class MemoryRebuilds:
                 self.rows.change(generations, row.id, state="retired", retired_at=now)
         for row in self._of(to.id, ("active",)):
             self.rows.change(generations, row.id, state="previous", switched_at=now)
-        self.rows.change(generations, to.generation_id, state="active")
+        target = generations[to.generation_id]
+        is_compared = target.state == "building"
+        self.rows.change(
+            generations,
+            to.generation_id,
+            state="active",
+            ordered_at=now,
+            enumerated_revision=target.enumerated_revision if is_compared else None,
+        )
         self.rows.change(self.rows.indexes, to.id, generation_id=to.generation_id, config=to.config)
 
     def promote(self, *, at_once: int) -> list[int]:

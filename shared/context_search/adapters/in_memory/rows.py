@@ -66,6 +66,7 @@ class GenerationRow:
     number: int = 1
     state: GenerationState = "active"
     enumerated_revision: int | None = None
+    ordered_at: datetime | None = None
     switched_at: datetime | None = None
     retired_at: datetime | None = None
     sweep_after: str = ""

@@ -23,6 +23,11 @@ INDEX = """
     FROM search_index JOIN index_generation AS generation ON generation.index_id = search_index.id
 """
 _ACTIVE = "generation.id = search_index.active_generation_id"
+_ORDER_COMPARISON = """
+    UPDATE index_generation SET enumerated_revision = NULL, ordered_at = clock_timestamp()
+    FROM covered WHERE index_generation.index_id = covered.index_id
+      AND state IN ('active', 'building')
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +110,12 @@ class PostgresIndexes:
     def cover(self, index_id: int, *, tool_id: int, scope: str) -> None:
         """See the port."""
         self.tx.run(
-            "INSERT INTO coverage (tool_id, index_id, scope) VALUES (:tool, :index, :scope)",
+            f"""
+            WITH covered AS (
+                INSERT INTO coverage (tool_id, index_id, scope) VALUES (:tool, :index, :scope)
+                RETURNING index_id)
+            {_ORDER_COMPARISON}
+            """,
             tool=tool_id,
             index=index_id,
             scope=scope,
@@ -113,7 +123,13 @@ class PostgresIndexes:
 
     def uncover(self, tool_id: int) -> None:
         """See the port."""
-        self.tx.run("DELETE FROM coverage WHERE tool_id = :tool", tool=tool_id)
+        self.tx.run(
+            f"""
+            WITH covered AS (DELETE FROM coverage WHERE tool_id = :tool RETURNING index_id)
+            {_ORDER_COMPARISON}
+            """,
+            tool=tool_id,
+        )
 
     def scopes(self, index_id: int) -> list[str]:
         """See the port."""
@@ -130,6 +146,26 @@ class PostgresIndexes:
             revision=revision,
             generation=index.generation_id,
         )
+
+    def behind(self, *, silent_s: float, limit: int) -> list[int]:
+        """See the port."""
+        rows = self.tx.run(
+            """
+            UPDATE index_generation SET ordered_at = clock_timestamp() WHERE id IN (
+                SELECT generation.id FROM index_generation AS generation
+                JOIN search_index ON search_index.id = generation.index_id
+                JOIN context_table ON context_table.id = search_index.table_id
+                WHERE generation.state IN ('active', 'building') AND evicted_at IS NULL
+                  AND deleted_at IS NULL AND enumerated_revision IS DISTINCT FROM revision
+                  AND GREATEST(updated_at, generation.created_at, ordered_at)
+                      < statement_timestamp() - make_interval(secs => :silent)
+                ORDER BY generation.id LIMIT :limit FOR UPDATE OF generation SKIP LOCKED)
+            RETURNING index_id
+            """,
+            silent=silent_s,
+            limit=limit,
+        )
+        return sorted({index_id for [index_id] in rows})
 
     def with_unsettled_tools(self, *, limit: int) -> list[int]:
         """See the port."""

@@ -113,7 +113,11 @@ class PostgresRebuilds:
             index=to.id,
         )
         self.tx.run(
-            "UPDATE index_generation SET state = 'active' WHERE id = :generation",
+            """
+            UPDATE index_generation SET state = 'active', ordered_at = clock_timestamp(),
+                enumerated_revision = CASE WHEN state = 'building' THEN enumerated_revision END
+            WHERE id = :generation
+            """,
             generation=to.generation_id,
         )
         self.tx.run(

@@ -1,0 +1,123 @@
+"""Contract of ``Indexes.behind``: orders to compare that were given and never carried out."""
+
+from __future__ import annotations
+
+from context_search.domain.model import Index, Table
+from tests.builders import SMALL
+from tests.contract.store.bench import OTHER, TEXT, Bench
+
+
+def behind(bench: Bench, *, limit: int = 9) -> list[int]:
+    with bench.store.transaction() as work:
+        return work.indexes.behind(silent_s=300, limit=limit)
+
+
+def compared(bench: Bench) -> tuple[Table, Index]:
+    """A table and an index that is up to date, for a long time."""
+    table = bench.table({"a": TEXT})
+    _, index = bench.tool(table)
+    for node_id in bench.enumerate(index):
+        bench.finish(node_id)
+    bench.pass_time(10_000)
+    return table, index
+
+
+def test_what_was_compared_is_not_behind(bench: Bench) -> None:
+    compared(bench)
+    assert behind(bench) == []
+
+
+def test_a_change_that_nobody_compared_is_found_after_a_while(bench: Bench) -> None:
+    table, index = compared(bench)
+    bench.change(table, {"a": OTHER})
+    bench.pass_time(290)
+    assert behind(bench) == []
+    bench.pass_time(11)
+    assert behind(bench) == [index.id]
+    bench.enumerate(index)
+    bench.pass_time(301)
+    assert behind(bench) == []
+
+
+def test_an_index_is_taken_once_in_a_while(bench: Bench) -> None:
+    table, index = compared(bench)
+    bench.change(table, {"a": OTHER})
+    bench.pass_time(301)
+    assert behind(bench) == [index.id]
+    assert behind(bench) == []
+    bench.pass_time(301)
+    assert behind(bench) == [index.id]
+
+
+def test_there_is_an_order_and_a_limit(bench: Bench) -> None:
+    indexes = []
+    for _ in range(3):
+        table, index = compared(bench)
+        bench.change(table, {"a": OTHER})
+        indexes.append(index.id)
+    bench.pass_time(10_000)
+    assert behind(bench, limit=2) == sorted(indexes)[:2]
+    assert behind(bench, limit=2) == sorted(indexes)[2:]
+
+
+def test_another_scope_has_to_be_compared(bench: Bench) -> None:
+    table, index = compared(bench)
+    tool, _ = bench.tool(table, "/a")
+    assert bench.index(index.id).enumerated_revision is None
+    bench.pass_time(301)
+    assert behind(bench) == [index.id]
+    bench.enumerate(index)
+    with bench.store.transaction() as work:
+        work.indexes.uncover(tool.id)
+    bench.pass_time(301)
+    assert behind(bench) == [index.id]
+
+
+def test_an_index_that_no_tool_needs_has_to_be_compared(bench: Bench) -> None:
+    table = bench.table({"a": TEXT})
+    tool, index = bench.tool(table)
+    bench.enumerate(index)
+    with bench.store.transaction() as work:
+        work.tools.mark_deleted(tool.id)
+        work.indexes.uncover(tool.id)
+    bench.pass_time(301)
+    assert behind(bench) == [index.id]
+
+
+def test_a_new_generation_has_to_be_compared(bench: Bench) -> None:
+    _, index = compared(bench)
+    with bench.store.transaction() as work:
+        building = work.rebuilds.start(index, SMALL, at_once=2)
+    assert behind(bench) == []
+    bench.pass_time(301)
+    assert behind(bench) == [index.id]
+    bench.enumerate(index)
+    with bench.store.transaction() as work:
+        work.rebuilds.switch(building)
+    bench.pass_time(301)
+    assert behind(bench) == []
+
+
+def test_a_generation_that_comes_back_has_to_be_compared(bench: Bench) -> None:
+    _, index = compared(bench)
+    with bench.store.transaction() as work:
+        work.rebuilds.switch(work.rebuilds.start(index, SMALL, at_once=2))
+        previous = work.rebuilds.previous(index.id)
+        assert previous is not None
+        work.rebuilds.switch(previous)
+    assert bench.index(index.id).enumerated_revision is None
+    bench.pass_time(301)
+    assert behind(bench) == [index.id]
+
+
+def test_deleted_tables_and_retired_indexes_are_left_alone(bench: Bench) -> None:
+    for leave in ("table", "index"):
+        table, index = compared(bench)
+        bench.change(table, {"a": OTHER})
+        with bench.store.transaction() as work:
+            if leave == "table":
+                work.tables.mark_deleted(table.id)
+            else:
+                work.indexes.retire(index.id)
+    bench.pass_time(10_000)
+    assert behind(bench) == []
