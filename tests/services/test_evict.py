@@ -13,7 +13,7 @@ from context_search.services.cleanup_report import CleanupLimits, CleanupReport
 from context_search.services.evict import UseIndex
 from context_search.services.index_node import IndexNode
 from context_search.services.rebuild import ReindexProject
-from context_search.services.search_tool import SearchWithTool
+from context_search.services.searching.search_tool import SearchWithTool
 from context_search.services.status import ToolStatus
 from tests.services.house import SILENT_S, House, prose
 

@@ -12,7 +12,7 @@ from context_search.domain.errors import (
 )
 from context_search.domain.model import Principal
 from context_search.services.evict import UseIndex
-from context_search.services.search_tool import SearchWithTool
+from context_search.services.searching.search_tool import SearchWithTool
 from tests.services.house import SILENT_S, House, prose
 
 

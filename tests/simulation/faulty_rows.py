@@ -20,7 +20,7 @@ from context_search.domain.model import (
     HydratedChunk,
     Index,
     PlannedChunk,
-    SearchTool,
+    Reach,
 )
 from context_search.ports.indexing import NodeUpsert
 from context_search.ports.queue import Message
@@ -147,7 +147,7 @@ class UnhydratedChunks(MemoryChunks):
     """A search believes turbopuffer."""
 
     def hydrate(
-        self, tool: SearchTool, index: Index, doc_ids: Sequence[str]
+        self, index: Index, reach: Reach, doc_ids: Sequence[str]
     ) -> dict[str, HydratedChunk]:
         nodes = {row.id: row for row in self.rows.nodes.values()}
         return {

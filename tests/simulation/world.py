@@ -23,7 +23,7 @@ from context_search.services.evict import UseIndex
 from context_search.services.index_node import IndexLimits, IndexNode, RetryLater
 from context_search.services.outgoing import Deliver, RelayOutbox
 from context_search.services.rebuild import Model, RollBack, StartRebuild
-from context_search.services.search_tool import Answer, SearchWithTool
+from context_search.services.searching.search_tool import Answer, SearchWithTool
 from context_search.services.settle import SettleIndex
 from context_search.services.sweep import SweepNamespace
 from context_search.services.tables import (

@@ -11,8 +11,8 @@ import pytest
 from context_search.domain.config import SearchConfig
 from context_search.domain.model import HydratedChunk, Scope, SearchTool, Table
 from context_search.domain.progress import IndexStatus, NodeProgress, Progress
-from context_search.services.ranking import Hit
-from context_search.services.search_tool import Answer
+from context_search.services.searching.ranking import Hit
+from context_search.services.searching.search_tool import Answer
 from context_search.services.status import ToolStatus
 from context_search.wire.answers import (
     created_tool_answer,

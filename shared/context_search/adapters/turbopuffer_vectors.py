@@ -161,8 +161,11 @@ def _row(document: VectorDocument) -> dict[str, object]:
 
 
 def _subqueries(query: VectorQuery) -> Iterator[dict[str, object]]:
+    inside: tuple[object, ...] = ("ancestors", "Contains", query.scope_key)
+    if query.table_ids is not None:
+        inside = ("And", [inside, ("table_id", "In", list(query.table_ids))])
     common = {
-        "filters": ("ancestors", "Contains", query.scope_key),
+        "filters": inside,
         "limit": query.limit,
         "include_attributes": False,
     }

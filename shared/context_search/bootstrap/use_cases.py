@@ -95,7 +95,7 @@ class Parts(Work):
         """The use cases of search and MCP."""
         from context_search.services.evict import UseIndex  # noqa: PLC0415
         from context_search.services.list_tools import ListTools  # noqa: PLC0415
-        from context_search.services.search_tool import SearchWithTool  # noqa: PLC0415
+        from context_search.services.searching.search_tool import SearchWithTool  # noqa: PLC0415
         from context_search.wire.http.search import SearchUseCases  # noqa: PLC0415
 
         return SearchUseCases(

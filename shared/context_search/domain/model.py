@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Literal
 
 from context_search.domain.config import IndexConfig, SearchConfig
+from context_search.domain.json_pointer import contains
 
 GenerationState = Literal["queued", "building", "active", "previous", "retired"]
 
@@ -45,6 +46,22 @@ class Scope:
 
     table_id: int
     json_pointer: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """Where in an index a search may look: strings at ``json_pointer`` and below.
+
+    ``table_ids`` None: in every table of the index.
+    """
+
+    json_pointer: str = ""
+    table_ids: tuple[int, ...] | None = None
+
+    def covers(self, table_id: int, json_pointer: str) -> bool:
+        """Says whether a string lies within."""
+        is_among = self.table_ids is None or table_id in self.table_ids
+        return is_among and contains(self.json_pointer, json_pointer)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from context_search.domain.model import (
     Index,
     KnownNode,
     PlannedChunk,
-    SearchTool,
+    Reach,
 )
 from context_search.domain.progress import IndexStatus, NodeProgress, Progress
 
@@ -184,11 +184,11 @@ class Chunks(Protocol):
         ...
 
     def hydrate(
-        self, tool: SearchTool, index: Index, doc_ids: Sequence[str]
+        self, index: Index, reach: Reach, doc_ids: Sequence[str]
     ) -> dict[str, HydratedChunk]:
-        """Returns the chunks among ``doc_ids`` that the tool may show, keyed by document id.
+        """Returns the chunks among ``doc_ids`` that a search may show, keyed by document id.
 
-        Only chunks of active sets, in the tool's scope, of pointers that still exist; ``stale``
+        Only chunks of active sets, within reach, of pointers that still exist; ``stale``
         when the live text is another one by now.
         """
         ...

@@ -35,13 +35,15 @@ class VectorDocument:
 class VectorQuery:
     """What to rank in one namespace; a leg is skipped when its operand is None.
 
-    ``scope_key`` keeps only documents below one pointer. ``limit`` is per leg.
+    ``scope_key`` keeps only documents below one pointer, ``table_ids`` those of some tables.
+    ``limit`` is per leg.
     """
 
     scope_key: str
     vector: Sequence[float] | None
     tokens: Sequence[str] | None
     limit: int
+    table_ids: tuple[int, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict
 
 from context_search.domain.model import HydratedChunk, Table
-from context_search.services.ranking import Hit
-from context_search.services.search_tool import Answer
+from context_search.services.searching.ranking import Hit
+from context_search.services.searching.search_tool import Answer
 from context_search.services.status import ToolStatus, summary
 
 

@@ -10,7 +10,7 @@ import pytest
 from context_search.adapters.postgres.pool import Database
 from context_search.adapters.postgres.store import PostgresStore
 from context_search.domain.documents import content_hash
-from context_search.domain.model import ChunkSet, HydratedChunk, Index, SearchTool
+from context_search.domain.model import ChunkSet, HydratedChunk, Index, Reach, SearchTool
 from context_search.services.index_node import plan
 from tests.builders import SMALL, Workbench, chinese, english
 
@@ -40,7 +40,7 @@ def shown(
 ) -> dict[str, HydratedChunk]:
     current = bench.index(index.id)
     with bench.store.transaction() as work:
-        return work.chunks.hydrate(tool, current, ids)
+        return work.chunks.hydrate(current, Reach(tool.scope.json_pointer), ids)
 
 
 def tombstones(bench: Workbench, index: Index) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from context_search.domain.documents import content_hash
-from context_search.domain.model import HydratedChunk, Index, SearchTool
+from context_search.domain.model import HydratedChunk, Index, Reach, SearchTool
 from tests.builders import SMALL
 from tests.contract.store.bench import OTHER, TEXT, Bench
 
@@ -13,7 +13,7 @@ from tests.contract.store.bench import OTHER, TEXT, Bench
 def hydrated(bench: Bench, tool: SearchTool, index: Index, ids: list[str]) -> list[HydratedChunk]:
     """What the tool may show of these documents, by chunk index."""
     with bench.store.transaction() as work:
-        found = work.chunks.hydrate(tool, index, ids)
+        found = work.chunks.hydrate(index, Reach(tool.scope.json_pointer), ids)
     assert all(doc_id == chunk.turbopuffer_doc_id for doc_id, chunk in found.items())
     return sorted(found.values(), key=lambda chunk: (chunk.json_pointer, chunk.chunk_index))
 
@@ -152,3 +152,11 @@ def test_recency_counts_from_the_last_change_of_the_text(bench: Bench) -> None:
     found = hydrated(bench, tool, bench.index(index.id), bench.ids(index))
     changed = {chunk.json_pointer: chunk.changed_at for chunk in found}
     assert 990 < (changed["/b"] - changed["/a"]).total_seconds() < 1100
+
+
+def test_a_reach_may_name_tables(bench: Bench) -> None:
+    _, index = bench.indexed({"a": TEXT})
+    ids = bench.ids(index)
+    for tables, count in (((index.table_id,), 3), ((index.table_id + 1,), 0), ((), 0)):
+        with bench.store.transaction() as work:
+            assert len(work.chunks.hydrate(index, Reach("", tables), ids)) == count

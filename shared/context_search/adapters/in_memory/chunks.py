@@ -10,7 +10,7 @@ from context_search.adapters.in_memory.removal import remove_sets
 from context_search.adapters.in_memory.rows import ChunkRow, NodeRow, Rows, SetRow
 from context_search.domain.documents import content_hash
 from context_search.domain.ids import chunk_document_id, document_id
-from context_search.domain.json_pointer import contains, resolve, split
+from context_search.domain.json_pointer import resolve, split
 from context_search.domain.model import (
     ChunkSet,
     Claim,
@@ -18,7 +18,7 @@ from context_search.domain.model import (
     HydratedChunk,
     Index,
     PlannedChunk,
-    SearchTool,
+    Reach,
     StoredChunk,
 )
 from context_search.ports.time import Clock
@@ -130,12 +130,10 @@ class MemoryChunks:
         return True
 
     def hydrate(
-        self, tool: SearchTool, index: Index, doc_ids: Sequence[str]
+        self, index: Index, reach: Reach, doc_ids: Sequence[str]
     ) -> dict[str, HydratedChunk]:
         """See the port."""
         wanted, found = set(doc_ids), {}
-        if self.rows.tables[tool.scope.table_id].deleted:
-            return {}
         nodes = {row.active_set_id: row for row in self.rows.nodes.values()}
         for chunk in self.rows.chunks.values():
             node = nodes.get(chunk.set_id)
@@ -143,7 +141,8 @@ class MemoryChunks:
                 continue
             if node.generation_id != index.generation_id:
                 continue
-            if not contains(tool.scope.json_pointer, chunk.json_pointer):
+            is_deleted = self.rows.tables[chunk.table_id].deleted
+            if is_deleted or not reach.covers(chunk.table_id, chunk.json_pointer):
                 continue
             live_hash = self._live_hash(index, node)
             if live_hash is not None:

@@ -40,6 +40,7 @@ class DictVectors:
             document
             for document in self._documents(namespace).values()
             if query.scope_key in document.ancestors
+            and (query.table_ids is None or document.table_id in query.table_ids)
         ]
         return Legs(
             vector=None if query.vector is None else _by_vector(documents, query),

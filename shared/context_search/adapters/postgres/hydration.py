@@ -9,7 +9,7 @@ from context_search.adapters.postgres.chunks import ChunkSets
 from context_search.domain.documents import content_hash, parse_stored
 from context_search.domain.ids import chunk_document_id
 from context_search.domain.json_pointer import resolve, split
-from context_search.domain.model import HydratedChunk, Index, SearchTool
+from context_search.domain.model import HydratedChunk, Index, Reach
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +17,7 @@ class PostgresChunks(ChunkSets):
     """The port ``Chunks``: what writes them, and here what reads them."""
 
     def hydrate(
-        self, tool: SearchTool, index: Index, doc_ids: Sequence[str]
+        self, index: Index, reach: Reach, doc_ids: Sequence[str]
     ) -> dict[str, HydratedChunk]:
         """See the port."""
         rows = self.tx.run(
@@ -36,15 +36,18 @@ class PostgresChunks(ChunkSets):
               AND context_table.deleted_at IS NULL AND node.generation_id = :generation
               AND (:scope = '' OR chunks.json_pointer = :scope
                    OR starts_with(chunks.json_pointer, :scope || '/'))
+              AND (CAST(:tables AS bigint[]) IS NULL
+                   OR chunks.table_id = ANY(CAST(:tables AS bigint[])))
             """,
             namespace=index.namespace,
             ids=list(doc_ids),
             generation=index.generation_id,
-            scope=tool.scope.json_pointer,
+            scope=reach.json_pointer,
+            tables=None if reach.table_ids is None else list(reach.table_ids),
         )
         chunks = [HydratedChunk(*row[:13]) for row in rows]
         if rows and rows[0][13]:  # the document changed and was not compared yet
-            chunks = self._checked(tool.scope.table_id, chunks)
+            chunks = self._checked(index.table_id, chunks)
         return {chunk.turbopuffer_doc_id: chunk for chunk in chunks}
 
     def _checked(self, table_id: int, chunks: Sequence[HydratedChunk]) -> list[HydratedChunk]:

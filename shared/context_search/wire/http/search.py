@@ -14,7 +14,7 @@ from starlette.datastructures import Headers
 from context_search import __version__
 from context_search.services.authenticate import Authenticate
 from context_search.services.list_tools import ListTools
-from context_search.services.search_tool import SearchWithTool
+from context_search.services.searching.search_tool import SearchWithTool
 from context_search.wire.answers import search_answer
 from context_search.wire.errors import log_text
 from context_search.wire.http.dependencies import Caller, Internal, ToolId, bearer_key

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from context_search.domain.errors import InvalidInputError
 from context_search.domain.model import Principal
 from context_search.services.list_tools import ListTools
-from context_search.services.search_tool import SearchWithTool
+from context_search.services.searching.search_tool import SearchWithTool
 from context_search.wire.answers import search_answer
 from context_search.wire.mcp.contract import ToolPage, ToolResult, UnknownToolError
 from context_search.wire.mcp.search_arguments import parse_search_arguments

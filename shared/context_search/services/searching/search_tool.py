@@ -14,13 +14,13 @@ from context_search.domain.errors import (
     QueryEmptyError,
 )
 from context_search.domain.ids import scope_key
-from context_search.domain.model import Index, Principal, SearchTool
+from context_search.domain.model import Index, Principal, Reach, SearchTool
 from context_search.domain.progress import IndexStatus
 from context_search.ports.embedding import Embedder
 from context_search.ports.store import Store
 from context_search.ports.vectors import Legs, Ranked, VectorQuery, VectorStore
 from context_search.services.evict import UseIndex
-from context_search.services.ranking import Candidates, Hit, rank
+from context_search.services.searching.ranking import Candidates, Hit, rank
 from context_search.services.status import index_of, live_tool
 
 CANDIDATES_PER_LEG = 50
@@ -84,7 +84,9 @@ class SearchWithTool:
         found = Candidates(_scores(legs.vector), _scores(legs.keyword))
         with self.store.transaction() as work:
             tool = live_tool(work, tool_id, principal)
-            chunks = work.chunks.hydrate(tool, index, list({**found.vector, **found.keyword}))
+            chunks = work.chunks.hydrate(
+                index, Reach(tool.scope.json_pointer), list({**found.vector, **found.keyword})
+            )
         hits = rank(tool, index, words, found, chunks)
         hits = hits[: top_k or tool.search.top_k]
         return _answer(tool, query, hits, legs, degraded + _incomplete(status), status)

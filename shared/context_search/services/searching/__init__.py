@@ -1,0 +1,1 @@
+"""Search: candidates from the legs, chunks from Postgres, one ranking."""
