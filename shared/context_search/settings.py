@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TypedDict
 
 from context_search.domain.errors import ContextSearchError
 from context_search.domain.limits import ProjectLimits
@@ -65,8 +66,7 @@ class Settings:
             queue_url=read.text("QUEUE_URL"),
             dead_letter_queue_url=read.text("DEAD_LETTER_QUEUE_URL"),
             turbopuffer_api_key=read.text("TURBOPUFFER_API_KEY"),
-            turbopuffer_region=read.optional("TURBOPUFFER_REGION"),
-            turbopuffer_base_url=read.optional("TURBOPUFFER_BASE_URL"),
+            **_turbopuffer(read),
             embedding_model=read.text("EMBEDDING_MODEL"),
             embedding_dimensions=int(read.number("EMBEDDING_DIMENSIONS", None)),
             embedding_api_key=read.optional("EMBEDDING_API_KEY"),
@@ -116,6 +116,18 @@ class _Reader:
         if not isinstance(value, dict):
             raise SettingsError(f"{name} is not a JSON object")
         return value
+
+
+class _Turbopuffer(TypedDict):
+    turbopuffer_region: str | None
+    turbopuffer_base_url: str | None
+
+
+def _turbopuffer(read: _Reader) -> _Turbopuffer:
+    region, base_url = read.optional("TURBOPUFFER_REGION"), read.optional("TURBOPUFFER_BASE_URL")
+    if region is None and base_url is None:
+        raise SettingsError("neither TURBOPUFFER_REGION nor TURBOPUFFER_BASE_URL is set")
+    return {"turbopuffer_region": region, "turbopuffer_base_url": base_url}
 
 
 def _project_limits(read: _Reader) -> ProjectLimits:

@@ -21,7 +21,6 @@ STATUS = {
     errors.PermissionDeniedError: 403,
     errors.NotFoundError: 404,
     errors.ConflictError: 409,
-    errors.PayloadTooLargeError: 413,
     errors.LeaseLostError: 500,
     errors.AttemptsExhaustedError: 500,
     errors.EmbeddingError: 503,

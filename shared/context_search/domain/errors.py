@@ -9,7 +9,6 @@ ContextSearchError
 ├── PermissionDeniedError       good credentials without the scope
 ├── NotFoundError               missing, or not yours: the two look the same
 ├── ConflictError               the state of the thing forbids it now
-├── PayloadTooLargeError
 ├── LeaseLostError              another worker owns the node, this one must stop
 ├── AttemptsExhaustedError      a node was tried too often without any progress
 ├── EmbeddingError
@@ -92,12 +91,6 @@ class ConflictError(ContextSearchError):
     """The current state forbids the operation."""
 
     code = "CONFLICT"
-
-
-class PayloadTooLargeError(ContextSearchError):
-    """The body or a string in it is over a documented limit."""
-
-    code = "PAYLOAD_TOO_LARGE"
 
 
 class LeaseLostError(ContextSearchError):

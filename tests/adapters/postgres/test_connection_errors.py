@@ -12,12 +12,12 @@ from context_search.adapters.postgres.errors import StatementRejectedError, Uniq
 from context_search.domain.errors import ContextSearchError
 
 
-def test_a_reply_names_its_columns_and_counts_what_it_touched(connection: Connection) -> None:
+def test_a_reply_counts_what_it_touched(connection: Connection) -> None:
     connection.query("CREATE TEMP TABLE thing (a int, b text)")
     inserted = connection.query("INSERT INTO thing SELECT generate_series(1, 3), :b", {"b": "x"})
     read = connection.query("SELECT a, b FROM thing WHERE a = 2")
-    assert (inserted.columns, inserted.rows, inserted.row_count) == ((), [], 3)
-    assert (read.columns, read.rows) == (("a", "b"), [[2, "x"]])
+    assert (inserted.rows, inserted.row_count) == ([], 3)
+    assert read.rows == [[2, "x"]]
 
 
 def test_an_error_tells_names_and_never_values(connection: Connection) -> None:

@@ -40,9 +40,8 @@ _statement = lru_cache(maxsize=512)(to_statement)
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What one statement gave: column names, rows, and how many rows it touched (-1: not said)."""
+    """What one statement gave: rows, and how many rows it touched (-1: not said)."""
 
-    columns: tuple[str, ...]
     rows: list[list[Any]]
     row_count: int
 
@@ -165,5 +164,4 @@ def _server_fields(error: BaseException) -> dict[str, str] | None:
 
 
 def _reply(context: Any) -> Reply:
-    columns = tuple(column["name"] for column in context.columns or ())
-    return Reply(columns, context.rows or [], context.row_count)
+    return Reply(context.rows or [], context.row_count)

@@ -12,7 +12,6 @@ from context_search.adapters.postgres.errors import (
     PostgresUnavailableError,
     StatementRejectedError,
 )
-from context_search.adapters.postgres.retry import retrying
 from context_search.adapters.postgres.transaction import Transaction, bulk
 from context_search.domain.errors import (
     CommitUnknownError,
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
 
     from context_search.adapters.postgres.url import DatabaseUrl
 
-__all__ = ["Database", "Transaction", "bulk", "retrying"]
+__all__ = ["Database", "Transaction", "bulk"]
 
 _BEGIN_REPLY_S = 2.0
 _IDLE_IN_TRANSACTION_MS = 30_000

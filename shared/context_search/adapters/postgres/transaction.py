@@ -29,11 +29,6 @@ class Transaction:
         """Returns the rows; ``:name`` in ``sql`` stands for the parameter ``name``."""
         return self._query(sql, parameters).rows
 
-    def rows(self, sql: str, /, **parameters: object) -> list[dict[str, Any]]:
-        """Returns the rows, each by column name."""
-        reply = self._query(sql, parameters)
-        return [dict(zip(reply.columns, row, strict=True)) for row in reply.rows]
-
     def execute(self, sql: str, /, **parameters: object) -> int:
         """Returns how many rows an INSERT, UPDATE, DELETE or SELECT touched."""
         return self._query(sql, parameters).row_count

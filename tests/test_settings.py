@@ -1,0 +1,56 @@
+"""What a process is told when it starts, and what it says when that is not enough."""
+
+from __future__ import annotations
+
+import pytest
+
+from context_search.domain.limits import ProjectLimits
+from context_search.settings import Settings, SettingsError
+
+CANARY = "canary-7d1e"
+COMPLETE = {
+    "DATABASE_URL": f"postgresql://user:{CANARY}@db/name",
+    "QUEUE_URL": "https://sqs/queue",
+    "DEAD_LETTER_QUEUE_URL": "https://sqs/dead",
+    "TURBOPUFFER_API_KEY": CANARY,
+    "TURBOPUFFER_REGION": "aws-us-east-1",
+    "EMBEDDING_MODEL": "openai/text-embedding-3-small",
+    "EMBEDDING_DIMENSIONS": "1536",
+    "INTERNAL_SECRET": CANARY,
+    "QUERY_HASH_KEY": CANARY,
+}
+
+
+@pytest.mark.parametrize("name", sorted(COMPLETE))
+def test_what_is_missing_is_named(name: str) -> None:
+    lacking = {key: value for key, value in COMPLETE.items() if key != name}
+    with pytest.raises(SettingsError, match=name) as told:
+        Settings.from_environ(lacking)
+    assert CANARY not in told.value.message
+
+
+def test_turbopuffer_needs_a_region_or_an_address_and_an_empty_one_is_none() -> None:
+    nowhere = {**COMPLETE, "TURBOPUFFER_REGION": "", "TURBOPUFFER_BASE_URL": ""}
+    with pytest.raises(SettingsError, match="TURBOPUFFER_BASE_URL"):
+        Settings.from_environ(nowhere)
+    settings = Settings.from_environ({**nowhere, "TURBOPUFFER_BASE_URL": "http://127.0.0.1:1"})
+    assert (settings.turbopuffer_region, settings.turbopuffer_base_url) == (
+        None,
+        "http://127.0.0.1:1",
+    )
+
+
+def test_the_limits_of_a_project_are_read_as_cloudformation_writes_large_numbers() -> None:
+    given = {
+        "PROJECT_MAX_CHUNKS": "10",
+        "PROJECT_MAX_VECTOR_BYTES": "2.0E10",
+        "INDEX_COLD_SECONDS": "60",
+    }
+    assert Settings.from_environ({**COMPLETE, **given}).project_limits == ProjectLimits(
+        max_chunks=10, max_vector_bytes=20_000_000_000, idle_s=60
+    )
+    assert Settings.from_environ(COMPLETE).project_limits == ProjectLimits()
+
+
+def test_no_secret_is_in_what_a_log_would_show() -> None:
+    assert CANARY not in repr(Settings.from_environ(COMPLETE))
