@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from context_search.domain.errors import InvalidDocumentError
+from context_search.domain.json_number import JsonNumber, finite, integer, stored_integer
 from context_search.domain.json_pointer import escape, resolve, split
 
 MAX_DEPTH = 256
-MAX_NUMBER_DIGITS = 1000
+_TEXT = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
 _TOO_DEEP = f"the document is over {MAX_DEPTH} levels deep"
 
 
@@ -37,8 +38,8 @@ def parse_json(body: bytes) -> object:
     """Returns the JSON value of a request body, with the border rules applied.
 
     UTF-8 (a byte order mark is dropped), at most 256 levels deep, finite numbers of at most
-    1,000 characters, no NUL and no lone surrogate in any string or key: what Postgres or an
-    embedding provider would refuse later is refused here.
+    1,000 digits, no NUL and no lone surrogate in any string or key: what Postgres or an
+    embedding provider would refuse later is refused here. Numbers keep their digits.
     Raises InvalidDocumentError, which never quotes the document.
     """
     try:
@@ -47,7 +48,7 @@ def parse_json(body: bytes) -> object:
         raise InvalidDocumentError("the body is not UTF-8") from None
     try:
         value: object = json.loads(
-            text, parse_int=_integer, parse_float=_finite, parse_constant=_refuse_constant
+            text, parse_int=integer, parse_float=finite, parse_constant=_refuse_constant
         )
     except json.JSONDecodeError as error:
         raise InvalidDocumentError(f"the body is not JSON (at character {error.pos})") from None
@@ -55,19 +56,6 @@ def parse_json(body: bytes) -> object:
         raise InvalidDocumentError(_TOO_DEEP) from None
     # An escape is the only way in for NUL and lone surrogates.
     _check_values(value, with_strings="\\u" in text)
-    return value
-
-
-def _integer(digits: str) -> int:
-    if len(digits) > MAX_NUMBER_DIGITS:
-        raise InvalidDocumentError(f"a number has over {MAX_NUMBER_DIGITS} digits")
-    return int(digits)
-
-
-def _finite(digits: str) -> float:
-    value = float(digits)
-    if len(digits) > MAX_NUMBER_DIGITS or value in (float("inf"), float("-inf")):
-        raise InvalidDocumentError("a number is out of range")
     return value
 
 
@@ -110,8 +98,45 @@ def _check_string(text: str) -> None:
 
 
 def to_json(document: object) -> str:
-    """Returns compact JSON text, the form in which documents are sent to Postgres."""
-    return json.dumps(document, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    """Returns compact JSON text, the form in which documents are sent to Postgres.
+
+    Numbers that were read are written as they were. Raises InvalidDocumentError for a document
+    that is too deep to write.
+    """
+    pieces: list[str] = []
+    try:
+        _write(document, pieces.append)
+    except RecursionError:
+        raise InvalidDocumentError(_TOO_DEEP) from None
+    return "".join(pieces)
+
+
+def _write(value: object, put: Callable[[str], None]) -> None:
+    if isinstance(value, JsonNumber):
+        put(value.text)
+    elif isinstance(value, dict):
+        put("{")
+        for position, (key, child) in enumerate(value.items()):
+            put(f"{',' if position else ''}{_TEXT.encode(key)}:")
+            _write(child, put)
+        put("}")
+    elif isinstance(value, list):
+        put("[")
+        for position, child in enumerate(value):
+            if position:
+                put(",")
+            _write(child, put)
+        put("]")
+    else:
+        put(_TEXT.encode(value))
+
+
+def parse_exact(text: str) -> object:
+    """Returns a document as Postgres holds it, with every digit of its numbers.
+
+    Raises InvalidDocumentError for one that is deeper than Python reads.
+    """
+    return _parse(text, stored_integer, JsonNumber)
 
 
 def parse_stored(text: str) -> object:
@@ -120,8 +145,14 @@ def parse_stored(text: str) -> object:
     Postgres stores numbers that Python refuses to read (over 4,300 digits), and nobody here
     needs them. Raises InvalidDocumentError for one that is deeper than Python reads.
     """
+    return _parse(text, _no_number, _no_number)
+
+
+def _parse(
+    text: str, read_integer: Callable[[str], object], read_float: Callable[[str], object]
+) -> object:
     try:
-        value: object = json.loads(text, parse_int=_no_number, parse_float=_no_number)
+        value: object = json.loads(text, parse_int=read_integer, parse_float=read_float)
     except RecursionError:
         raise InvalidDocumentError(_TOO_DEEP) from None
     return value

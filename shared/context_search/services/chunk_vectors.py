@@ -36,10 +36,13 @@ class ChunkVectors:
     timeout_s: float
 
     def __call__(self, claim: Claim, batch: Sequence[StoredChunk]) -> tuple[list[Vectors], int]:
-        """Returns the vectors in the order of the batch, and how many chunks were embedded."""
+        """Returns the vectors in the order of the batch, and how many chunks were embedded.
+
+        Chunks with the same text are one.
+        """
         known = self._read_back(claim, batch)
-        new = [chunk for chunk in batch if chunk.input_hash not in known]
-        known |= self._embed(claim, new)
+        new = {chunk.input_hash: chunk for chunk in batch if chunk.input_hash not in known}
+        known |= self._embed(claim, list(new.values()))
         return [known[chunk.input_hash] for chunk in batch], len(new)
 
     def _read_back(self, claim: Claim, batch: Sequence[StoredChunk]) -> dict[bytes, Vectors]:
@@ -70,10 +73,16 @@ class ChunkVectors:
         if not chunks:
             return {}
         windows = [window_texts(chunk.text, claim.config.window_tokens) for chunk in chunks]
-        texts = [text if text.strip() else BLANK for pieces in windows for text in pieces]
+        # Each distinct one once, in order: dict.fromkeys.
+        texts = list(dict.fromkeys(_input(text) for pieces in windows for text in pieces))
         embedder = self.embedder_of(claim.config)
-        vectors = iter(embedder.embed_passages(texts, timeout_s=self.timeout_s))
+        vectors = embedder.embed_passages(texts, timeout_s=self.timeout_s)
+        of_text = dict(zip(texts, vectors, strict=True))
         return {
-            chunk.input_hash: [next(vectors) for _ in pieces]
+            chunk.input_hash: [of_text[_input(text)] for text in pieces]
             for chunk, pieces in zip(chunks, windows, strict=True)
         }
+
+
+def _input(text: str) -> str:
+    return text if text.strip() else BLANK

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from context_search.domain.documents import check_depth, to_json
+from context_search.domain.documents import check_depth, parse_exact, to_json
 from context_search.domain.errors import ConflictError, NotFoundError
 from context_search.domain.json_pointer import replace_value, resolve, split
 from context_search.domain.merge_patch import merge_patch
@@ -60,14 +59,15 @@ class ReadTable:
     def document(self, principal: Principal, table_id: int, pointer: str) -> tuple[int, str]:
         """Returns the revision and the JSON text of the value at ``pointer``.
 
-        Raises NotFoundError and InvalidPointerError.
+        Raises NotFoundError, InvalidPointerError, and InvalidDocumentError for one that is too
+        deep to take apart.
         """
         path = split(pointer)
         with self.store.transaction() as work:
             _live_table(work, principal, table_id)
             revision, text = work.tables.read(table_id)
         try:
-            return revision, to_json(resolve(json.loads(text), path)) if path else text
+            return revision, to_json(resolve(parse_exact(text), path)) if path else text
         except KeyError:
             raise NotFoundError("the pointer leads nowhere in this table") from None
 
@@ -102,7 +102,7 @@ class ReplaceDocument:
             document = value
             if path or as_patch:
                 work.tables.lock_for_change(table_id)
-                before = json.loads(work.tables.read(table_id)[1])
+                before = parse_exact(work.tables.read(table_id)[1])
                 document = _changed(before, path, value, as_patch=as_patch)
                 check_depth(document)
             changed = work.tables.replace(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 from context_search.adapters.in_memory.rows import OutboxRow, Rows, TableRow, ToolRow
 from context_search.domain.config import SearchConfig
@@ -166,7 +167,13 @@ class MemoryTools:
 
 
 def _canonical(data_json: str) -> str:
-    return json.dumps(json.loads(data_json), sort_keys=True)
+    document = json.loads(data_json, parse_int=_number, parse_float=_number)
+    return json.dumps(document, sort_keys=True)
+
+
+def _number(text: str) -> str:
+    """Equal for equal numbers, however they are written; no string of a document holds NUL."""
+    return f"\0{Fraction(text)}"
 
 
 def _table(row: TableRow) -> Table:

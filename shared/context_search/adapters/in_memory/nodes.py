@@ -61,12 +61,18 @@ class NodeWork:
                 changed_at=self.clock.now(),
                 fence=before.fence + 1 if before else 0,
                 last_error=wanted.skip_reason,
-                active_set_id=before.active_set_id if before else None,
+                active_set_id=before.active_set_id if before and not skipped else None,
                 indexed_at=before.indexed_at if before else None,
             )
-            if not skipped:
+            if skipped:
+                self._remove_sets(node_id)
+            else:
                 queued.append(node_id)
         return queued
+
+    def _remove_sets(self, node_id: int) -> None:
+        sets = [row.id for row in self.rows.sets.values() if row.node_id == node_id]
+        remove_sets(self.rows, self.clock, sets)
 
     def remove(self, node_ids: Sequence[int]) -> None:
         """See the port."""

@@ -43,12 +43,21 @@ class NodeRows:
                 content_hash = excluded.content_hash, char_count = excluded.char_count,
                 content = excluded.content, state = excluded.state,
                 last_error = excluded.last_error, fence = node.fence + 1, attempt = 0,
+                active_set_id = CASE WHEN excluded.state = 'queued' THEN node.active_set_id END,
                 lease_until = NULL, next_at = clock_timestamp(), changed_at = clock_timestamp()
             RETURNING id, state
             """,
             rows,
         )
+        self._remove_sets([node_id for node_id, state in found if state == "skipped"])
         return [node_id for node_id, state in found if state == "queued"]
+
+    def _remove_sets(self, node_ids: Sequence[int]) -> None:
+        if node_ids:
+            self.tx.run(
+                "DELETE FROM chunk_set WHERE node_id = ANY(CAST(:ids AS bigint[]))",
+                ids=sorted(node_ids),
+            )
 
     def remove(self, node_ids: Sequence[int]) -> None:
         """See the port."""
