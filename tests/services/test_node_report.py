@@ -41,6 +41,22 @@ def test_a_text_that_only_moved_is_reused() -> None:
     assert (report.chunks, report.embedded, report.reused) == (chunks, 0, chunks)
 
 
+def test_the_same_text_many_times_is_embedded_once() -> None:
+    house = House(chunk_overlap=0)
+    house.tool(house.table({"a": "x" * 2_000}))  # 20 chunks, all the same
+    report = run(house)
+    assert (report.chunks, report.embedded, report.reused) == (20, 1, 19)
+    assert house.embedder.embedded == 1
+    assert len(house.documents()) == 20
+
+
+def test_equal_windows_of_one_chunk_are_embedded_once() -> None:
+    house = House(chunk_overlap=0, chunk_size=400, window_tokens=25)
+    house.tool(house.table({"a": "x" * 400}))
+    assert run(house).chunks == 1
+    assert (house.embedder.embedded, len(house.documents())) == (1, 4)
+
+
 def test_a_second_run_over_the_same_set_creates_no_chunks() -> None:
     house = House()
     house.tool(house.table({"a": prose(1_000)}))

@@ -10,7 +10,7 @@ import pytest
 from context_search.domain.documents import StringNode, content_hash
 from context_search.domain.errors import LeaseLostError
 from context_search.domain.ids import pointer_sha256
-from context_search.domain.model import Claim, Index
+from context_search.domain.model import Claim, Index, Reach
 from context_search.domain.progress import NodeState
 from context_search.ports.indexing import Nodes, NodeUpsert
 from tests.builders import SMALL
@@ -60,6 +60,25 @@ def test_a_node_over_a_limit_is_skipped_with_the_reason(bench: Bench) -> None:
     with bench.store.transaction() as work:
         [node] = work.nodes.in_scope(index, "", limit=9)
     assert (node.state, node.last_error, node.char_count) == ("skipped", TOO_LARGE, len(OTHER))
+
+
+def test_a_string_that_grew_over_a_limit_leaves_the_index(bench: Bench) -> None:
+    _, index = bench.indexed({"a": TEXT, "b": TEXT})
+    node_id, kept = bench.node_at(index, "/a"), bench.node_at(index, "/b")
+    before = bench.ids(index)
+    assert upsert(bench, index, OTHER, skip_reason=TOO_LARGE) == []
+    left = bench.ids(index)
+    gone = {stone.doc_id for stone in bench.tombstones()}
+    assert gone == set(before) - set(left)
+    assert len(gone) == len(left) > 0
+    with bench.store.transaction() as work:
+        found = work.chunks.hydrate(index, Reach(""), before)
+        assert {chunk.json_pointer for chunk in found.values()} == {"/b"}
+    # It shrinks: indexed anew, beside the one that nothing happened to.
+    assert upsert(bench, index, TEXT) == [node_id]
+    bench.finish(node_id)
+    assert len(bench.ids(index)) == len(before)
+    assert bench.try_claim(kept) is None
 
 
 def test_a_claim_says_what_to_index_and_where(bench: Bench) -> None:

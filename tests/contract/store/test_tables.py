@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from context_search.domain.documents import to_json
+from context_search.domain.documents import parse_json, to_json
 from context_search.domain.model import Principal, Project
 from tests.contract.store.bench import Bench
 
@@ -50,6 +50,18 @@ def changed_text(text: str) -> str:
     """The text as the store writes it, checked for what it says."""
     assert json.loads(text) == {"a": 2}
     return text
+
+
+def test_numbers_keep_their_digits_and_equal_ones_are_the_same_document(bench: Bench) -> None:
+    table = bench.table(parse_json(b'{"a": 1.50, "b": [18446744073709551617.0000000000001]}'))
+    with bench.store.transaction() as work:
+        _, text = work.tables.read(table.id)
+        assert "18446744073709551617.0000000000001" in text
+        assert "1.50" in text
+    same = b'{"b": [18446744073709551617.00000000000010], "a": 15e-1}'
+    assert bench.change(table, parse_json(same)).revision == 1
+    other = b'{"b": [18446744073709551617.0000000000002], "a": 15e-1}'
+    assert bench.change(table, parse_json(other)).revision == 2
 
 
 def test_the_same_document_is_the_same_revision(bench: Bench) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
-from context_search.adapters.in_memory.removal import remove_nodes, remove_sets
+from context_search.adapters.in_memory.removal import remove_nodes, remove_sets, remove_sets_of
 from context_search.adapters.in_memory.rows import NodeRow, Rows
 from context_search.domain.errors import LeaseLostError
 from context_search.domain.ids import pointer_sha256
@@ -65,14 +65,10 @@ class NodeWork:
                 indexed_at=before.indexed_at if before else None,
             )
             if skipped:
-                self._remove_sets(node_id)
+                remove_sets_of(self.rows, self.clock, [node_id])
             else:
                 queued.append(node_id)
         return queued
-
-    def _remove_sets(self, node_id: int) -> None:
-        sets = [row.id for row in self.rows.sets.values() if row.node_id == node_id]
-        remove_sets(self.rows, self.clock, sets)
 
     def remove(self, node_ids: Sequence[int]) -> None:
         """See the port."""
@@ -172,12 +168,11 @@ class NodeWork:
 
     def pardon(self, *, limit: int) -> list[int]:
         """See the port."""
-        found = [
-            row.id for _, row in sorted(self.rows.nodes.items()) if row.state == "quarantined"
-        ][:limit]
+        nodes = sorted(self.rows.nodes.items())
+        found = [row.id for _, row in nodes if row.state == "quarantined"][:limit]
+        queued: dict[str, object] = {"state": "queued", "attempt": 0, "next_at": self.clock.now()}
         for node_id in found:
-            now = self.clock.now()
-            self.rows.change(self.rows.nodes, node_id, state="queued", attempt=0, next_at=now)
+            self.rows.change(self.rows.nodes, node_id, **queued)
         return found
 
     def abandoned(self, *, silent_s: float, limit: int) -> list[int]:
@@ -199,8 +194,7 @@ class NodeWork:
             and (row.lease_until or row.next_at) < silent_since
             and (row.state == "claimed" or row.generation_id not in moving)
         ][:limit]
+        queued: dict[str, object] = {"state": "queued", "lease_until": None, "next_at": now}
         for node_id in found:
-            self.rows.change(
-                self.rows.nodes, node_id, state="queued", lease_until=None, next_at=now
-            )
+            self.rows.change(self.rows.nodes, node_id, **queued)
         return found

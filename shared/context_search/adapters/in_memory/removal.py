@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from context_search.adapters.in_memory.rows import Rows, TombstoneRow
 from context_search.ports.time import Clock
@@ -11,9 +11,15 @@ from context_search.ports.time import Clock
 def remove_nodes(rows: Rows, clock: Clock, node_ids: Iterable[int]) -> None:
     """Deletes nodes, their sets and chunks; every chunk leaves a tombstone."""
     gone = set(node_ids)
-    remove_sets(rows, clock, [row.id for row in rows.sets.values() if row.node_id in gone])
+    remove_sets_of(rows, clock, gone)
     for node_id in gone:
         rows.nodes.pop(node_id, None)
+
+
+def remove_sets_of(rows: Rows, clock: Clock, node_ids: Collection[int]) -> None:
+    """Deletes all sets of nodes, and their chunks; every chunk leaves a tombstone."""
+    sets = [row.id for row in rows.sets.values() if row.node_id in node_ids]
+    remove_sets(rows, clock, sets)
 
 
 def remove_sets(rows: Rows, clock: Clock, set_ids: Iterable[int]) -> None:
