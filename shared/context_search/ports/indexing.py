@@ -92,10 +92,7 @@ class Nodes(Protocol):
         ...
 
     def upsert(self, index: Index, nodes: Sequence[NodeUpsert]) -> list[int]:
-        """Inserts or overwrites nodes as queued (or skipped); returns the ids that are queued.
-
-        A queued node keeps its active set until the swap; of a skipped one every set is deleted.
-        """
+        """Inserts or overwrites nodes as queued, or skipped and without sets; returns the queued."""
         ...
 
     def remove(self, node_ids: Sequence[int]) -> None:
