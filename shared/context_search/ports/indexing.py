@@ -92,7 +92,7 @@ class Nodes(Protocol):
         ...
 
     def upsert(self, index: Index, nodes: Sequence[NodeUpsert]) -> list[int]:
-        """Inserts or overwrites nodes as queued, or skipped and without sets; returns the queued."""
+        """Inserts or overwrites nodes as queued, or skipped without sets; returns the queued."""
         ...
 
     def remove(self, node_ids: Sequence[int]) -> None:
