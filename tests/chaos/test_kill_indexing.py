@@ -1,0 +1,119 @@
+"""SIGKILL between all outside calls of the orders of the queue."""
+
+from __future__ import annotations
+
+import pytest
+
+from context_search.domain.model import Principal
+from context_search.ports.queue import Message
+from tests.chaos.killing import DOCUMENT, EDITED, LONG, Kills, Order, Place, indexed
+from tests.chaos.mortal import Mortals
+from tests.chaos.site import Site
+
+
+@pytest.fixture
+def kills(site: Site, workers: Mortals) -> Kills:
+    return Kills(site, workers)
+
+
+@pytest.fixture
+def owner(site: Site) -> Principal:
+    return site.project()
+
+
+def take(site: Site) -> Message:
+    """The only order that waits."""
+    [message] = site.orders()
+    return message
+
+
+def test_a_worker_may_die_anywhere_in_a_new_string(
+    site: Site, kills: Kills, owner: Principal
+) -> None:
+    def prepare() -> Place:
+        table = site.table(owner, {"a": LONG})
+        return table, site.tool(table)
+
+    calls = kills.everywhere(prepare, lambda _: ("carry_out", take(site)))
+    assert calls.count("upsert") >= 2
+    assert calls.count("embed") >= 2
+    assert "nodes.claim" in calls
+    assert "nodes.hold+chunks.activate" in calls
+    kills.check()
+
+
+def test_a_worker_may_die_anywhere_in_a_changed_string(
+    site: Site, kills: Kills, owner: Principal
+) -> None:
+    def prepare() -> Place:
+        table, tool = indexed(site, owner)
+        site.replace(table, DOCUMENT | {"a": EDITED})
+        site.orders()
+        site.parts.enumerate_index(tool.index_id)
+        return table, tool
+
+    calls = kills.everywhere(prepare, lambda _: ("carry_out", take(site)))
+    assert "read vectors" in calls
+    kills.check()
+
+
+def test_a_worker_may_die_anywhere_in_small_strings_that_come_together(
+    site: Site, kills: Kills, owner: Principal
+) -> None:
+    def prepare() -> Place:
+        table = site.table(owner, [LONG[:50], LONG[50:100]])
+        return table, site.tool(table)
+
+    def order(_: Place) -> Order:
+        nodes = [message["node_id"] for message in site.orders()]
+        return "carry_out", {"kind": "nodes", "node_ids": nodes}
+
+    calls = kills.everywhere(prepare, order)
+    assert calls.count("nodes.hold+chunks.activate") == 2
+    kills.check()
+
+
+def test_a_comparison_may_die_anywhere(site: Site, kills: Kills, owner: Principal) -> None:
+    def prepare() -> Place:
+        table, tool = indexed(site, owner)
+        site.replace(table, {"a": EDITED, "new": LONG})
+        return table, tool
+
+    def order(place: Place) -> Order:
+        return "carry_out", {"kind": "enumerate", "index_id": place[1].index_id}
+
+    assert "send" in kills.everywhere(prepare, order)
+    kills.check()
+
+
+def test_the_switch_to_a_new_generation_may_die_anywhere(site: Site, kills: Kills) -> None:
+    def prepare() -> Place:
+        table, tool = indexed(site, site.project())  # a project builds two at a time
+        site.parts.operations.start_rebuild(tool.id, None)
+        site.orders()
+        site.parts.enumerate_index(tool.index_id)
+        *first, last = site.orders()
+        for message in first:
+            site.parts.carry_out(message)
+        site.receive([last])
+        return table, tool
+
+    calls = kills.everywhere(prepare, lambda _: ("carry_out", take(site)))
+    assert any("rebuilds.switch" in call for call in calls)
+    kills.check()
+
+
+def test_a_worker_whose_table_is_deleted_leaves_nothing_wherever_it_dies(
+    site: Site, kills: Kills, owner: Principal
+) -> None:
+    def prepare() -> Place:
+        for table, _ in kills.places:
+            if site.is_live(table):
+                site.parts.tables.delete_table(owner, table.id)
+        table = site.table(owner, {"a": LONG})
+        return table, site.tool(table)
+
+    kills.everywhere(prepare, lambda _: ("carry_out", take(site)))
+    prepare()
+    del kills.places[:]
+    kills.check()
