@@ -21,6 +21,7 @@ ContextSearchError
 │   ├── VectorStoreRejectedError
 │   └── NamespaceMissingError
 ├── DatabaseUnavailableError    retryable
+│   ├── KeywordTimeoutError     retryable
 │   └── CommitUnknownError      not retryable before a look at the state
 └── QueueUnavailableError       retryable
 """
@@ -170,6 +171,12 @@ class DatabaseUnavailableError(ContextSearchError):
 
     code = "DATABASE_UNAVAILABLE"
     retryable = True
+
+
+class KeywordTimeoutError(DatabaseUnavailableError):
+    """The keyword search in Postgres took longer than it was given."""
+
+    code = "KEYWORD_TIMEOUT"
 
 
 class CommitUnknownError(DatabaseUnavailableError):

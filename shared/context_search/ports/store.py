@@ -9,6 +9,7 @@ from context_search.ports.catalog import Projects, Tables, Tools
 from context_search.ports.delivery import Graveyard, Outbox, Sweeps
 from context_search.ports.gauges import Gauges
 from context_search.ports.indexing import Chunks, Indexes, Nodes
+from context_search.ports.keywords import KeywordIndex
 from context_search.ports.quotas import Evictions, Quotas
 from context_search.ports.rebuilding import Rebuilds
 
@@ -30,6 +31,8 @@ class UnitOfWork(Protocol):
     def nodes(self) -> Nodes: ...
     @property
     def chunks(self) -> Chunks: ...
+    @property
+    def keywords(self) -> KeywordIndex: ...
     @property
     def outbox(self) -> Outbox: ...
     @property

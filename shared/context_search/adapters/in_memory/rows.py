@@ -128,6 +128,7 @@ class ChunkRow:
     input_hash: bytes
     window_count: int = 1
     present: bool = False
+    tokens: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)

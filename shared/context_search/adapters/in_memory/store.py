@@ -11,6 +11,7 @@ from context_search.adapters.in_memory.delivery import MemoryGraveyard, MemoryOu
 from context_search.adapters.in_memory.evictions import MemoryEvictions
 from context_search.adapters.in_memory.gauges import MemoryGauges
 from context_search.adapters.in_memory.indexes import MemoryIndexes
+from context_search.adapters.in_memory.keywords import MemoryKeywords
 from context_search.adapters.in_memory.progress import MemoryNodes
 from context_search.adapters.in_memory.quotas import MemoryQuotas
 from context_search.adapters.in_memory.rebuilds import MemoryRebuilds
@@ -30,6 +31,7 @@ class MemoryUnitOfWork:
         self.rebuilds = MemoryRebuilds(rows, clock)
         self.nodes = MemoryNodes(rows, clock)
         self.chunks = MemoryChunks(rows, clock)
+        self.keywords = MemoryKeywords(rows)
         self.outbox = MemoryOutbox(rows, clock)
         self.graveyard = MemoryGraveyard(rows, clock)
         self.sweeps = MemorySweeps(rows, clock)

@@ -6,12 +6,11 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 
+from context_search.domain.bm25 import idf, term_weight
 from context_search.domain.config import IndexConfig
 from context_search.domain.errors import NamespaceMissingError, VectorStoreRejectedError
 from context_search.domain.ids import chunk_document_id
 from context_search.ports.vectors import Legs, Ranked, VectorDocument, VectorQuery
-
-K1, B = 1.2, 0.75
 
 
 class DictVectors:
@@ -86,11 +85,10 @@ def _by_keyword(documents: Sequence[VectorDocument], query: VectorQuery) -> list
     scores: dict[str, float] = {}
     for token in query.tokens or ():
         having = [doc_id for doc_id, counts in counted.items() if token in counts]
-        idf = math.log(1 + (len(counted) - len(having) + 0.5) / (len(having) + 0.5))
+        worth = idf(len(having), len(counted))
         for doc_id in having:
             count, length = counted[doc_id][token], counted[doc_id].total()
-            weight = count * (K1 + 1) / (count + K1 * (1 - B + B * length / mean))
-            scores[doc_id] = scores.get(doc_id, 0.0) + idf * weight
+            scores[doc_id] = scores.get(doc_id, 0.0) + worth * term_weight(count, length, mean)
     return _best(scores, query)
 
 

@@ -12,6 +12,7 @@ from context_search.adapters.postgres.evictions import PostgresEvictions
 from context_search.adapters.postgres.gauges import PostgresGauges
 from context_search.adapters.postgres.hydration import PostgresChunks
 from context_search.adapters.postgres.indexes import PostgresIndexes
+from context_search.adapters.postgres.keywords import PostgresKeywords
 from context_search.adapters.postgres.pool import Database, Transaction
 from context_search.adapters.postgres.progress import PostgresNodes
 from context_search.adapters.postgres.quotas import PostgresQuotas
@@ -31,6 +32,7 @@ class PostgresUnitOfWork:
         self.rebuilds = PostgresRebuilds(tx)
         self.nodes = PostgresNodes(tx)
         self.chunks = PostgresChunks(tx)
+        self.keywords = PostgresKeywords(tx)
         self.outbox = PostgresOutbox(tx)
         self.graveyard = PostgresGraveyard(tx)
         self.sweeps = PostgresSweeps(tx)

@@ -1,0 +1,49 @@
+"""Keyword search in Postgres: for lean storage, and for all others while turbopuffer is down."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from context_search.domain.model import Index, Reach
+from context_search.ports.vectors import Ranked
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkTokens:
+    """The tokens of one chunk, in order, with repetitions."""
+
+    chunk_id: int
+    tokens: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Unkeyed:
+    """A chunk from before tokens were kept."""
+
+    chunk_id: int
+    text: str
+
+
+class KeywordIndex(Protocol):
+    """The tokens of chunks, and who has those of a question."""
+
+    def put(self, chunks: Sequence[ChunkTokens]) -> None:
+        """Keeps the tokens of chunks; of those that have some already, or are gone, nothing."""
+        ...
+
+    def best(
+        self, index: Index, reach: Reach, words: Sequence[str], limit: int, *, timeout_s: float
+    ) -> list[Ranked]:
+        """Returns up to ``limit`` chunks that have any of ``words``, by BM25, ties by id.
+
+        Only active chunks of the index's generation within ``reach``. A statement that takes
+        longer than ``timeout_s`` raises KeywordTimeoutError and ends the transaction; the limit
+        is that of the transaction from then on, so it should do nothing else.
+        """
+        ...
+
+    def unkeyed(self, *, limit: int) -> list[Unkeyed]:
+        """Returns chunks that were indexed before tokens were kept, and still have none."""
+        ...
