@@ -11,7 +11,7 @@ from context_search.domain.model import ChunkSet, Claim, Index, Principal, Store
 from context_search.ports.delivery import SweepCursor
 from context_search.ports.store import UnitOfWork
 from context_search.ports.time import Deadline
-from context_search.services.chunk_documents import chunk_documents
+from context_search.services.chunk_documents import chunk_documents, chunk_tokens
 from context_search.services.cleanup import TOMBSTONES_PER_STEP, Cleanup
 from context_search.services.cleanup_report import CleanupReport
 from context_search.services.index_node import IndexNode, plan
@@ -92,7 +92,8 @@ class VectorsBeforeRows(IndexNode):
             for chunk in planned
         ]
         vectors, _ = self.chunk_vectors(claim, early)
-        documents = list(chunk_documents(claim, 0, early, vectors, self.clock.now()))
+        keyed, now = chunk_tokens(early), self.clock.now()
+        documents = list(chunk_documents(claim, 0, early, vectors, keyed, now))
         self.vectors.upsert(claim.namespace, documents, config=claim.config)
         return super()._index(run, deadline)
 

@@ -22,7 +22,7 @@ class ChunkTokens:
 class Unkeyed:
     """A chunk from before tokens were kept."""
 
-    chunk_id: int
+    id: int
     text: str
 
 

@@ -1,8 +1,7 @@
 """Indexes one big string: claim, chunk, embed, upsert, swap. docs/consistency.md has the reasons.
 
-The order is what keeps the index true. Rows that name the vectors come first, so no document is
-ever unknown; a chunk counts as present only after a definite acknowledgement; the old version
-answers until the new one is complete and still wanted.
+Rows that name the vectors come first, so no document is ever unknown; a chunk counts as present
+only after a definite yes; the old version answers until the new one is complete and still wanted.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from context_search.domain.windows import window_texts
 from context_search.ports.store import Store
 from context_search.ports.time import Clock, Deadline
 from context_search.ports.vectors import VectorStore
-from context_search.services.chunk_documents import chunk_documents
+from context_search.services.chunk_documents import chunk_documents, chunk_tokens
 from context_search.services.chunk_vectors import ChunkVectors, input_hash
 from context_search.services.evict import no_room
 from context_search.services.node_report import NodeReport, NodeRun, Outcome
@@ -142,13 +141,14 @@ class IndexNode:
             vectors, embedded = self.chunk_vectors(claim, batch)
         run.embedded += embedded
         run.reused += len(batch) - embedded
-        now = self.clock.now()
-        documents = list(chunk_documents(claim, chunk_set.id, batch, vectors, now))
+        keyed, now = chunk_tokens(batch), self.clock.now()
+        documents = list(chunk_documents(claim, chunk_set.id, batch, vectors, keyed, now))
         with run.stage("upload"):
             self.vectors.upsert(claim.namespace, documents, config=claim.config)
         with self.store.transaction() as work:
             work.nodes.hold(claim, lease_s=self.limits.lease_s)
             work.chunks.mark_present(chunk_set.id, [chunk.index for chunk in batch])
+            work.keywords.put(keyed)
 
     def _hand_over(self, claim: Claim, *, progressed: bool) -> Outcome:
         message = node_message(claim.node_id)

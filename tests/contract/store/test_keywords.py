@@ -7,7 +7,7 @@ import pytest
 from context_search.domain.analysis import query_tokens, tokens
 from context_search.domain.bm25 import idf, term_weight
 from context_search.domain.errors import KeywordTimeoutError
-from context_search.domain.model import ChunkSet, Index, Reach, SearchTool
+from context_search.domain.model import ChunkSet, Index, Reach
 from context_search.ports.keywords import ChunkTokens
 from tests.builders import chinese, english
 from tests.contract.store.bench import OTHER, TEXT, Bench, PostgresBench
@@ -20,12 +20,12 @@ def put(bench: Bench, chunk_set: ChunkSet) -> None:
         work.keywords.put([ChunkTokens(one.id, tokens(one.text)) for one in chunk_set.chunks])
 
 
-def searchable(bench: Bench, document: object) -> tuple[SearchTool, Index]:
-    """A tool over a document, all of it indexed, words too."""
-    tool, index = bench.tool(bench.table(document))
+def searchable(bench: Bench, document: object) -> Index:
+    """An index of a document, all of it indexed, words too."""
+    _, index = bench.tool(bench.table(document))
     for node_id in bench.enumerate(index):
         put(bench, bench.finish(node_id))
-    return tool, bench.index(index.id)
+    return bench.index(index.id)
 
 
 def found(
@@ -37,8 +37,182 @@ def found(
     return [(one.doc_id, one.score) for one in ranked]
 
 
-def pointers(bench: Bench, tool: SearchTool, index: Index, ranked: list[tuple[str, float]]) -> list[str]:
+def pointers(bench: Bench, index: Index, ranked: list[tuple[str, float]]) -> list[str]:
     ids = [doc_id for doc_id, _ in ranked]
     with bench.store.transaction() as work:
-        chunks = work.chunks.hydrate(tool, index, ids)
+        chunks = work.chunks.hydrate(index, EVERYWHERE, ids)
     return [chunks[doc_id].json_pointer for doc_id in ids]
+
+
+def test_the_order_is_bm25(bench: Bench) -> None:
+    texts = [
+        "ferry harbour harbour quay",
+        "ferry ferry ferry quay boat",
+        "boat tenant uncle winter",
+    ]
+    index = searchable(bench, texts)
+    ranked = found(bench, index, "ferry harbour")
+    mean = 13 / 3
+    ferry, harbour = idf(2, 3), idf(1, 3)
+    assert pointers(bench, index, ranked) == ["/0", "/1"]
+    assert [score for _, score in ranked] == pytest.approx(
+        [
+            ferry * term_weight(1, 4, mean) + harbour * term_weight(2, 4, mean),
+            ferry * term_weight(3, 5, mean),
+        ]
+    )
+
+
+def test_neighbours_in_chinese_count_more_than_scattered_characters(bench: Bench) -> None:
+    near = "新的图书馆在城门旁边，春天的花开在街上，老师学生都来。"
+    far = "馆里有一本书，书里有一幅图，春天的花开在街上，老师学生。"
+    index = searchable(bench, [far, near, "秋天的雨落在桥上，朋友坐船去南方，信还没有写完呢。"])
+    ranked = found(bench, index, "圖書館")
+    assert pointers(bench, index, ranked) == ["/1", "/0"]
+    assert ranked[0][1] > ranked[1][1] > 0
+
+
+def test_every_score_is_that_of_bm25_in_chinese_too(bench: Bench) -> None:
+    texts = [chinese(90, seed) for seed in range(12)]
+    index = searchable(bench, texts)
+    counts = [tokens(text) for text in texts]
+    mean = sum(map(len, counts)) / len(counts)
+    words = query_tokens("春天老师写信")
+    expected = []
+    for each in counts:
+        weights = [
+            idf(sum(word in other for other in counts), len(counts))
+            * term_weight(each.count(word), len(each), mean)
+            for word in words
+        ]
+        expected.append(sum(weights))
+    scores = [score for _, score in found(bench, index, "春天老师写信")]
+    assert scores == pytest.approx(sorted((one for one in expected if one), reverse=True))
+
+
+def test_nothing_is_found_without_words_or_for_words_that_nobody_has(bench: Bench) -> None:
+    index = searchable(bench, [TEXT])
+    assert found(bench, index, "the of") == []
+    assert found(bench, index, "zyzzyva 龘") == []
+
+
+def test_quotes_and_operators_in_words_are_only_characters(bench: Bench) -> None:
+    index = searchable(bench, [TEXT])
+    with bench.store.transaction() as work:
+        words = ["a'b", "\\", "a & b", "!x", "('", "x:*", "<->", "''", "\\'"]
+        assert work.keywords.best(index, EVERYWHERE, words, 5, timeout_s=9) == []
+
+
+def test_equal_scores_are_ordered_by_id(bench: Bench) -> None:
+    index = searchable(bench, ["ferry harbour quay boat"] * 9)
+    ranked = found(bench, index, "harbour")
+    assert len(ranked) == 9
+    assert len({score for _, score in ranked}) == 1
+    assert ranked == sorted(ranked)
+    assert found(bench, index, "harbour", limit=4) == ranked[:4]
+
+
+def test_only_what_is_within_reach_is_found(bench: Bench) -> None:
+    text = english(60)
+    document = {"a": {"b": text}, "ab": text, "a/b": text, "": text}
+    index = searchable(bench, document)
+    for pointer, expected in {
+        "": {"/a/b", "/ab", "/a~1b", "/"},
+        "/a": {"/a/b"},
+        "/a/b": {"/a/b"},
+        "/a~1b": {"/a~1b"},
+        "/": {"/"},
+        "/b": set[str](),
+    }.items():
+        ranked = found(bench, index, text, Reach(pointer))
+        assert set(pointers(bench, index, ranked)) == expected
+
+
+def test_a_reach_of_tables_leaves_others_out(bench: Bench) -> None:
+    index = searchable(bench, [TEXT])
+    here, elsewhere = index.table_id, index.table_id + 999
+    assert len(found(bench, index, TEXT, Reach("", (here,)))) == 3
+    assert len(found(bench, index, TEXT, Reach("", (elsewhere, here)))) == 3
+    assert found(bench, index, TEXT, Reach("", (elsewhere,))) == []
+    assert found(bench, index, TEXT, Reach("", ())) == []
+
+
+def test_two_indexes_never_meet(bench: Bench) -> None:
+    project = bench.project()
+    indexes = []
+    for _ in range(2):
+        _, index = bench.tool(bench.table([TEXT], project))
+        for node_id in bench.enumerate(index):
+            put(bench, bench.finish(node_id))
+        indexes.append(bench.index(index.id))
+    for index in indexes:
+        assert sorted(doc_id for doc_id, _ in found(bench, index, TEXT)) == bench.ids(index)
+
+
+def test_only_the_active_version_is_found(bench: Bench) -> None:
+    table = bench.table({"a": TEXT})
+    _, index = bench.tool(table)
+    [node_id] = bench.enumerate(index)
+    building = bench.begin(claim := bench.claim(node_id))
+    bench.mark(building)
+    put(bench, building)
+    assert found(bench, index, TEXT) == []
+    assert bench.activate(claim, building)
+    old = bench.ids(index)
+    assert sorted(doc_id for doc_id, _ in found(bench, index, TEXT)) == old
+    bench.change(table, {"a": OTHER})
+    bench.enumerate(index)
+    put(bench, bench.finish(node_id))
+    new = sorted(doc_id for doc_id, _ in found(bench, index, OTHER))
+    assert new == bench.ids(index) != old
+
+
+def test_a_generation_that_is_being_built_has_words_of_its_own(bench: Bench) -> None:
+    index = searchable(bench, {"a": TEXT})
+    with bench.store.transaction() as work:
+        building = work.rebuilds.start(index, index.config, at_once=1)
+    for node_id in bench.enumerate(building):
+        put(bench, bench.finish(node_id))
+    both = [found(bench, each, TEXT) for each in (index, building)]
+    assert [len(each) for each in both] == [3, 3]
+    assert not {doc_id for doc_id, _ in both[0]} & {doc_id for doc_id, _ in both[1]}
+
+
+def test_words_come_twice_without_harm_and_go_with_their_chunk(bench: Bench) -> None:
+    table = bench.table({"a": TEXT})
+    _, index = bench.tool(table)
+    [node_id] = bench.enumerate(index)
+    chunk_set = bench.finish(node_id)
+    put(bench, chunk_set)
+    before = found(bench, index, TEXT)
+    put(bench, chunk_set)
+    assert found(bench, index, TEXT) == before
+    with bench.store.transaction() as work:
+        work.nodes.remove([node_id])
+    assert found(bench, index, TEXT) == []
+    put(bench, chunk_set)
+    assert found(bench, index, TEXT) == []
+
+
+def test_the_longest_tokens_and_the_largest_chunks_are_kept(bench: Bench) -> None:
+    _, node_id = bench.node()
+    [first, *_] = bench.finish(node_id).chunks
+    longest = ["\U0001f600" * 63, "é" * 127, "x" * 128]
+    many = [f"{number}word" for number in range(8_000)] * 3
+    with bench.store.transaction() as work:
+        work.keywords.put([ChunkTokens(first.id, [*longest, *many])])
+
+
+def test_nothing_waits_for_words_in_a_new_store(bench: Bench) -> None:
+    bench.finish(bench.node()[1])
+    with bench.store.transaction() as work:
+        assert work.keywords.unkeyed(limit=9) == []
+
+
+@pytest.mark.parametrize("timeout_s", [0.0, -1.0])
+def test_without_time_there_is_no_answer(bench: Bench, timeout_s: float) -> None:
+    if not isinstance(bench, PostgresBench):
+        pytest.skip("memory takes no time")
+    index = searchable(bench, {"a": TEXT})
+    with pytest.raises(KeywordTimeoutError), bench.store.transaction() as work:
+        work.keywords.best(index, EVERYWHERE, ["ferry"], 9, timeout_s=timeout_s)

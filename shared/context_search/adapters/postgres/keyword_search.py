@@ -20,7 +20,7 @@ from context_search.adapters.postgres.keyword_ranking import (
     rescored,
 )
 from context_search.adapters.postgres.pool import Transaction
-from context_search.domain.bm25 import B, K1, idf
+from context_search.domain.bm25 import K1, B, idf
 from context_search.domain.errors import KeywordTimeoutError
 from context_search.domain.model import Index, Reach
 from context_search.ports.vectors import Ranked
@@ -90,7 +90,7 @@ class KeywordSearch:
                     WHERE namespace = :namespace),
                    (SELECT CAST(COALESCE(avg(token_count), 1) AS float8) FROM (
                         SELECT token_count FROM chunk_words WHERE generation_id = :generation
-                        LIMIT :sampled) AS some)
+                        LIMIT :sampled) AS sample)
             """,
             namespace=self.index.namespace,
             generation=self.index.generation_id,

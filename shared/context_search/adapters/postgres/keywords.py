@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,7 +27,7 @@ class PostgresKeywords:
 
     def put(self, chunks: Sequence[ChunkTokens]) -> None:
         """See the port."""
-        places = self.tx.rows(
+        places = self.tx.run(
             """
             SELECT chunks.id, chunks.table_id, chunks.json_pointer, set_id, generation_id, index_id
             FROM chunks JOIN chunk_set ON chunk_set.id = set_id JOIN node ON node.id = node_id
@@ -47,7 +47,7 @@ class PostgresKeywords:
                 i bigint, s bigint, g bigint, n int, w jsonb)
             ON CONFLICT DO NOTHING
             """,
-            (_row(place, tokens_of[place["id"]]) for place in places),
+            (_row(place, tokens_of[place[0]]) for place in places),
         )
 
     def best(
@@ -77,18 +77,19 @@ class PostgresKeywords:
             """
             SELECT chunks.id, chunk_text FROM words_backlog JOIN chunks USING (set_id)
             LEFT JOIN chunk_words ON chunk_id = chunks.id
-            WHERE chunk_id IS NULL ORDER BY set_id, chunks.id LIMIT :limit
+            WHERE chunk_id IS NULL ORDER BY words_backlog.set_id, chunks.id LIMIT :limit
             """,
             limit=limit,
         )
         return [Unkeyed(*row) for row in rows]
 
 
-def _row(place: Mapping[str, Any], tokens: Sequence[str]) -> dict[str, object]:
+def _row(place: Sequence[Any], tokens: Sequence[str]) -> dict[str, object]:
+    chunk_id, table_id, json_pointer, set_id, generation_id, index_id = place
     return {
-        "i": place["id"],
-        "s": place["set_id"],
-        "g": place["generation_id"],
+        "i": chunk_id,
+        "s": set_id,
+        "g": generation_id,
         "n": len(tokens),
-        "w": lexemes(place["index_id"], place["table_id"], place["json_pointer"], tokens),
+        "w": lexemes(index_id, table_id, json_pointer, tokens),
     }
