@@ -64,6 +64,16 @@ NODES = [
     NodeProgress("/articles/2/text", 11_000, "quarantined", None, {"code": "EMBEDDING_REJECTED"}),
 ]
 
+WAITING = NodeProgress(
+    "/articles/1/text",
+    11_000,
+    "queued",
+    None,
+    {"code": "PROJECT_FULL", "at": "2026-01-01", "chunks": 12},
+    attempts=3,
+    next_attempt_at=NOW,
+)
+
 
 def status(word: IndexStatus = "ready") -> ToolStatus:
     progress = Progress(
@@ -74,8 +84,9 @@ def status(word: IndexStatus = "ready") -> ToolStatus:
         indexed_chunks_count=2,
         indexed_at=NOW,
         last_error={"code": "EMBEDDING_REJECTED"},
+        next_attempt_at=NOW,
     )
-    return ToolStatus(TOOL, an_index(), progress, NODES)
+    return ToolStatus(TOOL, an_index(), progress, NODES, None, [WAITING, NODES[2]])
 
 
 def the_result(answer: Answer) -> dict[str, Any]:
@@ -175,8 +186,22 @@ def test_a_tool_is_shown_with_the_summary_of_its_index() -> None:
 def test_the_state_of_an_index_lists_what_is_not_in_it() -> None:
     answer = search_index_answer(status("degraded"))
     assert (answer["status"], answer["indexed_chunks_count"]) == ("degraded", 2)
-    not_indexed: Any = answer["not_indexed"]
-    assert [(node["json_pointer"], node["state"]) for node in not_indexed] == [
-        ("/articles/1/text", "skipped"),
-        ("/articles/2/text", "quarantined"),
+    assert (answer["not_indexed_count"], answer["next_attempt_at"]) == (2, NOW.isoformat())
+    assert answer["not_indexed"] == [
+        {
+            "json_pointer": "/articles/1/text",
+            "char_count": 11_000,
+            "state": "queued",
+            "attempts": 3,
+            "next_attempt_at": NOW.isoformat(),
+            "last_error": {"code": "PROJECT_FULL", "at": "2026-01-01"},
+        },
+        {
+            "json_pointer": "/articles/2/text",
+            "char_count": 11_000,
+            "state": "quarantined",
+            "attempts": 0,
+            "next_attempt_at": None,
+            "last_error": {"code": "EMBEDDING_REJECTED"},
+        },
     ]

@@ -8,6 +8,7 @@ from typing import Literal
 
 from context_search.domain.config import IndexConfig, SearchConfig
 from context_search.domain.json_pointer import contains
+from context_search.domain.progress import EvictionCause
 
 GenerationState = Literal["queued", "building", "active", "previous", "retired"]
 
@@ -99,6 +100,7 @@ class Index:
     is_rebuilding: bool = False
     evicted_at: datetime | None = None
     is_idle: bool = False
+    evicted_by: EvictionCause | None = None
 
 
 @dataclass(frozen=True, slots=True)

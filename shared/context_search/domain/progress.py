@@ -12,19 +12,27 @@ IndexStatus = Literal[
     "pending", "indexing", "ready", "rebuilding", "degraded", "stalled", "evicted", "error"
 ]
 
+EvictionCause = Literal["limit", "operator"]
+
 PROJECT_FULL = "PROJECT_FULL"
 """The code of a node that was skipped until its project has room."""
 
 
 @dataclass(frozen=True, slots=True)
 class NodeProgress:
-    """One node of a tool's scope, for the create answer and the status."""
+    """One node of a tool's scope, for the create answer and the status.
+
+    ``attempts`` counts runs without progress. ``next_attempt_at`` is when a queued node may be
+    taken up: in the past, it waits for its turn.
+    """
 
     json_pointer: str
     char_count: int
     state: NodeState
     chunks_count: int | None
     last_error: dict[str, object] | None
+    attempts: int = 0
+    next_attempt_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +40,7 @@ class Progress:
     """Counters over the nodes of a scope.
 
     ``chunks_count`` counts the chunks cut so far, ``indexed_chunks_count`` those that turbopuffer
-    has acknowledged.
+    has acknowledged. ``next_attempt_at`` is the earliest of a queued node.
     """
 
     status: IndexStatus
@@ -42,6 +50,7 @@ class Progress:
     indexed_chunks_count: int
     indexed_at: datetime | None
     last_error: dict[str, object] | None
+    next_attempt_at: datetime | None = None
 
 
 def index_status(
@@ -69,14 +78,24 @@ def index_status(
     return "rebuilding" if rebuilding else "ready"
 
 
-def eviction_reason(evicted_at: datetime | None) -> dict[str, object] | None:
+_EVICTED: dict[EvictionCause, tuple[str, str]] = {
+    "limit": (
+        "INDEX_EVICTED",
+        "the project was over its limit, and this index the longest without a search;"
+        " the next search has it built again",
+    ),
+    "operator": (
+        "INDEX_DELETED",
+        "deleted by an operator; the next search or a rebuild has it built again",
+    ),
+}
+
+
+def eviction_reason(
+    evicted_at: datetime | None, cause: EvictionCause | None
+) -> dict[str, object] | None:
     """Returns what is shown as the last error of an evicted index; None when it is not."""
     if evicted_at is None:
         return None
-    return {
-        "code": "INDEX_EVICTED",
-        "message": "the project was over its limit, and this index the longest without a search;"
-        " the next search has it built again",
-        "retryable": True,
-        "at": evicted_at.isoformat(),
-    }
+    code, message = _EVICTED[cause or "limit"]
+    return {"code": code, "message": message, "retryable": True, "at": evicted_at.isoformat()}

@@ -18,7 +18,7 @@ from context_search.domain.model import (
     PlannedChunk,
     Reach,
 )
-from context_search.domain.progress import IndexStatus, NodeProgress, Progress
+from context_search.ports.progress import NodeCounts
 
 
 class Indexes(Protocol):
@@ -63,10 +63,15 @@ class Indexes(Protocol):
         """
         ...
 
+    def note_failed(self, index_id: int, error: Mapping[str, object]) -> None:
+        """Notes why an order to compare an index failed, until one succeeds; adds ``at``."""
+        ...
+
     def with_unsettled_tools(self, *, limit: int) -> list[int]:
         """Returns indexes with a tool whose written summary does not say ``ready``.
 
-        Of an evicted index it has to say ``evicted``.
+        Of an evicted index it has to say ``evicted``. Those that were not returned for the
+        longest time come first, so that none has to wait for ever.
         """
         ...
 
@@ -77,14 +82,17 @@ class Indexes(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class NodeUpsert:
-    """A node as the document has it now; ``skip_reason`` is set when it breaks a limit."""
+    """A node as the document has it now; ``skip_reason`` is set when it breaks a limit.
+
+    The store adds ``at`` to the reason.
+    """
 
     node: StringNode
     content_hash: str
     skip_reason: Mapping[str, object] | None = None
 
 
-class Nodes(Protocol):
+class Nodes(NodeCounts, Protocol):
     """Big strings and their way through the index: queued, claimed, indexed."""
 
     def known(self, generation_id: int) -> list[KnownNode]:
@@ -138,20 +146,9 @@ class Nodes(Protocol):
         """Returns nodes whose lease or due time passed ``silent_s`` ago, and takes them once.
 
         Only nodes of generations that follow their document: others cannot be claimed. A queued
-        node is not abandoned while others of its generation get indexed: it waits for its turn.
+        node waits for its turn, and is not abandoned, while others of its generation get indexed,
+        or others of any that were not due later.
         """
-        ...
-
-    def status(self, index: Index, *, stalled_s: float) -> IndexStatus:
-        """Returns the derived status of an index; cheap, it reads unfinished nodes only."""
-        ...
-
-    def progress(self, index: Index, scope: str, *, stalled_s: float) -> Progress:
-        """Returns the counters of a scope."""
-        ...
-
-    def in_scope(self, index: Index, scope: str, *, limit: int) -> list[NodeProgress]:
-        """Returns nodes of a scope, by pointer."""
         ...
 
 

@@ -62,6 +62,13 @@ class Evictions(Protocol):
         """
         ...
 
+    def clear(self, index: Index) -> bool:
+        """Evicts an index because an operator wants it, whether it is cold or not.
+
+        False when it was evicted already. The caller holds the table's lock.
+        """
+        ...
+
     def revive(self, index_id: int) -> bool:
         """Makes an evicted index an ordinary one, which is empty; False when it was not evicted."""
         ...

@@ -57,8 +57,12 @@ class Rebuilds(Protocol):
         """Returns indexes with a generation that is being built."""
         ...
 
-    def retire_previous(self, *, older_than_s: float) -> int:
-        """Retires generations that were switched away from that long ago."""
+    def outdated(self, *, older_than_s: float, limit: int) -> list[Index]:
+        """Returns generations that were switched away from that long ago, the oldest first."""
+        ...
+
+    def retire_previous(self, index_id: int, *, older_than_s: float) -> bool:
+        """Retires the generation of an index that was switched away from that long ago, if any."""
         ...
 
     def size(self, index: Index) -> Size:

@@ -17,7 +17,7 @@ from context_search.ports.vectors import VectorStore
 from context_search.services.cleanup_report import CleanupLimits, CleanupReport
 from context_search.services.evict import EvictColdest
 from context_search.services.outgoing import RelayOutbox, enumerate_message, node_message
-from context_search.services.rebuild import REBUILDS_AT_ONCE
+from context_search.services.rebuild import REBUILDS_AT_ONCE, retire_outdated
 from context_search.services.settle import SettleIndex
 from context_search.services.status import write_summaries
 from context_search.services.sweep import SweepNamespace
@@ -94,8 +94,8 @@ class Cleanup:
         return False
 
     def _rebuild(self, report: CleanupReport) -> bool:
+        retire_outdated(self.store, older_than_s=self.limits.keep_previous_s)
         with self.store.transaction() as work:
-            work.rebuilds.retire_previous(older_than_s=self.limits.keep_previous_s)
             promoted = work.rebuilds.promote(at_once=REBUILDS_AT_ONCE)
             work.outbox.add([enumerate_message(index_id) for index_id in promoted])
             building = work.rebuilds.building(limit=NODES_PER_STEP)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 
 from context_search.domain.documents import StringNode, parse_stored, string_nodes
+from context_search.domain.errors import ContextSearchError
 from context_search.domain.ids import pointer_sha256
 from context_search.domain.model import Index
 from context_search.ports.indexing import NodeUpsert
@@ -92,20 +94,36 @@ class EnumerateIndex:
     limits: Limits
 
     def __call__(self, index_id: int) -> None:
-        """Does nothing when the index is gone; safe to repeat."""
-        messages: list[Message] = []
-        outbox_ids: list[int] = []
+        """Does nothing when the index is gone; safe to repeat. A failure is noted on the index."""
+        try:
+            orders = self._compare(index_id)
+        except Exception as error:
+            with suppress(ContextSearchError), self.store.transaction() as work:
+                work.indexes.note_failed(index_id, _record(error))
+            raise
+        if orders is None:
+            return
+        self.deliver(*orders)
+        if not orders[1]:  # no node will do it
+            self.settle(index_id)
+
+    def _compare(self, index_id: int) -> tuple[list[int], list[Message]] | None:
         with self.store.transaction() as work:
             index = work.indexes.find(index_id)
             if index is None or work.tables.lock(index.table_id) is None:
-                return
+                return None
             if not work.indexes.scopes(index_id):
                 work.indexes.retire(index_id)
-                return
+                return None
             if index.evicted_at is not None:
-                return
+                return None
             messages = node_orders(enumerate_index(work, index, self.limits), index.config)
-            outbox_ids = work.outbox.add(messages)
-        self.deliver(outbox_ids, messages)
-        if not messages:  # no node will do it
-            self.settle(index_id)
+            return work.outbox.add(messages), messages
+
+
+def _record(error: Exception) -> dict[str, object]:
+    """The message of a foreign exception may quote the document: it stays out."""
+    known = isinstance(error, ContextSearchError)
+    message = error.message if known else "an unexpected error, see the log"
+    code = error.code if known else ContextSearchError.code
+    return {"code": code, "message": message, "retryable": True}

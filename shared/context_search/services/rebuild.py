@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from context_search.domain.analysis import ANALYSIS_VERSION
 from context_search.domain.chunking import CHUNKER_VERSION
 from context_search.domain.config import IndexConfig
-from context_search.domain.errors import ConflictError, NotFoundError
+from context_search.domain.errors import ConflictError, DatabaseUnavailableError, NotFoundError
 from context_search.domain.model import Index, Principal
 from context_search.ports.rebuilding import Size
 from context_search.ports.store import Store
@@ -18,6 +19,7 @@ from context_search.services.status import index_of, live_tool
 REBUILDS_AT_ONCE = 2
 CHUNKS_PER_SECOND = 200
 TOOLS_PER_PAGE = 500
+RETIRED_AT_ONCE = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +138,22 @@ class ReindexProject:
                         tools.setdefault(tool.index_id, tool.id)
             after = page[-1].id if len(page) == TOOLS_PER_PAGE else None
         return [self.start(tool_id, principal) for tool_id in tools.values()]
+
+
+def retire_outdated(store: Store, *, older_than_s: float) -> int:
+    """Retires generations that were switched away from that long ago, and returns how many.
+
+    Each under its table's lock, so that nobody who is just going back to one loses it; where the
+    table is busy for long, the next run tries again.
+    """
+    with store.transaction() as work:
+        outdated = work.rebuilds.outdated(older_than_s=older_than_s, limit=RETIRED_AT_ONCE)
+    retired = 0
+    for index in outdated:
+        with suppress(DatabaseUnavailableError), store.transaction() as work:
+            if work.tables.lock(index.table_id) is not None:
+                retired += work.rebuilds.retire_previous(index.id, older_than_s=older_than_s)
+    return retired
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from context_search.domain.errors import NotFoundError
@@ -11,17 +12,23 @@ from context_search.domain.progress import NodeProgress, Progress
 from context_search.ports.store import Store, UnitOfWork
 
 LISTED_NODES = 200
+"""At most so many nodes are listed in an answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class ToolStatus:
-    """A tool with the state of its index; ``nodes`` lists at most 200 of its scope, by pointer."""
+    """A tool with the state of its index.
+
+    ``nodes`` lists at most 200 of its scope, by pointer; ``not_indexed`` at most 200 that are not
+    indexed, first those that nobody will take up.
+    """
 
     tool: SearchTool
     index: Index
     progress: Progress
     nodes: list[NodeProgress]
     integrity: dict[str, object] | None = None
+    not_indexed: list[NodeProgress] = field(default_factory=list)
 
 
 def live_tool(work: UnitOfWork, tool_id: int, principal: Principal | None) -> SearchTool:
@@ -52,7 +59,8 @@ def tool_status(work: UnitOfWork, tool: SearchTool, *, silent_s: float) -> ToolS
     nodes = work.nodes.in_scope(index, scope, limit=LISTED_NODES)
     reports = work.sweeps.reports(index.table_id)
     proven = next((each for each in reports if each["namespace"] == index.namespace), None)
-    return ToolStatus(tool, index, progress, nodes, proven)
+    not_indexed = work.nodes.not_indexed(index, scope, limit=LISTED_NODES)
+    return ToolStatus(tool, index, progress, nodes, proven, not_indexed)
 
 
 def write_summaries(store: Store, index_id: int, *, silent_s: float) -> None:
@@ -66,9 +74,12 @@ def summarise(work: UnitOfWork, index_id: int, *, silent_s: float) -> None:
     index = work.indexes.find(index_id)
     if index is None:
         return
-    for tool in work.tools.of_index(index_id):
-        progress = work.nodes.progress(index, tool.scope.json_pointer, stalled_s=silent_s)
-        work.tools.write_summary(tool.id, summary(progress, tool.created_at))
+    tools = work.tools.of_index(index_id)
+    scopes = sorted({tool.scope.json_pointer for tool in tools})
+    progress = work.nodes.progress_of(index, scopes, stalled_s=silent_s)
+    for tool in tools:
+        told = summary(progress[tool.scope.json_pointer], tool.created_at)
+        work.tools.write_summary(tool.id, told)
 
 
 def summary(progress: Progress, configured_at: datetime) -> dict[str, object]:
@@ -80,8 +91,15 @@ def summary(progress: Progress, configured_at: datetime) -> dict[str, object]:
         "nodes_count": progress.nodes_count,
         "chunks_count": progress.chunks_count,
         "indexed_chunks_count": progress.indexed_chunks_count,
-        "last_error": progress.last_error,
+        "last_error": shown_error(progress.last_error),
     }
+
+
+def shown_error(error: Mapping[str, object] | None) -> dict[str, object] | None:
+    """Returns an error without what only ``cleanup`` reads in it."""
+    if error is None:
+        return None
+    return {name: error[name] for name in ("code", "message", "retryable", "at") if name in error}
 
 
 @dataclass(frozen=True, slots=True)

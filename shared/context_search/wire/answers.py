@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from datetime import datetime
 
 from context_search.domain.model import HydratedChunk, Table
 from context_search.services.searching.ranking import Hit
 from context_search.services.searching.search_tool import Answer
-from context_search.services.status import ToolStatus, summary
+from context_search.services.status import ToolStatus, shown_error, summary
 
 
 def search_answer(answer: Answer) -> dict[str, object]:
@@ -94,21 +95,28 @@ def tool_answer(status: ToolStatus) -> dict[str, object]:
 
 
 def search_index_answer(status: ToolStatus) -> dict[str, object]:
-    """Returns the state of a tool's index: counters, errors, and what was skipped."""
+    """Returns the state of a tool's index: counters, errors, and what is not indexed."""
     return {
         "tool_id": status.tool.id,
         "namespace": status.index.namespace,
         **summary(status.progress, status.tool.created_at),
         "nodes": status.progress.states,
         "integrity": status.integrity,
+        "next_attempt_at": _time(status.progress.next_attempt_at),
+        "not_indexed_count": status.progress.nodes_count - status.progress.states.get("indexed", 0),
         "not_indexed": [
             {
                 "json_pointer": node.json_pointer,
                 "char_count": node.char_count,
                 "state": node.state,
-                "last_error": node.last_error,
+                "attempts": node.attempts,
+                "next_attempt_at": _time(node.next_attempt_at),
+                "last_error": shown_error(node.last_error),
             }
-            for node in status.nodes
-            if node.state in ("skipped", "quarantined")
+            for node in status.not_indexed
         ],
     }
+
+
+def _time(at: datetime | None) -> str | None:
+    return at.isoformat() if at else None

@@ -274,8 +274,9 @@ class TestAbandoned:
             "UPDATE node SET next_at = now() - interval '101 s',"
             " indexed_at = indexed_at - interval '101 s',"
             " lease_until = CASE WHEN id = :orphaned THEN now() - interval '101 s'"
-            " ELSE lease_until END WHERE id <> :fresh",
+            " ELSE lease_until END WHERE id NOT IN (:fresh, :owned)",
             fresh=fresh,
+            owned=owned,
             orphaned=orphaned,
         )
         assert self.abandoned(bench, limit=1) == [silent]

@@ -288,6 +288,23 @@ def test_an_evicted_index_is_there_and_empty(bench: Bench) -> None:
     assert next_to_go(bench) is None
 
 
+def test_an_operator_clears_an_index_however_hot_it_is(bench: Bench) -> None:
+    index = indexed(bench, bench.project())
+    searched(bench, index)
+    with bench.store.transaction() as work:
+        work.tables.lock(index.table_id)
+        assert work.evictions.clear(index)
+        assert not work.evictions.clear(index)
+    now = bench.index(index.id)
+    with bench.store.transaction() as work:
+        progress = work.nodes.progress(now, "", stalled_s=180)
+    assert progress.last_error is not None
+    assert (progress.status, progress.last_error["code"]) == ("evicted", "INDEX_DELETED")
+    with bench.store.transaction() as work:
+        assert work.evictions.revive(index.id)
+    assert (bench.index(index.id).evicted_at, bench.index(index.id).evicted_by) == (None, None)
+
+
 def test_the_rows_of_an_evicted_index_are_buried_and_its_namespace_forgotten(
     bench: Bench,
 ) -> None:

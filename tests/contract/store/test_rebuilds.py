@@ -128,10 +128,25 @@ def test_the_generation_before_is_retired_when_it_is_old(bench: Bench) -> None:
     switch(bench, start(bench, index))
     bench.pass_time(100)
     with bench.store.transaction() as work:
-        assert work.rebuilds.retire_previous(older_than_s=150) == 0
-        assert work.rebuilds.retire_previous(older_than_s=50) == 1
-        assert work.rebuilds.retire_previous(older_than_s=50) == 0
+        assert not work.rebuilds.retire_previous(index.id, older_than_s=150)
+        assert not work.rebuilds.retire_previous(10**9, older_than_s=50)
+        assert work.rebuilds.retire_previous(index.id, older_than_s=50)
+        assert not work.rebuilds.retire_previous(index.id, older_than_s=50)
         assert work.rebuilds.previous(index.id) is None
+
+
+def test_outdated_generations_are_found_the_oldest_first(bench: Bench) -> None:
+    found = indexes(bench, 3)
+    for index in found:
+        switch(bench, start(bench, index))
+        bench.pass_time(100)
+    with bench.store.transaction() as work:
+        assert work.rebuilds.outdated(older_than_s=350, limit=9) == []
+        outdated = work.rebuilds.outdated(older_than_s=150, limit=9)
+        assert work.rebuilds.outdated(older_than_s=0, limit=1) == outdated[:1]
+    assert [(each.id, each.state, each.namespace) for each in outdated] == [
+        (index.id, "previous", index.namespace) for index in found[:2]
+    ]
 
 
 def test_a_table_has_the_index_of_its_active_configuration(bench: Bench) -> None:

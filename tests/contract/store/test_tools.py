@@ -132,7 +132,11 @@ def test_deleted_tools_are_settled(bench: Bench) -> None:
     assert unsettled(bench) == []
 
 
-def test_unsettled_indexes_come_by_id_and_not_too_many(bench: Bench) -> None:
-    indexes = [bench.tool(bench.table({}))[1].id for _ in range(3)]
-    with bench.store.transaction() as work:
-        assert work.indexes.with_unsettled_tools(limit=2) == sorted(indexes)[:2]
+def test_unsettled_indexes_take_turns(bench: Bench) -> None:
+    one, two, three = [bench.tool(bench.table({}))[1].id for _ in range(3)]
+    turns = []
+    for _ in range(3):
+        with bench.store.transaction() as work:
+            turns.append(work.indexes.with_unsettled_tools(limit=2))
+        bench.pass_time(1)
+    assert turns == [[one, two], [three, one], [two, one]]

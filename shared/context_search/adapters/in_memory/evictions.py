@@ -11,6 +11,7 @@ from context_search.adapters.in_memory.rows import GenerationRow, IndexRow, Rows
 from context_search.domain.ids import table_namespace
 from context_search.domain.limits import ProjectLimits, Usage
 from context_search.domain.model import Index
+from context_search.domain.progress import EvictionCause
 from context_search.ports.time import Clock
 
 
@@ -50,14 +51,23 @@ class MemoryEvictions:
         if going.state == "previous":
             self._retire(self.rows.generations[going.generation_id])
             return True
-        if index.evicted_at is not None or not is_cold(self.clock, index, limits):
+        return is_cold(self.clock, index, limits) and self._evict(index, "limit")
+
+    def clear(self, index: Index) -> bool:
+        """See the port."""
+        return self._evict(self.rows.indexes[index.id], "operator")
+
+    def _evict(self, index: IndexRow, cause: EvictionCause) -> bool:
+        if index.evicted_at is not None:
             return False
         generations = [r for r in self.rows.generations.values() if r.index_id == index.id]
         for row in generations:
             self._retire(row)
         fresh = self._begin_anew(index, 1 + max(row.number for row in generations))
         now = self.clock.now()
-        self.rows.change(self.rows.indexes, index.id, generation_id=fresh, evicted_at=now)
+        self.rows.change(
+            self.rows.indexes, index.id, generation_id=fresh, evicted_at=now, evicted_by=cause
+        )
         return True
 
     def _retire(self, generation: GenerationRow) -> None:
@@ -83,7 +93,9 @@ class MemoryEvictions:
         if index is None or index.evicted_at is None:
             return False
         now = self.clock.now()
-        self.rows.change(self.rows.indexes, index_id, evicted_at=None, last_searched_at=now)
+        self.rows.change(
+            self.rows.indexes, index_id, evicted_at=None, evicted_by=None, last_searched_at=now
+        )
         return True
 
     def note_search(self, index_id: int) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 from context_search.adapters.in_memory.rows import CoverageRow, GenerationRow, IndexRow, Rows
 from context_search.domain.config import IndexConfig
@@ -106,6 +107,12 @@ class MemoryIndexes:
     def mark_enumerated(self, index: Index, revision: int) -> None:
         """See the port."""
         self.rows.change(self.rows.generations, index.generation_id, enumerated_revision=revision)
+        self.rows.change(self.rows.indexes, index.id, order_error=None)
+
+    def note_failed(self, index_id: int, error: Mapping[str, object]) -> None:
+        """See the port."""
+        record = {**error, "at": self.clock.now().isoformat()}
+        self.rows.change(self.rows.indexes, index_id, order_error=record)
 
     def with_unsettled_tools(self, *, limit: int) -> list[int]:
         """See the port."""
@@ -116,7 +123,11 @@ class MemoryIndexes:
             settled = "evicted" if is_evicted else "ready"
             if not tool.deleted and (tool.summary or {}).get("status") != settled:
                 unsettled.add(covered.index_id)
-        return sorted(unsettled)[:limit]
+        indexes, never = self.rows.indexes, datetime.min.replace(tzinfo=UTC)
+        chosen = sorted(unsettled, key=lambda each: (indexes[each].summarised_at or never, each))
+        for index_id in chosen[:limit]:
+            self.rows.change(indexes, index_id, summarised_at=self.clock.now())
+        return chosen[:limit]
 
     def retire(self, index_id: int) -> None:
         """See the port."""
@@ -152,5 +163,6 @@ def view(rows: Rows, clock: Clock, generation: GenerationRow) -> Index:
             for other in rows.generations.values()
         ),
         evicted_at=index.evicted_at,
+        evicted_by=index.evicted_by,
         is_idle=index.used_at < clock.now() - timedelta(minutes=1),
     )

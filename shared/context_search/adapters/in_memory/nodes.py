@@ -2,77 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 
-from context_search.adapters.in_memory.removal import remove_nodes, remove_sets, remove_sets_of
-from context_search.adapters.in_memory.rows import NodeRow, Rows
+from context_search.adapters.in_memory.node_rows import NodeRows
+from context_search.adapters.in_memory.removal import remove_sets
+from context_search.adapters.in_memory.rows import NodeRow
 from context_search.domain.errors import LeaseLostError
-from context_search.domain.ids import pointer_sha256
-from context_search.domain.json_pointer import contains
-from context_search.domain.model import Claim, Index, KnownNode
+from context_search.domain.model import Claim
 from context_search.domain.progress import NodeState
 from context_search.domain.reassembly import text_of_chunks
-from context_search.ports.indexing import NodeUpsert
-from context_search.ports.time import Clock
 
 
 @dataclass(frozen=True, slots=True)
-class NodeWork:
-    """The half of the port ``Nodes`` that changes nodes."""
-
-    rows: Rows
-    clock: Clock
-
-    def known(self, generation_id: int) -> list[KnownNode]:
-        """See the port."""
-        return [
-            KnownNode(row.id, pointer_sha256(row.json_pointer), row.content_hash)
-            for row in self.of_generation(generation_id)
-        ]
-
-    def of_generation(self, generation_id: int, scope: str = "") -> list[NodeRow]:
-        """Returns the rows of a generation's nodes in a scope, by id."""
-        return [
-            row
-            for _, row in sorted(self.rows.nodes.items())
-            if row.generation_id == generation_id and contains(scope, row.json_pointer)
-        ]
-
-    def upsert(self, index: Index, nodes: Sequence[NodeUpsert]) -> list[int]:
-        """See the port."""
-        queued: list[int] = []
-        known = {row.json_pointer: row for row in self.of_generation(index.generation_id)}
-        for wanted in nodes:
-            skipped = wanted.skip_reason is not None
-            before = known.get(wanted.node.json_pointer)
-            node_id = before.id if before else self.rows.new_id()
-            self.rows.nodes[node_id] = NodeRow(
-                id=node_id,
-                generation_id=index.generation_id,
-                table_id=index.table_id,
-                json_pointer=wanted.node.json_pointer,
-                content_hash=wanted.content_hash,
-                char_count=len(wanted.node.text),
-                content=None if skipped else wanted.node.text,
-                state="skipped" if skipped else "queued",
-                next_at=self.clock.now(),
-                changed_at=self.clock.now(),
-                fence=before.fence + 1 if before else 0,
-                last_error=wanted.skip_reason,
-                active_set_id=before.active_set_id if before and not skipped else None,
-                indexed_at=before.indexed_at if before else None,
-            )
-            if skipped:
-                remove_sets_of(self.rows, self.clock, [node_id])
-            else:
-                queued.append(node_id)
-        return queued
-
-    def remove(self, node_ids: Sequence[int]) -> None:
-        """See the port."""
-        remove_nodes(self.rows, self.clock, node_ids)
+class NodeWork(NodeRows):
+    """The part of the port ``Nodes`` that workers use."""
 
     def claim(self, node_id: int, *, lease_s: float) -> Claim | None:
         """See the port."""
@@ -175,6 +120,21 @@ class NodeWork:
             self.rows.change(self.rows.nodes, node_id, **queued)
         return found
 
+    def waits(self, row: NodeRow, since: datetime) -> bool:
+        """Tells whether workers have not come to a queued node yet.
+
+        That is so while they do, or since ``since`` did, a node that was not due later.
+        """
+        now = self.clock.now()
+        return any(
+            other.next_at <= row.next_at
+            and (
+                (other.indexed_at is not None and other.indexed_at > since)
+                or (other.state == "claimed" and (other.lease_until or now) > now)
+            )
+            for other in self.rows.nodes.values()
+        )
+
     def abandoned(self, *, silent_s: float, limit: int) -> list[int]:
         """See the port."""
         silent_since = (now := self.clock.now()) - timedelta(seconds=silent_s)
@@ -192,7 +152,10 @@ class NodeWork:
             if row.state in ("queued", "claimed")
             and row.generation_id in live
             and (row.lease_until or row.next_at) < silent_since
-            and (row.state == "claimed" or row.generation_id not in moving)
+            and (
+                row.state == "claimed"
+                or (row.generation_id not in moving and not self.waits(row, silent_since))
+            )
         ][:limit]
         queued: dict[str, object] = {"state": "queued", "lease_until": None, "next_at": now}
         for node_id in found:

@@ -28,16 +28,23 @@ class MemoryNodes(NodeWork):
         """See the port."""
         return self._status(index, self.of_generation(index.generation_id), stalled_s)
 
-    def _status(self, index: Index, nodes: Sequence[NodeRow], stalled_s: float) -> IndexStatus:
+    def _is_stalled(self, generation_id: int, stalled_s: float) -> bool:
         now = self.clock.now()
         since = now - timedelta(seconds=stalled_s)
-        unfinished = [row for row in nodes if row.state in ("queued", "claimed")]
-        overdue = any((row.lease_until or row.next_at) < since for row in unfinished)
-        working = any(
+        nodes = self.of_generation(generation_id)
+        overdue = any(
+            (row.lease_until or row.next_at) < since
+            and (row.state == "claimed" or not self.waits(row, since))
+            for row in nodes
+            if row.state in ("queued", "claimed")
+        )
+        return overdue and not any(
             (row.state == "claimed" and row.lease_until and row.lease_until > now)
             or (row.indexed_at and row.indexed_at > since)
             for row in nodes
         )
+
+    def _status(self, index: Index, nodes: Sequence[NodeRow], stalled_s: float) -> IndexStatus:
         table = self.rows.tables[index.table_id]
         return index_status(
             Counter(row.state for row in nodes),
@@ -47,7 +54,7 @@ class MemoryNodes(NodeWork):
                 for row in nodes
             ),
             rebuilding=index.is_rebuilding,
-            stalled=overdue and not working,
+            stalled=self._is_stalled(index.generation_id, stalled_s),
             evicted=index.evicted_at is not None,
         )
 
@@ -69,9 +76,27 @@ class MemoryNodes(NodeWork):
             chunks_count=sum(row.chunks_count for row in sets),
             indexed_chunks_count=sum(c.present for c in chunks if c.set_id in set_ids),
             indexed_at=max((n.indexed_at for n in nodes if n.indexed_at), default=None),
-            last_error=eviction_reason(index.evicted_at)
+            next_attempt_at=min((n.next_at for n in nodes if n.state == "queued"), default=None),
+            last_error=eviction_reason(index.evicted_at, index.evicted_by)
+            or self._order_error(index)
             or max(errors, key=lambda error: str(error.get("at", "")), default=None),
         )
+
+    def _order_error(self, index: Index) -> dict[str, object] | None:
+        error = self.rows.indexes[index.id].order_error
+        return dict(error) if error else None
+
+    def progress_of(
+        self, index: Index, scopes: Sequence[str], *, stalled_s: float
+    ) -> dict[str, Progress]:
+        """See the port."""
+        return {scope: self.progress(index, scope, stalled_s=stalled_s) for scope in scopes}
+
+    def not_indexed(self, index: Index, scope: str, *, limit: int) -> list[NodeProgress]:
+        """See the port."""
+        nodes = [n for n in self.of_generation(index.generation_id, scope) if n.state != "indexed"]
+        nodes.sort(key=lambda row: row.state in ("queued", "claimed"))
+        return [self._node_progress(node) for node in nodes[:limit]]
 
     def in_scope(self, index: Index, scope: str, *, limit: int) -> list[NodeProgress]:
         """See the port."""
@@ -88,4 +113,6 @@ class MemoryNodes(NodeWork):
             node.state,
             current.chunks_count if current else None,
             dict(node.last_error) if node.last_error else None,
+            node.attempt,
+            node.next_at if node.state == "queued" else None,
         )

@@ -120,18 +120,28 @@ class MemoryRebuilds:
         found = {row.index_id for row in rows if row.state == "building" and row.index_id}
         return sorted(found)[:limit]
 
-    def retire_previous(self, *, older_than_s: float) -> int:
-        """See the port."""
-        now = self.clock.now()
-        before = now - timedelta(seconds=older_than_s)
+    def _outdated(self, older_than_s: float) -> list[GenerationRow]:
+        before = self.clock.now() - timedelta(seconds=older_than_s)
         old = [
-            row.id
+            (row.switched_at, row.id, row)
             for row in self.rows.generations.values()
             if row.state == "previous" and row.switched_at and row.switched_at < before
         ]
+        return [row for _, _, row in sorted(old, key=lambda each: each[:2])]
+
+    def outdated(self, *, older_than_s: float, limit: int) -> list[Index]:
+        """See the port."""
+        found = self._outdated(older_than_s)[:limit]
+        return [view(self.rows, self.clock, row) for row in found]
+
+    def retire_previous(self, index_id: int, *, older_than_s: float) -> bool:
+        """See the port."""
+        old = [row.id for row in self._outdated(older_than_s) if row.index_id == index_id]
         for generation_id in old:
-            self.rows.change(self.rows.generations, generation_id, state="retired", retired_at=now)
-        return len(old)
+            self.rows.change(
+                self.rows.generations, generation_id, state="retired", retired_at=self.clock.now()
+            )
+        return bool(old)
 
     def size(self, index: Index) -> Size:
         """See the port."""

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from context_search.adapters.in_memory.journal import Journal, Journaled
 from context_search.domain.config import IndexConfig, SearchConfig
 from context_search.domain.model import GenerationState, Scope
-from context_search.domain.progress import NodeState
+from context_search.domain.progress import EvictionCause, NodeState
 from context_search.ports.delivery import SweepCounts
 from context_search.ports.queue import Message
 
@@ -50,6 +50,9 @@ class IndexRow:
     created_at: datetime
     last_searched_at: datetime | None = None
     evicted_at: datetime | None = None
+    evicted_by: EvictionCause | None = None
+    order_error: Mapping[str, object] | None = None
+    summarised_at: datetime | None = None
 
     @property
     def used_at(self) -> datetime:

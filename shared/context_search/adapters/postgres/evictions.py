@@ -9,6 +9,7 @@ from context_search.adapters.postgres.pool import Transaction
 from context_search.domain.ids import table_namespace
 from context_search.domain.limits import ProjectLimits
 from context_search.domain.model import Index
+from context_search.domain.progress import EvictionCause
 
 _USED_AT = "COALESCE(search_index.last_searched_at, search_index.created_at)"
 _IDLE_SINCE = "clock_timestamp() - make_interval(secs => :idle)"
@@ -45,18 +46,26 @@ class PostgresEvictions:
         if going.state == "previous":
             self._retire("id = :id", going.generation_id)
             return True
-        cold = self.tx.run(
+        return self._evict(going, "limit", f"{_USED_AT} < {_IDLE_SINCE}", idle=limits.idle_s)
+
+    def clear(self, index: Index) -> bool:
+        """See the port."""
+        return self._evict(index, "operator", "true")
+
+    def _evict(self, index: Index, cause: EvictionCause, condition: str, **values: object) -> bool:
+        evicted = self.tx.run(
             f"""
-            UPDATE search_index SET evicted_at = clock_timestamp()
-            WHERE id = :index AND evicted_at IS NULL AND {_USED_AT} < {_IDLE_SINCE} RETURNING id
+            UPDATE search_index SET evicted_at = clock_timestamp(), evicted_by = :cause
+            WHERE id = :index AND evicted_at IS NULL AND {condition} RETURNING id
             """,
-            index=going.id,
-            idle=limits.idle_s,
+            index=index.id,
+            cause=cause,
+            **values,
         )
-        if not cold:
+        if not evicted:
             return False
-        self._retire("index_id = :id", going.id)
-        self._begin_anew(going)
+        self._retire("index_id = :id", index.id)
+        self._begin_anew(index)
         return True
 
     def _retire(self, condition: str, row_id: int) -> None:
@@ -94,7 +103,8 @@ class PostgresEvictions:
         """See the port."""
         rows = self.tx.run(
             """
-            UPDATE search_index SET evicted_at = NULL, last_searched_at = clock_timestamp()
+            UPDATE search_index SET evicted_at = NULL, evicted_by = NULL,
+                last_searched_at = clock_timestamp()
             WHERE id = :index AND evicted_at IS NOT NULL RETURNING id
             """,
             index=index_id,

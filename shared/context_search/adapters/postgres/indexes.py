@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from context_search.adapters.postgres.pool import Transaction
+from context_search.adapters.postgres.comparisons import Comparisons
 from context_search.domain.config import IndexConfig
 from context_search.domain.ids import table_namespace
 from context_search.domain.model import Index
@@ -19,22 +19,16 @@ INDEX = """
                    AND pending.state IN ('queued', 'building')),
            search_index.evicted_at,
            COALESCE(search_index.last_searched_at, search_index.created_at)
-               < clock_timestamp() - interval '1 minute'
+               < clock_timestamp() - interval '1 minute',
+           search_index.evicted_by
     FROM search_index JOIN index_generation AS generation ON generation.index_id = search_index.id
 """
 _ACTIVE = "generation.id = search_index.active_generation_id"
-_ORDER_COMPARISON = """
-    UPDATE index_generation SET enumerated_revision = NULL, ordered_at = clock_timestamp()
-    FROM covered WHERE index_generation.index_id = covered.index_id
-      AND state IN ('active', 'building')
-"""
 
 
 @dataclass(frozen=True, slots=True)
-class PostgresIndexes:
+class PostgresIndexes(Comparisons):
     """The port ``Indexes``."""
-
-    tx: Transaction
 
     def find_or_add(self, *, project_id: int, table_id: int, config: IndexConfig) -> Index:
         """See the port. The caller holds the table's lock, so two cannot add the same index."""
@@ -106,81 +100,6 @@ class PostgresIndexes:
             index=index_id,
         )
         return [index_of_row(row) for row in rows]
-
-    def cover(self, index_id: int, *, tool_id: int, scope: str) -> None:
-        """See the port."""
-        self.tx.run(
-            f"""
-            WITH covered AS (
-                INSERT INTO coverage (tool_id, index_id, scope) VALUES (:tool, :index, :scope)
-                RETURNING index_id)
-            {_ORDER_COMPARISON}
-            """,
-            tool=tool_id,
-            index=index_id,
-            scope=scope,
-        )
-
-    def uncover(self, tool_id: int) -> None:
-        """See the port."""
-        self.tx.run(
-            f"""
-            WITH covered AS (DELETE FROM coverage WHERE tool_id = :tool RETURNING index_id)
-            {_ORDER_COMPARISON}
-            """,
-            tool=tool_id,
-        )
-
-    def scopes(self, index_id: int) -> list[str]:
-        """See the port."""
-        rows = self.tx.run(
-            "SELECT DISTINCT scope FROM coverage WHERE index_id = :index ORDER BY scope",
-            index=index_id,
-        )
-        return [scope for [scope] in rows]
-
-    def mark_enumerated(self, index: Index, revision: int) -> None:
-        """See the port."""
-        self.tx.run(
-            "UPDATE index_generation SET enumerated_revision = :revision WHERE id = :generation",
-            revision=revision,
-            generation=index.generation_id,
-        )
-
-    def behind(self, *, silent_s: float, limit: int) -> list[int]:
-        """See the port."""
-        rows = self.tx.run(
-            """
-            UPDATE index_generation SET ordered_at = clock_timestamp() WHERE id IN (
-                SELECT generation.id FROM index_generation AS generation
-                JOIN search_index ON search_index.id = generation.index_id
-                JOIN context_table ON context_table.id = search_index.table_id
-                WHERE generation.state IN ('active', 'building') AND evicted_at IS NULL
-                  AND deleted_at IS NULL AND enumerated_revision IS DISTINCT FROM revision
-                  AND GREATEST(updated_at, generation.created_at, ordered_at)
-                      < statement_timestamp() - make_interval(secs => :silent)
-                ORDER BY generation.id LIMIT :limit FOR UPDATE OF generation SKIP LOCKED)
-            RETURNING index_id
-            """,
-            silent=silent_s,
-            limit=limit,
-        )
-        return sorted({index_id for [index_id] in rows})
-
-    def with_unsettled_tools(self, *, limit: int) -> list[int]:
-        """See the port."""
-        rows = self.tx.run(
-            """
-            SELECT DISTINCT coverage.index_id FROM coverage JOIN tool ON tool.id = coverage.tool_id
-            JOIN search_index ON search_index.id = coverage.index_id
-            WHERE tool.deleted_at IS NULL
-              AND (metadata -> 'search_index' ->> 'status') IS DISTINCT FROM
-                  CASE WHEN evicted_at IS NULL THEN 'ready' ELSE 'evicted' END
-            ORDER BY 1 LIMIT :limit
-            """,
-            limit=limit,
-        )
-        return [index_id for [index_id] in rows]
 
     def retire(self, index_id: int) -> None:
         """See the port."""

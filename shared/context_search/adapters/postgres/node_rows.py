@@ -35,7 +35,8 @@ class NodeRows:
             INSERT INTO node (generation_id, table_id, json_pointer, pointer_sha256, content_hash,
                               char_count, content, state, last_error)
             SELECT generation_id, table_id, json_pointer, decode(sha, 'hex'), content_hash,
-                   char_count, content, state, last_error
+                   char_count, content, state,
+                   last_error || jsonb_build_object('at', clock_timestamp())
             FROM jsonb_to_recordset(CAST(:rows AS jsonb)) AS row (
                 generation_id bigint, table_id bigint, json_pointer text, sha text,
                 content_hash text, char_count int, content text, state text, last_error jsonb)

@@ -13,6 +13,18 @@ from context_search.domain.model import Claim
 from context_search.domain.progress import NodeState
 from context_search.domain.reassembly import text_of_chunks
 
+# How far workers have come: the earliest due time of what they did lately, or are doing. A queued
+# node that is due later waits behind others; one that is due earlier was passed by.
+REACHED = """
+    (SELECT min(next_at) FROM (
+        (SELECT next_at FROM node
+         WHERE indexed_at > statement_timestamp() - make_interval(secs => :silent)
+         ORDER BY indexed_at DESC LIMIT 1000)
+        UNION ALL
+        SELECT next_at FROM node WHERE state = 'claimed'
+         AND COALESCE(lease_until, next_at) > statement_timestamp()) AS served)
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class NodeWork(NodeRows):
@@ -145,7 +157,7 @@ class NodeWork(NodeRows):
     def abandoned(self, *, silent_s: float, limit: int) -> list[int]:
         """See the port."""
         rows = self.tx.run(
-            """
+            f"""
             UPDATE node SET state = 'queued', lease_until = NULL, next_at = clock_timestamp()
             WHERE id IN (
                 SELECT id FROM node WHERE state IN ('queued', 'claimed')
@@ -156,7 +168,8 @@ class NodeWork(NodeRows):
                   AND (state = 'claimed' OR NOT EXISTS (
                       SELECT FROM node AS other WHERE other.generation_id = node.generation_id
                       AND other.indexed_at
-                          > statement_timestamp() - make_interval(secs => :silent)))
+                          > statement_timestamp() - make_interval(secs => :silent))
+                      AND COALESCE(next_at < {REACHED}, true))
                 ORDER BY id LIMIT :limit FOR UPDATE SKIP LOCKED)
             RETURNING id
             """,

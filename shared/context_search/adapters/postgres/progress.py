@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from context_search.adapters.postgres.nodes import NodeWork
+from context_search.adapters.postgres.nodes import REACHED, NodeWork
 from context_search.domain.model import Index
 from context_search.domain.progress import (
     IndexStatus,
@@ -16,10 +18,7 @@ from context_search.domain.progress import (
     index_status,
 )
 
-_IN_SCOPE = """
-    node.generation_id = :generation
-    AND (:scope = '' OR json_pointer = :scope OR starts_with(json_pointer, :scope || '/'))
-"""
+_IN_SCOPE = "(scope = '' OR json_pointer = scope OR starts_with(json_pointer, scope || '/'))"
 _FULL = "bool_or(node.state = 'skipped' AND last_error ->> 'code' = 'PROJECT_FULL')"
 # The set that answers, or while there is none the one that is being built.
 _SET = """
@@ -27,6 +26,12 @@ _SET = """
         SELECT chunks_count, present_count FROM chunk_set
         WHERE node_id = node.id AND state IN ('active', 'building') ORDER BY state LIMIT 1
     ) AS current_set ON true
+"""
+_LISTED = f"""
+    SELECT json_pointer, char_count, node.state, chunks_count, last_error, attempt,
+           CASE node.state WHEN 'queued' THEN next_at END
+    FROM node {_SET} CROSS JOIN (SELECT CAST(:scope AS text) AS scope) AS wanted
+    WHERE node.generation_id = :generation AND {_IN_SCOPE}
 """
 
 
@@ -44,84 +49,125 @@ class PostgresNodes(NodeWork):
             generation=index.generation_id,
         )
         states = {row[0]: row[1] for row in rows}
-        return self._status(index, states, stalled_s, full=any(row[2] for row in rows))
+        return _status(index, states, self._work(index, stalled_s), full=any(r[2] for r in rows))
 
-    def _status(
-        self, index: Index, states: dict[NodeState, int], stalled_s: float, *, full: bool
-    ) -> IndexStatus:
-        [[behind, stalled]] = self.tx.run(
-            """
+    def _work(self, index: Index, stalled_s: float) -> _Work:
+        [row] = self.tx.run(
+            f"""
             SELECT EXISTS (
                 SELECT FROM context_table WHERE id = :table
                 AND revision IS DISTINCT FROM CAST(:revision AS bigint)),
             EXISTS (
                 SELECT FROM node WHERE generation_id = :generation
                 AND state IN ('queued', 'claimed') AND COALESCE(lease_until, next_at)
-                    < statement_timestamp() - make_interval(secs => :stalled))
+                    < statement_timestamp() - make_interval(secs => :silent)
+                AND (state = 'claimed' OR COALESCE(next_at < {REACHED}, true)))
             AND NOT EXISTS (
                 SELECT FROM node WHERE generation_id = :generation AND (
                     state = 'claimed' AND lease_until > statement_timestamp()
-                    OR indexed_at > statement_timestamp() - make_interval(secs => :stalled)))
+                    OR indexed_at > statement_timestamp() - make_interval(secs => :silent))),
+            (SELECT order_error FROM search_index WHERE id = :index)
             """,
+            index=index.id,
             table=index.table_id,
             revision=index.enumerated_revision,
             generation=index.generation_id,
-            stalled=stalled_s,
+            silent=stalled_s,
         )
-        return index_status(
-            states,
-            behind=behind,
-            stalled=stalled,
-            full=full,
-            rebuilding=index.is_rebuilding,
-            evicted=index.evicted_at is not None,
-        )
+        behind, stalled, order_error = row
+        return _Work(behind, stalled, _json(order_error))
 
     def progress(self, index: Index, scope: str, *, stalled_s: float) -> Progress:
         """See the port."""
-        rows = self.tx.run(
-            f"""
-            SELECT node.state, count(*), {_FULL}, CAST(COALESCE(sum(chunks_count), 0) AS bigint),
-                   CAST(COALESCE(sum(present_count), 0) AS bigint), max(indexed_at)
-            FROM node {_SET} WHERE {_IN_SCOPE} GROUP BY node.state
-            """,
-            generation=index.generation_id,
-            scope=scope,
-        )
-        states: dict[NodeState, int] = {row[0]: row[1] for row in rows}
-        return Progress(
-            status=self._status(index, states, stalled_s, full=any(row[2] for row in rows)),
-            nodes_count=sum(states.values()),
-            states=states,
-            chunks_count=sum(row[3] for row in rows),
-            indexed_chunks_count=sum(row[4] for row in rows),
-            indexed_at=max((row[5] for row in rows if row[5]), default=None),
-            last_error=eviction_reason(index.evicted_at) or self._last_error(index, scope),
-        )
+        return self.progress_of(index, [scope], stalled_s=stalled_s)[scope]
 
-    def _last_error(self, index: Index, scope: str) -> dict[str, object] | None:
-        rows = self.tx.run(
-            f"""
-            SELECT last_error FROM node WHERE {_IN_SCOPE} AND last_error IS NOT NULL
-            ORDER BY last_error ->> 'at' DESC NULLS LAST, id DESC LIMIT 1
-            """,
-            generation=index.generation_id,
-            scope=scope,
-        )
-        return json.loads(rows[0][0]) if rows else None
-
-    def in_scope(self, index: Index, scope: str, *, limit: int) -> list[NodeProgress]:
+    def progress_of(
+        self, index: Index, scopes: Sequence[str], *, stalled_s: float
+    ) -> dict[str, Progress]:
         """See the port."""
         rows = self.tx.run(
             f"""
-            SELECT json_pointer, char_count, node.state, chunks_count, last_error
-            FROM node {_SET} WHERE {_IN_SCOPE} ORDER BY json_pointer COLLATE "C" LIMIT :limit
+            WITH wanted AS (SELECT unnest(CAST(:scopes AS text[])) AS scope),
+            counted AS MATERIALIZED (
+                SELECT id, json_pointer, node.state, last_error, indexed_at, next_at,
+                       COALESCE(chunks_count, 0) AS chunks, COALESCE(present_count, 0) AS present
+                FROM node {_SET} WHERE node.generation_id = :generation
+                  AND EXISTS (SELECT FROM wanted WHERE {_IN_SCOPE}))
+            SELECT scope, state, count(*), {_FULL}, CAST(sum(chunks) AS bigint),
+                   CAST(sum(present) AS bigint), max(indexed_at),
+                   min(next_at) FILTER (WHERE state = 'queued'),
+                   (array_agg(last_error ORDER BY last_error ->> 'at' DESC NULLS LAST, id DESC)
+                    FILTER (WHERE last_error IS NOT NULL))[1]
+            FROM wanted JOIN counted AS node ON {_IN_SCOPE} GROUP BY scope, state
             """,
+            generation=index.generation_id,
+            scopes=sorted(set(scopes)),
+        )
+        work = self._work(index, stalled_s)
+        return {
+            scope: _progress(index, work, [row[1:] for row in rows if row[0] == scope])
+            for scope in scopes
+        }
+
+    def in_scope(self, index: Index, scope: str, *, limit: int) -> list[NodeProgress]:
+        """See the port."""
+        return self._listed('ORDER BY json_pointer COLLATE "C"', index, scope, limit)
+
+    def not_indexed(self, index: Index, scope: str, *, limit: int) -> list[NodeProgress]:
+        """See the port."""
+        order = "AND node.state <> 'indexed' ORDER BY node.state IN ('queued', 'claimed'), node.id"
+        return self._listed(order, index, scope, limit)
+
+    def _listed(self, which: str, index: Index, scope: str, limit: int) -> list[NodeProgress]:
+        rows = self.tx.run(
+            f"{_LISTED} {which} LIMIT :limit",
             generation=index.generation_id,
             scope=scope,
             limit=limit,
         )
         return [
-            NodeProgress(pointer, characters, state, chunks, json.loads(error) if error else None)
-            for pointer, characters, state, chunks, error in rows
+            NodeProgress(pointer, characters, state, chunks, _json(error), attempts, next_at)
+            for pointer, characters, state, chunks, error, attempts, next_at in rows
         ]
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """How the work on an index goes, whatever the scope."""
+
+    behind: bool
+    stalled: bool
+    order_error: dict[str, object] | None
+
+
+def _status(index: Index, states: dict[NodeState, int], work: _Work, *, full: bool) -> IndexStatus:
+    return index_status(
+        states,
+        behind=work.behind,
+        stalled=work.stalled,
+        full=full,
+        rebuilding=index.is_rebuilding,
+        evicted=index.evicted_at is not None,
+    )
+
+
+def _progress(index: Index, work: _Work, rows: Sequence[Sequence[Any]]) -> Progress:
+    """Adds up rows of one scope: state, nodes, full, chunks, present, indexed, next, error."""
+    states: dict[NodeState, int] = {row[0]: row[1] for row in rows}
+    errors = [json.loads(row[7]) for row in rows if row[7]]
+    return Progress(
+        status=_status(index, states, work, full=any(row[2] for row in rows)),
+        nodes_count=sum(states.values()),
+        states=states,
+        chunks_count=sum(row[3] for row in rows),
+        indexed_chunks_count=sum(row[4] for row in rows),
+        indexed_at=max((row[5] for row in rows if row[5]), default=None),
+        next_attempt_at=min((row[6] for row in rows if row[6]), default=None),
+        last_error=eviction_reason(index.evicted_at, index.evicted_by)
+        or work.order_error
+        or max(errors, key=lambda error: str(error.get("at", "")), default=None),
+    )
+
+
+def _json(text: str | None) -> dict[str, object] | None:
+    return json.loads(text) if text else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from context_search.adapters.postgres.indexes import INDEX, index_of_row
-from context_search.adapters.postgres.pool import Transaction
+from context_search.adapters.postgres.previous import PreviousGenerations
 from context_search.domain.config import IndexConfig
 from context_search.domain.ids import table_namespace
 from context_search.domain.model import Index
@@ -19,10 +19,8 @@ _ROOM = """
 
 
 @dataclass(frozen=True, slots=True)
-class PostgresRebuilds:
+class PostgresRebuilds(PreviousGenerations):
     """The port ``Rebuilds``."""
-
-    tx: Transaction
 
     def start(self, index: Index, config: IndexConfig, *, at_once: int) -> Index:
         """See the port."""
@@ -57,23 +55,7 @@ class PostgresRebuilds:
 
     def pending(self, index_id: int) -> Index | None:
         """See the port."""
-        return self._newest(index_id, ["queued", "building"])
-
-    def previous(self, index_id: int) -> Index | None:
-        """See the port."""
-        return self._newest(index_id, ["previous"])
-
-    def _newest(self, index_id: int, states: list[str]) -> Index | None:
-        rows = self.tx.run(
-            f"""
-            {INDEX} WHERE search_index.id = :index
-              AND generation.state = ANY(CAST(:states AS text[]))
-            ORDER BY generation.number DESC LIMIT 1
-            """,
-            index=index_id,
-            states=states,
-        )
-        return index_of_row(rows[0]) if rows else None
+        return self.newest(index_id, ["queued", "building"])
 
     def has_index(self, table_id: int, config: IndexConfig) -> bool:
         """See the port."""
@@ -167,17 +149,6 @@ class PostgresRebuilds:
             limit=limit,
         )
         return [index_id for [index_id] in rows]
-
-    def retire_previous(self, *, older_than_s: float) -> int:
-        """See the port."""
-        return self.tx.execute(
-            """
-            UPDATE index_generation SET state = 'retired', retired_at = clock_timestamp()
-            WHERE state = 'previous'
-              AND switched_at < clock_timestamp() - make_interval(secs => :age)
-            """,
-            age=older_than_s,
-        )
 
     def size(self, index: Index) -> Size:
         """See the port."""

@@ -1,0 +1,35 @@
+"""How far nodes are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from context_search.domain.model import Index
+from context_search.domain.progress import IndexStatus, NodeProgress, Progress
+
+
+class NodeCounts(Protocol):
+    """The part of ``Nodes`` that changes nothing. ``stalled_s`` is for how long silence is fine."""
+
+    def status(self, index: Index, *, stalled_s: float) -> IndexStatus:
+        """Returns the derived status of an index; cheap, it reads unfinished nodes only."""
+        ...
+
+    def progress(self, index: Index, scope: str, *, stalled_s: float) -> Progress:
+        """Returns the counters of a scope."""
+        ...
+
+    def progress_of(
+        self, index: Index, scopes: Sequence[str], *, stalled_s: float
+    ) -> dict[str, Progress]:
+        """Returns the counters of several scopes, from one pass over the nodes."""
+        ...
+
+    def in_scope(self, index: Index, scope: str, *, limit: int) -> list[NodeProgress]:
+        """Returns nodes of a scope, by pointer."""
+        ...
+
+    def not_indexed(self, index: Index, scope: str, *, limit: int) -> list[NodeProgress]:
+        """Returns nodes of a scope that are not indexed; first those that nobody will take up."""
+        ...

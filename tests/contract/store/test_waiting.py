@@ -1,0 +1,131 @@
+"""Contract of ``Nodes``: whose turn it is, what waits, what failed, and what is said about it."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from context_search.domain.progress import IndexStatus, Progress
+from context_search.services.enumeration import Limits
+from tests.contract.store.bench import OTHER, TEXT, Bench
+
+ERROR = {"code": "EMBEDDING_UNAVAILABLE", "message": "m", "retryable": True, "at": "2026-01-01"}
+
+
+def progress(bench: Bench, index_id: int, scope: str = "") -> Progress:
+    index = bench.index(index_id)
+    with bench.store.transaction() as work:
+        return work.nodes.progress(index, scope, stalled_s=300)
+
+
+def status(bench: Bench, index_id: int) -> IndexStatus:
+    return progress(bench, index_id).status
+
+
+def abandoned(bench: Bench) -> list[int]:
+    with bench.store.transaction() as work:
+        return work.nodes.abandoned(silent_s=300, limit=9)
+
+
+def test_who_waits_behind_others_in_the_queue_is_neither_stalled_nor_abandoned(
+    bench: Bench,
+) -> None:
+    _, first = bench.tool(bench.table({"a": TEXT, "b": OTHER}))
+    one, _ = bench.enumerate(first)
+    bench.pass_time(1)
+    _, waiting = bench.tool(bench.table({"a": TEXT}))
+    bench.enumerate(waiting)
+    bench.pass_time(400)
+    claim = bench.claim(one)
+    assert (status(bench, waiting.id), abandoned(bench)) == ("indexing", [])
+    bench.mark(chunk_set := bench.begin(claim))
+    bench.activate(claim, chunk_set)
+    assert (status(bench, waiting.id), abandoned(bench)) == ("indexing", [])
+    bench.pass_time(301)
+    assert status(bench, waiting.id) == "stalled"
+
+
+def test_who_was_passed_by_is_stalled_and_abandoned(bench: Bench) -> None:
+    index, passed_by = bench.node()
+    bench.pass_time(1)
+    _, other = bench.tool(bench.table({"a": TEXT}))
+    [later] = bench.enumerate(other)
+    bench.pass_time(400)
+    bench.finish(later)
+    assert (status(bench, index.id), abandoned(bench)) == ("stalled", [passed_by])
+
+
+def test_several_scopes_are_counted_together_as_each_alone(bench: Bench) -> None:
+    _, index = bench.tool(bench.table({"a": {"b": TEXT}, "ab": OTHER, "c": TEXT}))
+    bench.enumerate(index)
+    bench.finish(bench.node_at(index, "/a/b"))
+    claim = bench.claim(bench.node_at(index, "/c"))
+    with bench.store.transaction() as work:
+        work.nodes.release(claim, retry_in_s=60, error=ERROR, progressed=False)
+    scopes = ["", "/a", "/ab", "/c", "/nowhere"]
+    now = bench.index(index.id)
+    with bench.store.transaction() as work:
+        together = work.nodes.progress_of(now, scopes, stalled_s=300)
+    assert together == {scope: progress(bench, index.id, scope) for scope in scopes}
+    assert [together[scope].nodes_count for scope in scopes] == [3, 1, 1, 1, 0]
+    assert [together[scope].chunks_count for scope in scopes] == [3, 3, 0, 0, 0]
+    assert [together[scope].last_error for scope in scopes] == [ERROR, None, None, ERROR, None]
+
+
+def test_it_is_said_when_the_next_attempt_is(bench: Bench) -> None:
+    index, node_id = bench.node()
+    queued = progress(bench, index.id).next_attempt_at
+    assert queued is not None
+    claim = bench.claim(node_id)
+    assert progress(bench, index.id).next_attempt_at is None
+    with bench.store.transaction() as work:
+        work.nodes.release(claim, retry_in_s=3600, error=ERROR, progressed=False)
+    later = progress(bench, index.id).next_attempt_at
+    assert later is not None
+    assert (later - queued).total_seconds() >= 3600
+    with bench.store.transaction() as work:
+        [node] = work.nodes.not_indexed(index, "", limit=9)
+    assert (node.attempts, node.next_attempt_at, node.last_error) == (1, later, ERROR)
+
+
+def test_what_is_not_indexed_is_listed_and_what_failed_comes_first(bench: Bench) -> None:
+    texts = {"a": TEXT, "b": TEXT, "c": TEXT + "!", "d": TEXT, "e": {"f": TEXT}}
+    _, index = bench.tool(bench.table(texts))
+    bench.enumerate(index, Limits(max_node_chars=len(TEXT)))
+    bench.finish(bench.node_at(index, "/a"))
+    claim = bench.claim(bench.node_at(index, "/d"))
+    with bench.store.transaction() as work:
+        work.nodes.quarantine(claim, ERROR)
+        listed = work.nodes.not_indexed(index, "", limit=9)
+        assert work.nodes.not_indexed(index, "", limit=2) == listed[:2]
+        [below] = work.nodes.not_indexed(index, "/e", limit=9)
+    assert {(node.json_pointer, node.state) for node in listed[:2]} == {
+        ("/c", "skipped"),
+        ("/d", "quarantined"),
+    }
+    assert {node.json_pointer for node in listed[2:]} == {"/b", "/e/f"}
+    assert (below.json_pointer, below.state) == ("/e/f", "queued")
+    failed = next(node for node in listed if node.state == "quarantined")
+    assert (failed.attempts, failed.next_attempt_at) == (1, None)
+
+
+def test_a_skipped_node_says_when_it_was_skipped(bench: Bench) -> None:
+    _, index = bench.tool(bench.table({"a": TEXT}))
+    bench.enumerate(index, Limits(max_node_chars=10))
+    error = progress(bench, index.id).last_error
+    assert error is not None
+    assert (error["code"], error["retryable"]) == ("NODE_TOO_LARGE", False)
+    assert datetime.fromisoformat(str(error["at"])).tzinfo is not None
+
+
+def test_an_order_to_compare_that_failed_is_shown_until_one_succeeds(bench: Bench) -> None:
+    _, index = bench.tool(bench.table({"a": TEXT}))
+    [node_id] = bench.enumerate(index)
+    bench.finish(node_id)
+    failure = {"code": "INTERNAL", "message": "m", "retryable": True}
+    with bench.store.transaction() as work:
+        work.indexes.note_failed(index.id, failure)
+    shown = progress(bench, index.id).last_error
+    assert shown is not None
+    assert shown == {**failure, "at": shown["at"]}
+    bench.enumerate(index)
+    assert progress(bench, index.id).last_error is None
