@@ -15,7 +15,7 @@ class Breaking(Limits):
     error: Exception = MemoryError("canary-text")
 
     @property
-    def max_node_chars(self) -> int:  # type: ignore[override]
+    def max_node_chars(self) -> int:
         raise self.error
 
 

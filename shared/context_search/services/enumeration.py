@@ -123,7 +123,6 @@ class EnumerateIndex:
 
 def _record(error: Exception) -> dict[str, object]:
     """The message of a foreign exception may quote the document: it stays out."""
-    known = isinstance(error, ContextSearchError)
-    message = error.message if known else "an unexpected error, see the log"
-    code = error.code if known else ContextSearchError.code
-    return {"code": code, "message": message, "retryable": True}
+    if not isinstance(error, ContextSearchError):
+        error = ContextSearchError("an unexpected error, see the log")
+    return {"code": error.code, "message": error.message, "retryable": True}
