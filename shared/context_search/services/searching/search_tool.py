@@ -80,7 +80,11 @@ class SearchWithTool:
             return _answer(tool, query, [], Legs(), ["index_evicted"], status)
         vector, degraded = self._embed(tool.search.strategy, index, query)
         words = query_tokens(query)
-        legs = self._ask(tool, index, vector, words)
+        try:
+            legs = self._ask(tool, index, vector, words)
+        except NamespaceMissingError:
+            legs = Legs()
+            degraded += ["namespace_missing"] if self.use_index.lost(index) else []
         found = Candidates(_scores(legs.vector), _scores(legs.keyword))
         with self.store.transaction() as work:
             tool = live_tool(work, tool_id, principal)
@@ -117,10 +121,7 @@ class SearchWithTool:
         )
         if question.vector is None and question.tokens is None:
             return Legs()
-        try:
-            return self.vectors.query(index.namespace, question, timeout_s=self.deadlines.vectors_s)
-        except NamespaceMissingError:
-            return Legs()  # nothing was indexed yet
+        return self.vectors.query(index.namespace, question, timeout_s=self.deadlines.vectors_s)
 
 
 def _answer(
