@@ -18,7 +18,9 @@ FILE_LINES = 200
 FUNCTION_LINES = 50
 DECISION_LINES = 40
 # File → why it may be longer.
-LONG_FILES: dict[str, str] = {}
+LONG_FILES: dict[str, str] = {
+    "shared/context_search/domain/errors.py": "one tree, read as a table",
+}
 
 
 def test_no_file_is_longer_than_its_budget() -> None:

@@ -14,6 +14,7 @@ from context_search.adapters.in_memory.vectors import DictVectors
 from context_search.domain.config import IndexConfig, SearchConfig
 from context_search.domain.errors import ContextSearchError
 from context_search.domain.model import Principal, Scope, Table
+from context_search.ports.embedding import Embedder
 from context_search.ports.time import Deadline
 from context_search.services.chunk_vectors import ChunkVectors
 from context_search.services.create_search_tool import CreateSearchTool, NewSearchTool
@@ -22,6 +23,7 @@ from context_search.services.evict import UseIndex
 from context_search.services.index_node import IndexLimits, IndexNode, RetryLater
 from context_search.services.outgoing import Deliver, RelayOutbox
 from context_search.services.rebuild import Model, RollBack, StartRebuild
+from context_search.services.searching.assembly import run_search
 from context_search.services.searching.search_tool import SearchWithTool
 from context_search.services.settle import SettleIndex
 from context_search.services.status import ReadStatus, ToolStatus
@@ -78,13 +80,7 @@ class House:
         self.roll_back = RollBack(self.store, self.deliver)
         self.sweep = SweepNamespace(self.store, self.vectors, self.deliver)
         self.read_status = ReadStatus(self.store, SILENT_S)
-        self.search = SearchWithTool(
-            self.store,
-            self.vectors,
-            lambda _: self.embedder,
-            SILENT_S,
-            UseIndex(self.store, self.deliver),
-        )
+        self.search = self.searcher(self.embedder)
         self.index_node = self.worker()
 
     def worker(self, **limits: float) -> IndexNode:
@@ -98,6 +94,18 @@ class House:
             clock=self.clock,
             limits=IndexLimits(**limits),  # type: ignore[arg-type]
         )
+
+    def searcher(self, embedder: Embedder, use_index: UseIndex | None = None) -> SearchWithTool:
+        """Returns a search, as a process of its own, that embeds questions with ``embedder``."""
+        run = run_search(
+            self.store,
+            self.vectors,
+            lambda _: embedder,
+            use_index or UseIndex(self.store, self.deliver),
+            self.clock,
+            self.clock.advance,
+        )
+        return SearchWithTool(run, SILENT_S)
 
     def table(self, document: object) -> Table:
         """Stores a document."""

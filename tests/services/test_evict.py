@@ -13,7 +13,6 @@ from context_search.services.cleanup_report import CleanupLimits, CleanupReport
 from context_search.services.evict import UseIndex
 from context_search.services.index_node import IndexNode
 from context_search.services.rebuild import ReindexProject
-from context_search.services.searching.search_tool import SearchWithTool
 from context_search.services.status import ToolStatus
 from tests.services.house import SILENT_S, House, prose
 
@@ -151,10 +150,7 @@ def test_a_search_does_not_fail_because_its_use_cannot_be_noted() -> None:
 
     estate, cold, _ = crowded()
     estate.cleanup()
-    use_index = UseIndex(Away(), estate.deliver)
-    search = SearchWithTool(
-        estate.store, estate.vectors, lambda _: estate.embedder, SILENT_S, use_index
-    )
+    search = estate.searcher(estate.embedder, UseIndex(Away(), estate.deliver))
     answer = search(cold.id, estate.principal, "harbour", 5)
     assert (answer.index_status, answer.degraded) == ("evicted", ["index_evicted"])
     assert estate.status(cold) == "evicted"

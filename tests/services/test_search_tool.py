@@ -11,9 +11,7 @@ from context_search.domain.errors import (
     QueryEmptyError,
 )
 from context_search.domain.model import Principal
-from context_search.services.evict import UseIndex
-from context_search.services.searching.search_tool import SearchWithTool
-from tests.services.house import SILENT_S, House, prose
+from tests.services.house import House, prose
 
 
 def test_a_scope_shows_what_is_below_it_and_nothing_beside_it() -> None:
@@ -99,12 +97,10 @@ def test_without_a_vector_the_answer_comes_from_keywords_and_says_so(
     house = House()
     tool_id = house.tool(house.table({"a": prose(500)})).tool.id
     house.work()
-    use_index = UseIndex(house.store, house.deliver)
-    search = SearchWithTool(house.store, house.vectors, lambda _: Down(), SILENT_S, use_index)
-    answer = search(tool_id, house.principal, "harbour", 5)
+    answer = house.searcher(Down())(tool_id, house.principal, "harbour", 5)
     assert answer.hits
     assert (answer.mode_requested, answer.mode_used) == ("hybrid", "keyword")
-    assert (answer.legs, answer.degraded) == (["keyword"], [code])
+    assert (answer.found.legs, answer.degraded) == (["keyword"], [code])
 
 
 def test_deleted_things_are_unreachable_at_once() -> None:

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from context_search.adapters.in_memory.rows import IndexRow, NodeRow, Rows
 from context_search.domain.limits import Usage
-from context_search.services.searching.search_tool import Answer
+from context_search.services.searching.answer import Answer
 from tests.simulation.invariants import check
 from tests.simulation.world import World
 

@@ -13,7 +13,7 @@ from context_search.domain.documents import content_hash, string_nodes
 from context_search.domain.ids import chunk_document_id, window_ids
 from context_search.domain.json_pointer import contains, resolve, split
 from context_search.ports.vectors import VectorDocument
-from context_search.services.searching.search_tool import Answer
+from context_search.services.searching.answer import Answer
 from tests.simulation.scheduler import Task
 from tests.simulation.world import TEXTS, World
 

@@ -23,7 +23,9 @@ from context_search.services.evict import UseIndex
 from context_search.services.index_node import IndexLimits, IndexNode, RetryLater
 from context_search.services.outgoing import Deliver, RelayOutbox
 from context_search.services.rebuild import Model, RollBack, StartRebuild
-from context_search.services.searching.search_tool import Answer, SearchWithTool
+from context_search.services.searching.answer import Answer
+from context_search.services.searching.assembly import run_search
+from context_search.services.searching.search_tool import SearchWithTool
 from context_search.services.settle import SettleIndex
 from context_search.services.sweep import SweepNamespace
 from context_search.services.tables import (
@@ -155,9 +157,15 @@ class World:
         self.start_rebuild = StartRebuild(store, deliver, Model(CONFIG.model, CONFIG.dimensions))
         self.roll_back = RollBack(store, deliver)
         self.create_tool = CreateSearchTool(store, deliver, Limits(), SILENT_S)
-        self.search = SearchWithTool(
-            store, self.vectors, lambda _: self.embedder, SILENT_S, UseIndex(store, deliver)
+        run = run_search(
+            store,
+            self.vectors,
+            lambda _: self.embedder,
+            UseIndex(store, deliver),
+            self.clock,
+            self.clock.advance,
         )
+        self.search = SearchWithTool(run, SILENT_S)
         self.replace_document = ReplaceDocument(store, self.relay)
         self.delete_tool = self.mutation.delete_tool(store, deliver)
         self.delete_table = DeleteTable(store)

@@ -11,8 +11,7 @@ import pytest
 from context_search.domain.config import SearchConfig
 from context_search.domain.model import HydratedChunk, Scope, SearchTool, Table
 from context_search.domain.progress import IndexStatus, NodeProgress, Progress
-from context_search.services.searching.ranking import Hit
-from context_search.services.searching.search_tool import Answer
+from context_search.services.searching.answer import Answer, Found, Hit
 from context_search.services.status import ToolStatus
 from context_search.wire.answers import (
     created_tool_answer,
@@ -43,7 +42,7 @@ ANSWER = Answer(
     hits=[Hit(score=0.123456789, relevance=0.98765, json_path="/0/text", chunk=CHUNK)],
     mode_requested="hybrid",
     mode_used="keyword",
-    legs=["keyword"],
+    found=Found(legs=["keyword"]),
     degraded=["embed_timeout"],
     index_status="ready",
 )
@@ -124,6 +123,7 @@ def test_a_search_answer_has_the_shape_of_the_contract() -> None:
             "mode_used": "keyword",
             "legs": ["keyword"],
             "degraded": ["embed_timeout"],
+            "warning": {"code": "SEARCH_TIMEOUT", "fallback": "fts"},
         },
         "index": {"status": "ready"},
     }
@@ -136,7 +136,9 @@ def test_stale_is_said_only_when_it_is_so() -> None:
 
 
 def test_a_tool_may_leave_storage_names_out_and_put_a_preview_in() -> None:
-    result = the_result(replace(ANSWER, include_metadata=False, max_chunk_preview=8))
+    result = the_result(
+        replace(ANSWER, search=SearchConfig(include_metadata=False, max_chunk_preview=8))
+    )
     assert result["preview"] == "an exact"
     hidden = {"content_hash", "turbopuffer_namespace", "turbopuffer_doc_id"}
     assert hidden.isdisjoint(result["chunk"])

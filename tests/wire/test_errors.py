@@ -35,6 +35,9 @@ STATUS = {
     errors.DatabaseUnavailableError: 503,
     errors.CommitUnknownError: 503,
     errors.QueueUnavailableError: 503,
+    errors.KeywordTimeoutError: 503,
+    errors.BackpressureError: 429,
+    errors.SearchUnavailableError: 503,
 }
 
 

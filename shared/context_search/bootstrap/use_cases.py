@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import time
+from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 from context_search.adapters.secrets import with_secrets
 from context_search.bootstrap.work import Work
+from context_search.domain.query_hash import query_hash
 from context_search.services.authenticate import Authenticate, AuthenticateInternal
 from context_search.settings import Settings, environment
 
 if TYPE_CHECKING:
+    from context_search.services.searching.run_search import RunSearch
     from context_search.wire.http.rebuilds import OperationUseCases
     from context_search.wire.http.search import SearchUseCases
     from context_search.wire.http.tables import TableUseCases
     from context_search.wire.http.tools import ToolUseCases
 
 EMBED_TIMEOUT_S = 30.0
+QUESTIONS_AT_ONCE = 16
 
 
 class Parts(Work):
@@ -75,7 +79,6 @@ class Parts(Work):
     def operations(self) -> OperationUseCases:
         """The use cases of operators."""
         from context_search.services import rebuild  # noqa: PLC0415
-        from context_search.services.clear_index import ClearIndex  # noqa: PLC0415
         from context_search.services.integrity import ReadIntegrity  # noqa: PLC0415
         from context_search.services.redrive import Redrive  # noqa: PLC0415
         from context_search.wire.http.rebuilds import OperationUseCases  # noqa: PLC0415
@@ -89,26 +92,42 @@ class Parts(Work):
             roll_back=rebuild.RollBack(self.store, self.deliver),
             read_integrity=ReadIntegrity(self.store),
             redrive=Redrive(self.store, self.queue, self.deliver),
-            clear_index=ClearIndex(self.store, self.settings.silent_after_s),
         )
+
+    @cached_property
+    def run_search(self) -> RunSearch:
+        """What every kind of search goes through."""
+        from context_search.adapters.bounded_embedder import BoundedEmbedder  # noqa: PLC0415
+        from context_search.services.evict import UseIndex  # noqa: PLC0415
+        from context_search.services.searching.assembly import run_search  # noqa: PLC0415
+
+        threads = ThreadPoolExecutor(QUESTIONS_AT_ONCE, "embed-question")
+        return run_search(
+            self.store,
+            self.vectors,
+            lambda config: BoundedEmbedder(self.embedder_of(config), threads),
+            UseIndex(self.store, self.deliver),
+            self.clock,
+            time.sleep,
+        )
+
+    def hash_of(self, query: str) -> str:
+        """What logs say instead of a question."""
+        return query_hash(self.settings.query_hash_key, query)
 
     @cached_property
     def search(self) -> SearchUseCases:
         """The use cases of search and MCP."""
-        from context_search.services.evict import UseIndex  # noqa: PLC0415
         from context_search.services.list_tools import ListTools  # noqa: PLC0415
         from context_search.services.searching.search_tool import SearchWithTool  # noqa: PLC0415
         from context_search.wire.http.search import SearchUseCases  # noqa: PLC0415
+        from context_search.wire.observed import Observed  # noqa: PLC0415
 
+        search = SearchWithTool(self.run_search, self.settings.silent_after_s)
         return SearchUseCases(
             authenticate=self.authenticate,
-            search=SearchWithTool(
-                self.store,
-                self.vectors,
-                self.embedder_of,
-                self.settings.silent_after_s,
-                UseIndex(self.store, self.deliver),
-            ),
+            search=Observed("tool", search, self.hash_of),
+            explain=search.ranked,
             list_tools=ListTools(self.store),
             allowed_origins=self.settings.allowed_origins,
         )

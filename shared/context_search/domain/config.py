@@ -13,7 +13,7 @@ from context_search.domain.chunking import CHUNKER_VERSION
 
 Storage = Literal["full", "lean"]
 Strategy = Literal["hybrid", "semantic", "keyword"]
-Fusion = Literal["convex", "rrf"]
+Fusion = Literal["convex", "rrf", "linear"]
 
 STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)
 
@@ -56,7 +56,8 @@ class IndexConfig:
 class SearchConfig:
     """How a Search Tool ranks and answers; never an argument of an agent.
 
-    ``top_k`` is the default for calls that name none. The weights are relative to each other.
+    ``top_k`` is the default for calls that name none. The weights are relative to each other;
+    ``recency_weight`` counts in the fusion ``linear`` only.
     ``include_metadata`` false leaves hashes and storage names out of results;
     ``max_chunk_preview`` adds the first so many characters as ``preview``.
     The default fusion and weights are those that measure best: docs/decisions/0010-fusion.md.
@@ -67,6 +68,7 @@ class SearchConfig:
     fusion: Fusion = "convex"
     vector_weight: float = 0.3
     bm25_weight: float = 0.7
+    recency_weight: float = 0.1
     include_metadata: bool = True
     max_chunk_preview: int | None = None
 

@@ -9,6 +9,8 @@ ContextSearchError
 ├── PermissionDeniedError       good credentials without the scope
 ├── NotFoundError               missing, or not yours: the two look the same
 ├── ConflictError               the state of the thing forbids it now
+├── BackpressureError           retryable: too much at once
+├── SearchUnavailableError      retryable: no part could answer
 ├── LeaseLostError              another worker owns the node, this one must stop
 ├── AttemptsExhaustedError      a node was tried too often without any progress
 ├── EmbeddingError
@@ -92,6 +94,20 @@ class ConflictError(ContextSearchError):
     """The current state forbids the operation."""
 
     code = "CONFLICT"
+
+
+class BackpressureError(ContextSearchError):
+    """The project has as many searches in flight as it may; try again after ``retry_after_s``."""
+
+    code = "SEARCH_BACKPRESSURE"
+    retryable = True
+
+
+class SearchUnavailableError(ContextSearchError):
+    """Neither turbopuffer nor Postgres could answer the question."""
+
+    code = "SEARCH_UNAVAILABLE"
+    retryable = True
 
 
 class LeaseLostError(ContextSearchError):

@@ -12,13 +12,12 @@ from context_search.domain.model import (
     ChunkSet,
     Claim,
     EmbeddedChunk,
-    HydratedChunk,
     Index,
     KnownNode,
     PlannedChunk,
-    Reach,
 )
 from context_search.ports.progress import NodeCounts
+from context_search.ports.reading import LiveChunks
 
 
 class Indexes(Protocol):
@@ -152,7 +151,7 @@ class Nodes(NodeCounts, Protocol):
         ...
 
 
-class Chunks(Protocol):
+class Chunks(LiveChunks, Protocol):
     """Chunk sets and chunk rows."""
 
     def begin_set(self, claim: Claim, planned: Sequence[PlannedChunk]) -> ChunkSet:
@@ -177,16 +176,6 @@ class Chunks(Protocol):
         """Makes a complete set the node's active one and deletes the one before.
 
         False when the node wants another content by now; nothing is changed then.
-        """
-        ...
-
-    def hydrate(
-        self, index: Index, reach: Reach, doc_ids: Sequence[str]
-    ) -> dict[str, HydratedChunk]:
-        """Returns the chunks among ``doc_ids`` that a search may show, keyed by document id.
-
-        Only chunks of active sets, within reach, of pointers that still exist; ``stale``
-        when the live text is another one by now.
         """
         ...
 

@@ -45,8 +45,5 @@ class KeywordIndex(Protocol):
         ...
 
     def unkeyed(self, *, limit: int) -> list[Unkeyed]:
-        """Takes chunks that were indexed before tokens were kept.
-
-        The caller puts their tokens in the same transaction; no later call gives them.
-        """
+        """Returns chunks that were indexed before tokens were kept, and still have none."""
         ...

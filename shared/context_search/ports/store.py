@@ -10,6 +10,7 @@ from context_search.ports.delivery import Graveyard, Outbox, Sweeps
 from context_search.ports.gauges import Gauges
 from context_search.ports.indexing import Chunks, Indexes, Nodes
 from context_search.ports.keywords import KeywordIndex
+from context_search.ports.permits import Permits
 from context_search.ports.quotas import Evictions, Quotas
 from context_search.ports.rebuilding import Rebuilds
 
@@ -43,6 +44,8 @@ class UnitOfWork(Protocol):
     def quotas(self) -> Quotas: ...
     @property
     def evictions(self) -> Evictions: ...
+    @property
+    def permits(self) -> Permits: ...
     @property
     def gauges(self) -> Gauges: ...
 

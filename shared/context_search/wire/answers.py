@@ -2,28 +2,49 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime
 
 from context_search.domain.model import HydratedChunk, Table
-from context_search.services.searching.ranking import Hit
-from context_search.services.searching.search_tool import Answer
+from context_search.services.searching.answer import Answer, Degradation, Hit
 from context_search.services.status import ToolStatus, shown_error, summary
 
 
-def search_answer(answer: Answer) -> dict[str, object]:
-    """Returns the body of a search, design: ``{query, results, retrieval, index}``."""
+def search_answer(answer: Answer, hits: Sequence[Hit] | None = None) -> dict[str, object]:
+    """Returns the body of a search, design: ``{query, results, retrieval, index}``.
+
+    ``hits`` None are all of the answer.
+    """
     return {
         "query": answer.query,
-        "results": [_result(hit, answer) for hit in answer.hits],
-        "retrieval": {
-            "mode_requested": answer.mode_requested,
-            "mode_used": answer.mode_used,
-            "legs": answer.legs,
-            "degraded": answer.degraded,
-        },
+        "results": [_result(hit, answer) for hit in (answer.hits if hits is None else hits)],
+        "retrieval": retrieval(answer),
         "index": {"status": answer.index_status},
     }
+
+
+def retrieval(answer: Answer) -> dict[str, object]:
+    """Returns how an answer was found; with a ``warning`` when keywords stand in for meaning."""
+    said: dict[str, object] = {
+        "mode_requested": answer.mode_requested,
+        "mode_used": answer.mode_used,
+        "legs": list(answer.found.legs),
+        "degraded": list(answer.degraded),
+    }
+    code = next((_WARNINGS[name] for name in answer.degraded if name in _WARNINGS), None)
+    if code is not None:
+        said["warning"] = {"code": code, "fallback": "fts"}
+    return said
+
+
+_WARNINGS: Mapping[Degradation, str] = {
+    "embed_timeout": "SEARCH_TIMEOUT",
+    "embed_unavailable": "EMBEDDING_UNAVAILABLE",
+    "backend_unavailable": "VECTOR_STORE_UNAVAILABLE",
+    "backend_busy": "VECTOR_STORE_UNAVAILABLE",
+    "namespace_missing": "NAMESPACE_MISSING",
+}
 
 
 def _result(hit: Hit, answer: Answer) -> dict[str, object]:
@@ -31,12 +52,12 @@ def _result(hit: Hit, answer: Answer) -> dict[str, object]:
         "score": round(hit.score, 6),
         "relevance": round(hit.relevance, 4),
         "json_path": hit.json_path,
-        "chunk": _chunk(hit.chunk, with_metadata=answer.include_metadata),
+        "chunk": _chunk(hit.chunk, with_metadata=answer.search.include_metadata),
     }
     if hit.chunk.stale:
         result["stale"] = True
-    if answer.max_chunk_preview is not None:
-        result["preview"] = hit.chunk.chunk_text[: answer.max_chunk_preview]
+    if answer.search.max_chunk_preview is not None:
+        result["preview"] = hit.chunk.chunk_text[: answer.search.max_chunk_preview]
     return result
 
 

@@ -6,6 +6,7 @@ import math
 import traceback
 
 from context_search.domain.errors import (
+    BackpressureError,
     ConflictError,
     ContextSearchError,
     DatabaseUnavailableError,
@@ -14,6 +15,7 @@ from context_search.domain.errors import (
     NotFoundError,
     PermissionDeniedError,
     QueueUnavailableError,
+    SearchUnavailableError,
     UnauthenticatedError,
     VectorStoreError,
 )
@@ -25,6 +27,8 @@ _STATUS: tuple[tuple[type[ContextSearchError], int], ...] = (
     (PermissionDeniedError, 403),
     (NotFoundError, 404),
     (ConflictError, 409),
+    (BackpressureError, 429),
+    (SearchUnavailableError, 503),
     (EmbeddingError, 503),
     (VectorStoreError, 503),
     (DatabaseUnavailableError, 503),

@@ -14,8 +14,9 @@ from aws_lambda_powertools.metrics import EphemeralMetrics, MetricUnit
 from context_search.domain.errors import ContextSearchError, EmbeddingError, VectorStoreError
 from context_search.services.cleanup_report import CleanupReport
 from context_search.services.node_report import NodeReport, Outcome
+from context_search.services.searching.answer import Answer
 
-INDEXING, CLEANUP = "index-node", "cleanup"
+INDEXING, SEARCH, CLEANUP = "index-node", "search", "cleanup"
 _NAMESPACE = "context-search"
 _COUNTED: Mapping[Outcome, str] = {
     "indexed": "nodes_indexed_total",
@@ -58,6 +59,28 @@ def emit_error(error: ContextSearchError, dimensions: Mapping[str, str] | None =
     elif isinstance(error, VectorStoreError):
         name = "turbopuffer_upload_errors_total"
     _emit(INDEXING, dimensions or {}, counts={name: 1}, code=error.code)
+
+
+def emit_search(kind: str, answer: Answer) -> None:
+    """Says how a search went: its stages, its legs and what was degraded."""
+    found = answer.found
+    counts = {
+        "searches_total": 1,
+        "searches_empty_total": int(not answer.hits),
+        "searches_degraded_total": int(bool(answer.degraded)),
+        "candidates_total": len(found.vector) + len(found.keyword),
+        "candidates_gone_total": answer.gone,
+        **{f"{leg}_legs_total": 1 for leg in found.legs},
+    }
+    seconds = {f"search_{stage}_duration": spent for stage, spent in answer.seconds.items()}
+    _emit(SEARCH, {"kind": kind}, counts=counts, seconds=seconds)
+    for code in answer.degraded:
+        _emit(SEARCH, {"kind": kind}, counts={"degradations_total": 1}, code=code)
+
+
+def emit_search_error(kind: str, error: ContextSearchError) -> None:
+    """Counts a search that was refused or failed, by code."""
+    _emit(SEARCH, {"kind": kind}, counts={"search_errors_total": 1}, code=error.code)
 
 
 def emit_cleanup(report: CleanupReport) -> None:

@@ -191,7 +191,10 @@ class PostgresBench(Bench):
         self.database = database
         self.store = PostgresStore(database)
         with database.transaction() as tx:
-            tx.run("TRUNCATE project, index_generation, tombstone, outbox RESTART IDENTITY CASCADE")
+            tx.run(
+                "TRUNCATE project, index_generation, tombstone, outbox, permit"
+                " RESTART IDENTITY CASCADE"
+            )
             self.columns = tx.run(
                 """
                 SELECT table_name, column_name FROM information_schema.columns

@@ -26,6 +26,7 @@ from context_search.domain.errors import (
 from context_search.ports.embedding import Embedder
 from context_search.ports.queue import Message
 from context_search.wire.http.app import http_app
+from context_search.wire.http.contract import contract
 from tests.builders import english, planted
 from tests.contract.turbopuffer.faulty import Faults
 from tests.wire.http.api import SMALL, Api, LocalParts, answer, problem
@@ -77,9 +78,17 @@ class WeakParts(LocalParts):
         return self.moody_model
 
 
-@pytest.fixture(scope="module")
+# A process for each test: its caches and circuit breakers remember what happened before.
+@pytest.fixture
 def parts(module_database: Database, turbopuffer_url: str) -> WeakParts:
     return WeakParts(module_database, turbopuffer_url)
+
+
+@pytest.fixture
+def http(parts: WeakParts) -> Iterator[TestClient]:
+    app = http_app(every_router(), parts, contract=contract)
+    with TestClient(app, raise_server_exceptions=False) as client:
+        yield client
 
 
 @pytest.fixture
@@ -107,17 +116,21 @@ def ask(api: Api, tool: dict[str, Any]) -> httpx2.Response:
 
 
 @pytest.mark.parametrize(
-    ("failure", "word"),
+    ("failure", "word", "warning"),
     [
-        (EmbeddingTimeoutError("late"), "embed_timeout"),
-        (EmbeddingUnavailableError("busy", retry_after_s=3), "embed_unavailable"),
-        (EmbeddingRejectedError("no"), "embed_unavailable"),
+        (EmbeddingTimeoutError("late"), "embed_timeout", "SEARCH_TIMEOUT"),
+        (
+            EmbeddingUnavailableError("busy", retry_after_s=3),
+            "embed_unavailable",
+            "EMBEDDING_UNAVAILABLE",
+        ),
+        (EmbeddingRejectedError("no"), "embed_unavailable", "EMBEDDING_UNAVAILABLE"),
     ],
     ids=str,
 )
 @pytest.mark.parametrize("strategy", ["hybrid", "semantic"])
 def test_without_its_model_a_search_goes_on_with_words_and_says_so(
-    api: Api, model: Model, strategy: str, failure: ContextSearchError, word: str
+    api: Api, model: Model, strategy: str, failure: ContextSearchError, word: str, warning: str
 ) -> None:
     tool = api.tool(api.table(DOCUMENT), {**SMALL, "strategy": strategy})
     model.failure = failure
@@ -127,6 +140,7 @@ def test_without_its_model_a_search_goes_on_with_words_and_says_so(
         "mode_used": "keyword",
         "legs": ["keyword"],
         "degraded": [word],
+        "warning": {"code": warning, "fallback": "fts"},
     }
     assert "comets" in found["results"][0]["chunk"]["chunk_text"]
 
@@ -158,20 +172,29 @@ def test_without_the_queue_nothing_is_refused_and_nothing_lost(
     }
 
 
-def test_a_busy_turbopuffer_says_when_to_come_again(api: Api, faults: Faults) -> None:
+@pytest.mark.parametrize(
+    "fault", [("429", {"retry_after": 30}), ("503", {"count": 9}), ("drop", {"count": 9})], ids=str
+)
+def test_without_turbopuffer_a_search_goes_on_with_words_and_says_so(
+    api: Api, faults: Faults, fault: tuple[str, dict[str, Any]]
+) -> None:
     tool = api.tool(api.table(DOCUMENT))
-    faults.arm("429", namespace=tool["namespace"], retry_after=30)
-    response = ask(api, tool)
-    body = problem(response, 503, "VECTOR_STORE_UNAVAILABLE")
-    assert (body["retryable"], body["retryAfterMs"]) == (True, 30_000)
-    assert response.headers["retry-after"] == "30"
-    assert answer(ask(api, tool), 200)["results"]
+    kind, options = fault
+    faults.arm(kind, namespace=tool["namespace"], **options)
+    found = answer(ask(api, tool), 200)
+    assert found["retrieval"]["degraded"] == ["backend_unavailable"]
+    assert found["retrieval"]["warning"]["code"] == "VECTOR_STORE_UNAVAILABLE"
+    assert "comets" in found["results"][0]["chunk"]["chunk_text"]
+    faults.clear()
+    assert answer(ask(api, tool), 200)["retrieval"]["degraded"] == []
 
 
-def test_a_turbopuffer_that_drops_connections_is_unavailable(api: Api, faults: Faults) -> None:
+def test_a_lost_namespace_is_answered_by_words_and_said(api: Api, parts: WeakParts) -> None:
     tool = api.tool(api.table(DOCUMENT))
-    faults.arm("drop", count=9, namespace=tool["namespace"])
-    assert problem(ask(api, tool), 503, "VECTOR_STORE_UNAVAILABLE")["retryable"] is True
+    parts.vectors.delete_namespace(tool["namespace"])
+    found = answer(ask(api, tool), 200)
+    assert found["retrieval"]["degraded"] == ["namespace_missing"]
+    assert "comets" in found["results"][0]["chunk"]["chunk_text"]
 
 
 @pytest.fixture

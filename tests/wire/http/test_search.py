@@ -90,7 +90,10 @@ def test_a_tool_finds_nothing_outside_of_its_scope(api: Api, scope: str, inside:
         ({}, "hybrid", ["vector", "keyword"]),
         ({"strategy": "semantic"}, "semantic", ["vector"]),
         ({"strategy": "keyword"}, "keyword", ["keyword"]),
-        ({"storage": "lean"}, "semantic", ["vector"]),
+        ({"storage": "lean"}, "hybrid", ["vector", "keyword"]),
+        ({"storage": "lean", "strategy": "keyword"}, "keyword", ["keyword"]),
+        ({"storage": "lean", "enable_hybrid": False}, "semantic", ["vector"]),
+        ({"fusion": "linear"}, "hybrid", ["vector", "keyword"]),
         ({"fusion": "rrf"}, "hybrid", ["vector", "keyword"]),
         ({"vector_weight": 0, "bm25_weight": 1}, "hybrid", ["vector", "keyword"]),
     ],
@@ -110,15 +113,24 @@ def test_every_way_of_searching_finds_the_sentence(
     assert SENTENCE[4:20] in found["results"][0]["chunk"]["chunk_text"]
 
 
-@pytest.mark.parametrize("strategy", ["hybrid", "keyword"])
-def test_lean_storage_has_no_keywords_to_search(api: Api, strategy: str) -> None:
-    body = {
-        "project_id": api.project_id,
-        "table_id": api.table(1)["id"],
-        "name": "lean",
-        "search_config": {"storage": "lean", "strategy": strategy},
-    }
-    problem(api("POST", "/api/v1/tools/search", json=body), 422, "INVALID_INPUT")
+def test_an_explanation_is_the_same_search_with_its_reasons(
+    reader: Api, tool: dict[str, Any]
+) -> None:
+    body = {"query": "lighthouse keeper comets", "top_k": 2}
+    path = f"/api/v1/tools/{tool['tool_id']}/search"
+    plain = answer(reader("POST", path, json=body), 200)
+    told = answer(reader("POST", f"{path}/explain", json=body), 200)
+    explain = told.pop("explain")
+    assert told == plain
+    assert explain["query_tokens"] == ["lighthous", "keeper", "comet"]
+    assert explain["counts"]["shown"] == len(plain["results"]) == 2
+    assert explain["counts"]["ranked"] == len(explain["candidates"]) > 2
+    assert {"embed", "turbopuffer", "read", "rank", "total"} <= set(explain["milliseconds"])
+    best, *_ = explain["candidates"]
+    assert best["legs"]["keyword"]["rank"] == 1
+    assert best["matched_terms"] == explain["query_tokens"]
+    assert best["score"] == plain["results"][0]["score"]
+    assert [each["shown"] for each in explain["candidates"][:3]] == [True, True, False]
 
 
 def test_trusted_services_search_without_a_key(reader: Api, tool: dict[str, Any]) -> None:

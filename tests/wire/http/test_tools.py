@@ -181,7 +181,8 @@ def test_a_scope_that_leads_nowhere_yet_is_allowed(api: Api) -> None:
         {"strategy": "fuzzy"},
         {"strategy": "keyword", "enable_hybrid": True},
         {"storage": "FULL"},
-        {"fusion": "linear"},
+        {"fusion": "sum"},
+        {"recency_weight": 2},
         {"vector_weight": 0, "bm25_weight": 0},
         {"vector_weight": -0.1},
         {"vector_weight": 1.1},
@@ -225,6 +226,7 @@ def test_a_configuration_is_kept(api: Api) -> None:
         "fusion": "rrf",
         "vector_weight": 1.0,
         "bm25_weight": 0.0,
+        "recency_weight": 0.1,
         "include_metadata": False,
         "max_chunk_preview": 10,
     }

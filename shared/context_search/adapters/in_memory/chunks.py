@@ -2,33 +2,27 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from context_search.adapters.in_memory.hydration import LiveChunks
 from context_search.adapters.in_memory.removal import remove_sets
-from context_search.adapters.in_memory.rows import ChunkRow, NodeRow, Rows, SetRow
-from context_search.domain.documents import content_hash
+from context_search.adapters.in_memory.rows import ChunkRow, SetRow
 from context_search.domain.ids import chunk_document_id, document_id
-from context_search.domain.json_pointer import resolve, split
 from context_search.domain.model import (
     ChunkSet,
     Claim,
     EmbeddedChunk,
-    HydratedChunk,
-    Index,
     PlannedChunk,
-    Reach,
     StoredChunk,
 )
 from context_search.ports.time import Clock
 
 
 @dataclass(frozen=True, slots=True)
-class MemoryChunks:
-    """The port ``Chunks``."""
+class MemoryChunks(LiveChunks):
+    """The port ``Chunks``: what writes them; ``LiveChunks`` reads them."""
 
-    rows: Rows
     clock: Clock
 
     def begin_set(self, claim: Claim, planned: Sequence[PlannedChunk]) -> ChunkSet:
@@ -129,37 +123,6 @@ class MemoryChunks:
         )
         return True
 
-    def hydrate(
-        self, index: Index, reach: Reach, doc_ids: Sequence[str]
-    ) -> dict[str, HydratedChunk]:
-        """See the port."""
-        wanted, found = set(doc_ids), {}
-        nodes = {row.active_set_id: row for row in self.rows.nodes.values()}
-        for chunk in self.rows.chunks.values():
-            node = nodes.get(chunk.set_id)
-            if chunk.doc_id not in wanted or chunk.namespace != index.namespace or node is None:
-                continue
-            if node.generation_id != index.generation_id:
-                continue
-            is_deleted = self.rows.tables[chunk.table_id].deleted
-            if is_deleted or not reach.covers(chunk.table_id, chunk.json_pointer):
-                continue
-            live_hash = self._live_hash(index, node)
-            if live_hash is not None:
-                found[chunk.doc_id] = _hydrated(chunk, node, stale=live_hash != chunk.content_hash)
-        return found
-
-    def _live_hash(self, index: Index, node: NodeRow) -> str | None:
-        table = self.rows.tables[node.table_id]
-        generation = self.rows.generations[index.generation_id]
-        if table.revision == generation.enumerated_revision:
-            return node.content_hash
-        try:
-            value = resolve(json.loads(table.data_json), split(node.json_pointer))
-        except KeyError:
-            return None
-        return content_hash(value) if isinstance(value, str) else None
-
     def without_row(self, namespace: str, doc_ids: Sequence[str]) -> list[str]:
         """See the port."""
         known = {row.doc_id for row in self.rows.chunks.values() if row.namespace == namespace}
@@ -177,22 +140,4 @@ def _stored(row: ChunkRow) -> StoredChunk:
         present=row.present,
         input_hash=row.input_hash,
         window_count=row.window_count,
-    )
-
-
-def _hydrated(chunk: ChunkRow, node: NodeRow, *, stale: bool) -> HydratedChunk:
-    return HydratedChunk(
-        id=chunk.id,
-        table_id=chunk.table_id,
-        json_pointer=chunk.json_pointer,
-        chunk_index=chunk.index,
-        total_chunks=chunk.total,
-        chunk_text=chunk.text,
-        char_start=chunk.start,
-        char_end=chunk.end,
-        content_hash=chunk.content_hash,
-        turbopuffer_namespace=chunk.namespace,
-        turbopuffer_doc_id=chunk.doc_id,
-        changed_at=node.changed_at,
-        stale=stale,
     )

@@ -151,6 +151,12 @@ class OutboxRow:
     claimed_until: datetime | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class PermitRow:
+    holder: str | None
+    lease_until: datetime
+
+
 class Rows:
     """All tables, by key. Rows are immutable; ``version`` grows with each commit that wrote."""
 
@@ -168,6 +174,7 @@ class Rows:
         self.chunks: Journaled[int, ChunkRow] = Journaled(journal)
         self.tombstones: Journaled[tuple[str, str], TombstoneRow] = Journaled(journal)
         self.outbox: Journaled[int, OutboxRow] = Journaled(journal)
+        self.permits: Journaled[tuple[str, int], PermitRow] = Journaled(journal)
         self._last_id = 0
         self.version = 0
 

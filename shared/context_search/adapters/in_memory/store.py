@@ -12,6 +12,7 @@ from context_search.adapters.in_memory.evictions import MemoryEvictions
 from context_search.adapters.in_memory.gauges import MemoryGauges
 from context_search.adapters.in_memory.indexes import MemoryIndexes
 from context_search.adapters.in_memory.keywords import MemoryKeywords
+from context_search.adapters.in_memory.permits import MemoryPermits
 from context_search.adapters.in_memory.progress import MemoryNodes
 from context_search.adapters.in_memory.quotas import MemoryQuotas
 from context_search.adapters.in_memory.rebuilds import MemoryRebuilds
@@ -37,6 +38,7 @@ class MemoryUnitOfWork:
         self.sweeps = MemorySweeps(rows, clock)
         self.quotas = MemoryQuotas(rows, clock)
         self.evictions = MemoryEvictions(rows, clock)
+        self.permits = MemoryPermits(rows, clock)
         self.gauges = MemoryGauges(rows, clock)
 
 

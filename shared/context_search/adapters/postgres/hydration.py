@@ -66,6 +66,14 @@ class PostgresChunks(ChunkSets):
         document = parse_stored(text or "null")
         return {pointer: _string_hash(document, pointer) for pointer in pointers}
 
+    def is_empty(self, index: Index) -> bool:
+        """See the port."""
+        [[has_some]] = self.tx.run(
+            "SELECT EXISTS (SELECT FROM chunks WHERE turbopuffer_namespace = :name AND present)",
+            name=index.namespace,
+        )
+        return not has_some
+
     def without_row(self, namespace: str, doc_ids: Sequence[str]) -> list[str]:
         """See the port."""
         rows = self.tx.run(

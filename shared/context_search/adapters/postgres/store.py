@@ -13,6 +13,7 @@ from context_search.adapters.postgres.gauges import PostgresGauges
 from context_search.adapters.postgres.hydration import PostgresChunks
 from context_search.adapters.postgres.indexes import PostgresIndexes
 from context_search.adapters.postgres.keywords import PostgresKeywords
+from context_search.adapters.postgres.permits import PostgresPermits
 from context_search.adapters.postgres.pool import Database, Transaction
 from context_search.adapters.postgres.progress import PostgresNodes
 from context_search.adapters.postgres.quotas import PostgresQuotas
@@ -38,6 +39,7 @@ class PostgresUnitOfWork:
         self.sweeps = PostgresSweeps(tx)
         self.quotas = PostgresQuotas(tx)
         self.evictions = PostgresEvictions(tx)
+        self.permits = PostgresPermits(tx)
         self.gauges = PostgresGauges(tx)
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from context_search.domain.analysis import tokens
+from context_search.domain.config import SearchConfig
 from context_search.domain.fusion import (
     convex_combination,
     min_max,
@@ -13,79 +15,109 @@ from context_search.domain.fusion import (
     reciprocal_rank_fusion,
 )
 from context_search.domain.json_pointer import relative
-from context_search.domain.model import HydratedChunk, Index, SearchTool
+from context_search.domain.model import HydratedChunk
+from context_search.domain.recency import linear_combination, max_normalised, recency
 from context_search.domain.relevance import (
     CALIBRATIONS,
     DEFAULT_CALIBRATION,
     coverage,
     relevance,
 )
+from context_search.services.searching.answer import Evidence, Found, Hit, Target
 
 # A keyword leg whose best hit covers less of the question than this is mostly noise (a question
 # in another language): its weight falls in proportion and goes to the vector leg.
 WEAK_COVERAGE = 0.3
 
-
-@dataclass(frozen=True, slots=True)
-class Hit:
-    """One passage. ``score`` orders its answer; ``relevance`` (0..1) means the same everywhere."""
-
-    score: float
-    relevance: float
-    json_path: str
-    chunk: HydratedChunk
+Scores = Mapping[str, float]
 
 
 @dataclass(frozen=True, slots=True)
-class Candidates:
-    """The scores of both legs by document id; a leg that did not run is empty."""
+class _Live:
+    """The candidates whose chunks are live, with what the ranking needs to know of each.
 
-    vector: Mapping[str, float]
-    keyword: Mapping[str, float]
+    Others take no part, so they cannot distort the normalisation.
+    """
+
+    vector: Scores
+    keyword: Scores
+    recency: Scores
+    words: Sequence[str]
+    text_tokens: Mapping[str, frozenset[str]]
 
 
 def rank(
-    tool: SearchTool,
-    index: Index,
+    target: Target,
     words: Sequence[str],
-    found: Candidates,
+    found: Found,
     chunks: Mapping[str, HydratedChunk],
+    now: datetime,
 ) -> list[Hit]:
-    """Returns the hits among the candidates that could be read, best first.
-
-    Candidates without a live chunk take no part, so they cannot distort the normalisation.
-    """
-    vector = {name: score for name, score in found.vector.items() if name in chunks}
-    keyword = {name: score for name, score in found.keyword.items() if name in chunks}
-    text_tokens = {name: set(tokens(chunks[name].chunk_text)) for name in vector | keyword}
-    scores = _fuse(tool, words, vector, keyword, text_tokens)
-    calibration = CALIBRATIONS.get(index.config.model, DEFAULT_CALIBRATION)
+    """Returns the hits among the candidates that could be read, best first; ties: newer first."""
+    live = _Live(
+        vector={name: score for name, score in found.vector.items() if name in chunks},
+        keyword={name: score for name, score in found.keyword.items() if name in chunks},
+        recency={name: recency(chunk.changed_at, now) for name, chunk in chunks.items()},
+        words=words,
+        text_tokens={name: frozenset(tokens(chunk.chunk_text)) for name, chunk in chunks.items()},
+    )
+    scores = _fuse(target.search, live)
+    evidence = _evidence(target.search, live)
+    calibration = CALIBRATIONS.get(target.index.config.model, DEFAULT_CALIBRATION)
+    order = sorted(scores, key=lambda name: (-scores[name], -live.recency[name], name))
     return [
         Hit(
             score=scores[name],
-            relevance=relevance(vector.get(name), words, text_tokens[name], calibration),
-            json_path=relative(tool.scope.json_pointer, chunks[name].json_pointer),
+            relevance=relevance(live.vector.get(name), words, live.text_tokens[name], calibration),
+            json_path=relative(target.reach.json_pointer, chunks[name].json_pointer),
             chunk=chunks[name],
+            evidence=evidence[name],
         )
-        for name in ranking(scores)
+        for name in order
     ]
 
 
-def _fuse(
-    tool: SearchTool,
-    words: Sequence[str],
-    vector: dict[str, float],
-    keyword: dict[str, float],
-    text_tokens: Mapping[str, set[str]],
-) -> dict[str, float]:
-    if not (vector and keyword):
-        return min_max(vector or keyword)
-    search = tool.search
+def _fuse(search: SearchConfig, live: _Live) -> Scores:
+    if search.fusion == "linear":
+        return linear_combination(
+            [max_normalised(live.keyword), _cosines(live.vector), live.recency],
+            [search.bm25_weight, search.vector_weight, search.recency_weight],
+        )
+    if not (live.vector and live.keyword):
+        return min_max(live.vector or live.keyword)
     if search.fusion == "rrf":
         weights = [search.vector_weight, search.bm25_weight]
-        return reciprocal_rank_fusion([vector, keyword], weights)
-    best = ranking(keyword)[0]
-    trust = min(1.0, coverage(words, text_tokens[best]) / WEAK_COVERAGE)
+        return reciprocal_rank_fusion([live.vector, live.keyword], weights)
+    best = ranking(live.keyword)[0]
+    trust = min(1.0, coverage(live.words, live.text_tokens[best]) / WEAK_COVERAGE)
     bm25_weight = search.bm25_weight * trust
     vector_weight = search.vector_weight + search.bm25_weight - bm25_weight
-    return convex_combination([vector, keyword], [vector_weight, bm25_weight])
+    return convex_combination([live.vector, live.keyword], [vector_weight, bm25_weight])
+
+
+def _cosines(leg: Scores) -> dict[str, float]:
+    return {name: min(1.0, max(0.0, score)) for name, score in leg.items()}
+
+
+def _evidence(search: SearchConfig, live: _Live) -> dict[str, Evidence]:
+    is_linear = search.fusion == "linear"
+    semantic = _cosines(live.vector) if is_linear else min_max(live.vector)
+    bm25 = max_normalised(live.keyword) if is_linear else min_max(live.keyword)
+    ranks = [
+        {name: rank for rank, name in enumerate(ranking(leg), start=1)}
+        for leg in (live.vector, live.keyword)
+    ]
+    asked = list(dict.fromkeys(live.words))
+    return {
+        name: Evidence(
+            vector_rank=ranks[0].get(name),
+            keyword_rank=ranks[1].get(name),
+            raw_semantic=live.vector.get(name),
+            raw_bm25=live.keyword.get(name),
+            semantic=semantic.get(name, 0.0),
+            bm25=bm25.get(name, 0.0),
+            recency=live.recency[name],
+            matched=[word for word in asked if word in live.text_tokens[name]],
+        )
+        for name in live.recency
+    }

@@ -50,6 +50,7 @@ class SearchConfigBody(_Body):
     fusion: Fusion = "convex"
     vector_weight: Weight = _DEFAULTS.vector_weight
     bm25_weight: Weight = _DEFAULTS.bm25_weight
+    recency_weight: Weight = _DEFAULTS.recency_weight
     chunk_threshold: Annotated[int, Field(ge=1, le=50_000_000)] = 10_000
     chunk_size: Annotated[int, Field(ge=100, le=8_000)] = 1_000
     chunk_overlap: Annotated[int, Field(ge=0, le=4_000)] = 100
@@ -64,9 +65,6 @@ class SearchConfigBody(_Body):
             raise ValueError("vector_weight and bm25_weight must not both be 0")
         if None not in (self.strategy, self.enable_hybrid):
             raise ValueError("strategy and enable_hybrid say the same thing: give one of them")
-        wants_keywords = self.enable_hybrid or self.strategy in ("hybrid", "keyword")
-        if self.storage == "lean" and wants_keywords:
-            raise ValueError("lean storage keeps no keywords: the strategy can only be semantic")
         return self
 
     def to_index_config(self, model: Model) -> IndexConfig:
@@ -83,14 +81,14 @@ class SearchConfigBody(_Body):
 
     def to_search_config(self) -> SearchConfig:
         """Returns how the tool searches."""
-        without_keywords = self.enable_hybrid is False or self.storage == "lean"
-        strategy: Strategy = "semantic" if without_keywords else "hybrid"
+        strategy: Strategy = "semantic" if self.enable_hybrid is False else "hybrid"
         return SearchConfig(
             top_k=self.top_k,
             strategy=self.strategy or strategy,
             fusion=self.fusion,
             vector_weight=self.vector_weight,
             bm25_weight=self.bm25_weight,
+            recency_weight=self.recency_weight,
             include_metadata=self.include_metadata,
             max_chunk_preview=self.max_chunk_preview,
         )

@@ -12,16 +12,19 @@ from fastapi.responses import JSONResponse
 from starlette.datastructures import Headers
 
 from context_search import __version__
+from context_search.domain.analysis import query_tokens
 from context_search.services.authenticate import Authenticate
 from context_search.services.list_tools import ListTools
-from context_search.services.searching.search_tool import SearchWithTool
+from context_search.services.searching.search_tool import Explain
 from context_search.wire.answers import search_answer
 from context_search.wire.errors import log_text
+from context_search.wire.explain import explained
 from context_search.wire.http.dependencies import Caller, Internal, ToolId, bearer_key
 from context_search.wire.http.requests import SearchBody
 from context_search.wire.http.strict_json import StrictJsonRoute
 from context_search.wire.mcp import McpRequest, ServerIdentity, Toolbox, handle
 from context_search.wire.mcp.search_toolbox import SearchToolbox
+from context_search.wire.observed import Search
 
 _log = logging.getLogger(__name__)
 router = APIRouter(route_class=StrictJsonRoute, tags=["search"])
@@ -39,7 +42,8 @@ class SearchUseCases:
     """What the routes of this file call."""
 
     authenticate: Authenticate
-    search: SearchWithTool
+    search: Search
+    explain: Explain
     list_tools: ListTools
     allowed_origins: tuple[str, ...]
 
@@ -61,6 +65,14 @@ async def search(tool_id: ToolId, body: SearchBody, caller: Caller, use: Use) ->
 async def search_internally(tool_id: ToolId, body: SearchBody, use: Use) -> JSONResponse:
     """The same, for trusted services that have checked their user themselves."""
     return JSONResponse(search_answer(use.search(tool_id, None, body.query, body.top_k)))
+
+
+@router.post("/api/v1/tools/{tool_id}/search/explain")
+async def explain(tool_id: ToolId, body: SearchBody, caller: Caller, use: Use) -> JSONResponse:
+    """The same search with its candidates, cuts, scores and timings."""
+    answer = use.explain(tool_id, caller, body.query)
+    shown = body.top_k or answer.search.top_k
+    return JSONResponse(explained(answer, query_tokens(body.query), shown))
 
 
 @router.api_route("/mcp", methods=ANY, include_in_schema=False)

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from context_search.domain.errors import InvalidInputError
 from context_search.domain.model import Principal
 from context_search.services.list_tools import ListTools
-from context_search.services.searching.search_tool import SearchWithTool
 from context_search.wire.answers import search_answer
 from context_search.wire.mcp.contract import ToolPage, ToolResult, UnknownToolError
 from context_search.wire.mcp.search_arguments import parse_search_arguments
 from context_search.wire.mcp.search_schema import search_tool
+from context_search.wire.observed import Search
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +21,7 @@ class SearchToolbox:
 
     principal: Principal
     tools: ListTools
-    search: SearchWithTool
+    search: Search
 
     def list_tools(self, *, cursor: str | None) -> ToolPage:
         """See ``Toolbox``. The cursor is the id of the last tool of the page before."""

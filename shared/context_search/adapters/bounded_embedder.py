@@ -1,0 +1,45 @@
+"""An embedder whose questions never take longer than agreed, whatever the library does."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+from context_search.domain.errors import EmbeddingTimeoutError
+from context_search.ports.embedding import Embedder
+
+
+@dataclass(frozen=True, slots=True)
+class BoundedEmbedder:
+    """The port ``Embedder``: asks in a thread and leaves it behind when time is up.
+
+    A timeout of the provider's client does not count the first import of its library (seconds of
+    CPU on a cold start), nor a name that does not resolve.
+    """
+
+    inner: Embedder
+    threads: ThreadPoolExecutor
+
+    @property
+    def model(self) -> str:
+        """See the port."""
+        return self.inner.model
+
+    @property
+    def dimensions(self) -> int:
+        """See the port."""
+        return self.inner.dimensions
+
+    def embed_passages(self, texts: Sequence[str], *, timeout_s: float) -> list[list[float]]:
+        """See the port; not bounded further."""
+        return self.inner.embed_passages(texts, timeout_s=timeout_s)
+
+    def embed_query(self, text: str, *, timeout_s: float) -> list[float]:
+        """See the port."""
+        pending = self.threads.submit(self.inner.embed_query, text, timeout_s=timeout_s)
+        try:
+            return pending.result(timeout_s)
+        except TimeoutError:
+            pending.cancel()
+            raise EmbeddingTimeoutError("no vector of the question in time") from None

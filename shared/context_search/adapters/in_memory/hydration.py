@@ -1,0 +1,73 @@
+"""Chunks in memory as search reads them: live, active, within reach."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from context_search.adapters.in_memory.rows import ChunkRow, NodeRow, Rows
+from context_search.domain.documents import content_hash
+from context_search.domain.json_pointer import resolve, split
+from context_search.domain.model import HydratedChunk, Index, Reach
+
+
+@dataclass(frozen=True, slots=True)
+class LiveChunks:
+    """The port ``LiveChunks``."""
+
+    rows: Rows
+
+    def hydrate(
+        self, index: Index, reach: Reach, doc_ids: Sequence[str]
+    ) -> dict[str, HydratedChunk]:
+        """See the port."""
+        wanted, found = set(doc_ids), {}
+        nodes = {row.active_set_id: row for row in self.rows.nodes.values()}
+        for chunk in self.rows.chunks.values():
+            node = nodes.get(chunk.set_id)
+            if chunk.doc_id not in wanted or chunk.namespace != index.namespace or node is None:
+                continue
+            if node.generation_id != index.generation_id:
+                continue
+            is_deleted = self.rows.tables[chunk.table_id].deleted
+            if is_deleted or not reach.covers(chunk.table_id, chunk.json_pointer):
+                continue
+            live_hash = self._live_hash(index, node)
+            if live_hash is not None:
+                found[chunk.doc_id] = _hydrated(chunk, node, stale=live_hash != chunk.content_hash)
+        return found
+
+    def _live_hash(self, index: Index, node: NodeRow) -> str | None:
+        table = self.rows.tables[node.table_id]
+        generation = self.rows.generations[index.generation_id]
+        if table.revision == generation.enumerated_revision:
+            return node.content_hash
+        try:
+            value = resolve(json.loads(table.data_json), split(node.json_pointer))
+        except KeyError:
+            return None
+        return content_hash(value) if isinstance(value, str) else None
+
+    def is_empty(self, index: Index) -> bool:
+        """See the port."""
+        rows = self.rows.chunks.values()
+        return not any(row.present and row.namespace == index.namespace for row in rows)
+
+
+def _hydrated(chunk: ChunkRow, node: NodeRow, *, stale: bool) -> HydratedChunk:
+    return HydratedChunk(
+        id=chunk.id,
+        table_id=chunk.table_id,
+        json_pointer=chunk.json_pointer,
+        chunk_index=chunk.index,
+        total_chunks=chunk.total,
+        chunk_text=chunk.text,
+        char_start=chunk.start,
+        char_end=chunk.end,
+        content_hash=chunk.content_hash,
+        turbopuffer_namespace=chunk.namespace,
+        turbopuffer_doc_id=chunk.doc_id,
+        changed_at=node.changed_at,
+        stale=stale,
+    )

@@ -1,0 +1,68 @@
+"""Leased permits in Postgres: session locks would not survive a transaction pooler."""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass
+
+from context_search.adapters.postgres.pool import Transaction
+
+# SKIP LOCKED: who takes a permit at the same moment takes another one, and nobody waits.
+_TAKE = """
+    WITH free AS (
+        SELECT pool, number FROM permit
+        WHERE pool = :pool AND number <= :size AND lease_until < clock_timestamp()
+        ORDER BY number LIMIT :count FOR UPDATE SKIP LOCKED)
+    UPDATE permit
+    SET holder = :holder, lease_until = clock_timestamp() + make_interval(secs => :lease)
+    FROM free
+    WHERE permit.pool = free.pool AND permit.number = free.number
+      AND (SELECT count(*) FROM free) = :count
+    RETURNING 1
+"""
+_FILL = """
+    INSERT INTO permit (pool, number) SELECT :pool, number FROM generate_series(1, :size) AS number
+    ON CONFLICT DO NOTHING RETURNING 1
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class PostgresPermits:
+    """The port ``Permits``. The rows of a pool are made when it is used for the first time."""
+
+    tx: Transaction
+
+    def take(self, pool: str, *, size: int, count: int, lease_s: float) -> str | None:
+        """See the port."""
+        holder = secrets.token_hex(8)
+        wanted = {"pool": pool, "size": size, "count": count, "holder": holder, "lease": lease_s}
+        if self.tx.run(_TAKE, **wanted):
+            return holder
+        is_new = self.tx.run(_FILL, pool=pool, size=size)
+        return holder if is_new and self.tx.run(_TAKE, **wanted) else None
+
+    def give_back(self, pool: str, holder: str) -> None:
+        """See the port."""
+        self.tx.run(
+            """
+            UPDATE permit SET holder = NULL, lease_until = clock_timestamp()
+            WHERE pool = :pool AND holder = :holder
+            """,
+            pool=pool,
+            holder=holder,
+        )
+
+    def forget_unused(self, *, unused_s: float, limit: int) -> int:
+        """See the port."""
+        rows = self.tx.run(
+            """
+            DELETE FROM permit WHERE (pool, number) IN (
+                SELECT pool, number FROM permit
+                WHERE lease_until < clock_timestamp() - make_interval(secs => :unused)
+                ORDER BY lease_until LIMIT :limit FOR UPDATE SKIP LOCKED)
+            RETURNING 1
+            """,
+            unused=unused_s,
+            limit=limit,
+        )
+        return len(rows)

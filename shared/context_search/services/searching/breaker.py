@@ -1,0 +1,66 @@
+"""A circuit breaker: a part that keeps failing is left alone for a while."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from context_search.ports.time import Clock
+
+FAILURES_TO_OPEN = 5
+OPEN_S = 10.0
+
+
+@dataclass
+class Breaker:
+    """Counts failures in a row, for one process and all of its threads.
+
+    After ``failures`` of them it is open for ``open_s`` seconds; then one call at a time may try,
+    and the first that succeeds closes it.
+    Source: Nygard, Release It! (2007), Circuit Breaker.
+    """
+
+    clock: Clock
+    failures: int = FAILURES_TO_OPEN
+    open_s: float = OPEN_S
+    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+    _failed: int = 0
+    _closed_from: float = 0.0
+
+    def lets_through(self) -> bool:
+        """Says whether the next call may be made; an open one lets a single try through."""
+        with self._lock:
+            if self._failed < self.failures:
+                return True
+            now = self.clock.monotonic()
+            if now < self._closed_from:
+                return False
+            self._closed_from = now + self.open_s  # others wait for how this try ends
+            return True
+
+    @contextmanager
+    def counting(self, kind: type[Exception]) -> Iterator[None]:
+        """Counts how a call ends: only ``kind`` is a failure of the part. Errors are raised on."""
+        has_failed = False
+        try:
+            yield
+        except kind:
+            has_failed = True
+            raise
+        finally:
+            if has_failed:
+                self._note_failure()
+            else:
+                self._note_answer()
+
+    def _note_answer(self) -> None:
+        with self._lock:
+            self._failed = 0
+
+    def _note_failure(self) -> None:
+        with self._lock:
+            self._failed += 1
+            if self._failed >= self.failures:
+                self._closed_from = self.clock.monotonic() + self.open_s

@@ -1,0 +1,76 @@
+"""The vector of a question: kept for an hour, and asked for only while the model answers."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from array import array
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from cachetools import TTLCache
+
+from context_search.domain.config import IndexConfig
+from context_search.domain.errors import EmbeddingError, EmbeddingUnavailableError
+from context_search.ports.embedding import Embedder
+from context_search.ports.time import Clock
+from context_search.services.searching.breaker import Breaker
+
+KEPT_QUESTIONS = 1_000
+KEPT_S = 3_600.0
+
+_Key = tuple[str, int, bytes]
+
+
+@dataclass
+class QuestionVectors:
+    """The vectors of recent questions, by model; holds hashes, never a question's text.
+
+    Single precision, as turbopuffer keeps them: 1,000 of 1,536 dimensions are 6 MB.
+    """
+
+    clock: Clock
+    size: int = KEPT_QUESTIONS
+    hits: int = 0
+    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+    _kept: TTLCache[_Key, array[float]] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self._kept = TTLCache(self.size, KEPT_S, timer=self.clock.monotonic)
+
+    def get(self, config: IndexConfig, text: str) -> list[float] | None:
+        """Returns the vector that this model once gave for this text."""
+        with self._lock:
+            kept = self._kept.get(_key(config, text))
+            self.hits += kept is not None
+        return None if kept is None else kept.tolist()
+
+    def put(self, config: IndexConfig, text: str, vector: list[float]) -> None:
+        """Keeps a vector."""
+        with self._lock:
+            self._kept[_key(config, text)] = array("f", vector)
+
+
+def _key(config: IndexConfig, text: str) -> _Key:
+    return config.model, config.dimensions, hashlib.sha256(text.encode()).digest()
+
+
+@dataclass(frozen=True, slots=True)
+class EmbedQuestion:
+    """Asks the embedding model of an index for the vector of a question."""
+
+    embedder_of: Callable[[IndexConfig], Embedder]
+    kept: QuestionVectors
+    breaker: Breaker
+
+    def __call__(self, config: IndexConfig, text: str, *, timeout_s: float) -> list[float]:
+        """Raises EmbeddingError; at once while the model keeps failing."""
+        known = self.kept.get(config, text)
+        if known is not None:
+            return known
+        if not self.breaker.lets_through():
+            raise EmbeddingUnavailableError("the model failed several times in a row")
+        with self.breaker.counting(EmbeddingError):
+            vector = self.embedder_of(config).embed_query(text, timeout_s=timeout_s)
+        self.kept.put(config, text, vector)
+        return vector

@@ -1,0 +1,195 @@
+"""Asks the legs of a search, and goes another way when a part fails: never silently."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from context_search.domain.errors import (
+    ContextSearchError,
+    DatabaseUnavailableError,
+    EmbeddingError,
+    EmbeddingTimeoutError,
+    NamespaceMissingError,
+    SearchUnavailableError,
+    VectorStoreError,
+    VectorStoreUnavailableError,
+)
+from context_search.domain.ids import scope_key
+from context_search.ports.store import Store
+from context_search.ports.time import Clock
+from context_search.ports.vectors import Legs, Ranked, VectorQuery, VectorStore
+from context_search.services.searching.admission import Admission
+from context_search.services.searching.answer import (
+    Degradation,
+    Found,
+    LegName,
+    Question,
+    Target,
+)
+from context_search.services.searching.breaker import Breaker
+from context_search.services.searching.embed_question import EmbedQuestion
+from context_search.services.searching.stopwatch import Stopwatch
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long a search waits for each part, in seconds; together less than API Gateway's 29."""
+
+    embed_s: float = 5.0
+    permits_s: float = 2.0
+    vectors_s: float = 6.0
+    keywords_s: float = 3.0
+
+
+USUAL = Patience()
+
+
+class _BusyError(VectorStoreUnavailableError):
+    """No permit for the namespace got free in time."""
+
+
+@dataclass
+class _Search:
+    """One run: what was found and what went wrong so far."""
+
+    watch: Stopwatch
+    legs: Legs = field(default_factory=Legs)
+    degraded: list[Degradation] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
+    keywords: list[Ranked] | None = None
+
+    def note(self, degradation: Degradation, error: ContextSearchError) -> None:
+        """Remembers a failure."""
+        self.degraded.append(degradation)
+        self.errors.append(error.code)
+
+    def found(self) -> Found:
+        """What the ranking gets."""
+        keyword = self.legs.keyword if self.keywords is None else self.keywords
+        legs: dict[LegName, Sequence[Ranked] | None] = {
+            "vector": self.legs.vector,
+            "keyword": keyword,
+        }
+        source = None if keyword is None else "turbopuffer" if self.keywords is None else "postgres"
+        return Found(
+            vector=_scores(self.legs.vector),
+            keyword=_scores(keyword),
+            legs=[name for name, leg in legs.items() if leg is not None],
+            keywords_from=source,  # type: ignore[arg-type]
+            degraded=self.degraded,
+            errors=self.errors,
+            seconds=self.watch.seconds,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class FindCandidates:
+    """Vector and keyword legs from turbopuffer, keywords from Postgres where that cannot serve.
+
+    Without a vector (the model is slow or down) keywords answer; without turbopuffer Postgres'
+    keywords do, also for a semantic search; lean storage has its keywords in Postgres anyway.
+    """
+
+    store: Store
+    vectors: VectorStore
+    embed: EmbedQuestion
+    admission: Admission
+    breaker: Breaker
+    clock: Clock
+    patience: Patience = USUAL
+
+    def __call__(self, target: Target, question: Question) -> Found:
+        """Raises SearchUnavailableError (retryable) when no leg could be asked."""
+        search = _Search(Stopwatch(self.clock))
+        vector = self._vector(search, target, question)
+        wants_keywords = question.strategy != "semantic" or vector is None
+        stored = target.index.config.storage == "full"
+        tokens = question.words if wants_keywords and stored and question.words else None
+        reached = self._ask_turbopuffer(search, target, question, vector, tokens)
+        if not reached or (wants_keywords and not stored):
+            self._ask_postgres(search, target, question)
+        found = search.found()
+        if not found.legs and search.degraded and question.words:
+            raise SearchUnavailableError("no part of the search could answer")
+        return found
+
+    def _vector(self, search: _Search, target: Target, question: Question) -> list[float] | None:
+        if question.strategy == "keyword":
+            return None
+        try:
+            with search.watch.timing("embed"):
+                config, timeout_s = target.index.config, self.patience.embed_s
+                return self.embed(config, question.text, timeout_s=timeout_s)
+        except EmbeddingTimeoutError as error:
+            search.note("embed_timeout", error)
+        except EmbeddingError as error:
+            search.note("embed_unavailable", error)
+        return None
+
+    def _ask_turbopuffer(
+        self,
+        search: _Search,
+        target: Target,
+        question: Question,
+        vector: list[float] | None,
+        tokens: Sequence[str] | None,
+    ) -> bool:
+        """Returns False when the question has to go elsewhere."""
+        if vector is None and tokens is None:
+            return True
+        query = VectorQuery(
+            scope_key=scope_key(target.reach.json_pointer),
+            vector=vector,
+            tokens=tokens,
+            limit=question.candidates,
+            table_ids=target.reach.table_ids,
+        )
+        try:
+            with search.watch.timing("turbopuffer"):
+                search.legs = self._query(target.index.namespace, query)
+        except NamespaceMissingError as error:
+            if self._is_empty(target):
+                return True  # nothing was indexed yet
+            search.note("namespace_missing", error)
+        except _BusyError as error:
+            search.note("backend_busy", error)
+        except VectorStoreError as error:
+            search.note("backend_unavailable", error)
+        else:
+            return True
+        return False
+
+    def _query(self, namespace: str, query: VectorQuery) -> Legs:
+        if not self.breaker.lets_through():
+            raise VectorStoreUnavailableError("turbopuffer failed several times in a row")
+        legs = (query.vector is not None) + (query.tokens is not None)
+        wait_s = self.patience.permits_s
+        with self.admission.queries_of(namespace, legs, timeout_s=wait_s) as is_admitted:
+            if not is_admitted:
+                raise _BusyError("all queries that the namespace can take are under way")
+            with self.breaker.counting(VectorStoreUnavailableError):
+                return self.vectors.query(namespace, query, timeout_s=self.patience.vectors_s)
+
+    def _is_empty(self, target: Target) -> bool:
+        with self.store.transaction() as work:
+            return work.chunks.is_empty(target.index)
+
+    def _ask_postgres(self, search: _Search, target: Target, question: Question) -> None:
+        if not question.words:
+            return
+        try:
+            with search.watch.timing("postgres"), self.store.transaction() as work:
+                search.keywords = work.keywords.best(
+                    target.index,
+                    target.reach,
+                    question.words,
+                    question.candidates,
+                    timeout_s=self.patience.keywords_s,
+                )
+        except DatabaseUnavailableError as error:
+            search.note("keywords_unavailable", error)
+
+
+def _scores(leg: Sequence[Ranked] | None) -> dict[str, float]:
+    return {row.doc_id: row.score for row in leg or ()}

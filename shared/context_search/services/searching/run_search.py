@@ -1,0 +1,162 @@
+"""One search from question to ranked hits, whatever it looks through."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, field, replace
+
+from cachetools import TTLCache
+
+from context_search.domain.analysis import has_searchable_character, query_tokens
+from context_search.domain.config import Strategy
+from context_search.domain.errors import QueryEmptyError
+from context_search.domain.model import HydratedChunk
+from context_search.ports.store import Store, UnitOfWork
+from context_search.ports.time import Clock
+from context_search.services.evict import UseIndex
+from context_search.services.searching.admission import Admission
+from context_search.services.searching.answer import (
+    Answer,
+    Degradation,
+    Found,
+    Question,
+    Target,
+)
+from context_search.services.searching.find_candidates import FindCandidates
+from context_search.services.searching.ranking import rank
+from context_search.services.searching.stopwatch import Stopwatch
+
+Open = Callable[[UnitOfWork], Target]
+"""Reads what is searched; raises NotFoundError when it is gone or somebody else's."""
+
+CANDIDATES_PER_LEG = 50
+KEPT_TARGETS = 500
+KEPT_S = 30.0
+
+
+@dataclass
+class Targets:
+    """What was searched lately: spares reading it once more. Every answer is checked against it."""
+
+    clock: Clock
+    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+    _kept: TTLCache[Hashable, Target] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self._kept = TTLCache(KEPT_TARGETS, KEPT_S, timer=self.clock.monotonic)
+
+    def get(self, key: Hashable) -> Target | None:
+        """Returns what was kept under a key."""
+        with self._lock:
+            return self._kept.get(key)
+
+    def keep(self, key: Hashable, target: Target | None) -> None:
+        """Keeps a target, or with None forgets it."""
+        with self._lock:
+            self._kept.pop(key, None)
+            if target is not None:
+                self._kept[key] = target
+
+
+@dataclass(frozen=True, slots=True)
+class RunSearch:
+    """Embed the question, ask both legs, read the chunks, fuse.
+
+    An evicted index answers nothing, at once, and is built again.
+    """
+
+    store: Store
+    find: FindCandidates
+    admission: Admission
+    use_index: UseIndex
+    targets: Targets
+    clock: Clock
+
+    def __call__(
+        self,
+        key: Hashable,
+        open_target: Open,
+        query: str,
+        *,
+        strategy: Strategy | None = None,
+        candidates: int = CANDIDATES_PER_LEG,
+    ) -> Answer:
+        """Returns all ranked hits. ``key`` names the target and its caller for a short memory.
+
+        ``strategy`` None is the target's own; ``candidates`` are per leg, at most 10,000.
+        Raises QueryEmptyError, NotFoundError, BackpressureError and SearchUnavailableError.
+        """
+        if not has_searchable_character(query):
+            raise QueryEmptyError("the query has no letter and no number in it")
+        watch = Stopwatch(self.clock)
+        with watch.timing("total"):
+            target = self.targets.get(key) or self._open(open_target, watch)
+            with self.admission.admitted(target.index.project_id):
+                while target.status != "evicted":
+                    asked = strategy or target.search.strategy
+                    question = Question(query, query_tokens(query), asked, candidates)
+                    found = self.find(target, question)
+                    fresh, chunks = self._read(open_target, target, found, watch)
+                    if chunks is not None:
+                        self.targets.keep(key, fresh)
+                        return self._ranked(fresh, question, found, chunks, watch)
+                    target = fresh  # another generation answers by now
+                self.targets.keep(key, None)
+                self.use_index(target.index)
+                nothing = Found(degraded=["index_evicted"])
+                return _answer(target, strategy or target.search.strategy, query, nothing, watch)
+
+    def _open(self, open_target: Open, watch: Stopwatch) -> Target:
+        with watch.timing("open"), self.store.transaction() as work:
+            return open_target(work)
+
+    def _read(
+        self, open_target: Open, target: Target, found: Found, watch: Stopwatch
+    ) -> tuple[Target, dict[str, HydratedChunk] | None]:
+        """Returns the target as it is now, and no chunks when another generation answers."""
+        with watch.timing("read"), self.store.transaction() as work:
+            fresh = open_target(work)
+            if fresh.index.generation_id != target.index.generation_id:
+                return fresh, None
+            return fresh, work.chunks.hydrate(fresh.index, fresh.reach, found.ids)
+
+    def _ranked(
+        self,
+        target: Target,
+        question: Question,
+        found: Found,
+        chunks: Mapping[str, HydratedChunk],
+        watch: Stopwatch,
+    ) -> Answer:
+        self.use_index(target.index)
+        with watch.timing("rank"):
+            hits = rank(target, question.words, found, chunks, self.clock.now())
+        answer = _answer(target, question.strategy, question.text, found, watch)
+        return replace(answer, hits=hits, ranked=len(hits), gone=len(found.ids) - len(chunks))
+
+
+def _answer(
+    target: Target, strategy: Strategy, query: str, found: Found, watch: Stopwatch
+) -> Answer:
+    watch.seconds.update(found.seconds)
+    is_whole = target.status in ("ready", "rebuilding", "evicted")
+    partial: list[Degradation] = [] if is_whole else ["partial_index"]
+    return Answer(
+        query=query,
+        hits=[],
+        mode_requested=strategy,
+        mode_used=_mode(found, strategy),
+        found=found,
+        degraded=[*found.degraded, *partial],
+        index_status=target.status,
+        seconds=watch.seconds,
+        search=target.search,
+    )
+
+
+def _mode(found: Found, requested: Strategy) -> Strategy:
+    legs = set(found.legs)
+    if legs == {"vector", "keyword"}:
+        return "hybrid"
+    return "semantic" if "vector" in legs else "keyword" if legs else requested

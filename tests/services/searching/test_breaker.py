@@ -1,0 +1,49 @@
+"""The circuit breaker."""
+
+from __future__ import annotations
+
+import pytest
+
+from context_search.adapters.in_memory.clock import ManualClock
+from context_search.services.searching.breaker import Breaker
+
+
+def fail(breaker: Breaker, times: int, error: type[Exception] = OSError) -> None:
+    for _ in range(times):
+        with pytest.raises(error), breaker.counting(OSError):
+            raise error
+
+
+def test_it_opens_after_failures_in_a_row_and_lets_one_try_through_after_a_while() -> None:
+    clock = ManualClock()
+    breaker = Breaker(clock, failures=3, open_s=10)
+    fail(breaker, 2)
+    assert breaker.lets_through()
+    fail(breaker, 1)
+    assert not breaker.lets_through()
+    clock.advance(10)
+    assert [breaker.lets_through() for _ in range(3)] == [True, False, False]
+
+
+def test_a_try_that_succeeds_closes_it_and_one_that_fails_does_not() -> None:
+    clock = ManualClock()
+    breaker = Breaker(clock, failures=1, open_s=10)
+    fail(breaker, 1)
+    clock.advance(10)
+    assert breaker.lets_through()
+    fail(breaker, 1)
+    clock.advance(9)
+    assert not breaker.lets_through()
+    clock.advance(1)
+    assert breaker.lets_through()
+    with breaker.counting(OSError):
+        pass
+    assert all(breaker.lets_through() for _ in range(3))
+
+
+def test_failures_count_only_in_a_row_and_only_those_of_the_part() -> None:
+    breaker = Breaker(ManualClock(), failures=2)
+    fail(breaker, 1)
+    fail(breaker, 1, error=ValueError)  # the part answered: something else is wrong
+    fail(breaker, 1)
+    assert breaker.lets_through()

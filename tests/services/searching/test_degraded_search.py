@@ -1,0 +1,236 @@
+"""What a search answers while a part of it fails: another way, and it says so."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import cast
+
+import pytest
+
+from context_search.adapters.in_memory.embedder import WordEmbedder
+from context_search.adapters.in_memory.store import MemoryStore
+from context_search.domain.config import SearchConfig
+from context_search.domain.errors import (
+    BackpressureError,
+    ContextSearchError,
+    EmbeddingUnavailableError,
+    KeywordTimeoutError,
+    NotFoundError,
+    SearchUnavailableError,
+    VectorStoreRejectedError,
+    VectorStoreUnavailableError,
+)
+from context_search.ports.store import UnitOfWork
+from context_search.ports.vectors import Legs, Ranked, VectorQuery
+from context_search.services.searching.admission import (
+    QUERIES_PER_NAMESPACE,
+    SEARCHES_PER_PROJECT,
+)
+from context_search.services.searching.answer import Answer
+from tests.services.house import House, prose
+
+TEXT = prose(2_000)
+
+
+class MoodyVectors:
+    """Raises ``error`` for queries when there is one; everything else is the inner store's."""
+
+    def __init__(self, inner: object) -> None:
+        self.inner = inner
+        self.error: ContextSearchError | None = None
+        self.queries = 0
+
+    def query(self, namespace: str, query: VectorQuery, *, timeout_s: float) -> Legs:
+        self.queries += 1
+        if self.error is not None:
+            raise self.error
+        answer: Legs = self.inner.query(namespace, query, timeout_s=timeout_s)  # type: ignore[attr-defined]
+        return answer
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self.inner, name)
+
+
+class DownEmbedder(WordEmbedder):
+    """Has no vector for any question."""
+
+    def embed_query(self, *_: object, **__: object) -> list[float]:
+        raise EmbeddingUnavailableError("down")
+
+
+@dataclass
+class WithoutKeywords:
+    """A store whose keyword search takes too long."""
+
+    inner: MemoryStore
+
+    @contextmanager
+    def transaction(self) -> Iterator[UnitOfWork]:
+        with self.inner.transaction() as work:
+            yield cast(UnitOfWork, _Slow(work))
+
+
+@dataclass
+class _Slow:
+    inner: object
+
+    def __getattr__(self, name: str) -> object:
+        return self if name == "keywords" else getattr(self.inner, name)
+
+    def best(self, *_: object, **__: object) -> list[Ranked]:
+        raise KeywordTimeoutError("simulated")
+
+
+class MoodyHouse(House):
+    """A house whose turbopuffer can fail, with one indexed tool."""
+
+    def __init__(self, **config: object) -> None:
+        super().__init__(**config)
+        self.moody = MoodyVectors(self.vectors)
+        self.vectors = self.moody  # type: ignore[assignment]
+        self.search = self.searcher(self.embedder)
+        self.only_table = self.table({"a": TEXT})
+        self.tool_id = self.tool(self.only_table).tool.id
+        self.work()
+
+    def ask(self, query: str = "harbour ledger", top_k: int = 5) -> Answer:
+        return self.search(self.tool_id, self.principal, query, top_k)
+
+
+@pytest.mark.parametrize(
+    "error", [VectorStoreUnavailableError("503"), VectorStoreRejectedError("401")]
+)
+def test_without_turbopuffer_postgres_answers_by_keywords(error: ContextSearchError) -> None:
+    house = MoodyHouse()
+    usual = house.ask()
+    house.moody.error = error
+    answer = house.ask()
+    assert (answer.mode_used, answer.degraded) == ("keyword", ["backend_unavailable"])
+    assert (answer.found.keywords_from, answer.found.legs) == ("postgres", ["keyword"])
+    assert answer.found.errors == [error.code]
+    assert answer.hits[0].chunk.json_pointer == usual.hits[0].chunk.json_pointer == "/a"
+
+
+def test_a_search_by_meaning_alone_goes_to_postgres_too() -> None:
+    house = MoodyHouse()
+    tool = house.tool(house.only_table, strategy="semantic").tool.id
+    house.moody.error = VectorStoreUnavailableError("503")
+    answer = house.search(tool, house.principal, "harbour", 5)
+    assert (answer.mode_requested, answer.mode_used) == ("semantic", "keyword")
+    assert answer.hits
+
+
+def test_turbopuffer_that_keeps_failing_is_not_asked_for_a_while() -> None:
+    house = MoodyHouse()
+    house.moody.error = VectorStoreUnavailableError("503")
+    asked = house.moody.queries
+    for _ in range(9):
+        assert house.ask().hits
+    assert house.moody.queries == asked + 5
+    house.moody.error = None
+    house.clock.advance(11)
+    assert house.ask().degraded == []
+
+
+def test_a_lost_namespace_is_answered_from_postgres_and_named() -> None:
+    house = MoodyHouse()
+    house.moody.inner.namespaces.clear()  # type: ignore[attr-defined]
+    answer = house.ask()
+    assert (answer.degraded, bool(answer.hits)) == (["namespace_missing"], True)
+
+
+def test_with_everything_down_the_error_says_try_again() -> None:
+    house = MoodyHouse()
+    without_model = DownEmbedder(house.embedder.dimensions)
+    search = house.searcher(without_model)
+    house.moody.error = VectorStoreUnavailableError("503")
+    answer = search(house.tool_id, house.principal, "harbour", 5)
+    assert answer.degraded == ["embed_unavailable", "backend_unavailable"]
+    house.store = WithoutKeywords(house.store)  # type: ignore[assignment]
+    search = house.searcher(without_model)
+    with pytest.raises(SearchUnavailableError) as caught:
+        search(house.tool_id, house.principal, "harbour", 5)
+    assert caught.value.retryable
+
+
+def test_lean_storage_has_its_keywords_in_postgres() -> None:
+    house = MoodyHouse(storage="lean")
+    answer = house.ask()
+    assert (answer.mode_used, answer.degraded) == ("hybrid", [])
+    assert answer.found.keywords_from == "postgres"
+
+
+def test_more_searches_than_allowed_are_refused_and_say_when_to_come_back() -> None:
+    house = MoodyHouse()
+    pool = f"searches of project {house.principal.project_id}"
+    with house.store.transaction() as work:
+        work.permits.take(pool, size=SEARCHES_PER_PROJECT, count=SEARCHES_PER_PROJECT, lease_s=30)
+    with pytest.raises(BackpressureError) as caught:
+        house.ask()
+    assert caught.value.retry_after_s == 0.2
+    house.clock.advance(31)  # whoever held them was killed
+    assert house.ask().hits
+
+
+def test_a_namespace_at_its_limit_is_waited_for_and_then_left_alone() -> None:
+    house = MoodyHouse()
+    pool = f"queries of {house.ask().hits[0].chunk.turbopuffer_namespace}"
+    with house.store.transaction() as work:
+        work.permits.take(pool, size=QUERIES_PER_NAMESPACE, count=15, lease_s=30)
+    before = house.clock.monotonic()
+    answer = house.ask()
+    assert answer.degraded == ["backend_busy"]
+    assert answer.hits
+    assert 2.0 <= house.clock.monotonic() - before < 2.5
+    one_leg = house.tool(house.only_table, strategy="keyword").tool.id
+    assert house.search(one_leg, house.principal, "harbour", 5).degraded == []
+
+
+def test_a_remembered_tool_is_never_served_once_it_is_deleted() -> None:
+    house = MoodyHouse()
+    house.ask()
+    house.delete_tool(house.principal, house.tool_id)
+    with pytest.raises(NotFoundError):
+        house.ask()
+
+
+def test_a_remembered_index_that_was_switched_is_read_again() -> None:
+    house = MoodyHouse()
+    house.ask()
+    house.start_rebuild(house.tool_id, house.principal)
+    house.work()
+    answer = house.ask()
+    assert answer.hits
+    assert answer.hits[0].chunk.turbopuffer_namespace.endswith("_g2")
+
+
+def test_what_a_hit_is_made_of_is_told() -> None:
+    house = MoodyHouse()
+    hits = house.search.ranked(house.tool_id, house.principal, "harbour ledger").hits
+    best = hits[0].evidence
+    assert best is not None
+    assert best.keyword_rank == 1 or best.vector_rank == 1
+    assert set(best.matched) <= {"harbour", "ledger", "harbor"}
+    scores = [hit.score for hit in hits]
+    assert scores == sorted(scores, reverse=True)
+
+
+def test_the_linear_fusion_is_that_of_its_weights() -> None:
+    house = MoodyHouse()
+    linear = SearchConfig(
+        fusion="linear", bm25_weight=0.55, vector_weight=0.35, recency_weight=0.10
+    )
+    tool = house.tool(
+        house.only_table,
+        fusion=linear.fusion,
+        bm25_weight=linear.bm25_weight,
+        vector_weight=linear.vector_weight,
+        recency_weight=linear.recency_weight,
+    ).tool.id
+    for hit in house.search.ranked(tool, house.principal, "harbour ledger").hits:
+        assert hit.evidence is not None
+        parts = hit.evidence
+        expected = 0.55 * parts.bm25 + 0.35 * parts.semantic + 0.10 * parts.recency
+        assert hit.score == pytest.approx(expected)

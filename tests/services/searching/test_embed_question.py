@@ -1,0 +1,78 @@
+"""The vectors of questions."""
+
+from __future__ import annotations
+
+import pytest
+
+from context_search.adapters.in_memory.clock import ManualClock
+from context_search.adapters.in_memory.embedder import WordEmbedder
+from context_search.domain.config import IndexConfig
+from context_search.domain.errors import EmbeddingUnavailableError
+from context_search.services.searching.breaker import FAILURES_TO_OPEN, OPEN_S, Breaker
+from context_search.services.searching.embed_question import (
+    KEPT_S,
+    EmbedQuestion,
+    QuestionVectors,
+)
+
+CONFIG = IndexConfig("in-memory/words", 16)
+OTHER_MODEL = IndexConfig("in-memory/others", 16)
+
+
+class CountingEmbedder(WordEmbedder):
+    """Counts questions; fails while told to."""
+
+    def __init__(self) -> None:
+        super().__init__(16)
+        self.questions: list[str] = []
+        self.is_down = False
+
+    def embed_query(self, text: str, *, timeout_s: float) -> list[float]:
+        self.questions.append(text)
+        if self.is_down:
+            raise EmbeddingUnavailableError("down")
+        return super().embed_query(text, timeout_s=timeout_s)
+
+
+class Desk:
+    """An EmbedQuestion with its parts."""
+
+    def __init__(self, size: int = 10) -> None:
+        self.clock = ManualClock()
+        self.embedder = CountingEmbedder()
+        kept = QuestionVectors(self.clock, size)
+        self.embed = EmbedQuestion(lambda _: self.embedder, kept, Breaker(self.clock))
+
+    def ask(self, text: str, config: IndexConfig = CONFIG) -> list[float]:
+        return self.embed(config, text, timeout_s=1)
+
+
+def test_a_question_is_embedded_once_an_hour_for_each_model() -> None:
+    desk = Desk()
+    first = desk.ask("harbour")
+    assert desk.ask("harbour") == pytest.approx(first)
+    assert desk.embedder.questions == ["harbour"]
+    desk.ask("harbour", OTHER_MODEL)
+    assert len(desk.embedder.questions) == 2
+    desk.clock.advance(KEPT_S + 1)
+    desk.ask("harbour")
+    assert len(desk.embedder.questions) == 3
+
+
+def test_the_memory_is_bounded() -> None:
+    desk = Desk(size=2)
+    for text in ("one", "two", "three", "one"):
+        desk.ask(text)
+    assert desk.embedder.questions == ["one", "two", "three", "one"]
+
+
+def test_a_model_that_keeps_failing_is_left_alone_for_a_while() -> None:
+    desk = Desk()
+    desk.embedder.is_down = True
+    for _ in range(FAILURES_TO_OPEN + 3):
+        with pytest.raises(EmbeddingUnavailableError):
+            desk.ask("harbour")
+    assert len(desk.embedder.questions) == FAILURES_TO_OPEN
+    desk.embedder.is_down = False
+    desk.clock.advance(OPEN_S)
+    assert desk.ask("harbour")
