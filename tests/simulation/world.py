@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from context_search.adapters.in_memory.clock import ManualClock
 from context_search.adapters.in_memory.store import MemoryStore, MemoryUnitOfWork
@@ -165,6 +165,8 @@ class World:
             self.clock,
             self.clock.advance,
         )
+        # Giving its place back is no step of a search: an answer is judged as of its last read.
+        run = replace(run, admission=replace(run.admission, store=self.memory))
         self.search = SearchWithTool(run, SILENT_S)
         self.replace_document = ReplaceDocument(store, self.relay)
         self.delete_tool = self.mutation.delete_tool(store, deliver)

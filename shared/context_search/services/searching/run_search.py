@@ -97,6 +97,7 @@ class RunSearch:
                     asked = strategy or target.search.strategy
                     question = Question(query, query_tokens(query), asked, candidates)
                     found = self.find(target, question)
+                    self.use_index(target.index)
                     fresh, chunks = self._read(open_target, target, found, watch)
                     if chunks is not None:
                         self.targets.keep(key, fresh)
@@ -129,7 +130,6 @@ class RunSearch:
         chunks: Mapping[str, HydratedChunk],
         watch: Stopwatch,
     ) -> Answer:
-        self.use_index(target.index)
         with watch.timing("rank"):
             hits = rank(target, question.words, found, chunks, self.clock.now())
         answer = _answer(target, question.strategy, question.text, found, watch)
