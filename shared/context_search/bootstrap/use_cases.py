@@ -16,6 +16,8 @@ from context_search.settings import Settings, environment
 if TYPE_CHECKING:
     from context_search.services.searching.run_search import RunSearch
     from context_search.wire.http.rebuilds import OperationUseCases
+    from context_search.wire.http.retrieval_settings import RetrievalSettingsUseCases
+    from context_search.wire.http.retrieve import RetrieveUseCases
     from context_search.wire.http.search import SearchUseCases
     from context_search.wire.http.tables import TableUseCases
     from context_search.wire.http.tools import ToolUseCases
@@ -130,6 +132,32 @@ class Parts(Work):
             explain=search.ranked,
             list_tools=ListTools(self.store),
             allowed_origins=self.settings.allowed_origins,
+        )
+
+    @cached_property
+    def retrieve(self) -> RetrieveUseCases:
+        """The use cases of retrieval."""
+        from context_search.adapters.tiktoken_counter import TiktokenCounter  # noqa: PLC0415
+        from context_search.services.retrieve import RetrieveWithTool  # noqa: PLC0415
+        from context_search.services.searching.search_tool import SearchWithTool  # noqa: PLC0415
+        from context_search.wire.http.retrieve import RetrieveUseCases  # noqa: PLC0415
+        from context_search.wire.observed import Observed  # noqa: PLC0415
+
+        search = SearchWithTool(self.run_search, self.settings.silent_after_s)
+        observed = Observed("retrieve", search, self.hash_of)
+        return RetrieveUseCases(RetrieveWithTool(self.store, observed, TiktokenCounter()))
+
+    @cached_property
+    def retrieval_settings(self) -> RetrievalSettingsUseCases:
+        """The use cases of retrieval settings."""
+        from context_search.services import retrieval_settings  # noqa: PLC0415
+        from context_search.wire.http.retrieval_settings import (  # noqa: PLC0415
+            RetrievalSettingsUseCases,
+        )
+
+        return RetrievalSettingsUseCases(
+            read=retrieval_settings.ReadRetrievalSettings(self.store),
+            change=retrieval_settings.ChangeRetrievalSettings(self.store),
         )
 
 

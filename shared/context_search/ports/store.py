@@ -13,6 +13,7 @@ from context_search.ports.keywords import KeywordIndex
 from context_search.ports.permits import Permits
 from context_search.ports.quotas import Evictions, Quotas
 from context_search.ports.rebuilding import Rebuilds
+from context_search.ports.retrieval import RetrievalSettingsRows, Surroundings
 
 
 class UnitOfWork(Protocol):
@@ -46,6 +47,10 @@ class UnitOfWork(Protocol):
     def evictions(self) -> Evictions: ...
     @property
     def permits(self) -> Permits: ...
+    @property
+    def surroundings(self) -> Surroundings: ...
+    @property
+    def retrieval_settings(self) -> RetrievalSettingsRows: ...
     @property
     def gauges(self) -> Gauges: ...
 

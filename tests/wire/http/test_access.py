@@ -13,6 +13,7 @@ from tests.wire.http.api import CANARY, OLD_SECRET, SECRET, Api, answer, problem
 
 OPEN = {"/healthz", "/readyz"}
 INTERNAL = {"/api/v1/projects"}
+QUERIES = ("/search", "/explain", "/retrieve")
 Operation = tuple[str, str]
 
 
@@ -36,9 +37,9 @@ WITH_ID = [pair for pair in operations() if "{" in pair[1]]
 
 def body_of(path: str, api: Api, ids: dict[str, int]) -> Any:
     """A body that is right in everything but whose things it names."""
-    if path.endswith(("/search", "/explain")):
+    if path.endswith(QUERIES):
         return {"query": "harbour"}
-    if path.endswith("/data"):
+    if path.endswith(("/data", "/retrieval-settings")):
         return {}
     return {"project_id": ids["project_id"], "table_id": ids["table_id"], "name": "x", "data": 1}
 
@@ -127,7 +128,7 @@ def test_what_is_a_strangers_looks_like_what_is_missing(api: Api, method: str, p
 
 @pytest.mark.parametrize(("method", "path"), [pair for pair in WITH_ID if pair in TRUSTED])
 def test_trusted_services_get_404_for_what_is_missing(api: Api, method: str, path: str) -> None:
-    body = body_of(path, api, MISSING) if path.endswith(("/search", "/explain")) else None
+    body = body_of(path, api, MISSING) if path.endswith(QUERIES) else None
     problem(api.internally(method, filled(path, MISSING), json=body), 404, "NOT_FOUND")
 
 

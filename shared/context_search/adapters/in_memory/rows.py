@@ -11,6 +11,7 @@ from context_search.adapters.in_memory.journal import Journal, Journaled
 from context_search.domain.config import IndexConfig, SearchConfig
 from context_search.domain.model import GenerationState, Scope
 from context_search.domain.progress import EvictionCause, NodeState
+from context_search.domain.retrieval import StoredSettings
 from context_search.ports.delivery import SweepCounts
 from context_search.ports.queue import Message
 
@@ -175,6 +176,7 @@ class Rows:
         self.tombstones: Journaled[tuple[str, str], TombstoneRow] = Journaled(journal)
         self.outbox: Journaled[int, OutboxRow] = Journaled(journal)
         self.permits: Journaled[tuple[str, int], PermitRow] = Journaled(journal)
+        self.retrieval_settings: Journaled[int, StoredSettings] = Journaled(journal)
         self._last_id = 0
         self.version = 0
 

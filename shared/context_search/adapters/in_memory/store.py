@@ -16,6 +16,7 @@ from context_search.adapters.in_memory.permits import MemoryPermits
 from context_search.adapters.in_memory.progress import MemoryNodes
 from context_search.adapters.in_memory.quotas import MemoryQuotas
 from context_search.adapters.in_memory.rebuilds import MemoryRebuilds
+from context_search.adapters.in_memory.retrieval import MemoryRetrievalSettings, MemorySurroundings
 from context_search.adapters.in_memory.rows import Rows
 from context_search.adapters.in_memory.sweeps import MemorySweeps
 from context_search.ports.time import Clock
@@ -39,6 +40,8 @@ class MemoryUnitOfWork:
         self.quotas = MemoryQuotas(rows, clock)
         self.evictions = MemoryEvictions(rows, clock)
         self.permits = MemoryPermits(rows, clock)
+        self.surroundings = MemorySurroundings(rows)
+        self.retrieval_settings = MemoryRetrievalSettings(rows)
         self.gauges = MemoryGauges(rows, clock)
 
 

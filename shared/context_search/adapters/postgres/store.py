@@ -18,6 +18,10 @@ from context_search.adapters.postgres.pool import Database, Transaction
 from context_search.adapters.postgres.progress import PostgresNodes
 from context_search.adapters.postgres.quotas import PostgresQuotas
 from context_search.adapters.postgres.rebuilds import PostgresRebuilds
+from context_search.adapters.postgres.retrieval import (
+    PostgresRetrievalSettings,
+    PostgresSurroundings,
+)
 from context_search.adapters.postgres.sweeps import PostgresSweeps
 from context_search.adapters.postgres.tools import PostgresTools
 
@@ -40,6 +44,8 @@ class PostgresUnitOfWork:
         self.quotas = PostgresQuotas(tx)
         self.evictions = PostgresEvictions(tx)
         self.permits = PostgresPermits(tx)
+        self.surroundings = PostgresSurroundings(tx)
+        self.retrieval_settings = PostgresRetrievalSettings(tx)
         self.gauges = PostgresGauges(tx)
 
 

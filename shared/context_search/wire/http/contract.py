@@ -5,13 +5,20 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
-from context_search.wire.http import health, rebuilds, search, tables, tools
+from context_search.wire.http import (
+    health,
+    rebuilds,
+    retrieval_settings,
+    retrieve,
+    search,
+    tables,
+    tools,
+)
 from context_search.wire.http.app import http_app
 
 
 @lru_cache(maxsize=1)
 def contract() -> dict[str, Any]:
     """Returns the OpenAPI 3.1 document."""
-    return http_app(
-        [health.router, tables.router, tools.router, rebuilds.router, search.router], None
-    ).openapi()
+    modules = [health, tables, tools, rebuilds, retrieval_settings, search, retrieve]
+    return http_app([module.router for module in modules], None).openapi()

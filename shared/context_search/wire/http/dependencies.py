@@ -15,6 +15,7 @@ from context_search.domain.model import Principal
 from context_search.services.authenticate import Authenticate, AuthenticateInternal
 
 TableId = Annotated[int, Path(ge=1, le=2**63 - 1)]
+ProjectId = Annotated[int, Path(ge=1, le=2**63 - 1)]
 ToolId = Annotated[int, Path(ge=1, le=2**63 - 1)]
 
 

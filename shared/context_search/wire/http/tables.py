@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, TypedDict, cast
 
-from fastapi import APIRouter, Depends, Header, Query, Request, Response
+from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.responses import JSONResponse
 
 from context_search.domain.documents import parse_json
-from context_search.domain.errors import InvalidInputError, NotFoundError
+from context_search.domain.errors import NotFoundError
 from context_search.domain.model import Table
 from context_search.services.tables import (
     CreateProject,
@@ -21,6 +21,7 @@ from context_search.services.tables import (
 from context_search.wire.answers import table_answer
 from context_search.wire.http.dependencies import Caller, Internal, TableId
 from context_search.wire.http.requests import CreateProjectBody, CreateTableBody, JsonPointer
+from context_search.wire.http.revisions import IfMatch, etag
 from context_search.wire.http.strict_json import StrictJsonRoute
 
 router = APIRouter(prefix="/api/v1", route_class=StrictJsonRoute, tags=["tables"])
@@ -51,10 +52,9 @@ class _Change(TypedDict):
 
 async def _change(
     pointer: Annotated[JsonPointer, Query()] = "",
-    # A list, because FastAPI takes an empty header for none, and repeated ones for the last.
-    if_match: Annotated[list[str] | None, Header()] = None,
+    if_match: IfMatch = None,
 ) -> _Change:
-    return {"pointer": pointer, "if_revision": _revision(if_match)}
+    return {"pointer": pointer, "if_revision": if_match}
 
 
 Change = Annotated[_Change, Depends(_change)]
@@ -74,14 +74,14 @@ async def create_table(body: CreateTableBody, caller: Caller, use: Use) -> JSONR
     if body.project_id != caller.project_id:
         raise NotFoundError("there is no such project")
     table = use.create_table(caller, body.name, body.description, body.data)
-    return JSONResponse(table_answer(table), 201, {"ETag": _etag(table.revision)})
+    return JSONResponse(table_answer(table), 201, etag(table.revision))
 
 
 @router.get("/tables/{table_id}")
 async def read_table(table_id: TableId, caller: Caller, use: Use) -> JSONResponse:
     """Returns a table without its document."""
     table = use.read_table(caller, table_id)
-    return JSONResponse(table_answer(table), headers={"ETag": _etag(table.revision)})
+    return JSONResponse(table_answer(table), headers=etag(table.revision))
 
 
 @router.delete("/tables/{table_id}", status_code=204)
@@ -97,7 +97,7 @@ async def read_document(
 ) -> Response:
     """Returns the document, or the value at ``pointer``; the revision is the ETag."""
     revision, text = use.read_table.document(caller, table_id, pointer)
-    return Response(text, media_type="application/json", headers={"ETag": _etag(revision)})
+    return Response(text, media_type="application/json", headers=etag(revision))
 
 
 @router.put("/tables/{table_id}/data")
@@ -119,17 +119,4 @@ async def patch_document(
 
 
 def _changed(table: Table) -> JSONResponse:
-    return JSONResponse(table_answer(table), headers={"ETag": _etag(table.revision)})
-
-
-def _etag(revision: int) -> str:
-    return f'"{revision}"'
-
-
-def _revision(if_match: list[str] | None) -> int | None:
-    if if_match is None:
-        return None
-    text = ",".join(if_match).strip().removeprefix("W/").strip('"')
-    if not (text.isascii() and text.isdigit() and len(text) < 19):
-        raise InvalidInputError("If-Match must be the revision, as the ETag shows it")
-    return int(text)
+    return JSONResponse(table_answer(table), headers=etag(table.revision))

@@ -1,0 +1,61 @@
+"""How a project retrieves passages for a language model."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+
+from context_search.domain.sensitive import SENSITIVE_KINDS, SensitiveKind
+
+
+@dataclass(frozen=True, slots=True)
+class RetrievalSettings:
+    """What a project's owner decides, and callers may narrow within the limits of the API.
+
+    ``top_k`` hits with a relevance of ``min_score`` or more, at most ``max_tokens`` tokens of text;
+    ``neighbours`` chunks on each side of a hit may join it where tokens are left. ``redaction``
+    hides what is of one of ``kinds``.
+    """
+
+    top_k: int = 5
+    min_score: float = 0.7
+    max_tokens: int = 1_500
+    neighbours: int = 1
+    redaction: bool = True
+    kinds: tuple[SensitiveKind, ...] = SENSITIVE_KINDS
+
+    @property
+    def hidden_kinds(self) -> tuple[SensitiveKind, ...]:
+        """What is hidden; nothing without redaction."""
+        return self.kinds if self.redaction else ()
+
+    def to_json(self) -> str:
+        """Returns the canonical JSON text."""
+        return json.dumps(asdict(self), sort_keys=True, separators=(",", ":"))
+
+    @classmethod
+    def from_mapping(cls, values: Mapping[str, object]) -> RetrievalSettings:
+        """Returns the settings of a stored JSON object; what is missing keeps its default."""
+        kinds = values.get("kinds", SENSITIVE_KINDS)
+        return cls(**{**values, "kinds": tuple(kinds)})  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkText:
+    """A chunk in its place: ``text`` is ``content[start:end]`` of its set's node."""
+
+    id: int
+    set_id: int
+    index: int
+    start: int
+    end: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class StoredSettings:
+    """Settings with the number of changes so far; 0 are the defaults."""
+
+    version: int = 0
+    settings: RetrievalSettings = RetrievalSettings()
