@@ -13,7 +13,7 @@ unexport PYTHONDONTWRITEBYTECODE
 python := .venv/bin/python
 sam := .venv-build/bin/python -m samcli
 
-.PHONY: help setup setup-dev setup-build demo serve reset test check check-code check-template check-locks build migrate bench simulate conformance compile clean
+.PHONY: help setup setup-dev setup-build demo serve reset test check check-code check-template check-locks build migrate bench simulate endurance conformance compile clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r name text; do \
@@ -73,6 +73,9 @@ bench: setup-dev ## speeds of the parts, one program after the other
 
 simulate: setup-dev ## the index life cycle under seeded faults (SEED=7 replays one history)
 	@$(python) -m tests.simulation.run $(if $(SEED),--seed $(SEED))
+
+endurance: setup-dev ## random edits, kills and restarts, then proof (MINUTES=10, SEED=)
+	@$(python) -m tests.endurance.run --minutes $(or $(MINUTES),10) $(if $(SEED),--seed $(SEED))
 
 conformance: ## the official MCP conformance suite against our endpoint (needs npm)
 	@scripts/setup.sh .venv requirements/conformance.txt

@@ -34,10 +34,10 @@ def content_hash(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def parse_json(body: bytes) -> object:
+def parse_json(body: bytes, *, max_depth: int = MAX_DEPTH) -> object:
     """Returns the JSON value of a request body, with the border rules applied.
 
-    UTF-8 (a byte order mark is dropped), at most 256 levels deep, finite numbers of at most
+    UTF-8 (a byte order mark is dropped), at most ``max_depth`` levels deep, finite numbers of at most
     1,000 digits, no NUL and no lone surrogate in any string or key: what Postgres or an
     embedding provider would refuse later is refused here. Numbers keep their digits.
     Raises InvalidDocumentError, which never quotes the document.
@@ -55,7 +55,7 @@ def parse_json(body: bytes) -> object:
     except RecursionError:
         raise InvalidDocumentError(_TOO_DEEP) from None
     # An escape is the only way in for NUL and lone surrogates.
-    _check_values(value, with_strings="\\u" in text)
+    _check_values(value, with_strings="\\u" in text, max_depth=max_depth)
     return value
 
 
@@ -65,16 +65,16 @@ def _refuse_constant(_: str) -> float:
 
 def check_depth(document: object) -> None:
     """Raises InvalidDocumentError over 256 levels: what is put together may be deeper than both."""
-    _check_values(document, with_strings=False)
+    _check_values(document, with_strings=False, max_depth=MAX_DEPTH)
 
 
-def _check_values(document: object, *, with_strings: bool) -> None:
+def _check_values(document: object, *, with_strings: bool, max_depth: int) -> None:
     level = [document]
     depth = 0
     while level:
         children: list[object] = []
         for value in level:
-            if depth == MAX_DEPTH and isinstance(value, dict | list):
+            if depth == max_depth and isinstance(value, dict | list):
                 raise InvalidDocumentError(_TOO_DEEP)
             if isinstance(value, dict):
                 children.extend(value.values())

@@ -40,7 +40,11 @@ class CreateTable:
     def __call__(
         self, principal: Principal, name: str, description: str | None, document: object
     ) -> Table:
-        """``document`` has passed the border (``domain.documents.parse_json``)."""
+        """``document`` has passed the border (``domain.documents.parse_json``) inside of a body.
+
+        Raises InvalidDocumentError when it is too deep by itself.
+        """
+        check_depth(document)
         with self.store.transaction() as work:
             return work.tables.add(principal.project_id, name, description, to_json(document))
 

@@ -10,7 +10,7 @@ from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from context_search.domain.documents import parse_json
+from context_search.domain.documents import MAX_DEPTH, parse_json
 from context_search.domain.errors import ContextSearchError
 
 
@@ -28,7 +28,8 @@ class StrictJsonRequest(Request):
     async def json(self) -> Any:
         """Raises BodyRefusedError."""
         try:
-            return parse_json(await self.body())
+            # A document in a field of the body is one level further down than by itself.
+            return parse_json(await self.body(), max_depth=MAX_DEPTH + 1)
         except ContextSearchError as error:
             raise BodyRefusedError(error) from error
 

@@ -1,0 +1,1 @@
+"""Random edits, kills and restarts against a running stack, then proof that nothing got lost."""

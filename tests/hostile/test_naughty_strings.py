@@ -1,0 +1,140 @@
+"""The Big List of Naughty Strings as values, as keys, as names and as questions."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from context_search.domain.analysis import has_searchable_character, query_tokens
+from context_search.domain.json_pointer import join
+from tests.functions.deployment import Deployment
+from tests.hostile.stranger import Stranger
+
+pytestmark = [pytest.mark.stack, pytest.mark.usefixtures("words", "log")]
+
+LIST = json.loads(Path(__file__).with_name("naughty_strings.json").read_text())
+OURS = [
+    "\U0001f468\u200d\U0001f469\u200d\U0001f467\u200d\U0001f466",  # one family, seven code points
+    "\U0001f1e8\U0001f1f3\U0001f1eb\U0001f1f7" * 20,  # flags
+    "e" + "\u0301" * 300,  # one letter
+    "\r\n\r\n\t",
+    "\ufffe\uffff\ufdd0",  # noncharacters
+    "\x01\x02\x1f\x7f\x80\x9f",
+    "\\u0000 \\ud800",
+    "{{7*7}} ${7*7} #{7*7}",
+]
+STRINGS: list[str] = LIST["strings"] + OURS
+COUNT = len(STRINGS)
+INDEXED = STRINGS[::3] + OURS
+"""Each a string of its own in the index; all of them together are one more."""
+
+
+@pytest.fixture(scope="module")
+def values(deployed: Deployment) -> tuple[Stranger, list[str], int]:
+    """Many of them in an array, indexed one by one, and all of them in one text."""
+    stranger = Stranger.new(deployed)
+    strings = [*INDEXED, "\n".join(STRINGS)]
+    table_id = stranger.table(strings)
+    assert stranger.get(table_id).json == strings
+    return stranger, strings, stranger.tool(table_id, chunk_threshold=1)
+
+
+@pytest.fixture(scope="module")
+def keys(deployed: Deployment) -> tuple[Stranger, dict[str, str], int, int]:
+    """All of them as the keys of one object; every fifth has a text that says which it is."""
+    stranger = Stranger.new(deployed)
+    document = dict.fromkeys(STRINGS, "short")
+    document |= {STRINGS[at]: f"lantern {at} beside the harbour" for at in range(0, COUNT, 5)}
+    table_id = stranger.table(document)
+    assert stranger.get(table_id).json == document
+    return stranger, document, table_id, stranger.tool(table_id)
+
+
+def test_every_string_is_indexed(values: tuple[Stranger, list[str], int]) -> None:
+    stranger, strings, tool_id = values
+    state = stranger.state(tool_id)
+    assert (state["status"], state["not_indexed"]) == ("ready", [])
+    assert state["nodes"] == {"indexed": sum(1 for text in strings if text)}
+
+
+def test_the_chunks_of_a_string_are_the_string(values: tuple[Stranger, list[str], int]) -> None:
+    stranger, strings, tool_id = values
+    rows = stranger.deployed.sql(
+        "SELECT json_pointer, char_start, char_end, chunk_text FROM chunks"
+        " WHERE table_id = (SELECT table_id FROM tool WHERE id = :tool)",
+        tool=tool_id,
+    )
+    for pointer, start, end, text in rows:
+        assert strings[int(pointer[1:])][start:end] == text
+    found = {int(pointer[1:]) for pointer, *_ in rows}
+    assert found == {number for number, text in enumerate(strings) if text.strip()}
+
+
+def test_every_string_is_a_question_that_finds_itself(
+    values: tuple[Stranger, list[str], int],
+) -> None:
+    stranger, strings, tool_id = values
+    for number, text in enumerate(INDEXED):
+        if not has_searchable_character(text):
+            refused = stranger.ask(tool_id, {"query": text or " "})
+            assert (refused.status, refused.code) == (422, "QUERY_EMPTY")
+            continue
+        hits = stranger.hits(tool_id, text, strings)
+        if len(query_tokens(text)) >= 3:  # fewer are in many of them
+            assert f"/{number}" in {hit["json_path"] for hit in hits}, ascii(text)
+
+
+def test_every_string_is_a_key_that_a_pointer_reaches(
+    keys: tuple[Stranger, dict[str, str], int, int],
+) -> None:
+    stranger, document, table_id, _ = keys
+    for key, text in document.items():
+        assert stranger.get(table_id, join([key])).json == text
+
+
+def test_hits_lie_below_the_keys_that_they_name(
+    keys: tuple[Stranger, dict[str, str], int, int],
+) -> None:
+    stranger, document, _, tool_id = keys
+    for number in range(0, COUNT, 5):
+        hits = stranger.hits(tool_id, f"lantern {number} harbour", document)
+        assert hits[0]["json_path"] == join([STRINGS[number]]), ascii(STRINGS[number])
+
+
+def test_every_string_is_a_scope_that_holds_one_string(
+    keys: tuple[Stranger, dict[str, str], int, int],
+) -> None:
+    stranger, document, table_id, _ = keys
+    for key in STRINGS[::30]:
+        made = stranger.create_tool(table_id, join([key]))
+        assert made.status == 201, made.text
+        [hit] = stranger.hits(made.json["tool_id"], "lantern harbour", document)
+        assert (hit["json_path"], hit["chunk"]["json_pointer"]) == ("", join([key]))
+
+
+def test_names_come_back_as_they_were_given(deployed: Deployment) -> None:
+    stranger = Stranger.new(deployed)
+    for text in STRINGS[::3]:
+        made = stranger.create(b"{}", json.dumps(text).encode())
+        if 1 <= len(text) <= 200:
+            assert (made.status, made.json["name"]) == (201, text)
+        else:
+            assert (made.status, made.code) == (422, "INVALID_INPUT")
+
+
+def test_agents_may_ask_anything(values: tuple[Stranger, list[str], int]) -> None:
+    stranger, _, _ = values
+    for text in INDEXED[::4]:
+        call: dict[str, Any] = {
+            "jsonrpc": "2.0",
+            "id": uuid4().hex,
+            "method": "tools/call",
+            "params": {"name": "search", "arguments": {"query": text}},
+        }
+        answer = stranger.mcp(call)
+        result = answer.json["result"]
+        assert result["isError"] is not has_searchable_character(text), answer.text
