@@ -52,5 +52,11 @@ def test_the_limits_of_a_project_are_read_as_cloudformation_writes_large_numbers
     assert Settings.from_environ(COMPLETE).project_limits == ProjectLimits()
 
 
+def test_the_longest_string_that_is_indexed_is_a_setting() -> None:
+    assert Settings.from_environ(COMPLETE).max_node_chars == 50_000_000
+    told = Settings.from_environ({**COMPLETE, "STRING_MAX_CHARS": "5.0E6"})
+    assert told.max_node_chars == 5_000_000
+
+
 def test_no_secret_is_in_what_a_log_would_show() -> None:
     assert CANARY not in repr(Settings.from_environ(COMPLETE))

@@ -11,6 +11,7 @@ from typing import TypedDict
 from context_search.domain.errors import ContextSearchError
 from context_search.domain.limits import ProjectLimits
 
+MAX_NODE_CHARS = 50_000_000
 INDEX_LEASE_S = 90.0
 SILENT_AFTER_S = 180.0
 DELETE_GRACE_S = 1800.0
@@ -49,7 +50,7 @@ class Settings:
     index_lease_s: float = INDEX_LEASE_S
     silent_after_s: float = SILENT_AFTER_S
     delete_grace_s: float = DELETE_GRACE_S
-    max_node_chars: int = 50_000_000
+    max_node_chars: int = MAX_NODE_CHARS
     project_limits: ProjectLimits = field(default_factory=ProjectLimits)
     database_connections: int = 2
 
@@ -81,6 +82,7 @@ class Settings:
             index_lease_s=read.number("INDEX_LEASE_SECONDS", INDEX_LEASE_S),
             silent_after_s=read.number("SILENT_AFTER_SECONDS", SILENT_AFTER_S),
             delete_grace_s=read.number("DELETE_GRACE_SECONDS", DELETE_GRACE_S),
+            max_node_chars=int(read.number("STRING_MAX_CHARS", MAX_NODE_CHARS)),
             project_limits=_project_limits(read),
             database_connections=int(read.number("DATABASE_CONNECTIONS", 2)),
         )

@@ -140,6 +140,15 @@ class Stranger:
         """A JSON-RPC message of an agent."""
         return self.send("POST", "/mcp", json.dumps(message).encode(), function="search")
 
+    def namespace(self, tool_id: int) -> str:
+        """Where the documents of a tool's index are."""
+        [[name]] = self.deployed.sql(
+            "SELECT namespace FROM index_generation JOIN coverage USING (index_id)"
+            " WHERE tool_id = :tool AND state = 'active'",
+            tool=tool_id,
+        )
+        return str(name)
+
     def state(self, tool_id: int) -> dict[str, Any]:
         """The counters of a tool's index."""
         told = self.send("GET", f"/api/v1/tools/{tool_id}/search-index")

@@ -34,9 +34,7 @@ def test_what_is_sound_is_read_back(shelf: tuple[Stranger, int], name: str) -> N
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_what_is_not_is_refused_and_changes_nothing(
-    shelf: tuple[Stranger, int], name: str
-) -> None:
+def test_what_is_not_is_refused_and_changes_nothing(shelf: tuple[Stranger, int], name: str) -> None:
     stranger, table_id = shelf
     body = REFUSED[name]
     before = stranger.write(table_id, b'{"here": "before"}').json["revision"]

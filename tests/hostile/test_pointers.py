@@ -68,7 +68,8 @@ def keys(deployed: Deployment) -> tuple[Stranger, dict[str, dict[str, str]], int
     """An object with every key, and below it an object with the same key and a text."""
     stranger = Stranger.new(deployed)
     document = {
-        key: {key: f"The cellar {number} holds nineteen barrels."} for number, key in enumerate(KEYS)
+        key: {key: f"The cellar {number} holds nineteen barrels."}
+        for number, key in enumerate(KEYS)
     }
     table_id = stranger.table(document)
     return stranger, document, table_id, stranger.tool(table_id)

@@ -37,7 +37,7 @@ def content_hash(text: str) -> str:
 def parse_json(body: bytes, *, max_depth: int = MAX_DEPTH) -> object:
     """Returns the JSON value of a request body, with the border rules applied.
 
-    UTF-8 (a byte order mark is dropped), at most ``max_depth`` levels deep, finite numbers of at most
+    UTF-8 (a byte order mark is dropped), at most ``max_depth`` levels, finite numbers of at most
     1,000 digits, no NUL and no lone surrogate in any string or key: what Postgres or an
     embedding provider would refuse later is refused here. Numbers keep their digits.
     Raises InvalidDocumentError, which never quotes the document.
