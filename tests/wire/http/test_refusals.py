@@ -38,7 +38,7 @@ def send(api: Api, path: str, content: bytes, **headers: str) -> Any:
         b'{"name": "\\ud800"}',
         b'{"\\udfff": 1}',
         b"[" * 100_000,
-        b'{"name":' * 257 + b"1" + b"}" * 257,
+        b'{"name":' * 258 + b"1" + b"}" * 258,
         b'{"name": NaN}',
         b'{"name": 1e400}',
         b'{"name": ' + b"9" * 1001 + b"}",
