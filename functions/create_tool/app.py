@@ -11,6 +11,7 @@ from context_search.bootstrap import parts
 from context_search.wire.http import health, rebuilds, retrieval_settings, tables, tools
 from context_search.wire.http.app import LambdaHandler, http_app, lambda_handler_of
 from context_search.wire.http.contract import contract
+from context_search.wire.metrics import emit_request
 
 logger = Logger(service="create-tool")
 
@@ -25,4 +26,9 @@ def _handler() -> LambdaHandler:
 @logger.inject_lambda_context(clear_state=True)
 def lambda_handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
     """Answers one request of API Gateway."""
-    return _handler()(event, context)
+    clock = parts().clock
+    started = clock.monotonic()
+    answer = _handler()(event, context)
+    seconds = clock.monotonic() - started
+    emit_request(event.get("routeKey", ""), answer["statusCode"], seconds)
+    return answer

@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.stack, pytest.mark.usefixtures("words", "log")]
 def metrics(capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
     """What was printed in the embedded metric format since the last look: name → values."""
     lines = [json.loads(line) for line in capsys.readouterr().out.splitlines() if '"_aws"' in line]
-    assert all(line["service"] in ("index-node", "cleanup") for line in lines)
+    assert all(line["service"] in ("create-tool", "index-node", "cleanup") for line in lines)
     found: dict[str, Any] = {}
     for line in lines:
         for definition in line["_aws"]["CloudWatchMetrics"][0]["Metrics"]:
@@ -60,3 +60,21 @@ def test_a_provider_that_is_away_is_counted_by_its_code(
     assert failed["code"].startswith("EMBEDDING_")
     assert failed["embedding_model"] == "words/model"
     assert any(line.get("retries_total") == [1.0] for line in lines)
+
+
+def test_management_prints_requests_by_route_and_never_a_path(
+    deployed: Deployment, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tool = deployed.tool({"a": english(300), "b": english(200, 3)})
+    printed = metrics(capsys)
+    assert (printed["tools_created_total"], printed["nodes_found_total"]) == ([1], [2])
+    assert printed["tools_ready_at_once_total"] == [0]
+    assert sum(printed["requests_total"]) == len(printed["request_duration_seconds"]) == 3
+    path = f"/api/v1/tools/{tool['tool_id']}"
+    deployed.http("GET", path, key="nobody's", routeKey="GET /api/v1/tools/{tool_id}")
+    [line] = [json.loads(text) for text in capsys.readouterr().out.splitlines() if "_aws" in text]
+    assert (line["route"], line["service"]) == ("GET /api/v1/tools/{tool_id}", "create-tool")
+    assert (line["requests_refused_total"], line["requests_failed_total"]) == ([1], [0])
+    assert 0 < line["request_duration_seconds"][0] < 60
+    assert path not in json.dumps(line)
+    deployed.drain()

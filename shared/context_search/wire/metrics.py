@@ -12,11 +12,13 @@ from collections.abc import Mapping
 from aws_lambda_powertools.metrics import EphemeralMetrics, MetricUnit
 
 from context_search.domain.errors import ContextSearchError, EmbeddingError, VectorStoreError
+from context_search.domain.progress import Progress
 from context_search.services.cleanup_report import CleanupReport
 from context_search.services.node_report import NodeReport, Outcome
 from context_search.services.searching.answer import Answer
 
 INDEXING, SEARCH, CLEANUP = "index-node", "search", "cleanup"
+MANAGEMENT = "create-tool"
 _NAMESPACE = "context-search"
 _COUNTED: Mapping[Outcome, str] = {
     "indexed": "nodes_indexed_total",
@@ -81,6 +83,26 @@ def emit_search(kind: str, answer: Answer) -> None:
 def emit_search_error(kind: str, error: ContextSearchError) -> None:
     """Counts a search that was refused or failed, by code."""
     _emit(SEARCH, {"kind": kind}, counts={"search_errors_total": 1}, code=error.code)
+
+
+def emit_request(route: str, status: int, seconds: float) -> None:
+    """Counts a request of the management API. ``route`` is API Gateway's key, never the path."""
+    counts = {
+        "requests_total": 1,
+        "requests_refused_total": int(400 <= status < 500),
+        "requests_failed_total": int(status >= 500),
+    }
+    _emit(MANAGEMENT, {"route": route}, counts=counts, seconds={"request_duration": seconds})
+
+
+def emit_created(progress: Progress) -> None:
+    """Counts a new Search Tool and the big strings that were found in its scope."""
+    counts = {
+        "tools_created_total": 1,
+        "tools_ready_at_once_total": int(progress.status == "ready"),
+        "nodes_found_total": progress.nodes_count,
+    }
+    _emit(MANAGEMENT, counts=counts)
 
 
 def emit_cleanup(report: CleanupReport) -> None:

@@ -19,6 +19,7 @@ from context_search.wire.answers import created_tool_answer, search_index_answer
 from context_search.wire.http.dependencies import Caller, Internal, ToolId
 from context_search.wire.http.requests import CreateSearchToolBody
 from context_search.wire.http.strict_json import StrictJsonRoute
+from context_search.wire.metrics import emit_created
 
 router = APIRouter(route_class=StrictJsonRoute, tags=["tools"])
 
@@ -64,6 +65,7 @@ async def create_search_tool(
             search=body.search_config.to_search_config(),
         )
     )
+    emit_created(status.progress)
     if wait:
         status = use.wait_until_settled(status.tool.id, caller, timeout_s=wait)
     return JSONResponse(created_tool_answer(status), 201)
