@@ -116,3 +116,14 @@ def test_a_second_run_finds_nothing_to_do(deployed: Deployment, tool: dict[str, 
     report = run(deployed)
     done = {name: value for name, value in report.items() if isinstance(value, int) and value}
     assert done.keys() <= {"is_complete", "summaries_written"}
+
+
+def test_words_that_are_missing_are_written_again(
+    deployed: Deployment, tool: dict[str, Any]
+) -> None:
+    [[before]] = deployed.sql("SELECT count(*) FROM chunk_words")
+    deployed.sql("DELETE FROM chunk_words RETURNING 1")
+    deployed.sql("INSERT INTO words_backlog (set_id) SELECT id FROM chunk_set RETURNING 1")
+    assert run(deployed)["chunks_keyed"] == before > 0
+    assert deployed.sql("SELECT count(*) FROM chunk_words") == [[before]]
+    assert run(deployed)["chunks_keyed"] == 0

@@ -45,5 +45,8 @@ class KeywordIndex(Protocol):
         ...
 
     def unkeyed(self, *, limit: int) -> list[Unkeyed]:
-        """Returns chunks that were indexed before tokens were kept, and still have none."""
+        """Takes chunks that were indexed before tokens were kept.
+
+        The caller puts their tokens in the same transaction; no later call gives them.
+        """
         ...

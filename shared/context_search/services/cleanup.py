@@ -14,6 +14,7 @@ from context_search.ports.queue import Queue
 from context_search.ports.store import Store
 from context_search.ports.time import Deadline
 from context_search.ports.vectors import VectorStore
+from context_search.services.chunk_documents import chunk_tokens
 from context_search.services.cleanup_report import CleanupLimits, CleanupReport
 from context_search.services.evict import EvictColdest
 from context_search.services.outgoing import RelayOutbox, enumerate_message, node_message
@@ -23,6 +24,7 @@ from context_search.services.status import write_summaries
 from context_search.services.sweep import SweepNamespace
 
 NODES_PER_STEP = 200
+CHUNKS_PER_STEP = 500
 INDEXES_PER_STEP = 200
 TOMBSTONES_PER_STEP = 1_000
 STEP_RESERVE_S = 20.0
@@ -51,6 +53,7 @@ class Cleanup:
             self._rebuild,
             self._evict,
             self._readmit,
+            self._keep_tokens,
             self._remove_nodes,
             self._bury,
             self._delete_namespaces,
@@ -116,6 +119,13 @@ class Cleanup:
             nodes = work.quotas.readmit(self.limits.project, limit=NODES_PER_STEP)
         report.nodes_readmitted += len(self.queue.send([node_message(node) for node in nodes]))
         return False
+
+    def _keep_tokens(self, report: CleanupReport) -> bool:
+        with self.store.transaction() as work:
+            waiting = work.keywords.unkeyed(limit=CHUNKS_PER_STEP)
+            work.keywords.put(chunk_tokens(waiting))
+        report.chunks_keyed += len(waiting)
+        return len(waiting) == CHUNKS_PER_STEP
 
     def _remove_nodes(self, report: CleanupReport) -> bool:
         with self.store.transaction() as work:

@@ -34,6 +34,7 @@ class CleanupReport:
     generations_switched: int = 0
     indexes_evicted: int = 0
     nodes_readmitted: int = 0
+    chunks_keyed: int = 0
     nodes_removed: int = 0
     documents_deleted: int = 0
     namespaces_deleted: int = 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -63,25 +64,27 @@ class PostgresKeywords:
 
     def unkeyed(self, *, limit: int) -> list[Unkeyed]:
         """See the port."""
-        self.tx.run(
-            """
-            DELETE FROM words_backlog WHERE set_id IN (
-                SELECT set_id FROM words_backlog ORDER BY set_id LIMIT :limit)
-              AND NOT EXISTS (
-                SELECT FROM chunks LEFT JOIN chunk_words ON chunk_id = chunks.id
-                WHERE chunks.set_id = words_backlog.set_id AND chunk_id IS NULL)
-            """,
-            limit=limit,
+        waiting = self.tx.run(
+            "SELECT set_id FROM words_backlog ORDER BY set_id LIMIT :limit", limit=limit + 1
         )
         rows = self.tx.run(
             """
-            SELECT chunks.id, chunk_text FROM words_backlog JOIN chunks USING (set_id)
-            LEFT JOIN chunk_words ON chunk_id = chunks.id
-            WHERE chunk_id IS NULL ORDER BY words_backlog.set_id, chunks.id LIMIT :limit
+            SELECT chunks.id, chunk_text, chunks.set_id
+            FROM chunks JOIN chunk_set ON chunk_set.id = set_id JOIN node ON node.id = node_id
+            JOIN index_generation ON index_generation.id = generation_id
+            WHERE set_id = ANY(CAST(:sets AS bigint[])) AND index_id IS NOT NULL
+              AND NOT EXISTS (SELECT FROM chunk_words WHERE chunk_id = chunks.id)
+            ORDER BY chunks.set_id, chunks.id LIMIT :limit
             """,
+            sets=[set_id for [set_id] in waiting],
             limit=limit,
         )
-        return [Unkeyed(*row) for row in rows]
+        first_open = rows[-1][2] if len(rows) == limit else math.inf
+        done = [set_id for [set_id] in waiting if set_id < first_open]
+        self.tx.run(
+            "DELETE FROM words_backlog WHERE set_id = ANY(CAST(:done AS bigint[]))", done=done
+        )
+        return [Unkeyed(chunk_id, text) for chunk_id, text, _ in rows]
 
 
 def _row(place: Sequence[Any], tokens: Sequence[str]) -> dict[str, object]:

@@ -1,0 +1,91 @@
+"""What a keyword search asks for, and how it counts."""
+
+from __future__ import annotations
+
+import pytest
+
+from context_search.adapters.postgres.keyword_queries import lexemes, narrowed, word_query
+from context_search.adapters.postgres.keyword_ranking import (
+    MOST_MATCHES,
+    Candidate,
+    Size,
+    Term,
+    affordable,
+    rescored,
+)
+from context_search.domain.bm25 import idf, term_weight
+from context_search.domain.ids import scope_key
+from context_search.domain.model import Reach
+
+
+def term(word: str, matching: int) -> Term:
+    return Term(word, word, matching)
+
+
+def words(terms: list[Term]) -> list[str]:
+    return [each.word for each in terms]
+
+
+def test_the_rarest_words_are_asked_for_as_far_as_they_go() -> None:
+    terms = [term("often", MOST_MATCHES // 2), term("rare", 3), term("seldom", MOST_MATCHES // 2)]
+    assert words(affordable(terms)) == ["rare", "often"]
+    assert words(affordable([*terms, term("b", 1), term("a", 1)])) == ["a", "b", "rare", "often"]
+
+
+def test_a_word_that_everybody_has_is_still_asked_for() -> None:
+    assert words(affordable([term("all", 10 * MOST_MATCHES)])) == ["all"]
+    assert affordable([]) == []
+
+
+def test_how_often_a_word_is_there_is_seen_in_the_text() -> None:
+    found = [Candidate("a", 0.0, frozenset({"ferri"}), 4, "ferry, ferries: harbour boat")]
+    [ranked] = rescored(found, [term("ferri", 2), term("boat", 5), term("quay", 1)], Size(9, 4.0))
+    expected = idf(2, 9) * term_weight(2, 4, 4.0) + idf(5, 9)
+    assert ranked.score == pytest.approx(expected)
+
+
+def test_a_key_that_is_not_in_the_text_counts_once() -> None:
+    found = [Candidate("a", 0.0, frozenset({"heading"}), 4, "ferry")]
+    [ranked] = rescored(found, [term("heading", 3)], Size(9, 4.0))
+    assert ranked.score == pytest.approx(idf(3, 9))
+
+
+def test_characters_that_are_no_neighbours_are_no_pair() -> None:
+    found = [Candidate("a", 9.0, frozenset({"图书"}), 4, "书里有图")]
+    assert rescored(found, [term("图书", 3)], Size(9, 4.0)) == []
+
+
+def test_a_pair_is_worth_what_the_texts_show() -> None:
+    found = [Candidate(name, 9.0, frozenset({"图书"}), 4, text) for name, text in _PAIRS.items()]
+    ranked = rescored(found, [term("图书", 8)], Size(9, 4.0))
+    assert [(one.doc_id, one.score) for one in ranked] == [("a", pytest.approx(idf(1, 9)))]
+
+
+_PAIRS = {"a": "图书", "b": "书图"}
+
+
+def test_a_chunk_is_known_by_its_words_its_pointers_and_its_table() -> None:
+    assert lexemes(7, 5, "/a", ["图", "书", "图书", "ferri", "ferri"]) == [
+        "7:图",
+        "7:书",
+        "7:ferri",
+        f"7/{scope_key('')}",
+        f"7/{scope_key('/a')}",
+        "7#5",
+    ]
+
+
+def test_a_pair_asks_for_both_characters() -> None:
+    assert word_query(7, "图书") == "'7:图' & '7:书'"
+
+
+def test_quotes_and_backslashes_stay_inside_of_the_lexeme() -> None:
+    assert word_query(7, "a'b\\") == "'7:a''b\\\\'"
+
+
+def test_a_reach_narrows_what_is_asked_for() -> None:
+    query = word_query(7, "ferri")
+    assert narrowed(query, 7, Reach()) == "('7:ferri')"
+    assert narrowed(query, 7, Reach("/a", (5, 6))) == (
+        f"('7:ferri') & '7/{scope_key('/a')}' & ('7#5' | '7#6')"
+    )

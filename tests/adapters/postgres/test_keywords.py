@@ -1,0 +1,114 @@
+"""Keyword search in Postgres: rows from before it, its time limit, and many candidates."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from context_search.adapters.postgres.keyword_search import RESCORED
+from context_search.adapters.postgres.pool import Database
+from context_search.adapters.postgres.store import PostgresStore
+from context_search.domain.analysis import query_tokens
+from context_search.domain.errors import DatabaseUnavailableError, KeywordTimeoutError
+from context_search.domain.model import Index, Reach
+from context_search.ports.keywords import Unkeyed
+from context_search.ports.vectors import Ranked
+from context_search.services.chunk_documents import chunk_tokens
+from tests.builders import Workbench, count, english
+
+
+@pytest.fixture
+def bench(module_database: Database) -> Workbench:
+    return Workbench.alone(PostgresStore(module_database))
+
+
+def indexed(bench: Workbench, *texts: str) -> Index:
+    """An index of these strings, without tokens as before migration 0006."""
+    _, index = bench.tool(bench.table(list(texts)))
+    bench.indexed(index)
+    bench.sql("INSERT INTO words_backlog (set_id) SELECT id FROM chunk_set")
+    return index
+
+
+def keep(bench: Workbench, limit: int = 500) -> int:
+    """What cleanup does with what was there before; returns how many chunks it did."""
+    with bench.store.transaction() as work:
+        waiting = work.keywords.unkeyed(limit=limit)
+        work.keywords.put(chunk_tokens(waiting))
+    return len(waiting)
+
+
+def best(
+    bench: Workbench, index: Index, query: str, limit: int = 50, timeout_s: float = 9
+) -> list[Ranked]:
+    with bench.store.transaction() as work:
+        words = query_tokens(query)
+        return work.keywords.best(index, Reach(), words, limit, timeout_s=timeout_s)
+
+
+def test_older_chunks_are_found_once_cleanup_has_passed(bench: Workbench) -> None:
+    index = indexed(bench, english(250), english(250, seed=2))
+    assert best(bench, index, english(250)) == []
+    assert keep(bench) == 6
+    assert len(best(bench, index, english(250))) == 6
+    assert keep(bench) == count(bench, "words_backlog") == 0
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3, 4])
+def test_older_chunks_are_taken_a_few_at_a_time(bench: Workbench, limit: int) -> None:
+    indexed(bench, english(250), english(180, seed=2), english(90, seed=3))
+    done = []
+    while step := keep(bench, limit):
+        done.append(step)
+    assert sum(done) == count(bench, "chunk_words") == 6
+    assert max(done) <= limit
+    assert count(bench, "words_backlog") == 0
+
+
+def test_a_run_that_fails_takes_nothing(bench: Workbench) -> None:
+    indexed(bench, english(250))
+    with pytest.raises(DatabaseUnavailableError), bench.store.transaction() as work:
+        work.keywords.put(chunk_tokens(_give_up(work.keywords.unkeyed(limit=500))))
+    assert keep(bench) == 3
+
+
+def _give_up(chunks: list[Unkeyed]) -> list[Unkeyed]:
+    raise DatabaseUnavailableError(f"a kill before {len(chunks)} chunks are done")
+
+
+def test_chunks_of_an_index_that_is_gone_wait_for_nobody(bench: Workbench) -> None:
+    index = indexed(bench, english(250))
+    with bench.store.transaction() as work:
+        work.indexes.retire(index.id)
+    assert keep(bench) == count(bench, "words_backlog") == 0
+
+
+def test_words_go_with_their_chunks(bench: Workbench) -> None:
+    index = indexed(bench, english(250))
+    keep(bench)
+    bench.sql("DELETE FROM context_table WHERE id = :id", id=index.table_id)
+    assert count(bench, "chunk_words") == 0
+
+
+def test_a_search_that_takes_too_long_is_ended(bench: Workbench) -> None:
+    index = indexed(bench, english(250))
+    keep(bench)
+    with bench.tx() as tx, ThreadPoolExecutor(1) as other:
+        tx.run("LOCK TABLE chunk_words IN ACCESS EXCLUSIVE MODE")
+        search = other.submit(best, bench, index, "ferry", timeout_s=0.2)
+        with pytest.raises(KeywordTimeoutError) as raised:
+            search.result()
+    assert raised.value.retryable
+    assert best(bench, index, english(250), 2) != []
+
+
+def test_there_may_be_more_hits_than_texts_are_read(bench: Workbench) -> None:
+    index = indexed(bench, english(40_000))
+    while keep(bench):
+        pass
+    ranked = best(bench, index, "harbour ferry season tenant quarry", 1_000)
+    assert len(ranked) > RESCORED
+    assert len({one.doc_id for one in ranked}) == len(ranked)
+    assert [one.score for one in ranked] == sorted((one.score for one in ranked), reverse=True)
+    assert best(bench, index, "harbour ferry season tenant quarry", 20) == ranked[:20]
