@@ -81,6 +81,7 @@ class Parts(Work):
     def operations(self) -> OperationUseCases:
         """The use cases of operators."""
         from context_search.services import rebuild  # noqa: PLC0415
+        from context_search.services.clear_index import ClearIndex  # noqa: PLC0415
         from context_search.services.integrity import ReadIntegrity  # noqa: PLC0415
         from context_search.services.redrive import Redrive  # noqa: PLC0415
         from context_search.wire.http.rebuilds import OperationUseCases  # noqa: PLC0415
@@ -94,6 +95,7 @@ class Parts(Work):
             roll_back=rebuild.RollBack(self.store, self.deliver),
             read_integrity=ReadIntegrity(self.store),
             redrive=Redrive(self.store, self.queue, self.deliver),
+            clear_index=ClearIndex(self.store, self.settings.silent_after_s),
         )
 
     @cached_property

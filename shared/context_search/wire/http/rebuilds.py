@@ -1,4 +1,4 @@
-"""The routes for the operators of indexes: rebuild, roll back, integrity, redrive."""
+"""The routes for the operators of indexes: rebuild, roll back, empty, integrity, redrive."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from fastapi.responses import JSONResponse
 
 from context_search.domain.errors import NotFoundError
 from context_search.domain.model import Index
+from context_search.services.clear_index import ClearIndex
 from context_search.services.integrity import ReadIntegrity
 from context_search.services.rebuild import EstimateRebuild, ReindexProject, RollBack, StartRebuild
 from context_search.services.redrive import Redrive
@@ -29,6 +30,7 @@ class OperationUseCases:
     roll_back: RollBack
     read_integrity: ReadIntegrity
     redrive: Redrive
+    clear_index: ClearIndex
 
 
 async def _use_cases(request: Request) -> OperationUseCases:
@@ -52,6 +54,17 @@ async def rebuild(
 async def roll_back(tool_id: ToolId, use: Use) -> JSONResponse:
     """Lets the generation before the last switch answer again."""
     return JSONResponse(_generation(use.roll_back(tool_id, None)))
+
+
+@router.delete("/internal/tools/{tool_id}/chunks", dependencies=[Internal])
+async def delete_chunks(
+    tool_id: ToolId, use: Use, *, shared: Annotated[bool, Query()] = False
+) -> JSONResponse:
+    """Empties the tool's index; the next search or rebuild has it built again.
+
+    Refused when other tools need the same chunks, unless ``shared``.
+    """
+    return JSONResponse(asdict(use.clear_index(tool_id, None, shared=shared)))
 
 
 @router.post("/api/v1/projects/{project_id}/reindex", status_code=202)
