@@ -58,3 +58,34 @@ def test_a_healthy_namespace_has_a_report_without_findings() -> None:
     assert (report["orphans"], report["missing"]) == (0, 0)
     assert report["checked"] == len(house.documents())
     assert house.sweep(older_than_s=3_600) is None
+
+
+def test_a_search_on_a_lost_namespace_says_so_and_orders_what_mends_it() -> None:
+    house = House()
+    other = house.tool(house.table({"b": prose(300, 2)})).index.namespace
+    tool = house.tool(house.table({"a": prose(1_000)}))
+    house.work()
+    for _ in range(2):
+        house.sweep(older_than_s=0)
+        house.clock.advance(1)
+    before = house.documents()
+    del house.vectors.namespaces[tool.index.namespace]
+    answer = house.search(tool.tool.id, house.principal, "harbour winter", 5)
+    assert (answer.hits, answer.degraded) == ([], ["namespace_missing"])
+    with house.store.transaction() as work:
+        [due] = work.sweeps.due(older_than_s=3_600, limit=9)
+    assert due.namespace == tool.index.namespace != other
+    house.sweep(older_than_s=3_600)
+    house.work()
+    assert house.documents() == before
+    answer = house.search(tool.tool.id, house.principal, "harbour winter", 5)
+    assert answer.hits
+    assert (answer.degraded, answer.index_status) == ([], "ready")
+
+
+def test_a_namespace_that_never_was_is_not_lost() -> None:
+    house = House()
+    tool = house.tool(house.table({"a": "short"}))
+    house.work()
+    answer = house.search(tool.tool.id, house.principal, "harbour winter", 5)
+    assert (answer.hits, answer.degraded) == ([], [])

@@ -112,6 +112,10 @@ class Sweeps(Protocol):
         """Moves the cursor; ``after`` ``""`` means the end, and the sums become the report."""
         ...
 
+    def order(self, generation_id: int) -> None:
+        """Makes a generation the next to be compared, from its beginning."""
+        ...
+
     def note_failed(self, cursor: SweepCursor) -> None:
         """Puts a namespace that could not be compared behind the others."""
         ...

@@ -96,6 +96,19 @@ class UseIndex:
         with suppress(ContextSearchError):
             self._note(index)
 
+    def lost(self, index: Index) -> bool:
+        """Call it when turbopuffer does not know the index' namespace.
+
+        Returns False when nothing was indexed yet. Otherwise the namespace is lost: it becomes
+        the first that ``cleanup`` compares with its rows, which has everything written again.
+        Never raises a ContextSearchError.
+        """
+        with suppress(ContextSearchError), self.store.transaction() as work:
+            if not work.sweeps.present_after(index.namespace, "", 1):
+                return False
+            work.sweeps.order(index.generation_id)
+        return True
+
     def _note(self, index: Index) -> None:
         messages: list[Message] = []
         with self.store.transaction() as work:

@@ -72,6 +72,16 @@ class MemorySweeps:
             integrity={**asdict(counts), "at": now.isoformat()},
         )
 
+    def order(self, generation_id: int) -> None:
+        """See the port."""
+        self.rows.change(
+            self.rows.generations,
+            generation_id,
+            swept_at=None,
+            sweep_after="",
+            sweep_counts=SweepCounts(),
+        )
+
     def note_failed(self, cursor: SweepCursor) -> None:
         """See the port."""
         now = self.clock.now()

@@ -85,6 +85,16 @@ class PostgresSweeps:
             generation=cursor.generation_id,
         )
 
+    def order(self, generation_id: int) -> None:
+        """See the port. Whoever is told the same meanwhile does not write again."""
+        self.tx.run(
+            """
+            UPDATE index_generation SET swept_at = NULL, sweep_after = '', sweep_counts = NULL
+            WHERE id = :generation AND swept_at IS NOT NULL
+            """,
+            generation=generation_id,
+        )
+
     def note_failed(self, cursor: SweepCursor) -> None:
         """See the port."""
         self.tx.run(

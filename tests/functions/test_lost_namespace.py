@@ -1,0 +1,81 @@
+"""A namespace that somebody deletes behind our back: noticed, said, written again, equal."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from context_search.bootstrap import parts
+from context_search.domain.errors import NamespaceMissingError
+from tests.builders import english
+from tests.functions.deployment import Deployment, event
+
+pytestmark = [pytest.mark.stack, pytest.mark.usefixtures("words", "log")]
+
+
+def searched(deployed: Deployment, tool: dict[str, Any]) -> dict[str, Any]:
+    path = f"/api/v1/tools/{tool['tool_id']}/search"
+    body = {"query": "harbour winter ledger", "top_k": 3}
+    answer = deployed.http("POST", path, body, key=tool["key"], function="search")
+    assert answer["statusCode"] == 200, answer
+    found: dict[str, Any] = answer["json"]
+    return found
+
+
+def status(deployed: Deployment, tool: dict[str, Any]) -> dict[str, Any]:
+    path = f"/api/v1/tools/{tool['tool_id']}/search-index"
+    told: dict[str, Any] = deployed.http("GET", path, key=tool["key"])["json"]
+    return told
+
+
+def healed(deployed: Deployment) -> dict[str, Any]:
+    """One run of cleanup and the work that it orders."""
+    report: dict[str, Any] = deployed.functions["cleanup"].invoke(event("cleanup"))
+    assert report["errors"] == []
+    deployed.drain()
+    return report
+
+
+@pytest.mark.parametrize("by", ["search", "canary"])
+def test_a_deleted_namespace_is_noticed_and_written_again(deployed: Deployment, by: str) -> None:
+    tool = deployed.tool({"a": english(900), "b": english(400, 2)})
+    deployed.drain()
+    healed(deployed)
+    namespace = tool["namespace"]
+    before, found = deployed.documents(namespace), searched(deployed, tool)
+    assert before
+    assert found["results"]
+
+    parts().vectors.delete_namespace(namespace)
+    with pytest.raises(NamespaceMissingError):
+        deployed.documents(namespace)
+    if by == "search":
+        # Just compared: without the search nobody would look again for 180 seconds.
+        answer = searched(deployed, tool)
+        assert "namespace_missing" in answer["retrieval"]["degraded"]
+    else:
+        deployed.sql(
+            "UPDATE index_generation SET swept_at = swept_at - interval '200 s'"
+            " WHERE namespace = :name RETURNING id",
+            name=namespace,
+        )
+    report = healed(deployed)
+    assert report["missing_requeued"] == len(before)
+    assert deployed.documents(namespace) == before
+    assert searched(deployed, tool) == found
+    told = status(deployed, tool)
+    assert (told["status"], told["not_indexed"]) == ("ready", [])
+    assert told["indexed_chunks_count"] == told["chunks_count"] == len(before)
+    assert told["integrity"]["missing"] == len(before)
+
+
+def test_one_lost_document_comes_back_with_the_next_comparison(deployed: Deployment) -> None:
+    tool = deployed.tool({"a": english(900, 5)})
+    deployed.drain()
+    healed(deployed)
+    before = deployed.documents(tool["namespace"])
+    parts().vectors.delete(tool["namespace"], before[:1])
+    deployed.sql("UPDATE index_generation SET swept_at = NULL RETURNING id")
+    assert healed(deployed)["missing_requeued"] == 1
+    assert deployed.documents(tool["namespace"]) == before
