@@ -97,6 +97,8 @@ class RunSearch:
                     asked = strategy or target.search.strategy
                     question = Question(query, query_tokens(query), asked, candidates)
                     found = self.find(target, question)
+                    if "namespace_missing" in found.degraded:
+                        self.use_index.lost(target.index)
                     self.use_index(target.index)
                     fresh, chunks = self._read(open_target, target, found, watch)
                     if chunks is not None:
