@@ -37,6 +37,13 @@ def points(calls: Sequence[str]) -> Iterator[Point]:
     yield Point(calls[-1], calls.count(calls[-1]) - 1, "after")
 
 
+def after_commits(calls: Sequence[str]) -> Iterator[Point]:
+    """After each transaction; a name with a dot in it is one."""
+    for number, name in enumerate(calls):
+        if "." in name:
+            yield Point(name, calls[:number].count(name), "after")
+
+
 class Gate:
     """Lets every call pass; at an armed point something happens. ``calls`` names all of them."""
 

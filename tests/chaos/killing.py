@@ -34,6 +34,7 @@ def check(site: Site, places: list[Place]) -> None:
     for table, _ in places:
         assert_whole(site, table)
     assert_no_namespace_is_forgotten(site)
+    site.clear()
 
 
 @dataclass

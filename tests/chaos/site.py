@@ -14,13 +14,17 @@ from context_search.ports.queue import Message
 from context_search.services.index_node import RetryLater
 from tests.builders import until
 from tests.chaos.parts import CONFIG, ChaosParts, wanted_tool
+from tests.chaos.stored import namespaces
 
 SETTLES_WITHIN_S = 60.0
 _UNREST = """
     SELECT (SELECT count(*) FROM outbox), (SELECT count(*) FROM tombstone),
            (SELECT count(*) FROM index_generation WHERE state IN ('retired', 'queued', 'building')),
            (SELECT count(*) FROM context_table WHERE deleted_at IS NOT NULL),
-           (SELECT count(*) FROM node WHERE state IN ('queued', 'claimed'))
+           (SELECT count(*) FROM node WHERE state IN ('queued', 'claimed')),
+           (SELECT count(*) FROM index_generation JOIN search_index ON search_index.id = index_id
+            JOIN context_table ON context_table.id = table_id
+            WHERE state = 'active' AND enumerated_revision IS DISTINCT FROM revision)
 """
 
 
@@ -72,6 +76,16 @@ class Site:
         with self.parts.store.transaction() as work:
             return work.tables.find(table.id, project_id=table.project_id) is not None
 
+    def revision(self, table: Table) -> int:
+        """The revision of a table's document."""
+        with self.parts.store.transaction() as work:
+            return work.tables.read(table.id)[0]
+
+    def tools(self, index_id: int) -> int:
+        """How many live tools an index serves."""
+        with self.parts.store.transaction() as work:
+            return len(work.tools.of_index(index_id))
+
     def orders(self) -> list[Message]:
         """Takes what waits out of the queue."""
         taken, self.queue.messages = self.queue.messages, []
@@ -105,7 +119,7 @@ class Site:
         return due
 
     def unrest(self) -> list[int]:
-        """How much waits: messages, tombstones, generations, deleted tables, nodes."""
+        """How much waits: messages, outbox, tombstones, generations, deleted tables, nodes, comparisons."""
         with self.parts.database.transaction() as tx:
             [row] = tx.run(_UNREST)
         return [len(self.queue.messages), *row]
@@ -121,5 +135,13 @@ class Site:
             self.work()
             return not any(self.unrest())
 
-        until(is_quiet, SETTLES_WITHIN_S)
+        until(is_quiet, SETTLES_WITHIN_S, every_s=0.2)
         self.waiting.clear()
+
+    def clear(self) -> None:
+        """Forgets everything, so that the next test has little to look after."""
+        with self.parts.database.transaction() as tx:
+            tx.run("TRUNCATE project, index_generation, tombstone, outbox CASCADE")
+        for namespace in namespaces(self.turbopuffer_url):
+            self.parts.vectors.delete_namespace(namespace)
+        self.orders()

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 
 from context_search.domain.config import IndexConfig, SearchConfig
-from context_search.domain.errors import NotFoundError
+from context_search.domain.errors import DatabaseUnavailableError, NotFoundError
 from context_search.domain.json_pointer import split
 from context_search.domain.model import Index, Scope
 from context_search.ports.queue import Message
@@ -69,7 +70,8 @@ class CreateSearchTool:
             tool = live_tool(work, tool_id, None)
             status = tool_status(work, tool, silent_s=self.silent_s)
         self.deliver(outbox_ids, messages)
-        write_summaries(self.store, index.id, silent_s=self.silent_s)
+        with suppress(DatabaseUnavailableError):  # the tool is there; cleanup writes them too
+            write_summaries(self.store, index.id, silent_s=self.silent_s)
         return status
 
     def _orders(self, work: UnitOfWork, index: Index, document_bytes: int) -> list[Message]:

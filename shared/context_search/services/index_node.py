@@ -83,7 +83,9 @@ class IndexNode:
         except LeaseLostError:
             return run.report("nothing_to_do")
         except ContextSearchError as error:
-            return self._failed(run, error)
+            with suppress(LeaseLostError):  # it failed, and is somebody else's or gone by now
+                return self._failed(run, error)
+            return run.report("nothing_to_do")
         except Exception:
             unexpected = ContextSearchError("an unexpected error, see the log")
             with suppress(RetryLater, ContextSearchError):

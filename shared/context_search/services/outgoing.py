@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from context_search.domain.config import IndexConfig
-from context_search.domain.errors import QueueUnavailableError
+from context_search.domain.errors import DatabaseUnavailableError, QueueUnavailableError
 from context_search.ports.queue import Message, Queue
 from context_search.ports.store import Store
 
@@ -45,8 +45,9 @@ def node_orders(node_ids: Sequence[int], config: IndexConfig) -> list[Message]:
 class Deliver:
     """Sends messages of the outbox and forgets those that the queue took.
 
-    Never raises for a queue that is away, and sends at most 1,000 at once, so that no caller
-    waits for long: nothing is lost, ``cleanup`` sends the rest.
+    Never raises for a queue or a database that is away, as what the caller did is committed, and
+    sends at most 1,000 at once, so that no caller waits for long: nothing is lost, ``cleanup``
+    sends the rest.
     """
 
     store: Store
@@ -59,11 +60,11 @@ class Deliver:
             step = messages[first : first + SENT_PER_STEP]
             try:
                 taken = self.queue.send(step)
-            except QueueUnavailableError:
+                sent += len(taken)
+                with self.store.transaction() as work:
+                    work.outbox.remove([outbox_ids[first + position] for position in taken])
+            except (QueueUnavailableError, DatabaseUnavailableError):
                 break
-            with self.store.transaction() as work:
-                work.outbox.remove([outbox_ids[first + position] for position in taken])
-            sent += len(taken)
         return sent
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from context_search.domain.documents import check_depth, parse_exact, to_json
-from context_search.domain.errors import ConflictError, NotFoundError
+from context_search.domain.errors import ConflictError, DatabaseUnavailableError, NotFoundError
 from context_search.domain.json_pointer import replace_value, resolve, split
 from context_search.domain.merge_patch import merge_patch
 from context_search.domain.model import Principal, Project, Table
@@ -114,7 +115,8 @@ class ReplaceDocument:
             )
         if changed is None:
             raise ConflictError("the table has another revision by now")
-        self.relay.newest()  # the trigger's message leaves now, not with the next cleanup
+        with suppress(DatabaseUnavailableError):  # the change is committed; cleanup sends it too
+            self.relay.newest()
         return changed
 
 
@@ -154,6 +156,8 @@ class DeleteTool:
             tool = work.tools.find(tool_id, project_id=principal.project_id)
             if tool is None:
                 raise NotFoundError("there is no such tool")
+            # What creates tools and compares indexes takes the same rows, in another order.
+            work.tables.lock(tool.scope.table_id)
             work.tools.mark_deleted(tool_id)
             work.indexes.uncover(tool_id)
             messages = [enumerate_message(tool.index_id)]
