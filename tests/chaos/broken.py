@@ -61,9 +61,8 @@ class Breakage:
         what, *arguments = order
         try:
             self.parts.orders[what](*arguments)
-        except RetryLater as later:
-            self.site.later(later.after_s, arguments[0])
+        except RetryLater:
+            return None  # its message is lost
         except ContextSearchError as error:
             return error
         return None
-

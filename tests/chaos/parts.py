@@ -75,6 +75,8 @@ class ChaosParts(Parts):
             DatabaseUrl.parse(database_url),
             max_connections=connections,
             acquire_timeout_s=60,
+            statement_timeout_ms=30_000,  # a busy machine is no fault of the code
+            lock_timeout_ms=30_000,
             application_name=application_name,
         )
         self.embedder: Embedder | None = None

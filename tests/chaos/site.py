@@ -119,7 +119,7 @@ class Site:
         return due
 
     def unrest(self) -> list[int]:
-        """How much waits: messages, outbox, tombstones, generations, deleted tables, nodes, comparisons."""
+        """How much waits: messages, then what ``_UNREST`` counts."""
         with self.parts.database.transaction() as tx:
             [row] = tx.run(_UNREST)
         return [len(self.queue.messages), *row]
