@@ -80,10 +80,8 @@ class IndexNode:
             return self._failed(run, AttemptsExhaustedError("no run got anywhere"))
         try:
             return run.report(self._index(run, deadline))
-        except LeaseLostError:
-            return run.report("nothing_to_do")
         except ContextSearchError as error:
-            with suppress(LeaseLostError):  # it failed, and is somebody else's or gone by now
+            with suppress(LeaseLostError):  # another worker has the node by now, or it is gone
                 return self._failed(run, error)
             return run.report("nothing_to_do")
         except Exception:
