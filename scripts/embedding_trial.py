@@ -116,6 +116,13 @@ def embed(model: str, address: str) -> list[list[float]]:
     return embedder.embed_passages(TEXTS, timeout_s=TIMEOUT_S)
 
 
+def check_tokens() -> None:
+    """Raises when the vocabulary or its reader is missing."""
+    from context_search.adapters.tiktoken_counter import TiktokenCounter  # noqa: PLC0415 - see main
+
+    TiktokenCounter().count("a text")
+
+
 def failure(kind: str, address: str) -> str:
     """The message of the error that reaches the embedder's caller."""
     try:
@@ -141,9 +148,11 @@ def main() -> None:
         if (told := failure(kind, f"{address}/v1")) != expected:
             sys.exit(f"{kind}: {told!r} instead of {expected!r}")
     Provider.stopping.set()
+    check_tokens()
     if missing.names:
         sys.exit(f"litellm looked for what prune.txt removes: {sorted(missing.names)}")
     print(f"litellm: {len(MODELS)} providers embed, {len(FAILURES)} failures reach the caller")
+    print("tiktoken counts")
 
 
 if __name__ == "__main__":
