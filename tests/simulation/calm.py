@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from functools import partial
 
-from tests.simulation.parts import Envelope
-from tests.simulation.world import SILENT_S, World
+from tests.simulation.conditions import GRACE_S, SILENT_S
+from tests.simulation.messages import Envelope
+from tests.simulation.world import World
 
 ROUNDS = (3, 20)
+ROUNDS_S = (SILENT_S + 1, GRACE_S + 1)
 
 
 def heal(world: World) -> None:
     """Everything that is under way arrives and ends; then cleanup runs until all is quiet."""
-    world.weather.chance = 0.0
+    world.weather.chance = world.scheduler.stall_chance = 0.0
     world.finish_tasks()
     world.network.deliver_all()
     world.after_step()
@@ -34,7 +36,7 @@ def _come_back(world: World) -> None:
 def _settle(world: World) -> None:
     at_least, at_most = ROUNDS
     for number in range(at_most):
-        world.clock.advance(SILENT_S + 1)
+        world.clock.advance(ROUNDS_S[number % 2])
         world.clean_up()
         world.finish_tasks()
         for envelope in world.queue.deliverable():
@@ -75,6 +77,6 @@ def _lose_documents(world: World) -> None:
 
 def replay(world: World) -> None:
     """Carries out every message that was ever sent once more."""
-    for body in list(world.queue.ever_sent):
+    for body in {str(body): body for body in world.queue.ever_sent}.values():
         world.receive(Envelope(body, 0.0))
         world.finish_tasks()

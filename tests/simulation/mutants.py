@@ -11,7 +11,7 @@ from tests.simulation import faulty_rows as rows
 from tests.simulation import faulty_steps as steps
 from tests.simulation.faulty_limits import limited_by
 from tests.simulation.faulty_rows import work_with
-from tests.simulation.world import Mutation
+from tests.simulation.mutation import Mutation
 
 MUTANTS = [
     Mutation("no fence", unit_of_work=work_with(nodes=rows.NodesWithoutFence)),

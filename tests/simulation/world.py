@@ -3,111 +3,50 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 
 from context_search.adapters.in_memory.clock import ManualClock
-from context_search.adapters.in_memory.store import MemoryStore, MemoryUnitOfWork
+from context_search.adapters.in_memory.store import MemoryStore
 from context_search.adapters.in_memory.vectors import DictVectors
-from context_search.domain.config import IndexConfig
 from context_search.domain.errors import ContextSearchError
-from context_search.domain.limits import ProjectLimits
 from context_search.domain.model import Principal
 from context_search.ports.time import Deadline
 from context_search.services.chunk_vectors import ChunkVectors
-from context_search.services.cleanup import Cleanup
 from context_search.services.cleanup_report import CleanupLimits
 from context_search.services.create_search_tool import CreateSearchTool
 from context_search.services.enumeration import EnumerateIndex, Limits
 from context_search.services.evict import UseIndex
-from context_search.services.index_node import IndexLimits, IndexNode, RetryLater
+from context_search.services.index_node import IndexLimits, RetryLater
+from context_search.services.index_nodes import IndexNodes
 from context_search.services.outgoing import Deliver, RelayOutbox
-from context_search.services.rebuild import Model, RollBack, StartRebuild
-from context_search.services.searching.answer import Answer
-from context_search.services.searching.assembly import run_search
-from context_search.services.searching.search_tool import SearchWithTool
-from context_search.services.settle import SettleIndex
-from context_search.services.sweep import SweepNamespace
-from context_search.services.tables import (
-    CreateProject,
-    CreateTable,
-    DeleteTable,
-    DeleteTool,
-    ReplaceDocument,
-)
-from tests.simulation.parts import (
-    NETWORK_S,
-    Envelope,
-    Network,
-    SimEmbedder,
-    SimQueue,
-    SimStore,
-    SimVectors,
-    Weather,
-)
+from context_search.services.rebuild import Model, ReindexProject, RollBack, StartRebuild
+from context_search.services.redrive import Redrive
+from context_search.services.searching.search_tool import Answer, SearchWithTool
+from context_search.services.tables import CreateProject, CreateTable, DeleteTable, ReplaceDocument
+from tests.simulation import conditions
+from tests.simulation.conditions import CONFIG, LAMBDA_S, LEASE_S, SILENT_S, VISIBILITY_S
+from tests.simulation.messages import Envelope, SimQueue
+from tests.simulation.mutation import Mutation
+from tests.simulation.parts import SimEmbedder, SimStore, SimVectors
 from tests.simulation.scheduler import Killed, Kind, Scheduler
-
-LAMBDA_S = 900.0
-LEASE_S = 120.0
-SILENT_S = 300.0
-GRACE_S = LAMBDA_S + NETWORK_S + LEASE_S
-VISIBILITY_S = 600.0
-KEEP_S = (600.0, 50_000.0)
-MAX_RECEIVES = 5
-SLOW_PACES = (0.1, 0.03, 0.003)
-MAX_SLOW = 2
-CONFIG = IndexConfig("in-memory/words", 16, threshold=20, chunk_size=40, chunk_overlap=4)
-NO_LIMITS = ProjectLimits()
-LIMITS = (
-    *[NO_LIMITS] * 4,
-    ProjectLimits(max_chunks=6, idle_s=20.0),
-    ProjectLimits(max_chunks=10, idle_s=100.0),
-    ProjectLimits(max_vector_bytes=8 * 16 * 4, idle_s=20.0),
-)
-WITH_WINDOWS = IndexConfig(
-    "in-memory/words", 16, threshold=40, chunk_size=60, chunk_overlap=0, window_tokens=8
-)
-TEXTS = [
-    "the quick brown fox jumps over the lazy dog. " * 2,
-    "pack my box with five dozen liquor jugs. " * 3,
-    "how vexingly quick daft zebras jump! ",
-    "敏捷的棕色狐狸跳过了懒狗。" * 5,
-    "short",
-]
-
-
-@dataclass
-class Mutation:
-    """What a faulty variant changes; the design itself changes nothing.
-
-    ``seed`` is one that catches it as the code stands; where that has changed, one of the first
-    ``within`` seeds does.
-    """
-
-    name: str = "the design"
-    unit_of_work: type[MemoryUnitOfWork] = MemoryUnitOfWork
-    index_node: type[IndexNode] = IndexNode
-    delete_tool: type[DeleteTool] = DeleteTool
-    cleanup: type[Cleanup] = Cleanup
-    settle: type[SettleIndex] = SettleIndex
-    sweep: type[SweepNamespace] = SweepNamespace
-    grace_s: float = GRACE_S
-    acknowledges_first: bool = False
-    seed: int = 0
-    within: int = 100
+from tests.simulation.weather import Network, Weather
 
 
 class World:
-    """One table, its tools, and every part between them and turbopuffer."""
+    """One table, its tools, and every part between them and turbopuffer.
+
+    In a small world the document has one string, so that the same texts come and go in the same
+    place.
+    """
 
     def __init__(self, seed: int, mutation: Mutation) -> None:
         self.random = random.Random(seed)
-        self.limits = random.Random(f"limits {seed}").choice(LIMITS)
-        self.is_crowded = self.limits is not NO_LIMITS
         self.mutation = mutation
+        self._choose()
         self.clock = ManualClock()
-        self.scheduler = Scheduler()
-        self.weather = Weather(self.random, 0.0)
+        self.scheduler = Scheduler(self.random)
+        self.weather = Weather(self.random)
         self.network = Network(self.clock)
         self.memory = MemoryStore(self.clock, mutation.unit_of_work)
         self.documents = DictVectors()
@@ -115,7 +54,7 @@ class World:
         self.is_damaged = False
         self.on_answer: Callable[[Answer], None] = lambda _: None
         self.after_step: Callable[[], None] = lambda: None
-        self.queue = SimQueue(self.clock, self.scheduler, self.weather)
+        self.queue = SimQueue(self.clock, self.scheduler, self.weather, self.joins)
         self.store = SimStore(self.memory, self.scheduler, self.weather)
         self.vectors = SimVectors(self.documents, self.scheduler, self.weather, self.network)
         self.embedder = SimEmbedder(self.scheduler, self.weather)
@@ -125,12 +64,30 @@ class World:
         self.principal = Principal(project.id)
         self.table = CreateTable(self.store)(self.principal, "t", None, self.document())
 
+    @property
+    def seen(self) -> Counter[str]:
+        """What has happened to this world, and how often."""
+        return self.weather.seen
+
+    def _choose(self) -> None:
+        pick = self.random.choice
+        self.limits = pick(conditions.LIMITS)
+        self.is_crowded = self.limits is not conditions.NO_LIMITS
+        self.is_small = not self.is_crowded and pick((True, False))
+        self.max_node_chars = pick(conditions.MAX_NODE_CHARS)
+        self.joins = pick((True, False, False))
+        self.texts = conditions.TEXTS
+        if self.is_small:
+            self.texts = self.random.sample(conditions.LONG_TEXTS, 2)
+        self.keep_s = pick(conditions.KEEP_S)
+        self.model = Model(CONFIG.model, CONFIG.dimensions, pick(conditions.REBUILT_WINDOWS))
+
     def _build_indexing(self) -> None:
         store, vectors, mutation = self.store, self.vectors, self.mutation
         self.deliver = Deliver(store, self.queue)
         self.relay = RelayOutbox(store, self.deliver)
-        settle = mutation.settle(store, SILENT_S)
-        self.enumerate_index = EnumerateIndex(store, self.deliver, settle, Limits())
+        settle, limits = mutation.settle(store, SILENT_S), Limits(self.max_node_chars)
+        self.enumerate_index = EnumerateIndex(store, self.deliver, settle, limits)
         self.index_node = mutation.index_node(
             store=store,
             vectors=vectors,
@@ -142,6 +99,7 @@ class World:
                 lease_s=LEASE_S, max_attempts=50, batch_chunks=2, project=self.limits
             ),
         )
+        self.index_nodes = IndexNodes(store, self.index_node, self.deliver)
         self.cleanup = mutation.cleanup(
             store,
             vectors,
@@ -149,33 +107,31 @@ class World:
             self.relay,
             settle,
             mutation.sweep(store, vectors, self.deliver, page=3),
-            CleanupLimits(SILENT_S, mutation.grace_s, self.random.choice(KEEP_S), self.limits),
+            CleanupLimits(SILENT_S, mutation.grace_s, self.keep_s, self.limits),
         )
 
     def _build_management(self) -> None:
         store, deliver = self.store, self.deliver
-        self.start_rebuild = StartRebuild(store, deliver, Model(CONFIG.model, CONFIG.dimensions))
+        self.start_rebuild = StartRebuild(store, deliver, self.model)
+        self.reindex = ReindexProject(store, self.start_rebuild)
         self.roll_back = RollBack(store, deliver)
-        self.create_tool = CreateSearchTool(store, deliver, Limits(), SILENT_S)
-        run = run_search(
-            store,
-            self.vectors,
-            lambda _: self.embedder,
-            UseIndex(store, deliver),
-            self.clock,
-            self.clock.advance,
+        self.create_tool = CreateSearchTool(
+            store, deliver, Limits(self.max_node_chars), SILENT_S
         )
-        # Giving its place back is no step of a search: an answer is judged as of its last read.
-        run = replace(run, admission=replace(run.admission, store=self.memory))
-        self.search = SearchWithTool(run, SILENT_S)
+        self.search = SearchWithTool(
+            store, self.vectors, lambda _: self.embedder, SILENT_S, UseIndex(store, deliver)
+        )
         self.replace_document = ReplaceDocument(store, self.relay)
         self.delete_tool = self.mutation.delete_tool(store, deliver)
         self.delete_table = DeleteTable(store)
+        self.redrive = Redrive(store, self.queue, deliver)
 
     def document(self) -> dict[str, object]:
         """Returns some document."""
-        pick = self.random.choice
-        return {"a": pick(TEXTS), "b": {"c": [pick(TEXTS), pick(TEXTS)], "d": pick(TEXTS)}}
+        texts = [self.random.choice(self.texts) for _ in range(4)]
+        if self.is_small:
+            return {"a": texts[0]}
+        return {"a": texts[0], "b": {"c": texts[1:3], "d": texts[3]}}
 
     def note(self, what: str) -> None:
         """Adds a line to the history."""
@@ -188,7 +144,7 @@ class World:
         run: Callable[[], object],
         ended: Callable[[BaseException | None], None] | None = None,
     ) -> None:
-        """Starts an invocation; one in four is slow."""
+        """Starts an invocation."""
 
         def end(error: BaseException | None) -> None:
             self.note(f"{name}: {'done' if error is None else repr(error)}")
@@ -200,12 +156,7 @@ class World:
                 raise error
 
         self.note(f"{name}: starts")
-        slow = sum(task.pace < 1 for task in self.scheduler.tasks)
-        is_slow = slow < MAX_SLOW and self.random.random() < 0.25
-        pace = self.random.choice(SLOW_PACES) if is_slow else 1.0
-        self.scheduler.spawn(
-            kind, name, now_s=self.clock.monotonic(), pace=pace, run=run, ended=end
-        )
+        self.scheduler.spawn(kind, name, now_s=self.clock.monotonic(), run=run, ended=end)
 
     def deadline(self) -> Deadline:
         """Returns when an invocation that starts now is stopped."""
@@ -222,28 +173,25 @@ class World:
         envelope.in_flight = True
         if self.mutation.acknowledges_first and envelope in self.queue.waiting:
             self.queue.waiting.remove(envelope)
+
+        def ended(error: BaseException | None) -> None:
+            again_s = None if error is None else VISIBILITY_S
+            if isinstance(error, RetryLater):
+                again_s = error.after_s
+            self.queue.settle(envelope, again_s)
+
+        self.spawn(*self._work_of(envelope), ended)
+
+    def _work_of(self, envelope: Envelope) -> tuple[Kind, str, Callable[[], object]]:
         body, deadline = envelope.body, self.deadline()
+        if body["kind"] == "enumerate":
+            index_id = int(str(body["index_id"]))
+            return "enumerate", f"enumerate {index_id}", lambda: self.enumerate_index(index_id)
         if body["kind"] == "node":
             node_id = int(str(body["node_id"]))
-            run: Callable[[], object] = lambda: self.index_node(node_id, deadline)  # noqa: E731
-            self.spawn("node", f"index {node_id}", run, lambda e: self._settle(envelope, e))
-        else:
-            index_id = int(str(body["index_id"]))
-            run = lambda: self.enumerate_index(index_id)  # noqa: E731
-            self.spawn(
-                "enumerate", f"enumerate {index_id}", run, lambda e: self._settle(envelope, e)
-            )
-
-    def _settle(self, envelope: Envelope, error: BaseException | None) -> None:
-        envelope.in_flight = False
-        if envelope not in self.queue.waiting:
-            return
-        duplicated = self.weather.fault("duplicate") is not None
-        if (error is None and not duplicated) or envelope.receives >= MAX_RECEIVES:
-            self.queue.waiting.remove(envelope)
-            return
-        delay_s = error.after_s if isinstance(error, RetryLater) else VISIBILITY_S
-        envelope.visible_at = self.clock.monotonic() + delay_s
+            return "node", f"index {node_id}", lambda: self.index_node(node_id, deadline)
+        ids: list[int] = list(body["node_ids"])  # type: ignore[call-overload]
+        return "node", f"index {ids}", lambda: list(self.index_nodes(ids, deadline))
 
     def finish_tasks(self) -> None:
         """Runs every task to its end."""

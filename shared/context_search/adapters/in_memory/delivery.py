@@ -88,15 +88,16 @@ class MemoryGraveyard:
         """See the port."""
         deleted = {row.id for row in self.rows.tables.values() if row.deleted}
         removed = self._remove(lambda node: node.table_id in deleted, limit)
-        for index in [row for row in self.rows.indexes.values() if row.table_id in deleted]:
-            for generation in list(self.rows.generations.values()):
-                if generation.index_id == index.id and generation.retired_at is None:
-                    self.rows.change(
-                        self.rows.generations,
-                        generation.id,
-                        state="retired",
-                        retired_at=self.clock.now(),
-                    )
+        # Whoever deletes a table itself leaves its generations without an index.
+        gone = {None, *(row.id for row in self.rows.indexes.values() if row.table_id in deleted)}
+        for generation in list(self.rows.generations.values()):
+            if generation.index_id in gone and generation.retired_at is None:
+                self.rows.change(
+                    self.rows.generations,
+                    generation.id,
+                    state="retired",
+                    retired_at=self.clock.now(),
+                )
         for table_id in deleted:
             if all(node.table_id != table_id for node in self.rows.nodes.values()):
                 self._remove_table(table_id)

@@ -1,0 +1,34 @@
+"""What a faulty variant of the design changes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from context_search.adapters.in_memory.store import MemoryUnitOfWork
+from context_search.services.cleanup import Cleanup
+from context_search.services.index_node import IndexNode
+from context_search.services.settle import SettleIndex
+from context_search.services.sweep import SweepNamespace
+from context_search.services.tables import DeleteTool
+from tests.simulation.conditions import GRACE_S
+
+
+@dataclass
+class Mutation:
+    """The parts that a variant puts in place of the real ones; the design itself changes nothing.
+
+    ``seed`` is one that catches it as the code stands; where that has changed, one of the first
+    ``within`` seeds does.
+    """
+
+    name: str = "the design"
+    unit_of_work: type[MemoryUnitOfWork] = MemoryUnitOfWork
+    index_node: type[IndexNode] = IndexNode
+    delete_tool: type[DeleteTool] = DeleteTool
+    cleanup: type[Cleanup] = Cleanup
+    settle: type[SettleIndex] = SettleIndex
+    sweep: type[SweepNamespace] = SweepNamespace
+    grace_s: float = GRACE_S
+    acknowledges_first: bool = False
+    seed: int = 0
+    within: int = 100

@@ -1,0 +1,43 @@
+"""Other programs that work on the same database with plain SQL: only triggers see them."""
+
+from __future__ import annotations
+
+import json
+
+from context_search.adapters.in_memory.removal import remove_nodes
+from tests.simulation.world import World
+
+
+def edit_by_sql(world: World, document: dict[str, object]) -> None:
+    """``UPDATE context_table SET data = …``; nobody sends the messages that the trigger wrote."""
+    text = json.dumps(document, ensure_ascii=False)
+    world.note(f"other program: edit {text[:60]}")
+    world.seen["other program: edit"] += 1
+    with world.memory.transaction() as work:
+        work.tables.replace(world.table.id, text, expected_revision=None)
+
+
+def delete_table_by_sql(world: World) -> None:
+    """``DELETE FROM context_table``: the foreign keys take everything but the generations.
+
+    Those stay as they are and belong to no index any more.
+    """
+    table_id = world.table.id
+    if table_id not in world.memory.rows.tables:
+        return
+    world.note("other program: delete the table")
+    world.seen["other program: delete table"] += 1
+    with world.memory.transaction():
+        rows = world.memory.rows
+        of_table = [node.id for node in rows.nodes.values() if node.table_id == table_id]
+        remove_nodes(rows, world.clock, of_table)
+        indexes = {row.id for row in rows.indexes.values() if row.table_id == table_id}
+        for generation in list(rows.generations.values()):
+            if generation.index_id in indexes:
+                rows.change(rows.generations, generation.id, index_id=None)
+        for index_id in indexes:
+            del rows.indexes[index_id]
+        for tool in [row for row in rows.tools.values() if row.scope.table_id == table_id]:
+            rows.coverage.pop(tool.id, None)
+            del rows.tools[tool.id]
+        del rows.tables[table_id]
