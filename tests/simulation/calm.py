@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
+from tests.simulation import others
 from tests.simulation.conditions import GRACE_S, SILENT_S
 from tests.simulation.messages import Envelope
 from tests.simulation.world import World
@@ -18,7 +19,8 @@ def heal(world: World) -> None:
     world.finish_tasks()
     world.network.deliver_all()
     world.after_step()
-    _lose_documents(world)
+    if world.random.random() < 1 / 3:
+        others.lose_documents(world)
     _settle(world)
     if world.is_crowded:
         _come_back(world)
@@ -57,22 +59,6 @@ def _is_quiet(world: World) -> bool:
     )
     is_deleting = any(each.state == "retired" for each in rows.generations.values())
     return not (waits or is_worked_on or is_deleting)
-
-
-def _lose_documents(world: World) -> None:
-    """In one history of three: somebody else damages or drops a namespace."""
-    damage = world.random.choice(["none", "none", "documents", "namespace"])
-    names = sorted(world.documents.namespaces)
-    if damage == "none" or not names:
-        return
-    world.is_damaged = True
-    name = world.random.choice(names)
-    world.note(f"lost: {damage} of {name}")
-    if damage == "namespace":
-        del world.documents.namespaces[name]
-        return
-    for doc_id in sorted(world.documents.namespaces[name])[::2]:
-        del world.documents.namespaces[name][doc_id]
 
 
 def replay(world: World) -> None:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from context_search.adapters.in_memory.chunks import MemoryChunks
-from context_search.adapters.in_memory.delivery import MemoryOutbox
+from context_search.adapters.in_memory.delivery import MemoryGraveyard, MemoryOutbox
 from context_search.adapters.in_memory.indexes import MemoryIndexes
 from context_search.adapters.in_memory.progress import MemoryNodes
 from context_search.adapters.in_memory.removal import remove_sets
 from context_search.adapters.in_memory.rows import Rows
 from context_search.adapters.in_memory.store import MemoryUnitOfWork
-from context_search.domain.errors import LeaseLostError
 from context_search.domain.ids import chunk_document_id
 from context_search.domain.model import (
     ChunkSet,
@@ -22,7 +21,7 @@ from context_search.domain.model import (
     PlannedChunk,
     Reach,
 )
-from context_search.ports.indexing import NodeUpsert
+from context_search.ports.delivery import Tombstone
 from context_search.ports.queue import Message
 from context_search.ports.time import Clock
 
@@ -33,6 +32,7 @@ def work_with(
     chunks: type[MemoryChunks] = MemoryChunks,
     outbox: type[MemoryOutbox] = MemoryOutbox,
     indexes: type[MemoryIndexes] = MemoryIndexes,
+    graveyard: type[MemoryGraveyard] = MemoryGraveyard,
 ) -> type[MemoryUnitOfWork]:
     """Returns a unit of work with other repositories."""
 
@@ -43,47 +43,9 @@ def work_with(
             self.chunks = chunks(rows, clock)
             self.outbox = outbox(rows, clock)
             self.indexes = indexes(rows, clock)
+            self.graveyard = graveyard(rows, clock)
 
     return Mutated
-
-
-class NodesWithoutFence(MemoryNodes):
-    """Whoever once claimed a node may write to it.
-
-    Set numbers and the re-read at the swap already keep a late worker's vectors out. What only
-    the fence prevents is seen at the write itself (I6): a late worker gives back, or quarantines,
-    a node that another one is working on or has finished.
-    """
-
-    def _change(self, claim: Claim, **values: object) -> None:
-        if claim.node_id not in self.rows.nodes:
-            raise LeaseLostError("gone")
-        self.rows.change(self.rows.nodes, claim.node_id, **values)
-
-
-class NodesThatKeepTheirWorker(MemoryNodes):
-    """A change of the document does not take the node away from its worker."""
-
-    def upsert(self, index: Index, nodes: Sequence[NodeUpsert]) -> list[int]:
-        before = dict(self.rows.nodes)
-        queued = super().upsert(index, nodes)
-        for node_id in queued:
-            old = before.get(node_id)
-            if old and old.state == "claimed":
-                values = {"fence": old.fence, "state": "claimed", "lease_until": old.lease_until}
-                self.rows.change(self.rows.nodes, node_id, **values)
-        return queued
-
-
-class QuarantineTakesAll(MemoryNodes):
-    """A node that fails for good loses the version that is searchable."""
-
-    def quarantine(self, claim: Claim, error: Mapping[str, object]) -> None:
-        super().quarantine(claim, error)
-        rows = self.rows
-        sets = [row.id for row in rows.sets.values() if row.node_id == claim.node_id]
-        remove_sets(rows, self.clock, sets)
-        rows.change(rows.nodes, claim.node_id, active_set_id=None)
 
 
 class ChunksWithoutReread(MemoryChunks):
@@ -176,6 +138,14 @@ class OrphansWhileBuilt(MemoryChunks):
     def without_row(self, namespace: str, doc_ids: Sequence[str]) -> list[str]:
         present = {row.doc_id for row in self.rows.chunks.values() if row.present}
         return [name for name in doc_ids if chunk_document_id(name) not in present]
+
+
+class ForgetsWindows(MemoryGraveyard):
+    """Only the first document of a chunk is deleted."""
+
+    def tombstones(self, *, older_than_s: float, limit: int) -> list[Tombstone]:
+        found = super().tombstones(older_than_s=older_than_s, limit=limit)
+        return [replace(stone, window_count=1) for stone in found]
 
 
 class ForgetfulOutbox(MemoryOutbox):

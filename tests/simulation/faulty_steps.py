@@ -31,6 +31,13 @@ class NoReconciler(Cleanup):
         return False
 
 
+class NoComparison(Cleanup):
+    """Nobody looks for comparisons that were ordered and never made."""
+
+    def _compare(self, report: CleanupReport) -> bool:
+        return False
+
+
 class TombstonesForgottenFirst(Cleanup):
     """A kill between the two steps leaves documents that nobody knows."""
 

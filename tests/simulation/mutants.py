@@ -7,6 +7,7 @@ that catches the mutant, ``within`` how many to try when the code has changed si
 from __future__ import annotations
 
 from tests.simulation import faulty_limits as limits
+from tests.simulation import faulty_nodes as nodes
 from tests.simulation import faulty_rows as rows
 from tests.simulation import faulty_steps as steps
 from tests.simulation.faulty_limits import limited_by
@@ -14,11 +15,11 @@ from tests.simulation.faulty_rows import work_with
 from tests.simulation.mutation import Mutation
 
 MUTANTS = [
-    Mutation("no fence", unit_of_work=work_with(nodes=rows.NodesWithoutFence)),
+    Mutation("no fence", unit_of_work=work_with(nodes=nodes.NodesWithoutFence)),
     Mutation(
         "no re-read at the swap",
         unit_of_work=work_with(
-            nodes=rows.NodesThatKeepTheirWorker, chunks=rows.ChunksWithoutReread
+            nodes=nodes.NodesThatKeepTheirWorker, chunks=rows.ChunksWithoutReread
         ),
     ),
     Mutation("no grace for tombstones", grace_s=0),
@@ -42,7 +43,7 @@ MUTANTS = [
         "content ids, tombstones cancelled",
         unit_of_work=work_with(chunks=rows.ContentIdsThatCancelTombstones),
     ),
-    Mutation("quarantine takes all", unit_of_work=work_with(nodes=rows.QuarantineTakesAll)),
+    Mutation("quarantine takes all", unit_of_work=work_with(nodes=nodes.QuarantineTakesAll)),
     Mutation("orphans while built", unit_of_work=work_with(chunks=rows.OrphansWhileBuilt)),
     Mutation("the sweep believes an old list", sweep=steps.BelievesAnOldList),
     Mutation("tombstones forgotten first", cleanup=steps.TombstonesForgottenFirst),
@@ -51,7 +52,14 @@ MUTANTS = [
     Mutation("switch without a look", settle=steps.SwitchesUnseen),
     Mutation("evicts what is in use", unit_of_work=limited_by(evictions=limits.EvictsWhatIsInUse)),
     Mutation("evicts without need", unit_of_work=limited_by(evictions=limits.EvictsWithoutNeed)),
-    Mutation("revived unordered", unit_of_work=limited_by(evictions=limits.RevivesUnordered)),
+    Mutation(
+        "revived unordered, no comparison",
+        unit_of_work=limited_by(evictions=limits.RevivesUnordered),
+        cleanup=steps.NoComparison,
+    ),
+    Mutation("no comparison", cleanup=steps.NoComparison),
+    Mutation("windows forgotten", unit_of_work=work_with(graveyard=rows.ForgetsWindows)),
+    Mutation("half built for ever", unit_of_work=work_with(nodes=nodes.KeepsWhatIsHalfBuilt)),
     Mutation("evicted, yet indexed", unit_of_work=limited_by(indexes=limits.EvictedFollows)),
     Mutation("waits for ever", unit_of_work=limited_by(quotas=limits.WaitsForEver), within=300),
 ]

@@ -1,4 +1,4 @@
-"""Other programs that work on the same database with plain SQL: only triggers see them."""
+"""Other programs that work on the same database and namespaces: only triggers see them."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ def edit_by_sql(world: World, document: dict[str, object]) -> None:
         work.tables.replace(world.table.id, text, expected_revision=None)
 
 
-def delete_table_by_sql(world: World) -> None:
+def delete_table_by_sql(world: World) -> bool:
     """``DELETE FROM context_table``: the foreign keys take everything but the generations.
 
-    Those stay as they are and belong to no index any more.
+    Those stay as they are and belong to no index any more. False when there is no such row.
     """
     table_id = world.table.id
     if table_id not in world.memory.rows.tables:
-        return
+        return False
     world.note("other program: delete the table")
     world.seen["other program: delete table"] += 1
     with world.memory.transaction():
@@ -41,3 +41,23 @@ def delete_table_by_sql(world: World) -> None:
             rows.coverage.pop(tool.id, None)
             del rows.tools[tool.id]
         del rows.tables[table_id]
+    return True
+
+
+def lose_documents(world: World) -> bool:
+    """Half of a namespace is lost, or all of it; False when there is none."""
+    names = sorted(world.documents.namespaces)
+    if not names:
+        return False
+    name = world.random.choice(names)
+    world.is_damaged = True
+    if world.random.random() < 0.5:
+        world.note(f"other program: drop {name}")
+        world.seen["other program: drop namespace"] += 1
+        del world.documents.namespaces[name]
+        return True
+    world.note(f"other program: lose half of {name}")
+    world.seen["other program: lose documents"] += 1
+    for doc_id in sorted(world.documents.namespaces[name])[::2]:
+        del world.documents.namespaces[name][doc_id]
+    return True

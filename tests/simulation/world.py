@@ -115,9 +115,7 @@ class World:
         self.start_rebuild = StartRebuild(store, deliver, self.model)
         self.reindex = ReindexProject(store, self.start_rebuild)
         self.roll_back = RollBack(store, deliver)
-        self.create_tool = CreateSearchTool(
-            store, deliver, Limits(self.max_node_chars), SILENT_S
-        )
+        self.create_tool = CreateSearchTool(store, deliver, Limits(self.max_node_chars), SILENT_S)
         self.search = SearchWithTool(
             store, self.vectors, lambda _: self.embedder, SILENT_S, UseIndex(store, deliver)
         )

@@ -1,0 +1,77 @@
+"""What the simulation claims to cover does happen in it."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from tests.simulation.history import live, watched
+from tests.simulation.mutation import Mutation
+from tests.simulation.sightings import Sightings
+
+SEEDS = 200
+SITUATIONS = {
+    "chunk: several windows",
+    "generation: queued to building",
+    "generation: building to active",
+    "generation: active to previous",
+    "generation: previous to active",
+    "generation: previous to retired",
+    "hit: live",
+    "hit: stale",
+    "index: came back",
+    "index: evicted",
+    "kill: cleanup",
+    "kill: enumerate",
+    "kill: node",
+    "kill: out of time",
+    "kill: user",
+    "other program: delete table",
+    "other program: drop namespace",
+    "other program: lose documents",
+    "other program: edit",
+    "quarantined: EMBEDDING_DIMENSION_MISMATCH",
+    "skipped: NODE_TOO_LARGE",
+    "skipped: PROJECT_FULL",
+    "table: deleted with its strings indexed",
+    "tool: one deleted, another not",
+    "tools: two indexes of one table",
+    "tools: two scopes on one index",
+}
+FAULTS = {
+    "acknowledge: lost",
+    *(f"transaction: {kind}" for kind in ("refused", "lost reply")),
+    *(f"upsert: {kind}" for kind in ("refused", "lost reply", "late")),
+    *(f"delete: {kind}" for kind in ("refused", "lost reply", "late")),
+    *(f"send: {kind}" for kind in ("refused", "lost reply", "partial", "lost")),
+    *(f"embed: {kind}" for kind in ("unavailable", "mismatch")),
+    *(f"{read}: refused" for read in ("query", "list", "read vectors")),
+}
+Seen = tuple[Counter[str], set[str], set[str]]
+
+
+@pytest.fixture(scope="module")
+def seen() -> Seen:
+    total, paused, killed = Counter[str](), set[str](), set[str]()
+    for seed in range(SEEDS):
+        world = watched(seed, Mutation())
+        sightings = Sightings(world)
+        live(world)
+        total.update(world.seen)
+        paused |= sightings.paused
+        killed |= sightings.killed
+    return total, paused, killed
+
+
+def test_every_situation_occurs(seen: Seen) -> None:
+    assert SITUATIONS - set(seen[0]) == set()
+
+
+def test_every_fault_occurs(seen: Seen) -> None:
+    assert FAULTS - set(seen[0]) == set()
+
+
+def test_processes_are_killed_nearly_everywhere(seen: Seen) -> None:
+    _, paused, killed = seen
+    assert len(killed) > 0.8 * len(paused), sorted(paused - killed)

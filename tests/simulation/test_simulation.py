@@ -1,0 +1,27 @@
+"""The life of the index under seeded faults: what must hold, holds in every history."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.simulation.history import run
+from tests.simulation.run import run_many
+
+SEEDS = 5_000
+CHUNK = 100
+
+
+@pytest.mark.parametrize("first", range(0, SEEDS, CHUNK))
+def test_every_history_holds(first: int) -> None:
+    for seed in range(first, first + CHUNK):
+        run(seed)
+
+
+def test_a_seed_always_gives_the_same_history() -> None:
+    assert run(17).history == run(17).history
+
+
+def test_many_histories_are_summed_up(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_many(0, 3, processes=1) == 0
+    last = capsys.readouterr().out.splitlines()[-1]
+    assert last.startswith("3 histories hold: ")
