@@ -8,6 +8,7 @@ from context_search.adapters.in_memory.progress import MemoryNodes
 from context_search.adapters.in_memory.removal import remove_sets
 from context_search.domain.errors import LeaseLostError
 from context_search.domain.model import Claim, Index
+from context_search.domain.progress import NodeState
 from context_search.ports.indexing import NodeUpsert
 
 
@@ -53,5 +54,5 @@ class QuarantineTakesAll(MemoryNodes):
 class KeepsWhatIsHalfBuilt(MemoryNodes):
     """What was being built for a node that is put aside stays for ever."""
 
-    def _forget_building(self, node_id: int) -> None:
-        pass
+    def _put_aside(self, claim: Claim, state: NodeState, error: Mapping[str, object]) -> None:
+        self._change(claim, state=state, lease_until=None, last_error=error)

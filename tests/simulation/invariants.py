@@ -110,7 +110,7 @@ class Watch:
                 if index_id in rows.indexes:
                     text = wanted_nodes(rows, index_id).get(pointer)
                 is_too_large = text is not None and len(text) > self.world.max_node_chars
-                may_go = text is None or is_too_large  # its last good version goes with a switch
+                may_go = text is None or is_too_large
                 check(may_go, "I8 string became unsearchable", (index_id, pointer))
         self.searchable = searchable
 
