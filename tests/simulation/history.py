@@ -21,15 +21,17 @@ TOLD_LINES = 60
 def run(seed: int, mutation: Mutation | None = None) -> World:
     """Returns the world at the end of a history, at rest.
 
-    Raises Violated, with the end of the history and how to replay it, when an invariant breaks.
+    Raises Violated, with the end of the history and how to replay it, when an invariant breaks
+    or a service fails with an error that is none of its own.
     """
     world = watched(seed, mutation or Mutation())
     try:
         live(world)
-    except Violated as violation:
+    except Exception as error:
         story = "\n".join(world.history[-TOLD_LINES:])
         how = f"replay it: make simulate SEED={seed}"
-        raise Violated(f"{story}\n{how}\nseed {seed}: {violation}") from violation
+        what = error if isinstance(error, Violated) else f"unexpected {error!r}"
+        raise Violated(f"{story}\n{how}\nseed {seed}: {what}") from error
     return world
 
 

@@ -34,7 +34,7 @@ class SimStore:
     def transaction(self) -> Iterator[MemoryUnitOfWork]:
         """See the port."""
         self.scheduler.pause()
-        fault = self.weather.fault("transaction", "refused", "lost reply")
+        fault = self.weather.fault("transaction", "refused", "lost reply", weight=0.25)
         if fault == "refused":
             raise DatabaseUnavailableError("simulated")
         with self.inner.transaction() as work:

@@ -96,7 +96,10 @@ class World:
             settle=settle,
             clock=self.clock,
             limits=IndexLimits(
-                lease_s=LEASE_S, max_attempts=50, batch_chunks=2, project=self.limits
+                lease_s=LEASE_S,
+                max_attempts=50,
+                batch_chunks=4 if self.is_small else 2,
+                project=self.limits,
             ),
         )
         self.index_nodes = IndexNodes(store, self.index_node, self.deliver)
