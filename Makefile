@@ -71,8 +71,8 @@ bench: setup-dev ## speeds of the parts, one program after the other
 	@for program in bench/[!_]*.py; do \
 		name=$$(basename "$$program" .py); echo "== $$name"; $(python) -m bench "$$name" || exit; done
 
-simulate: setup-dev ## the index life cycle under seeded faults (SEED=7 replays one history)
-	@$(python) -m tests.simulation.run $(if $(SEED),--seed $(SEED))
+simulate: setup-dev ## the index under seeded faults, 5,000 histories (SEEDS=100000; SEED=7 tells one)
+	@$(python) -m tests.simulation.run $(if $(SEED),--seed $(SEED)) $(if $(SEEDS),--seeds $(SEEDS))
 
 endurance: setup-dev ## random edits, kills and restarts, then proof (MINUTES=10, SEED=)
 	@$(python) -m tests.endurance.run --minutes $(or $(MINUTES),10) $(if $(SEED),--seed $(SEED))

@@ -21,8 +21,10 @@ MUTANTS = [
         unit_of_work=work_with(
             nodes=nodes.NodesThatKeepTheirWorker, chunks=rows.ChunksWithoutReread
         ),
+        is_seen_in_small=True,
+        within=2_000,
     ),
-    Mutation("no grace for tombstones", grace_s=0),
+    Mutation("no grace for tombstones", grace_s=0, is_seen_in_small=True, within=2_000),
     Mutation("vectors before their rows", index_node=steps.VectorsBeforeRows),
     Mutation("no tombstones", unit_of_work=work_with(chunks=rows.ChunksWithoutTombstones)),
     Mutation(
@@ -42,12 +44,18 @@ MUTANTS = [
     Mutation(
         "content ids, tombstones cancelled",
         unit_of_work=work_with(chunks=rows.ContentIdsThatCancelTombstones),
+        is_seen_in_small=True,
+        within=2_000,
     ),
-    Mutation("quarantine takes all", unit_of_work=work_with(nodes=nodes.QuarantineTakesAll)),
-    Mutation("orphans while built", unit_of_work=work_with(chunks=rows.OrphansWhileBuilt)),
-    Mutation("the sweep believes an old list", sweep=steps.BelievesAnOldList),
+    Mutation(
+        "quarantine takes all", unit_of_work=work_with(nodes=nodes.QuarantineTakesAll), within=2_000
+    ),
+    Mutation(
+        "orphans while built", unit_of_work=work_with(chunks=rows.OrphansWhileBuilt), within=2_000
+    ),
+    Mutation("the sweep believes an old list", sweep=steps.BelievesAnOldList, within=2_000),
     Mutation("tombstones forgotten first", cleanup=steps.TombstonesForgottenFirst),
-    Mutation("namespaces forgotten first", cleanup=steps.NamespaceForgottenFirst),
+    Mutation("namespaces forgotten first", cleanup=steps.NamespaceForgottenFirst, within=2_000),
     Mutation("edits reach one generation", unit_of_work=work_with(indexes=rows.ActiveOnly)),
     Mutation("switch without a look", settle=steps.SwitchesUnseen),
     Mutation("evicts what is in use", unit_of_work=limited_by(evictions=limits.EvictsWhatIsInUse)),
@@ -57,9 +65,9 @@ MUTANTS = [
         unit_of_work=limited_by(evictions=limits.RevivesUnordered),
         cleanup=steps.NoComparison,
     ),
-    Mutation("no comparison", cleanup=steps.NoComparison),
+    Mutation("no comparison", cleanup=steps.NoComparison, within=2_000),
     Mutation("windows forgotten", unit_of_work=work_with(graveyard=rows.ForgetsWindows)),
     Mutation("half built for ever", unit_of_work=work_with(nodes=nodes.KeepsWhatIsHalfBuilt)),
     Mutation("evicted, yet indexed", unit_of_work=limited_by(indexes=limits.EvictedFollows)),
-    Mutation("waits for ever", unit_of_work=limited_by(quotas=limits.WaitsForEver), within=300),
+    Mutation("waits for ever", unit_of_work=limited_by(quotas=limits.WaitsForEver), within=2_000),
 ]

@@ -17,8 +17,9 @@ from tests.simulation.conditions import GRACE_S
 class Mutation:
     """The parts that a variant puts in place of the real ones; the design itself changes nothing.
 
-    ``seed`` is one that catches it as the code stands; where that has changed, one of the first
-    ``within`` seeds does.
+    ``is_seen_in_small`` gives every history of it a small world, where the same text comes and
+    goes. ``seed`` is one that catches it as the code stands; where that has changed, one of the
+    first ``within`` seeds does.
     """
 
     name: str = "the design"
@@ -30,5 +31,6 @@ class Mutation:
     sweep: type[SweepNamespace] = SweepNamespace
     grace_s: float = GRACE_S
     acknowledges_first: bool = False
+    is_seen_in_small: bool = False
     seed: int = 0
-    within: int = 100
+    within: int = 400

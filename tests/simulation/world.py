@@ -72,8 +72,10 @@ class World:
     def _choose(self) -> None:
         pick = self.random.choice
         self.limits = pick(conditions.LIMITS)
+        if self.mutation.is_seen_in_small:
+            self.limits = conditions.NO_LIMITS
         self.is_crowded = self.limits is not conditions.NO_LIMITS
-        self.is_small = not self.is_crowded and pick((True, False))
+        self.is_small = not self.is_crowded and pick((True, self.mutation.is_seen_in_small))
         self.max_node_chars = pick(conditions.MAX_NODE_CHARS)
         self.joins = pick((True, False, False))
         self.texts = conditions.TEXTS
