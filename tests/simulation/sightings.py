@@ -7,7 +7,7 @@ from itertools import pairwise
 from types import FrameType
 
 from context_search.adapters.in_memory.rows import GenerationRow, Rows
-from context_search.services.searching.search_tool import Answer
+from context_search.services.searching.answer import Answer
 from tests.simulation.scheduler import Task
 from tests.simulation.world import World
 

@@ -16,13 +16,13 @@ from context_search.services.chunk_vectors import ChunkVectors
 from context_search.services.cleanup_report import CleanupLimits
 from context_search.services.create_search_tool import CreateSearchTool
 from context_search.services.enumeration import EnumerateIndex, Limits
-from context_search.services.evict import UseIndex
 from context_search.services.index_node import IndexLimits, RetryLater
 from context_search.services.index_nodes import IndexNodes
 from context_search.services.outgoing import Deliver, RelayOutbox
 from context_search.services.rebuild import Model, ReindexProject, RollBack, StartRebuild
 from context_search.services.redrive import Redrive
-from context_search.services.searching.search_tool import Answer, SearchWithTool
+from context_search.services.searching.answer import Answer
+from context_search.services.searching.search_tool import SearchWithTool
 from context_search.services.tables import CreateProject, CreateTable, DeleteTable, ReplaceDocument
 from tests.simulation import conditions
 from tests.simulation.conditions import CONFIG, LAMBDA_S, LEASE_S, SILENT_S, VISIBILITY_S
@@ -30,6 +30,7 @@ from tests.simulation.messages import Envelope, SimQueue
 from tests.simulation.mutation import Mutation
 from tests.simulation.parts import SimEmbedder, SimStore, SimVectors
 from tests.simulation.scheduler import Killed, Kind, Scheduler
+from tests.simulation.searching import simulated_search
 from tests.simulation.weather import Network, Weather
 
 
@@ -121,9 +122,8 @@ class World:
         self.reindex = ReindexProject(store, self.start_rebuild)
         self.roll_back = RollBack(store, deliver)
         self.create_tool = CreateSearchTool(store, deliver, Limits(self.max_node_chars), SILENT_S)
-        self.search = SearchWithTool(
-            store, self.vectors, lambda _: self.embedder, SILENT_S, UseIndex(store, deliver)
-        )
+        search = simulated_search(store, self.vectors, self.embedder, deliver, self.clock)
+        self.search = SearchWithTool(search, SILENT_S)
         self.replace_document = ReplaceDocument(store, self.relay)
         self.delete_tool = self.mutation.delete_tool(store, deliver)
         self.delete_table = DeleteTable(store)
