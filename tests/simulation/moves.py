@@ -18,6 +18,7 @@ SWARM = (0.2, 1.0, 1.0, 5.0)
 SHORT_PAUSES_S = (*[0.1] * 4, *[1.0] * 3, *[5.0] * 2)
 PAUSES_S = (*SHORT_PAUSES_S, 30.0, 130.0, 400.0)
 LONG_PAUSES_S = (*PAUSES_S, 1_500.0)
+FIRST_TOOLS = (0, 0, 0, 5)
 TRIES = 8
 
 
@@ -32,7 +33,7 @@ class Moves:
         self.world = world
         self.random = world.random
         users = Users(world)
-        if world.is_small:
+        for _ in range(1 if world.is_small else self.random.choice(FIRST_TOOLS)):
             world.create_tool(users.wanted_tool())
         world.weather.chance = self.random.choice(CHANCES)
         world.scheduler.stall_chance = self.random.choice(STALLS)

@@ -13,7 +13,6 @@ from tests.simulation.sightings import Sightings
 SEEDS = 200
 SITUATIONS = {
     "chunk: several windows",
-    "generation: queued to building",
     "generation: building to active",
     "generation: active to previous",
     "generation: previous to active",

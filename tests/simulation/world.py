@@ -72,11 +72,10 @@ class World:
 
     def _choose(self) -> None:
         pick = self.random.choice
-        self.limits = pick(conditions.LIMITS)
-        if self.mutation.is_seen_in_small:
-            self.limits = conditions.NO_LIMITS
+        is_narrow = self.mutation.is_seen_in_small
+        self.limits = conditions.NO_LIMITS if is_narrow else pick(conditions.LIMITS)
         self.is_crowded = self.limits is not conditions.NO_LIMITS
-        self.is_small = not self.is_crowded and pick((True, self.mutation.is_seen_in_small))
+        self.is_small = not self.is_crowded and pick((True, is_narrow))
         self.max_node_chars = pick(conditions.MAX_NODE_CHARS)
         self.joins = pick((True, False, False))
         self.texts = conditions.TEXTS
@@ -178,10 +177,8 @@ class World:
             self.queue.waiting.remove(envelope)
 
         def ended(error: BaseException | None) -> None:
-            again_s = None if error is None else VISIBILITY_S
-            if isinstance(error, RetryLater):
-                again_s = error.after_s
-            self.queue.settle(envelope, again_s)
+            again_s = error.after_s if isinstance(error, RetryLater) else VISIBILITY_S
+            self.queue.settle(envelope, None if error is None else again_s)
 
         self.spawn(*self._work_of(envelope), ended)
 
