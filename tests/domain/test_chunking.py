@@ -136,7 +136,9 @@ def test_sizes_that_cannot_be_met_are_refused(size: int, overlap: int) -> None:
     ],
 )
 def test_a_chunk_ends_at_the_best_boundary(text: str, first: str) -> None:
-    assert cut(text + "x" * 30, 20, 0)[0] == first
+    text += "x" * 30
+    span = chunk_spans(text, size=20, overlap=0, packed=False)[0]
+    assert text[span.start : span.end] == first
 
 
 @pytest.mark.parametrize(
@@ -181,4 +183,14 @@ def test_a_known_text_is_cut_the_same_everywhere_and_in_every_version() -> None:
     ]
     text = "".join(words[pow(3, i, 1_009) % len(words)] + str(i % 97) for i in range(20_000))
     digest = sha256(repr([(s.start, s.end) for s in chunk_spans(text)]).encode()).hexdigest()
-    assert (CHUNKER_VERSION, digest[:16]) == (1, "10dbaf9c76d7df9b")
+    assert (CHUNKER_VERSION, digest[:16]) == (2, "fb96e0319810bd69")
+
+
+def test_a_paragraph_is_cut_apart_rather_than_making_a_chunk_more() -> None:
+    text = ("Some words. " * 50 + "\n\n") * 3
+    packed, unpacked = (
+        [s.end - s.start for s in chunk_spans(text, size=1_000, overlap=0, packed=packed)]
+        for packed in (True, False)
+    )
+    assert packed == [998, 808]
+    assert unpacked == [602, 602, 602]

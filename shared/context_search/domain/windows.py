@@ -14,14 +14,14 @@ def window_texts(text: str, tokens_per_window: int) -> list[str]:
     """Returns the pieces of ``text`` to embed, in order; with 0 tokens, the text itself.
 
     Tokens are estimated: a character of a script without spaces counts one, four others count
-    one. The pieces do not overlap, are cut like chunks, and together are the whole text.
+    one. The pieces do not overlap, are cut at the best boundaries, and together are the whole text.
     """
     if tokens_per_window == 0:
         return [text]
     tokens = estimated_tokens(text)
     count = math.ceil(tokens / tokens_per_window)
     size = max(_SMALLEST_WINDOW_CHARS, math.ceil(len(text) / max(1, count)))
-    spans = chunk_spans(text, size=size, overlap=0)
+    spans = chunk_spans(text, size=size, overlap=0, packed=False)
     return [text[span.start : span.end] for span in spans] or [text]
 
 
