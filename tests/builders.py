@@ -24,8 +24,8 @@ from context_search.domain.model import (
     SearchTool,
     Table,
 )
+from context_search.services.chunk_documents import plan
 from context_search.services.enumeration import Limits, enumerate_index
-from context_search.services.index_node import plan
 
 T = TypeVar("T")
 

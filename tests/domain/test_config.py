@@ -52,4 +52,4 @@ def test_a_stored_search_configuration_keeps_its_values_and_fills_the_rest() -> 
         top_k=7, strategy="keyword", fusion="rrf"
     )
     assert SearchConfig.from_mapping({}) == SearchConfig()
-    assert SearchConfig.from_mapping({"vector_weight": 1.0}).bm25_weight == 0.7
+    assert SearchConfig.from_mapping({"vector_weight": 1.0}).bm25_weight == 0.8

@@ -253,12 +253,12 @@ def test_the_bytes_of_vectors_are_a_limit_too() -> None:
 
 
 def test_an_earlier_generation_goes_before_an_index() -> None:
-    estate = Estate(max_chunks=19)
+    estate = Estate(max_chunks=17)
     tools = [estate.indexed(seed) for seed in (1, 2, 3)]
     estate.start_rebuild(tools[0].id, None)
     estate.work()
     estate.clock.advance(2 * HOUR)
-    assert estate.used().chunks == 20
+    assert estate.used().chunks == 18
     assert estate.cleanup().indexes_evicted == 1
     assert [estate.status(tool) for tool in tools] == ["ready"] * 3
 

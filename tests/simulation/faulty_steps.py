@@ -11,10 +11,10 @@ from context_search.domain.model import ChunkSet, Claim, Index, Principal, Store
 from context_search.ports.delivery import SweepCursor
 from context_search.ports.store import UnitOfWork
 from context_search.ports.time import Deadline
-from context_search.services.chunk_documents import chunk_documents, chunk_tokens
+from context_search.services.chunk_documents import chunk_documents, chunk_tokens, plan
 from context_search.services.cleanup import TOMBSTONES_PER_STEP, Cleanup
 from context_search.services.cleanup_report import CleanupReport
-from context_search.services.index_node import IndexNode, plan
+from context_search.services.index_node import IndexNode
 from context_search.services.node_report import NodeRun, Outcome
 from context_search.services.settle import SettleIndex
 from context_search.services.sweep import SweepNamespace

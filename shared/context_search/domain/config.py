@@ -60,14 +60,14 @@ class SearchConfig:
     ``recency_weight`` counts in the fusion ``linear`` only.
     ``include_metadata`` false leaves hashes and storage names out of results;
     ``max_chunk_preview`` adds the first so many characters as ``preview``.
-    The default fusion and weights are those that measure best: docs/decisions/0010-fusion.md.
+    The default fusion and weights are those that measure best: docs/decisions/0013-quality.md.
     """
 
     top_k: int = 5
     strategy: Strategy = "hybrid"
     fusion: Fusion = "convex"
-    vector_weight: float = 0.3
-    bm25_weight: float = 0.7
+    vector_weight: float = 0.2
+    bm25_weight: float = 0.8
     recency_weight: float = 0.1
     include_metadata: bool = True
     max_chunk_preview: int | None = None

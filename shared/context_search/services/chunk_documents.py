@@ -1,21 +1,55 @@
-"""What turbopuffer and keyword search get of a chunk."""
+"""The chunks of a node, and what turbopuffer and keyword search get of each."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
+from itertools import repeat
 
-from context_search.domain.analysis import tokens
+from context_search.domain.chunking import Span, chunk_spans
 from context_search.domain.ids import ancestor_keys, window_ids
-from context_search.domain.model import Claim, StoredChunk
+from context_search.domain.keyword_text import keyword_tokens, trails
+from context_search.domain.model import Claim, PlannedChunk, StoredChunk
+from context_search.domain.windows import window_texts
 from context_search.ports.keywords import ChunkTokens, Unkeyed
 from context_search.ports.vectors import VectorDocument
-from context_search.services.chunk_vectors import Vectors
+from context_search.services.chunk_vectors import Vectors, input_hash
 
 
-def chunk_tokens(chunks: Iterable[StoredChunk | Unkeyed]) -> list[ChunkTokens]:
-    """Returns what keyword search knows of chunks."""
-    return [ChunkTokens(chunk.id, tokens(chunk.text)) for chunk in chunks]
+def plan(claim: Claim) -> list[PlannedChunk]:
+    """Returns the chunks of a claimed node's text; none for a text of white space only."""
+    text, config = claim.content, claim.config
+    return [
+        PlannedChunk(
+            index=index,
+            start=span.start,
+            end=span.end,
+            text=text[span.start : span.end],
+            input_hash=input_hash(text[span.start : span.end], config),
+            window_count=len(window_texts(text[span.start : span.end], config.window_tokens)),
+        )
+        for index, span in enumerate(_spans(claim))
+    ]
+
+
+def chunk_trails(claim: Claim) -> list[str]:
+    """Returns the lines that each chunk of a claimed node stands under, by its index."""
+    return trails(claim.content, [span.start for span in _spans(claim)])
+
+
+def _spans(claim: Claim) -> list[Span]:
+    size, overlap = claim.config.chunk_size, claim.config.chunk_overlap
+    return chunk_spans(claim.content, size=size, overlap=overlap)
+
+
+def chunk_tokens(
+    chunks: Iterable[StoredChunk | Unkeyed], above: Iterable[str] = repeat("")
+) -> list[ChunkTokens]:
+    """Returns what keyword search knows of chunks that stand under the lines ``above``."""
+    return [
+        ChunkTokens(chunk.id, keyword_tokens(chunk.text, trail))
+        for chunk, trail in zip(chunks, above, strict=False)
+    ]
 
 
 def chunk_documents(

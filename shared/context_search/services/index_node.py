@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from context_search.domain.chunking import chunk_spans
 from context_search.domain.errors import (
     AttemptsExhaustedError,
     CommitUnknownError,
@@ -18,13 +17,17 @@ from context_search.domain.errors import (
     LeaseLostError,
 )
 from context_search.domain.limits import ProjectLimits
-from context_search.domain.model import ChunkSet, Claim, PlannedChunk, StoredChunk
-from context_search.domain.windows import window_texts
+from context_search.domain.model import ChunkSet, Claim, StoredChunk
 from context_search.ports.store import Store
 from context_search.ports.time import Clock, Deadline
 from context_search.ports.vectors import VectorStore
-from context_search.services.chunk_documents import chunk_documents, chunk_tokens
-from context_search.services.chunk_vectors import ChunkVectors, input_hash
+from context_search.services.chunk_documents import (
+    chunk_documents,
+    chunk_tokens,
+    chunk_trails,
+    plan,
+)
+from context_search.services.chunk_vectors import ChunkVectors
 from context_search.services.evict import no_room
 from context_search.services.node_report import NodeReport, NodeRun, Outcome
 from context_search.services.outgoing import Deliver, node_message
@@ -106,6 +109,7 @@ class IndexNode:
             return self._done(claim, "skipped")
         run.chunks = len(chunk_set.chunks) if chunk_set.is_new else 0
         missing = [chunk for chunk in chunk_set.chunks if not chunk.present]
+        run.trails = chunk_trails(claim) if missing else []
         size = self.limits.batch_chunks
         for first in range(0, len(missing), size):
             if deadline.left_s() < self.limits.batch_reserve_s:
@@ -141,7 +145,8 @@ class IndexNode:
             vectors, embedded = self.chunk_vectors(claim, batch)
         run.embedded += embedded
         run.reused += len(batch) - embedded
-        keyed, now = chunk_tokens(batch), self.clock.now()
+        keyed = chunk_tokens(batch, [run.trails[chunk.index] for chunk in batch])
+        now = self.clock.now()
         documents = list(chunk_documents(claim, chunk_set.id, batch, vectors, keyed, now))
         with run.stage("upload"):
             self.vectors.upsert(claim.namespace, documents, config=claim.config)
@@ -181,20 +186,3 @@ class IndexNode:
         if final:
             return run.report("quarantined", error)
         raise RetryLater(retry_in_s, run.report("retried", error)) from error
-
-
-def plan(claim: Claim) -> list[PlannedChunk]:
-    """Returns the chunks of a claimed node's text; none for a text of white space only."""
-    text, config = claim.content, claim.config
-    spans = chunk_spans(text, size=config.chunk_size, overlap=config.chunk_overlap)
-    return [
-        PlannedChunk(
-            index=index,
-            start=span.start,
-            end=span.end,
-            text=text[span.start : span.end],
-            input_hash=input_hash(text[span.start : span.end], config),
-            window_count=len(window_texts(text[span.start : span.end], config.window_tokens)),
-        )
-        for index, span in enumerate(spans)
-    ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Literal
@@ -35,13 +35,17 @@ class NodeReport:
 
 @dataclass(slots=True)
 class NodeRun:
-    """A claimed node under work, and what was done to it so far."""
+    """A claimed node under work, and what was done to it so far.
+
+    ``trails`` are the lines that its chunks stand under, by index of the chunk.
+    """
 
     claim: Claim
     clock: Clock
     chunks: int = 0
     embedded: int = 0
     reused: int = 0
+    trails: Sequence[str] = ()
     seconds: dict[Stage, float] = field(default_factory=dict)
 
     @contextmanager

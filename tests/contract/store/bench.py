@@ -24,8 +24,8 @@ from context_search.domain.model import (
 )
 from context_search.ports.delivery import Tombstone
 from context_search.ports.store import Store
+from context_search.services.chunk_documents import plan
 from context_search.services.enumeration import Limits, enumerate_index
-from context_search.services.index_node import plan
 from tests.builders import SMALL, english
 
 TEXT = english(250)

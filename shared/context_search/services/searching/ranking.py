@@ -23,6 +23,7 @@ from context_search.domain.relevance import (
     coverage,
     relevance,
 )
+from context_search.domain.reranking import Passage, rerank
 from context_search.services.searching.answer import Evidence, Found, Hit, Target
 
 # A keyword leg whose best hit covers less of the question than this is mostly noise (a question
@@ -43,6 +44,7 @@ class _Live:
     keyword: Scores
     recency: Scores
     words: Sequence[str]
+    passages: Mapping[str, Passage]
     text_tokens: Mapping[str, frozenset[str]]
 
 
@@ -54,12 +56,14 @@ def rank(
     now: datetime,
 ) -> list[Hit]:
     """Returns the hits among the candidates that could be read, best first; ties: newer first."""
+    passages = {name: _passage(chunk) for name, chunk in chunks.items()}
     live = _Live(
         vector={name: score for name, score in found.vector.items() if name in chunks},
         keyword={name: score for name, score in found.keyword.items() if name in chunks},
         recency={name: recency(chunk.changed_at, now) for name, chunk in chunks.items()},
         words=words,
-        text_tokens={name: frozenset(tokens(chunk.chunk_text)) for name, chunk in chunks.items()},
+        passages=passages,
+        text_tokens={name: frozenset(passage.tokens) for name, passage in passages.items()},
     )
     scores = _fuse(target.search, live)
     evidence = _evidence(target.search, live)
@@ -77,17 +81,31 @@ def rank(
     ]
 
 
+def _passage(chunk: HydratedChunk) -> Passage:
+    return Passage(
+        tokens=tokens(chunk.chunk_text),
+        length=len(chunk.chunk_text),
+        place=(chunk.table_id, chunk.json_pointer),
+        index=chunk.chunk_index,
+    )
+
+
 def _fuse(search: SearchConfig, live: _Live) -> Scores:
     if search.fusion == "linear":
         return linear_combination(
             [max_normalised(live.keyword), _cosines(live.vector), live.recency],
             [search.bm25_weight, search.vector_weight, search.recency_weight],
         )
-    if not (live.vector and live.keyword):
-        return min_max(live.vector or live.keyword)
-    if search.fusion == "rrf":
+    if not live.keyword:
+        return min_max(live.vector)
+    if search.fusion == "rrf" and live.vector:
         weights = [search.vector_weight, search.bm25_weight]
         return reciprocal_rank_fusion([live.vector, live.keyword], weights)
+    fused = _convex(search, live) if live.vector else min_max(live.keyword)
+    return rerank(fused, min_max(live.keyword), live.words, live.passages)
+
+
+def _convex(search: SearchConfig, live: _Live) -> Scores:
     best = ranking(live.keyword)[0]
     trust = min(1.0, coverage(live.words, live.text_tokens[best]) / WEAK_COVERAGE)
     bm25_weight = search.bm25_weight * trust

@@ -1,0 +1,81 @@
+"""What moves a candidate up at the second look."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from context_search.domain.reranking import Passage, proximity, rerank, word_weights
+
+LONG = 1_000
+
+
+def passage(
+    text: str, *, index: int = 0, pointer: str = "/body", length: int = LONG, table_id: int = 1
+) -> Passage:
+    return Passage(text.split(), length, (table_id, pointer), index)
+
+
+def best(passages: dict[str, Passage], words: str, keyword: dict[str, float] | None = None) -> str:
+    """The first of candidates that the legs ranked equal."""
+    fused = dict.fromkeys(passages, 0.5)
+    scores = rerank(fused, keyword or {}, words.split(), passages)
+    return max(scores, key=lambda name: scores[name])
+
+
+def test_words_close_together_beat_words_far_apart() -> None:
+    filler = " x" * 100
+    passages = {"far": passage("red" + filler + " door"), "near": passage(filler + " red door")}
+    assert best(passages, "red door") == "near"
+
+
+def test_a_rare_word_beats_a_frequent_one() -> None:
+    passages = {"a": passage("door door"), "b": passage("hinge"), "c": passage("door")}
+    assert best(passages, "door hinge") == "b"
+
+
+def test_a_neighbour_that_matches_well_lifts_a_passage() -> None:
+    passages = {
+        "hit": passage("x", index=4),
+        "next": passage("x", index=5),
+        "elsewhere": passage("x", index=5, pointer="/other"),
+        "of another table": passage("x", index=5, table_id=2),
+        "two on": passage("x", index=6),
+    }
+    assert best(passages, "door", {"hit": 1.0}) == "next"
+
+
+def test_a_title_that_only_repeats_the_question_is_behind_a_text_that_answers() -> None:
+    passages = {"title": passage("red door", length=8), "text": passage("red door is open")}
+    assert best(passages, "red door") == "text"
+
+
+def test_without_words_in_common_the_legs_decide() -> None:
+    passages = {"a": passage("x"), "b": passage("y")}
+    scores = rerank({"a": 0.2, "b": 0.9}, {}, ["door"], passages)
+    assert scores["b"] > scores["a"]
+
+
+def test_no_candidates_are_ranked_as_none() -> None:
+    assert rerank({}, {}, ["door"], {}) == {}
+
+
+TOKENS = st.lists(st.sampled_from("abcxyz"), max_size=120)
+
+
+@given(st.dictionaries(st.sampled_from("pqrst"), st.tuples(TOKENS, st.floats(0, 1))), TOKENS)
+def test_scores_stay_between_0_and_1(
+    found: dict[str, tuple[list[str], float]], question: list[str]
+) -> None:
+    passages = {name: Passage(text, len(text), (1, ""), 0) for name, (text, _) in found.items()}
+    fused = {name: score for name, (_, score) in found.items()}
+    words = list(dict.fromkeys(question))
+    assert all(0 <= score <= 1 for score in rerank(fused, fused, words, passages).values())
+
+
+@given(TOKENS, TOKENS.map(lambda words: list(dict.fromkeys(words))))
+def test_proximity_is_that_of_the_best_stretch(text: list[str], words: list[str]) -> None:
+    weights = word_weights(words, [text])
+    stretches = [set(text[first : first + 41]) for first in range(len(text))]
+    slow = max((sum(weights.get(word, 0.0) for word in s) for s in stretches), default=0.0)
+    assert abs(proximity(text, weights) - slow) < 1e-9
