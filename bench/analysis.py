@@ -29,12 +29,14 @@ _CHUNK = 1_000
 _RUNS = 5
 
 
-def _chinese(characters: int) -> str:
+def chinese(characters: int) -> str:
+    """Sentences in any order."""
     sentences = random.Random(0).choices(_SENTENCES.split("\n")[1:-1], k=characters // 35)
     return "".join(sentences)[:characters]
 
 
-def _code(characters: int) -> str:
+def code(characters: int) -> str:
+    """Modules of the standard library."""
     files = sorted(Path(json.__file__).parents[1].glob("*.py"))
     text = "".join(file.read_text(encoding="utf-8", errors="ignore") for file in files[:40])
     return text[:characters]
@@ -52,11 +54,11 @@ def _seconds(chunks: list[str], query: str | None) -> float:
 
 def main() -> None:
     """Print one line per kind of text: indexing and highlighting speed."""
-    print(f"keyword analysis, chunks of {_CHUNK:,} characters; {_machine()}")
+    print(f"keyword analysis, chunks of {_CHUNK:,} characters; {machine()}")
     kinds = {
         "English": ("\n".join(topics.values())[:400_000], "assignment of several targets"),
-        "Chinese": (_chinese(200_000), "图书馆的藏书"),
-        "code": (_code(400_000), "getLogger handler_name"),
+        "Chinese": (chinese(200_000), "图书馆的藏书"),
+        "code": (code(400_000), "getLogger handler_name"),
     }
     for kind, (text, query) in kinds.items():
         chunks = [text[start : start + _CHUNK] for start in range(0, len(text), _CHUNK)]
@@ -66,7 +68,8 @@ def main() -> None:
         print(f"  {kind:8} tokens {index:6.1f} MB/s   match_spans {highlight:6.1f} MB/s")
 
 
-def _machine() -> str:
+def machine() -> str:
+    """What the figures were measured on."""
     cpu_list = Path("/proc/cpuinfo")
     lines = cpu_list.read_text(encoding="utf-8").splitlines() if cpu_list.exists() else []
     model = next((line.partition(": ")[2] for line in lines if "model name" in line), "")
