@@ -39,6 +39,11 @@ PIECE = re.compile(rf"[{_UNSPACED}]++|{_WORD}(?:(?:_++|[-./@&']){_WORD})*+")
 _UNSPACED_CHARACTER = re.compile(f"[{_UNSPACED}]")
 
 
+def has_unspaced(text: str) -> bool:
+    """Whether there is a character of a script written without spaces."""
+    return not text.isascii() and _UNSPACED_CHARACTER.search(text) is not None
+
+
 def is_unspaced(piece: str) -> bool:
     """Whether a match of ``PIECE`` is a run of a script written without spaces."""
     return _UNSPACED_CHARACTER.match(piece) is not None

@@ -8,7 +8,7 @@ from operator import add
 from .bounded_memo import BoundedMemo
 from .names import name_spans, token_of
 from .normalization import normalize
-from .pieces import PIECE, is_unspaced
+from .pieces import PIECE, has_unspaced, is_unspaced
 
 _LONGEST_REMEMBERED = 40  # characters of a piece; longer ones hardly come twice
 
@@ -19,7 +19,14 @@ def tokens(text: str) -> list[str]:
     Words and identifiers whole and in parts, English stemmed and without stop words; runs of
     Han, kana and Hangul as their characters, then their overlapping bigrams. Linear in time.
     """
-    return list(chain.from_iterable(map(piece_tokens, PIECE.findall(normalize(text)))))
+    normalized = normalize(text)
+    pieces = PIECE.findall(normalized)
+    if not has_unspaced(normalized):
+        return list(chain.from_iterable(map(piece_tokens, pieces)))
+    found: list[str] = []
+    for piece in pieces:  # runs are not remembered, so asking the memo for them is a fifth slower
+        found += characters_and_bigrams(piece) if is_unspaced(piece) else piece_tokens(piece)
+    return found
 
 
 def query_tokens(text: str) -> list[str]:
