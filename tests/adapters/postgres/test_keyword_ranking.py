@@ -6,11 +6,14 @@ import pytest
 
 from context_search.adapters.postgres.keyword_queries import lexemes, narrowed, word_query
 from context_search.adapters.postgres.keyword_ranking import (
+    COUNTED_MATCHES,
     MOST_MATCHES,
     Candidate,
+    Counted,
     Size,
     Term,
     affordable,
+    estimated,
     rescored,
 )
 from context_search.domain.bm25 import idf, term_weight
@@ -35,6 +38,15 @@ def test_the_rarest_words_are_asked_for_as_far_as_they_go() -> None:
 def test_a_word_that_everybody_has_is_still_asked_for() -> None:
     assert words(affordable([term("all", 10 * MOST_MATCHES)])) == ["all"]
     assert affordable([]) == []
+
+
+def test_of_a_common_word_the_number_is_estimated_from_how_far_counting_came() -> None:
+    counted = [
+        Counted("rare", "r", 2, 101, 40_100),
+        Counted("common", "c", COUNTED_MATCHES, 105, 10_100),
+    ]
+    assert [each.matching for each in estimated(counted)] == [2, 4 * COUNTED_MATCHES]
+    assert estimated([]) == []
 
 
 def test_how_often_a_word_is_there_is_seen_in_the_text() -> None:

@@ -12,11 +12,14 @@ from typing import Any
 
 from context_search.adapters.postgres.keyword_queries import narrowed, word_query
 from context_search.adapters.postgres.keyword_ranking import (
+    COUNTED_MATCHES,
     MOST_MATCHES,
     Candidate,
+    Counted,
     Size,
     Term,
     affordable,
+    estimated,
     rescored,
 )
 from context_search.adapters.postgres.pool import Transaction
@@ -25,9 +28,7 @@ from context_search.domain.errors import KeywordTimeoutError
 from context_search.domain.model import Index, Reach
 from context_search.ports.vectors import Ranked
 
-COUNTED_MATCHES = 20_000
-"""A word that more chunks have is worth as much as if so many had it."""
-RESCORED = 300
+RESCORED = 150
 """Of so many candidates the text is read: how often a word is there, and what is neighbours."""
 SAMPLED = 1_000
 """Of so many chunks the mean length is taken."""
@@ -70,18 +71,21 @@ class KeywordSearch:
         queries = {word: word_query(self.index.id, word) for word in words}
         rows = self._run(
             f"""
-            SELECT word, query, (SELECT count(*) FROM (
-                SELECT FROM chunk_words
-                WHERE words @@ CAST(query AS tsquery) AND {_OF_GENERATION}
-                LIMIT :counted) AS matching) AS matching
+            SELECT word, query, matching, first_id, last_id
             FROM unnest(CAST(:words AS text[]), CAST(:queries AS text[])) AS term (word, query)
+            CROSS JOIN LATERAL (
+                SELECT count(*) AS matching, min(chunk_id) AS first_id, max(chunk_id) AS last_id
+                FROM (SELECT chunk_id FROM chunk_words
+                      WHERE words @@ CAST(query AS tsquery) AND {_OF_GENERATION}
+                      LIMIT :counted) AS chunk) AS counted
+            WHERE matching > 0
             """,
             words=list(queries),
             queries=list(queries.values()),
             generation=self.index.generation_id,
             counted=COUNTED_MATCHES,
         )
-        return [Term(*row) for row in rows if row[2]]
+        return estimated([Counted(*row) for row in rows])
 
     def _size(self) -> Size:
         [row] = self._run(
