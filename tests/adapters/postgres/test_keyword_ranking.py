@@ -8,6 +8,7 @@ from context_search.adapters.postgres.keyword_queries import lexemes, narrowed, 
 from context_search.adapters.postgres.keyword_ranking import (
     COUNTED_MATCHES,
     MOST_MATCHES,
+    MOST_WORDS,
     Candidate,
     Counted,
     Size,
@@ -15,6 +16,7 @@ from context_search.adapters.postgres.keyword_ranking import (
     affordable,
     estimated,
     rescored,
+    selective,
 )
 from context_search.domain.bm25 import idf, term_weight
 from context_search.domain.ids import scope_key
@@ -38,6 +40,13 @@ def test_the_rarest_words_are_asked_for_as_far_as_they_go() -> None:
 def test_a_word_that_everybody_has_is_still_asked_for() -> None:
     assert words(affordable([term("all", 10 * MOST_MATCHES)])) == ["all"]
     assert affordable([]) == []
+
+
+def test_of_a_long_question_single_characters_are_left_out_first() -> None:
+    words = ["图", "书", "图书", "ferri", "图"]
+    assert selective(words) == ["图书", "ferri", "图", "书"]
+    many = [f"word{number}" for number in range(100)]
+    assert selective(["图", *many]) == many[:MOST_WORDS]
 
 
 def test_of_a_common_word_the_number_is_estimated_from_how_far_counting_came() -> None:

@@ -13,6 +13,8 @@ from context_search.domain.bm25 import idf, term_weight
 from context_search.domain.keyword_keys import keys_of
 from context_search.ports.vectors import Ranked
 
+MOST_WORDS = 32
+"""How many words of a question are looked up; single characters of Han, kana, Hangul come last."""
 MOST_MATCHES = 20_000
 """How many matches of single words one search reads; the rarest words come first."""
 COUNTED_MATCHES = 3_000
@@ -56,6 +58,12 @@ class Candidate:
     words: frozenset[str]
     length: int
     text: str
+
+
+def selective(words: Sequence[str]) -> list[str]:
+    """Returns the distinct words to look up; of a long question some are left out."""
+    distinct = dict.fromkeys(words)
+    return sorted(distinct, key=lambda word: len(word) == 1 and is_unspaced(word))[:MOST_WORDS]
 
 
 def estimated(counted: Sequence[Counted]) -> list[Term]:

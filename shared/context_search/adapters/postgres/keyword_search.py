@@ -21,6 +21,7 @@ from context_search.adapters.postgres.keyword_ranking import (
     affordable,
     estimated,
     rescored,
+    selective,
 )
 from context_search.adapters.postgres.pool import Transaction
 from context_search.domain.bm25 import K1, B, idf
@@ -68,7 +69,7 @@ class KeywordSearch:
 
     def _terms(self, words: Sequence[str]) -> list[Term]:
         """Returns the words whose keys some chunk has."""
-        queries = {word: word_query(self.index.id, word) for word in words}
+        queries = {word: word_query(self.index.id, word) for word in selective(words)}
         rows = self._run(
             f"""
             SELECT word, query, matching, first_id, last_id
