@@ -63,8 +63,13 @@ def an_index() -> Index:
         config=SMALL,
         generation_id=6,
         namespace="project_1_table_2",
-        enumerated_revision=7,
     )
+
+
+def table_of(index: Index) -> int:
+    """The one table of an index that has one."""
+    assert index.table_id is not None
+    return index.table_id
 
 
 @contextmanager
@@ -189,8 +194,8 @@ class Workbench:
     def enumerate(self, index: Index, limits: Limits | None = None) -> list[int]:
         """Makes the nodes those of the document; returns the ids of what has to be indexed."""
         with self.store.transaction() as work:
-            work.tables.lock(index.table_id)
-            return enumerate_index(work, index, limits or Limits())
+            assert work.indexes.lock(index)
+            return enumerate_index(work, index, table_of(index), limits or Limits())
 
     def claim(self, node_id: int, *, lease_s: float = 60.0) -> Claim:
         """Takes a node that is due."""

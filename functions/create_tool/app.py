@@ -8,7 +8,14 @@ from typing import Any
 from aws_lambda_powertools import Logger
 
 from context_search.bootstrap import parts
-from context_search.wire.http import health, rebuilds, retrieval_settings, tables, tools
+from context_search.wire.http import (
+    health,
+    project_index,
+    rebuilds,
+    retrieval_settings,
+    tables,
+    tools,
+)
 from context_search.wire.http.app import LambdaHandler, http_app, lambda_handler_of
 from context_search.wire.http.contract import contract
 from context_search.wire.metrics import emit_request
@@ -18,7 +25,7 @@ logger = Logger(service="create-tool")
 
 @lru_cache(maxsize=1)
 def _handler() -> LambdaHandler:
-    modules = [health, tables, tools, rebuilds, retrieval_settings]
+    modules = [health, tables, tools, project_index, rebuilds, retrieval_settings]
     app = http_app([module.router for module in modules], parts(), contract=contract)
     return lambda_handler_of(app)
 

@@ -64,7 +64,7 @@ def _carry_out(record: SQSRecord, context: LambdaContext) -> None:
 
 def _obey(order: Order, deadline: Deadline) -> None:
     if isinstance(order, EnumerateOrder):
-        parts().enumerate_index(order.index_id)
+        parts().enumerate_index(order.index_id, order.table_id)
         logger.info("enumerated", extra={"index_id": order.index_id})
         return
     if isinstance(order, NodeOrder):

@@ -15,6 +15,7 @@ from context_search.domain.config import IndexConfig, SearchConfig
 from context_search.domain.errors import ContextSearchError
 from context_search.domain.model import Principal, Scope, Table
 from context_search.ports.embedding import Embedder
+from context_search.ports.queue import Message
 from context_search.ports.time import Deadline
 from context_search.services.chunk_vectors import ChunkVectors
 from context_search.services.create_search_tool import CreateSearchTool, NewSearchTool
@@ -68,7 +69,7 @@ class House:
         )
         self.deliver = Deliver(self.store, self.queue)
         self.relay = RelayOutbox(self.store, self.deliver)
-        self.create_table = CreateTable(self.store)
+        self.create_table = CreateTable(self.store, self.relay)
         self.replace = ReplaceDocument(self.store, self.relay)
         self.delete_tool = DeleteTool(self.store, self.deliver)
         self.delete_table = DeleteTable(self.store)
@@ -129,7 +130,7 @@ class House:
         while self.queue.messages:
             message = self.queue.messages.pop(0)
             if message["kind"] == "enumerate":
-                self.enumerate(int(str(message["index_id"])))
+                self.enumerate(*compared_by(message))
                 continue
             try:
                 (worker or self.index_node)(int(str(message["node_id"])), self.deadline())
@@ -148,6 +149,12 @@ class House:
     def rows(self) -> set[str]:
         """Returns the document ids of all chunk rows."""
         return {chunk.doc_id for chunk in self.store.rows.chunks.values()}
+
+
+def compared_by(message: Message) -> tuple[int, int | None]:
+    """Returns the index and, where it names one, the table of an order to compare them."""
+    table_id = message.get("table_id")
+    return int(str(message["index_id"])), None if table_id is None else int(str(table_id))
 
 
 def prose(characters: int, seed: int = 1) -> str:

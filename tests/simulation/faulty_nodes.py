@@ -29,9 +29,9 @@ class NodesWithoutFence(MemoryNodes):
 class NodesThatKeepTheirWorker(MemoryNodes):
     """A change of the document does not take the node away from its worker."""
 
-    def upsert(self, index: Index, nodes: Sequence[NodeUpsert]) -> list[int]:
+    def upsert(self, index: Index, table_id: int, nodes: Sequence[NodeUpsert]) -> list[int]:
         before = dict(self.rows.nodes)
-        queued = super().upsert(index, nodes)
+        queued = super().upsert(index, table_id, nodes)
         for node_id in queued:
             old = before.get(node_id)
             if old and old.state == "claimed":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from context_search.domain.errors import VectorStoreUnavailableError
 from context_search.domain.ids import document_id, window_ids
@@ -136,7 +136,9 @@ class DeleteSharedChunks(DeleteTool):
             tool = work.tools.find(tool_id, project_id=principal.project_id)
             index = work.indexes.find(tool.index_id) if tool else None
             if index:
-                work.nodes.remove([node.id for node in work.nodes.known(index.generation_id)])
+                work.nodes.remove(
+                    [node.id for node in work.nodes.known(index.generation_id, index.table_id or 0)]
+                )
         DeleteTool.__call__(self, principal, tool_id)
 
 
@@ -148,6 +150,5 @@ class SwitchesUnseen(SettleIndex):
         pending = work.rebuilds.pending(index.id)
         if pending is None or pending.state != "building" or work.rebuilds.is_unfinished(pending):
             return False
-        revision, _ = work.tables.read(index.table_id)
-        work.rebuilds.switch(replace(pending, enumerated_revision=revision))
+        work.rebuilds.switch(pending)
         return True

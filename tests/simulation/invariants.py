@@ -162,7 +162,7 @@ def wanted_nodes(rows: Rows, index_id: int) -> dict[str, str]:
     Nothing is wanted in an evicted one.
     """
     index = rows.indexes[index_id]
-    table = rows.tables[index.table_id]
+    table = rows.tables[index.table_id or 0]
     if table.deleted or index.evicted_at is not None:
         return {}
     scopes = [row.scope for row in rows.coverage.values() if row.index_id == index_id]

@@ -11,6 +11,7 @@ from context_search.adapters.in_memory.store import MemoryStore
 from context_search.adapters.in_memory.vectors import DictVectors
 from context_search.domain.errors import ContextSearchError
 from context_search.domain.model import Principal
+from context_search.ports.queue import Message
 from context_search.ports.time import Deadline
 from context_search.services.chunk_vectors import ChunkVectors
 from context_search.services.cleanup_report import CleanupLimits
@@ -32,6 +33,12 @@ from tests.simulation.parts import SimEmbedder, SimStore, SimVectors
 from tests.simulation.scheduler import Killed, Kind, Scheduler
 from tests.simulation.searching import simulated_search
 from tests.simulation.weather import Network, Weather
+
+
+def compared_by(body: Message) -> tuple[int, int | None]:
+    """Returns the index and, where it names one, the table of an order to compare them."""
+    table_id = body.get("table_id")
+    return int(str(body["index_id"])), None if table_id is None else int(str(table_id))
 
 
 class World:
@@ -63,7 +70,7 @@ class World:
         self._build_management()
         project, _ = CreateProject(self.store)("p")
         self.principal = Principal(project.id)
-        self.table = CreateTable(self.store)(self.principal, "t", None, self.document())
+        self.table = CreateTable(self.store, self.relay)(self.principal, "t", None, self.document())
 
     @property
     def seen(self) -> Counter[str]:
@@ -185,8 +192,8 @@ class World:
     def _work_of(self, envelope: Envelope) -> tuple[Kind, str, Callable[[], object]]:
         body, deadline = envelope.body, self.deadline()
         if body["kind"] == "enumerate":
-            index_id = int(str(body["index_id"]))
-            return "enumerate", f"enumerate {index_id}", lambda: self.enumerate_index(index_id)
+            of = compared_by(body)
+            return "enumerate", f"enumerate {of[0]}", lambda: self.enumerate_index(*of)
         if body["kind"] == "node":
             node_id = int(str(body["node_id"]))
             return "node", f"index {node_id}", lambda: self.index_node(node_id, deadline)

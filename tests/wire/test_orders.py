@@ -17,6 +17,9 @@ def test_what_is_sent_is_understood() -> None:
     assert parse_order(json.dumps(enumerate_message(2**63 - 1))) == EnumerateOrder(
         kind="enumerate", index_id=2**63 - 1
     )
+    assert parse_order(json.dumps(enumerate_message(7, 8))) == EnumerateOrder(
+        kind="enumerate", index_id=7, table_id=8
+    )
 
 
 def test_many_small_strings_come_together_and_none_is_left_out() -> None:

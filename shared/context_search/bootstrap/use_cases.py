@@ -15,6 +15,7 @@ from context_search.settings import Settings, environment
 
 if TYPE_CHECKING:
     from context_search.services.searching.run_search import RunSearch
+    from context_search.wire.http.project_index import ProjectIndexUseCases
     from context_search.wire.http.rebuilds import OperationUseCases
     from context_search.wire.http.retrieval_settings import RetrievalSettingsUseCases
     from context_search.wire.http.retrieve import RetrieveUseCases
@@ -52,7 +53,7 @@ class Parts(Work):
 
         return TableUseCases(
             create_project=tables.CreateProject(self.store),
-            create_table=tables.CreateTable(self.store),
+            create_table=tables.CreateTable(self.store, self.relay),
             read_table=tables.ReadTable(self.store),
             replace_document=tables.ReplaceDocument(self.store, self.relay),
             delete_table=tables.DeleteTable(self.store),
@@ -118,6 +119,23 @@ class Parts(Work):
     def hash_of(self, query: str) -> str:
         """What logs say instead of a question."""
         return query_hash(self.settings.query_hash_key, query)
+
+    @cached_property
+    def project_index(self) -> ProjectIndexUseCases:
+        """The use cases of the index over all tables of a project."""
+        from context_search.services import project_index, rebuild  # noqa: PLC0415
+        from context_search.wire.http.project_index import ProjectIndexUseCases  # noqa: PLC0415
+
+        silent_s = self.settings.silent_after_s
+        return ProjectIndexUseCases(
+            switch_on=project_index.SwitchProjectIndexOn(
+                self.store, self.deliver, self.model, silent_s
+            ),
+            switch_off=project_index.SwitchProjectIndexOff(self.store),
+            read=project_index.ReadProjectIndex(self.store, silent_s),
+            start_rebuild=rebuild.StartRebuild(self.store, self.deliver, self.model),
+            roll_back=rebuild.RollBack(self.store, self.deliver),
+        )
 
     @cached_property
     def search(self) -> SearchUseCases:

@@ -9,6 +9,7 @@ ContextSearchError
 ├── PermissionDeniedError       good credentials without the scope
 ├── NotFoundError               missing, or not yours: the two look the same
 ├── ConflictError               the state of the thing forbids it now
+│   └── ProjectIndexOffError
 ├── BackpressureError           retryable: too much at once
 ├── SearchUnavailableError      retryable: no part could answer
 ├── LeaseLostError              another worker owns the node, this one must stop
@@ -94,6 +95,12 @@ class ConflictError(ContextSearchError):
     """The current state forbids the operation."""
 
     code = "CONFLICT"
+
+
+class ProjectIndexOffError(ConflictError):
+    """Project search has to be switched on first."""
+
+    code = "PROJECT_INDEX_OFF"
 
 
 class BackpressureError(ContextSearchError):
@@ -196,10 +203,7 @@ class KeywordTimeoutError(DatabaseUnavailableError):
 
 
 class CommitUnknownError(DatabaseUnavailableError):
-    """The reply to COMMIT got lost: the transaction took place, or it did not.
-
-    Read the state again (by fence, by idempotency key) before anything is done a second time.
-    """
+    """The reply to COMMIT got lost: read the state again before anything is done twice."""
 
     code = "COMMIT_UNKNOWN"
     retryable = False

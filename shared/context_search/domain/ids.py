@@ -88,3 +88,14 @@ def table_namespace(
     """
     base = f"project_{project_id}_table_{table_id}"
     return base if index_id is None else f"{base}_i{index_id}_g{number}"
+
+
+def generation_namespace(
+    *, project_id: int, table_id: int | None, index_id: int, number: int
+) -> str:
+    """Returns the namespace of any generation; ``table_id`` None is the index of the project."""
+    if table_id is None:
+        return f"project_{project_id}_search_i{index_id}_g{number}"
+    return table_namespace(
+        project_id=project_id, table_id=table_id, index_id=index_id, number=number
+    )

@@ -84,17 +84,17 @@ class SearchTool:
 class Index:
     """One table under one configuration, seen through one of its generations.
 
+    ``table_id`` None: every string of every table of the project, for project search.
     The active generation answers queries; one that is being built beside it will take its place.
     An evicted index holds nothing until it is searched. ``is_idle``: not searched for a minute.
     """
 
     id: int
     project_id: int
-    table_id: int
+    table_id: int | None
     config: IndexConfig
     generation_id: int
     namespace: str
-    enumerated_revision: int | None
     state: GenerationState = "active"
     number: int = 1
     is_rebuilding: bool = False

@@ -20,6 +20,13 @@ class Projects(Protocol):
         """Stores the hash of a project key."""
         ...
 
+    def lock(self, project_id: int) -> bool:
+        """Keeps tables from being added until the transaction ends; False without the project.
+
+        Tables that are being added at the moment are visible afterwards.
+        """
+        ...
+
     def principal_of_key(self, key_hash: bytes) -> Principal | None:
         """Returns whose live key this is: a project's, or an enabled MCP instance's."""
         ...

@@ -120,6 +120,6 @@ class Sweeps(Protocol):
         """Puts a namespace that could not be compared behind the others."""
         ...
 
-    def reports(self, table_id: int | None) -> list[dict[str, object]]:
-        """Returns the last complete report of each live generation, of one table or of all."""
+    def reports(self, index_id: int | None) -> list[dict[str, object]]:
+        """Returns the last complete report of each live generation, of one index or of all."""
         ...

@@ -1,4 +1,4 @@
-"""Indexes, nodes and chunks: the way of a string into the index."""
+"""Nodes and chunks: the way of a string into the index."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from context_search.domain.config import IndexConfig
 from context_search.domain.documents import StringNode
 from context_search.domain.model import (
     ChunkSet,
@@ -18,65 +17,6 @@ from context_search.domain.model import (
 )
 from context_search.ports.progress import NodeCounts
 from context_search.ports.reading import LiveChunks
-
-
-class Indexes(Protocol):
-    """Indexes, their generations and the scopes that keep them alive."""
-
-    def find_or_add(self, *, project_id: int, table_id: int, config: IndexConfig) -> Index:
-        """Returns the table's index of that configuration, created with its first generation.
-
-        An index that is being rebuilt to that configuration is the one.
-        """
-        ...
-
-    def find(self, index_id: int) -> Index | None:
-        """Returns an index, seen through its active generation."""
-        ...
-
-    def live(self, index_id: int) -> list[Index]:
-        """Returns an index through every generation that follows its document: active, building."""
-        ...
-
-    def cover(self, index_id: int, *, tool_id: int, scope: str) -> None:
-        """Notes that a tool needs a scope of an index, which has to be compared again."""
-        ...
-
-    def uncover(self, tool_id: int) -> None:
-        """Forgets what a tool needed; its index has to be compared again."""
-        ...
-
-    def scopes(self, index_id: int) -> list[str]:
-        """Returns the distinct scopes that live tools need."""
-        ...
-
-    def mark_enumerated(self, index: Index, revision: int) -> None:
-        """Notes which revision of the table the nodes of a generation are those of."""
-        ...
-
-    def behind(self, *, silent_s: float, limit: int) -> list[int]:
-        """Returns indexes that nobody compared with their document and scopes for ``silent_s``.
-
-        Counted from the last change, order or take; each is taken once in that time. Evicted
-        indexes and those of deleted tables are left alone.
-        """
-        ...
-
-    def note_failed(self, index_id: int, error: Mapping[str, object]) -> None:
-        """Notes why an order to compare an index failed, until one succeeds; adds ``at``."""
-        ...
-
-    def with_unsettled_tools(self, *, limit: int) -> list[int]:
-        """Returns indexes with a tool whose written summary does not say ``ready``.
-
-        Of an evicted index it has to say ``evicted``. Those that were not returned for the
-        longest time come first, so that none has to wait for ever.
-        """
-        ...
-
-    def retire(self, index_id: int) -> None:
-        """Removes an index; its generation waits for ``cleanup`` to delete the namespace."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,12 +34,15 @@ class NodeUpsert:
 class Nodes(NodeCounts, Protocol):
     """Big strings and their way through the index: queued, claimed, indexed."""
 
-    def known(self, generation_id: int) -> list[KnownNode]:
-        """Returns every node of a generation."""
+    def known(self, generation_id: int, table_id: int) -> list[KnownNode]:
+        """Returns every node that a generation has of a table."""
         ...
 
-    def upsert(self, index: Index, nodes: Sequence[NodeUpsert]) -> list[int]:
-        """Inserts or overwrites nodes as queued, or skipped without sets; returns the queued."""
+    def upsert(self, index: Index, table_id: int, nodes: Sequence[NodeUpsert]) -> list[int]:
+        """Inserts or overwrites nodes of a table: queued, or skipped without sets.
+
+        Returns those that are queued.
+        """
         ...
 
     def remove(self, node_ids: Sequence[int]) -> None:

@@ -58,7 +58,7 @@ class Evictions(Protocol):
     def give_up(self, going: Index, limits: ProjectLimits) -> bool:
         """Retires a previous generation, or evicts an index; False when it is searched again.
 
-        An evicted index keeps an empty active generation. The caller holds the table's lock.
+        An evicted index keeps an empty active generation. The caller holds the index' lock.
         """
         ...
 

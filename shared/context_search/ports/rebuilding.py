@@ -20,7 +20,7 @@ class Size:
 
 
 class Rebuilds(Protocol):
-    """What happens to generations. The caller holds the table's lock."""
+    """What happens to generations. The caller holds the index' lock."""
 
     def start(self, index: Index, config: IndexConfig, *, at_once: int) -> Index:
         """Adds a generation; ``queued`` when the project builds ``at_once`` others already."""
@@ -34,8 +34,11 @@ class Rebuilds(Protocol):
         """Returns the generation that answered before the last switch, while it is kept."""
         ...
 
-    def has_index(self, table_id: int, config: IndexConfig) -> bool:
-        """Tells whether the table has an index whose active generation has this configuration."""
+    def has_index(self, table_id: int | None, config: IndexConfig) -> bool:
+        """Tells whether the table has an index whose active generation has this configuration.
+
+        False without a table: a project has one index at most.
+        """
         ...
 
     def is_unfinished(self, index: Index) -> bool:

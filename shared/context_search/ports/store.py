@@ -8,7 +8,8 @@ from typing import Protocol
 from context_search.ports.catalog import Projects, Tables, Tools
 from context_search.ports.delivery import Graveyard, Outbox, Sweeps
 from context_search.ports.gauges import Gauges
-from context_search.ports.indexing import Chunks, Indexes, Nodes
+from context_search.ports.indexes import Indexes
+from context_search.ports.indexing import Chunks, Nodes
 from context_search.ports.keywords import KeywordIndex
 from context_search.ports.permits import Permits
 from context_search.ports.quotas import Evictions, Quotas

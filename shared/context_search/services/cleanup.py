@@ -25,7 +25,7 @@ from context_search.services.sweep import SweepNamespace
 
 NODES_PER_STEP = 200
 CHUNKS_PER_STEP = 500
-INDEXES_PER_STEP = 200
+COMPARISONS_PER_STEP = 200
 TOMBSTONES_PER_STEP = 1_000
 STEP_RESERVE_S = 20.0
 ROUNDS_PER_STEP = 50
@@ -92,9 +92,10 @@ class Cleanup:
 
     def _compare(self, report: CleanupReport) -> bool:
         with self.store.transaction() as work:
-            behind = work.indexes.behind(silent_s=self.limits.silent_s, limit=INDEXES_PER_STEP)
-        report.comparisons_ordered += len(self.queue.send([enumerate_message(i) for i in behind]))
-        return False
+            behind = work.indexes.behind(silent_s=self.limits.silent_s, limit=COMPARISONS_PER_STEP)
+        messages = [enumerate_message(index_id, table_id) for index_id, table_id in behind]
+        report.comparisons_ordered += len(self.queue.send(messages))
+        return len(behind) == COMPARISONS_PER_STEP
 
     def _rebuild(self, report: CleanupReport) -> bool:
         retire_outdated(self.store, older_than_s=self.limits.keep_previous_s)

@@ -40,7 +40,7 @@ class ClearIndex:
         """
         with self.store.transaction() as work:
             index = index_of(work, live_tool(work, tool_id, principal))
-            if work.tables.lock(index.table_id) is None:
+            if not work.indexes.lock(index):
                 raise NotFoundError("there is no such tool")
             index = index_of(work, live_tool(work, tool_id, principal))
             tools = [tool.id for tool in work.tools.of_index(index.id)]

@@ -65,7 +65,7 @@ class CreateSearchTool:
             )
             note_use(work, index)
             work.indexes.cover(index.id, tool_id=tool_id, scope=wanted.scope.json_pointer)
-            messages = self._orders(work, index, document_bytes)
+            messages = self._orders(work, index, table.id, document_bytes)
             outbox_ids = work.outbox.add(messages)
             tool = live_tool(work, tool_id, None)
             status = tool_status(work, tool, silent_s=self.silent_s)
@@ -74,8 +74,10 @@ class CreateSearchTool:
             write_summaries(self.store, index.id, silent_s=self.silent_s)
         return status
 
-    def _orders(self, work: UnitOfWork, index: Index, document_bytes: int) -> list[Message]:
+    def _orders(
+        self, work: UnitOfWork, index: Index, table_id: int, document_bytes: int
+    ) -> list[Message]:
         is_small = document_bytes <= INLINE_DOCUMENT_BYTES
-        if not (is_small and has_few_strings(work, index, FEW_NODES)):
+        if not (is_small and has_few_strings(work, index, table_id, FEW_NODES)):
             return [enumerate_message(index.id)]
-        return node_orders(enumerate_index(work, index, self.limits), index.config)
+        return node_orders(enumerate_index(work, index, table_id, self.limits), index.config)

@@ -1,4 +1,4 @@
-"""Compares an index with its document: which strings are new, changed or gone."""
+"""Compares an index with its documents: which strings are new, changed or gone."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from context_search.domain.model import Index
 from context_search.ports.indexing import NodeUpsert
 from context_search.ports.queue import Message
 from context_search.ports.store import Store, UnitOfWork
-from context_search.services.outgoing import Deliver, node_orders
+from context_search.services.outgoing import Deliver, enumerate_message, node_orders
 from context_search.services.settle import SettleIndex
 
 
@@ -25,31 +25,33 @@ class Limits:
     max_node_chars: int = 50_000_000
 
 
-def enumerate_index(work: UnitOfWork, index: Index, limits: Limits) -> list[int]:
-    """Makes the nodes of an index those of its document, within the scopes that tools need.
+def enumerate_index(work: UnitOfWork, index: Index, table_id: int, limits: Limits) -> list[int]:
+    """Makes the nodes that an index has of a table those of its document, within the scopes.
 
     All generations that follow the document are brought up to it. The caller holds the table's
     lock, so the document cannot change meanwhile. Repeating it changes nothing.
     Returns the ids of the nodes that have to be indexed.
     """
-    revision, text = work.tables.read(index.table_id)
+    revision, text = work.tables.read(table_id)
     document = parse_stored(text)
     scopes = work.indexes.scopes(index.id)
     queued: list[int] = []
-    for generation in work.indexes.live(index.id):
+    generations = work.indexes.live(index.id)
+    for generation in generations:
         wanted = {
             pointer_sha256(node.json_pointer): node
             for scope in scopes
             for node in string_nodes(document, scope=scope, threshold=generation.config.threshold)
         }
-        queued += _bring_up(work, generation, wanted, limits)
-        work.indexes.mark_enumerated(generation, revision)
+        queued += _bring_up(work, generation, table_id, wanted, limits)
+    for generation in generations:
+        work.indexes.mark_enumerated(generation, table_id, revision)
     return queued
 
 
-def has_few_strings(work: UnitOfWork, index: Index, limit: int) -> bool:
+def has_few_strings(work: UnitOfWork, index: Index, table_id: int, limit: int) -> bool:
     """Tells whether the scopes hold at most ``limit`` strings: few enough for a request."""
-    document = parse_stored(work.tables.read(index.table_id)[1])
+    document = parse_stored(work.tables.read(table_id)[1])
     found = (
         node
         for scope in work.indexes.scopes(index.id)
@@ -59,9 +61,13 @@ def has_few_strings(work: UnitOfWork, index: Index, limit: int) -> bool:
 
 
 def _bring_up(
-    work: UnitOfWork, index: Index, wanted: Mapping[bytes, StringNode], limits: Limits
+    work: UnitOfWork,
+    index: Index,
+    table_id: int,
+    wanted: Mapping[bytes, StringNode],
+    limits: Limits,
 ) -> list[int]:
-    known = {node.pointer_sha256: node for node in work.nodes.known(index.generation_id)}
+    known = {node.pointer_sha256: node for node in work.nodes.known(index.generation_id, table_id)}
     gone = [node.id for key, node in known.items() if key not in wanted]
     changed: list[NodeUpsert] = []
     for key, node in wanted.items():
@@ -71,7 +77,7 @@ def _bring_up(
     if gone or changed:
         work.tools.mark_unsettled(index.id)
     work.nodes.remove(gone)
-    return work.nodes.upsert(index, changed)
+    return work.nodes.upsert(index, table_id, changed)
 
 
 def _skip_reason(node: StringNode, limits: Limits) -> dict[str, object] | None:
@@ -83,8 +89,9 @@ def _skip_reason(node: StringNode, limits: Limits) -> dict[str, object] | None:
 
 @dataclass(frozen=True, slots=True)
 class EnumerateIndex:
-    """The order ``enumerate``: brings an index up to its document and queues what changed.
+    """The order ``enumerate``: brings an index up to a document and queues what changed.
 
+    Without a table, the index of a project orders one comparison for each that needs it.
     An index that no tool needs any more is retired; an evicted one is left alone.
     """
 
@@ -93,10 +100,10 @@ class EnumerateIndex:
     settle: SettleIndex
     limits: Limits
 
-    def __call__(self, index_id: int) -> None:
-        """Does nothing when the index is gone; safe to repeat. A failure is noted on the index."""
+    def __call__(self, index_id: int, table_id: int | None = None) -> None:
+        """Does nothing when index or table is gone; safe to repeat. A failure is noted."""
         try:
-            orders = self._compare(index_id)
+            orders = self._orders(index_id, table_id)
         except Exception as error:
             with suppress(ContextSearchError), self.store.transaction() as work:
                 work.indexes.note_failed(index_id, _record(error))
@@ -107,18 +114,41 @@ class EnumerateIndex:
         if not orders[1]:  # no node will do it
             self.settle(index_id)
 
-    def _compare(self, index_id: int) -> tuple[list[int], list[Message]] | None:
+    def _orders(
+        self, index_id: int, table_id: int | None
+    ) -> tuple[list[int], list[Message]] | None:
         with self.store.transaction() as work:
             index = work.indexes.find(index_id)
-            if index is None or work.tables.lock(index.table_id) is None:
+            if index is None:
                 return None
-            if not work.indexes.scopes(index_id):
-                work.indexes.retire(index_id)
-                return None
-            if index.evicted_at is not None:
-                return None
-            messages = node_orders(enumerate_index(work, index, self.limits), index.config)
+            chosen = table_id or index.table_id
+            if chosen is None:
+                messages = _order_each(work, index)
+            else:
+                messages = self._compare(work, index, chosen)
             return work.outbox.add(messages), messages
+
+    def _compare(self, work: UnitOfWork, index: Index, table_id: int) -> list[Message]:
+        if work.tables.lock(table_id) is None:
+            return []
+        if work.tables.find(table_id, project_id=index.project_id) is None:
+            return []
+        work.indexes.share(index)
+        locked = work.indexes.find(index.id)  # it may have been evicted before the lock was ours
+        if locked is None:
+            return []
+        if not work.indexes.scopes(locked.id):
+            work.indexes.retire(locked.id)
+            return []
+        if locked.evicted_at is not None:
+            return []
+        return node_orders(enumerate_index(work, locked, table_id, self.limits), locked.config)
+
+
+def _order_each(work: UnitOfWork, index: Index) -> list[Message]:
+    if index.evicted_at is not None:
+        return []
+    return [enumerate_message(index.id, table_id) for table_id in work.indexes.uncompared(index.id)]
 
 
 def _record(error: Exception) -> dict[str, object]:

@@ -58,7 +58,7 @@ class EvictColdest:
         """Returns whether something was given up; False when all is within limits or in use."""
         with self.store.transaction() as work:
             going = work.evictions.next_to_go(self.limits)
-            if going is None or work.tables.lock(going.table_id) is None:
+            if going is None or not work.indexes.lock(going):
                 return False
             # Asked again: the index may have been searched, or switched, before it was locked.
             still = work.evictions.next_to_go(self.limits)

@@ -22,9 +22,10 @@ def node_message(node_id: int) -> Message:
     return {"kind": "node", "node_id": node_id}
 
 
-def enumerate_message(index_id: int) -> Message:
-    """Returns the order to compare an index with its table."""
-    return {"kind": "enumerate", "index_id": index_id}
+def enumerate_message(index_id: int, table_id: int | None = None) -> Message:
+    """Returns the order to compare an index with one of its tables, or with whatever it has."""
+    message = {"kind": "enumerate", "index_id": index_id}
+    return message if table_id is None else {**message, "table_id": table_id}
 
 
 def node_orders(node_ids: Sequence[int], config: IndexConfig) -> list[Message]:

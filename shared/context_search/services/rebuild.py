@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
@@ -12,9 +13,9 @@ from context_search.domain.config import IndexConfig
 from context_search.domain.errors import ConflictError, DatabaseUnavailableError, NotFoundError
 from context_search.domain.model import Index, Principal
 from context_search.ports.rebuilding import Size
-from context_search.ports.store import Store
+from context_search.ports.store import Store, UnitOfWork
 from context_search.services.outgoing import Deliver, enumerate_message
-from context_search.services.status import index_of, live_tool
+from context_search.services.status import index_of, live_tool, project_index
 
 REBUILDS_AT_ONCE = 2
 CHUNKS_PER_SECOND = 200
@@ -98,13 +99,19 @@ class StartRebuild:
     def __call__(self, tool_id: int, principal: Principal | None) -> Index:
         """Returns the new generation, ``building`` or ``queued``.
 
-        Raises NotFoundError, and ConflictError when another index of the table already is what
-        this one would become.
+        Raises NotFoundError, and ConflictError when the table already has such an index.
         """
+        return self._start(lambda work: index_of(work, live_tool(work, tool_id, principal)))
+
+    def of_project(self, principal: Principal) -> Index:
+        """The same for the index of a project. Raises ProjectIndexOffError."""
+        return self._start(lambda work: project_index(work, principal))
+
+    def _start(self, find: Callable[[UnitOfWork], Index]) -> Index:
         with self.store.transaction() as work:
-            index = index_of(work, live_tool(work, tool_id, principal))
-            if work.tables.lock(index.table_id) is None:
-                raise NotFoundError("there is no such tool")
+            index = find(work)
+            if not work.indexes.lock(index):
+                raise NotFoundError("the index went away")
             pending = work.rebuilds.pending(index.id)
             if pending is not None:
                 return pending
@@ -128,6 +135,8 @@ class ReindexProject:
 
     def __call__(self, principal: Principal) -> list[Index]:
         """Returns the new generations, one per index."""
+        with self.store.transaction() as work:
+            whole = work.indexes.of_project(principal.project_id)
         tools: dict[int, int] = {}
         after: int | None = 0
         while after is not None:
@@ -137,7 +146,9 @@ class ReindexProject:
                     if index_of(work, tool).evicted_at is None:
                         tools.setdefault(tool.index_id, tool.id)
             after = page[-1].id if len(page) == TOOLS_PER_PAGE else None
-        return [self.start(tool_id, principal) for tool_id in tools.values()]
+        has_whole = whole is not None and whole.evicted_at is None
+        started = [self.start.of_project(principal)] if has_whole else []
+        return started + [self.start(tool_id, principal) for tool_id in tools.values()]
 
 
 def retire_outdated(store: Store, *, older_than_s: float) -> int:
@@ -151,7 +162,7 @@ def retire_outdated(store: Store, *, older_than_s: float) -> int:
     retired = 0
     for index in outdated:
         with suppress(DatabaseUnavailableError), store.transaction() as work:
-            if work.tables.lock(index.table_id) is not None:
+            if work.indexes.lock(index):
                 retired += work.rebuilds.retire_previous(index.id, older_than_s=older_than_s)
     return retired
 
@@ -165,10 +176,17 @@ class RollBack:
 
     def __call__(self, tool_id: int, principal: Principal | None) -> Index:
         """Raises NotFoundError, and ConflictError when the earlier generation is not kept."""
+        return self._switch(lambda work: index_of(work, live_tool(work, tool_id, principal)))
+
+    def of_project(self, principal: Principal) -> Index:
+        """The same for the index of a project. Raises ProjectIndexOffError, ConflictError."""
+        return self._switch(lambda work: project_index(work, principal))
+
+    def _switch(self, find: Callable[[UnitOfWork], Index]) -> Index:
         with self.store.transaction() as work:
-            index = index_of(work, live_tool(work, tool_id, principal))
-            if work.tables.lock(index.table_id) is None:
-                raise NotFoundError("there is no such tool")
+            index = find(work)
+            if not work.indexes.lock(index):
+                raise NotFoundError("the index went away")
             previous = work.rebuilds.previous(index.id)
             if previous is None:
                 raise ConflictError("there is no earlier generation to go back to")

@@ -35,12 +35,11 @@ class SettleIndex:
         pending = work.rebuilds.pending(index.id)
         if pending is None or pending.state != "building" or work.rebuilds.is_unfinished(pending):
             return False
-        if work.tables.lock(index.table_id) is None:
+        if not work.indexes.lock(index):
             return False
         # Read again: an edit may have come between the count and the lock.
         pending = work.rebuilds.pending(index.id)
-        revision, _ = work.tables.read(index.table_id)
-        if pending is None or pending.enumerated_revision != revision:
+        if pending is None or not work.indexes.is_compared(pending):
             return False
         if pending.state != "building" or work.rebuilds.is_unfinished(pending):
             return False

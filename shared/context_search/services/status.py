@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from context_search.domain.errors import NotFoundError
+from context_search.domain.errors import NotFoundError, ProjectIndexOffError
 from context_search.domain.model import Index, Principal, SearchTool
 from context_search.domain.progress import NodeProgress, Progress
 from context_search.ports.store import Store, UnitOfWork
@@ -51,13 +51,21 @@ def index_of(work: UnitOfWork, tool: SearchTool) -> Index:
     return index
 
 
+def project_index(work: UnitOfWork, principal: Principal) -> Index:
+    """Returns the index over all tables of a project. Raises ProjectIndexOffError."""
+    index = work.indexes.of_project(principal.project_id)
+    if index is None:
+        raise ProjectIndexOffError
+    return index
+
+
 def tool_status(work: UnitOfWork, tool: SearchTool, *, silent_s: float) -> ToolStatus:
     """Returns the counters and nodes of a tool's scope."""
     index = index_of(work, tool)
     scope = tool.scope.json_pointer
     progress = work.nodes.progress(index, scope, stalled_s=silent_s)
     nodes = work.nodes.in_scope(index, scope, limit=LISTED_NODES)
-    reports = work.sweeps.reports(index.table_id)
+    reports = work.sweeps.reports(index.id)
     proven = next((each for each in reports if each["namespace"] == index.namespace), None)
     not_indexed = work.nodes.not_indexed(index, scope, limit=LISTED_NODES)
     return ToolStatus(tool, index, progress, nodes, proven, not_indexed)

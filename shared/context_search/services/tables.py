@@ -34,9 +34,10 @@ class CreateProject:
 
 @dataclass(frozen=True, slots=True)
 class CreateTable:
-    """Stores a JSON document. Nothing is indexed until a Search Tool wants it."""
+    """Stores a JSON document. Nothing is indexed until a tool, or project search, wants it."""
 
     store: Store
+    relay: RelayOutbox
 
     def __call__(
         self, principal: Principal, name: str, description: str | None, document: object
@@ -47,7 +48,9 @@ class CreateTable:
         """
         check_depth(document)
         with self.store.transaction() as work:
-            return work.tables.add(principal.project_id, name, description, to_json(document))
+            table = work.tables.add(principal.project_id, name, description, to_json(document))
+        self.relay.newest()
+        return table
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,10 +28,11 @@ class NodesOrder(_Order):
 
 
 class EnumerateOrder(_Order):
-    """Compare an index with the document of its table."""
+    """Compare an index with the document of a table, or with whatever it needs."""
 
     kind: Literal["enumerate"]
     index_id: int
+    table_id: int | None = None
 
 
 Order = NodeOrder | NodesOrder | EnumerateOrder

@@ -12,7 +12,7 @@ from context_search.adapters.postgres.store import PostgresStore
 from context_search.domain.documents import content_hash
 from context_search.domain.model import ChunkSet, HydratedChunk, Index, Reach, SearchTool
 from context_search.services.chunk_documents import plan
-from tests.builders import SMALL, Workbench, chinese, english
+from tests.builders import SMALL, Workbench, chinese, english, table_of
 
 TEXT = english(250) + "\r\n 😀e\u0301 " + chinese(200)
 
@@ -238,7 +238,7 @@ def test_a_deleted_table_has_no_hits_at_once(bench: Workbench) -> None:
     tool, index = bench.tool(bench.table({"a": TEXT}))
     [built] = bench.indexed(index)
     with bench.store.transaction() as work:
-        work.tables.mark_deleted(index.table_id)
+        work.tables.mark_deleted(table_of(index))
     assert shown(bench, tool, index, doc_ids(built)) == {}
 
 

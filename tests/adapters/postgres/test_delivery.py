@@ -13,7 +13,7 @@ from context_search.domain.model import Index
 from context_search.ports.delivery import SweepCounts, SweepCursor, Tombstone
 from context_search.ports.queue import Message
 from context_search.services.outgoing import enumerate_message
-from tests.builders import Workbench, count, english
+from tests.builders import Workbench, count, english, table_of
 
 HOUR = 3600.0
 
@@ -96,7 +96,7 @@ def test_a_change_by_plain_sql_orders_a_comparison_of_every_index(bench: Workben
     untouched = built(bench)
     sql = "UPDATE context_table SET data = '[\"new\"]' WHERE id = :id"
     bench.sql(sql, id=index.table_id)
-    assert [body for _, body in take(bench)] == [enumerate_message(index.id)]
+    assert [body for _, body in take(bench)] == [enumerate_message(index.id, index.table_id)]
     bench.sql(sql, id=index.table_id)  # the same again is no change
     bench.sql("UPDATE context_table SET name = 'x' WHERE id = :id", id=untouched.table_id)
     assert take(bench) == []
@@ -151,7 +151,7 @@ def test_what_was_never_deleted_is_not_held_up_by_what_waits(bench: Workbench) -
 def test_a_deleted_table_is_emptied_in_steps_and_then_goes(bench: Workbench) -> None:
     index, kept = built(bench, strings=3), built(bench)
     with bench.store.transaction() as work:
-        work.tables.mark_deleted(index.table_id)
+        work.tables.mark_deleted(table_of(index))
     removed = []
     for _ in range(3):
         with bench.store.transaction() as work:

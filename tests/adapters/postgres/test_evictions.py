@@ -33,7 +33,7 @@ def cold_index(bench: Workbench) -> Index:
 
 def evicted(bench: Workbench, index: Index) -> bool:
     with bench.store.transaction() as work:
-        work.tables.lock(index.table_id)
+        assert work.indexes.lock(index)
         return work.evictions.give_up(index, NOTHING)
 
 

@@ -15,7 +15,7 @@ from context_search.domain.model import Index, Scope, Table
 from context_search.services.create_search_tool import CreateSearchTool, NewSearchTool
 from context_search.services.enumeration import Limits
 from context_search.services.outgoing import Deliver
-from tests.builders import SMALL, Workbench, count, english
+from tests.builders import SMALL, Workbench, count, english, table_of
 
 OTHER = replace(SMALL, chunk_size=200)
 
@@ -56,7 +56,6 @@ def test_equal_configurations_share_an_index_and_others_get_their_own(bench: Wor
     assert first.namespace == f"project_{bench.project.id}_table_{table.id}"
     assert other.namespace == f"{first.namespace}_i{other.id}_g1"
     assert (other.config, first.config) == (OTHER, SMALL)
-    assert first.enumerated_revision is None
 
 
 def test_the_scopes_of_an_index_are_those_of_its_tools(bench: Workbench) -> None:
@@ -73,8 +72,9 @@ def test_the_scopes_of_an_index_are_those_of_its_tools(bench: Workbench) -> None
 def test_the_compared_revision_is_kept(bench: Workbench) -> None:
     _, index = bench.tool(bench.table({}))
     with bench.store.transaction() as work:
-        work.indexes.mark_enumerated(index, 41)
-    assert bench.index(index.id) == replace(index, enumerated_revision=41)
+        assert not work.indexes.is_compared(index)
+        work.indexes.mark_enumerated(index, table_of(index), 1)
+        assert work.indexes.is_compared(index)
 
 
 def test_a_retired_index_is_gone_and_its_generation_waits_to_be_swept(bench: Workbench) -> None:

@@ -18,7 +18,7 @@ from context_search.domain.errors import LeaseLostError
 from context_search.domain.ids import pointer_sha256
 from context_search.domain.model import Claim, Index
 from context_search.services.enumeration import Limits
-from tests.builders import Workbench, english, until
+from tests.builders import Workbench, english, table_of, until
 
 TEXT = english(250)
 ERROR = {"code": "EMBEDDING_UNAVAILABLE", "message": "m", "retryable": True, "at": "2026-01-01"}
@@ -68,7 +68,7 @@ def test_a_claim_carries_all_that_a_worker_needs(bench: Workbench) -> None:
         node_id=node_id,
         fence=1,
         attempt=1,
-        table_id=index.table_id,
+        table_id=table_of(index),
         json_pointer="/a",
         content_hash=content_hash(TEXT),
         content=TEXT,
@@ -234,7 +234,7 @@ def test_pointers_beyond_any_index_row_are_nodes_like_others(bench: Workbench) -
     _, index = bench.tool(bench.table({key: TEXT, key + "x": TEXT}))
     assert len(bench.enumerate(index)) == 2
     with bench.store.transaction() as work:
-        known = work.nodes.known(index.generation_id)
+        known = work.nodes.known(index.generation_id, table_of(index))
     assert {node.pointer_sha256 for node in known} == {
         pointer_sha256(f"/{key}"),
         pointer_sha256(f"/{key}x"),
@@ -248,7 +248,7 @@ def test_nodes_of_retired_generations_and_deleted_tables_cannot_be_claimed(
     deleted, of_deleted = one_node(bench)
     with bench.store.transaction() as work:
         work.indexes.retire(index.id)
-        work.tables.mark_deleted(deleted.table_id)
+        work.tables.mark_deleted(table_of(deleted))
     assert taken(bench, of_retired) is None
     assert taken(bench, of_deleted) is None
 

@@ -26,7 +26,7 @@ from context_search.ports.delivery import Tombstone
 from context_search.ports.store import Store
 from context_search.services.chunk_documents import plan
 from context_search.services.enumeration import Limits, enumerate_index
-from tests.builders import SMALL, english
+from tests.builders import SMALL, english, table_of
 
 TEXT = english(250)
 """Three chunks under SMALL."""
@@ -97,8 +97,26 @@ class Bench(ABC):
     def enumerate(self, index: Index, limits: Limits | None = None) -> list[int]:
         """Makes the nodes those of the document; returns what has to be indexed."""
         with self.store.transaction() as work:
-            work.tables.lock(index.table_id)
-            return enumerate_index(work, index, limits or Limits())
+            assert work.indexes.lock(index)
+            return enumerate_index(work, index, table_of(index), limits or Limits())
+
+    def project_index(self, project_id: int, config: IndexConfig = SMALL) -> Index:
+        """The index over all tables of a project, switched on now; nothing is enumerated."""
+        with self.store.transaction() as work:
+            assert work.projects.lock(project_id)
+            return work.indexes.add_to_project(project_id, config)
+
+    def compare(self, index: Index, table: Table) -> list[int]:
+        """Makes the nodes that an index has of a table those of its document."""
+        with self.store.transaction() as work:
+            assert work.tables.lock(table.id) is not None
+            work.indexes.share(index)
+            return enumerate_index(work, index, table.id, Limits())
+
+    def is_compared(self, index: Index) -> bool:
+        """Whether a generation follows its tables as they are now."""
+        with self.store.transaction() as work:
+            return work.indexes.is_compared(index)
 
     def node(self, text: str = TEXT) -> tuple[Index, int]:
         """An index over one string at /a, and its queued node."""
@@ -109,7 +127,7 @@ class Bench(ABC):
     def node_at(self, index: Index, json_pointer: str) -> int:
         """The node at a pointer."""
         with self.store.transaction() as work:
-            known = work.nodes.known(index.generation_id)
+            known = work.nodes.known(index.generation_id, table_of(index))
         ids = {node.pointer_sha256: node.id for node in known}
         return ids[pointer_sha256(json_pointer)]
 

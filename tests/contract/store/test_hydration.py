@@ -6,7 +6,7 @@ import pytest
 
 from context_search.domain.documents import content_hash
 from context_search.domain.model import HydratedChunk, Index, Reach, SearchTool
-from tests.builders import SMALL
+from tests.builders import SMALL, table_of
 from tests.contract.store.bench import OTHER, TEXT, Bench
 
 
@@ -41,7 +41,7 @@ def test_only_what_is_in_the_scope_is_shown(bench: Bench) -> None:
     document = {"a": {"b": TEXT}, "ab": TEXT, "a/b": TEXT, "": TEXT}
     _, index = bench.indexed(document)
     with bench.store.transaction() as work:
-        table = work.tables.find(index.table_id, project_id=index.project_id)
+        table = work.tables.find(table_of(index), project_id=index.project_id)
     assert table is not None
     for scope, pointers in {
         "": {"/a/b", "/ab", "/a~1b", "/"},
@@ -68,7 +68,7 @@ def test_what_is_being_built_is_not_shown(bench: Bench) -> None:
 def test_an_old_version_is_shown_as_stale_until_the_swap(bench: Bench) -> None:
     tool, index = bench.indexed({"a": TEXT})
     with bench.store.transaction() as work:
-        work.tables.replace(index.table_id, f'{{"a": "{"x" * 30}"}}', expected_revision=None)
+        work.tables.replace(table_of(index), f'{{"a": "{"x" * 30}"}}', expected_revision=None)
     ids = bench.ids(index)
     assert [chunk.stale for chunk in hydrated(bench, tool, index, ids)] == [True] * 3
     bench.enumerate(index)
@@ -81,8 +81,8 @@ def test_an_old_version_is_shown_as_stale_until_the_swap(bench: Bench) -> None:
 def test_a_change_elsewhere_makes_nothing_stale(bench: Bench) -> None:
     tool, index = bench.indexed({"a": TEXT, "b": 1})
     with bench.store.transaction() as work:
-        text = work.tables.read(index.table_id)[1].replace("1", "2")
-        work.tables.replace(index.table_id, text, expected_revision=None)
+        text = work.tables.read(table_of(index))[1].replace("1", "2")
+        work.tables.replace(table_of(index), text, expected_revision=None)
     found = hydrated(bench, tool, index, bench.ids(index))
     assert [chunk.stale for chunk in found] == [False] * 3
 
@@ -124,7 +124,7 @@ def test_a_deleted_table_shows_nothing(bench: Bench) -> None:
     tool, index = bench.indexed({"a": TEXT})
     ids = bench.ids(index)
     with bench.store.transaction() as work:
-        work.tables.mark_deleted(index.table_id)
+        work.tables.mark_deleted(table_of(index))
     assert hydrated(bench, tool, index, ids) == []
 
 
@@ -157,6 +157,6 @@ def test_recency_counts_from_the_last_change_of_the_text(bench: Bench) -> None:
 def test_a_reach_may_name_tables(bench: Bench) -> None:
     _, index = bench.indexed({"a": TEXT})
     ids = bench.ids(index)
-    for tables, count in (((index.table_id,), 3), ((index.table_id + 1,), 0), ((), 0)):
+    for tables, count in (((table_of(index),), 3), ((table_of(index) + 1,), 0), ((), 0)):
         with bench.store.transaction() as work:
             assert len(work.chunks.hydrate(index, Reach("", tables), ids)) == count

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from context_search.domain.ids import table_namespace
-from tests.builders import SMALL
+from tests.builders import SMALL, table_of
 from tests.contract.store.bench import OTHER, TEXT, Bench
 
 LARGER = replace(SMALL, chunk_size=200)
@@ -29,7 +29,8 @@ def test_tables_do_not_share_an_index(bench: Bench) -> None:
 
 def test_a_new_index_answers_through_its_first_generation(bench: Bench) -> None:
     _, index = bench.tool(bench.table({}))
-    assert (index.state, index.number, index.enumerated_revision) == ("active", 1, None)
+    assert (index.state, index.number) == ("active", 1)
+    assert not bench.is_compared(index)
     assert (index.config, index.is_rebuilding) == (SMALL, False)
     assert bench.index(index.id) == index
 
@@ -92,11 +93,13 @@ def test_the_compared_revision_is_that_of_a_generation(bench: Bench) -> None:
     _, index = bench.tool(bench.table({}))
     with bench.store.transaction() as work:
         building = work.rebuilds.start(index, SMALL, at_once=2)
-        work.indexes.mark_enumerated(building, 5)
-        live = {each.generation_id: each for each in work.indexes.live(index.id)}
-    assert live[index.generation_id].enumerated_revision is None
-    assert live[building.generation_id].enumerated_revision == 5
-    assert [each.number for each in live.values()] == [1, 2]
+        work.indexes.mark_enumerated(building, table_of(index), 1)
+        assert [each.number for each in work.indexes.live(index.id)] == [1, 2]
+        assert work.indexes.is_compared(building)
+        assert not work.indexes.is_compared(index)
+        assert work.indexes.uncompared(index.id) == [index.table_id]
+        work.indexes.mark_enumerated(index, table_of(index), 1)
+        assert work.indexes.uncompared(index.id) == []
 
 
 def test_live_generations_are_the_active_and_the_building_one(bench: Bench) -> None:

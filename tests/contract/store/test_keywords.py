@@ -9,7 +9,7 @@ from context_search.domain.bm25 import idf, term_weight
 from context_search.domain.errors import KeywordTimeoutError
 from context_search.domain.model import ChunkSet, Index, Reach
 from context_search.ports.keywords import ChunkTokens
-from tests.builders import chinese, english
+from tests.builders import chinese, english, table_of
 from tests.contract.store.bench import OTHER, TEXT, Bench, PostgresBench
 
 EVERYWHERE = Reach()
@@ -130,7 +130,7 @@ def test_only_what_is_within_reach_is_found(bench: Bench) -> None:
 
 def test_a_reach_of_tables_leaves_others_out(bench: Bench) -> None:
     index = searchable(bench, [TEXT])
-    here, elsewhere = index.table_id, index.table_id + 999
+    here, elsewhere = table_of(index), table_of(index) + 999
     assert len(found(bench, index, TEXT, Reach("", (here,)))) == 3
     assert len(found(bench, index, TEXT, Reach("", (elsewhere, here)))) == 3
     assert found(bench, index, TEXT, Reach("", (elsewhere,))) == []

@@ -13,7 +13,7 @@ from context_search.domain.ids import pointer_sha256
 from context_search.domain.model import Claim, Index, Reach
 from context_search.domain.progress import NodeState
 from context_search.ports.indexing import Nodes, NodeUpsert
-from tests.builders import SMALL
+from tests.builders import SMALL, table_of
 from tests.contract.store.bench import OTHER, TEXT, Bench
 
 ERROR = {"code": "EMBEDDING_UNAVAILABLE", "message": "m", "retryable": True, "at": "2026-01-01"}
@@ -23,7 +23,7 @@ TOO_LARGE = {"code": "NODE_TOO_LARGE", "message": "m", "retryable": False}
 def upsert(bench: Bench, index: Index, text: str, pointer: str = "/a", **more: object) -> list[int]:
     node = NodeUpsert(StringNode(pointer, text), content_hash(text), **more)  # type: ignore[arg-type]
     with bench.store.transaction() as work:
-        return work.nodes.upsert(index, [node])
+        return work.nodes.upsert(index, table_of(index), [node])
 
 
 def release(bench: Bench, claim: Claim, *, in_s: float = 0, progressed: bool = False) -> None:
@@ -40,7 +40,7 @@ def test_known_nodes_are_those_of_one_generation(bench: Bench) -> None:
     index, node_id = bench.node()
     bench.node()
     with bench.store.transaction() as work:
-        [known] = work.nodes.known(index.generation_id)
+        [known] = work.nodes.known(index.generation_id, table_of(index))
     assert (known.id, known.pointer_sha256) == (node_id, pointer_sha256("/a"))
     assert known.content_hash == content_hash(TEXT)
 
@@ -269,7 +269,7 @@ def test_removed_nodes_leave_tombstones_of_all_their_chunks(bench: Bench) -> Non
         work.nodes.remove([node_id])
         work.nodes.remove([node_id])
         work.nodes.remove([])
-        assert work.nodes.known(index.generation_id) == []
+        assert work.nodes.known(index.generation_id, table_of(index)) == []
     stones = bench.tombstones()
     assert {stone.doc_id for stone in stones} == {chunk.doc_id for chunk in chunk_set.chunks}
     assert {stone.namespace for stone in stones} == {index.namespace}

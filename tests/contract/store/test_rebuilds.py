@@ -8,7 +8,7 @@ from context_search.domain.config import IndexConfig
 from context_search.domain.ids import table_namespace
 from context_search.domain.model import Index, Project
 from context_search.ports.rebuilding import Size
-from tests.builders import SMALL
+from tests.builders import SMALL, table_of
 from tests.contract.store.bench import OTHER, TEXT, Bench
 
 LARGER = replace(SMALL, chunk_size=200)
@@ -16,13 +16,13 @@ LARGER = replace(SMALL, chunk_size=200)
 
 def start(bench: Bench, index: Index, config: IndexConfig = SMALL, *, at_once: int = 2) -> Index:
     with bench.store.transaction() as work:
-        work.tables.lock(index.table_id)
+        assert work.indexes.lock(index)
         return work.rebuilds.start(index, config, at_once=at_once)
 
 
 def switch(bench: Bench, to: Index) -> None:
     with bench.store.transaction() as work:
-        work.tables.lock(to.table_id)
+        assert work.indexes.lock(to)
         work.rebuilds.switch(to)
 
 
@@ -35,9 +35,10 @@ def test_a_new_generation_is_built_beside_the_one_that_answers(bench: Bench) -> 
     [index] = indexes(bench, 1)
     building = start(bench, index, LARGER)
     assert (building.id, building.state, building.number) == (index.id, "building", 2)
-    assert (building.config, building.enumerated_revision) == (LARGER, None)
+    assert building.config == LARGER
+    assert not bench.is_compared(building)
     assert building.namespace == table_namespace(
-        project_id=index.project_id, table_id=index.table_id, index_id=index.id, number=2
+        project_id=index.project_id, table_id=table_of(index), index_id=index.id, number=2
     )
     assert bench.index(index.id) == replace(index, is_rebuilding=True)
 

@@ -22,9 +22,9 @@ def note(bench: Bench, cursor: SweepCursor, after: str, found: SweepCounts = FOU
         work.sweeps.note(cursor, after=after, found=found)
 
 
-def reports(bench: Bench, table_id: int | None = None) -> list[dict[str, object]]:
+def reports(bench: Bench, index_id: int | None = None) -> list[dict[str, object]]:
     with bench.store.transaction() as work:
-        return work.sweeps.reports(table_id)
+        return work.sweeps.reports(index_id)
 
 
 def index(bench: Bench) -> Index:
@@ -111,12 +111,12 @@ def test_only_live_generations_are_swept(bench: Bench) -> None:
     assert due(bench) == []
 
 
-def test_reports_are_those_of_live_generations_of_a_table(bench: Bench) -> None:
+def test_reports_are_those_of_live_generations_of_an_index(bench: Bench) -> None:
     one, other = index(bench), index(bench)
     for cursor in due(bench):
         note(bench, cursor, "")
     assert [each["namespace"] for each in reports(bench)] == [one.namespace, other.namespace]
-    assert [each["namespace"] for each in reports(bench, other.table_id)] == [other.namespace]
+    assert [each["namespace"] for each in reports(bench, other.id)] == [other.namespace]
     with bench.store.transaction() as work:
         work.indexes.retire(other.id)
     assert [each["namespace"] for each in reports(bench)] == [one.namespace]

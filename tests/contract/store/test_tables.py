@@ -6,6 +6,7 @@ import json
 
 from context_search.domain.documents import parse_json, to_json
 from context_search.domain.model import Principal, Project
+from context_search.services.outgoing import enumerate_message
 from tests.contract.store.bench import Bench
 
 
@@ -116,7 +117,7 @@ def test_a_change_orders_a_comparison_of_every_index_of_the_table(bench: Bench) 
     bench.change(table, {"a": 1})
     assert _bodies(bench) == []
     bench.change(table, {"a": 2})
-    assert _bodies(bench) == [{"kind": "enumerate", "index_id": index.id}]
+    assert _bodies(bench) == [enumerate_message(index.id, table.id)]
 
 
 def _forget_messages(bench: Bench) -> None:

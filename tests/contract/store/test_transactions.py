@@ -5,11 +5,11 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 
 import pytest
 
 from context_search.ports.store import UnitOfWork
+from tests.builders import table_of
 from tests.contract.store.bench import Bench
 
 
@@ -41,12 +41,14 @@ def test_an_error_takes_everything_back_in_every_table(bench: Bench) -> None:
         work.nodes.release(claim, retry_in_s=0, error=None, progressed=False)
         work.outbox.add([{"kind": "node", "node_id": 1}])
         work.nodes.remove([node_id])
-        work.tables.mark_deleted(index.table_id)
+        work.tables.mark_deleted(table_of(index))
         work.indexes.retire(index.id)
     with bench.store.transaction() as work:
         assert work.projects.principal_of_key(b"k") is None
-        assert [node.id for node in work.nodes.known(index.generation_id)] == [node_id]
-        assert work.indexes.find(index.id) == replace(index, enumerated_revision=1)
+        known = work.nodes.known(index.generation_id, table_of(index))
+        assert [node.id for node in known] == [node_id]
+        assert work.indexes.find(index.id) == index
+        assert work.indexes.is_compared(index)
         assert work.outbox.take(older_than_s=-1, limit=9) == []
         work.nodes.hold(claim, lease_s=1)
 

@@ -75,7 +75,7 @@ class LocalParts(Parts):
             elif isinstance(order, NodesOrder):
                 list(self.index_nodes(order.node_ids, deadline))
             else:
-                self.enumerate_index(order.index_id)
+                self.enumerate_index(order.index_id, order.table_id)
 
 
 @dataclass

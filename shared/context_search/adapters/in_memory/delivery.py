@@ -114,6 +114,9 @@ class MemoryGraveyard:
         for tool_id in tools:
             self.rows.coverage.pop(tool_id, None)
             del self.rows.tools[tool_id]
+        for noted in (self.rows.compared, self.rows.ordered):
+            for key in [key for key in noted if key[1] == table_id]:
+                noted.pop(key)
         del self.rows.tables[table_id]
 
     def _remove(self, condition: Callable[[NodeRow], bool], limit: int) -> int:
@@ -139,6 +142,9 @@ class MemoryGraveyard:
     def forget_generation(self, generation_id: int) -> None:
         """See the port."""
         row = self.rows.generations.pop(generation_id, None)
+        for noted in (self.rows.compared, self.rows.ordered):
+            for of_generation in [key for key in noted if key[0] == generation_id]:
+                noted.pop(of_generation)
         for key in list(self.rows.tombstones):
             if row and key[0] == row.namespace:
                 del self.rows.tombstones[key]

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from context_search.adapters.in_memory.indexes import view
 from context_search.adapters.in_memory.quotas import counted, is_cold, total, usage_of
 from context_search.adapters.in_memory.rows import GenerationRow, IndexRow, Rows
-from context_search.domain.ids import table_namespace
+from context_search.domain.ids import generation_namespace
 from context_search.domain.limits import ProjectLimits, Usage
 from context_search.domain.model import Index
 from context_search.domain.progress import EvictionCause
@@ -80,10 +80,12 @@ class MemoryEvictions:
             )
 
     def _begin_anew(self, index: IndexRow, number: int) -> int:
-        name = table_namespace(
+        name = generation_namespace(
             project_id=index.project_id, table_id=index.table_id, index_id=index.id, number=number
         )
-        row = GenerationRow(self.rows.new_id(), index.id, name, index.config, number)
+        row = GenerationRow(
+            self.rows.new_id(), index.id, name, index.config, self.clock.now(), number
+        )
         self.rows.generations[row.id] = row
         return row.id
 

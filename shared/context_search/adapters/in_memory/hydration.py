@@ -30,8 +30,9 @@ class LiveChunks:
                 continue
             if node.generation_id != index.generation_id:
                 continue
-            is_deleted = self.rows.tables[chunk.table_id].deleted
-            if is_deleted or not reach.covers(chunk.table_id, chunk.json_pointer):
+            table = self.rows.tables[chunk.table_id]
+            is_visible = not table.deleted and table.project_id == index.project_id
+            if not is_visible or not reach.covers(chunk.table_id, chunk.json_pointer):
                 continue
             live_hash = self._live_hash(index, node)
             if live_hash is not None:
@@ -40,8 +41,7 @@ class LiveChunks:
 
     def _live_hash(self, index: Index, node: NodeRow) -> str | None:
         table = self.rows.tables[node.table_id]
-        generation = self.rows.generations[index.generation_id]
-        if table.revision == generation.enumerated_revision:
+        if table.revision == self.rows.compared.get((index.generation_id, table.id)):
             return node.content_hash
         try:
             value = resolve(json.loads(table.data_json), split(node.json_pointer))

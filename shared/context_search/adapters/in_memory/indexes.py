@@ -6,19 +6,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
+from context_search.adapters.in_memory.comparisons import Comparisons
 from context_search.adapters.in_memory.rows import CoverageRow, GenerationRow, IndexRow, Rows
 from context_search.domain.config import IndexConfig
-from context_search.domain.ids import table_namespace
+from context_search.domain.ids import generation_namespace, table_namespace
 from context_search.domain.model import Index
 from context_search.ports.time import Clock
 
 
 @dataclass(frozen=True, slots=True)
-class MemoryIndexes:
+class MemoryIndexes(Comparisons):
     """The port ``Indexes``."""
-
-    rows: Rows
-    clock: Clock
 
     def find_or_add(self, *, project_id: int, table_id: int, config: IndexConfig) -> Index:
         """See the port."""
@@ -30,14 +28,32 @@ class MemoryIndexes:
             ]
             if row.table_id == table_id and config in (row.config, *pending):
                 return self._index(row)
-        index_id, generation_id = self.rows.new_id(), self.rows.new_id()
         name = table_namespace(project_id=project_id, table_id=table_id)
-        if any(generation.namespace == name for generation in self.rows.generations.values()):
-            name = table_namespace(
-                project_id=project_id, table_id=table_id, index_id=index_id, number=1
-            )
-        self.rows.generations[generation_id] = GenerationRow(generation_id, index_id, name, config)
-        row = IndexRow(index_id, project_id, table_id, config, generation_id, self.clock.now())
+        is_taken = any(name == row.namespace for row in self.rows.generations.values())
+        return self._add(project_id, table_id, config, None if is_taken else name)
+
+    def of_project(self, project_id: int) -> Index | None:
+        """See the port."""
+        for row in self.rows.indexes.values():
+            if row.project_id == project_id and row.table_id is None:
+                return self._index(row)
+        return None
+
+    def add_to_project(self, project_id: int, config: IndexConfig) -> Index:
+        """See the port."""
+        return self._add(project_id, None, config, None)
+
+    def _add(
+        self, project_id: int, table_id: int | None, config: IndexConfig, namespace: str | None
+    ) -> Index:
+        index_id, generation_id, now = self.rows.new_id(), self.rows.new_id(), self.clock.now()
+        name = namespace or generation_namespace(
+            project_id=project_id, table_id=table_id, index_id=index_id, number=1
+        )
+        self.rows.generations[generation_id] = GenerationRow(
+            generation_id, index_id, name, config, now
+        )
+        row = IndexRow(index_id, project_id, table_id, config, generation_id, now)
         self.rows.indexes[index_id] = row
         return self._index(row)
 
@@ -59,7 +75,7 @@ class MemoryIndexes:
 
     def cover(self, index_id: int, *, tool_id: int, scope: str) -> None:
         """See the port."""
-        self.rows.coverage[tool_id] = CoverageRow(tool_id, index_id, scope)
+        self.rows.coverage[tool_id] = CoverageRow(index_id, scope)
         self._order_comparison(index_id)
 
     def uncover(self, tool_id: int) -> None:
@@ -69,45 +85,16 @@ class MemoryIndexes:
             self._order_comparison(covered.index_id)
 
     def _order_comparison(self, index_id: int) -> None:
-        now = self.clock.now()
         for index in self.live(index_id):
-            self.rows.change(
-                self.rows.generations,
-                index.generation_id,
-                enumerated_revision=None,
-                ordered_at=now,
-            )
-
-    def behind(self, *, silent_s: float, limit: int) -> list[int]:
-        """See the port."""
-        now = self.clock.now()
-        silent_since = now - timedelta(seconds=silent_s)
-        found = [
-            row
-            for _, row in sorted(self.rows.generations.items())
-            if row.state in ("active", "building") and row.index_id is not None
-            if self._is_behind(row, self.rows.indexes[row.index_id], silent_since)
-        ][:limit]
-        for row in found:
-            self.rows.change(self.rows.generations, row.id, ordered_at=now)
-        return sorted({row.index_id for row in found if row.index_id is not None})
-
-    def _is_behind(self, generation: GenerationRow, index: IndexRow, since: datetime) -> bool:
-        table = self.rows.tables[index.table_id]
-        last = max(table.updated_at, generation.ordered_at or table.updated_at)
-        is_compared = generation.enumerated_revision == table.revision
-        is_left_alone = table.deleted or index.evicted_at is not None
-        return not (is_compared or is_left_alone) and last < since
+            self.order_comparisons(index.generation_id)
 
     def scopes(self, index_id: int) -> list[str]:
         """See the port."""
+        index = self.rows.indexes.get(index_id)
+        if index is not None and index.table_id is None:
+            return [""]
         rows = self.rows.coverage.values()
         return sorted({row.scope for row in rows if row.index_id == index_id})
-
-    def mark_enumerated(self, index: Index, revision: int) -> None:
-        """See the port."""
-        self.rows.change(self.rows.generations, index.generation_id, enumerated_revision=revision)
-        self.rows.change(self.rows.indexes, index.id, order_error=None)
 
     def note_failed(self, index_id: int, error: Mapping[str, object]) -> None:
         """See the port."""
@@ -155,7 +142,6 @@ def view(rows: Rows, clock: Clock, generation: GenerationRow) -> Index:
         config=generation.config,
         generation_id=generation.id,
         namespace=generation.namespace,
-        enumerated_revision=generation.enumerated_revision,
         state=generation.state,
         number=generation.number,
         is_rebuilding=any(

@@ -21,25 +21,29 @@ class NodeRows:
     rows: Rows
     clock: Clock
 
-    def known(self, generation_id: int) -> list[KnownNode]:
+    def known(self, generation_id: int, table_id: int) -> list[KnownNode]:
         """See the port."""
         return [
             KnownNode(row.id, pointer_sha256(row.json_pointer), row.content_hash)
-            for row in self.of_generation(generation_id)
+            for row in self.of_generation(generation_id, table_id=table_id)
         ]
 
-    def of_generation(self, generation_id: int, scope: str = "") -> list[NodeRow]:
+    def of_generation(
+        self, generation_id: int, scope: str = "", *, table_id: int | None = None
+    ) -> list[NodeRow]:
         """Returns the rows of a generation's nodes in a scope, by id."""
         return [
             row
             for _, row in sorted(self.rows.nodes.items())
             if row.generation_id == generation_id and contains(scope, row.json_pointer)
+            if table_id in (None, row.table_id)
         ]
 
-    def upsert(self, index: Index, nodes: Sequence[NodeUpsert]) -> list[int]:
+    def upsert(self, index: Index, table_id: int, nodes: Sequence[NodeUpsert]) -> list[int]:
         """See the port."""
         queued: list[int] = []
-        known = {row.json_pointer: row for row in self.of_generation(index.generation_id)}
+        rows = self.of_generation(index.generation_id, table_id=table_id)
+        known = {row.json_pointer: row for row in rows}
         for wanted in nodes:
             skipped = wanted.skip_reason is not None
             before = known.get(wanted.node.json_pointer)
@@ -47,7 +51,7 @@ class NodeRows:
             self.rows.nodes[node_id] = NodeRow(
                 id=node_id,
                 generation_id=index.generation_id,
-                table_id=index.table_id,
+                table_id=table_id,
                 json_pointer=wanted.node.json_pointer,
                 content_hash=wanted.content_hash,
                 char_count=len(wanted.node.text),

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
+from context_search.adapters.in_memory.comparisons import Comparisons
 from context_search.adapters.in_memory.nodes import NodeWork
 from context_search.adapters.in_memory.rows import NodeRow, SetRow
 from context_search.domain.model import Index
@@ -45,10 +46,9 @@ class MemoryNodes(NodeWork):
         )
 
     def _status(self, index: Index, nodes: Sequence[NodeRow], stalled_s: float) -> IndexStatus:
-        table = self.rows.tables[index.table_id]
         return index_status(
             Counter(row.state for row in nodes),
-            behind=table.revision != index.enumerated_revision,
+            behind=not Comparisons(self.rows, self.clock).is_compared(index),
             full=any(
                 row.state == "skipped" and (row.last_error or {}).get("code") == PROJECT_FULL
                 for row in nodes

@@ -6,10 +6,11 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import timedelta
 
+from context_search.adapters.in_memory.comparisons import Comparisons
 from context_search.adapters.in_memory.indexes import view
 from context_search.adapters.in_memory.rows import GenerationRow, Rows
 from context_search.domain.config import IndexConfig
-from context_search.domain.ids import table_namespace
+from context_search.domain.ids import generation_namespace
 from context_search.domain.model import Index
 from context_search.ports.rebuilding import Size
 from context_search.ports.time import Clock
@@ -44,7 +45,7 @@ class MemoryRebuilds:
         number = 1 + max(
             row.number for row in self.rows.generations.values() if row.index_id == index.id
         )
-        namespace = table_namespace(
+        namespace = generation_namespace(
             project_id=index.project_id, table_id=index.table_id, index_id=index.id, number=number
         )
         row = GenerationRow(
@@ -52,9 +53,9 @@ class MemoryRebuilds:
             index_id=index.id,
             namespace=namespace,
             config=config,
+            created_at=self.clock.now(),
             number=number,
             state="building" if self._has_room(index.project_id, at_once) else "queued",
-            ordered_at=self.clock.now(),
         )
         self.rows.generations[row.id] = row
         return view(self.rows, self.clock, row)
@@ -69,10 +70,11 @@ class MemoryRebuilds:
         found = self._of(index_id, ("previous",))
         return view(self.rows, self.clock, found[-1]) if found else None
 
-    def has_index(self, table_id: int, config: IndexConfig) -> bool:
+    def has_index(self, table_id: int | None, config: IndexConfig) -> bool:
         """See the port."""
-        return any(
-            (row.table_id, row.config) == (table_id, config) for row in self.rows.indexes.values()
+        indexes = self.rows.indexes.values()
+        return table_id is not None and any(
+            (row.table_id, row.config) == (table_id, config) for row in indexes
         )
 
     def is_unfinished(self, index: Index) -> bool:
@@ -92,15 +94,9 @@ class MemoryRebuilds:
                 self.rows.change(generations, row.id, state="retired", retired_at=now)
         for row in self._of(to.id, ("active",)):
             self.rows.change(generations, row.id, state="previous", switched_at=now)
-        target = generations[to.generation_id]
-        is_compared = target.state == "building"
-        self.rows.change(
-            generations,
-            to.generation_id,
-            state="active",
-            ordered_at=now,
-            enumerated_revision=target.enumerated_revision if is_compared else None,
-        )
+        if generations[to.generation_id].state != "building":
+            Comparisons(self.rows, self.clock).order_comparisons(to.generation_id)
+        self.rows.change(generations, to.generation_id, state="active")
         self.rows.change(self.rows.indexes, to.id, generation_id=to.generation_id, config=to.config)
 
     def promote(self, *, at_once: int) -> list[int]:

@@ -45,7 +45,7 @@ class ToolRow:
 class IndexRow:
     id: int
     project_id: int
-    table_id: int
+    table_id: int | None
     config: IndexConfig
     generation_id: int
     created_at: datetime
@@ -67,10 +67,9 @@ class GenerationRow:
     index_id: int | None
     namespace: str
     config: IndexConfig
+    created_at: datetime
     number: int = 1
     state: GenerationState = "active"
-    enumerated_revision: int | None = None
-    ordered_at: datetime | None = None
     switched_at: datetime | None = None
     retired_at: datetime | None = None
     sweep_after: str = ""
@@ -81,7 +80,6 @@ class GenerationRow:
 
 @dataclass(frozen=True, slots=True)
 class CoverageRow:
-    tool_id: int
     index_id: int
     scope: str
 
@@ -169,6 +167,8 @@ class Rows:
         self.tools: Journaled[int, ToolRow] = Journaled(journal)
         self.indexes: Journaled[int, IndexRow] = Journaled(journal)
         self.generations: Journaled[int, GenerationRow] = Journaled(journal)
+        self.compared: Journaled[tuple[int, int], int] = Journaled(journal)
+        self.ordered: Journaled[tuple[int, int], datetime] = Journaled(journal)
         self.coverage: Journaled[int, CoverageRow] = Journaled(journal)
         self.nodes: Journaled[int, NodeRow] = Journaled(journal)
         self.sets: Journaled[int, SetRow] = Journaled(journal)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from context_search.adapters.in_memory.catalog import MemoryProjects, MemoryTables, MemoryTools
+from context_search.adapters.in_memory.catalog import MemoryProjects, MemoryTables
 from context_search.adapters.in_memory.chunks import MemoryChunks
 from context_search.adapters.in_memory.delivery import MemoryGraveyard, MemoryOutbox
 from context_search.adapters.in_memory.evictions import MemoryEvictions
@@ -19,6 +19,7 @@ from context_search.adapters.in_memory.rebuilds import MemoryRebuilds
 from context_search.adapters.in_memory.retrieval import MemoryRetrievalSettings, MemorySurroundings
 from context_search.adapters.in_memory.rows import Rows
 from context_search.adapters.in_memory.sweeps import MemorySweeps
+from context_search.adapters.in_memory.tools import MemoryTools
 from context_search.ports.time import Clock
 
 

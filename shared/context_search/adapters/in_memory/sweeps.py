@@ -87,11 +87,11 @@ class MemorySweeps:
         now = self.clock.now()
         self.rows.change(self.rows.generations, cursor.generation_id, swept_at=now)
 
-    def reports(self, table_id: int | None) -> list[dict[str, object]]:
+    def reports(self, index_id: int | None) -> list[dict[str, object]]:
         """See the port."""
         return [
             {"namespace": row.namespace, **row.integrity}
             for _, row in sorted(self.rows.generations.items())
             if row.integrity and row.state in ("active", "building") and row.index_id
-            if table_id in (None, self.rows.indexes[row.index_id].table_id)
+            if index_id in (None, row.index_id)
         ]

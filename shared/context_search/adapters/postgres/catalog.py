@@ -30,6 +30,11 @@ class PostgresProjects:
             hash=key_hash,
         )
 
+    def lock(self, project_id: int) -> bool:
+        """See the port. The trigger on new tables takes the lock that this one waits for."""
+        rows = self.tx.run("SELECT FROM project WHERE id = :project FOR UPDATE", project=project_id)
+        return bool(rows)
+
     def principal_of_key(self, key_hash: bytes) -> Principal | None:
         """See the port."""
         rows = self.tx.run(

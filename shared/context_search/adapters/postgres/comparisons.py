@@ -6,21 +6,18 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from context_search.adapters.postgres.pool import Transaction
-from context_search.domain.model import Index
+from context_search.adapters.postgres.following import Following
 
 _ORDER_COMPARISON = """
-    UPDATE index_generation SET enumerated_revision = NULL, ordered_at = clock_timestamp()
-    FROM covered WHERE index_generation.index_id = covered.index_id
-      AND state IN ('active', 'building')
+    UPDATE comparison SET revision = NULL, ordered_at = clock_timestamp()
+    FROM covered JOIN index_generation AS generation ON generation.index_id = covered.index_id
+    WHERE comparison.generation_id = generation.id AND generation.state IN ('active', 'building')
 """
 
 
 @dataclass(frozen=True, slots=True)
-class Comparisons:
+class Comparisons(Following):
     """The part of the port ``Indexes`` that keeps indexes those of their documents and tools."""
-
-    tx: Transaction
 
     def cover(self, index_id: int, *, tool_id: int, scope: str) -> None:
         """See the port."""
@@ -49,25 +46,14 @@ class Comparisons:
     def scopes(self, index_id: int) -> list[str]:
         """See the port."""
         rows = self.tx.run(
-            "SELECT DISTINCT scope FROM coverage WHERE index_id = :index ORDER BY scope",
+            """
+            SELECT scope FROM coverage WHERE index_id = :index
+            UNION SELECT '' FROM search_index WHERE id = :index AND table_id IS NULL
+            ORDER BY scope
+            """,
             index=index_id,
         )
         return [scope for [scope] in rows]
-
-    def mark_enumerated(self, index: Index, revision: int) -> None:
-        """See the port."""
-        self.tx.run(
-            "UPDATE index_generation SET enumerated_revision = :revision WHERE id = :generation",
-            revision=revision,
-            generation=index.generation_id,
-        )
-        self.tx.run(
-            """
-            UPDATE search_index SET order_error = NULL
-            WHERE id = :index AND order_error IS NOT NULL
-            """,
-            index=index.id,
-        )
 
     def note_failed(self, index_id: int, error: Mapping[str, object]) -> None:
         """See the port."""
@@ -79,26 +65,6 @@ class Comparisons:
             index=index_id,
             error=json.dumps(error),
         )
-
-    def behind(self, *, silent_s: float, limit: int) -> list[int]:
-        """See the port."""
-        rows = self.tx.run(
-            """
-            UPDATE index_generation SET ordered_at = clock_timestamp() WHERE id IN (
-                SELECT generation.id FROM index_generation AS generation
-                JOIN search_index ON search_index.id = generation.index_id
-                JOIN context_table ON context_table.id = search_index.table_id
-                WHERE generation.state IN ('active', 'building') AND evicted_at IS NULL
-                  AND deleted_at IS NULL AND enumerated_revision IS DISTINCT FROM revision
-                  AND GREATEST(updated_at, generation.created_at, ordered_at)
-                      < statement_timestamp() - make_interval(secs => :silent)
-                ORDER BY generation.id LIMIT :limit FOR UPDATE OF generation SKIP LOCKED)
-            RETURNING index_id
-            """,
-            silent=silent_s,
-            limit=limit,
-        )
-        return sorted({index_id for [index_id] in rows})
 
     def with_unsettled_tools(self, *, limit: int) -> list[int]:
         """See the port."""

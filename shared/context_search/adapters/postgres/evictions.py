@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from context_search.adapters.postgres.indexes import INDEX, index_of_row
 from context_search.adapters.postgres.pool import Transaction
-from context_search.domain.ids import table_namespace
+from context_search.domain.ids import generation_namespace
 from context_search.domain.limits import ProjectLimits
 from context_search.domain.model import Index
 from context_search.domain.progress import EvictionCause
@@ -81,7 +81,7 @@ class PostgresEvictions:
         [[number]] = self.tx.run(
             "SELECT max(number) + 1 FROM index_generation WHERE index_id = :index", index=index.id
         )
-        namespace = table_namespace(
+        namespace = generation_namespace(
             project_id=index.project_id, table_id=index.table_id, index_id=index.id, number=number
         )
         self.tx.run(

@@ -25,15 +25,17 @@ class PostgresChunks(ChunkSets):
             SELECT chunks.id, chunks.table_id, chunks.json_pointer, chunk_index, total_chunks,
                    chunk_text, char_start, char_end, chunks.content_hash, turbopuffer_namespace,
                    turbopuffer_doc_id, node.changed_at, node.content_hash <> chunks.content_hash,
-                   context_table.revision IS DISTINCT FROM index_generation.enumerated_revision
+                   context_table.revision IS DISTINCT FROM comparison.revision
             FROM chunks
             JOIN chunk_set ON chunk_set.id = chunks.set_id AND chunk_set.state = 'active'
             JOIN node ON node.active_set_id = chunk_set.id
             JOIN context_table ON context_table.id = chunks.table_id
-            JOIN index_generation ON index_generation.id = node.generation_id
+            LEFT JOIN comparison ON comparison.generation_id = node.generation_id
+                                AND comparison.table_id = node.table_id
             WHERE turbopuffer_namespace = :namespace
               AND turbopuffer_doc_id = ANY(CAST(:ids AS text[]))
-              AND context_table.deleted_at IS NULL AND node.generation_id = :generation
+              AND context_table.deleted_at IS NULL AND context_table.project_id = :project
+              AND node.generation_id = :generation
               AND (:scope = '' OR chunks.json_pointer = :scope
                    OR starts_with(chunks.json_pointer, :scope || '/'))
               AND (CAST(:tables AS bigint[]) IS NULL
@@ -41,13 +43,17 @@ class PostgresChunks(ChunkSets):
             """,
             namespace=index.namespace,
             ids=list(doc_ids),
+            project=index.project_id,
             generation=index.generation_id,
             scope=reach.json_pointer,
             tables=None if reach.table_ids is None else list(reach.table_ids),
         )
-        chunks = [HydratedChunk(*row[:13]) for row in rows]
-        if rows and rows[0][13]:  # the document changed and was not compared yet
-            chunks = self._checked(index.table_id, chunks)
+        chunks = [HydratedChunk(*row[:13]) for row in rows if not row[13]]
+        behind = [HydratedChunk(*row[:13]) for row in rows if row[13]]
+        for table_id in sorted({chunk.table_id for chunk in behind}):
+            # The document changed and was not compared yet.
+            of_table = [chunk for chunk in behind if chunk.table_id == table_id]
+            chunks += self._checked(table_id, of_table)
         return {chunk.turbopuffer_doc_id: chunk for chunk in chunks}
 
     def _checked(self, table_id: int, chunks: Sequence[HydratedChunk]) -> list[HydratedChunk]:

@@ -8,13 +8,12 @@ from typing import Any
 
 from context_search.adapters.postgres.comparisons import Comparisons
 from context_search.domain.config import IndexConfig
-from context_search.domain.ids import table_namespace
+from context_search.domain.ids import generation_namespace, table_namespace
 from context_search.domain.model import Index
 
 INDEX = """
     SELECT search_index.id, search_index.project_id, search_index.table_id, generation.config,
-           generation.id, generation.namespace, generation.enumerated_revision, generation.state,
-           generation.number,
+           generation.id, generation.namespace, generation.state, generation.number,
            EXISTS (SELECT FROM index_generation AS pending WHERE pending.index_id = search_index.id
                    AND pending.state IN ('queued', 'building')),
            search_index.evicted_at,
@@ -33,7 +32,26 @@ class PostgresIndexes(Comparisons):
     def find_or_add(self, *, project_id: int, table_id: int, config: IndexConfig) -> Index:
         """See the port. The caller holds the table's lock, so two cannot add the same index."""
         found = self._of_config(table_id, config)
-        return found or self._add(project_id, table_id, config)
+        if found is not None:
+            return found
+        name = table_namespace(project_id=project_id, table_id=table_id)
+        is_taken = self.tx.run("SELECT FROM index_generation WHERE namespace = :name", name=name)
+        return self._add(project_id, table_id, config, None if is_taken else name)
+
+    def of_project(self, project_id: int) -> Index | None:
+        """See the port."""
+        rows = self.tx.run(
+            f"""
+            {INDEX} WHERE {_ACTIVE} AND search_index.project_id = :project
+              AND search_index.table_id IS NULL
+            """,
+            project=project_id,
+        )
+        return index_of_row(rows[0]) if rows else None
+
+    def add_to_project(self, project_id: int, config: IndexConfig) -> Index:
+        """See the port."""
+        return self._add(project_id, None, config, None)
 
     def _of_config(self, table_id: int, config: IndexConfig) -> Index | None:
         """An index that is being rebuilt to the configuration counts too: it will have it soon."""
@@ -53,7 +71,9 @@ class PostgresIndexes(Comparisons):
         )
         return index_of_row(rows[0]) if rows else None
 
-    def _add(self, project_id: int, table_id: int, config: IndexConfig) -> Index:
+    def _add(
+        self, project_id: int, table_id: int | None, config: IndexConfig, namespace: str | None
+    ) -> Index:
         [[index_id]] = self.tx.run(
             """
             INSERT INTO search_index (project_id, table_id, config, config_hash)
@@ -64,9 +84,8 @@ class PostgresIndexes(Comparisons):
             config=config.to_json(),
             hash=config.config_hash,
         )
-        namespace = table_namespace(project_id=project_id, table_id=table_id)
-        if self.tx.run("SELECT FROM index_generation WHERE namespace = :name", name=namespace):
-            namespace = table_namespace(
+        if namespace is None:
+            namespace = generation_namespace(
                 project_id=project_id, table_id=table_id, index_id=index_id, number=1
             )
         [[generation_id]] = self.tx.run(
@@ -83,7 +102,7 @@ class PostgresIndexes(Comparisons):
             generation=generation_id,
             index=index_id,
         )
-        return Index(index_id, project_id, table_id, config, generation_id, namespace, None)
+        return Index(index_id, project_id, table_id, config, generation_id, namespace)
 
     def find(self, index_id: int) -> Index | None:
         """See the port."""

@@ -17,18 +17,24 @@ class NodeRows:
 
     tx: Transaction
 
-    def known(self, generation_id: int) -> list[KnownNode]:
+    def known(self, generation_id: int, table_id: int) -> list[KnownNode]:
         """See the port."""
         rows = self.tx.run(
-            "SELECT id, pointer_sha256, content_hash FROM node WHERE generation_id = :generation",
+            """
+            SELECT id, pointer_sha256, content_hash FROM node
+            WHERE generation_id = :generation AND table_id = :table
+            """,
             generation=generation_id,
+            table=table_id,
         )
         return [KnownNode(*row) for row in rows]
 
-    def upsert(self, index: Index, nodes: Sequence[NodeUpsert]) -> list[int]:
+    def upsert(self, index: Index, table_id: int, nodes: Sequence[NodeUpsert]) -> list[int]:
         """See the port. A worker that holds the node loses its fence."""
         # Always in the same order, so that two transactions cannot wait for each other.
-        rows = sorted((_row(index, upsert) for upsert in nodes), key=lambda row: str(row["sha"]))
+        rows = sorted(
+            (_row(index, table_id, upsert) for upsert in nodes), key=lambda row: str(row["sha"])
+        )
         found = bulk(
             self.tx,
             """
@@ -40,7 +46,7 @@ class NodeRows:
             FROM jsonb_to_recordset(CAST(:rows AS jsonb)) AS row (
                 generation_id bigint, table_id bigint, json_pointer text, sha text,
                 content_hash text, char_count int, content text, state text, last_error jsonb)
-            ON CONFLICT (generation_id, pointer_sha256) DO UPDATE SET
+            ON CONFLICT (generation_id, table_id, pointer_sha256) DO UPDATE SET
                 content_hash = excluded.content_hash, char_count = excluded.char_count,
                 content = excluded.content, state = excluded.state,
                 last_error = excluded.last_error, fence = node.fence + 1, attempt = 0,
@@ -68,11 +74,11 @@ class NodeRows:
             )
 
 
-def _row(index: Index, upsert: NodeUpsert) -> dict[str, object]:
+def _row(index: Index, table_id: int, upsert: NodeUpsert) -> dict[str, object]:
     skipped = upsert.skip_reason is not None
     return {
         "generation_id": index.generation_id,
-        "table_id": index.table_id,
+        "table_id": table_id,
         "json_pointer": upsert.node.json_pointer,
         "sha": pointer_sha256(upsert.node.json_pointer).hex(),
         "content_hash": upsert.content_hash,

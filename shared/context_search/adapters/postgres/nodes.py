@@ -37,9 +37,9 @@ class NodeWork(NodeRows):
             UPDATE node SET state = 'claimed', fence = fence + 1, attempt = attempt + 1,
                 lease_until = clock_timestamp() + make_interval(secs => :lease)
             FROM index_generation AS generation
-            JOIN search_index ON search_index.id = generation.index_id
-            JOIN context_table ON context_table.id = search_index.table_id
+            JOIN search_index ON search_index.id = generation.index_id, context_table
             WHERE node.id = :node AND generation.id = node.generation_id
+              AND context_table.id = node.table_id
               AND generation.state IN ('active', 'building') AND context_table.deleted_at IS NULL
               AND (node.state = 'queued' AND next_at <= clock_timestamp()
                    OR node.state = 'claimed' AND lease_until < clock_timestamp())

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from context_search.adapters.postgres.following import Following
 from context_search.adapters.postgres.nodes import REACHED, NodeWork
 from context_search.domain.model import Index
 from context_search.domain.progress import (
@@ -55,9 +56,6 @@ class PostgresNodes(NodeWork):
         [row] = self.tx.run(
             f"""
             SELECT EXISTS (
-                SELECT FROM context_table WHERE id = :table
-                AND revision IS DISTINCT FROM CAST(:revision AS bigint)),
-            EXISTS (
                 SELECT FROM node WHERE generation_id = :generation
                 AND state IN ('queued', 'claimed') AND COALESCE(lease_until, next_at)
                     < statement_timestamp() - make_interval(secs => :silent)
@@ -69,12 +67,11 @@ class PostgresNodes(NodeWork):
             (SELECT order_error FROM search_index WHERE id = :index)
             """,
             index=index.id,
-            table=index.table_id,
-            revision=index.enumerated_revision,
             generation=index.generation_id,
             silent=stalled_s,
         )
-        behind, stalled, order_error = row
+        stalled, order_error = row
+        behind = not Following(self.tx).is_compared(index)
         return _Work(behind, stalled, _json(order_error))
 
     def progress(self, index: Index, scope: str, *, stalled_s: float) -> Progress:

@@ -27,9 +27,10 @@ _ROOM_OF_WAITING = f"""
     WITH waiting AS (
         SELECT index_id, min({_NEEDED_CHUNKS}) AS chunks, min({_NEEDED_BYTES}) AS vector_bytes
         FROM node JOIN index_generation AS generation ON generation.id = generation_id
+        JOIN context_table ON context_table.id = node.table_id AND deleted_at IS NULL
         WHERE {_WAITING} AND generation.state = 'active' GROUP BY index_id),
     size AS (
-        SELECT mine.id, mine.project_id, mine.table_id,
+        SELECT mine.id, mine.project_id,
                COALESCE(mine.last_searched_at, mine.created_at) AS used_at,
                COALESCE(sum(chunks), 0) AS chunks, COALESCE(sum(vector_bytes), 0) AS vector_bytes
         FROM search_index AS mine
@@ -38,7 +39,7 @@ _ROOM_OF_WAITING = f"""
             SELECT project_id FROM search_index JOIN waiting ON waiting.index_id = id)
         GROUP BY mine.id),
     room AS (
-        SELECT id, project_id, table_id, used_at,
+        SELECT id, project_id, used_at,
                CAST(:chunks - sum(chunks) OVER project
                     + COALESCE(sum(chunks) FILTER (WHERE {_IS_COLD}) OVER colder, 0) AS bigint)
                    AS chunks,
@@ -50,7 +51,6 @@ _ROOM_OF_WAITING = f"""
                         RANGE BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW EXCLUDE GROUP))
     SELECT DISTINCT ON (room.project_id) room.id, room.chunks, room.vector_bytes
     FROM room JOIN waiting ON waiting.index_id = room.id
-    JOIN context_table ON context_table.id = room.table_id AND deleted_at IS NULL
     WHERE waiting.chunks <= room.chunks AND waiting.vector_bytes <= room.vector_bytes
     ORDER BY room.project_id, used_at DESC, room.id
 """

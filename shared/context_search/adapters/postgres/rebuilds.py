@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from context_search.adapters.postgres.indexes import INDEX, index_of_row
 from context_search.adapters.postgres.previous import PreviousGenerations
 from context_search.domain.config import IndexConfig
-from context_search.domain.ids import table_namespace
+from context_search.domain.ids import generation_namespace
 from context_search.domain.model import Index
 from context_search.ports.rebuilding import Size
 
@@ -27,7 +27,7 @@ class PostgresRebuilds(PreviousGenerations):
         [[number]] = self.tx.run(
             "SELECT max(number) + 1 FROM index_generation WHERE index_id = :index", index=index.id
         )
-        namespace = table_namespace(
+        namespace = generation_namespace(
             project_id=index.project_id, table_id=index.table_id, index_id=index.id, number=number
         )
         self._lock_project(index.project_id)
@@ -57,7 +57,7 @@ class PostgresRebuilds(PreviousGenerations):
         """See the port."""
         return self.newest(index_id, ["queued", "building"])
 
-    def has_index(self, table_id: int, config: IndexConfig) -> bool:
+    def has_index(self, table_id: int | None, config: IndexConfig) -> bool:
         """See the port."""
         rows = self.tx.run(
             "SELECT FROM search_index WHERE table_id = :table AND config_hash = :hash",
@@ -96,9 +96,11 @@ class PostgresRebuilds(PreviousGenerations):
         )
         self.tx.run(
             """
-            UPDATE index_generation SET state = 'active', ordered_at = clock_timestamp(),
-                enumerated_revision = CASE WHEN state = 'building' THEN enumerated_revision END
-            WHERE id = :generation
+            WITH earlier AS (
+                UPDATE comparison SET revision = NULL, ordered_at = clock_timestamp()
+                FROM index_generation WHERE index_generation.id = generation_id
+                  AND generation_id = :generation AND state <> 'building')
+            UPDATE index_generation SET state = 'active' WHERE id = :generation
             """,
             generation=to.generation_id,
         )

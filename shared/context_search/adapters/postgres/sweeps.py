@@ -102,17 +102,17 @@ class PostgresSweeps:
             generation=cursor.generation_id,
         )
 
-    def reports(self, table_id: int | None) -> list[dict[str, object]]:
+    def reports(self, index_id: int | None) -> list[dict[str, object]]:
         """See the port."""
         rows = self.tx.run(
             """
             SELECT namespace, integrity FROM index_generation
-            JOIN search_index ON search_index.id = index_id
             WHERE state IN ('active', 'building') AND integrity IS NOT NULL
-              AND (CAST(:table AS bigint) IS NULL OR table_id = :table)
-            ORDER BY index_generation.id
+              AND index_id IS NOT NULL
+              AND (CAST(:index AS bigint) IS NULL OR index_id = :index)
+            ORDER BY id
             """,
-            table=table_id,
+            index=index_id,
         )
         return [{"namespace": namespace, **json.loads(report)} for namespace, report in rows]
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from context_search.wire.http import (
     health,
+    project_index,
     rebuilds,
     retrieval_settings,
     retrieve,
@@ -20,5 +21,5 @@ from context_search.wire.http.app import http_app
 @lru_cache(maxsize=1)
 def contract() -> dict[str, Any]:
     """Returns the OpenAPI 3.1 document."""
-    modules = [health, tables, tools, rebuilds, retrieval_settings, search, retrieve]
+    modules = [health, tables, tools, project_index, rebuilds, retrieval_settings, search, retrieve]
     return http_app([module.router for module in modules], None).openapi()

@@ -14,7 +14,7 @@ from context_search.services.clear_index import ClearIndex
 from context_search.services.integrity import ReadIntegrity
 from context_search.services.rebuild import EstimateRebuild, ReindexProject, RollBack, StartRebuild
 from context_search.services.redrive import Redrive
-from context_search.wire.http.dependencies import Caller, Internal, ToolId
+from context_search.wire.http.dependencies import Caller, Internal, ProjectId, ToolId
 from context_search.wire.http.strict_json import StrictJsonRoute
 
 router = APIRouter(route_class=StrictJsonRoute, tags=["operations"])
@@ -47,13 +47,13 @@ async def rebuild(
     """Builds the tool's index anew beside the one that answers; ``dry_run`` only estimates."""
     if dry_run:
         return JSONResponse(asdict(use.estimate_rebuild(tool_id, None)))
-    return JSONResponse(_generation(use.start_rebuild(tool_id, None)), 202)
+    return JSONResponse(generation_answer(use.start_rebuild(tool_id, None)), 202)
 
 
 @router.post("/internal/tools/{tool_id}/chunks/rollback", dependencies=[Internal])
 async def roll_back(tool_id: ToolId, use: Use) -> JSONResponse:
     """Lets the generation before the last switch answer again."""
-    return JSONResponse(_generation(use.roll_back(tool_id, None)))
+    return JSONResponse(generation_answer(use.roll_back(tool_id, None)))
 
 
 @router.delete("/internal/tools/{tool_id}/chunks", dependencies=[Internal])
@@ -68,11 +68,11 @@ async def delete_chunks(
 
 
 @router.post("/api/v1/projects/{project_id}/reindex", status_code=202)
-async def reindex(project_id: ToolId, caller: Caller, use: Use) -> JSONResponse:
+async def reindex(project_id: ProjectId, caller: Caller, use: Use) -> JSONResponse:
     """Rebuilds every index of the project, two at a time."""
     if project_id != caller.project_id:
         raise NotFoundError("there is no such project")
-    generations = [_generation(index) for index in use.reindex_project(caller)]
+    generations = [generation_answer(index) for index in use.reindex_project(caller)]
     return JSONResponse({"generations": generations}, 202)
 
 
@@ -88,7 +88,8 @@ async def redrive(use: Use, limit: Annotated[int, Query(ge=1, le=1000)] = 100) -
     return JSONResponse(asdict(use.redrive(limit)))
 
 
-def _generation(index: Index) -> dict[str, object]:
+def generation_answer(index: Index) -> dict[str, object]:
+    """Returns what a rebuild and a roll-back answer: the generation that comes."""
     return {
         "index_id": index.id,
         "generation": index.number,

@@ -1,0 +1,95 @@
+"""Search Tools in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from context_search.adapters.in_memory.rows import Rows, ToolRow
+from context_search.domain.config import SearchConfig
+from context_search.domain.model import Principal, Scope, SearchTool
+from context_search.ports.time import Clock
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryTools:
+    """The port ``Tools``; there are no MCP instances."""
+
+    rows: Rows
+    clock: Clock
+
+    def add(
+        self,
+        *,
+        project_id: int,
+        name: str,
+        description: str | None,
+        scope: Scope,
+        search: SearchConfig,
+    ) -> int:
+        """See the port."""
+        tool_id = self.rows.new_id()
+        self.rows.tools[tool_id] = ToolRow(
+            tool_id, project_id, name, description, scope, search, self.clock.now()
+        )
+        return tool_id
+
+    def find(self, tool_id: int, *, project_id: int | None) -> SearchTool | None:
+        """See the port."""
+        return next((tool for tool in self._live(project_id) if tool.id == tool_id), None)
+
+    def page(self, principal: Principal, *, after: int, limit: int) -> list[SearchTool]:
+        """See the port."""
+        return [tool for tool in self._live(principal.project_id) if tool.id > after][:limit]
+
+    def first_of_names(self, principal: Principal, names: Sequence[str]) -> dict[str, int]:
+        """See the port."""
+        first: dict[str, int] = {}
+        for tool in self._live(principal.project_id):
+            if tool.name in names:
+                first.setdefault(tool.name, tool.id)
+        return first
+
+    def of_index(self, index_id: int) -> list[SearchTool]:
+        """See the port."""
+        return [tool for tool in self._live(None) if tool.index_id == index_id]
+
+    def mark_unsettled(self, index_id: int) -> None:
+        """See the port."""
+        for tool in self.of_index(index_id):
+            summary = self.rows.tools[tool.id].summary
+            if summary and summary["status"] == "ready":
+                changed = {**summary, "status": "indexing"}
+                self.rows.change(self.rows.tools, tool.id, summary=changed)
+
+    def mark_deleted(self, tool_id: int) -> None:
+        """See the port."""
+        self.rows.change(self.rows.tools, tool_id, deleted=True)
+
+    def write_summary(self, tool_id: int, summary: Mapping[str, object]) -> None:
+        """See the port."""
+        self.rows.change(self.rows.tools, tool_id, summary=summary)
+
+    def _live(self, project_id: int | None) -> list[SearchTool]:
+        return [
+            _tool(row, self.rows)
+            for _, row in sorted(self.rows.tools.items())
+            if not row.deleted
+            and not self.rows.tables[row.scope.table_id].deleted
+            and row.id in self.rows.coverage
+            and project_id in (None, row.project_id)
+        ]
+
+
+def _tool(row: ToolRow, rows: Rows) -> SearchTool:
+    return SearchTool(
+        id=row.id,
+        project_id=row.project_id,
+        name=row.name,
+        description=row.description,
+        table_name=rows.tables[row.scope.table_id].name,
+        scope=row.scope,
+        search=row.search,
+        index_id=rows.coverage[row.id].index_id,
+        created_at=row.created_at,
+    )

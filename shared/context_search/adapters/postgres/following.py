@@ -1,0 +1,100 @@
+"""Which generations follow which tables, in Postgres."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from context_search.adapters.postgres.catalog import PostgresTables
+from context_search.adapters.postgres.pool import Transaction
+from context_search.domain.model import Index
+
+_LOCK = "hashtextextended('context_search.index', :index)"
+# Generations that should follow their tables, each with each table that it does not follow.
+_UNCOMPARED = """
+    FROM index_generation AS generation
+    JOIN search_index ON search_index.id = generation.index_id
+    JOIN index_table ON index_table.index_id = generation.index_id
+    LEFT JOIN comparison ON comparison.generation_id = generation.id
+                        AND comparison.table_id = index_table.table_id
+    WHERE generation.state IN ('active', 'building')
+      AND comparison.revision IS DISTINCT FROM index_table.revision
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Following:
+    """The part of the port ``Indexes`` about documents that change, and who may compare them."""
+
+    tx: Transaction
+
+    def lock(self, index: Index) -> bool:
+        """See the port. A table's lock is that of all its indexes."""
+        if index.table_id is not None:
+            return PostgresTables(self.tx).lock(index.table_id) is not None
+        self.tx.run(f"SELECT pg_advisory_xact_lock({_LOCK})", index=index.id)
+        return bool(self.tx.run("SELECT FROM search_index WHERE id = :index", index=index.id))
+
+    def share(self, index: Index) -> None:
+        """See the port."""
+        if index.table_id is None:
+            self.tx.run(f"SELECT pg_advisory_xact_lock_shared({_LOCK})", index=index.id)
+
+    def mark_enumerated(self, index: Index, table_id: int, revision: int) -> None:
+        """See the port."""
+        self.tx.run(
+            """
+            INSERT INTO comparison (generation_id, table_id, revision)
+            VALUES (:generation, :table, :revision)
+            ON CONFLICT (generation_id, table_id) DO UPDATE SET revision = excluded.revision
+            """,
+            generation=index.generation_id,
+            table=table_id,
+            revision=revision,
+        )
+        self.tx.run(
+            """
+            UPDATE search_index SET order_error = NULL
+            WHERE id = :index AND order_error IS NOT NULL
+            """,
+            index=index.id,
+        )
+
+    def uncompared(self, index_id: int) -> list[int]:
+        """See the port."""
+        rows = self.tx.run(
+            f"""
+            SELECT DISTINCT index_table.table_id {_UNCOMPARED} AND search_index.id = :index
+            ORDER BY 1
+            """,
+            index=index_id,
+        )
+        return [table_id for [table_id] in rows]
+
+    def is_compared(self, index: Index) -> bool:
+        """See the port."""
+        return not self.tx.run(
+            f"SELECT {_UNCOMPARED} AND generation.id = :generation LIMIT 1",
+            generation=index.generation_id,
+        )
+
+    def behind(self, *, silent_s: float, limit: int) -> list[tuple[int, int]]:
+        """See the port."""
+        rows = self.tx.run(
+            f"""
+            WITH due AS (
+                SELECT generation.id, index_table.index_id, index_table.table_id {_UNCOMPARED}
+                  AND evicted_at IS NULL
+                  AND GREATEST(index_table.updated_at, generation.created_at, ordered_at)
+                      < statement_timestamp() - make_interval(secs => :silent)
+                ORDER BY generation.id, index_table.table_id LIMIT :limit),
+            taken AS (
+                INSERT INTO comparison (generation_id, table_id, ordered_at)
+                SELECT id, table_id, clock_timestamp() FROM due
+                ON CONFLICT (generation_id, table_id) DO UPDATE SET ordered_at = excluded.ordered_at
+            )
+            SELECT DISTINCT index_id, table_id FROM due ORDER BY index_id, table_id
+            """,
+            silent=silent_s,
+            limit=limit,
+        )
+        return [(index_id, table_id) for index_id, table_id in rows]

@@ -1,0 +1,206 @@
+"""Contract of the index over all tables of a project, on both stores."""
+
+from __future__ import annotations
+
+from context_search.domain.limits import ProjectLimits
+from context_search.domain.model import Index, Reach, Table
+from context_search.services.outgoing import enumerate_message
+from tests.builders import SMALL
+from tests.contract.store.bench import OTHER, TEXT, Bench
+
+
+def switched_on(bench: Bench, *documents: object) -> tuple[Index, list[Table]]:
+    """A project with such tables and its index; all is compared and indexed."""
+    project = bench.project()
+    tables = [bench.table(document, project) for document in documents]
+    index = bench.project_index(project.id)
+    for table in tables:
+        for node_id in bench.compare(index, table):
+            bench.finish(node_id)
+    return index, tables
+
+
+def uncompared(bench: Bench, index: Index) -> list[int]:
+    with bench.store.transaction() as work:
+        return work.indexes.uncompared(index.id)
+
+
+def orders(bench: Bench) -> list[object]:
+    with bench.store.transaction() as work:
+        return [dict(body) for _, body in work.outbox.take(older_than_s=-1, limit=100)]
+
+
+def shown(bench: Bench, index: Index, tables: tuple[int, ...] | None = None) -> set[int]:
+    """The tables of what a search may show."""
+    ids = bench.ids(index)
+    with bench.store.transaction() as work:
+        found = work.chunks.hydrate(index, Reach("", tables), ids)
+    return {chunk.table_id for chunk in found.values()}
+
+
+def test_a_project_has_one_index_without_a_table(bench: Bench) -> None:
+    project, stranger = bench.project(), bench.project()
+    index = bench.project_index(project.id)
+    assert index.table_id is None
+    assert index.namespace == f"project_{project.id}_search_i{index.id}_g1"
+    with bench.store.transaction() as work:
+        assert work.indexes.of_project(project.id) == index == work.indexes.find(index.id)
+        assert work.indexes.of_project(stranger.id) is None
+        assert work.indexes.scopes(index.id) == [""]
+        assert work.indexes.lock(index)
+        assert work.projects.lock(project.id)
+        assert not work.projects.lock(10**9)
+
+
+def test_the_same_pointer_of_two_tables_is_two_nodes(bench: Bench) -> None:
+    index, [one, other] = switched_on(bench, {"a": TEXT}, {"a": TEXT})
+    with bench.store.transaction() as work:
+        assert len(work.nodes.known(index.generation_id, one.id)) == 1
+        assert len(work.nodes.known(index.generation_id, other.id)) == 1
+        assert work.nodes.progress(index, "", stalled_s=1e9).states == {"indexed": 2}
+    assert shown(bench, index) == {one.id, other.id}
+    assert shown(bench, index, (other.id,)) == {other.id}
+
+
+def test_comparing_one_table_leaves_the_nodes_of_others(bench: Bench) -> None:
+    index, [one, other] = switched_on(bench, {"a": TEXT}, {"a": TEXT})
+    bench.change(one, {})
+    assert bench.compare(index, one) == []
+    with bench.store.transaction() as work:
+        assert work.nodes.known(index.generation_id, one.id) == []
+        assert len(work.nodes.known(index.generation_id, other.id)) == 1
+
+
+def test_it_is_compared_when_every_table_is(bench: Bench) -> None:
+    project = bench.project()
+    tables = [bench.table({"a": TEXT}, project) for _ in range(2)]
+    bench.table({"a": TEXT})
+    index = bench.project_index(project.id)
+    assert uncompared(bench, index) == [table.id for table in tables]
+    bench.compare(index, tables[0])
+    assert uncompared(bench, index) == [tables[1].id]
+    assert not bench.is_compared(index)
+    with bench.store.transaction() as work:
+        assert work.nodes.status(index, stalled_s=1e9) == "indexing"
+    bench.compare(index, tables[1])
+    assert bench.is_compared(index)
+
+
+def test_new_and_changed_tables_are_ordered_by_themselves(bench: Bench) -> None:
+    project = bench.project()
+    table = bench.table({"a": 1}, project)
+    index = bench.project_index(project.id)
+    assert orders(bench) == []
+    later = bench.table({"a": 1}, project)
+    bench.change(table, {"a": 2})
+    bench.change(bench.table({"a": 1}), {"a": 2})
+    assert orders(bench) == [
+        enumerate_message(index.id, later.id),
+        enumerate_message(index.id, table.id),
+    ]
+
+
+def test_a_table_that_nobody_compared_is_found_after_a_while(bench: Bench) -> None:
+    index, [table] = switched_on(bench, {"a": TEXT})
+    later = bench.table({"a": TEXT}, project=None)
+    with bench.store.transaction() as work:
+        added = work.tables.add(index.project_id, "t", None, "{}")
+        assert work.indexes.behind(silent_s=300, limit=9) == []
+    bench.change(table, {"a": OTHER})
+    assert later.project_id != index.project_id
+    bench.pass_time(301)
+    with bench.store.transaction() as work:
+        found = work.indexes.behind(silent_s=300, limit=9)
+        assert found == [(index.id, table.id), (index.id, added.id)]
+        assert work.indexes.behind(silent_s=300, limit=9) == []
+
+
+def test_a_deleted_table_is_not_shown_and_its_nodes_go(bench: Bench) -> None:
+    index, [one, other] = switched_on(bench, {"a": TEXT}, {"a": TEXT})
+    bench.delete(one)
+    assert shown(bench, index) == {other.id}
+    assert bench.is_compared(index)
+    with bench.store.transaction() as work:
+        assert work.graveyard.remove_deleted_tables(limit=9) == 1
+        assert work.indexes.find(index.id) == index
+        assert work.nodes.progress(index, "", stalled_s=1e9).nodes_count == 1
+    assert len(bench.tombstones()) == 3
+    assert uncompared(bench, index) == []
+
+
+def test_a_changed_table_is_read_anew_and_others_are_not_stale(bench: Bench) -> None:
+    index, [one, other] = switched_on(bench, {"a": TEXT, "b": TEXT}, {"a": TEXT})
+    bench.change(one, {"a": OTHER})
+    ids = bench.ids(index)
+    with bench.store.transaction() as work:
+        found = work.chunks.hydrate(index, Reach(), ids).values()
+    assert {(each.table_id, each.json_pointer, each.stale) for each in found} == {
+        (one.id, "/a", True),
+        (other.id, "/a", False),
+    }
+
+
+def test_a_new_generation_follows_every_table(bench: Bench) -> None:
+    index, tables = switched_on(bench, {"a": TEXT}, {"a": TEXT})
+    with bench.store.transaction() as work:
+        building = work.rebuilds.start(index, SMALL, at_once=2)
+        assert not work.rebuilds.has_index(None, SMALL)
+    assert building.namespace == f"project_{index.project_id}_search_i{index.id}_g2"
+    assert uncompared(bench, index) == [table.id for table in tables]
+    assert not bench.is_compared(building)
+    for table in tables:
+        bench.compare(index, table)
+    assert bench.is_compared(building)
+    with bench.store.transaction() as work:
+        work.rebuilds.switch(building)
+        previous = work.rebuilds.previous(index.id)
+        assert previous is not None
+        work.rebuilds.switch(previous)
+    assert uncompared(bench, index) == [table.id for table in tables]
+
+
+def test_one_over_the_limit_gives_way_and_comes_back_empty(bench: Bench) -> None:
+    index, tables = switched_on(bench, {"a": TEXT}, {"a": TEXT})
+    bench.pass_time(100)
+    tight = ProjectLimits(max_chunks=1, idle_s=10)
+    with bench.store.transaction() as work:
+        going = work.evictions.next_to_go(tight)
+        assert going is not None
+        assert work.evictions.give_up(going, tight)
+    evicted = bench.index(index.id)
+    assert evicted.namespace == f"project_{index.project_id}_search_i{index.id}_g2"
+    with bench.store.transaction() as work:
+        assert work.nodes.status(evicted, stalled_s=1e9) == "evicted"
+        assert work.indexes.behind(silent_s=0, limit=9) == []
+        assert work.evictions.revive(index.id)
+    assert uncompared(bench, index) == [table.id for table in tables]
+
+
+def test_what_waits_for_room_comes_back_unless_its_table_is_deleted(bench: Bench) -> None:
+    project = bench.project()
+    tables = [bench.table({"a": TEXT}, project) for _ in range(2)]
+    index = bench.project_index(project.id)
+    full = {"code": "PROJECT_FULL", "message": "m", "chunks": 3, "vector_bytes": 3 * 16 * 4}
+    nodes = [node_id for table in tables for node_id in bench.compare(index, table)]
+    for node_id in nodes:
+        claim = bench.claim(node_id)
+        with bench.store.transaction() as work:
+            work.nodes.skip(claim, full)
+    bench.delete(tables[0])
+    with bench.store.transaction() as work:
+        work.quotas.readmit(ProjectLimits(), limit=9)
+    assert bench.try_claim(nodes[0]) is None
+    assert bench.claim(nodes[1]).table_id == tables[1].id
+
+
+def test_switched_off_it_is_gone_with_all_that_it_held(bench: Bench) -> None:
+    index, [table] = switched_on(bench, {"a": TEXT})
+    with bench.store.transaction() as work:
+        work.indexes.retire(index.id)
+        assert work.indexes.of_project(index.project_id) is None
+        assert not work.indexes.lock(index)
+        assert work.indexes.uncompared(index.id) == []
+        assert work.graveyard.remove_retired_nodes(limit=9) == 1
+    bench.change(table, {"a": OTHER})
+    assert orders(bench) == []
+    assert bench.project_index(index.project_id).id != index.id
