@@ -158,14 +158,22 @@ class Parts(Work):
     def retrieve(self) -> RetrieveUseCases:
         """The use cases of retrieval."""
         from context_search.adapters.tiktoken_counter import TiktokenCounter  # noqa: PLC0415
-        from context_search.services.retrieve import RetrieveWithTool  # noqa: PLC0415
+        from context_search.services import retrieve, retrieve_project  # noqa: PLC0415
         from context_search.services.searching.search_tool import SearchWithTool  # noqa: PLC0415
         from context_search.wire.http.retrieve import RetrieveUseCases  # noqa: PLC0415
         from context_search.wire.observed import Observed  # noqa: PLC0415
 
-        search = SearchWithTool(self.run_search, self.settings.silent_after_s)
-        observed = Observed("retrieve", search, self.hash_of)
-        return RetrieveUseCases(RetrieveWithTool(self.store, observed, TiktokenCounter()))
+        counter, silent_s = TiktokenCounter(), self.settings.silent_after_s
+        tool = SearchWithTool(self.run_search, silent_s)
+        project = retrieve_project.SearchForProject(self.run_search, silent_s)
+        return RetrieveUseCases(
+            with_tool=retrieve.RetrieveWithTool(
+                self.store, Observed("retrieve", tool, self.hash_of), counter
+            ),
+            from_project=retrieve_project.RetrieveFromProject(
+                self.store, Observed("retrieve_project", project, self.hash_of), counter
+            ),
+        )
 
     @cached_property
     def retrieval_settings(self) -> RetrievalSettingsUseCases:

@@ -205,3 +205,27 @@ def test_retrieval_follows_the_settings_of_its_project(api: Api) -> None:
     assert sum(len(hit["chunks"]) for hit in found["results"]) == 2
     assert found["redaction"] == {"enabled": False, "counts": {}}
     assert "+86 138-1234-5678" in "".join(hit["text"] for hit in found["results"])
+
+
+def switched_on(api: Api) -> None:
+    answer(api("POST", f"/api/v1/projects/{api.project_id}/search-index"), 202)
+    api.parts.work()
+
+
+def retrieve_all(api: Api, query: str, **more: Any) -> dict[str, Any]:
+    path = f"/api/v1/projects/{api.project_id}/retrieve"
+    return answer(api("POST", path, json={"query": query, **more}), 200)
+
+
+def test_a_project_gives_passages_of_all_its_tables(api: Api) -> None:
+    api.table({"a": {"t": TEXT}})
+    api.table({"title": "nine comets", "phone": "Comets: 13812345678"})
+    path = f"/api/v1/projects/{api.project_id}/retrieve"
+    problem(api("POST", path, json={"query": "comets"}), 409, "PROJECT_INDEX_OFF")
+    switched_on(api)
+    found = retrieve_all(api, "nine comets", minScore=0.3, maxTokens=3_000)
+    assert {hit["json_pointer"] for hit in found["results"]} == {"/a/t", "/title", "/phone"}
+    assert "138" not in "".join(hit["text"] for hit in found["results"])
+    assert found["accounting"]["used"] == sum(hit["tokens"] for hit in found["results"])
+    assert found["index"] == {"status": "ready"}
+    problem(api.stranger()("POST", path, json={"query": "comets"}), 404, "NOT_FOUND")

@@ -9,7 +9,8 @@ from fastapi import APIRouter, Depends, Request
 from fastapi.responses import JSONResponse
 
 from context_search.services.retrieve import RetrieveWithTool
-from context_search.wire.http.dependencies import Caller, Internal, ToolId
+from context_search.services.retrieve_project import RetrieveFromProject
+from context_search.wire.http.dependencies import Caller, Internal, ProjectId, ToolId
 from context_search.wire.http.retrieve_requests import RetrieveBody
 from context_search.wire.http.strict_json import StrictJsonRoute
 from context_search.wire.retrieve_answers import retrieval_answer
@@ -22,6 +23,7 @@ class RetrieveUseCases:
     """What the routes of this file call."""
 
     with_tool: RetrieveWithTool
+    from_project: RetrieveFromProject
 
 
 async def _use_cases(request: Request) -> RetrieveUseCases:
@@ -42,4 +44,13 @@ async def retrieve(tool_id: ToolId, body: RetrieveBody, caller: Caller, use: Use
 async def retrieve_internally(tool_id: ToolId, body: RetrieveBody, use: Use) -> JSONResponse:
     """The same, for trusted services that have checked their user themselves."""
     found = use.with_tool(tool_id, None, body.query, body.wishes)
+    return JSONResponse(retrieval_answer(found))
+
+
+@router.post("/api/v1/projects/{project_id}/retrieve")
+async def retrieve_from_project(
+    project_id: ProjectId, body: RetrieveBody, caller: Caller, use: Use
+) -> JSONResponse:
+    """The same from every string of the project, once its search index is switched on."""
+    found = use.from_project(project_id, caller, body.query, body.wishes)
     return JSONResponse(retrieval_answer(found))
