@@ -15,6 +15,7 @@ import random
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from statistics import quantiles
 from typing import Any
@@ -135,15 +136,14 @@ def _fill(stack: Stack, words: Words, chunks: int) -> Tool:
 
 
 def _measure(tool: Tool, words: Words) -> None:
-    print(f"{'milliseconds':14} {'p50':>7} {'p95':>7} {'p99':>7}")
+    print(f"{'milliseconds':16} {'p50':>7} {'p95':>7} {'p99':>7}")
     tool.post("search", query="warm up")
-    _print("hybrid", [_timed(lambda q=q: tool.post("search", query=q)) for q in words.questions()])
+    _print("search", [_timed(partial(tool.post, "search", query=q)) for q in words.questions()])
+    # _print("retrieve", [_timed(partial(tool.post, "retrieve", query=q)) for q in words.questions()])
     told = [tool.post("search/explain", query=q)["explain"] for q in words.questions()]
     spent = [each["milliseconds"] for each in told]
-    backend = [each["turbopuffer"] for each in spent]
-    embedding = [each["embed"] for each in spent]
-    _print("  backend", backend)
-    _print("  embedding", embedding)
+    for stage in ("embed", "turbopuffer", "read", "rank"):
+        _print(f"  {stage}", [each[stage] for each in spent])
     _print("  ours", [each["total"] - each["turbopuffer"] - each["embed"] for each in spent])
 
 
