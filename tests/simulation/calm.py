@@ -21,6 +21,8 @@ def heal(world: World) -> None:
     world.after_step()
     if world.random.random() < 1 / 3:
         others.lose_documents(world)
+    if world.random.random() < 1 / 4:
+        world.queue.expire()
     _settle(world)
     if world.is_crowded:
         _come_back(world)

@@ -58,11 +58,13 @@ class Watch:
         self._searchable_stays_searchable(rows)
 
     def _every_document_is_known(self, rows: Rows) -> None:
-        """I3: a document in turbopuffer has a chunk row or a tombstone."""
+        """I3: a namespace has a generation, a document has a chunk row or a tombstone."""
+        owned = {row.namespace for row in rows.generations.values()}
         known = {(row.namespace, row.doc_id) for row in rows.chunks.values()}
         known.update(rows.tombstones)
         retired = {g.namespace for g in rows.generations.values() if g.retired_at}
         for namespace, documents in self.world.documents.namespaces.items():
+            check(namespace in owned, "I3 unknown namespace", namespace)
             for doc_id in documents:
                 if (namespace, _chunk_of(doc_id)) not in known and namespace not in retired:
                     raise Violated(f"I3 unknown document: {doc_id}")

@@ -67,6 +67,12 @@ class SimQueue:
         self.waiting += [Envelope(body, self.clock.monotonic()) for body in moved]
         return len(moved)
 
+    def expire(self) -> None:
+        """What waits was not received in time: SQS keeps a message for days, not for ever."""
+        self.weather.seen["queue: expired"] += bool(self.waiting)
+        self.dead += [envelope.body for envelope in self.waiting]
+        self.waiting.clear()
+
     def deliverable(self) -> list[Envelope]:
         """Returns the messages that a worker could receive now."""
         now = self.clock.monotonic()

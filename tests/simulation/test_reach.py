@@ -39,6 +39,7 @@ SITUATIONS = {
     "tools: two scopes on one index",
 }
 FAULTS = {
+    "queue: expired",
     "acknowledge: lost",
     *(f"transaction: {kind}" for kind in ("refused", "lost reply")),
     *(f"upsert: {kind}" for kind in ("refused", "lost reply", "late")),

@@ -51,7 +51,8 @@ class Evictions(Protocol):
     def next_to_go(self, limits: ProjectLimits) -> Index | None:
         """Returns what a project over its limit gives up next.
 
-        A previous generation, or else the active generation of its coldest index.
+        A previous generation, or else a generation of its coldest index: the active one, or one
+        that is being built and holds chunks while the active one holds none.
         """
         ...
 

@@ -371,6 +371,23 @@ def test_all_generations_of_an_evicted_index_are_given_up(bench: Bench) -> None:
     assert (live.number, live.is_rebuilding) == (4, False)
 
 
+def test_a_rebuild_that_does_not_end_is_given_up_with_its_index(bench: Bench) -> None:
+    project = bench.project()
+    _, index = bench.tool(bench.table({"a": TEXT}, project))
+    with bench.store.transaction() as work:
+        work.tables.lock(table_of(index))
+        new = work.rebuilds.start(index, SMALL, at_once=2)
+    bench.enumerate(index)
+    bench.finish(bench.node_at(new, "/a"))
+    assert next_to_go(bench) is None
+    bench.pass_time(HOUR + 1)
+    going = next_to_go(bench)
+    assert going is not None
+    assert (going.id, going.state) == (index.id, "building")
+    assert given_up(bench, going)
+    assert used(bench, project) == Usage(0, 0)
+
+
 def test_an_evicted_index_comes_back_once_and_is_in_use(bench: Bench) -> None:
     index = indexed(bench, bench.project())
     bench.pass_time(HOUR + 1)

@@ -37,13 +37,13 @@ class MemoryEvictions:
         if not usage_of(self.rows, generation).chunks:
             return False
         index = self.rows.indexes[generation.index_id or 0]
-        is_cold_active = generation.state == "active" and is_cold(self.clock, index, limits)
-        return generation.state == "previous" or is_cold_active
+        return generation.state == "previous" or is_cold(self.clock, index, limits)
 
-    def _order(self, generation: GenerationRow) -> tuple[bool, datetime | None, int]:
+    def _order(self, generation: GenerationRow) -> tuple[bool, datetime | None, int, int]:
         index = self.rows.indexes[generation.index_id or 0]
-        is_active = generation.state == "active"
-        return is_active, index.used_at if is_active else generation.switched_at, index.id
+        is_previous = generation.state == "previous"
+        since = generation.switched_at if is_previous else index.used_at
+        return not is_previous, since, index.id, generation.id
 
     def give_up(self, going: Index, limits: ProjectLimits) -> bool:
         """See the port."""

@@ -29,11 +29,10 @@ class PostgresEvictions:
             WHERE used.chunks > 0 AND used.project_id IN (
                 SELECT project_id FROM generation_usage GROUP BY project_id
                 HAVING sum(chunks) > :chunks OR sum(vector_bytes) > :bytes)
-              AND (generation.state = 'previous'
-                   OR generation.state = 'active' AND {_USED_AT} < {_IDLE_SINCE})
-            ORDER BY generation.state = 'active',
-                     CASE generation.state WHEN 'active' THEN {_USED_AT} ELSE switched_at END,
-                     search_index.id LIMIT 1
+              AND (generation.state = 'previous' OR {_USED_AT} < {_IDLE_SINCE})
+            ORDER BY generation.state <> 'previous',
+                     CASE generation.state WHEN 'previous' THEN switched_at ELSE {_USED_AT} END,
+                     search_index.id, generation.id LIMIT 1
             """,
             chunks=limits.max_chunks,
             bytes=limits.max_vector_bytes,
