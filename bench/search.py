@@ -139,7 +139,7 @@ def _measure(tool: Tool, words: Words) -> None:
     print(f"{'milliseconds':16} {'p50':>7} {'p95':>7} {'p99':>7}")
     tool.post("search", query="warm up")
     _print("search", [_timed(partial(tool.post, "search", query=q)) for q in words.questions()])
-    # _print("retrieve", [_timed(partial(tool.post, "retrieve", query=q)) for q in words.questions()])
+    _print("retrieve", [_timed(partial(tool.post, "retrieve", query=q)) for q in words.questions()])
     told = [tool.post("search/explain", query=q)["explain"] for q in words.questions()]
     spent = [each["milliseconds"] for each in told]
     for stage in ("embed", "turbopuffer", "read", "rank"):

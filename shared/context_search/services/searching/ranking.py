@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from context_search.domain.analysis import tokens
 from context_search.domain.config import SearchConfig
 from context_search.domain.fusion import (
     convex_combination,
@@ -54,9 +53,10 @@ def rank(
     found: Found,
     chunks: Mapping[str, HydratedChunk],
     now: datetime,
+    words_of: Callable[[HydratedChunk], Sequence[str]],
 ) -> list[Hit]:
     """Returns the hits among the candidates that could be read, best first; ties: newer first."""
-    passages = {name: _passage(chunk) for name, chunk in chunks.items()}
+    passages = {name: _passage(chunk, words_of(chunk)) for name, chunk in chunks.items()}
     live = _Live(
         vector={name: score for name, score in found.vector.items() if name in chunks},
         keyword={name: score for name, score in found.keyword.items() if name in chunks},
@@ -81,9 +81,9 @@ def rank(
     ]
 
 
-def _passage(chunk: HydratedChunk) -> Passage:
+def _passage(chunk: HydratedChunk, words: Sequence[str]) -> Passage:
     return Passage(
-        tokens=tokens(chunk.chunk_text),
+        tokens=words,
         length=len(chunk.chunk_text),
         place=(chunk.table_id, chunk.json_pointer),
         index=chunk.chunk_index,

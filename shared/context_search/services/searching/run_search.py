@@ -23,6 +23,7 @@ from context_search.services.searching.answer import (
     Question,
     Target,
 )
+from context_search.services.searching.chunk_words import ChunkWords
 from context_search.services.searching.find_candidates import FindCandidates
 from context_search.services.searching.ranking import rank
 from context_search.services.searching.stopwatch import Stopwatch
@@ -72,6 +73,7 @@ class RunSearch:
     use_index: UseIndex
     targets: Targets
     clock: Clock
+    words_of: ChunkWords = field(default_factory=ChunkWords)
 
     def __call__(
         self,
@@ -133,7 +135,7 @@ class RunSearch:
         watch: Stopwatch,
     ) -> Answer:
         with watch.timing("rank"):
-            hits = rank(target, question.words, found, chunks, self.clock.now())
+            hits = rank(target, question.words, found, chunks, self.clock.now(), self.words_of)
         answer = _answer(target, question.strategy, question.text, found, watch)
         return replace(answer, hits=hits, ranked=len(hits), gone=len(found.ids) - len(chunks))
 
