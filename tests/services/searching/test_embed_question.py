@@ -44,7 +44,7 @@ class Desk:
         self.embed = EmbedQuestion(lambda _: self.embedder, kept, Breaker(self.clock))
 
     def ask(self, text: str, config: IndexConfig = CONFIG) -> list[float]:
-        return self.embed(config, text, timeout_s=1)
+        return self.embed(config, text, timeout_s=1)[0]
 
 
 def test_a_question_is_embedded_once_an_hour_for_each_model() -> None:

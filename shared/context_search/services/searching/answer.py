@@ -48,7 +48,8 @@ class Found:
     """The candidates: scores by document id for each leg, empty where it did not run.
 
     ``keywords_from`` names who ranked the keywords. ``errors`` are the codes of what failed,
-    ``seconds`` how long each stage took.
+    ``seconds`` how long each stage took, ``vector_was_kept`` says that the question was embedded
+    before.
     """
 
     vector: Mapping[str, float] = field(default_factory=dict)
@@ -58,6 +59,7 @@ class Found:
     degraded: Sequence[Degradation] = ()
     errors: Sequence[str] = ()
     seconds: Mapping[str, float] = field(default_factory=dict)
+    vector_was_kept: bool = False
 
     @property
     def ids(self) -> list[str]:

@@ -31,7 +31,6 @@ class QuestionVectors:
 
     clock: Clock
     size: int = KEPT_QUESTIONS
-    hits: int = 0
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
     _kept: TTLCache[_Key, array[float]] = field(init=False, repr=False)
 
@@ -42,7 +41,6 @@ class QuestionVectors:
         """Returns the vector that this model once gave for this text."""
         with self._lock:
             kept = self._kept.get(_key(config, text))
-            self.hits += kept is not None
         return None if kept is None else kept.tolist()
 
     def put(self, config: IndexConfig, text: str, vector: list[float]) -> None:
@@ -63,14 +61,19 @@ class EmbedQuestion:
     kept: QuestionVectors
     breaker: Breaker
 
-    def __call__(self, config: IndexConfig, text: str, *, timeout_s: float) -> list[float]:
-        """Raises EmbeddingError; at once while the model keeps failing."""
+    def __call__(
+        self, config: IndexConfig, text: str, *, timeout_s: float
+    ) -> tuple[list[float], bool]:
+        """Returns the vector, and whether it was kept from before.
+
+        Raises EmbeddingError; at once while the model keeps failing.
+        """
         known = self.kept.get(config, text)
         if known is not None:
-            return known
+            return known, True
         if not self.breaker.lets_through():
             raise EmbeddingUnavailableError("the model failed several times in a row")
         with self.breaker.counting(EmbeddingError):
             vector = self.embedder_of(config).embed_query(text, timeout_s=timeout_s)
         self.kept.put(config, text, vector)
-        return vector
+        return vector, False

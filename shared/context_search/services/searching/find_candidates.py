@@ -58,6 +58,7 @@ class _Search:
     degraded: list[Degradation] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
     keywords: list[Ranked] | None = None
+    is_kept: bool = False
 
     def note(self, degradation: Degradation, error: ContextSearchError) -> None:
         """Remembers a failure."""
@@ -79,6 +80,7 @@ class _Search:
             keywords_from=source,  # type: ignore[arg-type]
             degraded=self.degraded,
             errors=self.errors,
+            vector_was_kept=self.is_kept,
             seconds=self.watch.seconds,
         )
 
@@ -120,7 +122,8 @@ class FindCandidates:
         try:
             with search.watch.timing("embed"):
                 config, timeout_s = target.index.config, self.patience.embed_s
-                return self.embed(config, question.text, timeout_s=timeout_s)
+                vector, search.is_kept = self.embed(config, question.text, timeout_s=timeout_s)
+                return vector
         except EmbeddingTimeoutError as error:
             search.note("embed_timeout", error)
         except EmbeddingError as error:
