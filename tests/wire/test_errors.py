@@ -17,6 +17,7 @@ STATUS = {
     errors.InvalidPointerError: 422,
     errors.InvalidDocumentError: 422,
     errors.QueryEmptyError: 422,
+    errors.CursorInvalidError: 422,
     errors.UnauthenticatedError: 401,
     errors.PermissionDeniedError: 403,
     errors.NotFoundError: 404,

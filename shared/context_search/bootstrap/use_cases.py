@@ -8,14 +8,14 @@ from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 from context_search.adapters.secrets import with_secrets
-from context_search.bootstrap.work import Work
+from context_search.bootstrap.project import ProjectWork
 from context_search.domain.query_hash import query_hash
 from context_search.services.authenticate import Authenticate, AuthenticateInternal
 from context_search.settings import Settings, environment
 
 if TYPE_CHECKING:
     from context_search.services.searching.run_search import RunSearch
-    from context_search.wire.http.project_index import ProjectIndexUseCases
+    from context_search.wire.http.project_search import ProjectSearchUseCases
     from context_search.wire.http.rebuilds import OperationUseCases
     from context_search.wire.http.retrieval_settings import RetrievalSettingsUseCases
     from context_search.wire.http.retrieve import RetrieveUseCases
@@ -27,7 +27,7 @@ EMBED_TIMEOUT_S = 30.0
 QUESTIONS_AT_ONCE = 16
 
 
-class Parts(Work):
+class Parts(ProjectWork):
     """Everything a function can be asked to do."""
 
     @property
@@ -121,23 +121,6 @@ class Parts(Work):
         return query_hash(self.settings.query_hash_key, query)
 
     @cached_property
-    def project_index(self) -> ProjectIndexUseCases:
-        """The use cases of the index over all tables of a project."""
-        from context_search.services import project_index, rebuild  # noqa: PLC0415
-        from context_search.wire.http.project_index import ProjectIndexUseCases  # noqa: PLC0415
-
-        silent_s = self.settings.silent_after_s
-        return ProjectIndexUseCases(
-            switch_on=project_index.SwitchProjectIndexOn(
-                self.store, self.deliver, self.model, silent_s
-            ),
-            switch_off=project_index.SwitchProjectIndexOff(self.store),
-            read=project_index.ReadProjectIndex(self.store, silent_s),
-            start_rebuild=rebuild.StartRebuild(self.store, self.deliver, self.model),
-            roll_back=rebuild.RollBack(self.store, self.deliver),
-        )
-
-    @cached_property
     def search(self) -> SearchUseCases:
         """The use cases of search and MCP."""
         from context_search.services.list_tools import ListTools  # noqa: PLC0415
@@ -153,6 +136,15 @@ class Parts(Work):
             list_tools=ListTools(self.store),
             allowed_origins=self.settings.allowed_origins,
         )
+
+    @cached_property
+    def project_search(self) -> ProjectSearchUseCases:
+        """The use cases of project search."""
+        from context_search.services.searching.search_project import SearchProject  # noqa: PLC0415
+        from context_search.wire.http.project_search import ProjectSearchUseCases  # noqa: PLC0415
+
+        search = SearchProject(self.run_search, self.store, self.settings.silent_after_s)
+        return ProjectSearchUseCases(search, self.hash_of)
 
     @cached_property
     def retrieve(self) -> RetrieveUseCases:

@@ -4,7 +4,8 @@ ContextSearchError
 ├── InvalidInputError           the caller can mend it (4xx)
 │   ├── InvalidPointerError
 │   ├── InvalidDocumentError
-│   └── QueryEmptyError
+│   ├── QueryEmptyError
+│   └── CursorInvalidError
 ├── UnauthenticatedError        no or bad credentials
 ├── PermissionDeniedError       good credentials without the scope
 ├── NotFoundError               missing, or not yours: the two look the same
@@ -71,6 +72,12 @@ class QueryEmptyError(InvalidInputError):
     """The query has no letter and no number in it."""
 
     code = "QUERY_EMPTY"
+
+
+class CursorInvalidError(InvalidInputError):
+    """The cursor is none, is too old, or belongs to another question."""
+
+    code = "CURSOR_INVALID"
 
 
 class UnauthenticatedError(ContextSearchError):

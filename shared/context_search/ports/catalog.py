@@ -43,6 +43,10 @@ class Tables(Protocol):
         """Returns a live table of that project."""
         ...
 
+    def names(self, project_id: int, table_ids: Sequence[int]) -> dict[int, str]:
+        """Returns the names of those that are live tables of a project."""
+        ...
+
     def lock(self, table_id: int) -> int | None:
         """Keeps the document from changing until the transaction ends; returns its size in bytes.
 

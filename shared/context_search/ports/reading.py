@@ -21,6 +21,15 @@ class LiveChunks(Protocol):
         """
         ...
 
+    def first_texts(
+        self, index: Index, places: Sequence[tuple[int, str]]
+    ) -> dict[tuple[int, str], str]:
+        """Returns the text of the first chunk of strings, by table and pointer, where it is there.
+
+        Whole, for a short string.
+        """
+        ...
+
     def is_empty(self, index: Index) -> bool:
         """Says whether turbopuffer was never given a chunk of the generation that is live now."""
         ...

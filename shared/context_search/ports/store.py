@@ -13,6 +13,7 @@ from context_search.ports.indexing import Chunks, Nodes
 from context_search.ports.keywords import KeywordIndex
 from context_search.ports.permits import Permits
 from context_search.ports.quotas import Evictions, Quotas
+from context_search.ports.rankings import Rankings
 from context_search.ports.rebuilding import Rebuilds
 from context_search.ports.retrieval import RetrievalSettingsRows, Surroundings
 
@@ -52,6 +53,8 @@ class UnitOfWork(Protocol):
     def surroundings(self) -> Surroundings: ...
     @property
     def retrieval_settings(self) -> RetrievalSettingsRows: ...
+    @property
+    def rankings(self) -> Rankings: ...
     @property
     def gauges(self) -> Gauges: ...
 

@@ -19,6 +19,7 @@ from context_search.services.cleanup_report import CleanupLimits, CleanupReport
 from context_search.services.evict import EvictColdest
 from context_search.services.outgoing import RelayOutbox, enumerate_message, node_message
 from context_search.services.rebuild import REBUILDS_AT_ONCE, retire_outdated
+from context_search.services.searching.kept_ranking import RANKING_AGE_S
 from context_search.services.settle import SettleIndex
 from context_search.services.status import write_summaries
 from context_search.services.sweep import SweepNamespace
@@ -183,5 +184,6 @@ class Cleanup:
     def _measure(self, report: CleanupReport) -> bool:
         with self.store.transaction() as work:
             work.quotas.compact()
+            work.rankings.forget_old(older_than_s=RANKING_AGE_S)
             report.readings = work.gauges.read()
         return False

@@ -52,7 +52,7 @@ def _result(hit: Hit, answer: Answer) -> dict[str, object]:
         "score": round(hit.score, 6),
         "relevance": round(hit.relevance, 4),
         "json_path": hit.json_path,
-        "chunk": _chunk(hit.chunk, with_metadata=answer.search.include_metadata),
+        "chunk": chunk_answer(hit.chunk, with_metadata=answer.search.include_metadata),
     }
     if hit.chunk.stale:
         result["stale"] = True
@@ -64,7 +64,8 @@ def _result(hit: Hit, answer: Answer) -> dict[str, object]:
 _METADATA = ("content_hash", "turbopuffer_namespace", "turbopuffer_doc_id")
 
 
-def _chunk(chunk: HydratedChunk, *, with_metadata: bool) -> dict[str, object]:
+def chunk_answer(chunk: HydratedChunk, *, with_metadata: bool) -> dict[str, object]:
+    """Returns a chunk; metadata are its hash and where it is stored."""
     shown = asdict(chunk)
     del shown["changed_at"], shown["stale"]
     if not with_metadata:

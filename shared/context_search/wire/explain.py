@@ -24,12 +24,18 @@ def explained(answer: Answer, words: list[str], shown: int) -> dict[str, object]
 
     ``words`` is the question as the keyword leg saw it. At most 200 candidates are listed.
     """
-    search = answer.search
     body = search_answer(answer, answer.hits[:shown])
+    body["explain"] = explanation(answer, words, shown)
+    return body
+
+
+def explanation(answer: Answer, words: list[str], shown: int) -> dict[str, object]:
+    """Returns the ``explain`` of an answer of which ``shown`` hits are shown."""
+    search = answer.search
     weights = {"keyword": search.bm25_weight, "vector": search.vector_weight}
     if search.fusion == "linear":
         weights["recency"] = search.recency_weight
-    body["explain"] = {
+    return {
         "query_tokens": words,
         "fusion": {"kind": search.fusion, "weights": weights},
         "keywords_from": answer.found.keywords_from,
@@ -48,7 +54,6 @@ def explained(answer: Answer, words: list[str], shown: int) -> dict[str, object]
             for place, hit in enumerate(answer.hits[:LISTED_CANDIDATES], start=1)
         ],
     }
-    return body
 
 
 def _milliseconds(seconds: Mapping[str, float]) -> dict[str, float]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -66,6 +67,11 @@ class MemoryTables:
         """See the port."""
         row = self.rows.tables.get(table_id)
         return _table(row) if row and not row.deleted and row.project_id == project_id else None
+
+    def names(self, project_id: int, table_ids: Sequence[int]) -> dict[int, str]:
+        """See the port."""
+        found = (self.find(table_id, project_id=project_id) for table_id in table_ids)
+        return {table.id: table.name for table in found if table is not None}
 
     def lock(self, table_id: int) -> int | None:
         """See the port; a transaction is alone anyway."""

@@ -49,6 +49,22 @@ class LiveChunks:
             return None
         return content_hash(value) if isinstance(value, str) else None
 
+    def first_texts(
+        self, index: Index, places: Sequence[tuple[int, str]]
+    ) -> dict[tuple[int, str], str]:
+        """See the port."""
+        wanted = set(places)
+        places_of = {
+            node.active_set_id: (node.table_id, node.json_pointer)
+            for node in self.rows.nodes.values()
+            if node.generation_id == index.generation_id
+        }
+        return {
+            places_of[chunk.set_id]: chunk.text
+            for chunk in self.rows.chunks.values()
+            if chunk.index == 0 and places_of.get(chunk.set_id) in wanted
+        }
+
     def is_empty(self, index: Index) -> bool:
         """See the port."""
         rows = self.rows.chunks.values()

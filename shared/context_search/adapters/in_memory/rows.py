@@ -160,7 +160,7 @@ class Rows:
     """All tables, by key. Rows are immutable; ``version`` grows with each commit that wrote."""
 
     def __init__(self) -> None:
-        self._journal = journal = Journal()
+        self.journal = journal = Journal()
         self.projects: Journaled[int, str] = Journaled(journal)
         self.keys: Journaled[bytes, int] = Journaled(journal)
         self.tables: Journaled[int, TableRow] = Journaled(journal)
@@ -182,12 +182,12 @@ class Rows:
 
     def commit(self) -> None:
         """Keeps what was written since the last commit."""
-        if self._journal.commit():
+        if self.journal.commit():
             self.version += 1
 
     def roll_back(self) -> None:
         """Forgets what was written since the last commit."""
-        self._journal.roll_back()
+        self.journal.roll_back()
 
     def new_id(self) -> int:
         """Returns a number never given before (not even by a transaction that was rolled back)."""

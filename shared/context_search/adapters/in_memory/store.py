@@ -15,6 +15,7 @@ from context_search.adapters.in_memory.keywords import MemoryKeywords
 from context_search.adapters.in_memory.permits import MemoryPermits
 from context_search.adapters.in_memory.progress import MemoryNodes
 from context_search.adapters.in_memory.quotas import MemoryQuotas
+from context_search.adapters.in_memory.rankings import MemoryRankings
 from context_search.adapters.in_memory.rebuilds import MemoryRebuilds
 from context_search.adapters.in_memory.retrieval import MemoryRetrievalSettings, MemorySurroundings
 from context_search.adapters.in_memory.rows import Rows
@@ -43,6 +44,7 @@ class MemoryUnitOfWork:
         self.permits = MemoryPermits(rows, clock)
         self.surroundings = MemorySurroundings(rows)
         self.retrieval_settings = MemoryRetrievalSettings(rows)
+        self.rankings = MemoryRankings(rows, clock)
         self.gauges = MemoryGauges(rows, clock)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from context_search.adapters.postgres.pool import Transaction
@@ -84,6 +85,19 @@ class PostgresTables:
             project=project_id,
         )
         return Table(*rows[0]) if rows else None
+
+    def names(self, project_id: int, table_ids: Sequence[int]) -> dict[int, str]:
+        """See the port."""
+        rows = self.tx.run(
+            """
+            SELECT id, COALESCE(name, '') FROM context_table
+            WHERE id = ANY(CAST(:tables AS bigint[])) AND project_id = :project
+              AND deleted_at IS NULL
+            """,
+            tables=list(table_ids),
+            project=project_id,
+        )
+        return dict(rows)
 
     def lock(self, table_id: int) -> int | None:
         """See the port. The size of a document that is large even when compressed is estimated."""

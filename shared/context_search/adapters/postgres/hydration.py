@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from context_search.adapters.postgres.chunks import ChunkSets
 from context_search.domain.documents import content_hash, parse_stored
-from context_search.domain.ids import chunk_document_id
+from context_search.domain.ids import chunk_document_id, pointer_sha256
 from context_search.domain.json_pointer import resolve, split
 from context_search.domain.model import HydratedChunk, Index, Reach
 
@@ -71,6 +71,24 @@ class PostgresChunks(ChunkSets):
         )
         document = parse_stored(text or "null")
         return {pointer: _string_hash(document, pointer) for pointer in pointers}
+
+    def first_texts(
+        self, index: Index, places: Sequence[tuple[int, str]]
+    ) -> dict[tuple[int, str], str]:
+        """See the port."""
+        rows = self.tx.run(
+            """
+            SELECT node.table_id, node.json_pointer, chunk_text
+            FROM unnest(CAST(:tables AS bigint[]), CAST(:pointers AS bytea[])) AS wanted (t, p)
+            JOIN node ON node.generation_id = :generation AND node.table_id = wanted.t
+                     AND node.pointer_sha256 = wanted.p
+            JOIN chunks ON chunks.set_id = node.active_set_id AND chunk_index = 0
+            """,
+            tables=[table_id for table_id, _ in places],
+            pointers=[pointer_sha256(pointer) for _, pointer in places],
+            generation=index.generation_id,
+        )
+        return {(table_id, pointer): text for table_id, pointer, text in rows}
 
     def is_empty(self, index: Index) -> bool:
         """See the port."""

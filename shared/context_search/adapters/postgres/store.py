@@ -17,6 +17,7 @@ from context_search.adapters.postgres.permits import PostgresPermits
 from context_search.adapters.postgres.pool import Database, Transaction
 from context_search.adapters.postgres.progress import PostgresNodes
 from context_search.adapters.postgres.quotas import PostgresQuotas
+from context_search.adapters.postgres.rankings import PostgresRankings
 from context_search.adapters.postgres.rebuilds import PostgresRebuilds
 from context_search.adapters.postgres.retrieval import (
     PostgresRetrievalSettings,
@@ -46,6 +47,7 @@ class PostgresUnitOfWork:
         self.permits = PostgresPermits(tx)
         self.surroundings = PostgresSurroundings(tx)
         self.retrieval_settings = PostgresRetrievalSettings(tx)
+        self.rankings = PostgresRankings(tx)
         self.gauges = PostgresGauges(tx)
 
 

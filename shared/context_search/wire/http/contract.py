@@ -8,6 +8,7 @@ from typing import Any
 from context_search.wire.http import (
     health,
     project_index,
+    project_search,
     rebuilds,
     retrieval_settings,
     retrieve,
@@ -21,5 +22,15 @@ from context_search.wire.http.app import http_app
 @lru_cache(maxsize=1)
 def contract() -> dict[str, Any]:
     """Returns the OpenAPI 3.1 document."""
-    modules = [health, tables, tools, project_index, rebuilds, retrieval_settings, search, retrieve]
+    modules = [
+        health,
+        tables,
+        tools,
+        project_index,
+        rebuilds,
+        retrieval_settings,
+        search,
+        retrieve,
+        project_search,
+    ]
     return http_app([module.router for module in modules], None).openapi()

@@ -1,0 +1,32 @@
+"""What can be asked about the index over all tables of a project."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from context_search.bootstrap.work import Work
+
+if TYPE_CHECKING:
+    from context_search.wire.http.project_index import ProjectIndexUseCases
+
+
+class ProjectWork(Work):
+    """The orders of the queue, and the switch of project search."""
+
+    @cached_property
+    def project_index(self) -> ProjectIndexUseCases:
+        """The use cases of the index over all tables of a project."""
+        from context_search.services import project_index, rebuild  # noqa: PLC0415
+        from context_search.wire.http.project_index import ProjectIndexUseCases  # noqa: PLC0415
+
+        silent_s = self.settings.silent_after_s
+        return ProjectIndexUseCases(
+            switch_on=project_index.SwitchProjectIndexOn(
+                self.store, self.deliver, self.model, silent_s
+            ),
+            switch_off=project_index.SwitchProjectIndexOff(self.store),
+            read=project_index.ReadProjectIndex(self.store, silent_s),
+            start_rebuild=rebuild.StartRebuild(self.store, self.deliver, self.model),
+            roll_back=rebuild.RollBack(self.store, self.deliver),
+        )

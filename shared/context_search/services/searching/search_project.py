@@ -1,0 +1,179 @@
+"""Searches everything that a project holds, a page at a time."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Literal
+
+from context_search.domain.config import SearchConfig, Strategy
+from context_search.domain.errors import CursorInvalidError
+from context_search.domain.model import Index, Principal, Reach
+from context_search.ports.store import Store, UnitOfWork
+from context_search.services.searching.answer import Answer, Hit, Target
+from context_search.services.searching.kept_ranking import RANKING_AGE_S, KeptRanking, Row
+from context_search.services.searching.labels import Label, labels_of
+from context_search.services.searching.run_search import RunSearch
+from context_search.services.status import project_index
+
+PAGE = 50
+LOW_SCORE = 0.25
+KEPT_RANKINGS = 100
+"""At most so many rankings of a project wait for their further pages."""
+
+Hint = Literal["index_evicted", "index_incomplete", "low_scores_hidden", "no_match"]
+_CURSOR = re.compile(r"([0-9a-f]{32})\.([0-9]{1,6})")
+_LINEAR = SearchConfig(fusion="linear", bm25_weight=0.55, vector_weight=0.35, recency_weight=0.10)
+# A leg that is not asked for has no share, so that a score means the same for each strategy.
+_RANKED: Mapping[Strategy, SearchConfig] = {
+    "hybrid": _LINEAR,
+    "keyword": replace(_LINEAR, strategy="keyword", vector_weight=0.0),
+    "semantic": replace(_LINEAR, strategy="semantic", bm25_weight=0.0),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectQuestion:
+    """What is asked; ``candidates`` are per leg. A cursor goes on where a page has ended."""
+
+    query: str
+    strategy: Strategy = "hybrid"
+    reach: Reach = field(default_factory=Reach)
+    candidates: int = 200
+    include_low_score: bool = False
+    cursor: str | None = None
+
+    @property
+    def fingerprint(self) -> str:
+        """Equal for equal questions, whatever the page."""
+        asked = {**asdict(self), "cursor": None}
+        return hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectPage:
+    """At most 50 hits in ``answer``, and what follows.
+
+    ``truncated``: a leg had as many candidates as it may give, there may be more. ``hidden`` hits
+    had a score under 0.25. ``labels`` are by chunk id. ``whole`` is the answer with every hit, of
+    a first page.
+    """
+
+    answer: Answer
+    labels: Mapping[int, Label] = field(default_factory=dict)
+    cursor: str | None = None
+    truncated: bool = False
+    hidden: int = 0
+    hint: Hint | None = None
+    whole: Answer | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SearchProject:
+    """Ranks by 0.55 BM25 + 0.35 cosine + 0.10 recency; equal scores: what changed last.
+
+    The ranking is kept for ten minutes when it has further pages, so they agree whatever happens
+    to the index; what is gone meanwhile is left out of its page.
+    """
+
+    run: RunSearch
+    store: Store
+    silent_s: float
+
+    def __call__(self, principal: Principal, asked: ProjectQuestion) -> ProjectPage:
+        """Raises ProjectIndexOffError, CursorInvalidError, and what RunSearch raises."""
+        if asked.cursor is not None:
+            return self._further(principal, asked, asked.cursor)
+        opened: list[Index] = []
+
+        def open_index(work: UnitOfWork) -> Target:
+            index = project_index(work, principal)
+            opened.append(index)
+            status = work.nodes.status(index, stalled_s=self.silent_s)
+            return Target(index, asked.reach, _RANKED[asked.strategy], status)
+
+        key = ("project", principal.project_id, asked.strategy, asked.reach)
+        answer = self.run(key, open_index, asked.query, candidates=asked.candidates)
+        answer = replace(answer, hits=[_with_whole_path(hit) for hit in answer.hits])
+        if not answer.hits:
+            return ProjectPage(answer, hint=_hint(answer, hidden=0), whole=answer)
+        return self._first(principal, asked, answer, opened[-1])
+
+    def _first(
+        self, principal: Principal, asked: ProjectQuestion, answer: Answer, index: Index
+    ) -> ProjectPage:
+        is_low = [hit.score < LOW_SCORE and not asked.include_low_score for hit in answer.hits]
+        shown = [hit for hit, low in zip(answer.hits, is_low, strict=True) if not low]
+        ranking = _kept(asked, answer, index, shown)
+        with self.store.transaction() as work:
+            cursor = None
+            if len(shown) > PAGE:
+                body = ranking.to_mapping()
+                name = work.rankings.keep(principal.project_id, body, at_most=KEPT_RANKINGS)
+                cursor = f"{name}.{PAGE}"
+            labels = labels_of(work, index, [hit.chunk for hit in shown[:PAGE]])
+        hint = None if shown else _hint(answer, hidden=ranking.hidden)
+        page = replace(answer, hits=shown[:PAGE], ranked=len(shown))
+        return ProjectPage(page, labels, cursor, ranking.truncated, ranking.hidden, hint, answer)
+
+    def _further(self, principal: Principal, asked: ProjectQuestion, cursor: str) -> ProjectPage:
+        parsed = _CURSOR.fullmatch(cursor)
+        if parsed is None:
+            raise CursorInvalidError("this is no cursor")
+        name, first = parsed[1], int(parsed[2])
+        with self.store.transaction() as work:
+            index = project_index(work, principal)
+            body = work.rankings.find(principal.project_id, name, max_age_s=RANKING_AGE_S)
+            if body is None:
+                raise CursorInvalidError("the cursor is older than ten minutes, or not yours")
+            ranking = KeptRanking.from_mapping(body)
+            if (ranking.question, ranking.index_id) != (asked.fingerprint, index.id):
+                raise CursorInvalidError("the cursor belongs to another question")
+            rows = ranking.rows[first : first + PAGE]
+            then = ranking.seen_through(index)
+            chunks = work.chunks.hydrate(then, asked.reach, [row.doc_id for row in rows])
+            labels = labels_of(work, then, list(chunks.values()))
+            status = work.nodes.status(index, stalled_s=self.silent_s)
+        answer = replace(
+            ranking.answer(asked.query),
+            hits=[row.hit(chunks[row.doc_id]) for row in rows if row.doc_id in chunks],
+            gone=len(rows) - len(chunks),
+            index_status=status,
+        )
+        following = f"{name}.{first + PAGE}" if len(ranking.rows) > first + PAGE else None
+        return ProjectPage(answer, labels, following, ranking.truncated, ranking.hidden)
+
+
+def _kept(
+    asked: ProjectQuestion, answer: Answer, index: Index, shown: Sequence[Hit]
+) -> KeptRanking:
+    longest = max(len(answer.found.vector), len(answer.found.keyword))
+    return KeptRanking(
+        question=asked.fingerprint,
+        index_id=index.id,
+        generation_id=index.generation_id,
+        namespace=index.namespace,
+        mode_requested=answer.mode_requested,
+        mode_used=answer.mode_used,
+        legs=list(answer.found.legs),
+        degraded=list(answer.degraded),
+        truncated=longest >= asked.candidates,
+        hidden=len(answer.hits) - len(shown),
+        rows=[Row.of(hit) for hit in shown],
+    )
+
+
+def _with_whole_path(hit: Hit) -> Hit:
+    """A project has no scope that a path could be relative to."""
+    return replace(hit, json_path=hit.chunk.json_pointer)
+
+
+def _hint(answer: Answer, *, hidden: int) -> Hint:
+    if answer.index_status == "evicted":
+        return "index_evicted"
+    if hidden:
+        return "low_scores_hidden"
+    return "no_match" if answer.index_status in ("ready", "rebuilding") else "index_incomplete"

@@ -1,0 +1,98 @@
+"""The routes of project search."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated, cast
+
+from fastapi import APIRouter, Depends, Request
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel, ConfigDict, Field
+
+from context_search.domain.analysis import query_tokens
+from context_search.domain.config import Strategy
+from context_search.domain.json_pointer import split
+from context_search.domain.model import Principal, Reach
+from context_search.services.searching.answer import Answer
+from context_search.services.searching.search_project import (
+    ProjectPage,
+    ProjectQuestion,
+    SearchProject,
+)
+from context_search.wire.explain import explanation
+from context_search.wire.http.project_index import Owner
+from context_search.wire.http.requests import Id, JsonPointer
+from context_search.wire.http.strict_json import StrictJsonRoute
+from context_search.wire.observed import Observed
+from context_search.wire.project_answers import project_answer
+
+router = APIRouter(route_class=StrictJsonRoute, tags=["project search"])
+
+
+class ProjectSearchBody(BaseModel):
+    """``POST /api/v1/projects/{project_id}/search``; ``candidates`` are per leg.
+
+    ``explain`` explains a first page: which candidates there were is not kept.
+    """
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    query: Annotated[str, Field(min_length=1, max_length=2_000)]
+    strategy: Strategy = "hybrid"
+    tables: Annotated[list[Id], Field(min_length=1, max_length=1_000)] | None = None
+    json_pointer: JsonPointer = ""
+    candidates: Annotated[int, Field(ge=1, le=5_000)] = 200
+    cursor: Annotated[str, Field(max_length=100)] | None = None
+    include_low_score: bool = False
+    explain: bool = False
+
+    def question(self) -> ProjectQuestion:
+        """Returns what is asked. Raises InvalidPointerError."""
+        split(self.json_pointer)
+        tables = None if self.tables is None else tuple(sorted(set(self.tables)))
+        return ProjectQuestion(
+            query=self.query,
+            strategy=self.strategy,
+            reach=Reach(self.json_pointer, tables),
+            candidates=self.candidates,
+            include_low_score=self.include_low_score,
+            cursor=self.cursor,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectSearchUseCases:
+    """What the routes of this file call."""
+
+    search: SearchProject
+    hash_of: Callable[[str], str]
+
+    def page(self, principal: Principal, asked: ProjectQuestion) -> ProjectPage:
+        """Returns a page, and leaves its trace in logs and metrics."""
+        pages: list[ProjectPage] = []
+
+        def run(_id: int, _caller: Principal | None, _query: str, _top_k: int | None) -> Answer:
+            pages.append(self.search(principal, asked))
+            return pages[0].answer
+
+        Observed("project", run, self.hash_of)(principal.project_id, principal, asked.query, None)
+        return pages[0]
+
+
+async def _use_cases(request: Request) -> ProjectSearchUseCases:
+    return cast(ProjectSearchUseCases, request.app.state.use_cases.project_search)
+
+
+Use = Annotated[ProjectSearchUseCases, Depends(_use_cases)]
+
+
+@router.post("/api/v1/projects/{project_id}/search")
+async def search(body: ProjectSearchBody, owner: Owner, use: Use) -> JSONResponse:
+    """Returns at most 50 results from every string of every table, and a cursor for the next."""
+    page = use.page(owner, body.question())
+    said = project_answer(page)
+    if body.explain and page.whole is not None:
+        words, shown = query_tokens(body.query), len(page.answer.hits)
+        said["explain"] = explanation(page.whole, words, shown)
+    return JSONResponse(said)
