@@ -71,6 +71,9 @@ bench: setup-dev ## speeds of the parts, one program after the other
 	@for program in bench/[!_]*.py; do \
 		name=$$(basename "$$program" .py); echo "== $$name"; $(python) -m bench "$$name" || exit; done
 
+eval: setup-dev ## how well search finds judged passages (EVAL_DATA=folder of sets; default: a small one)
+	@$(python) -m evaluation run $(if $(EVAL_DATA),--sets "$(EVAL_DATA)")
+
 simulate: setup-dev ## the index under seeded faults, 5,000 histories (SEEDS=100000; SEED=7 tells one)
 	@$(python) -m tests.simulation.run $(if $(SEED),--seed $(SEED)) $(if $(SEEDS),--seeds $(SEEDS))
 

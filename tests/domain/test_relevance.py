@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from context_search.domain.relevance import (
     CALIBRATIONS,
     DEFAULT_CALIBRATION,
-    LEXICAL_CEILING,
     Calibration,
     coverage,
     relevance,
@@ -65,7 +64,7 @@ def test_without_any_evidence_there_is_no_relevance() -> None:
 
 
 def test_words_alone_never_make_it_certain() -> None:
-    assert relevance(None, ["all"], ["all"], DEFAULT_CALIBRATION) == pytest.approx(LEXICAL_CEILING)
+    assert 0.95 < relevance(None, ["all"], ["all"], DEFAULT_CALIBRATION) < 1.0
 
 
 def test_coverage_is_a_share_in_which_longer_words_weigh_more() -> None:

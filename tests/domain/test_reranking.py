@@ -13,7 +13,8 @@ LONG = 1_000
 def passage(
     text: str, *, index: int = 0, pointer: str = "/body", length: int = LONG, table_id: int = 1
 ) -> Passage:
-    return Passage(text.split(), length, (table_id, pointer), index)
+    words = text.split()
+    return Passage(words, frozenset(words), length, (table_id, pointer), index)
 
 
 def best(passages: dict[str, Passage], words: str, keyword: dict[str, float] | None = None) -> str:
@@ -67,7 +68,10 @@ TOKENS = st.lists(st.sampled_from("abcxyz"), max_size=120)
 def test_scores_stay_between_0_and_1(
     found: dict[str, tuple[list[str], float]], question: list[str]
 ) -> None:
-    passages = {name: Passage(text, len(text), (1, ""), 0) for name, (text, _) in found.items()}
+    passages = {
+        name: Passage(text, frozenset(text), len(text), (1, ""), 0)
+        for name, (text, _) in found.items()
+    }
     fused = {name: score for name, (_, score) in found.items()}
     words = list(dict.fromkeys(question))
     assert all(0 <= score <= 1 for score in rerank(fused, fused, words, passages).values())
@@ -75,7 +79,7 @@ def test_scores_stay_between_0_and_1(
 
 @given(TOKENS, TOKENS.map(lambda words: list(dict.fromkeys(words))))
 def test_proximity_is_that_of_the_best_stretch(text: list[str], words: list[str]) -> None:
-    weights = word_weights(words, [text])
+    weights = word_weights(words, [frozenset(text)])
     stretches = [set(text[first : first + 41]) for first in range(len(text))]
     slow = max((sum(weights.get(word, 0.0) for word in s) for s in stretches), default=0.0)
     assert abs(proximity(text, weights) - slow) < 1e-9

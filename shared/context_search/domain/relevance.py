@@ -19,9 +19,10 @@ class Calibration:
     width: float
 
 
-CALIBRATIONS = {"local/use-multilingual-v3": Calibration(middle=0.42, width=0.06)}
+CALIBRATIONS = {"local/use-multilingual-v3": Calibration(middle=0.46, width=0.06)}
 DEFAULT_CALIBRATION = Calibration(middle=0.45, width=0.06)
-LEXICAL_CEILING = 0.95
+LEXICAL = Calibration(middle=0.6, width=0.08)
+"""The same for the share of a question's words that a text has. docs/quality.md has the figures."""
 
 
 def relevance(
@@ -34,11 +35,14 @@ def relevance(
 
     Either kind of evidence is enough; both together count more than each alone.
     """
-    semantic = 0.0
-    if cosine is not None:
-        semantic = 1.0 / (1.0 + math.exp(-(cosine - calibration.middle) / calibration.width))
-    lexical = LEXICAL_CEILING * coverage(query_tokens, chunk_tokens) ** 2
+    semantic = 0.0 if cosine is None else _odds(cosine, calibration)
+    share = coverage(query_tokens, chunk_tokens)
+    lexical = _odds(share, LEXICAL) if share else 0.0
     return 1.0 - (1.0 - semantic) * (1.0 - lexical)
+
+
+def _odds(value: float, calibration: Calibration) -> float:
+    return 1.0 / (1.0 + math.exp(-(value - calibration.middle) / calibration.width))
 
 
 def coverage(query_tokens: Collection[str], chunk_tokens: Collection[str]) -> float:

@@ -26,12 +26,13 @@ FULL_LENGTH = 300
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A candidate: its tokens in order, its length in code points, where it is.
+    """A candidate: its tokens in order and each once, its length in code points, where it is.
 
     ``place`` names its string, ``index`` its number among the chunks there.
     """
 
     tokens: Sequence[str]
+    vocabulary: frozenset[str]
     length: int
     place: tuple[int, str]
     index: int
@@ -48,7 +49,7 @@ def rerank(
     ``keyword`` has normalised scores of the keyword leg (0..1), ``words`` the distinct tokens of
     the question, ``passages`` every id of ``fused``.
     """
-    weights = word_weights(words, [set(passage.tokens) for passage in passages.values()])
+    weights = word_weights(words, [passage.vocabulary for passage in passages.values()])
     beside = {(p.place, p.index): keyword.get(name, 0.0) for name, p in passages.items()}
     total = 1.0 + PROXIMITY_WEIGHT + NEIGHBOUR_WEIGHT + LENGTH_WEIGHT
     scores: dict[str, float] = {}
@@ -70,8 +71,8 @@ def word_weights(words: Sequence[str], texts: Collection[Collection[str]]) -> di
     The index would say better how rare a word is, but does not tell; among candidates a rare one
     is rare, too.
     """
-    counts = Counter(word for text in texts for word in text)
-    found = {word: idf(counts[word], len(texts)) for word in words if counts[word]}
+    counts = {word: sum(word in text for text in texts) for word in words}
+    found = {word: idf(count, len(texts)) for word, count in counts.items() if count}
     total = sum(found.values()) or 1.0
     return {word: weight / total for word, weight in found.items()}
 

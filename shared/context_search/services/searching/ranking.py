@@ -63,7 +63,7 @@ def rank(
         recency={name: recency(chunk.changed_at, now) for name, chunk in chunks.items()},
         words=words,
         passages=passages,
-        text_tokens={name: frozenset(passage.tokens) for name, passage in passages.items()},
+        text_tokens={name: passage.vocabulary for name, passage in passages.items()},
     )
     scores = _fuse(target.search, live)
     evidence = _evidence(target.search, live)
@@ -84,6 +84,7 @@ def rank(
 def _passage(chunk: HydratedChunk, words: Sequence[str]) -> Passage:
     return Passage(
         tokens=words,
+        vocabulary=frozenset(words),
         length=len(chunk.chunk_text),
         place=(chunk.table_id, chunk.json_pointer),
         index=chunk.chunk_index,

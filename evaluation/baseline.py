@@ -1,0 +1,28 @@
+"""Plain BM25 by a library (bm25s, its own tokenizer and defaults), on the same chunks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import bm25s
+
+from evaluation.metrics import DEPTH, Span
+
+
+class PlainBm25:
+    """What search without our analysis and ranking finds."""
+
+    def __init__(self, chunks: Mapping[Span, str]) -> None:
+        self._spans = list(chunks)
+        self._index = bm25s.BM25()
+        tokens = bm25s.tokenize(list(chunks.values()), stopwords="en", show_progress=False)
+        self._index.index(tokens, show_progress=False)
+
+    def ask(self, question: str) -> list[Span]:
+        """Returns the first chunks with a word of the question, best first."""
+        tokens = bm25s.tokenize(question, stopwords="en", return_ids=False, show_progress=False)
+        depth = min(DEPTH, len(self._spans))
+        rows, scores = self._index.retrieve(tokens, k=depth, show_progress=False)
+        return [
+            self._spans[row] for row, score in zip(rows[0], scores[0], strict=True) if score > 0
+        ]

@@ -1,0 +1,101 @@
+"""Two Search Tools of a running deployment on the same judged questions."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from evaluation.judged import Question
+from evaluation.metrics import DEPTH, MEASURES, Span, Values, interval, measured, score
+
+TIMEOUT_S = 60.0
+Ask = Callable[[int, str], list[Span]]
+
+
+class Deployment:
+    """Asks Search Tools over HTTP with a project's key."""
+
+    def __init__(self, url: str, key: str) -> None:
+        headers = {"Authorization": f"Bearer {key}"}
+        self._http = httpx.Client(base_url=url, headers=headers, timeout=TIMEOUT_S)
+
+    def __call__(self, tool_id: int, question: str) -> list[Span]:
+        """Returns where the hits of a tool stand. Raises httpx.HTTPStatusError on a refusal."""
+        body = {"query": question, "top_k": DEPTH}
+        reply = self._http.post(f"/api/v1/tools/{tool_id}/search", json=body)
+        reply.raise_for_status()
+        chunks = [result["chunk"] for result in reply.json()["results"]]
+        return [Span(c["json_pointer"], c["char_start"], c["char_end"]) for c in chunks]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """Both tools' measures, one value a question, and the measure that decides."""
+
+    base: dict[str, Values]
+    candidate: dict[str, Values]
+    measure: str
+
+    @property
+    def is_worse(self) -> bool:
+        """Whether the whole 95 % interval of the paired difference is below zero."""
+        return self._difference(self.measure)[2] < 0
+
+    def lines(self) -> Iterator[str]:
+        """Yields a table and the verdict."""
+        yield f"{len(self.base[self.measure])} questions"
+        yield f"{'':12}{'base':>8}{'candidate':>11}   difference [95 %]"
+        for name in MEASURES:
+            mean, low, high = self._difference(name)
+            base, candidate = self.base[name].mean(), self.candidate[name].mean()
+            yield f"{name:12}{base:8.3f}{candidate:11.3f}   {mean:+.3f} [{low:+.3f}, {high:+.3f}]"
+        yield f"candidate is {'worse' if self.is_worse else 'not worse'} in {self.measure}"
+
+    def _difference(self, measure: str) -> tuple[float, float, float]:
+        return interval([self.candidate[measure] - self.base[measure]])
+
+
+def read_judged(path: Path) -> list[Question]:
+    """Returns the questions of a JSONL file.
+
+    A line is ``{"query", "relevant": [{"json_pointer", "char_start", "char_end"}]}``, with absolute
+    pointers. Raises ValueError with the number of a line that is of another shape.
+    """
+    questions: list[Question] = []
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+        if line.strip():
+            try:
+                questions.append(_question(json.loads(line)))
+            except (KeyError, TypeError, ValueError) as error:
+                raise ValueError(f"{path}, line {number}: {error!r}") from error
+    if not questions:
+        raise ValueError(f"{path} has no questions")
+    return questions
+
+
+def _question(row: dict[str, Any]) -> Question:
+    spans = tuple(
+        Span(str(each["json_pointer"]), int(each["char_start"]), int(each["char_end"]))
+        for each in row["relevant"]
+    )
+    if not spans or any(span.start < 0 or span.start >= span.end for span in spans):
+        raise ValueError("relevant needs ranges of at least one character")
+    return Question(str(row["query"]), spans)
+
+
+def compare(
+    ask: Ask, judged: Sequence[Question], base: int, candidate: int, *, measure: str = "ndcg@10"
+) -> Outcome:
+    """Asks two tools, named by their ids, every question."""
+    if measure not in MEASURES:
+        raise ValueError(f"measure is one of {', '.join(MEASURES)}")
+    values = [
+        measured(score(question.gold, ask(tool_id, question.text)) for question in judged)
+        for tool_id in (base, candidate)
+    ]
+    return Outcome(values[0], values[1], measure)

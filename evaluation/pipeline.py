@@ -1,0 +1,158 @@
+"""The real pipeline on one machine: services, turbopuffer SDK and model; rows in memory."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from context_search.adapters.in_memory.queue import ListQueue
+from context_search.adapters.in_memory.store import MemoryStore
+from context_search.adapters.litellm_embedder import LitellmEmbedder
+from context_search.adapters.system_clock import SystemClock
+from context_search.adapters.turbopuffer_vectors import TurbopufferVectors
+from context_search.domain.config import IndexConfig, SearchConfig
+from context_search.domain.model import Index, Principal, Scope, SearchTool
+from context_search.ports.time import Deadline
+from context_search.services.chunk_vectors import ChunkVectors
+from context_search.services.create_search_tool import CreateSearchTool, NewSearchTool
+from context_search.services.enumeration import EnumerateIndex, Limits
+from context_search.services.evict import UseIndex
+from context_search.services.index_node import IndexLimits, IndexNode
+from context_search.services.index_nodes import IndexNodes
+from context_search.services.outgoing import Deliver
+from context_search.services.searching.assembly import run_search
+from context_search.services.searching.search_tool import SearchWithTool
+from context_search.services.settle import SettleIndex
+from context_search.services.tables import CreateTable
+from evaluation.metrics import DEPTH, Span
+from local.embedding import DIMENSIONS, MODEL, PASSAGE_PARAMS, QUERY_PARAMS, register
+
+PRINCIPAL = Principal(1)
+WINDOW_TOKENS = 250
+SILENT_S = 600.0
+RUN_S = 900.0
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """A hit: where it stands, and its two numbers."""
+
+    span: Span
+    score: float
+    relevance: float
+
+
+class Pipeline:
+    """Indexes documents with threshold 1 and answers questions about them."""
+
+    def __init__(self, turbopuffer_url: str) -> None:
+        self._clock = SystemClock()
+        self._store = MemoryStore(self._clock)
+        self._queue = ListQueue()
+        self._vectors = TurbopufferVectors(api_key="evaluation", base_url=turbopuffer_url)
+        self._embedder = LitellmEmbedder(
+            MODEL,
+            DIMENSIONS,
+            query_params=QUERY_PARAMS,
+            passage_params=PASSAGE_PARAMS,
+            prepare=register,
+        )
+        self._config = IndexConfig(MODEL, DIMENSIONS, threshold=1, window_tokens=WINDOW_TOKENS)
+        self._deliver = Deliver(self._store, self._queue)
+
+    def index(self, name: str, document: object) -> int:
+        """Indexes a document, and returns the id of its table."""
+        table_id = CreateTable(self._store)(PRINCIPAL, name, None, document).id
+        self.tool(table_id, SearchConfig())
+        while self._queue.messages:
+            self._carry_out(self._queue.messages.pop(0))
+        return table_id
+
+    def tool(self, table_id: int, search: SearchConfig) -> SearchTool:
+        """Returns a new Search Tool over a whole table; all share its index."""
+        create = CreateSearchTool(self._store, self._deliver, Limits(), SILENT_S)
+        new = NewSearchTool(1, "search", None, Scope(table_id), self._config, search)
+        return create(new).tool
+
+    def ask(self, tool: SearchTool, question: str) -> list[Ranked]:
+        """Returns the first hits, best first."""
+        answer = self._search(tool.id, PRINCIPAL, question, DEPTH)
+        return [
+            Ranked(
+                Span(hit.chunk.json_pointer, hit.chunk.char_start, hit.chunk.char_end),
+                hit.score,
+                hit.relevance,
+            )
+            for hit in answer.hits
+        ]
+
+    def chunks(self, tool: SearchTool) -> dict[Span, str]:
+        """Returns every chunk of a tool's index, for a baseline on the same chunks."""
+        return {
+            Span(row.json_pointer, row.start, row.end): row.text
+            for row in self._store.rows.chunks.values()
+            if row.table_id == tool.scope.table_id
+        }
+
+    def _carry_out(self, message: Any) -> None:
+        deadline = Deadline(self._clock, self._clock.monotonic() + RUN_S)
+        if message["kind"] == "enumerate":
+            EnumerateIndex(self._store, self._deliver, self._settle, Limits())(message["index_id"])
+        elif message["kind"] == "nodes":
+            list(self._index_nodes(message["node_ids"], deadline))
+        else:
+            self._index_nodes.index_node(message["node_id"], deadline)
+
+    @property
+    def _settle(self) -> SettleIndex:
+        return SettleIndex(self._store, SILENT_S)
+
+    @cached_property
+    def _index_nodes(self) -> IndexNodes:
+        vectors = ChunkVectors(self._store, self._vectors, self._embedder_of, RUN_S)
+        index_node = IndexNode(
+            store=self._store,
+            vectors=self._vectors,
+            chunk_vectors=vectors,
+            deliver=self._deliver,
+            settle=self._settle,
+            clock=self._clock,
+            limits=IndexLimits(),
+        )
+        return IndexNodes(self._store, index_node, self._deliver)
+
+    @cached_property
+    def _search(self) -> SearchWithTool:
+        use_index = UseIndex(self._store, self._deliver)
+        run = run_search(
+            self._store, self._vectors, self._embedder_of, use_index, self._clock, time.sleep
+        )
+        return SearchWithTool(run, SILENT_S)
+
+    def _embedder_of(self, _: IndexConfig | Index) -> LitellmEmbedder:
+        return self._embedder
+
+
+@contextmanager
+def running() -> Iterator[Pipeline]:
+    """Gives a pipeline over a turbopuffer server of its own, which stops with it."""
+    with tempfile.TemporaryDirectory() as directory:
+        command = [sys.executable, "-m", "local.child", "local.turbopuffer", "--port", "0"]
+        with subprocess.Popen(
+            [*command, "--data", directory],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        ) as server:
+            assert server.stdout is not None  # noqa: S101 - a pipe was asked for
+            try:
+                yield Pipeline(server.stdout.readline().split()[-1])
+            finally:
+                server.terminate()

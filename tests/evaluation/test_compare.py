@@ -1,0 +1,108 @@
+"""Two Search Tools on judged questions: the verdict, the file, the exit code."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from evaluation.__main__ import main
+from evaluation.compare import compare, read_judged
+from evaluation.judged import SHIPPED, Question, read_sets
+from evaluation.metrics import Span
+
+GOOD, BAD = 1, 2
+QUESTIONS = [Question(f"question {n}", (Span("/body", 10 * n, 10 * n + 5),)) for n in range(20)]
+LINES = [
+    {
+        "query": question.text,
+        "relevant": [{"json_pointer": s.pointer, "char_start": s.start, "char_end": s.end}],
+    }
+    for question in QUESTIONS
+    for s in question.gold
+]
+
+
+def ask(tool_id: int, question: str) -> list[Span]:
+    """Tool 1 always has the answer first, tool 2 never has it."""
+    start = 10 * int(question.split()[1]) if tool_id == GOOD else 900
+    return [Span("/body", start, start + 10)]
+
+
+class Handler(BaseHTTPRequestHandler):
+    """Answers like a deployment whose tools are those of ``ask``."""
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        assert self.headers["Authorization"] == "Bearer key-1"
+        spans = ask(int(self.path.split("/")[4]), body["query"])
+        results = [
+            {"chunk": {"json_pointer": s.pointer, "char_start": s.start, "char_end": s.end}}
+            for s in spans
+        ]
+        reply = json.dumps({"results": results}).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(reply)))
+        self.end_headers()
+        self.wfile.write(reply)
+
+    def log_message(self, *_: object) -> None: ...
+
+
+@pytest.fixture
+def url() -> Iterator[str]:
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+@pytest.mark.parametrize(("candidate", "verdict"), [(GOOD, "not worse"), (BAD, "worse")])
+def test_a_candidate_that_misses_what_the_base_finds_is_worse(candidate: int, verdict: str) -> None:
+    outcome = compare(ask, QUESTIONS, GOOD, candidate)
+    assert outcome.is_worse is (verdict == "worse")
+    assert list(outcome.lines())[-1] == f"candidate is {verdict} in ndcg@10"
+
+
+def test_a_candidate_that_finds_more_is_not_worse() -> None:
+    assert not compare(ask, QUESTIONS, BAD, GOOD).is_worse
+
+
+def test_the_command_ends_with_the_verdict(url: str, tmp_path: Path) -> None:
+    queries, key = tmp_path / "judged.jsonl", tmp_path / "key"
+    queries.write_text("\n".join(map(json.dumps, LINES)))
+    key.write_text("key-1\n")
+    arguments = ["compare", "--url", url, "--key-file", str(key), "--queries", str(queries)]
+    assert main([*arguments, "--base", "1", "--candidate", "1"]) == 0
+    assert main([*arguments, "--base", "1", "--candidate", "2"]) == 1
+
+
+@pytest.mark.parametrize(
+    "line", ["{}", '{"query": "x", "relevant": []}', "not JSON", '{"query": 1, "relevant": [{}]}']
+)
+def test_a_broken_line_is_named(tmp_path: Path, line: str) -> None:
+    path = tmp_path / "judged.jsonl"
+    path.write_text(f"{json.dumps(LINES[0])}\n{line}\n")
+    with pytest.raises(ValueError, match="line 2"):
+        read_judged(path)
+
+
+def test_a_file_without_questions_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "judged.jsonl"
+    path.write_text("\n")
+    with pytest.raises(ValueError, match="no questions"):
+        read_judged(path)
+
+
+def test_the_shipped_sets_point_into_their_documents() -> None:
+    for judged in read_sets(SHIPPED):
+        for question in judged.questions:
+            for span in question.gold:
+                _, name, field, index = span.pointer.split("/")
+                document = judged.document[name]
+                assert isinstance(document, dict)
+                assert 0 <= span.start < span.end <= len(document[field][int(index)])
