@@ -26,7 +26,7 @@ from context_search.services.enumeration import EnumerateIndex, Limits
 from context_search.services.evict import UseIndex
 from context_search.services.index_node import IndexLimits, IndexNode
 from context_search.services.index_nodes import IndexNodes
-from context_search.services.outgoing import Deliver
+from context_search.services.outgoing import Deliver, RelayOutbox
 from context_search.services.searching.assembly import run_search
 from context_search.services.searching.search_tool import SearchWithTool
 from context_search.services.settle import SettleIndex
@@ -69,7 +69,8 @@ class Pipeline:
 
     def index(self, name: str, document: object) -> int:
         """Indexes a document, and returns the id of its table."""
-        table_id = CreateTable(self._store)(PRINCIPAL, name, None, document).id
+        relay = RelayOutbox(self._store, self._deliver)
+        table_id = CreateTable(self._store, relay)(PRINCIPAL, name, None, document).id
         self.tool(table_id, SearchConfig())
         while self._queue.messages:
             self._carry_out(self._queue.messages.pop(0))
