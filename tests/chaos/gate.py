@@ -103,10 +103,10 @@ class GatedStore:
     gate: Gate
 
     @contextmanager
-    def transaction(self) -> Iterator[UnitOfWork]:
+    def transaction(self, project_id: int | None = None) -> Iterator[UnitOfWork]:
         """See the port."""
         names: list[str] = []
-        with self.inner.transaction() as work:
+        with self.inner.transaction(project_id) as work:
             yield cast(UnitOfWork, _Noted(work, names))
             name = "+".join(names)
             nth = self.gate.before(name)

@@ -31,13 +31,13 @@ class SimStore:
     weather: Weather
 
     @contextmanager
-    def transaction(self) -> Iterator[MemoryUnitOfWork]:
+    def transaction(self, project_id: int | None = None) -> Iterator[MemoryUnitOfWork]:
         """See the port."""
         self.scheduler.pause()
         fault = self.weather.fault("transaction", "refused", "lost reply", weight=0.25)
         if fault == "refused":
             raise DatabaseUnavailableError("simulated")
-        with self.inner.transaction() as work:
+        with self.inner.transaction(project_id) as work:
             yield work
         if fault == "lost reply":
             raise CommitUnknownError("simulated")

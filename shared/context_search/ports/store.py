@@ -62,6 +62,10 @@ class UnitOfWork(Protocol):
 class Store(Protocol):
     """Postgres, the source of truth. Raises DatabaseUnavailableError when it cannot serve."""
 
-    def transaction(self) -> AbstractContextManager[UnitOfWork]:
-        """Opens a transaction that commits at the end of the block, or rolls back on an error."""
+    def transaction(self, project_id: int | None = None) -> AbstractContextManager[UnitOfWork]:
+        """Opens a transaction that commits at the end of the block, or rolls back on an error.
+
+        ``project_id`` is the one project whose rows may be seen, where the store can hold a
+        transaction to it (docs/decisions/0017-row-level-security.md); None is work on all projects.
+        """
         ...

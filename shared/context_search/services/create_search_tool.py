@@ -48,7 +48,7 @@ class CreateSearchTool:
     def __call__(self, wanted: NewSearchTool) -> ToolStatus:
         """Raises InvalidPointerError, and NotFoundError for a missing or foreign table."""
         split(wanted.scope.json_pointer)
-        with self.store.transaction() as work:
+        with self.store.transaction(wanted.project_id) as work:
             document_bytes = work.tables.lock(wanted.scope.table_id)
             table = work.tables.find(wanted.scope.table_id, project_id=wanted.project_id)
             if table is None or document_bytes is None:

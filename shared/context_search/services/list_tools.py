@@ -42,7 +42,7 @@ class ListTools:
         self, principal: Principal, *, after: int = 0
     ) -> tuple[list[NamedTool], int | None]:
         """Returns a page and, when there are more, the id to go on after."""
-        with self.store.transaction() as work:
+        with self.store.transaction(principal.project_id) as work:
             tools = work.tools.page(principal, after=after, limit=PAGE + 1)
             first = work.tools.first_of_names(principal, [tool.name for tool in tools])
         page = [NamedTool(_unique(tool, first), tool) for tool in tools[:PAGE]]

@@ -48,7 +48,7 @@ class SwitchProjectIndexOn:
 
     def __call__(self, principal: Principal) -> ProjectIndexStatus:
         """Raises NotFoundError when the project is gone."""
-        with self.store.transaction() as work:
+        with self.store.transaction(principal.project_id) as work:
             if not work.projects.lock(principal.project_id):
                 raise NotFoundError("there is no such project")
             index = work.indexes.of_project(principal.project_id)
@@ -72,7 +72,7 @@ class SwitchProjectIndexOff:
 
     def __call__(self, principal: Principal) -> None:
         """Raises ProjectIndexOffError when it is off already."""
-        with self.store.transaction() as work:
+        with self.store.transaction(principal.project_id) as work:
             index = project_index(work, principal)
             if not work.indexes.lock(index):
                 raise ProjectIndexOffError
@@ -88,7 +88,7 @@ class ReadProjectIndex:
 
     def __call__(self, principal: Principal) -> ProjectIndexStatus:
         """Raises ProjectIndexOffError."""
-        with self.store.transaction() as work:
+        with self.store.transaction(principal.project_id) as work:
             return _status(work, principal, self.silent_s)
 
 

@@ -20,7 +20,7 @@ class ReadRetrievalSettings:
     def __call__(self, principal: Principal, project_id: int) -> StoredSettings:
         """Raises NotFoundError for a project that is not the caller's."""
         check_owner(principal, project_id)
-        with self.store.transaction() as work:
+        with self.store.transaction(principal.project_id) as work:
             return work.retrieval_settings.read(project_id)
 
 
@@ -44,7 +44,7 @@ class ChangeRetrievalSettings:
         ``if_versions`` is not the current version.
         """
         check_owner(principal, project_id)
-        with self.store.transaction() as work:
+        with self.store.transaction(principal.project_id) as work:
             stored = work.retrieval_settings.lock(project_id)
             if any(version != stored.version for version in if_versions):
                 raise ConflictError("the settings have another version by now")

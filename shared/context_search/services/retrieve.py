@@ -14,7 +14,7 @@ from context_search.domain.sensitive import SensitiveKind, find_sensitive
 from context_search.ports.store import Store
 from context_search.ports.tokens import TokenCounter
 from context_search.services.searching.answer import Answer, Hit
-from context_search.services.status import live_tool
+from context_search.services.status import live_tool, project_of
 
 Search = Callable[[int, Principal | None, str, int | None], Answer]
 """Tool or project, caller, question, and how many hits."""
@@ -88,7 +88,7 @@ class RetrieveWithTool:
         self, tool_id: int, principal: Principal | None, query: str, wishes: Wishes
     ) -> Retrieval:
         """``principal`` None is a trusted internal caller. Raises what the search raises."""
-        with self.store.transaction() as work:
+        with self.store.transaction(project_of(principal)) as work:
             project_id = live_tool(work, tool_id, principal).project_id
             stored = work.retrieval_settings.read(project_id)
         answer = self.search(tool_id, principal, query, CANDIDATES)

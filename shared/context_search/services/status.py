@@ -31,13 +31,17 @@ class ToolStatus:
     not_indexed: list[NodeProgress] = field(default_factory=list)
 
 
+def project_of(principal: Principal | None) -> int | None:
+    """Returns what a transaction for this caller is held to; None, an internal one, to nothing."""
+    return None if principal is None else principal.project_id
+
+
 def live_tool(work: UnitOfWork, tool_id: int, principal: Principal | None) -> SearchTool:
     """Returns a live Search Tool of the caller's project (of any, for None, an internal caller).
 
     Raises NotFoundError; a foreign tool looks like a missing one.
     """
-    project_id = None if principal is None else principal.project_id
-    tool = work.tools.find(tool_id, project_id=project_id)
+    tool = work.tools.find(tool_id, project_id=project_of(principal))
     if tool is None:
         raise NotFoundError("there is no such tool")
     return tool
@@ -119,5 +123,5 @@ class ReadStatus:
 
     def __call__(self, tool_id: int, principal: Principal | None) -> ToolStatus:
         """Raises NotFoundError."""
-        with self.store.transaction() as work:
+        with self.store.transaction(project_of(principal)) as work:
             return tool_status(work, live_tool(work, tool_id, principal), silent_s=self.silent_s)

@@ -47,7 +47,7 @@ class CreateTable:
         Raises InvalidDocumentError when it is too deep by itself.
         """
         check_depth(document)
-        with self.store.transaction() as work:
+        with self.store.transaction(principal.project_id) as work:
             table = work.tables.add(principal.project_id, name, description, to_json(document))
         self.relay.newest()
         return table
@@ -61,7 +61,7 @@ class ReadTable:
 
     def __call__(self, principal: Principal, table_id: int) -> Table:
         """Raises NotFoundError."""
-        with self.store.transaction() as work:
+        with self.store.transaction(principal.project_id) as work:
             return _live_table(work, principal, table_id)
 
     def document(self, principal: Principal, table_id: int, pointer: str) -> tuple[int, str]:
@@ -71,7 +71,7 @@ class ReadTable:
         deep to take apart.
         """
         path = split(pointer)
-        with self.store.transaction() as work:
+        with self.store.transaction(principal.project_id) as work:
             _live_table(work, principal, table_id)
             revision, text = work.tables.read(table_id)
         try:
@@ -105,7 +105,7 @@ class ReplaceDocument:
         ConflictError when ``if_revision`` is not the current revision.
         """
         path = split(pointer)
-        with self.store.transaction() as work:
+        with self.store.transaction(principal.project_id) as work:
             table = _live_table(work, principal, table_id)
             document = value
             if path or as_patch:
@@ -140,7 +140,7 @@ class DeleteTable:
 
     def __call__(self, principal: Principal, table_id: int) -> None:
         """Raises NotFoundError."""
-        with self.store.transaction() as work:
+        with self.store.transaction(principal.project_id) as work:
             _live_table(work, principal, table_id)
             work.tables.mark_deleted(table_id)
 
@@ -155,7 +155,7 @@ class DeleteTool:
     def __call__(self, principal: Principal, tool_id: int) -> None:
         """Raises NotFoundError."""
         messages: list[Message] = []
-        with self.store.transaction() as work:
+        with self.store.transaction(principal.project_id) as work:
             tool = work.tools.find(tool_id, project_id=principal.project_id)
             if tool is None:
                 raise NotFoundError("there is no such tool")

@@ -67,8 +67,8 @@ class WithoutKeywords:
     inner: MemoryStore
 
     @contextmanager
-    def transaction(self) -> Iterator[UnitOfWork]:
-        with self.inner.transaction() as work:
+    def transaction(self, project_id: int | None = None) -> Iterator[UnitOfWork]:
+        with self.inner.transaction(project_id) as work:
             yield cast(UnitOfWork, _Slow(work))
 
 

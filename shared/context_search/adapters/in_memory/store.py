@@ -59,7 +59,7 @@ class MemoryStore:
         self._is_busy = False
 
     @contextmanager
-    def transaction(self) -> Iterator[MemoryUnitOfWork]:
+    def transaction(self, project_id: int | None = None) -> Iterator[MemoryUnitOfWork]:  # noqa: ARG002 - no net here
         """See the port. An error, or a kill, leaves ``rows`` as they were.
 
         Raises RuntimeError inside of a transaction, as Postgres' does.

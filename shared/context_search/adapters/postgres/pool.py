@@ -64,10 +64,14 @@ class Database:
         self._is_open = True
 
     @contextlib.contextmanager
-    def transaction(self, *, statement_timeout_ms: int | None = None) -> Iterator[Transaction]:
+    def transaction(
+        self, *, statement_timeout_ms: int | None = None, project_id: int | None = None
+    ) -> Iterator[Transaction]:
         """Commits at the end of the block, rolls back when an exception leaves it.
 
         ``statement_timeout_ms`` is another limit per statement for this transaction.
+        ``project_id`` is the one project whose rows a role that does not own the tables may see;
+        None is work on all of them.
         Raises RuntimeError when this thread is in a transaction already, CommitUnknownError when
         the reply to COMMIT got lost, otherwise what ``Connection.query`` raises; a definite error
         means that nothing was committed.
@@ -78,7 +82,7 @@ class Database:
         if statement_timeout_ms is not None:
             limit_ms = statement_timeout_ms
         with self._permit():
-            begin_sql = _begin_sql(limit_ms, self._lock_timeout_ms)
+            begin_sql = _begin_sql(limit_ms, self._lock_timeout_ms, project_id)
             connection = self._reused(begin_sql) or self._connected(begin_sql)
             connection.wait_at_most(limit_ms / 1000 + _REPLY_MARGIN_S if limit_ms else None)
             tx = Transaction(connection)
@@ -143,10 +147,12 @@ class Database:
             self.close()
 
 
-def _begin_sql(statement_timeout_ms: int, lock_timeout_ms: int) -> str:
+def _begin_sql(statement_timeout_ms: int, lock_timeout_ms: int, project_id: int | None) -> str:
+    project = "*" if project_id is None else f"{project_id:d}"
     return (
         f"BEGIN; SET LOCAL statement_timeout = {statement_timeout_ms:d};"
         f" SET LOCAL lock_timeout = {lock_timeout_ms:d};"
+        f" SET LOCAL context_search.project_id = '{project}';"
         f" SET LOCAL idle_in_transaction_session_timeout = {_IDLE_IN_TRANSACTION_MS:d}"
     )
 

@@ -58,7 +58,7 @@ class PostgresStore:
     database: Database
 
     @contextmanager
-    def transaction(self) -> Iterator[PostgresUnitOfWork]:
+    def transaction(self, project_id: int | None = None) -> Iterator[PostgresUnitOfWork]:
         """See the port."""
-        with self.database.transaction() as tx:
+        with self.database.transaction(project_id=project_id) as tx:
             yield PostgresUnitOfWork(tx)

@@ -175,14 +175,15 @@ class FindCandidates:
                 return self.vectors.query(namespace, query, timeout_s=self.patience.vectors_s)
 
     def _is_empty(self, target: Target) -> bool:
-        with self.store.transaction() as work:
+        with self.store.transaction(target.index.project_id) as work:
             return work.chunks.is_empty(target.index)
 
     def _ask_postgres(self, search: _Search, target: Target, question: Question) -> None:
         if not question.words:
             return
+        project_id = target.index.project_id
         try:
-            with search.watch.timing("postgres"), self.store.transaction() as work:
+            with search.watch.timing("postgres"), self.store.transaction(project_id) as work:
                 search.keywords = work.keywords.best(
                     target.index,
                     target.reach,

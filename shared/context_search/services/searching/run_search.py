@@ -120,7 +120,8 @@ class RunSearch:
         self, open_target: Open, target: Target, found: Found, watch: Stopwatch
     ) -> tuple[Target, dict[str, HydratedChunk] | None]:
         """Returns the target as it is now, and no chunks when another generation answers."""
-        with watch.timing("read"), self.store.transaction() as work:
+        project_id = target.index.project_id
+        with watch.timing("read"), self.store.transaction(project_id) as work:
             fresh = open_target(work)
             if fresh.index.generation_id != target.index.generation_id:
                 return fresh, None
