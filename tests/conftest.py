@@ -75,3 +75,25 @@ def module_database(databases: DatabaseFactory) -> Iterator[Database]:
         opened = Database(url, max_connections=8)
         yield opened
         opened.close()
+
+
+@pytest.fixture(scope="module")
+def owner_url(databases: DatabaseFactory) -> Iterator[DatabaseUrl]:
+    """The owner of the tables that ``application_url`` may use."""
+    with databases.migrated() as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
+def application_url(databases: DatabaseFactory, owner_url: DatabaseUrl) -> Iterator[DatabaseUrl]:
+    """A role that owns nothing, as docs/deploy.md wants it for the functions."""
+    with databases.application_of(owner_url) as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
+def application_database(application_url: DatabaseUrl) -> Iterator[Database]:
+    """Like ``module_database``, with the rights of that role."""
+    opened = Database(application_url, max_connections=8)
+    yield opened
+    opened.close()

@@ -7,6 +7,7 @@ import hashlib
 import secrets
 import time
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from context_search.adapters.postgres import migrations
@@ -17,7 +18,6 @@ from local.postgres import DataDirectoryInUseError, PostgresServer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
 # Nothing here has to survive a crash of the machine.
 FAST = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
@@ -46,6 +46,13 @@ def server_of_this_run(root: Path) -> Iterator[str]:
             server.stop()
         return
     raise RuntimeError(f"all {_SLOTS} slots under {root} are in use")
+
+
+def role_statements() -> list[str]:
+    """The statements that make a role for the functions, as docs/deploy.md tells them."""
+    document = (Path(__file__).resolve().parents[1] / "docs" / "deploy.md").read_text()
+    [block] = [part for part in document.split("```sql\n")[1:] if part.startswith("CREATE ROLE")]
+    return [line for line in block.split("```")[0].split("\n") if line]
 
 
 def eventually(is_so: Callable[[], bool], timeout_s: float = 10.0) -> bool:
@@ -79,6 +86,23 @@ class DatabaseFactory:
         self._make_template()
         with self._copy_of(self._template) as url:
             yield url
+
+    @contextlib.contextmanager
+    def application_of(self, url: DatabaseUrl) -> Iterator[DatabaseUrl]:
+        """Gives the URL of a role that owns nothing, made as docs/deploy.md says, for a database.
+
+        Goes before the database does.
+        """
+        role = f"cs_app_{secrets.token_hex(8)}"
+        owner = Connection(url, timeout_s=60.0)
+        try:
+            for statement in role_statements():
+                owner.query(statement.replace("context_search_app", role))
+            yield replace(url, user=role, password="choose one")
+        finally:
+            owner.query(f"DROP OWNED BY {role}")
+            owner.query(f"DROP ROLE {role}")
+            owner.close()
 
     def forget_earlier_runs(self) -> None:
         """Drops what killed runs and older schemas left; only on a server that nobody shares."""

@@ -92,16 +92,22 @@ class RetrieveWithTool:
             project_id = live_tool(work, tool_id, principal).project_id
             stored = work.retrieval_settings.read(project_id)
         answer = self.search(tool_id, principal, query, CANDIDATES)
-        return retrieve(self.store, self.counter, answer, wishes.applied_to(stored.settings))
+        wished = wishes.applied_to(stored.settings)
+        return retrieve(self.store, project_id, self.counter, answer, wished)
 
 
 def retrieve(
-    store: Store, counter: TokenCounter, answer: Answer, settings: RetrievalSettings
+    store: Store,
+    project_id: int,
+    counter: TokenCounter,
+    answer: Answer,
+    settings: RetrievalSettings,
 ) -> Retrieval:
     """Returns the passages of a search's best hits, as the settings say."""
     relevant = [hit for hit in answer.hits if hit.relevance >= settings.min_score]
     hits = {hit.chunk.id: hit for hit in relevant[: settings.top_k]}
-    sources = _read(store, [hit.chunk for hit in hits.values()], settings) if hits else []
+    chunks = [hit.chunk for hit in hits.values()]
+    sources = _read(store, project_id, chunks, settings) if hits else []
     texts = [_passage(chunks, settings.hidden_kinds) for chunks in sources]
 
     def measure(piece: Piece) -> int:
@@ -120,12 +126,12 @@ def retrieve(
 
 
 def _read(
-    store: Store, hits: Sequence[HydratedChunk], settings: RetrievalSettings
+    store: Store, project_id: int, hits: Sequence[HydratedChunk], settings: RetrievalSettings
 ) -> list[list[ChunkText]]:
     """Returns the chunks around the hits, as runs without a gap."""
     longest = max(hit.char_end - hit.char_start for hit in hits)
     margin = min(MARGIN_CHUNKS, -(-MARGIN_CHARS // max(1, longest)))
-    with store.transaction() as work:
+    with store.transaction(project_id) as work:
         found = work.surroundings.around(
             [hit.id for hit in hits], reach=settings.neighbours + margin
         )

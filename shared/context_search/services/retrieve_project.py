@@ -52,7 +52,8 @@ class RetrieveFromProject:
     ) -> Retrieval:
         """Raises NotFoundError for a foreign project, and what the search raises."""
         check_owner(principal, project_id)
-        with self.store.transaction() as work:
+        with self.store.transaction(project_id) as work:
             stored = work.retrieval_settings.read(project_id)
         answer = self.search(project_id, principal, query, CANDIDATES)
-        return retrieve(self.store, self.counter, answer, wishes.applied_to(stored.settings))
+        wished = wishes.applied_to(stored.settings)
+        return retrieve(self.store, project_id, self.counter, answer, wished)

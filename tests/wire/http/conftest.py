@@ -27,8 +27,9 @@ def turbopuffer_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 @pytest.fixture(scope="module")
-def parts(module_database: Database, turbopuffer_url: str) -> LocalParts:
-    return LocalParts(module_database, turbopuffer_url)
+def parts(application_database: Database, turbopuffer_url: str) -> LocalParts:
+    """With the rights that deployed functions have: row-level security holds in every test."""
+    return LocalParts(application_database, turbopuffer_url)
 
 
 def every_router() -> list[APIRouter]:

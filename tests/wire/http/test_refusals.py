@@ -10,6 +10,8 @@ import pytest
 from fastapi import APIRouter
 from starlette.testclient import TestClient
 
+from context_search.adapters.postgres.pool import Database
+from context_search.adapters.postgres.url import DatabaseUrl
 from context_search.wire.http.app import http_app
 from tests.wire.http.api import CANARY, PROBLEM, SECRET, Api, LocalParts, exposed, problem
 
@@ -196,14 +198,16 @@ def test_an_unexpected_error_is_logged_with_its_place_and_without_its_values(
 
 
 def test_a_broken_database_is_a_500_that_tells_no_sql(
-    api: Api, parts: LocalParts, caplog: pytest.LogCaptureFixture
+    api: Api, owner_url: DatabaseUrl, caplog: pytest.LogCaptureFixture
 ) -> None:
-    with parts.store.database.transaction() as tx:
+    owner = Database(owner_url)
+    with owner.transaction() as tx:
         tx.run("ALTER TABLE context_table RENAME COLUMN description TO gone")
     try:
         body = problem(api("GET", "/api/v1/tables/1"), 500, "INTERNAL")
     finally:
-        with parts.store.database.transaction() as tx:
+        with owner.transaction() as tx:
             tx.run("ALTER TABLE context_table RENAME COLUMN gone TO description")
+        owner.close()
     assert "SQLSTATE" not in str(body)
     assert "SQLSTATE 42703" in exposed(caplog.records)

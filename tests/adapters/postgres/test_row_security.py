@@ -1,0 +1,257 @@
+"""Row-level security: a role that does not own the tables sees the rows of one project at most."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+
+from context_search.adapters.postgres.connection import Connection
+from context_search.adapters.postgres.errors import StatementRejectedError
+from context_search.adapters.postgres.pool import Database
+from context_search.adapters.postgres.store import PostgresStore
+from context_search.domain.model import Reach
+from tests.architecture.project import ROOT
+from tests.builders import Workbench, english
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from context_search.adapters.postgres.url import DatabaseUrl
+    from context_search.domain.model import Index
+
+SECURED = [
+    "api_key",
+    "chunk_set",
+    "chunks",
+    "comparison",
+    "coverage",
+    "index_generation",
+    "mcp",
+    "mcp_binding",
+    "node",
+    "retrieval_settings",
+    "search_index",
+]
+# Table → why it has no policy.
+OPEN = {
+    "chunk_tally": "counts by namespace, written by a trigger",
+    "chunk_words": "a policy would keep Postgres from using its index; holds no text",
+    "context_search_migration": "names of migrations",
+    "context_table": "an adopter's",
+    "outbox": "ids only, read by trusted work",
+    "permit": "ids only, gone when they are old",
+    "project": "an adopter's",
+    "tombstone": "ids only, read by trusted work",
+    "tool": "an adopter's",
+    "words_backlog": "ids only, read by trusted work",
+}
+EVERY_TABLE = pytest.mark.parametrize("table", SECURED)
+
+
+@pytest.fixture(scope="module")
+def owner(owner_url: DatabaseUrl) -> Iterator[Database]:
+    opened = Database(owner_url)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture(scope="module")
+def store(application_database: Database) -> PostgresStore:
+    return PostgresStore(application_database)
+
+
+def furnished(store: PostgresStore) -> tuple[Workbench, Index]:
+    """A project with a row in every table, made by the role that owns none of them."""
+    bench = Workbench.of(store)
+    tool, index = bench.tool(bench.table({"a": english(300)}))
+    bench.indexed(index)
+    with bench.tx() as tx:
+        [[mcp]] = tx.run(
+            "INSERT INTO mcp (project_id, name, api_key_hash) VALUES (:project, 'x', :key)"
+            " RETURNING id",
+            project=bench.project.id,
+            key=str(bench.project.id).encode(),
+        )
+        tx.run("INSERT INTO mcp_binding (mcp_id, tool_id) VALUES (:m, :t)", m=mcp, t=tool.id)
+        tx.run(
+            "INSERT INTO comparison (generation_id, table_id) VALUES (:generation, :table)"
+            " ON CONFLICT DO NOTHING",
+            generation=index.generation_id,
+            table=tool.scope.table_id,
+        )
+        tx.run("INSERT INTO retrieval_settings (project_id) VALUES (:p)", p=bench.project.id)
+    with store.transaction() as work:
+        key = str(bench.project.id).encode()
+        work.projects.add_key(bench.project.id, prefix="cs_", key_hash=key)
+    return bench, index
+
+
+@pytest.fixture(scope="module")
+def ours(store: PostgresStore) -> tuple[Workbench, Index]:
+    return furnished(store)
+
+
+@pytest.fixture(scope="module")
+def theirs(store: PostgresStore) -> tuple[Workbench, Index]:
+    return furnished(store)
+
+
+def rows(database: Database, table: str, project_id: int | None) -> set[str]:
+    """What a transaction for a project sees of a table."""
+    with database.transaction(project_id=project_id) as tx:
+        return {row for [row] in tx.run(f"SELECT CAST({table} AS text) FROM {table}")}
+
+
+@EVERY_TABLE
+def test_two_projects_share_no_row_and_trusted_work_sees_those_of_both(
+    application_database: Database,
+    ours: tuple[Workbench, Index],
+    theirs: tuple[Workbench, Index],
+    table: str,
+) -> None:
+    mine, others = (
+        rows(application_database, table, bench.project.id) for bench, _ in (ours, theirs)
+    )
+    assert mine
+    assert others
+    assert mine.isdisjoint(others)
+    assert mine | others <= rows(application_database, table, None)
+    assert rows(application_database, table, 2**62) == set()
+
+
+@EVERY_TABLE
+def test_a_query_that_does_not_say_for_whom_sees_nothing(
+    application_url: DatabaseUrl, ours: tuple[Workbench, Index], table: str
+) -> None:
+    connection = Connection(application_url)
+    try:
+        assert connection.query(f"SELECT * FROM {table}").rows == []
+        # What one transaction says is forgotten with it, whoever gets the connection next.
+        connection.query(
+            f"BEGIN; SET LOCAL context_search.project_id = '{ours[0].project.id}'; COMMIT"
+        )
+        assert connection.query(f"SELECT * FROM {table}").rows == []
+    finally:
+        connection.close()
+
+
+@pytest.mark.parametrize("setting", ["0", "**", "", " ", "1 OR 1=1", "null", "%"])
+def test_a_setting_that_is_no_project_opens_nothing(
+    application_url: DatabaseUrl, ours: tuple[Workbench, Index], setting: str
+) -> None:
+    assert ours
+    connection = Connection(application_url)
+    try:
+        connection.query("BEGIN")
+        connection.query(
+            "SELECT set_config('context_search.project_id', :value, true)", {"value": setting}
+        )
+        assert connection.query("SELECT * FROM chunks").rows == []
+    finally:
+        connection.close()
+
+
+def test_a_search_held_to_another_project_reads_none_of_the_text(
+    store: PostgresStore, ours: tuple[Workbench, Index], theirs: tuple[Workbench, Index]
+) -> None:
+    bench, index = ours
+    ids = [row for [row] in bench.sql("SELECT turbopuffer_doc_id FROM chunks")]
+    with store.transaction(bench.project.id) as work:
+        assert work.chunks.hydrate(index, Reach(""), ids)
+    with store.transaction(theirs[0].project.id) as work:
+        assert work.chunks.hydrate(index, Reach(""), ids) == {}
+        assert work.indexes.find(index.id) is None
+
+
+def test_nothing_can_be_written_for_another_project(
+    application_database: Database, ours: tuple[Workbench, Index], theirs: tuple[Workbench, Index]
+) -> None:
+    own, foreign = ours[0].project.id, theirs[0].project.id
+    statement = "INSERT INTO api_key (project_id, prefix, key_hash) VALUES (:project, 'x', 'x')"
+    with (
+        pytest.raises(StatementRejectedError) as refused,
+        application_database.transaction(project_id=own) as tx,
+    ):
+        tx.run(statement, project=foreign)
+    assert refused.value.sqlstate == "42501"
+    with application_database.transaction(project_id=own) as tx:
+        assert (
+            tx.execute(
+                "DELETE FROM chunks WHERE table_id = ANY(SELECT id FROM context_table"
+                " WHERE project_id = :project)",
+                project=foreign,
+            )
+            == 0
+        )
+
+
+def test_whoever_changes_a_document_orders_its_comparison(
+    application_url: DatabaseUrl, owner: Database, ours: tuple[Workbench, Index]
+) -> None:
+    # As another program of the adopter's does: it knows nothing of our setting.
+    bench, index = ours
+    program = Connection(application_url)
+    try:
+        program.query(
+            "UPDATE context_table SET data = '{\"a\": 1}' WHERE project_id = :project",
+            {"project": bench.project.id},
+        )
+    finally:
+        program.close()
+    with owner.transaction() as tx:
+        ordered = tx.run(
+            "SELECT FROM outbox WHERE CAST(body ->> 'index_id' AS bigint) = :index", index=index.id
+        )
+    assert ordered
+
+
+def test_every_table_has_a_policy_or_a_reason_to_have_none(owner: Database) -> None:
+    with owner.transaction() as tx:
+        found = tx.run(
+            """
+            SELECT relname, relrowsecurity, relforcerowsecurity, count(polname)
+            FROM pg_class LEFT JOIN pg_policy ON polrelid = pg_class.oid
+            WHERE relkind = 'r' AND relnamespace = CAST('public' AS regnamespace)
+            GROUP BY pg_class.oid
+            """
+        )
+    assert sorted(name for name, *_ in found) == sorted([*SECURED, *OPEN])
+    assert {name for name, is_on, _, policies in found if is_on and policies} == set(SECURED)
+    assert {name for name, _, is_forced, _ in found if is_forced} == set()
+
+
+# Function → why it works on all projects. Everything else says for whom.
+ALL_PROJECTS = {
+    "services/authenticate.py": "a key is looked up before it is known whose it is",
+    "services/chunk_vectors.py": "a worker",
+    "services/cleanup.py": "the schedule",
+    "services/clear_index.py": "operators",
+    "services/enumeration.py": "a worker",
+    "services/evict.py": "the schedule, and noting that an index was used: ids only",
+    "services/index_node.py": "a worker",
+    "services/index_nodes.py": "a worker",
+    "services/integrity.py": "operators",
+    "services/outgoing.py": "orders of all projects are in one outbox",
+    "services/rebuild.py": "operators, and reindexing: reads no text",
+    "services/redrive.py": "operators",
+    "services/searching/admission.py": "permits: no rows of projects",
+    "services/searching/run_search.py": "opens an index; its text is read for its project",
+    "services/settle.py": "a worker",
+    "services/status.py": "writes the summaries of tools",
+    "services/sweep.py": "the schedule",
+    "services/tables.py": "a project that is being made",
+    "bootstrap/use_cases.py": "asks whether the database answers",
+}
+
+
+def test_work_on_all_projects_is_known_with_its_reason() -> None:
+    source = ROOT / "shared" / "context_search"
+    unheld = {
+        path.relative_to(source).as_posix()
+        for folder in ("services", "wire", "bootstrap")
+        for path in (source / folder).rglob("*.py")
+        if re.search(r"store\.transaction\(\)", path.read_text())
+    }
+    assert unheld == ALL_PROJECTS.keys()
