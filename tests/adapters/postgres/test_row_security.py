@@ -31,6 +31,7 @@ SECURED = [
     "mcp",
     "mcp_binding",
     "node",
+    "ranking",
     "retrieval_settings",
     "search_index",
 ]
@@ -80,6 +81,11 @@ def furnished(store: PostgresStore) -> tuple[Workbench, Index]:
             " ON CONFLICT DO NOTHING",
             generation=index.generation_id,
             table=tool.scope.table_id,
+        )
+        tx.run(
+            "INSERT INTO ranking (name, project_id, body) VALUES (:name, :project, '{}')",
+            name=f"of {bench.project.id}",
+            project=bench.project.id,
         )
         tx.run("INSERT INTO retrieval_settings (project_id) VALUES (:p)", p=bench.project.id)
     with store.transaction() as work:

@@ -108,7 +108,7 @@ class SearchProject:
         is_low = [hit.score < LOW_SCORE and not asked.include_low_score for hit in answer.hits]
         shown = [hit for hit, low in zip(answer.hits, is_low, strict=True) if not low]
         ranking = _kept(asked, answer, index, shown)
-        with self.store.transaction() as work:
+        with self.store.transaction(principal.project_id) as work:
             cursor = None
             if len(shown) > PAGE:
                 body = ranking.to_mapping()
@@ -124,7 +124,7 @@ class SearchProject:
         if parsed is None:
             raise CursorInvalidError("this is no cursor")
         name, first = parsed[1], int(parsed[2])
-        with self.store.transaction() as work:
+        with self.store.transaction(principal.project_id) as work:
             index = project_index(work, principal)
             body = work.rankings.find(principal.project_id, name, max_age_s=RANKING_AGE_S)
             if body is None:

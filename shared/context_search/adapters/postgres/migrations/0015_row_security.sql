@@ -20,6 +20,10 @@ ALTER TABLE retrieval_settings ENABLE ROW LEVEL SECURITY;
 CREATE POLICY context_search_project ON retrieval_settings USING (
     (SELECT current_setting('context_search.project_id', true)) IN ('*', CAST(project_id AS text)));
 
+ALTER TABLE ranking ENABLE ROW LEVEL SECURITY;
+CREATE POLICY context_search_project ON ranking USING (
+    (SELECT current_setting('context_search.project_id', true)) IN ('*', CAST(project_id AS text)));
+
 ALTER TABLE mcp_binding ENABLE ROW LEVEL SECURITY;
 CREATE POLICY context_search_project ON mcp_binding USING (
     (SELECT current_setting('context_search.project_id', true)) = '*'
