@@ -164,10 +164,12 @@ def wanted_nodes(rows: Rows, index_id: int) -> dict[str, str]:
     Nothing is wanted in an evicted one.
     """
     index = rows.indexes[index_id]
-    table = rows.tables[index.table_id or 0]
-    if table.deleted or index.evicted_at is not None:
+    table = next(iter(rows.tables.values()), None)  # there is one, or none any more
+    if table is None or table.deleted or index.evicted_at is not None:
         return {}
     scopes = [row.scope for row in rows.coverage.values() if row.index_id == index_id]
+    if index.table_id is None:
+        scopes = [""]
     found = string_nodes(json.loads(table.data_json), scope="", threshold=index.config.threshold)
     return {
         node.json_pointer: node.text

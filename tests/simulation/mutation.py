@@ -31,6 +31,7 @@ class Mutation:
     sweep: type[SweepNamespace] = SweepNamespace
     grace_s: float = GRACE_S
     acknowledges_first: bool = False
+    has_project_index: bool = False
     is_seen_in_small: bool = False
     seed: int = 0
     within: int = 400

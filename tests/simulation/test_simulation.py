@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.simulation.history import run
+from tests.simulation.mutation import Mutation
 from tests.simulation.run import run_many
 
 SEEDS = 5_000
@@ -15,6 +16,15 @@ CHUNK = 100
 def test_every_history_holds(first: int) -> None:
     for seed in range(first, first + CHUNK):
         run(seed)
+
+
+@pytest.mark.parametrize("first", range(0, 400, CHUNK))
+def test_every_history_holds_with_the_index_of_a_project_too(first: int) -> None:
+    followed = 0
+    for seed in range(first, first + CHUNK):
+        history = run(seed, Mutation(has_project_index=True))
+        followed += any("switch project index on: done" in line for line in history.history)
+    assert followed > CHUNK // 4
 
 
 def test_a_seed_always_gives_the_same_history() -> None:

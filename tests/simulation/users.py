@@ -24,6 +24,24 @@ class Users:
 
     def moves(self) -> list[tuple[float, Move]]:
         """Returns what users do, and how often, one thing against another."""
+        return [*self._usual_moves(), *self._project_moves()]
+
+    def _project_moves(self) -> list[tuple[float, Move]]:
+        world = self.world
+        if not world.mutation.has_project_index:
+            return []
+        switches: list[tuple[float, str, Move]] = [
+            (0.5, "switch project index on", lambda: world.switch_on(world.principal)),
+            (0.1, "switch project index off", lambda: world.switch_off(world.principal)),
+            (0.2, "rebuild project", lambda: world.start_rebuild.of_project(world.principal)),
+            (0.2, "roll back project", lambda: world.roll_back.of_project(world.principal)),
+        ]
+        return [
+            (often, lambda name=name, run=run: world.spawn("user", name, run))  # type: ignore[misc]
+            for often, name, run in switches
+        ]
+
+    def _usual_moves(self) -> list[tuple[float, Move]]:
         if self.world.is_small:
             return [
                 (1, self._edit),

@@ -20,6 +20,10 @@ from context_search.services.enumeration import EnumerateIndex, Limits
 from context_search.services.index_node import IndexLimits, RetryLater
 from context_search.services.index_nodes import IndexNodes
 from context_search.services.outgoing import Deliver, RelayOutbox
+from context_search.services.project_index import (
+    SwitchProjectIndexOff,
+    SwitchProjectIndexOn,
+)
 from context_search.services.rebuild import Model, ReindexProject, RollBack, StartRebuild
 from context_search.services.redrive import Redrive
 from context_search.services.searching.answer import Answer
@@ -127,6 +131,8 @@ class World:
         self.start_rebuild = StartRebuild(store, deliver, self.model)
         self.reindex = ReindexProject(store, self.start_rebuild)
         self.roll_back = RollBack(store, deliver)
+        self.switch_on = SwitchProjectIndexOn(store, deliver, self.model, SILENT_S)
+        self.switch_off = SwitchProjectIndexOff(store)
         self.create_tool = CreateSearchTool(store, deliver, Limits(self.max_node_chars), SILENT_S)
         search = simulated_search(store, self.vectors, self.embedder, deliver, self.clock)
         self.search = SearchWithTool(search, SILENT_S)
