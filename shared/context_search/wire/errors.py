@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import traceback
+from collections.abc import Mapping
 
 from context_search.domain.errors import (
     BackpressureError,
@@ -34,7 +35,7 @@ _STATUS: tuple[tuple[type[ContextSearchError], int], ...] = (
     (DatabaseUnavailableError, 503),
     (QueueUnavailableError, 503),
 )
-_TITLES = {
+TITLES: Mapping[int, str] = {
     400: "Bad request",
     401: "Unauthenticated",
     403: "Forbidden",
@@ -89,7 +90,7 @@ def problem(
     """
     body: dict[str, object] = {
         "type": "about:blank",
-        "title": _TITLES.get(status, "Error"),
+        "title": TITLES.get(status, "Error"),
         "status": status,
         "code": code,
         "detail": detail,

@@ -17,6 +17,7 @@ from context_search.wire.http import (
     tools,
 )
 from context_search.wire.http.app import http_app
+from context_search.wire.http.documented import documented
 
 
 @lru_cache(maxsize=1)
@@ -33,4 +34,4 @@ def contract() -> dict[str, Any]:
         retrieve,
         project_search,
     ]
-    return http_app([module.router for module in modules], None).openapi()
+    return documented(http_app([module.router for module in modules], None).openapi())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
 
 from context_search.domain.config import Fusion, IndexConfig, SearchConfig, Storage, Strategy
 from context_search.services.rebuild import Model
@@ -12,8 +12,10 @@ from context_search.services.rebuild import Model
 Id = Annotated[int, Field(ge=1, le=2**63 - 1)]
 Name = Annotated[str, Field(min_length=1, max_length=200)]
 Description = Annotated[str, Field(max_length=4_000)]
-JsonPointer = Annotated[str, Field(max_length=100_000)]
-Weight = Annotated[float, Field(ge=0, le=1, strict=False)]
+# Said to clients only: the service answers a broken pointer with a code of its own.
+_POINTER_SCHEMA: dict[str, JsonValue] = {"pattern": "^(/([^~/]|~[01])*)*$"}
+JsonPointer = Annotated[str, Field(max_length=100_000, json_schema_extra=_POINTER_SCHEMA)]
+Weight = Annotated[float, Field(ge=0, le=1)]
 
 _DEFAULTS = SearchConfig()
 
