@@ -50,7 +50,7 @@ def test_a_lock_names_no_address(path: Path) -> None:
     [
         (("shared", "functions"), LAYERS, OUTSIDE_LAYERS),
         (("local",), LOCAL, {"boto3-stubs"}),
-        (("tests", "bench"), DEV, set[str]()),
+        (("tests", "bench"), [*DEV, "requirements/conformance.in"], set[str]()),
     ],
 )
 def test_what_the_code_imports_is_asked_for_by_name(
