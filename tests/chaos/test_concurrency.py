@@ -11,6 +11,8 @@ from functools import partial
 import pytest
 
 from context_search.adapters.in_memory.queue import ListQueue
+from context_search.adapters.postgres.pool import Database
+from context_search.adapters.postgres.url import DatabaseUrl
 from context_search.domain.model import Principal, Table
 from context_search.ports.queue import Message
 from context_search.services.index_node import RetryLater
@@ -53,10 +55,10 @@ def _deadlocks(site: Site) -> int:
     return int(count)
 
 
-def at_once(orders: list[Callable[[], object]]) -> list[object]:
+def at_once(orders: list[Callable[[], object]], threads_count: int = THREADS) -> list[object]:
     """Does all of them by threads, in random order; raises what one raised."""
     random.shuffle(orders)
-    with ThreadPoolExecutor(THREADS) as threads:
+    with ThreadPoolExecutor(threads_count) as threads:
         return [future.result() for future in [threads.submit(order) for order in orders]]
 
 
@@ -110,6 +112,28 @@ def test_fifty_creates_over_overlapping_scopes_are_one_index(
     nodes = [message["node_id"] for message in site.queue.messages]
     assert len(nodes) == len(set(nodes)) == 3
     check(site, [(table, site.tool(table))])
+
+
+def test_fifty_creates_over_a_large_document_wait_for_no_timeout_of_production(
+    site: Site, owner: Principal
+) -> None:
+    text = english(2_500)
+    table = site.table(owner, [text[n:] + text[:n] for n in range(320)])
+    scopes = ["", "/0", *(f"/{n}" for n in range(48))]
+    crowd = ChaosParts(site.database_url, site.turbopuffer_url, site.queue)
+    crowd.database = Database(DatabaseUrl.parse(site.database_url), max_connections=50)
+    at_once([create(crowd, table, scope) for scope in scopes], 50)
+    crowd.database.close()
+    with site.parts.database.transaction() as tx:
+        counts = tx.run(
+            """
+            SELECT (SELECT count(*) FROM node), (SELECT count(*) FROM coverage),
+                   (SELECT count(*) FROM outbox WHERE body ->> 'kind' = 'enumerate')
+            """
+        )
+    assert counts == [[320, 50, 0]]
+    assert len(site.orders()) == 320
+    site.clear()
 
 
 def test_changes_while_it_is_indexed(site: Site, crowd: ChaosParts, owner: Principal) -> None:

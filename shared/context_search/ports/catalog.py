@@ -48,10 +48,15 @@ class Tables(Protocol):
         ...
 
     def lock(self, table_id: int) -> int | None:
-        """Keeps the document from changing until the transaction ends; returns its size in bytes.
+        """Keeps the document from changing until the transaction ends; returns its revision.
 
-        None when the table is gone or deleted.
+        None when the table is gone or deleted. One at a time has the lock, and it never reads the
+        document, so that many can take it one after another.
         """
+        ...
+
+    def size(self, table_id: int) -> int:
+        """Returns how many bytes the JSON text has, about; 0 when the table is gone."""
         ...
 
     def lock_for_change(self, table_id: int) -> None:
@@ -59,7 +64,7 @@ class Tables(Protocol):
         ...
 
     def read(self, table_id: int) -> tuple[int, str]:
-        """Returns the revision and the JSON text of the document."""
+        """Returns the revision and the JSON text of the document. Raises NotFoundError."""
         ...
 
     def replace(
@@ -100,8 +105,8 @@ class Tools(Protocol):
         """Returns for each name the lowest id of the project's live tools that have it."""
         ...
 
-    def of_index(self, index_id: int) -> list[SearchTool]:
-        """Returns the live tools that an index serves, by id.
+    def of_index(self, index_id: int, *, tool_id: int | None = None) -> list[SearchTool]:
+        """Returns the live tools that an index serves, by id; ``tool_id`` asks for that one only.
 
         Keeps others from writing their summaries until the transaction ends.
         """

@@ -50,7 +50,10 @@ class Indexes(Protocol):
         ...
 
     def cover(self, index_id: int, *, tool_id: int, scope: str) -> None:
-        """Notes that a tool needs a scope of an index, which has to be compared again."""
+        """Notes that a tool needs a scope of an index.
+
+        The index has to be compared again, unless another tool's scope contains this one.
+        """
         ...
 
     def uncover(self, tool_id: int) -> None:

@@ -4,16 +4,26 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import islice
 
 from context_search.domain.config import IndexConfig, SearchConfig
-from context_search.domain.errors import DatabaseUnavailableError, NotFoundError
+from context_search.domain.errors import (
+    ContextSearchError,
+    DatabaseUnavailableError,
+    NotFoundError,
+)
 from context_search.domain.json_pointer import split
-from context_search.domain.model import Index, Scope
-from context_search.ports.queue import Message
-from context_search.ports.store import Store, UnitOfWork
-from context_search.services.enumeration import Limits, enumerate_index, has_few_strings
+from context_search.domain.model import Scope
+from context_search.ports.store import Store
+from context_search.services.enumeration import (
+    Document,
+    Limits,
+    compare,
+    is_compared,
+    read_ahead,
+)
 from context_search.services.evict import note_use
-from context_search.services.outgoing import FEW_NODES, Deliver, enumerate_message, node_orders
+from context_search.services.outgoing import FEW_NODES, Deliver, enumerate_message
 from context_search.services.status import ToolStatus, live_tool, tool_status, write_summaries
 
 INLINE_DOCUMENT_BYTES = 5_000_000
@@ -35,9 +45,10 @@ class NewSearchTool:
 class CreateSearchTool:
     """Answers once the strings are found; chunking and embedding go on through the queue.
 
-    Documents over 5 MB, or with over 500 strings in scope, are enumerated by the queue too.
-    Tools with equal configurations share an index, so the same create again makes a second tool
-    and indexes nothing again.
+    The tool is there when its row is; to find the strings is an order in the outbox, carried out
+    in the request. The queue does it for documents over 5 MB or with over 500 strings in scope,
+    and when the request fails at it. Tools with equal configurations share an index, so the same
+    create again makes a second tool, reads no document and indexes nothing again.
     """
 
     store: Store
@@ -48,10 +59,21 @@ class CreateSearchTool:
     def __call__(self, wanted: NewSearchTool) -> ToolStatus:
         """Raises InvalidPointerError, and NotFoundError for a missing or foreign table."""
         split(wanted.scope.json_pointer)
+        status, outbox_ids = self._add(wanted)
+        if outbox_ids:
+            status = self._compared(status, outbox_ids)
+        with suppress(DatabaseUnavailableError):  # the tool is there; cleanup writes them too
+            write_summaries(
+                self.store, status.index.id, silent_s=self.silent_s, tool_id=status.tool.id
+            )
+        return status
+
+    def _add(self, wanted: NewSearchTool) -> tuple[ToolStatus, list[int]]:
+        """Returns the tool, and the order to compare its index unless that is done."""
         with self.store.transaction(wanted.project_id) as work:
-            document_bytes = work.tables.lock(wanted.scope.table_id)
+            work.tables.lock(wanted.scope.table_id)
             table = work.tables.find(wanted.scope.table_id, project_id=wanted.project_id)
-            if table is None or document_bytes is None:
+            if table is None:
                 raise NotFoundError("there is no such table")
             index = work.indexes.find_or_add(
                 project_id=wanted.project_id, table_id=table.id, config=wanted.index
@@ -65,19 +87,41 @@ class CreateSearchTool:
             )
             note_use(work, index)
             work.indexes.cover(index.id, tool_id=tool_id, scope=wanted.scope.json_pointer)
-            messages = self._orders(work, index, table.id, document_bytes)
-            outbox_ids = work.outbox.add(messages)
+            is_done = is_compared(work, index, table.id)
+            outbox_ids = [] if is_done else work.outbox.add([enumerate_message(index.id)])
             tool = live_tool(work, tool_id, None)
-            status = tool_status(work, tool, silent_s=self.silent_s)
-        self.deliver(outbox_ids, messages)
-        with suppress(DatabaseUnavailableError):  # the tool is there; cleanup writes them too
-            write_summaries(self.store, index.id, silent_s=self.silent_s)
+            return tool_status(work, tool, silent_s=self.silent_s), outbox_ids
+
+    def _compared(self, status: ToolStatus, outbox_ids: list[int]) -> ToolStatus:
+        """Has the order carried out, here or by the queue; the status says how far it is."""
+        index = status.index
+        with suppress(ContextSearchError):  # the tool is there, and its order waits
+            if self._is_small(status):
+                ahead = read_ahead(self.store, index.id)
+                if ahead is None or _has_few_strings(ahead, index.config):
+                    return self._compare(status, outbox_ids, ahead)
+        self.deliver(outbox_ids, [enumerate_message(index.id)])
         return status
 
-    def _orders(
-        self, work: UnitOfWork, index: Index, table_id: int, document_bytes: int
-    ) -> list[Message]:
-        is_small = document_bytes <= INLINE_DOCUMENT_BYTES
-        if not (is_small and has_few_strings(work, index, table_id, FEW_NODES)):
-            return [enumerate_message(index.id)]
-        return node_orders(enumerate_index(work, index, table_id, self.limits), index.config)
+    def _is_small(self, status: ToolStatus) -> bool:
+        with self.store.transaction(status.tool.project_id) as work:
+            return work.tables.size(status.tool.scope.table_id) <= INLINE_DOCUMENT_BYTES
+
+    def _compare(
+        self, status: ToolStatus, outbox_ids: list[int], ahead: Document | None
+    ) -> ToolStatus:
+        table_id = status.tool.scope.table_id
+        with self.store.transaction(status.tool.project_id) as work:
+            if work.tables.lock(table_id) is None:
+                raise NotFoundError("there is no such table")
+            messages = compare(work, status.index, table_id, self.limits, ahead)
+            work.outbox.remove(outbox_ids)
+            node_ids = work.outbox.add(messages)
+            told = tool_status(work, status.tool, silent_s=self.silent_s)
+        self.deliver(node_ids, messages)
+        return told
+
+
+def _has_few_strings(document: Document, config: IndexConfig) -> bool:
+    found = document.strings(document.scopes, config)
+    return next(islice(found, FEW_NODES, None), None) is None

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import islice
 
+from context_search.domain.config import IndexConfig
 from context_search.domain.documents import StringNode, parse_stored, string_nodes
 from context_search.domain.errors import ContextSearchError
 from context_search.domain.ids import pointer_sha256
@@ -25,39 +25,89 @@ class Limits:
     max_node_chars: int = 50_000_000
 
 
-def enumerate_index(work: UnitOfWork, index: Index, table_id: int, limits: Limits) -> list[int]:
+@dataclass(frozen=True, slots=True)
+class Document:
+    """What a table held at a revision, and the scopes that the tools of an index needed then."""
+
+    revision: int
+    value: object
+    scopes: Sequence[str] = ()
+
+    def strings(self, scopes: Iterable[str], config: IndexConfig) -> Iterator[StringNode]:
+        """Yields the big strings of scopes; one that is in several comes several times."""
+        for scope in scopes:
+            yield from string_nodes(self.value, scope=scope, threshold=config.threshold)
+
+
+def read_ahead(store: Store, index_id: int, table_id: int | None = None) -> Document | None:
+    """Reads and parses what a comparison needs before it takes the table's lock.
+
+    Others wait for that lock, and a large document takes its time. None when there is nothing to
+    compare. Raises InvalidDocumentError.
+    """
+    with store.transaction() as work:
+        if (index := work.indexes.find(index_id)) is None:
+            return None
+        chosen = table_id or index.table_id
+        if chosen is None or is_compared(work, index, chosen):
+            return None
+        if work.tables.find(chosen, project_id=index.project_id) is None:
+            return None
+        scopes = work.indexes.scopes(index_id)
+        revision, text = work.tables.read(chosen)
+    return Document(revision, parse_stored(text), scopes)
+
+
+def is_compared(work: UnitOfWork, index: Index, table_id: int) -> bool:
+    """Tells whether the index of a table is up to it, for every scope that tools need.
+
+    Not asked for a project's: it has very many tables, and one order for each that needs it.
+    """
+    return index.table_id is not None and table_id not in work.indexes.uncompared(index.id)
+
+
+def compare(
+    work: UnitOfWork, index: Index, table_id: int, limits: Limits, ahead: Document | None
+) -> list[Message]:
+    """Brings an index up to a document, under the table's lock; nothing when it is there.
+
+    Returns the orders to index what changed. What was read ahead counts if it is still so.
+    """
+    if is_compared(work, index, table_id):
+        return []
+    queued = enumerate_index(work, index, table_id, limits, ahead)
+    return node_orders(queued, index.config)
+
+
+def enumerate_index(
+    work: UnitOfWork,
+    index: Index,
+    table_id: int,
+    limits: Limits,
+    ahead: Document | None = None,
+) -> list[int]:
     """Makes the nodes that an index has of a table those of its document, within the scopes.
 
     All generations that follow the document are brought up to it. The caller holds the table's
     lock, so the document cannot change meanwhile. Repeating it changes nothing.
     Returns the ids of the nodes that have to be indexed.
     """
-    revision, text = work.tables.read(table_id)
-    document = parse_stored(text)
+    document = ahead
+    if document is None or document.revision != work.tables.lock(table_id):
+        revision, text = work.tables.read(table_id)
+        document = Document(revision, parse_stored(text))
     scopes = work.indexes.scopes(index.id)
     queued: list[int] = []
     generations = work.indexes.live(index.id)
     for generation in generations:
         wanted = {
             pointer_sha256(node.json_pointer): node
-            for scope in scopes
-            for node in string_nodes(document, scope=scope, threshold=generation.config.threshold)
+            for node in document.strings(scopes, generation.config)
         }
         queued += _bring_up(work, generation, table_id, wanted, limits)
     for generation in generations:
-        work.indexes.mark_enumerated(generation, table_id, revision)
+        work.indexes.mark_enumerated(generation, table_id, document.revision)
     return queued
-
-
-def has_few_strings(work: UnitOfWork, index: Index, table_id: int, limit: int) -> bool:
-    """Tells whether the scopes hold at most ``limit`` strings: few enough for a request."""
-    document = parse_stored(work.tables.read(table_id)[1])
-    found = (
-        node
-        for scope in work.indexes.scopes(index.id)
-        for node in string_nodes(document, scope=scope, threshold=index.config.threshold)
-    )
-    return next(islice(found, limit, None), None) is None
 
 
 def _bring_up(
@@ -117,6 +167,7 @@ class EnumerateIndex:
     def _orders(
         self, index_id: int, table_id: int | None
     ) -> tuple[list[int], list[Message]] | None:
+        ahead = read_ahead(self.store, index_id, table_id)
         with self.store.transaction() as work:
             index = work.indexes.find(index_id)
             if index is None:
@@ -125,10 +176,12 @@ class EnumerateIndex:
             if chosen is None:
                 messages = _order_each(work, index)
             else:
-                messages = self._compare(work, index, chosen)
+                messages = self._compare(work, index, chosen, ahead)
             return work.outbox.add(messages), messages
 
-    def _compare(self, work: UnitOfWork, index: Index, table_id: int) -> list[Message]:
+    def _compare(
+        self, work: UnitOfWork, index: Index, table_id: int, ahead: Document | None
+    ) -> list[Message]:
         if work.tables.lock(table_id) is None:
             return []
         if work.tables.find(table_id, project_id=index.project_id) is None:
@@ -142,7 +195,7 @@ class EnumerateIndex:
             return []
         if locked.evicted_at is not None:
             return []
-        return node_orders(enumerate_index(work, locked, table_id, self.limits), locked.config)
+        return compare(work, locked, table_id, self.limits, ahead)
 
 
 def _order_each(work: UnitOfWork, index: Index) -> list[Message]:

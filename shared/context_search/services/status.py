@@ -75,18 +75,22 @@ def tool_status(work: UnitOfWork, tool: SearchTool, *, silent_s: float) -> ToolS
     return ToolStatus(tool, index, progress, nodes, proven, not_indexed)
 
 
-def write_summaries(store: Store, index_id: int, *, silent_s: float) -> None:
-    """Writes ``metadata.search_index`` of every tool that an index serves."""
+def write_summaries(
+    store: Store, index_id: int, *, silent_s: float, tool_id: int | None = None
+) -> None:
+    """Writes ``metadata.search_index`` of every tool that an index serves, or of one of them."""
     with store.transaction() as work:
-        summarise(work, index_id, silent_s=silent_s)
+        summarise(work, index_id, silent_s=silent_s, tool_id=tool_id)
 
 
-def summarise(work: UnitOfWork, index_id: int, *, silent_s: float) -> None:
+def summarise(
+    work: UnitOfWork, index_id: int, *, silent_s: float, tool_id: int | None = None
+) -> None:
     """The same, in a transaction that is open."""
     index = work.indexes.find(index_id)
     if index is None:
         return
-    tools = work.tools.of_index(index_id)
+    tools = work.tools.of_index(index_id, tool_id=tool_id)
     scopes = sorted({tool.scope.json_pointer for tool in tools})
     progress = work.nodes.progress_of(index, scopes, stalled_s=silent_s)
     for tool in tools:

@@ -106,14 +106,14 @@ def test_plain_sql_moves_the_revision_too(bench: Workbench) -> None:
     assert changed.updated_at > table.updated_at
 
 
-def test_the_lock_tells_the_size_of_the_document(bench: Workbench) -> None:
+def test_the_size_of_a_document_is_that_of_its_text(bench: Workbench) -> None:
     text = "中" * 1000
     table, large = bench.table([text]), bench.table(["x" * 6_000_000])
     bench.sql("UPDATE context_table SET data = NULL WHERE id = :id", id=bench.table(1).id)
     with bench.store.transaction() as work:
-        assert work.tables.lock(table.id) == len(json.dumps([text], ensure_ascii=False).encode())
-        assert (work.tables.lock(large.id) or 0) > 5_000_000
-        assert work.tables.lock(2**62) is None
+        assert work.tables.size(table.id) == len(json.dumps([text], ensure_ascii=False).encode())
+        assert work.tables.size(large.id) > 5_000_000
+        assert work.tables.size(2**62) == 0
 
 
 def test_a_row_without_data_reads_as_null(bench: Workbench) -> None:
@@ -121,7 +121,7 @@ def test_a_row_without_data_reads_as_null(bench: Workbench) -> None:
     bench.sql("UPDATE context_table SET data = NULL WHERE id = :id", id=table.id)
     with bench.store.transaction() as work:
         assert work.tables.read(table.id) == (2, "null")
-        assert work.tables.lock(table.id) == 0
+        assert work.tables.size(table.id) == 0
 
 
 @pytest.mark.parametrize("text", ['"\\u0000"', '{"\\u0000": 1}', '"a\x00b"'])

@@ -27,6 +27,11 @@ def compared(bench: Bench) -> tuple[Table, Index]:
     return table, index
 
 
+def uncompared(bench: Bench, index: Index) -> list[int]:
+    with bench.store.transaction() as work:
+        return work.indexes.uncompared(index.id)
+
+
 def test_what_was_compared_is_not_behind(bench: Bench) -> None:
     compared(bench)
     assert behind(bench) == []
@@ -65,8 +70,23 @@ def test_there_is_an_order_and_a_limit(bench: Bench) -> None:
     assert behind(bench, limit=2) == sorted(indexes)[2:]
 
 
+def test_a_scope_inside_of_another_needs_no_comparison(bench: Bench) -> None:
+    table = bench.table({"a": {"b": TEXT}})
+    _, index = bench.tool(table, "/a")
+    bench.enumerate(index)
+    bench.tool(table, "/a/b")
+    bench.tool(table, "/a")
+    assert uncompared(bench, index) == []
+    for scope in ("/a2", ""):
+        bench.tool(table, scope)
+        assert uncompared(bench, index) == [table.id]
+        bench.enumerate(index)
+
+
 def test_another_scope_has_to_be_compared(bench: Bench) -> None:
-    table, index = compared(bench)
+    table = bench.table({"a": TEXT})
+    _, index = bench.tool(table, "/b")
+    bench.enumerate(index)
     tool, _ = bench.tool(table, "/a")
     assert not bench.is_compared(index)
     bench.pass_time(301)

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from context_search.domain.documents import parse_json, to_json
+from context_search.domain.errors import NotFoundError
 from context_search.domain.model import Principal, Project
 from context_search.services.outgoing import enumerate_message
 from tests.contract.store.bench import Bench
@@ -94,13 +97,25 @@ def test_a_deleted_table_is_invisible_at_once(bench: Bench) -> None:
         assert work.tools.page(bench.principal(table), after=0, limit=9) == []
 
 
-def test_the_lock_tells_how_large_a_document_is(bench: Bench) -> None:
+def test_a_document_has_a_size(bench: Bench) -> None:
     text = to_json({"a": "ü" * 5_000})
     table = bench.table({"a": "ü" * 5_000})
     with bench.store.transaction() as work:
-        size = work.tables.lock(table.id)
-    assert size is not None
+        size = work.tables.size(table.id)
+        assert work.tables.size(10**9) == 0
     assert abs(size - len(text.encode())) < 10  # the store may write it with other spaces
+
+
+def test_the_lock_tells_the_revision(bench: Bench) -> None:
+    table = bench.table({"a": 1})
+    bench.change(table, {"a": 2})
+    with bench.store.transaction() as work:
+        assert work.tables.lock(table.id) == 2
+
+
+def test_a_document_that_is_not_there_cannot_be_read(bench: Bench) -> None:
+    with bench.store.transaction() as work, pytest.raises(NotFoundError):
+        work.tables.read(10**9)
 
 
 def test_a_table_that_never_was_has_no_lock(bench: Bench) -> None:

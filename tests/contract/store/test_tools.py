@@ -88,6 +88,7 @@ def test_tools_of_an_index_come_by_id(bench: Bench) -> None:
     assert same.id == index.id
     with bench.store.transaction() as work:
         assert work.tools.of_index(index.id) == [one, other]
+        assert work.tools.of_index(index.id, tool_id=other.id) == [other]
         assert work.tools.of_index(10**9) == []
 
 

@@ -9,6 +9,7 @@ from fractions import Fraction
 
 from context_search.adapters.in_memory.comparisons import tables_of
 from context_search.adapters.in_memory.rows import OutboxRow, Rows, TableRow
+from context_search.domain.errors import NotFoundError
 from context_search.domain.model import Principal, Project, Table
 from context_search.ports.time import Clock
 
@@ -76,14 +77,20 @@ class MemoryTables:
     def lock(self, table_id: int) -> int | None:
         """See the port; a transaction is alone anyway."""
         row = self.rows.tables.get(table_id)
-        return len(row.data_json.encode()) if row and not row.deleted else None
+        return row.revision if row and not row.deleted else None
+
+    def size(self, table_id: int) -> int:
+        """See the port."""
+        row = self.rows.tables.get(table_id)
+        return len(row.data_json.encode()) if row else 0
 
     def lock_for_change(self, table_id: int) -> None:
         """See the port; a transaction is alone anyway."""
 
     def read(self, table_id: int) -> tuple[int, str]:
         """See the port."""
-        row = self.rows.tables[table_id]
+        if (row := self.rows.tables.get(table_id)) is None:
+            raise NotFoundError("there is no such table")
         return row.revision, row.data_json
 
     def replace(

@@ -10,6 +10,7 @@ from context_search.adapters.in_memory.comparisons import Comparisons
 from context_search.adapters.in_memory.rows import CoverageRow, GenerationRow, IndexRow, Rows
 from context_search.domain.config import IndexConfig
 from context_search.domain.ids import generation_namespace, table_namespace
+from context_search.domain.json_pointer import ancestors
 from context_search.domain.model import Index
 from context_search.ports.time import Clock
 
@@ -75,8 +76,10 @@ class MemoryIndexes(Comparisons):
 
     def cover(self, index_id: int, *, tool_id: int, scope: str) -> None:
         """See the port."""
+        is_covered = not set(ancestors(scope)).isdisjoint(self.scopes(index_id))
         self.rows.coverage[tool_id] = CoverageRow(index_id, scope)
-        self._order_comparison(index_id)
+        if not is_covered:
+            self._order_comparison(index_id)
 
     def uncover(self, tool_id: int) -> None:
         """See the port."""

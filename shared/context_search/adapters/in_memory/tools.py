@@ -50,9 +50,10 @@ class MemoryTools:
                 first.setdefault(tool.name, tool.id)
         return first
 
-    def of_index(self, index_id: int) -> list[SearchTool]:
+    def of_index(self, index_id: int, *, tool_id: int | None = None) -> list[SearchTool]:
         """See the port."""
-        return [tool for tool in self._live(None) if tool.index_id == index_id]
+        tools = [tool for tool in self._live(None) if tool.index_id == index_id]
+        return [tool for tool in tools if tool_id in (None, tool.id)]
 
     def mark_unsettled(self, index_id: int) -> None:
         """See the port."""

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from context_search.adapters.postgres.pool import Transaction
+from context_search.domain.errors import NotFoundError
 from context_search.domain.model import Principal, Project, Table
 
 
@@ -100,7 +101,7 @@ class PostgresTables:
         return dict(rows)
 
     def lock(self, table_id: int) -> int | None:
-        """See the port. The size of a document that is large even when compressed is estimated."""
+        """See the port."""
         # Two transactions may share the row lock; only one at a time may compare an index.
         self.tx.run(
             "SELECT pg_advisory_xact_lock(hashtextextended('context_search.table', :table))",
@@ -108,13 +109,23 @@ class PostgresTables:
         )
         rows = self.tx.run(
             """
-            SELECT CASE WHEN pg_column_size(data) > 5000000 THEN pg_column_size(data)
-                        ELSE octet_length(CAST(data AS text)) END
-            FROM context_table WHERE id = :table AND deleted_at IS NULL FOR SHARE
+            SELECT revision FROM context_table WHERE id = :table AND deleted_at IS NULL FOR SHARE
             """,
             table=table_id,
         )
-        return int(rows[0][0] or 0) if rows else None
+        return int(rows[0][0]) if rows else None
+
+    def size(self, table_id: int) -> int:
+        """See the port. Of a document that is large even when compressed it is that size."""
+        rows = self.tx.run(
+            """
+            SELECT CASE WHEN pg_column_size(data) > 5000000 THEN pg_column_size(data)
+                        ELSE octet_length(CAST(data AS text)) END
+            FROM context_table WHERE id = :table
+            """,
+            table=table_id,
+        )
+        return int(rows[0][0] or 0) if rows else 0
 
     def lock_for_change(self, table_id: int) -> None:
         """See the port."""
@@ -122,10 +133,13 @@ class PostgresTables:
 
     def read(self, table_id: int) -> tuple[int, str]:
         """See the port."""
-        [[revision, text]] = self.tx.run(
+        rows = self.tx.run(
             "SELECT revision, CAST(data AS text) FROM context_table WHERE id = :table",
             table=table_id,
         )
+        if not rows:
+            raise NotFoundError("there is no such table")
+        [[revision, text]] = rows
         return revision, "null" if text is None else text
 
     def replace(

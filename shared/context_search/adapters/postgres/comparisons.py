@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from context_search.adapters.postgres.following import Following
+from context_search.domain.json_pointer import ancestors
 
 _ORDER_COMPARISON = """
     UPDATE comparison SET revision = NULL, ordered_at = clock_timestamp()
@@ -26,11 +27,14 @@ class Comparisons(Following):
             WITH covered AS (
                 INSERT INTO coverage (tool_id, index_id, scope) VALUES (:tool, :index, :scope)
                 RETURNING index_id)
-            {_ORDER_COMPARISON}
+            {_ORDER_COMPARISON} AND NOT EXISTS (
+                SELECT FROM coverage WHERE coverage.index_id = :index
+                  AND scope = ANY(CAST(:containing AS text[])))
             """,
             tool=tool_id,
             index=index_id,
             scope=scope,
+            containing=ancestors(scope),
         )
 
     def uncover(self, tool_id: int) -> None:

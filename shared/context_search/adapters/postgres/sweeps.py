@@ -50,6 +50,18 @@ class PostgresSweeps:
 
     def requeue_missing(self, namespace: str, doc_ids: Sequence[str]) -> list[int]:
         """See the port."""
+        # The way down from the node, as its deletion goes: no two can wait for each other.
+        self.tx.run(
+            """
+            SELECT FROM node WHERE id IN (
+                SELECT node_id FROM chunks JOIN chunk_set ON chunk_set.id = set_id
+                WHERE turbopuffer_namespace = :namespace AND present
+                  AND turbopuffer_doc_id = ANY(CAST(:ids AS text[])))
+            ORDER BY id FOR NO KEY UPDATE
+            """,
+            namespace=namespace,
+            ids=list(doc_ids),
+        )
         rows = self.tx.run(
             """
             WITH absent AS (

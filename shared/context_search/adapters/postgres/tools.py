@@ -96,14 +96,16 @@ class PostgresTools:
         )
         return {row[0]: row[1] for row in rows}
 
-    def of_index(self, index_id: int) -> list[SearchTool]:
+    def of_index(self, index_id: int, *, tool_id: int | None = None) -> list[SearchTool]:
         """See the port."""
         rows = self.tx.run(
             f"""
-            {_TOOL} WHERE {_LIVE} AND coverage.index_id = :index ORDER BY tool.id
-            FOR NO KEY UPDATE OF tool
+            {_TOOL} WHERE {_LIVE} AND coverage.index_id = :index
+              AND (CAST(:tool AS bigint) IS NULL OR tool.id = :tool)
+            ORDER BY tool.id FOR NO KEY UPDATE OF tool
             """,
             index=index_id,
+            tool=tool_id,
         )
         return [_tool(row) for row in rows]
 
