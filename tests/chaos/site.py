@@ -22,9 +22,11 @@ _UNREST = """
            (SELECT count(*) FROM index_generation WHERE state IN ('retired', 'queued', 'building')),
            (SELECT count(*) FROM context_table WHERE deleted_at IS NOT NULL),
            (SELECT count(*) FROM node WHERE state IN ('queued', 'claimed')),
-           (SELECT count(*) FROM index_generation JOIN search_index ON search_index.id = index_id
-            JOIN context_table ON context_table.id = table_id
-            WHERE state = 'active' AND enumerated_revision IS DISTINCT FROM revision)
+           (SELECT count(*) FROM index_generation AS generation
+            JOIN index_table ON index_table.index_id = generation.index_id
+            LEFT JOIN comparison ON generation_id = generation.id
+                                AND comparison.table_id = index_table.table_id
+            WHERE state = 'active' AND comparison.revision IS DISTINCT FROM index_table.revision)
 """
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import closing, suppress
 from functools import partial
 
 import pytest
@@ -122,8 +122,8 @@ def test_fifty_creates_over_a_large_document_wait_for_no_timeout_of_production(
     scopes = ["", "/0", *(f"/{n}" for n in range(48))]
     crowd = ChaosParts(site.database_url, site.turbopuffer_url, site.queue)
     crowd.database = Database(DatabaseUrl.parse(site.database_url), max_connections=50)
-    at_once([create(crowd, table, scope) for scope in scopes], 50)
-    crowd.database.close()
+    with closing(crowd.database):
+        at_once([create(crowd, table, scope) for scope in scopes], 50)
     with site.parts.database.transaction() as tx:
         counts = tx.run(
             """

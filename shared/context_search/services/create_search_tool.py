@@ -15,15 +15,10 @@ from context_search.domain.errors import (
 from context_search.domain.json_pointer import split
 from context_search.domain.model import Scope
 from context_search.ports.store import Store
-from context_search.services.enumeration import (
-    Document,
-    Limits,
-    compare,
-    is_compared,
-    read_ahead,
-)
+from context_search.services.enumeration import Limits, compare
 from context_search.services.evict import note_use
 from context_search.services.outgoing import FEW_NODES, Deliver, enumerate_message
+from context_search.services.read_ahead import Document, is_compared, read_ahead
 from context_search.services.status import ToolStatus, live_tool, tool_status, write_summaries
 
 INLINE_DOCUMENT_BYTES = 5_000_000

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 
-from context_search.domain.config import IndexConfig
-from context_search.domain.documents import StringNode, parse_stored, string_nodes
+from context_search.domain.documents import StringNode, parse_stored
 from context_search.domain.errors import ContextSearchError
 from context_search.domain.ids import pointer_sha256
 from context_search.domain.model import Index
@@ -15,6 +14,7 @@ from context_search.ports.indexing import NodeUpsert
 from context_search.ports.queue import Message
 from context_search.ports.store import Store, UnitOfWork
 from context_search.services.outgoing import Deliver, enumerate_message, node_orders
+from context_search.services.read_ahead import Document, is_compared, read_ahead
 from context_search.services.settle import SettleIndex
 
 
@@ -23,47 +23,6 @@ class Limits:
     """What one node may be at most; beyond it the node is skipped and the others go on."""
 
     max_node_chars: int = 50_000_000
-
-
-@dataclass(frozen=True, slots=True)
-class Document:
-    """What a table held at a revision, and the scopes that the tools of an index needed then."""
-
-    revision: int
-    value: object
-    scopes: Sequence[str] = ()
-
-    def strings(self, scopes: Iterable[str], config: IndexConfig) -> Iterator[StringNode]:
-        """Yields the big strings of scopes; one that is in several comes several times."""
-        for scope in scopes:
-            yield from string_nodes(self.value, scope=scope, threshold=config.threshold)
-
-
-def read_ahead(store: Store, index_id: int, table_id: int | None = None) -> Document | None:
-    """Reads and parses what a comparison needs before it takes the table's lock.
-
-    Others wait for that lock, and a large document takes its time. None when there is nothing to
-    compare. Raises InvalidDocumentError.
-    """
-    with store.transaction() as work:
-        if (index := work.indexes.find(index_id)) is None:
-            return None
-        chosen = table_id or index.table_id
-        if chosen is None or is_compared(work, index, chosen):
-            return None
-        if work.tables.find(chosen, project_id=index.project_id) is None:
-            return None
-        scopes = work.indexes.scopes(index_id)
-        revision, text = work.tables.read(chosen)
-    return Document(revision, parse_stored(text), scopes)
-
-
-def is_compared(work: UnitOfWork, index: Index, table_id: int) -> bool:
-    """Tells whether the index of a table is up to it, for every scope that tools need.
-
-    Not asked for a project's: it has very many tables, and one order for each that needs it.
-    """
-    return index.table_id is not None and table_id not in work.indexes.uncompared(index.id)
 
 
 def compare(
