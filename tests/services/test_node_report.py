@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
-from context_search.domain.errors import EmbeddingDimensionMismatchError, EmbeddingUnavailableError
+from context_search.domain.errors import (
+    ContextSearchError,
+    EmbeddingDimensionMismatchError,
+    EmbeddingUnavailableError,
+)
+from context_search.domain.model import Table
 from context_search.services.index_node import RetryLater
 from context_search.services.node_report import NodeReport
-from tests.services.house import House, prose
+from tests.services.house import House, MoodyEmbedder, prose
 
 
 def next_node(house: House) -> int:
@@ -102,3 +109,31 @@ def test_a_message_for_a_node_that_is_done_has_nothing_to_do() -> None:
     node_id = next_node(house)
     house.index_node(node_id, house.deadline())
     assert house.index_node(node_id, house.deadline()) == NodeReport("nothing_to_do")
+
+
+class Overtaken(MoodyEmbedder):
+    """Fails, and by then the text has changed: the node belongs to another order."""
+
+    def __init__(self, house: House, table: Table, error: ContextSearchError) -> None:
+        super().__init__()
+        self.house, self.table, self.error = house, table, error
+
+    def embed_passages(self, texts: Sequence[str], *, timeout_s: float) -> list[list[float]]:
+        self.house.replace(self.house.principal, self.table.id, {"a": prose(1_000, 2)})
+        [index_id] = self.house.store.rows.indexes
+        self.house.enumerate(index_id)
+        raise self.error
+
+
+@pytest.mark.parametrize("error", [EmbeddingUnavailableError, EmbeddingDimensionMismatchError])
+def test_a_failure_of_a_node_that_is_somebody_elses_by_now_is_not_reported(
+    error: type[ContextSearchError],
+) -> None:
+    house = House()
+    table = house.table({"a": prose(1_000)})
+    house.tool(table)
+    house.embedder = Overtaken(house, table, error("no"))
+    report = run(house)
+    assert (report.outcome, report.error) == ("nothing_to_do", None)
+    [node] = house.store.rows.nodes.values()
+    assert (node.state, node.last_error) == ("queued", None)
