@@ -116,13 +116,13 @@ class Overtaken(MoodyEmbedder):
 
     def __init__(self, house: House, table: Table, error: ContextSearchError) -> None:
         super().__init__()
-        self.house, self.table, self.error = house, table, error
+        self.house, self.table, self.errors = house, table, [error]
 
     def embed_passages(self, texts: Sequence[str], *, timeout_s: float) -> list[list[float]]:
         self.house.replace(self.house.principal, self.table.id, {"a": prose(1_000, 2)})
         [index_id] = self.house.store.rows.indexes
         self.house.enumerate(index_id)
-        raise self.error
+        return super().embed_passages(texts, timeout_s=timeout_s)
 
 
 @pytest.mark.parametrize("error", [EmbeddingUnavailableError, EmbeddingDimensionMismatchError])
