@@ -14,6 +14,7 @@ from context_search.domain.fusion import (
     reciprocal_rank_fusion,
 )
 from context_search.domain.json_pointer import relative
+from context_search.domain.languages import across_languages, is_foreign
 from context_search.domain.model import HydratedChunk
 from context_search.domain.recency import linear_combination, max_normalised, recency
 from context_search.domain.relevance import (
@@ -23,7 +24,7 @@ from context_search.domain.relevance import (
     relevance,
 )
 from context_search.domain.reranking import Passage, rerank
-from context_search.services.searching.answer import Evidence, Found, Hit, Target
+from context_search.services.searching.answer import Evidence, Found, Hit, Question, Target
 
 # A keyword leg whose best hit covers less of the question than this is mostly noise (a question
 # in another language): its weight falls in proportion and goes to the vector leg.
@@ -49,7 +50,7 @@ class _Live:
 
 def rank(
     target: Target,
-    words: Sequence[str],
+    question: Question,
     found: Found,
     chunks: Mapping[str, HydratedChunk],
     now: datetime,
@@ -61,18 +62,27 @@ def rank(
         vector={name: score for name, score in found.vector.items() if name in chunks},
         keyword={name: score for name, score in found.keyword.items() if name in chunks},
         recency={name: recency(chunk.changed_at, now) for name, chunk in chunks.items()},
-        words=words,
+        words=question.words,
         passages=passages,
         text_tokens={name: passage.vocabulary for name, passage in passages.items()},
     )
-    scores = _fuse(target.search, live)
     evidence = _evidence(target.search, live)
     calibration = CALIBRATIONS.get(target.index.config.model, DEFAULT_CALIBRATION)
+    relevances = {
+        name: relevance(live.vector.get(name), live.words, live.text_tokens[name], calibration)
+        for name in chunks
+    }
+    foreign = {
+        name: relevances[name]
+        for name in live.vector
+        if is_foreign(question.text, chunks[name].chunk_text)
+    }
+    scores = _fuse(target.search, live, foreign)
     order = sorted(scores, key=lambda name: (-scores[name], -live.recency[name], name))
     return [
         Hit(
             score=scores[name],
-            relevance=relevance(live.vector.get(name), words, live.text_tokens[name], calibration),
+            relevance=relevances[name],
             json_path=relative(target.reach.json_pointer, chunks[name].json_pointer),
             chunk=chunks[name],
             evidence=evidence[name],
@@ -91,7 +101,7 @@ def _passage(chunk: HydratedChunk, words: Sequence[str]) -> Passage:
     )
 
 
-def _fuse(search: SearchConfig, live: _Live) -> Scores:
+def _fuse(search: SearchConfig, live: _Live, foreign: Scores) -> Scores:
     if search.fusion == "linear":
         return linear_combination(
             [max_normalised(live.keyword), _cosines(live.vector), live.recency],
@@ -103,12 +113,16 @@ def _fuse(search: SearchConfig, live: _Live) -> Scores:
         weights = [search.vector_weight, search.bm25_weight]
         return reciprocal_rank_fusion([live.vector, live.keyword], weights)
     fused = _convex(search, live) if live.vector else min_max(live.keyword)
-    return rerank(fused, min_max(live.keyword), live.words, live.passages)
+    scores = rerank(fused, min_max(live.keyword), live.words, live.passages)
+    return across_languages(scores, foreign, _best_coverage(live)) if foreign else scores
+
+
+def _best_coverage(live: _Live) -> float:
+    return coverage(live.words, live.text_tokens[ranking(live.keyword)[0]])
 
 
 def _convex(search: SearchConfig, live: _Live) -> Scores:
-    best = ranking(live.keyword)[0]
-    trust = min(1.0, coverage(live.words, live.text_tokens[best]) / WEAK_COVERAGE)
+    trust = min(1.0, _best_coverage(live) / WEAK_COVERAGE)
     bm25_weight = search.bm25_weight * trust
     vector_weight = search.vector_weight + search.bm25_weight - bm25_weight
     return convex_combination([live.vector, live.keyword], [vector_weight, bm25_weight])

@@ -136,7 +136,7 @@ class RunSearch:
         watch: Stopwatch,
     ) -> Answer:
         with watch.timing("rank"):
-            hits = rank(target, question.words, found, chunks, self.clock.now(), self.words_of)
+            hits = rank(target, question, found, chunks, self.clock.now(), self.words_of)
         answer = _answer(target, question.strategy, question.text, found, watch)
         return replace(answer, hits=hits, ranked=len(hits), gone=len(found.ids) - len(chunks))
 

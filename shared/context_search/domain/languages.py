@@ -1,0 +1,47 @@
+"""A question in one language, and passages in another: what words cannot compare."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import regex
+
+SAMPLE = 400
+"""So many code points tell which script a text is written in."""
+LETTERS_PER_WORD = 5
+FULL_COVERAGE = 0.8
+_CJK = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}]")
+_OTHER_LETTER = regex.compile(r"[\p{L}--[\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}]]", regex.V1)
+
+
+def is_foreign(question: str, text: str) -> bool:
+    """Says whether one is written in Han, kana or Hangul and the other is not.
+
+    >>> is_foreign("how do I reset it?", "长按电源键十秒即可 reset"), is_foreign("重置", "重新设置")
+    (True, False)
+    """
+    return _is_cjk(question) != _is_cjk(text)
+
+
+def _is_cjk(text: str) -> bool:
+    sample = text[:SAMPLE]
+    # One such character says about as much as a word of the others.
+    others = len(_OTHER_LETTER.findall(sample)) / LETTERS_PER_WORD
+    return len(_CJK.findall(sample)) > others
+
+
+def across_languages(
+    scores: Mapping[str, float], foreign: Mapping[str, float], best_coverage: float
+) -> dict[str, float]:
+    """Returns scores (0..1) in which passages of both languages compare.
+
+    A passage in another language cannot have the question's words, so its score is its
+    ``relevance`` (the values of ``foreign``). The others were compared by words, the best one
+    being 1 however little it matches: they count in full from 80 % of the question's words in the
+    best of them, ``best_coverage``.
+
+    >>> across_languages({"en": 0.9, "zh": 0.2}, {"zh": 0.5}, 0.4)
+    {'en': 0.45, 'zh': 0.5}
+    """
+    trust = min(1.0, best_coverage / FULL_COVERAGE)
+    return {name: foreign.get(name, score * trust) for name, score in scores.items()}

@@ -1,0 +1,45 @@
+"""Questions in one language, passages in another."""
+
+from __future__ import annotations
+
+import pytest
+
+from context_search.domain.languages import SAMPLE, across_languages, is_foreign
+
+ENGLISH = "The vectors of a deleted tool disappear after the grace period."
+CHINESE = "删除工具之后，向量在宽限期之后消失。设置 DELETE_GRACE_SECONDS 可以调整。"
+JAPANESE = "ツールを削除するとベクトルは消えます。"
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "expected"),
+    [
+        ("when do vectors disappear?", ENGLISH, False),
+        ("when do vectors disappear?", CHINESE, True),
+        ("when do vectors disappear?", JAPANESE, True),
+        ("向量什么时候消失？", CHINESE, False),
+        ("向量什么时候消失？", ENGLISH, True),
+        ("with 语句如何调用 __exit__？", ENGLISH, True),
+        ("где хранятся копии?", ENGLISH, False),  # another alphabet is not looked at
+        ("", "", False),
+        ("42", "1234", False),
+    ],
+)
+def test_a_passage_is_foreign_when_only_one_of_both_is_in_han_kana_or_hangul(
+    question: str, text: str, expected: object
+) -> None:
+    assert is_foreign(question, text) == expected
+
+
+def test_only_the_beginning_of_a_text_is_read() -> None:
+    assert not is_foreign("q", "x" * SAMPLE + "中" * 10_000)
+
+
+def test_passages_with_the_words_keep_their_order_and_their_score_when_they_match_well() -> None:
+    scores = {"a": 0.9, "b": 0.5, "zh": 0.1}
+    assert across_languages(scores, {"zh": 0.6}, 0.85) == {"a": 0.9, "b": 0.5, "zh": 0.6}
+
+
+def test_passages_with_few_of_the_words_make_room() -> None:
+    compared = across_languages({"a": 0.9, "b": 0.5, "zh": 0.1}, {"zh": 0.6}, 0.4)
+    assert compared == pytest.approx({"a": 0.45, "b": 0.25, "zh": 0.6})
