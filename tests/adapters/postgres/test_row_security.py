@@ -235,6 +235,7 @@ ALL_PROJECTS = {
     "services/cleanup.py": "the schedule",
     "services/clear_index.py": "operators",
     "services/enumeration.py": "a worker",
+    "services/read_ahead.py": "a comparison, by the queue or for a tool that is there",
     "services/evict.py": "the schedule, and noting that an index was used: ids only",
     "services/index_node.py": "a worker",
     "services/index_nodes.py": "a worker",
