@@ -10,6 +10,8 @@ from aws_lambda_powertools import Logger
 from context_search.bootstrap import parts
 from context_search.wire.http import (
     health,
+    keys,
+    mcps,
     project_index,
     rebuilds,
     retrieval_settings,
@@ -25,7 +27,7 @@ logger = Logger(service="create-tool")
 
 @lru_cache(maxsize=1)
 def _handler() -> LambdaHandler:
-    modules = [health, tables, tools, project_index, rebuilds, retrieval_settings]
+    modules = [health, tables, tools, keys, mcps, project_index, rebuilds, retrieval_settings]
     app = http_app([module.router for module in modules], parts(), contract=contract)
     return lambda_handler_of(app)
 

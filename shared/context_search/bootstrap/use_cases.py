@@ -8,9 +8,8 @@ from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 from context_search.adapters.secrets import with_secrets
-from context_search.bootstrap.project import ProjectWork
+from context_search.bootstrap.access import Access
 from context_search.domain.query_hash import query_hash
-from context_search.services.authenticate import Authenticate, AuthenticateInternal
 from context_search.settings import Settings, environment
 
 if TYPE_CHECKING:
@@ -27,18 +26,8 @@ EMBED_TIMEOUT_S = 30.0
 QUESTIONS_AT_ONCE = 16
 
 
-class Parts(ProjectWork):
+class Parts(Access):
     """Everything a function can be asked to do."""
-
-    @property
-    def authenticate(self) -> Authenticate:
-        """Bearer keys."""
-        return Authenticate(self.store)
-
-    @property
-    def authenticate_internal(self) -> AuthenticateInternal:
-        """The shared secret."""
-        return AuthenticateInternal(self.settings.internal_secrets)
 
     def check_ready(self) -> None:
         """Raises DatabaseUnavailableError when Postgres does not answer."""

@@ -5,13 +5,16 @@ ContextSearchError
 │   ├── InvalidPointerError
 │   ├── InvalidDocumentError
 │   ├── QueryEmptyError
-│   └── CursorInvalidError
+│   ├── CursorInvalidError
+│   └── IdempotencyKeyReusedError
 ├── UnauthenticatedError        no or bad credentials
 ├── PermissionDeniedError       good credentials without the scope
 ├── NotFoundError               missing, or not yours: the two look the same
 ├── ConflictError               the state of the thing forbids it now
-│   └── ProjectIndexOffError
+│   ├── ProjectIndexOffError
+│   └── IdempotencyKeyInUseError          retryable
 ├── BackpressureError           retryable: too much at once
+│   └── TooManyIdempotencyKeysError
 ├── SearchUnavailableError      retryable: no part could answer
 ├── LeaseLostError              another worker owns the node, this one must stop
 ├── AttemptsExhaustedError      a node was tried too often without any progress
@@ -80,6 +83,12 @@ class CursorInvalidError(InvalidInputError):
     code = "CURSOR_INVALID"
 
 
+class IdempotencyKeyReusedError(InvalidInputError):
+    """The ``Idempotency-Key`` came before, with another request."""
+
+    code = "IDEMPOTENCY_KEY_REUSED"
+
+
 class UnauthenticatedError(ContextSearchError):
     """Credentials are missing, unknown, expired or revoked."""
 
@@ -110,11 +119,24 @@ class ProjectIndexOffError(ConflictError):
     code = "PROJECT_INDEX_OFF"
 
 
+class IdempotencyKeyInUseError(ConflictError):
+    """The request that came with this ``Idempotency-Key`` is still being executed."""
+
+    code = "IDEMPOTENCY_KEY_IN_USE"
+    retryable = True
+
+
 class BackpressureError(ContextSearchError):
     """The project has as many searches in flight as it may; try again after ``retry_after_s``."""
 
     code = "SEARCH_BACKPRESSURE"
     retryable = True
+
+
+class TooManyIdempotencyKeysError(BackpressureError):
+    """The project has sent more idempotency keys in 24 hours than are kept."""
+
+    code = "TOO_MANY_IDEMPOTENCY_KEYS"
 
 
 class SearchUnavailableError(ContextSearchError):

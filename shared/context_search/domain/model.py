@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
+from context_search.domain.access import ALL_PERMISSIONS, Permission
 from context_search.domain.config import IndexConfig, SearchConfig
 from context_search.domain.json_pointer import contains
 from context_search.domain.progress import EvictionCause
@@ -23,10 +24,11 @@ class Project:
 
 @dataclass(frozen=True, slots=True)
 class Principal:
-    """Who is calling: a project, or with ``mcp_id`` one MCP instance of it."""
+    """Who is calling: a project, or with ``mcp_id`` one MCP instance of it; and what it may do."""
 
     project_id: int
     mcp_id: int | None = None
+    permissions: frozenset[Permission] = ALL_PERMISSIONS
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,14 +10,10 @@ from context_search.domain.model import Principal, Project, Scope, SearchTool, T
 
 
 class Projects(Protocol):
-    """Tenants and their keys."""
+    """Tenants."""
 
     def add(self, name: str) -> Project:
         """Creates a project."""
-        ...
-
-    def add_key(self, project_id: int, *, prefix: str, key_hash: bytes) -> None:
-        """Stores the hash of a project key."""
         ...
 
     def lock(self, project_id: int) -> bool:
@@ -25,10 +21,6 @@ class Projects(Protocol):
 
         Tables that are being added at the moment are visible afterwards.
         """
-        ...
-
-    def principal_of_key(self, key_hash: bytes) -> Principal | None:
-        """Returns whose live key this is: a project's, or an enabled MCP instance's."""
         ...
 
 

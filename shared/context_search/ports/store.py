@@ -5,9 +5,11 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 from typing import Protocol
 
+from context_search.ports.access import Keys, McpInstances
 from context_search.ports.catalog import Projects, Tables, Tools
 from context_search.ports.delivery import Graveyard, Outbox, Sweeps
 from context_search.ports.gauges import Gauges
+from context_search.ports.idempotency import IdempotencyKeys
 from context_search.ports.indexes import Indexes
 from context_search.ports.indexing import Chunks, Nodes
 from context_search.ports.keywords import KeywordIndex
@@ -23,6 +25,10 @@ class UnitOfWork(Protocol):
 
     @property
     def projects(self) -> Projects: ...
+    @property
+    def keys(self) -> Keys: ...
+    @property
+    def mcps(self) -> McpInstances: ...
     @property
     def tables(self) -> Tables: ...
     @property
@@ -47,6 +53,8 @@ class UnitOfWork(Protocol):
     def quotas(self) -> Quotas: ...
     @property
     def evictions(self) -> Evictions: ...
+    @property
+    def idempotency(self) -> IdempotencyKeys: ...
     @property
     def permits(self) -> Permits: ...
     @property

@@ -10,6 +10,8 @@ from context_search.domain.model import Principal
 from context_search.ports.store import Store
 from context_search.services.keys import key_hash
 
+USE_NOTED_EVERY_S = 60.0
+
 
 @dataclass(frozen=True, slots=True)
 class Authenticate:
@@ -18,11 +20,11 @@ class Authenticate:
     store: Store
 
     def __call__(self, key: str | None) -> Principal:
-        """Returns whose key it is."""
+        """Returns whose key it is, and notes about once a minute that it is in use."""
         if not key or not key.isascii():
             raise UnauthenticatedError("a bearer key is required")
         with self.store.transaction() as work:
-            principal = work.projects.principal_of_key(key_hash(key))
+            principal = work.keys.principal_of(key_hash(key), noted_every_s=USE_NOTED_EVERY_S)
         if principal is None:
             raise UnauthenticatedError("the key is not known")
         return principal

@@ -17,6 +17,7 @@ from context_search.ports.vectors import VectorStore
 from context_search.services.chunk_documents import chunk_tokens
 from context_search.services.cleanup_report import CleanupLimits, CleanupReport
 from context_search.services.evict import EvictColdest
+from context_search.services.idempotency import KEPT_S
 from context_search.services.outgoing import RelayOutbox, enumerate_message, node_message
 from context_search.services.rebuild import REBUILDS_AT_ONCE, retire_outdated
 from context_search.services.searching.kept_ranking import RANKING_AGE_S
@@ -28,6 +29,7 @@ NODES_PER_STEP = 200
 CHUNKS_PER_STEP = 500
 COMPARISONS_PER_STEP = 200
 TOMBSTONES_PER_STEP = 1_000
+REQUESTS_PER_STEP = 1_000
 STEP_RESERVE_S = 20.0
 ROUNDS_PER_STEP = 50
 
@@ -59,6 +61,7 @@ class Cleanup:
             self._bury,
             self._delete_namespaces,
             self._sweep,
+            self._forget_requests,
             self._summarise,
             self._measure,
         ]
@@ -172,6 +175,12 @@ class Cleanup:
         report.orphans_deleted += found.orphans
         report.missing_requeued += found.repaired
         return True
+
+    def _forget_requests(self, report: CleanupReport) -> bool:
+        with self.store.transaction() as work:
+            found = work.idempotency.forget(older_than_s=KEPT_S, limit=REQUESTS_PER_STEP)
+        report.requests_forgotten += found
+        return found == REQUESTS_PER_STEP
 
     def _summarise(self, report: CleanupReport) -> bool:
         with self.store.transaction() as work:

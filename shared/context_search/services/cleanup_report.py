@@ -41,6 +41,7 @@ class CleanupReport:
     documents_checked: int = 0
     orphans_deleted: int = 0
     missing_requeued: int = 0
+    requests_forgotten: int = 0
     summaries_written: int = 0
     readings: Readings | None = None
     is_complete: bool = True

@@ -4,9 +4,24 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-_PREFIX_LENGTH = 11
+from context_search.domain.access import (
+    MCP_PERMISSIONS,
+    ApiKey,
+    KeyOwner,
+    NewApiKey,
+    Permission,
+    in_order,
+)
+from context_search.domain.errors import NotFoundError, PermissionDeniedError
+from context_search.domain.model import Principal
+from context_search.ports.store import Store, UnitOfWork
+from context_search.services.pages import PAGE, Page, page_of
+
+PROJECT_PREFIX = "cs_"
+MCP_PREFIX = "cs_mcp_"
+_SHOWN_CHARACTERS = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,11 +29,12 @@ class NewKey:
     """256 random bits: ``text`` goes to the caller, ``prefix`` and ``hash`` are kept."""
 
     text: str = field(repr=False)
+    kind: str = PROJECT_PREFIX
 
     @property
     def prefix(self) -> str:
         """The first characters, enough to tell keys apart in a list."""
-        return self.text[:_PREFIX_LENGTH]
+        return self.text[: len(self.kind) + _SHOWN_CHARACTERS]
 
     @property
     def hash(self) -> bytes:
@@ -26,11 +42,122 @@ class NewKey:
         return key_hash(self.text)
 
 
-def new_key() -> NewKey:
-    """Returns a key that nobody has seen before."""
-    return NewKey("cs_" + secrets.token_urlsafe(32))
+def new_key(kind: str = PROJECT_PREFIX) -> NewKey:
+    """Returns a key that nobody has seen before. ``kind`` says whose it is to those who read it."""
+    return NewKey(kind + secrets.token_urlsafe(32), kind)
 
 
 def key_hash(text: str) -> bytes:
     """Returns sha256 of a key: random keys of 256 bits need no salt and no slow hash."""
     return hashlib.sha256(text.encode()).digest()
+
+
+@dataclass(frozen=True, slots=True)
+class KeyWish:
+    """What a new key is to be called, how long it is good for (None for ever), what it may do."""
+
+    name: str | None = None
+    lifetime_s: float | None = None
+    permissions: frozenset[Permission] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ShownKey:
+    """A key at the only time when its text is known."""
+
+    key: ApiKey
+    text: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class CreateKey:
+    """Makes a further key for the caller's project, or for one of its MCP instances."""
+
+    store: Store
+
+    def __call__(self, caller: Principal, mcp_id: int | None, wish: KeyWish) -> ShownKey:
+        """Returns the key. A project's has at most the permissions of the caller's.
+
+        Raises PermissionDeniedError for more, and NotFoundError for a foreign instance.
+        """
+        wanted = caller.permissions if wish.permissions is None else wish.permissions
+        if mcp_id is None and not wanted <= caller.permissions:
+            lacking = ", ".join(in_order(wanted - caller.permissions))
+            raise PermissionDeniedError(f"a key cannot give what it has not: {lacking}")
+        with self.store.transaction() as work:
+            owner = owner_of(work, caller, mcp_id)
+            return add_key(work, owner, replace(wish, permissions=wanted))
+
+
+@dataclass(frozen=True, slots=True)
+class ListKeys:
+    """The keys of a project or an MCP instance, revoked and expired ones too, by id."""
+
+    store: Store
+
+    def __call__(self, caller: Principal, mcp_id: int | None, *, after: int) -> Page[ApiKey]:
+        """Raises NotFoundError for a foreign instance."""
+        with self.store.transaction() as work:
+            owner = owner_of(work, caller, mcp_id)
+            return page_of(work.keys.page(owner, after=after, limit=PAGE + 1), lambda key: key.id)
+
+
+@dataclass(frozen=True, slots=True)
+class RevokeKey:
+    """Makes a key worthless at once."""
+
+    store: Store
+
+    def __call__(self, caller: Principal, mcp_id: int | None, key_id: int) -> None:
+        """Raises NotFoundError, also for a key that is revoked or expired already."""
+        with self.store.transaction() as work:
+            work.keys.revoke(_live_key(work, owner_of(work, caller, mcp_id), key_id).id)
+
+
+@dataclass(frozen=True, slots=True)
+class RotateKey:
+    """Makes a key like an old one, which goes on for a while, so that callers can change over."""
+
+    store: Store
+
+    def __call__(
+        self, caller: Principal, mcp_id: int | None, key_id: int, *, old_expires_in_s: float
+    ) -> ShownKey:
+        """Returns the new key: same name, permissions and lifetime.
+
+        Raises NotFoundError for a key that is not good any more, and PermissionDeniedError for
+        one that may do more than the caller's.
+        """
+        with self.store.transaction() as work:
+            owner = owner_of(work, caller, mcp_id)
+            old = _live_key(work, owner, key_id)
+            if mcp_id is None and not old.permissions <= caller.permissions:
+                raise PermissionDeniedError("this key may do more than yours")
+            work.keys.expire_within(old.id, old_expires_in_s)
+            return add_key(work, owner, KeyWish(old.name, old.lifetime_s, old.permissions))
+
+
+def owner_of(work: UnitOfWork, caller: Principal, mcp_id: int | None) -> KeyOwner:
+    """Returns whose keys are meant. Raises NotFoundError for a foreign instance."""
+    if mcp_id is not None and work.mcps.find(mcp_id, project_id=caller.project_id) is None:
+        raise NotFoundError("there is no such MCP instance")
+    return KeyOwner(caller.project_id, mcp_id)
+
+
+def add_key(work: UnitOfWork, owner: KeyOwner, wish: KeyWish) -> ShownKey:
+    """Stores a new key; one of an MCP instance may search and nothing else."""
+    is_project = owner.mcp_id is None
+    made = new_key(PROJECT_PREFIX if is_project else MCP_PREFIX)
+    new = NewApiKey(wish.name, made.prefix, made.hash, lifetime_s=wish.lifetime_s)
+    if not is_project:
+        new = replace(new, permissions=MCP_PERMISSIONS)
+    elif wish.permissions is not None:
+        new = replace(new, permissions=wish.permissions)
+    return ShownKey(work.keys.add(owner, new), made.text)
+
+
+def _live_key(work: UnitOfWork, owner: KeyOwner, key_id: int) -> ApiKey:
+    key = work.keys.find_live(owner, key_id)
+    if key is None:
+        raise NotFoundError("there is no such key")
+    return key

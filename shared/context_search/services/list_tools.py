@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from context_search.domain.model import Principal, SearchTool
-from context_search.ports.store import Store
+from context_search.ports.store import Store, UnitOfWork
+from context_search.services.pages import PAGE, page_of
 
-PAGE = 100
+_LENGTH = 64
 _VALID = re.compile(r"[A-Za-z0-9_.-]{1,64}\Z")
 _INVALID_RUN = re.compile(r"[^A-Za-z0-9]+")
+_ENDS_IN_ID = re.compile(r"_([0-9]{1,18})\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,17 +22,6 @@ class NamedTool:
 
     name: str
     tool: SearchTool
-
-
-def agent_name(tool: SearchTool) -> str:
-    """Returns the tool's own name where clients accept it, otherwise a readable one with its id.
-
-    Source: MCP 2026-07-28, server/tools, "Tool Names"; 64 is what common clients take.
-    """
-    if _VALID.match(tool.name) and not re.search(r"_\d+\Z", tool.name):
-        return tool.name
-    readable = _INVALID_RUN.sub("_", tool.name).strip("_")[:40]
-    return f"{readable or 'search'}_{tool.id}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,24 +36,55 @@ class ListTools:
         """Returns a page and, when there are more, the id to go on after."""
         with self.store.transaction(principal.project_id) as work:
             tools = work.tools.page(principal, after=after, limit=PAGE + 1)
-            first = work.tools.first_of_names(principal, [tool.name for tool in tools])
-        page = [NamedTool(_unique(tool, first), tool) for tool in tools[:PAGE]]
-        return page, page[-1].tool.id if len(tools) > PAGE else None
+            names = unique_names(work, tools)
+        page = page_of(tools, lambda tool: tool.id)
+        return [NamedTool(names[tool.id], tool) for tool in page.rows], page.next_after
 
     def find(self, principal: Principal, name: str) -> SearchTool | None:
-        """Returns the tool that ``name`` stands for to this caller."""
-        after: int | None = 0
-        while after is not None:
-            page, after = self(principal, after=after)
-            for named in page:
-                if named.name == name:
-                    return named.tool
-        return None
+        """Returns the tool that ``name`` stands for to this caller.
+
+        The name with the id goes on standing for its tool when the plain one gets free.
+        """
+        ends_in_id = _ENDS_IN_ID.search(name)
+        with self.store.transaction() as work:
+            if ends_in_id:
+                tool_id = int(ends_in_id[1])
+            else:
+                tool_id = work.tools.first_of_names(principal, [name]).get(name, 0)
+            found = work.tools.page(principal, after=tool_id - 1, limit=1) if tool_id else []
+        if not found or found[0].id != tool_id:
+            return None
+        expected = _with_id(found[0]) if ends_in_id else plain_name(found[0])
+        return found[0] if name == expected else None
 
 
-def _unique(tool: SearchTool, first: dict[str, int]) -> str:
-    name = agent_name(tool)
+def plain_name(tool: SearchTool) -> str | None:
+    """Returns the tool's own name where clients accept it and it cannot be taken for one with id.
+
+    Source: MCP 2026-07-28, server/tools, "Tool Names"; 64 is what common clients take.
+    """
+    is_plain = _VALID.match(tool.name) and not _ENDS_IN_ID.search(tool.name)
+    return tool.name if is_plain else None
+
+
+def unique_names(work: UnitOfWork, tools: Sequence[SearchTool]) -> Mapping[int, str]:
+    """Returns for each id of tools of one project the name that agents call it by.
+
+    A plain name belongs to the oldest tool that has it, whatever is bound where.
+    """
+    if not tools:
+        return {}
+    owner = Principal(tools[0].project_id)
+    first = work.tools.first_of_names(owner, [tool.name for tool in tools])
+    return {
+        tool.id: (plain_name(tool) if first.get(tool.name) == tool.id else None) or _with_id(tool)
+        for tool in tools
+    }
+
+
+def _with_id(tool: SearchTool) -> str:
     suffix = f"_{tool.id}"
-    if first.get(tool.name, tool.id) == tool.id or name.endswith(suffix):
-        return name
-    return name[: 64 - len(suffix)] + suffix
+    if plain := plain_name(tool):
+        return plain[: _LENGTH - len(suffix)] + suffix
+    readable = _INVALID_RUN.sub("_", tool.name).strip("_")[:40]
+    return f"{readable or 'search'}{suffix}"

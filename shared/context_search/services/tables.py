@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
+from context_search.domain.access import KeyOwner
 from context_search.domain.documents import check_depth, parse_exact, to_json
 from context_search.domain.errors import ConflictError, DatabaseUnavailableError, NotFoundError
 from context_search.domain.json_pointer import replace_value, resolve, split
@@ -13,7 +14,7 @@ from context_search.domain.merge_patch import merge_patch
 from context_search.domain.model import Principal, Project, Table
 from context_search.ports.queue import Message
 from context_search.ports.store import Store, UnitOfWork
-from context_search.services.keys import NewKey, new_key
+from context_search.services.keys import KeyWish, ShownKey, add_key
 from context_search.services.outgoing import Deliver, RelayOutbox, enumerate_message
 
 
@@ -23,13 +24,11 @@ class CreateProject:
 
     store: Store
 
-    def __call__(self, name: str) -> tuple[Project, NewKey]:
-        """Returns the project and its key."""
-        key = new_key()
+    def __call__(self, name: str) -> tuple[Project, ShownKey]:
+        """Returns the project and its key, which may do everything."""
         with self.store.transaction() as work:
             project = work.projects.add(name)
-            work.projects.add_key(project.id, prefix=key.prefix, key_hash=key.hash)
-        return project, key
+            return project, add_key(work, KeyOwner(project.id), KeyWish())
 
 
 @dataclass(frozen=True, slots=True)

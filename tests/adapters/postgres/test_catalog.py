@@ -11,8 +11,7 @@ from context_search.adapters.postgres.pool import Database
 from context_search.adapters.postgres.store import PostgresStore
 from context_search.domain.config import SearchConfig
 from context_search.domain.errors import InvalidInputError
-from context_search.domain.model import Principal, Table
-from context_search.services.keys import new_key
+from context_search.domain.model import Table
 from tests.builders import Workbench
 
 SEARCH = SearchConfig(top_k=7, strategy="semantic", vector_weight=0.25, max_chunk_preview=80)
@@ -23,44 +22,9 @@ def bench(module_database: Database) -> Workbench:
     return Workbench.of(PostgresStore(module_database))
 
 
-def principal_of(bench: Workbench, key_hash: bytes) -> Principal | None:
-    with bench.store.transaction() as work:
-        return work.projects.principal_of_key(key_hash)
-
-
 def found(bench: Workbench, table: Table) -> Table | None:
     with bench.store.transaction() as work:
         return work.tables.find(table.id, project_id=bench.project.id)
-
-
-def test_a_key_belongs_to_its_project_until_it_is_revoked_or_expires(bench: Workbench) -> None:
-    revoked, expired, live = new_key(), new_key(), new_key()
-    with bench.store.transaction() as work:
-        for key in (revoked, expired, live):
-            work.projects.add_key(bench.project.id, prefix=key.prefix, key_hash=key.hash)
-    bench.sql("UPDATE api_key SET revoked_at = now() WHERE key_hash = :hash", hash=revoked.hash)
-    bench.sql("UPDATE api_key SET expires_at = now() WHERE key_hash = :hash", hash=expired.hash)
-    bench.sql(
-        "UPDATE api_key SET expires_at = now() + interval '1 hour' WHERE key_hash = :hash",
-        hash=live.hash,
-    )
-    assert principal_of(bench, live.hash) == bench.principal
-    assert principal_of(bench, revoked.hash) is None
-    assert principal_of(bench, expired.hash) is None
-    assert principal_of(bench, new_key().hash) is None
-
-
-def test_an_mcp_key_counts_only_while_its_instance_is_enabled(bench: Workbench) -> None:
-    key = new_key()
-    [[mcp_id]] = bench.sql(
-        "INSERT INTO mcp (project_id, name, api_key_hash) VALUES (:project, 'm', :hash)"
-        " RETURNING id",
-        project=bench.project.id,
-        hash=key.hash,
-    )
-    assert principal_of(bench, key.hash) == Principal(bench.project.id, mcp_id)
-    bench.sql("UPDATE mcp SET status = false WHERE id = :id", id=mcp_id)
-    assert principal_of(bench, key.hash) is None
 
 
 def test_a_table_is_found_by_its_own_project_until_it_is_deleted(bench: Workbench) -> None:
@@ -169,28 +133,6 @@ def test_tools_are_paged_by_id(bench: Workbench) -> None:
         assert work.tools.page(bench.principal, after=0, limit=3) == tools[:3]
         assert work.tools.page(bench.principal, after=tools[1].id, limit=9) == tools[2:]
         assert work.tools.of_index(tools[0].index_id) == tools
-
-
-def test_an_mcp_instance_sees_the_tools_that_are_bound_to_it(bench: Workbench) -> None:
-    table = bench.table({})
-    bound, unbound, switched_off = (bench.tool(table)[0] for _ in range(3))
-    [[mcp_id]] = bench.sql(
-        "INSERT INTO mcp (project_id, name, api_key_hash) VALUES (:project, 'm', :hash)"
-        " RETURNING id",
-        project=bench.project.id,
-        hash=new_key().hash,
-    )
-    for tool, status in ((bound, True), (switched_off, False)):
-        bench.sql(
-            "INSERT INTO mcp_binding (mcp_id, tool_id, status) VALUES (:mcp, :tool, :status)",
-            mcp=mcp_id,
-            tool=tool.id,
-            status=status,
-        )
-    with bench.store.transaction() as work:
-        page = work.tools.page(Principal(bench.project.id, mcp_id), after=0, limit=9)
-    assert page == [bound]
-    assert unbound not in page
 
 
 def test_the_first_tool_of_a_name_is_the_oldest_that_lives(bench: Workbench) -> None:

@@ -210,7 +210,7 @@ class PostgresBench(Bench):
         self.store = PostgresStore(database)
         with database.transaction() as tx:
             tx.run(
-                "TRUNCATE project, index_generation, tombstone, outbox, permit"
+                "TRUNCATE project, index_generation, tombstone, outbox, permit, idempotency_key"
                 " RESTART IDENTITY CASCADE"
             )
             self.columns = tx.run(

@@ -8,19 +8,9 @@ import pytest
 
 from context_search.domain.documents import parse_json, to_json
 from context_search.domain.errors import NotFoundError
-from context_search.domain.model import Principal, Project
+from context_search.domain.model import Project
 from context_search.services.outgoing import enumerate_message
 from tests.contract.store.bench import Bench
-
-
-def test_a_key_belongs_to_the_project_that_it_was_stored_for(bench: Bench) -> None:
-    one, other = bench.project(), bench.project()
-    with bench.store.transaction() as work:
-        work.projects.add_key(one.id, prefix="a", key_hash=b"one")
-        work.projects.add_key(other.id, prefix="b", key_hash=b"other")
-        assert work.projects.principal_of_key(b"one") == Principal(one.id)
-        assert work.projects.principal_of_key(b"other") == Principal(other.id)
-        assert work.projects.principal_of_key(b"neither") is None
 
 
 def test_a_new_table_has_its_document_in_revision_one(bench: Bench) -> None:

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 
 import pytest
 
+from context_search.domain.access import KeyOwner, NewApiKey
 from context_search.ports.store import UnitOfWork
 from tests.builders import table_of
 from tests.contract.store.bench import Bench
@@ -37,14 +38,14 @@ def test_an_error_takes_everything_back_in_every_table(bench: Bench) -> None:
     index, node_id = bench.node()
     claim = bench.claim(node_id)
     with interrupted(bench) as work:
-        work.projects.add_key(index.project_id, prefix="x", key_hash=b"k")
+        work.keys.add(KeyOwner(index.project_id), NewApiKey(None, "x", b"k"))
         work.nodes.release(claim, retry_in_s=0, error=None, progressed=False)
         work.outbox.add([{"kind": "node", "node_id": 1}])
         work.nodes.remove([node_id])
         work.tables.mark_deleted(table_of(index))
         work.indexes.retire(index.id)
     with bench.store.transaction() as work:
-        assert work.projects.principal_of_key(b"k") is None
+        assert work.keys.principal_of(b"k", noted_every_s=60) is None
         known = work.nodes.known(index.generation_id, table_of(index))
         assert [node.id for node in known] == [node_id]
         assert work.indexes.find(index.id) == index

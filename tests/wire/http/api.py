@@ -130,6 +130,17 @@ class Api:
         self.parts.work()
         return made
 
+    def new_key(self, **body: Any) -> dict[str, Any]:
+        """A further key of the project."""
+        path = f"/api/v1/projects/{self.project_id}/keys"
+        return answer(self("POST", path, json=body), 201)
+
+    def mcp(self, *tools: dict[str, Any], **body: Any) -> dict[str, Any]:
+        """A new MCP instance with tools in it."""
+        bindings = [{"tool_id": tool["tool_id"]} for tool in tools]
+        body = {"project_id": self.project_id, "name": "agents", "bindings": bindings, **body}
+        return answer(self("POST", "/api/v1/mcps", json=body), 201)
+
     def search(self, tool: dict[str, Any], query: str, **more: Any) -> dict[str, Any]:
         """The answer of a search."""
         path = f"/api/v1/tools/{tool['tool_id']}/search"

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from context_search.services.keys import key_hash
 from context_search.wire.http.contract import contract
 from tests.builders import english
 from tests.wire.http.api import CANARY, OLD_SECRET, SECRET, Api, answer, problem
@@ -35,16 +34,22 @@ TRUSTED = [pair for pair in operations() if is_internal(pair[1])]
 WITH_ID = [pair for pair in operations() if "{" in pair[1]]
 
 
-def body_of(path: str, api: Api, ids: dict[str, int]) -> Any:
+def body_of(path: str, ids: dict[str, Any]) -> Any:
     """A body that is right in everything but whose things it names."""
     if path.endswith(QUERIES):
         return {"query": "harbour"}
-    if path.endswith(("/data", "/retrieval-settings")):
+    if path.endswith("/bindings"):
+        return {"tool_id": ids["tool_id"]}
+    if "/bindings/" in path:
+        return {"status": True}
+    if path.endswith("/mcps"):
+        return {"project_id": ids["project_id"], "name": "x"}
+    if path.endswith(("/data", "/retrieval-settings", "/keys", "/rotate", "{mcp_id}")):
         return {}
     return {"project_id": ids["project_id"], "table_id": ids["table_id"], "name": "x", "data": 1}
 
 
-def filled(path: str, ids: dict[str, int]) -> str:
+def filled(path: str, ids: dict[str, Any]) -> str:
     """A path with the ids in their places."""
     for name, number in ids.items():
         path = path.replace(f"{{{name}}}", str(number))
@@ -52,14 +57,24 @@ def filled(path: str, ids: dict[str, int]) -> str:
     return path
 
 
-def things_of(api: Api) -> dict[str, int]:
+def things_of(api: Api) -> dict[str, Any]:
     """The ids of a project with everything in it."""
     table = api.table({"a": english(200)})
     tool = api.tool(table)
-    return {"project_id": api.project_id, "table_id": table["id"], "tool_id": tool["tool_id"]}
+    mcp = api.mcp(tool)
+    keys = answer(api("GET", f"/api/v1/mcps/{mcp['id']}/keys"), 200)["keys"]
+    return {
+        "project_id": api.project_id,
+        "table_id": table["id"],
+        "tool_id": tool["tool_id"],
+        "mcp_id": mcp["id"],
+        "key_id": keys[0]["id"],
+        "api_key": mcp["api_key"],
+    }
 
 
-MISSING = {"project_id": 2**62, "table_id": 2**62, "tool_id": 2**62}
+MISSING: dict[str, Any] = dict.fromkeys(["project_id", "table_id", "tool_id"], 2**62)
+MISSING |= {"mcp_id": 2**62, "key_id": 2**62, "api_key": CANARY}
 
 
 def test_the_matrix_covers_the_api() -> None:
@@ -88,7 +103,7 @@ def test_a_public_route_wants_a_good_key(
 ) -> None:
     headers = {} if authorization is None else {b"authorization": authorization.encode()}
     response = api.http.request(
-        method, filled(path, MISSING), headers=headers, json=body_of(path, api, MISSING)
+        method, filled(path, MISSING), headers=headers, json=body_of(path, MISSING)
     )
     problem(response, 401, "UNAUTHENTICATED")
     assert response.headers["www-authenticate"].startswith("Bearer")
@@ -118,7 +133,7 @@ def test_what_is_a_strangers_looks_like_what_is_missing(api: Api, method: str, p
     ids = things_of(api)
     stranger = api.stranger()
     answers = [
-        stranger(method, filled(path, numbers), json=body_of(path, stranger, numbers))
+        stranger(method, filled(path, numbers), json=body_of(path, numbers))
         for numbers in (ids, MISSING)
     ]
     foreign, missing = (problem(response, 404, "NOT_FOUND") for response in answers)
@@ -128,7 +143,7 @@ def test_what_is_a_strangers_looks_like_what_is_missing(api: Api, method: str, p
 
 @pytest.mark.parametrize(("method", "path"), [pair for pair in WITH_ID if pair in TRUSTED])
 def test_trusted_services_get_404_for_what_is_missing(api: Api, method: str, path: str) -> None:
-    body = body_of(path, api, MISSING) if path.endswith(QUERIES) else None
+    body = body_of(path, MISSING) if path.endswith(QUERIES) else None
     # A project that is not there has no index either, and these routes are about the index.
     expected = (409, "PROJECT_INDEX_OFF") if "/search-index/" in path else (404, "NOT_FOUND")
     problem(api.internally(method, filled(path, MISSING), json=body), *expected)
@@ -151,13 +166,6 @@ def test_a_foreign_id_in_a_body_looks_like_a_missing_one(api: Api, path: str) ->
         assert foreign == missing
 
 
-def test_a_revoked_key_is_no_key(api: Api) -> None:
-    table = api.table(1)
-    with api.parts.store.database.transaction() as tx:
-        tx.run("UPDATE api_key SET revoked_at = now() WHERE project_id = :id", id=api.project_id)
-    problem(api("GET", f"/api/v1/tables/{table['id']}"), 401, "UNAUTHENTICATED")
-
-
 @pytest.mark.parametrize("scheme", ["Bearer", "bearer", "BEARER"])
 def test_the_name_of_the_scheme_has_no_case(api: Api, scheme: str) -> None:
     table = api.table(1)
@@ -174,19 +182,43 @@ def test_health_is_for_everybody(api: Api) -> None:
 def test_the_key_of_an_mcp_instance_opens_no_route_but_mcp(
     api: Api, method: str, path: str
 ) -> None:
-    key = "cs_" + "m" * 43
-    with api.parts.store.database.transaction() as tx:
-        tx.run(
-            """
-            INSERT INTO mcp (project_id, name, api_key_hash) VALUES (:id, 'agents', :hash)
-            ON CONFLICT DO NOTHING
-            """,
-            id=api.project_id,
-            hash=key_hash(key),
-        )
-    headers = {"authorization": f"Bearer {key}"}
     ids = things_of(api)
-    response = api.http.request(
-        method, filled(path, ids), headers=headers, json=body_of(path, api, ids)
-    )
+    response = api(method, filled(path, ids), key=ids["api_key"], json=body_of(path, ids))
     problem(response, 403, "PERMISSION_DENIED")
+
+
+READS = {("GET", "/api/v1/tools/{tool_id}"), ("GET", "/api/v1/tools/{tool_id}/search-index")}
+READS |= {
+    ("GET", f"/api/v1/projects/{{project_id}}/{name}")
+    for name in ("retrieval-settings", "search-index")
+}
+
+
+def opened_by(method: str, path: str) -> set[str]:
+    """The scopes any of which is enough for a route."""
+    if (method, path) in READS:
+        return {"search", "manage"}
+    is_search = path.endswith(QUERIES) and path != "/api/v1/tools/search"  # that creates a tool
+    return {"search"} if is_search else {"manage"}
+
+
+@pytest.mark.parametrize(("method", "path"), PUBLIC)
+def test_a_route_wants_a_key_with_its_scope(api: Api, method: str, path: str) -> None:
+    for scope in ("search", "manage", "replace"):
+        key = api.new_key(scopes=[scope])["api_key"]
+        response = api(method, filled(path, MISSING), key=key, json=body_of(path, MISSING))
+        if scope in opened_by(method, path):
+            assert response.status_code not in {401, 403}, response.text
+        else:
+            assert scope not in problem(response, 403, "PERMISSION_DENIED")["detail"]
+
+
+@pytest.mark.parametrize(("method", "path"), PUBLIC)
+@pytest.mark.parametrize("how", ["revoked_at", "expires_at"])
+def test_a_key_that_was_revoked_or_has_expired_opens_nothing(
+    api: Api, method: str, path: str, how: str
+) -> None:
+    with api.parts.store.database.transaction() as tx:
+        tx.run(f"UPDATE api_key SET {how} = now() WHERE project_id = :id", id=api.project_id)
+    response = api(method, filled(path, MISSING), json=body_of(path, MISSING))
+    problem(response, 401, "UNAUTHENTICATED")

@@ -10,7 +10,7 @@ from fractions import Fraction
 from context_search.adapters.in_memory.comparisons import tables_of
 from context_search.adapters.in_memory.rows import OutboxRow, Rows, TableRow
 from context_search.domain.errors import NotFoundError
-from context_search.domain.model import Principal, Project, Table
+from context_search.domain.model import Project, Table
 from context_search.ports.time import Clock
 
 
@@ -26,18 +26,9 @@ class MemoryProjects:
         self.rows.projects[project_id] = name
         return Project(project_id, name)
 
-    def add_key(self, project_id: int, *, prefix: str, key_hash: bytes) -> None:  # noqa: ARG002
-        """See the port."""
-        self.rows.keys[key_hash] = project_id
-
     def lock(self, project_id: int) -> bool:
         """See the port; a transaction is alone anyway."""
         return project_id in self.rows.projects
-
-    def principal_of_key(self, key_hash: bytes) -> Principal | None:
-        """See the port."""
-        project_id = self.rows.keys.get(key_hash)
-        return None if project_id is None else Principal(project_id)
 
 
 @dataclass(frozen=True, slots=True)

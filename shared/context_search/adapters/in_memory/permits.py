@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import timedelta
 
-from context_search.adapters.in_memory.rows import PermitRow, Rows
+from context_search.adapters.in_memory.caller_rows import PermitRow
+from context_search.adapters.in_memory.rows import Rows
 from context_search.ports.time import Clock
 
 

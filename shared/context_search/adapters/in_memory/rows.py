@@ -7,7 +7,9 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Literal
 
+from context_search.adapters.in_memory.caller_rows import IdempotencyRow, KeyRow, PermitRow
 from context_search.adapters.in_memory.journal import Journal, Journaled
+from context_search.domain.access import Binding, McpInstance
 from context_search.domain.config import IndexConfig, SearchConfig
 from context_search.domain.model import GenerationState, Scope
 from context_search.domain.progress import EvictionCause, NodeState
@@ -150,19 +152,15 @@ class OutboxRow:
     claimed_until: datetime | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class PermitRow:
-    holder: str | None
-    lease_until: datetime
-
-
 class Rows:
     """All tables, by key. Rows are immutable; ``version`` grows with each commit that wrote."""
 
     def __init__(self) -> None:
         self.journal = journal = Journal()
         self.projects: Journaled[int, str] = Journaled(journal)
-        self.keys: Journaled[bytes, int] = Journaled(journal)
+        self.keys: Journaled[int, KeyRow] = Journaled(journal)
+        self.mcps: Journaled[int, McpInstance] = Journaled(journal)
+        self.bindings: Journaled[tuple[int, int], Binding] = Journaled(journal)
         self.tables: Journaled[int, TableRow] = Journaled(journal)
         self.tools: Journaled[int, ToolRow] = Journaled(journal)
         self.indexes: Journaled[int, IndexRow] = Journaled(journal)
@@ -176,6 +174,7 @@ class Rows:
         self.tombstones: Journaled[tuple[str, str], TombstoneRow] = Journaled(journal)
         self.outbox: Journaled[int, OutboxRow] = Journaled(journal)
         self.permits: Journaled[tuple[str, int], PermitRow] = Journaled(journal)
+        self.idempotency: Journaled[tuple[int, bytes], IdempotencyRow] = Journaled(journal)
         self.retrieval_settings: Journaled[int, StoredSettings] = Journaled(journal)
         self._last_id = 0
         self.version = 0

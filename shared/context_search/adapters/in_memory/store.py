@@ -10,8 +10,11 @@ from context_search.adapters.in_memory.chunks import MemoryChunks
 from context_search.adapters.in_memory.delivery import MemoryGraveyard, MemoryOutbox
 from context_search.adapters.in_memory.evictions import MemoryEvictions
 from context_search.adapters.in_memory.gauges import MemoryGauges
+from context_search.adapters.in_memory.idempotency import MemoryIdempotencyKeys
 from context_search.adapters.in_memory.indexes import MemoryIndexes
+from context_search.adapters.in_memory.keys import MemoryKeys
 from context_search.adapters.in_memory.keywords import MemoryKeywords
+from context_search.adapters.in_memory.mcps import MemoryMcpInstances
 from context_search.adapters.in_memory.permits import MemoryPermits
 from context_search.adapters.in_memory.progress import MemoryNodes
 from context_search.adapters.in_memory.quotas import MemoryQuotas
@@ -29,6 +32,8 @@ class MemoryUnitOfWork:
 
     def __init__(self, rows: Rows, clock: Clock) -> None:
         self.projects = MemoryProjects(rows)
+        self.keys = MemoryKeys(rows, clock)
+        self.mcps = MemoryMcpInstances(rows, clock)
         self.tables = MemoryTables(rows, clock)
         self.tools = MemoryTools(rows, clock)
         self.indexes = MemoryIndexes(rows, clock)
@@ -41,6 +46,7 @@ class MemoryUnitOfWork:
         self.sweeps = MemorySweeps(rows, clock)
         self.quotas = MemoryQuotas(rows, clock)
         self.evictions = MemoryEvictions(rows, clock)
+        self.idempotency = MemoryIdempotencyKeys(rows, clock)
         self.permits = MemoryPermits(rows, clock)
         self.surroundings = MemorySurroundings(rows)
         self.retrieval_settings = MemoryRetrievalSettings(rows)

@@ -13,7 +13,7 @@ from context_search.ports.time import Clock
 
 @dataclass(frozen=True, slots=True)
 class MemoryTools:
-    """The port ``Tools``; there are no MCP instances."""
+    """The port ``Tools``."""
 
     rows: Rows
     clock: Clock
@@ -40,7 +40,12 @@ class MemoryTools:
 
     def page(self, principal: Principal, *, after: int, limit: int) -> list[SearchTool]:
         """See the port."""
-        return [tool for tool in self._live(principal.project_id) if tool.id > after][:limit]
+        shown = [tool for tool in self._live(principal.project_id) if tool.id > after]
+        if principal.mcp_id is not None:
+            bindings = [self.rows.bindings.get((principal.mcp_id, tool.id)) for tool in shown]
+            pairs = zip(shown, bindings, strict=True)
+            shown = [tool for tool, binding in pairs if binding and binding.status]
+        return shown[:limit]
 
     def first_of_names(self, principal: Principal, names: Sequence[str]) -> dict[str, int]:
         """See the port."""

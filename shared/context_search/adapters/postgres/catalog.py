@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from context_search.adapters.postgres.pool import Transaction
 from context_search.domain.errors import NotFoundError
-from context_search.domain.model import Principal, Project, Table
+from context_search.domain.model import Project, Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,33 +23,10 @@ class PostgresProjects:
         )
         return Project(project_id, name)
 
-    def add_key(self, project_id: int, *, prefix: str, key_hash: bytes) -> None:
-        """See the port."""
-        self.tx.run(
-            "INSERT INTO api_key (project_id, prefix, key_hash) VALUES (:project, :prefix, :hash)",
-            project=project_id,
-            prefix=prefix,
-            hash=key_hash,
-        )
-
     def lock(self, project_id: int) -> bool:
         """See the port. The trigger on new tables takes the lock that this one waits for."""
         rows = self.tx.run("SELECT FROM project WHERE id = :project FOR UPDATE", project=project_id)
         return bool(rows)
-
-    def principal_of_key(self, key_hash: bytes) -> Principal | None:
-        """See the port."""
-        rows = self.tx.run(
-            """
-            SELECT project_id, CAST(NULL AS bigint) FROM api_key
-            WHERE key_hash = :hash AND revoked_at IS NULL
-              AND (expires_at IS NULL OR expires_at > clock_timestamp())
-            UNION ALL
-            SELECT project_id, id FROM mcp WHERE api_key_hash = :hash AND status
-            """,
-            hash=key_hash,
-        )
-        return Principal(*rows[0]) if rows else None
 
 
 _TABLE = "id, project_id, name, description, revision, updated_at"

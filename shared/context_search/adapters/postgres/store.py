@@ -11,8 +11,11 @@ from context_search.adapters.postgres.delivery import PostgresGraveyard, Postgre
 from context_search.adapters.postgres.evictions import PostgresEvictions
 from context_search.adapters.postgres.gauges import PostgresGauges
 from context_search.adapters.postgres.hydration import PostgresChunks
+from context_search.adapters.postgres.idempotency import PostgresIdempotencyKeys
 from context_search.adapters.postgres.indexes import PostgresIndexes
+from context_search.adapters.postgres.keys import PostgresKeys
 from context_search.adapters.postgres.keywords import PostgresKeywords
+from context_search.adapters.postgres.mcps import PostgresMcpInstances
 from context_search.adapters.postgres.permits import PostgresPermits
 from context_search.adapters.postgres.pool import Database, Transaction
 from context_search.adapters.postgres.progress import PostgresNodes
@@ -32,6 +35,8 @@ class PostgresUnitOfWork:
 
     def __init__(self, tx: Transaction) -> None:
         self.projects = PostgresProjects(tx)
+        self.keys = PostgresKeys(tx)
+        self.mcps = PostgresMcpInstances(tx)
         self.tables = PostgresTables(tx)
         self.tools = PostgresTools(tx)
         self.indexes = PostgresIndexes(tx)
@@ -44,6 +49,7 @@ class PostgresUnitOfWork:
         self.sweeps = PostgresSweeps(tx)
         self.quotas = PostgresQuotas(tx)
         self.evictions = PostgresEvictions(tx)
+        self.idempotency = PostgresIdempotencyKeys(tx)
         self.permits = PostgresPermits(tx)
         self.surroundings = PostgresSurroundings(tx)
         self.retrieval_settings = PostgresRetrievalSettings(tx)

@@ -11,14 +11,17 @@ from context_search.adapters.postgres.pool import Transaction
 from context_search.domain.config import SearchConfig
 from context_search.domain.model import Principal, Scope, SearchTool
 
-_TOOL = """
-    SELECT tool.id, tool.project_id, tool.name, tool.description, context_table.name,
-           tool.table_id, tool.json_path, tool.search_config, coverage.index_id, tool.created_at
-    FROM tool
+TOOL_COLUMNS = """
+    tool.id, tool.project_id, tool.name, tool.description, context_table.name,
+    tool.table_id, tool.json_path, tool.search_config, coverage.index_id, tool.created_at
+"""
+TOOL_TABLES = """
+    tool
     JOIN context_table ON context_table.id = tool.table_id AND context_table.deleted_at IS NULL
     JOIN coverage ON coverage.tool_id = tool.id
 """
-_LIVE = "tool.type = 'search' AND tool.deleted_at IS NULL"
+LIVE = "tool.type = 'search' AND tool.deleted_at IS NULL"
+_TOOL = f"SELECT {TOOL_COLUMNS} FROM {TOOL_TABLES}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,19 +60,19 @@ class PostgresTools:
         """See the port."""
         rows = self.tx.run(
             f"""
-            {_TOOL} WHERE {_LIVE} AND tool.id = :tool
+            {_TOOL} WHERE {LIVE} AND tool.id = :tool
               AND (CAST(:project AS bigint) IS NULL OR tool.project_id = :project)
             """,
             tool=tool_id,
             project=project_id,
         )
-        return _tool(rows[0]) if rows else None
+        return tool_of(rows[0]) if rows else None
 
     def page(self, principal: Principal, *, after: int, limit: int) -> list[SearchTool]:
         """See the port."""
         rows = self.tx.run(
             f"""
-            {_TOOL} WHERE {_LIVE} AND tool.project_id = :project AND tool.id > :after
+            {_TOOL} WHERE {LIVE} AND tool.project_id = :project AND tool.id > :after
               AND (CAST(:mcp AS bigint) IS NULL OR EXISTS (
                   SELECT FROM mcp_binding
                   WHERE mcp_id = :mcp AND tool_id = tool.id AND mcp_binding.status))
@@ -80,7 +83,7 @@ class PostgresTools:
             after=after,
             limit=limit,
         )
-        return [_tool(row) for row in rows]
+        return [tool_of(row) for row in rows]
 
     def first_of_names(self, principal: Principal, names: Sequence[str]) -> dict[str, int]:
         """See the port."""
@@ -88,7 +91,7 @@ class PostgresTools:
             f"""
             SELECT tool.name, min(tool.id) FROM tool
             JOIN context_table ON context_table.id = table_id AND context_table.deleted_at IS NULL
-            WHERE {_LIVE} AND tool.project_id = :project
+            WHERE {LIVE} AND tool.project_id = :project
               AND tool.name = ANY(CAST(:names AS text[])) GROUP BY tool.name
             """,
             project=principal.project_id,
@@ -100,14 +103,14 @@ class PostgresTools:
         """See the port."""
         rows = self.tx.run(
             f"""
-            {_TOOL} WHERE {_LIVE} AND coverage.index_id = :index
+            {_TOOL} WHERE {LIVE} AND coverage.index_id = :index
               AND (CAST(:tool AS bigint) IS NULL OR tool.id = :tool)
             ORDER BY tool.id FOR NO KEY UPDATE OF tool
             """,
             index=index_id,
             tool=tool_id,
         )
-        return [_tool(row) for row in rows]
+        return [tool_of(row) for row in rows]
 
     def mark_unsettled(self, index_id: int) -> None:
         """See the port."""
@@ -142,7 +145,7 @@ class PostgresTools:
         )
 
 
-def _tool(row: Sequence[Any]) -> SearchTool:
+def tool_of(row: Sequence[Any]) -> SearchTool:
     tool_id, project_id, name, description, table_name, table_id, scope, config, index_id, at = row
     return SearchTool(
         id=tool_id,

@@ -7,6 +7,8 @@ from typing import Any
 
 from context_search.wire.http import (
     health,
+    keys,
+    mcps,
     project_index,
     project_search,
     rebuilds,
@@ -27,6 +29,8 @@ def contract() -> dict[str, Any]:
         health,
         tables,
         tools,
+        keys,
+        mcps,
         project_index,
         rebuilds,
         retrieval_settings,

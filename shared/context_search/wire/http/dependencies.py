@@ -6,17 +6,22 @@ time, and FastAPI would move plain functions to a thread pool for nothing.
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from typing import Annotated, Protocol, cast
 
 from fastapi import Depends, Path, Request
 
-from context_search.domain.errors import PermissionDeniedError
+from context_search.domain.access import Permission
+from context_search.domain.errors import NotFoundError, PermissionDeniedError
 from context_search.domain.model import Principal
 from context_search.services.authenticate import Authenticate, AuthenticateInternal
+from context_search.services.idempotency import AnswerOnce
 
 TableId = Annotated[int, Path(ge=1, le=2**63 - 1)]
 ProjectId = Annotated[int, Path(ge=1, le=2**63 - 1)]
 ToolId = Annotated[int, Path(ge=1, le=2**63 - 1)]
+KeyId = Annotated[int, Path(ge=1, le=2**63 - 1)]
+McpId = Annotated[int, Path(ge=1, le=2**63 - 1)]
 
 
 class UseCases(Protocol):
@@ -26,6 +31,8 @@ class UseCases(Protocol):
     def authenticate(self) -> Authenticate: ...
     @property
     def authenticate_internal(self) -> AuthenticateInternal: ...
+    @property
+    def answer_once(self) -> AnswerOnce: ...
     def check_ready(self) -> None: ...
 
 
@@ -40,10 +47,15 @@ def use_cases_of(request: Request) -> UseCases:
     return cast(UseCases, request.app.state.use_cases)
 
 
-async def _principal(request: Request) -> Principal:
-    principal = use_cases_of(request).authenticate(bearer_key(request))
-    if principal.mcp_id is not None:
-        raise PermissionDeniedError("an MCP key opens MCP only; this route wants a project key")
+def _with_any_of(*permissions: Permission) -> Callable[[Request], Awaitable[Principal]]:
+    async def principal(request: Request) -> Principal:
+        caller = use_cases_of(request).authenticate(bearer_key(request))
+        if caller.mcp_id is not None:
+            raise PermissionDeniedError("an MCP key opens MCP only; this route wants a project key")
+        if caller.permissions.isdisjoint(permissions):
+            raise PermissionDeniedError(f"the key has not the scope {' or '.join(permissions)}")
+        return caller
+
     return principal
 
 
@@ -51,8 +63,48 @@ async def _internal(request: Request) -> None:
     use_cases_of(request).authenticate_internal(request.headers.get("x-internal-secret"))
 
 
-Caller = Annotated[Principal, Depends(_principal)]
-"""The project of the bearer key; 401 without a good one, 403 for the key of an MCP instance."""
+Caller = Annotated[Principal, Depends(_with_any_of("manage"))]
+"""The project of a bearer key that may manage it.
+
+401 without a good key; 403 without the scope, and for the key of an MCP instance.
+"""
+
+SearchCaller = Annotated[Principal, Depends(_with_any_of("search"))]
+"""The same for searches."""
+
+ReadCaller = Annotated[Principal, Depends(_with_any_of("search", "manage"))]
+"""The same for what both kinds of callers have to see, such as the state of an index."""
 
 Internal = Depends(_internal)
 """For routes of trusted callers: 401 without the right ``X-Internal-Secret``."""
+
+
+def own_project(caller: Principal, project_id: int) -> None:
+    """Raises NotFoundError when a path or a body names another project than the caller's."""
+    if project_id != caller.project_id:
+        raise NotFoundError("there is no such project")
+
+
+async def _owner(project_id: ProjectId, caller: Caller) -> Principal:
+    own_project(caller, project_id)
+    return caller
+
+
+async def _search_owner(project_id: ProjectId, caller: SearchCaller) -> Principal:
+    own_project(caller, project_id)
+    return caller
+
+
+async def _read_owner(project_id: ProjectId, caller: ReadCaller) -> Principal:
+    own_project(caller, project_id)
+    return caller
+
+
+Owner = Annotated[Principal, Depends(_owner)]
+"""The caller whose project the path names, and who may manage it; 404 for another project."""
+
+SearchOwner = Annotated[Principal, Depends(_search_owner)]
+"""The same for searches."""
+
+ReadOwner = Annotated[Principal, Depends(_read_owner)]
+"""The same for what both kinds of callers have to see."""

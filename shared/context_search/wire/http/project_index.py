@@ -8,7 +8,6 @@ from typing import Annotated, cast
 from fastapi import APIRouter, Depends, Request, Response
 from fastapi.responses import JSONResponse
 
-from context_search.domain.errors import NotFoundError
 from context_search.domain.model import Principal
 from context_search.services.project_index import (
     ProjectIndexStatus,
@@ -17,7 +16,7 @@ from context_search.services.project_index import (
     SwitchProjectIndexOn,
 )
 from context_search.services.rebuild import RollBack, StartRebuild
-from context_search.wire.http.dependencies import Caller, Internal, ProjectId
+from context_search.wire.http.dependencies import Internal, Owner, ProjectId, ReadOwner
 from context_search.wire.http.rebuilds import generation_answer
 from context_search.wire.http.strict_json import StrictJsonRoute
 
@@ -42,16 +41,6 @@ async def _use_cases(request: Request) -> ProjectIndexUseCases:
 Use = Annotated[ProjectIndexUseCases, Depends(_use_cases)]
 
 
-async def own_project(project_id: ProjectId, caller: Caller) -> Principal:
-    """Returns the caller when the project of the path is its own. Raises NotFoundError."""
-    if project_id != caller.project_id:
-        raise NotFoundError("there is no such project")
-    return caller
-
-
-Owner = Annotated[Principal, Depends(own_project)]
-
-
 @router.post("/api/v1/projects/{project_id}/search-index", status_code=202)
 async def switch_on(owner: Owner, use: Use) -> JSONResponse:
     """Indexes every string of every table, now and later; the same again changes nothing."""
@@ -59,7 +48,7 @@ async def switch_on(owner: Owner, use: Use) -> JSONResponse:
 
 
 @router.get("/api/v1/projects/{project_id}/search-index")
-async def read(owner: Owner, use: Use) -> JSONResponse:
+async def read(owner: ReadOwner, use: Use) -> JSONResponse:
     """Returns the state of the index; 409 ``PROJECT_INDEX_OFF`` while there is none."""
     return JSONResponse(_answer(use.read(owner)))
 

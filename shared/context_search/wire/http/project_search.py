@@ -21,7 +21,7 @@ from context_search.services.searching.search_project import (
     SearchProject,
 )
 from context_search.wire.explain import explanation
-from context_search.wire.http.project_index import Owner
+from context_search.wire.http.dependencies import SearchOwner
 from context_search.wire.http.requests import Id, JsonPointer
 from context_search.wire.http.strict_json import StrictJsonRoute
 from context_search.wire.observed import Observed
@@ -88,7 +88,7 @@ Use = Annotated[ProjectSearchUseCases, Depends(_use_cases)]
 
 
 @router.post("/api/v1/projects/{project_id}/search")
-async def search(body: ProjectSearchBody, owner: Owner, use: Use) -> JSONResponse:
+async def search(body: ProjectSearchBody, owner: SearchOwner, use: Use) -> JSONResponse:
     """Returns at most 50 results from every string of every table, and a cursor for the next."""
     page = use.page(owner, body.question())
     said = project_answer(page)

@@ -8,13 +8,12 @@ from typing import Annotated, cast
 from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.responses import JSONResponse
 
-from context_search.domain.errors import NotFoundError
 from context_search.domain.model import Index
 from context_search.services.clear_index import ClearIndex
 from context_search.services.integrity import ReadIntegrity
 from context_search.services.rebuild import EstimateRebuild, ReindexProject, RollBack, StartRebuild
 from context_search.services.redrive import Redrive
-from context_search.wire.http.dependencies import Caller, Internal, ProjectId, ToolId
+from context_search.wire.http.dependencies import Internal, Owner, ToolId
 from context_search.wire.http.strict_json import StrictJsonRoute
 
 router = APIRouter(route_class=StrictJsonRoute, tags=["operations"])
@@ -68,11 +67,9 @@ async def delete_chunks(
 
 
 @router.post("/api/v1/projects/{project_id}/reindex", status_code=202)
-async def reindex(project_id: ProjectId, caller: Caller, use: Use) -> JSONResponse:
+async def reindex(owner: Owner, use: Use) -> JSONResponse:
     """Rebuilds every index of the project, two at a time."""
-    if project_id != caller.project_id:
-        raise NotFoundError("there is no such project")
-    generations = [generation_answer(index) for index in use.reindex_project(caller)]
+    generations = [generation_answer(index) for index in use.reindex_project(owner)]
     return JSONResponse({"generations": generations}, 202)
 
 

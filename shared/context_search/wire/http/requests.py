@@ -4,14 +4,45 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, model_validator
 
 from context_search.domain.config import Fusion, IndexConfig, SearchConfig, Storage, Strategy
+from context_search.domain.plain_text import HIDDEN_IN_LINE, HIDDEN_IN_TEXT, hidden_character
 from context_search.services.rebuild import Model
 
 Id = Annotated[int, Field(ge=1, le=2**63 - 1)]
-Name = Annotated[str, Field(min_length=1, max_length=200)]
-Description = Annotated[str, Field(max_length=4_000)]
+
+
+def _one_line(text: str) -> str:
+    return _readable(text, hidden_character(text))
+
+
+def _lines(text: str) -> str:
+    return _readable(text, hidden_character(text, may_have_lines=True))
+
+
+def _readable(text: str, hidden: str | None) -> str:
+    if hidden is not None:
+        raise ValueError(f"{hidden} is a control or invisible character")
+    return text
+
+
+# Said to clients, too: what a check of ours refuses is no surprise to them.
+_ONE_LINE: dict[str, JsonValue] = {"pattern": f"^[^{HIDDEN_IN_LINE}]*$"}
+_LINES: dict[str, JsonValue] = {"pattern": f"^[^{HIDDEN_IN_TEXT}]*$"}
+Name = Annotated[
+    str,
+    Field(min_length=1, max_length=200, json_schema_extra=_ONE_LINE),
+    AfterValidator(_one_line),
+]
+ToolName = Annotated[
+    str,
+    Field(min_length=1, max_length=128, json_schema_extra=_ONE_LINE),
+    AfterValidator(_one_line),
+]
+Description = Annotated[
+    str, Field(max_length=4_000, json_schema_extra=_LINES), AfterValidator(_lines)
+]
 # Said to clients only: the service answers a broken pointer with a code of its own.
 _POINTER_SCHEMA: dict[str, JsonValue] = {"pattern": "^(/([^~/]|~[01])*)*$"}
 JsonPointer = Annotated[str, Field(max_length=100_000, json_schema_extra=_POINTER_SCHEMA)]
@@ -20,17 +51,19 @@ Weight = Annotated[float, Field(ge=0, le=1)]
 _DEFAULTS = SearchConfig()
 
 
-class _Body(BaseModel):
+class Body(BaseModel):
+    """What every body is: closed and strict."""
+
     model_config = ConfigDict(extra="forbid", strict=True)
 
 
-class CreateProjectBody(_Body):
+class CreateProjectBody(Body):
     """``POST /api/v1/projects``"""
 
     name: Name
 
 
-class CreateTableBody(_Body):
+class CreateTableBody(Body):
     """``POST /api/v1/tables``: ``data`` is any JSON value."""
 
     project_id: Id
@@ -39,7 +72,7 @@ class CreateTableBody(_Body):
     data: object
 
 
-class SearchConfigBody(_Body):
+class SearchConfigBody(Body):
     """How a Search Tool indexes and ranks; what is left out keeps the default that measured best.
 
     ``enable_hybrid`` false is an older word for the strategy ``semantic``.
@@ -96,12 +129,12 @@ class SearchConfigBody(_Body):
         )
 
 
-class CreateSearchToolBody(_Body):
+class CreateSearchToolBody(Body):
     """``POST /api/v1/tools/search``. ``json_pointer`` is another name for ``json_path``."""
 
     project_id: Id
     table_id: Id
-    name: Annotated[str, Field(min_length=1, max_length=128)]
+    name: ToolName
     description: Description | None = None
     type: Literal["search"] = "search"
     json_path: JsonPointer | None = None
@@ -120,7 +153,7 @@ class CreateSearchToolBody(_Body):
         return self.json_path or self.json_pointer or ""
 
 
-class SearchBody(_Body):
+class SearchBody(Body):
     """``POST …/search``"""
 
     query: Annotated[str, Field(min_length=1, max_length=2_000)]

@@ -13,7 +13,7 @@ from context_search.services.retrieval_settings import (
     ChangeRetrievalSettings,
     ReadRetrievalSettings,
 )
-from context_search.wire.http.dependencies import Caller, ProjectId
+from context_search.wire.http.dependencies import Caller, ProjectId, ReadCaller
 from context_search.wire.http.retrieve_requests import SettingsBody
 from context_search.wire.http.revisions import IfMatch, etag
 from context_search.wire.http.strict_json import StrictJsonRoute
@@ -38,7 +38,7 @@ Use = Annotated[RetrievalSettingsUseCases, Depends(_use_cases)]
 
 
 @router.get("/projects/{project_id}/retrieval-settings")
-async def read_settings(project_id: ProjectId, caller: Caller, use: Use) -> JSONResponse:
+async def read_settings(project_id: ProjectId, caller: ReadCaller, use: Use) -> JSONResponse:
     """Returns how the project retrieves; the version is the ETag."""
     return _answer(project_id, use.read(caller, project_id))
 

@@ -10,7 +10,7 @@ from fastapi.responses import JSONResponse
 
 from context_search.services.retrieve import RetrieveWithTool
 from context_search.services.retrieve_project import RetrieveFromProject
-from context_search.wire.http.dependencies import Caller, Internal, ProjectId, ToolId
+from context_search.wire.http.dependencies import Internal, ProjectId, SearchCaller, ToolId
 from context_search.wire.http.retrieve_requests import RetrieveBody
 from context_search.wire.http.strict_json import StrictJsonRoute
 from context_search.wire.retrieve_answers import retrieval_answer
@@ -34,7 +34,9 @@ Use = Annotated[RetrieveUseCases, Depends(_use_cases)]
 
 
 @router.post("/api/v1/tools/{tool_id}/retrieve")
-async def retrieve(tool_id: ToolId, body: RetrieveBody, caller: Caller, use: Use) -> JSONResponse:
+async def retrieve(
+    tool_id: ToolId, body: RetrieveBody, caller: SearchCaller, use: Use
+) -> JSONResponse:
     """Returns the relevant passages of a tool's scope that fit into a budget of tokens."""
     found = use.with_tool(tool_id, caller, body.query, body.wishes)
     return JSONResponse(retrieval_answer(found))
@@ -49,7 +51,7 @@ async def retrieve_internally(tool_id: ToolId, body: RetrieveBody, use: Use) -> 
 
 @router.post("/api/v1/projects/{project_id}/retrieve")
 async def retrieve_from_project(
-    project_id: ProjectId, body: RetrieveBody, caller: Caller, use: Use
+    project_id: ProjectId, body: RetrieveBody, caller: SearchCaller, use: Use
 ) -> JSONResponse:
     """The same from every string of the project, once its search index is switched on."""
     found = use.from_project(project_id, caller, body.query, body.wishes)

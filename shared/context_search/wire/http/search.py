@@ -13,13 +13,14 @@ from starlette.datastructures import Headers
 
 from context_search import __version__
 from context_search.domain.analysis import query_tokens
+from context_search.domain.errors import PermissionDeniedError
 from context_search.services.authenticate import Authenticate
 from context_search.services.list_tools import ListTools
 from context_search.services.searching.search_tool import Explain
 from context_search.wire.answers import search_answer
 from context_search.wire.errors import log_text
 from context_search.wire.explain import explained
-from context_search.wire.http.dependencies import Caller, Internal, ToolId, bearer_key
+from context_search.wire.http.dependencies import Internal, SearchCaller, ToolId, bearer_key
 from context_search.wire.http.requests import SearchBody
 from context_search.wire.http.strict_json import StrictJsonRoute
 from context_search.wire.mcp import McpRequest, ServerIdentity, Toolbox, handle
@@ -56,7 +57,7 @@ Use = Annotated[SearchUseCases, Depends(_use_cases)]
 
 
 @router.post("/api/v1/tools/{tool_id}/search")
-async def search(tool_id: ToolId, body: SearchBody, caller: Caller, use: Use) -> JSONResponse:
+async def search(tool_id: ToolId, body: SearchBody, caller: SearchCaller, use: Use) -> JSONResponse:
     """Returns the best passages of a tool's scope for a question."""
     return JSONResponse(search_answer(use.search(tool_id, caller, body.query, body.top_k)))
 
@@ -68,7 +69,9 @@ async def search_internally(tool_id: ToolId, body: SearchBody, use: Use) -> JSON
 
 
 @router.post("/api/v1/tools/{tool_id}/search/explain")
-async def explain(tool_id: ToolId, body: SearchBody, caller: Caller, use: Use) -> JSONResponse:
+async def explain(
+    tool_id: ToolId, body: SearchBody, caller: SearchCaller, use: Use
+) -> JSONResponse:
     """The same search with its candidates, cuts, scores and timings."""
     answer = use.explain(tool_id, caller, body.query)
     shown = body.top_k or answer.search.top_k
@@ -89,7 +92,10 @@ async def mcp_by_path(request: Request, api_key: str, use: Use) -> Response:
 
 async def _mcp(request: Request, use: SearchUseCases, key: Callable[[], str | None]) -> Response:
     def authenticate() -> Toolbox:
-        return SearchToolbox(use.authenticate(key()), use.list_tools, use.search)
+        principal = use.authenticate(key())
+        if "search" not in principal.permissions:
+            raise PermissionDeniedError("the key has not the scope search")
+        return SearchToolbox(principal, use.list_tools, use.search)
 
     answer = handle(
         McpRequest(request.method, _joined(request.headers), await request.body()),

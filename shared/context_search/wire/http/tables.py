@@ -9,7 +9,6 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.responses import JSONResponse
 
 from context_search.domain.documents import parse_json
-from context_search.domain.errors import NotFoundError
 from context_search.domain.model import Table
 from context_search.services.tables import (
     CreateProject,
@@ -19,7 +18,8 @@ from context_search.services.tables import (
     ReplaceDocument,
 )
 from context_search.wire.answers import table_answer
-from context_search.wire.http.dependencies import Caller, Internal, TableId
+from context_search.wire.http.dependencies import Caller, Internal, TableId, own_project
+from context_search.wire.http.idempotency import OPERATORS, Once
 from context_search.wire.http.requests import CreateProjectBody, CreateTableBody, JsonPointer
 from context_search.wire.http.revisions import IfMatch, etag
 from context_search.wire.http.strict_json import StrictJsonRoute
@@ -62,19 +62,26 @@ Change = Annotated[_Change, Depends(_change)]
 
 
 @router.post("/projects", status_code=201, dependencies=[Internal])
-async def create_project(body: CreateProjectBody, use: Use) -> JSONResponse:
+async def create_project(body: CreateProjectBody, use: Use, once: Once) -> Response:
     """Creates a project with its first API key, which is shown this once."""
-    project, key = use.create_project(body.name)
-    return JSONResponse({"id": project.id, "name": project.name, "api_key": key.text}, 201)
+
+    def create() -> JSONResponse:
+        project, key = use.create_project(body.name)
+        return JSONResponse({"id": project.id, "name": project.name, "api_key": key.text}, 201)
+
+    return once(OPERATORS, create)
 
 
 @router.post("/tables", status_code=201)
-async def create_table(body: CreateTableBody, caller: Caller, use: Use) -> JSONResponse:
+async def create_table(body: CreateTableBody, caller: Caller, use: Use, once: Once) -> Response:
     """Stores a JSON document."""
-    if body.project_id != caller.project_id:
-        raise NotFoundError("there is no such project")
-    table = use.create_table(caller, body.name, body.description, body.data)
-    return JSONResponse(table_answer(table), 201, etag(table.revision))
+    own_project(caller, body.project_id)
+
+    def create() -> JSONResponse:
+        table = use.create_table(caller, body.name, body.description, body.data)
+        return JSONResponse(table_answer(table), 201, etag(table.revision))
+
+    return once(caller.project_id, create)
 
 
 @router.get("/tables/{table_id}")

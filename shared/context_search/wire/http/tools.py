@@ -8,7 +8,6 @@ from typing import Annotated, cast
 from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.responses import JSONResponse
 
-from context_search.domain.errors import NotFoundError
 from context_search.domain.model import Scope
 from context_search.services.create_search_tool import CreateSearchTool, NewSearchTool
 from context_search.services.rebuild import Model
@@ -16,7 +15,8 @@ from context_search.services.status import ReadStatus
 from context_search.services.tables import DeleteTool
 from context_search.services.wait import WaitUntilSettled
 from context_search.wire.answers import created_tool_answer, search_index_answer, tool_answer
-from context_search.wire.http.dependencies import Caller, Internal, ToolId
+from context_search.wire.http.dependencies import Caller, Internal, ReadCaller, ToolId, own_project
+from context_search.wire.http.idempotency import Once
 from context_search.wire.http.requests import CreateSearchToolBody
 from context_search.wire.http.strict_json import StrictJsonRoute
 from context_search.wire.metrics import emit_created
@@ -47,32 +47,35 @@ async def create_search_tool(
     body: CreateSearchToolBody,
     caller: Caller,
     use: Use,
+    once: Once,
     wait: Annotated[int, Query(ge=0, le=25)] = 0,
-) -> JSONResponse:
+) -> Response:
     """Creates a Search Tool and orders the indexing of its scope; ``wait`` holds the answer.
 
     Answers ``ready`` or ``indexing``, with what was found; counts are null until they are known.
     """
-    if body.project_id != caller.project_id:
-        raise NotFoundError("there is no such project")
-    status = use.create_search_tool(
-        NewSearchTool(
-            project_id=caller.project_id,
-            name=body.name,
-            description=body.description,
-            scope=Scope(body.table_id, body.scope),
-            index=body.search_config.to_index_config(use.model),
-            search=body.search_config.to_search_config(),
-        )
+    own_project(caller, body.project_id)
+    wanted = NewSearchTool(
+        project_id=caller.project_id,
+        name=body.name,
+        description=body.description,
+        scope=Scope(body.table_id, body.scope),
+        index=body.search_config.to_index_config(use.model),
+        search=body.search_config.to_search_config(),
     )
-    emit_created(status.progress)
-    if wait:
-        status = use.wait_until_settled(status.tool.id, caller, timeout_s=wait)
-    return JSONResponse(created_tool_answer(status), 201)
+
+    def create() -> JSONResponse:
+        status = use.create_search_tool(wanted)
+        emit_created(status.progress)
+        if wait:
+            status = use.wait_until_settled(status.tool.id, caller, timeout_s=wait)
+        return JSONResponse(created_tool_answer(status), 201)
+
+    return once(caller.project_id, create)
 
 
 @router.get("/api/v1/tools/{tool_id}")
-async def read_tool(tool_id: ToolId, caller: Caller, use: Use) -> JSONResponse:
+async def read_tool(tool_id: ToolId, caller: ReadCaller, use: Use) -> JSONResponse:
     """Returns a Search Tool with the summary of its index."""
     return JSONResponse(tool_answer(use.read_status(tool_id, caller)))
 
@@ -85,7 +88,7 @@ async def delete_tool(tool_id: ToolId, caller: Caller, use: Use) -> Response:
 
 
 @router.get("/api/v1/tools/{tool_id}/search-index")
-async def read_search_index(tool_id: ToolId, caller: Caller, use: Use) -> JSONResponse:
+async def read_search_index(tool_id: ToolId, caller: ReadCaller, use: Use) -> JSONResponse:
     """Returns the counters, errors and skipped strings of a tool's index."""
     return JSONResponse(search_index_answer(use.read_status(tool_id, caller)))
 

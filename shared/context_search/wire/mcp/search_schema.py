@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from context_search.domain.model import SearchTool
+from context_search.domain.plain_text import without_hidden_characters
 from context_search.wire.mcp.contract import ToolDescription
 
 MAX_QUERY_CHARS = 2_000
 MAX_TOP_K = 20
 DEFAULT_TOP_K = 5
+MAX_TITLE_CHARS = 200
+MAX_DESCRIPTION_CHARS = 4_000
 
 
 def _input_schema(top_k: int) -> dict[str, object]:
@@ -163,4 +167,15 @@ def search_tool(
         input_schema=_input_schema(top_k),
         output_schema=SEARCH_OUTPUT_SCHEMA,
         annotations=_READ_ONLY,
+    )
+
+
+def described_tool(name: str, tool: SearchTool) -> ToolDescription:
+    """Describe a stored tool; rows of an adopter may be longer and stranger than ours."""
+    return search_tool(
+        name=name,
+        title=without_hidden_characters(tool.name)[:MAX_TITLE_CHARS],
+        description=without_hidden_characters(tool.description or "")[:MAX_DESCRIPTION_CHARS],
+        table_name=without_hidden_characters(tool.table_name)[:MAX_TITLE_CHARS],
+        top_k=tool.search.top_k,
     )

@@ -11,7 +11,7 @@ from context_search.services.list_tools import ListTools
 from context_search.wire.answers import search_answer
 from context_search.wire.mcp.contract import ToolPage, ToolResult, UnknownToolError
 from context_search.wire.mcp.search_arguments import parse_search_arguments
-from context_search.wire.mcp.search_schema import search_tool
+from context_search.wire.mcp.search_schema import described_tool
 from context_search.wire.observed import Search
 
 
@@ -28,16 +28,7 @@ class SearchToolbox:
         if cursor is not None and not (cursor.isascii() and cursor.isdigit() and len(cursor) < 19):
             raise InvalidInputError("the cursor is not one of ours")
         page, last = self.tools(self.principal, after=int(cursor or 0))
-        described = [
-            search_tool(
-                name=named.name,
-                title=named.tool.name,
-                description=named.tool.description or "",
-                table_name=named.tool.table_name,
-                top_k=named.tool.search.top_k,
-            )
-            for named in page
-        ]
+        described = [described_tool(named.name, named.tool) for named in page]
         return ToolPage(described, None if last is None else str(last))
 
     def call_tool(self, name: str, arguments: Mapping[str, object]) -> ToolResult:

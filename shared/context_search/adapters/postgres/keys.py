@@ -1,0 +1,106 @@
+"""API keys in Postgres."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from context_search.adapters.postgres.pool import Transaction
+from context_search.domain.access import ApiKey, KeyOwner, NewApiKey, in_order
+from context_search.domain.model import Principal
+
+_KEY = "id, name, prefix, permissions, created_at, expires_at, last_used_at, revoked_at"
+_OWNED = "project_id = :project AND mcp_id IS NOT DISTINCT FROM CAST(:mcp AS bigint)"
+_LIVE = """
+    api_key.revoked_at IS NULL
+    AND (api_key.expires_at IS NULL OR api_key.expires_at > clock_timestamp())
+"""
+# SKIP LOCKED: of many requests with one key at the same moment, one writes and none waits.
+_PRINCIPAL = f"""
+    WITH found AS (
+        SELECT api_key.id, api_key.project_id, mcp_id, permissions, last_used_at
+        FROM api_key LEFT JOIN mcp ON mcp.id = mcp_id
+        WHERE key_hash = :hash AND {_LIVE} AND mcp.status IS NOT FALSE),
+    noted AS (
+        UPDATE api_key SET last_used_at = clock_timestamp() WHERE id = (
+            SELECT api_key.id FROM api_key JOIN found ON found.id = api_key.id
+            WHERE found.last_used_at IS NULL
+               OR found.last_used_at < clock_timestamp() - make_interval(secs => :every)
+            FOR NO KEY UPDATE OF api_key SKIP LOCKED))
+    SELECT project_id, mcp_id, permissions FROM found
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class PostgresKeys:
+    """The port ``Keys``."""
+
+    tx: Transaction
+
+    def add(self, owner: KeyOwner, new: NewApiKey) -> ApiKey:
+        """See the port."""
+        [row] = self.tx.run(
+            f"""
+            INSERT INTO api_key
+                (project_id, mcp_id, name, prefix, key_hash, permissions, created_at, expires_at)
+            SELECT :project, :mcp, :name, :prefix, :hash, :permissions, at,
+                   at + make_interval(secs => CAST(:lifetime AS double precision))
+            FROM clock_timestamp() AS at RETURNING {_KEY}
+            """,
+            project=owner.project_id,
+            mcp=owner.mcp_id,
+            name=new.name,
+            prefix=new.prefix,
+            hash=new.key_hash,
+            permissions=in_order(new.permissions),
+            lifetime=new.lifetime_s,
+        )
+        return _key(row)
+
+    def principal_of(self, key_hash: bytes, *, noted_every_s: float) -> Principal | None:
+        """See the port."""
+        rows = self.tx.run(_PRINCIPAL, hash=key_hash, every=noted_every_s)
+        return Principal(rows[0][0], rows[0][1], frozenset(rows[0][2])) if rows else None
+
+    def page(self, owner: KeyOwner, *, after: int, limit: int) -> list[ApiKey]:
+        """See the port."""
+        rows = self.tx.run(
+            f"SELECT {_KEY} FROM api_key WHERE {_OWNED} AND id > :after ORDER BY id LIMIT :limit",
+            project=owner.project_id,
+            mcp=owner.mcp_id,
+            after=after,
+            limit=limit,
+        )
+        return [_key(row) for row in rows]
+
+    def find_live(self, owner: KeyOwner, key_id: int) -> ApiKey | None:
+        """See the port."""
+        rows = self.tx.run(
+            f"SELECT {_KEY} FROM api_key WHERE id = :id AND {_OWNED} AND {_LIVE} FOR NO KEY UPDATE",
+            id=key_id,
+            project=owner.project_id,
+            mcp=owner.mcp_id,
+        )
+        return _key(rows[0]) if rows else None
+
+    def revoke(self, key_id: int) -> None:
+        """See the port."""
+        self.tx.run("UPDATE api_key SET revoked_at = clock_timestamp() WHERE id = :id", id=key_id)
+
+    def expire_within(self, key_id: int, seconds: float) -> None:
+        """See the port."""
+        self.tx.run(
+            """
+            UPDATE api_key SET expires_at =
+                LEAST(expires_at, clock_timestamp() + make_interval(secs => :seconds))
+            WHERE id = :id
+            """,
+            id=key_id,
+            seconds=seconds,
+        )
+
+
+def _key(row: Sequence[Any]) -> ApiKey:
+    key_id, name, prefix, permissions, *times = row
+    return ApiKey(key_id, name, prefix, frozenset(permissions), *times)

@@ -1,0 +1,59 @@
+"""The use cases of those who call: keys, MCP instances, requests that come again."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from context_search.bootstrap.project import ProjectWork
+from context_search.services.authenticate import Authenticate, AuthenticateInternal
+from context_search.services.idempotency import AnswerOnce
+
+if TYPE_CHECKING:
+    from context_search.wire.http.keys import KeyUseCases
+    from context_search.wire.http.mcps import McpUseCases
+
+
+class Access(ProjectWork):
+    """Who may do what."""
+
+    @property
+    def authenticate(self) -> Authenticate:
+        """Bearer keys."""
+        return Authenticate(self.store)
+
+    @property
+    def authenticate_internal(self) -> AuthenticateInternal:
+        """The shared secret."""
+        return AuthenticateInternal(self.settings.internal_secrets)
+
+    @property
+    def answer_once(self) -> AnswerOnce:
+        """Requests that come again."""
+        return AnswerOnce(self.store)
+
+    @cached_property
+    def keys(self) -> KeyUseCases:
+        """The use cases of keys."""
+        from context_search.services import keys  # noqa: PLC0415
+        from context_search.wire.http.keys import KeyUseCases  # noqa: PLC0415
+
+        return KeyUseCases(
+            create=keys.CreateKey(self.store),
+            list=keys.ListKeys(self.store),
+            revoke=keys.RevokeKey(self.store),
+            rotate=keys.RotateKey(self.store),
+        )
+
+    @cached_property
+    def mcps(self) -> McpUseCases:
+        """The use cases of MCP instances."""
+        from context_search.services import mcp_instances  # noqa: PLC0415
+        from context_search.wire.http.mcps import McpUseCases  # noqa: PLC0415
+
+        return McpUseCases(
+            create=mcp_instances.CreateMcp(self.store),
+            mcps=mcp_instances.Mcps(self.store),
+            bindings=mcp_instances.Bindings(self.store),
+            describe=mcp_instances.DescribeMcp(self.store, self.authenticate),
+        )

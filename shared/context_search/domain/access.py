@@ -1,0 +1,82 @@
+"""Keys, what they permit, and the MCP instances that agents connect to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Literal, get_args
+
+Permission = Literal["search", "manage", "replace"]
+"""What a key may be used for; the API calls it a scope."""
+
+ALL_PERMISSIONS: frozenset[Permission] = frozenset(get_args(Permission))
+MCP_PERMISSIONS: frozenset[Permission] = frozenset({"search"})
+
+
+def in_order(permissions: frozenset[Permission]) -> list[Permission]:
+    """Returns permissions as they are always written: search, manage, replace."""
+    every: Sequence[Permission] = get_args(Permission)
+    return [permission for permission in every if permission in permissions]
+
+
+@dataclass(frozen=True, slots=True)
+class KeyOwner:
+    """Whose keys: a project's, or with ``mcp_id`` those of one MCP instance of it."""
+
+    project_id: int
+    mcp_id: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NewApiKey:
+    """A key as it is to be stored. ``lifetime_s`` None never expires."""
+
+    name: str | None
+    prefix: str
+    key_hash: bytes = field(repr=False)
+    permissions: frozenset[Permission] = ALL_PERMISSIONS
+    lifetime_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ApiKey:
+    """A stored key, of which only the first characters are known."""
+
+    id: int
+    name: str | None
+    prefix: str
+    permissions: frozenset[Permission]
+    created_at: datetime
+    expires_at: datetime | None = None
+    last_used_at: datetime | None = None
+    revoked_at: datetime | None = None
+
+    @property
+    def lifetime_s(self) -> float | None:
+        """How long the key was made for, in seconds; None never expires."""
+        return (self.expires_at - self.created_at).total_seconds() if self.expires_at else None
+
+
+@dataclass(frozen=True, slots=True)
+class McpInstance:
+    """What an agent connects to: a choice of the project's Search Tools, with keys of its own.
+
+    While ``status`` is false its keys open nothing.
+    """
+
+    id: int
+    project_id: int
+    name: str
+    status: bool
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """A Search Tool in an MCP instance; while ``status`` is false agents do not see it."""
+
+    id: int
+    mcp_id: int
+    tool_id: int
+    status: bool

@@ -1,0 +1,24 @@
+"""Lists in pages, in the order of ids."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+PAGE = 100
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Page(Generic[T]):
+    """Rows, and the id to go on after when there are more."""
+
+    rows: Sequence[T]
+    next_after: int | None
+
+
+def page_of(rows: Sequence[T], id_of: Callable[[T], int]) -> Page[T]:
+    """Cuts a list that was read with a limit of ``PAGE + 1``."""
+    shown = rows[:PAGE]
+    return Page(shown, id_of(shown[-1]) if len(rows) > PAGE else None)
