@@ -84,7 +84,7 @@ class CreateKey:
         if mcp_id is None and not wanted <= caller.permissions:
             lacking = ", ".join(in_order(wanted - caller.permissions))
             raise PermissionDeniedError(f"a key cannot give what it has not: {lacking}")
-        with self.store.transaction() as work:
+        with self.store.transaction(caller.project_id) as work:
             owner = owner_of(work, caller, mcp_id)
             return add_key(work, owner, replace(wish, permissions=wanted))
 
@@ -97,7 +97,7 @@ class ListKeys:
 
     def __call__(self, caller: Principal, mcp_id: int | None, *, after: int) -> Page[ApiKey]:
         """Raises NotFoundError for a foreign instance."""
-        with self.store.transaction() as work:
+        with self.store.transaction(caller.project_id) as work:
             owner = owner_of(work, caller, mcp_id)
             return page_of(work.keys.page(owner, after=after, limit=PAGE + 1), lambda key: key.id)
 
@@ -110,7 +110,7 @@ class RevokeKey:
 
     def __call__(self, caller: Principal, mcp_id: int | None, key_id: int) -> None:
         """Raises NotFoundError, also for a key that is revoked or expired already."""
-        with self.store.transaction() as work:
+        with self.store.transaction(caller.project_id) as work:
             work.keys.revoke(_live_key(work, owner_of(work, caller, mcp_id), key_id).id)
 
 
@@ -128,7 +128,7 @@ class RotateKey:
         Raises NotFoundError for a key that is not good any more, and PermissionDeniedError for
         one that may do more than the caller's.
         """
-        with self.store.transaction() as work:
+        with self.store.transaction(caller.project_id) as work:
             owner = owner_of(work, caller, mcp_id)
             old = _live_key(work, owner, key_id)
             if mcp_id is None and not old.permissions <= caller.permissions:

@@ -46,7 +46,7 @@ class ListTools:
         The name with the id goes on standing for its tool when the plain one gets free.
         """
         ends_in_id = _ENDS_IN_ID.search(name)
-        with self.store.transaction() as work:
+        with self.store.transaction(principal.project_id) as work:
             if ends_in_id:
                 tool_id = int(ends_in_id[1])
             else:

@@ -37,7 +37,7 @@ class CreateMcp:
 
         Raises NotFoundError for a tool that is missing or foreign, ConflictError for one twice.
         """
-        with self.store.transaction() as work:
+        with self.store.transaction(caller.project_id) as work:
             mcp = work.mcps.add(caller.project_id, name)
             for tool_id, status in bindings:
                 bind(work, caller, mcp.id, tool_id, status=status)
@@ -52,12 +52,12 @@ class Mcps:
 
     def read(self, caller: Principal, mcp_id: int) -> McpInstance:
         """Raises NotFoundError."""
-        with self.store.transaction() as work:
+        with self.store.transaction(caller.project_id) as work:
             return own_mcp(work, caller, mcp_id)
 
     def page(self, caller: Principal, *, after: int) -> Page[McpInstance]:
         """Returns instances by id."""
-        with self.store.transaction() as work:
+        with self.store.transaction(caller.project_id) as work:
             rows = work.mcps.page(caller.project_id, after=after, limit=PAGE + 1)
             return page_of(rows, lambda mcp: mcp.id)
 
@@ -65,7 +65,7 @@ class Mcps:
         self, caller: Principal, mcp_id: int, *, name: str | None, status: bool | None
     ) -> McpInstance:
         """Changes what is not None. Raises NotFoundError."""
-        with self.store.transaction() as work:
+        with self.store.transaction(caller.project_id) as work:
             mcp = own_mcp(work, caller, mcp_id)
             return work.mcps.change(
                 mcp_id,
@@ -75,7 +75,7 @@ class Mcps:
 
     def delete(self, caller: Principal, mcp_id: int) -> None:
         """Deletes an instance with its keys and bindings. Raises NotFoundError."""
-        with self.store.transaction() as work:
+        with self.store.transaction(caller.project_id) as work:
             own_mcp(work, caller, mcp_id)
             work.mcps.remove(mcp_id)
 
@@ -91,14 +91,14 @@ class Bindings:
 
     def add(self, caller: Principal, mcp_id: int, tool_id: int, *, status: bool) -> BoundTool:
         """Raises ConflictError when the tool is bound already."""
-        with self.store.transaction() as work:
+        with self.store.transaction(caller.project_id) as work:
             own_mcp(work, caller, mcp_id)
             bound = bind(work, caller, mcp_id, tool_id, status=status)
             return _named(work, [bound])[0]
 
     def page(self, caller: Principal, mcp_id: int, *, after: int) -> Page[BoundTool]:
         """Returns bindings by tool id, disabled ones too."""
-        with self.store.transaction() as work:
+        with self.store.transaction(caller.project_id) as work:
             own_mcp(work, caller, mcp_id)
             return _page(work, mcp_id, after)
 
@@ -106,7 +106,7 @@ class Bindings:
         self, caller: Principal, mcp_id: int, tool_id: int, *, status: bool
     ) -> BoundTool:
         """Enables or disables a binding."""
-        with self.store.transaction() as work:
+        with self.store.transaction(caller.project_id) as work:
             own_mcp(work, caller, mcp_id)
             tool = work.tools.find(tool_id, project_id=caller.project_id)
             binding = work.mcps.set_status(mcp_id, tool_id, status=status)
@@ -116,7 +116,7 @@ class Bindings:
 
     def remove(self, caller: Principal, mcp_id: int, tool_id: int) -> None:
         """Takes a tool out; the tool itself stays."""
-        with self.store.transaction() as work:
+        with self.store.transaction(caller.project_id) as work:
             own_mcp(work, caller, mcp_id)
             if not work.mcps.unbind(mcp_id, tool_id):
                 raise NotFoundError("there is no such binding")
@@ -142,7 +142,7 @@ class DescribeMcp:
             raise NotFoundError("no MCP instance has this key")
         bound: list[BoundTool] = []
         after: int | None = 0
-        with self.store.transaction() as work:
+        with self.store.transaction(principal.project_id) as work:
             mcp = own_mcp(work, principal, principal.mcp_id)
             while after is not None:
                 page = _page(work, mcp.id, after)

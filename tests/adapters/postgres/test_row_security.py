@@ -11,7 +11,9 @@ from context_search.adapters.postgres.connection import Connection
 from context_search.adapters.postgres.errors import StatementRejectedError
 from context_search.adapters.postgres.pool import Database
 from context_search.adapters.postgres.store import PostgresStore
+from context_search.domain.access import KeyOwner, NewApiKey
 from context_search.domain.model import Reach
+from context_search.ports.idempotency import RequestKey
 from tests.architecture.project import ROOT
 from tests.builders import Workbench, english
 
@@ -27,6 +29,7 @@ SECURED = [
     "chunks",
     "comparison",
     "coverage",
+    "idempotency_key",
     "index_generation",
     "mcp",
     "mcp_binding",
@@ -70,10 +73,8 @@ def furnished(store: PostgresStore) -> tuple[Workbench, Index]:
     bench.indexed(index)
     with bench.tx() as tx:
         [[mcp]] = tx.run(
-            "INSERT INTO mcp (project_id, name, api_key_hash) VALUES (:project, 'x', :key)"
-            " RETURNING id",
+            "INSERT INTO mcp (project_id, name) VALUES (:project, 'x') RETURNING id",
             project=bench.project.id,
-            key=str(bench.project.id).encode(),
         )
         tx.run("INSERT INTO mcp_binding (mcp_id, tool_id) VALUES (:m, :t)", m=mcp, t=tool.id)
         tx.run(
@@ -90,7 +91,10 @@ def furnished(store: PostgresStore) -> tuple[Workbench, Index]:
         tx.run("INSERT INTO retrieval_settings (project_id) VALUES (:p)", p=bench.project.id)
     with store.transaction() as work:
         key = str(bench.project.id).encode()
-        work.projects.add_key(bench.project.id, prefix="cs_", key_hash=key)
+        work.keys.add(KeyOwner(bench.project.id), NewApiKey(None, "cs_", key))
+        work.idempotency.claim(
+            RequestKey(bench.project.id, key), request_hash=key, holder="x", lease_s=60, kept_s=60
+        )
     return bench, index
 
 

@@ -158,7 +158,7 @@ def test_names_are_valid_for_clients_unique_and_readable(api: Api) -> None:
     ]
     assert [tool["title"] for tool in listed(api, key)] == wanted
     assert all(is_answered(api, key, name) for name in shown)
-    assert not any(is_answered(api, key, name) for name in ("search_1", "faq_2", "FAQ"))
+    assert not any(is_answered(api, key, name) for name in (f"faq_{2**40}", "FAQ"))
 
 
 def test_a_name_does_not_depend_on_what_is_bound_and_goes_on_working(api: Api) -> None:

@@ -28,3 +28,8 @@ CREATE TABLE idempotency_key (
     PRIMARY KEY (project_id, key_hash)
 );
 CREATE INDEX idempotency_key_created ON idempotency_key (created_at);
+
+-- The second net between projects, as in 0015.
+ALTER TABLE idempotency_key ENABLE ROW LEVEL SECURITY;
+CREATE POLICY context_search_project ON idempotency_key USING (
+    (SELECT current_setting('context_search.project_id', true)) IN ('*', CAST(project_id AS text)));
