@@ -13,7 +13,7 @@ unexport PYTHONDONTWRITEBYTECODE
 python := .venv/bin/python
 sam := .venv-build/bin/python -m samcli
 
-.PHONY: help setup setup-dev setup-build demo serve reset test check check-code check-template check-locks build migrate bench simulate endurance conformance compile clean
+.PHONY: help setup setup-dev setup-build demo serve reset test check check-code check-security check-template check-locks build migrate bench simulate endurance conformance compile clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r name text; do \
@@ -41,13 +41,18 @@ test: setup-dev setup-build ## all tests: first those that need no running parts
 	@$(python) -m pytest -n $(WORKERS) -m "not stack and not slow"
 	@$(python) -m pytest -n $(WORKERS) -m "stack or slow"
 
-check: check-code check-template check-locks ## lint, format, types, import rules; templates; locks
+check: check-code check-security check-template check-locks ## lint, types, import rules; security; templates; locks
 
 check-code: setup-dev
 	@$(python) -m ruff check .
 	@$(python) -m ruff format --check .
 	@$(python) -m mypy
 	@.venv/bin/lint-imports
+	@$(python) -m bandit --quiet --recursive --configfile pyproject.toml \
+		shared functions local scripts
+
+check-security: setup-dev
+	@$(python) -m pytest tests/architecture -k "security or secrets or dependencies"
 
 check-template: setup-build
 	@mkdir -p .build
