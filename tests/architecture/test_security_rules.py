@@ -76,9 +76,9 @@ def logs_what_is_private(node: ast.AST) -> bool:
 def names_of(node: ast.AST) -> Iterator[str]:
     """The names whose values an expression shows; what it calls is not among them."""
     if isinstance(node, ast.Call):
-        for child in [*node.args, *(word.value for word in node.keywords)]:
-            if not called(node).endswith(("hash_of", "len", "log_text")):
-                yield from names_of(child)
+        shown = [] if called(node).endswith(("hash_of", "len", "log_text")) else node.args
+        for argument in [*shown, *(word.value for word in node.keywords)]:
+            yield from names_of(argument)
     elif isinstance(node, ast.Name):
         yield node.id
     elif isinstance(node, ast.Attribute):

@@ -14,6 +14,7 @@ from context_search.wire.errors import http_status, problem, problem_of
 
 STATUS = {
     errors.InvalidInputError: 422,
+    errors.PayloadTooLargeError: 413,
     errors.InvalidPointerError: 422,
     errors.InvalidDocumentError: 422,
     errors.QueryEmptyError: 422,

@@ -146,6 +146,12 @@ class SearchUnavailableError(ContextSearchError):
     retryable = True
 
 
+class PayloadTooLargeError(InvalidInputError):
+    """A body is longer than its route takes."""
+
+    code = "PAYLOAD_TOO_LARGE"
+
+
 class LeaseLostError(ContextSearchError):
     """The node's fence moved on or the node is gone: stop without writing anything more."""
 

@@ -14,6 +14,7 @@ from context_search.domain.errors import (
     EmbeddingError,
     InvalidInputError,
     NotFoundError,
+    PayloadTooLargeError,
     PermissionDeniedError,
     QueueUnavailableError,
     SearchUnavailableError,
@@ -23,6 +24,7 @@ from context_search.domain.errors import (
 
 PROBLEM_JSON = "application/problem+json"
 _STATUS: tuple[tuple[type[ContextSearchError], int], ...] = (
+    (PayloadTooLargeError, 413),
     (InvalidInputError, 422),
     (UnauthenticatedError, 401),
     (PermissionDeniedError, 403),

@@ -10,6 +10,7 @@ from aws_lambda_powertools import Logger
 from context_search.domain.errors import ContextSearchError
 from context_search.domain.model import Principal
 from context_search.services.searching.answer import Answer
+from context_search.wire.http.border import request_id
 from context_search.wire.metrics import emit_search, emit_search_error
 
 Search = Callable[[int, Principal | None, str, int | None], Answer]
@@ -40,6 +41,7 @@ class Observed:
             "searched",
             extra={
                 "kind": self.kind,
+                "request_id": request_id(),
                 "target_id": target_id,
                 "query_hash": self.hash_of(query),
                 "hits": len(answer.hits),

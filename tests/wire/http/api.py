@@ -163,6 +163,7 @@ def problem(response: httpx2.Response, status: int, code: str) -> dict[str, Any]
     assert body["title"]
     assert body["detail"]
     assert isinstance(body["retryable"], bool)
+    assert body.pop("requestId") == response.headers["x-request-id"]
     assert CANARY not in response.text
     assert ("www-authenticate" in response.headers) == (status == 401)
     return body

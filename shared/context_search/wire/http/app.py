@@ -17,6 +17,7 @@ from starlette.responses import Response
 from context_search import __version__
 from context_search.domain.errors import ContextSearchError
 from context_search.wire.errors import PROBLEM_JSON, log_text, problem, problem_of
+from context_search.wire.http.border import RequestIds, request_id
 from context_search.wire.http.strict_json import BodyRefusedError
 
 _log = logging.getLogger(__name__)
@@ -46,6 +47,7 @@ def http_app(
     )
     app.state.use_cases = use_cases
     app.state.contract = contract
+    app.add_middleware(RequestIds)
     for router in routers:
         app.include_router(router)
     app.add_exception_handler(ContextSearchError, _known)
@@ -75,7 +77,9 @@ def lambda_handler_of(app: FastAPI) -> LambdaHandler:
 
 
 def _answer(status: int, body: dict[str, object], headers: dict[str, str]) -> Response:
-    return JSONResponse(body, status, headers, media_type=PROBLEM_JSON)
+    named = {**body, "requestId": request_id()}
+    headers = {**headers, "X-Request-Id": request_id()}
+    return JSONResponse(named, status, headers, media_type=PROBLEM_JSON)
 
 
 async def _known(_: Request, error: Exception) -> Response:
@@ -83,7 +87,7 @@ async def _known(_: Request, error: Exception) -> Response:
         raise error
     status, body, headers = problem_of(error)
     if status >= 500:
-        _log.error("request failed: %s, %s", error.code, error.message)
+        _log.error("request %s failed: %s, %s", request_id(), error.code, error.message)
     return _answer(status, body, headers)
 
 
@@ -111,6 +115,6 @@ async def _http(_: Request, error: Exception) -> Response:
 
 
 async def _unexpected(_: Request, error: Exception) -> Response:
-    _log.error("unexpected error\n%s", log_text(error))
+    _log.error("request %s: unexpected error\n%s", request_id(), log_text(error))
     body, headers = problem(500, "INTERNAL", "an unexpected error, see the log")
     return _answer(500, body, headers)

@@ -12,6 +12,7 @@ from starlette.responses import Response
 
 from context_search.domain.documents import MAX_DEPTH, parse_json
 from context_search.domain.errors import ContextSearchError
+from context_search.wire.http.border import check_length
 
 
 class BodyRefusedError(HTTPException):
@@ -29,7 +30,9 @@ class StrictJsonRequest(Request):
         """Raises BodyRefusedError."""
         try:
             # A document in a field of the body is one level further down than by itself.
-            return parse_json(await self.body(), max_depth=MAX_DEPTH + 1)
+            body = await self.body()
+            check_length(self.url.path, body)
+            return parse_json(body, max_depth=MAX_DEPTH + 1)
         except ContextSearchError as error:
             raise BodyRefusedError(error) from error
 
