@@ -12,6 +12,7 @@ from context_search.domain.errors import ContextSearchError
 from context_search.domain.limits import ProjectLimits
 
 MAX_NODE_CHARS = 50_000_000
+MAX_NODE_CHUNKS = 200_000
 INDEX_LEASE_S = 90.0
 SILENT_AFTER_S = 180.0
 DELETE_GRACE_S = 1800.0
@@ -51,6 +52,7 @@ class Settings:
     silent_after_s: float = SILENT_AFTER_S
     delete_grace_s: float = DELETE_GRACE_S
     max_node_chars: int = MAX_NODE_CHARS
+    max_node_chunks: int = MAX_NODE_CHUNKS
     project_limits: ProjectLimits = field(default_factory=ProjectLimits)
     database_connections: int = 2
 
@@ -83,6 +85,7 @@ class Settings:
             silent_after_s=read.number("SILENT_AFTER_SECONDS", SILENT_AFTER_S),
             delete_grace_s=read.number("DELETE_GRACE_SECONDS", DELETE_GRACE_S),
             max_node_chars=int(read.number("STRING_MAX_CHARS", MAX_NODE_CHARS)),
+            max_node_chunks=int(read.number("STRING_MAX_CHUNKS", MAX_NODE_CHUNKS)),
             project_limits=_project_limits(read),
             database_connections=int(read.number("DATABASE_CONNECTIONS", 2)),
         )

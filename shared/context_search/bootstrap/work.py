@@ -36,7 +36,7 @@ class Work(Adapters):
     @property
     def limits(self) -> Limits:
         """What one node may be at most."""
-        return Limits(self.settings.max_node_chars)
+        return Limits(self.settings.max_node_chars, self.settings.max_node_chunks)
 
     @property
     def model(self) -> Model:

@@ -7,6 +7,7 @@ from datetime import datetime
 from itertools import repeat
 
 from context_search.domain.chunking import Span, chunk_spans
+from context_search.domain.config import IndexConfig
 from context_search.domain.ids import ancestor_keys, window_ids
 from context_search.domain.keyword_text import keyword_tokens, trails
 from context_search.domain.model import Claim, PlannedChunk, StoredChunk
@@ -28,18 +29,18 @@ def plan(claim: Claim) -> list[PlannedChunk]:
             input_hash=input_hash(text[span.start : span.end], config),
             window_count=len(window_texts(text[span.start : span.end], config.window_tokens)),
         )
-        for index, span in enumerate(_spans(claim))
+        for index, span in enumerate(spans(text, config))
     ]
 
 
 def chunk_trails(claim: Claim) -> list[str]:
     """Returns the lines that each chunk of a claimed node stands under, by its index."""
-    return trails(claim.content, [span.start for span in _spans(claim)])
+    return trails(claim.content, [span.start for span in spans(claim.content, claim.config)])
 
 
-def _spans(claim: Claim) -> list[Span]:
-    size, overlap = claim.config.chunk_size, claim.config.chunk_overlap
-    return chunk_spans(claim.content, size=size, overlap=overlap)
+def spans(text: str, config: IndexConfig) -> list[Span]:
+    """Returns where the chunks of a node's text begin and end."""
+    return chunk_spans(text, size=config.chunk_size, overlap=config.chunk_overlap)
 
 
 def chunk_tokens(

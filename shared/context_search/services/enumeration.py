@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 
+from context_search.domain.config import IndexConfig
 from context_search.domain.documents import StringNode, parse_stored
 from context_search.domain.errors import ContextSearchError
 from context_search.domain.ids import pointer_sha256
@@ -13,6 +14,7 @@ from context_search.domain.model import Index
 from context_search.ports.indexing import NodeUpsert
 from context_search.ports.queue import Message
 from context_search.ports.store import Store, UnitOfWork
+from context_search.services.chunk_documents import spans
 from context_search.services.outgoing import Deliver, enumerate_message, node_orders
 from context_search.services.read_ahead import Document, is_compared, read_ahead
 from context_search.services.settle import SettleIndex
@@ -23,6 +25,7 @@ class Limits:
     """What one node may be at most; beyond it the node is skipped and the others go on."""
 
     max_node_chars: int = 50_000_000
+    max_node_chunks: int = 200_000
 
 
 def compare(
@@ -82,18 +85,23 @@ def _bring_up(
     for key, node in wanted.items():
         content_hash = node.content_hash
         if key not in known or known[key].content_hash != content_hash:
-            changed.append(NodeUpsert(node, content_hash, _skip_reason(node, limits)))
+            changed.append(NodeUpsert(node, content_hash, _skip_reason(node, index.config, limits)))
     if gone or changed:
         work.tools.mark_unsettled(index.id)
     work.nodes.remove(gone)
     return work.nodes.upsert(index, table_id, changed)
 
 
-def _skip_reason(node: StringNode, limits: Limits) -> dict[str, object] | None:
-    if len(node.text) <= limits.max_node_chars:
-        return None
-    message = f"the string has over {limits.max_node_chars} characters"
-    return {"code": "NODE_TOO_LARGE", "message": message, "retryable": False}
+def _skip_reason(node: StringNode, config: IndexConfig, limits: Limits) -> dict[str, object] | None:
+    if len(node.text) > limits.max_node_chars:
+        message = f"the string has over {limits.max_node_chars} characters"
+        return {"code": "NODE_TOO_LARGE", "message": message, "retryable": False}
+    most = limits.max_node_chunks
+    # A chunk has a character of its own at least, so short strings need no look.
+    if len(node.text) > most and len(spans(node.text, config)) > most:
+        message = f"the string has over {most} chunks"
+        return {"code": "NODE_TOO_MANY_CHUNKS", "message": message, "retryable": False}
+    return None
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from datetime import datetime
 
+import pytest
+
 from context_search.domain.progress import IndexStatus, Progress
 from context_search.services.enumeration import Limits
 from tests.contract.store.bench import OTHER, TEXT, Bench
@@ -108,12 +110,22 @@ def test_what_is_not_indexed_is_listed_and_what_failed_comes_first(bench: Bench)
     assert (failed.attempts, failed.next_attempt_at) == (1, None)
 
 
-def test_a_skipped_node_says_when_it_was_skipped(bench: Bench) -> None:
+@pytest.mark.parametrize(
+    ("limits", "code"),
+    [
+        (Limits(max_node_chars=10), "NODE_TOO_LARGE"),
+        (Limits(max_node_chunks=2), "NODE_TOO_MANY_CHUNKS"),
+    ],
+    ids=str,
+)
+def test_a_skipped_node_says_why_and_when_it_was_skipped(
+    bench: Bench, limits: Limits, code: str
+) -> None:
     _, index = bench.tool(bench.table({"a": TEXT}))
-    bench.enumerate(index, Limits(max_node_chars=10))
+    bench.enumerate(index, limits)
     error = progress(bench, index.id).last_error
     assert error is not None
-    assert (error["code"], error["retryable"]) == ("NODE_TOO_LARGE", False)
+    assert (error["code"], error["retryable"]) == (code, False)
     assert datetime.fromisoformat(str(error["at"])).tzinfo is not None
 
 
