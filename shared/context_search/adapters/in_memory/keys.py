@@ -31,7 +31,9 @@ class MemoryKeys:
 
     def principal_of(self, key_hash: bytes, *, noted_every_s: float) -> Principal | None:
         """See the port."""
-        found = [row for row in self.rows.keys.values() if row.key_hash == key_hash]
+        found = [
+            row for row in self.rows.keys.values() if hmac.compare_digest(row.key_hash, key_hash)
+        ]
         if not found or not self._is_live(found[0].key):
             return None
         owner, key, now = found[0].owner, found[0].key, self.clock.now()
