@@ -198,10 +198,10 @@ def test_nothing_can_be_written_for_another_project(
 
 
 def test_whoever_changes_a_document_orders_its_comparison(
-    application_url: DatabaseUrl, owner: Database, ours: tuple[Workbench, Index]
+    application_url: DatabaseUrl, owner: Database, store: PostgresStore
 ) -> None:
     # As another program of the adopter's does: it knows nothing of our setting.
-    bench, index = ours
+    bench, index = furnished(store)  # its own, as the others want their document as it was
     program = Connection(application_url)
     try:
         program.query(
