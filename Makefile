@@ -85,9 +85,9 @@ simulate: setup-dev ## the index under seeded faults, 5,000 histories (SEEDS=100
 endurance: setup-dev ## random edits, kills and restarts, then proof (MINUTES=10, SEED=)
 	@$(python) -m tests.endurance.run --minutes $(or $(MINUTES),10) $(if $(SEED),--seed $(SEED))
 
-conformance: ## the official MCP conformance suite against our endpoint (needs npm)
+conformance: ## official MCP suite, Inspector and clients, the API's contract and walk (needs npm)
 	@scripts/setup.sh .venv requirements/conformance.txt
-	@$(python) -m tests.conformance.run --fixture
+	@$(python) -m pytest tests/conformance -o python_files='check_*.py'
 
 compile: setup-dev ## recompile every requirements file, keeping pins that still fit (UPGRADE=package)
 	@scripts/compile_requirements.sh $(if $(UPGRADE),--upgrade-package $(UPGRADE))

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any
 
 import httpx2
+import jsonschema  # type: ignore[import-untyped]
 import pytest
 from fastapi import FastAPI
 from starlette.testclient import TestClient
@@ -27,6 +28,7 @@ from context_search.ports.embedding import Embedder
 from context_search.ports.queue import Message
 from context_search.wire.http.app import http_app
 from context_search.wire.http.contract import contract
+from context_search.wire.mcp.search_schema import SEARCH_OUTPUT_SCHEMA
 from tests.builders import english, planted
 from tests.contract.turbopuffer.faulty import Faults
 from tests.wire.http.api import SMALL, Api, LocalParts, answer, problem
@@ -112,7 +114,12 @@ def faults(turbopuffer_url: str) -> Iterator[Faults]:
 
 
 def ask(api: Api, tool: dict[str, Any]) -> httpx2.Response:
-    return api("POST", f"/api/v1/tools/{tool['tool_id']}/search", json={"query": "comets"})
+    path = f"/api/v1/tools/{tool['tool_id']}/search"
+    response = api("POST", path, json={"query": "comets"})
+    if response.status_code == 200:
+        # Agents get the same answer, and have been promised this shape also for bad days.
+        jsonschema.Draft202012Validator(SEARCH_OUTPUT_SCHEMA).validate(response.json())
+    return response
 
 
 @pytest.mark.parametrize(

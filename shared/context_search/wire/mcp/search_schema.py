@@ -101,6 +101,11 @@ SEARCH_OUTPUT_SCHEMA: Mapping[str, object] = {
     "properties": {
         "query": _STRING,
         "results": {"type": "array", "items": _HIT, "maxItems": MAX_TOP_K},
+        "omitted": {
+            "type": "integer",
+            "minimum": 1,
+            "description": "Hits left out at the end because the result would be too long.",
+        },
         "retrieval": {
             "type": "object",
             "properties": {
@@ -114,6 +119,11 @@ SEARCH_OUTPUT_SCHEMA: Mapping[str, object] = {
                     "type": "array",
                     "items": _STRING,
                     "description": "Why the answer is not what was asked for; empty if it is.",
+                },
+                "warning": {
+                    "type": "object",
+                    "properties": {"code": _STRING, "fallback": {"type": "string", "const": "fts"}},
+                    "required": ["code", "fallback"],
                 },
             },
             "required": ["mode_requested", "mode_used", "legs", "degraded"],

@@ -10,6 +10,7 @@ from context_search.domain.model import Principal
 from context_search.services.list_tools import ListTools
 from context_search.wire.answers import search_answer
 from context_search.wire.mcp.contract import ToolPage, ToolResult, UnknownToolError
+from context_search.wire.mcp.fitting import fitted
 from context_search.wire.mcp.search_arguments import parse_search_arguments
 from context_search.wire.mcp.search_schema import described_tool
 from context_search.wire.observed import Search
@@ -37,4 +38,5 @@ class SearchToolbox:
         if tool is None:
             raise UnknownToolError("there is no such tool")
         query, top_k = parse_search_arguments(arguments)
-        return ToolResult(search_answer(self.search(tool.id, self.principal, query, top_k)))
+        answer = self.search(tool.id, self.principal, query, top_k)
+        return ToolResult(fitted(search_answer(answer)))
