@@ -26,7 +26,9 @@ def suite(node: Node, url: str, revision: str, *groups: str) -> None:
     expected = yaml.safe_load((HERE / "expected-failures.yml").read_text("utf-8"))
     name = f"{revision}-{len(groups)}"
     baseline = WORK / f"baseline-{name}.yml"
-    baseline.write_text(yaml.safe_dump({"server": [one for key in groups for one in expected[key]]}))
+    baseline.write_text(
+        yaml.safe_dump({"server": [one for key in groups for one in expected[key]]})
+    )
     output = WORK / "results" / name
     shutil.rmtree(output, ignore_errors=True)
     arguments = ["server", "--url", url, "--suite", "all", "--spec-version", revision]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
+from fastapi import Query
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, model_validator
 
 from context_search.domain.config import Fusion, IndexConfig, SearchConfig, Storage, Strategy
@@ -46,6 +47,10 @@ Description = Annotated[
 # Said to clients only: the service answers a broken pointer with a code of its own.
 _POINTER_SCHEMA: dict[str, JsonValue] = {"pattern": "^(/([^~/]|~[01])*)*$"}
 JsonPointer = Annotated[str, Field(max_length=100_000, json_schema_extra=_POINTER_SCHEMA)]
+# Percent-encoded it is up to twelve times as long, and servers take about 64 kB of a URL.
+PointerInUrl = Annotated[
+    str, Query(alias="pointer", max_length=4_000, json_schema_extra=_POINTER_SCHEMA)
+]
 Weight = Annotated[float, Field(ge=0, le=1)]
 
 _DEFAULTS = SearchConfig()

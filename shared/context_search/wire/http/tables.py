@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, TypedDict, cast
 
-from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi import APIRouter, Depends, Request, Response
 from fastapi.responses import JSONResponse
 
 from context_search.domain.documents import parse_json
@@ -20,7 +20,7 @@ from context_search.services.tables import (
 from context_search.wire.answers import table_answer
 from context_search.wire.http.dependencies import Caller, Internal, TableId, own_project
 from context_search.wire.http.idempotency import OPERATORS, Once
-from context_search.wire.http.requests import CreateProjectBody, CreateTableBody, JsonPointer
+from context_search.wire.http.requests import CreateProjectBody, CreateTableBody, PointerInUrl
 from context_search.wire.http.revisions import IfMatch, etag
 from context_search.wire.http.strict_json import StrictJsonRoute
 
@@ -51,7 +51,7 @@ class _Change(TypedDict):
 
 
 async def _change(
-    pointer: Annotated[JsonPointer, Query()] = "",
+    pointer: PointerInUrl = "",
     if_match: IfMatch = None,
 ) -> _Change:
     return {"pointer": pointer, "if_revision": if_match}
@@ -100,7 +100,7 @@ async def delete_table(table_id: TableId, caller: Caller, use: Use) -> Response:
 
 @router.get("/tables/{table_id}/data")
 async def read_document(
-    table_id: TableId, caller: Caller, use: Use, pointer: Annotated[JsonPointer, Query()] = ""
+    table_id: TableId, caller: Caller, use: Use, pointer: PointerInUrl = ""
 ) -> Response:
     """Returns the document, or the value at ``pointer``; the revision is the ETag."""
     revision, text = use.read_table.document(caller, table_id, pointer)
