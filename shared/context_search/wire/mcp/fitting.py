@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from context_search.wire.mcp.jsonrpc import to_bytes
 
@@ -11,7 +12,7 @@ from context_search.wire.mcp.jsonrpc import to_bytes
 MAX_RESULT_BYTES = 60_000
 
 
-def fitted(answer: Mapping[str, object], limit: int = MAX_RESULT_BYTES) -> dict[str, object]:
+def fitted(answer: Mapping[str, object], limit: int = MAX_RESULT_BYTES) -> dict[str, Any]:
     """Returns a search's answer without the last hits that do not fit into ``limit`` bytes of JSON.
 
     ``omitted`` then counts them. The best hit always stays, whatever its size.
