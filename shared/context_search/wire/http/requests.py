@@ -49,7 +49,7 @@ _POINTER_SCHEMA: dict[str, JsonValue] = {"pattern": "^(/([^~/]|~[01])*)*$"}
 JsonPointer = Annotated[str, Field(max_length=100_000, json_schema_extra=_POINTER_SCHEMA)]
 # Percent-encoded it is up to twelve times as long, and servers take about 64 kB of a URL.
 PointerInUrl = Annotated[
-    str, Query(alias="pointer", max_length=4_000, json_schema_extra=_POINTER_SCHEMA)
+    str, Query(alias="pointer", max_length=5_200, json_schema_extra=_POINTER_SCHEMA)
 ]
 Weight = Annotated[float, Field(ge=0, le=1)]
 
