@@ -17,6 +17,7 @@ from context_search.wire.http import (
     retrieval_settings,
     tables,
     tools,
+    uploads,
 )
 from context_search.wire.http.app import LambdaHandler, http_app, lambda_handler_of
 from context_search.wire.http.contract import contract
@@ -27,7 +28,8 @@ logger = Logger(service="create-tool")
 
 @lru_cache(maxsize=1)
 def _handler() -> LambdaHandler:
-    modules = [health, tables, tools, keys, mcps, project_index, rebuilds, retrieval_settings]
+    tenancy = [health, tables, uploads, tools, keys, mcps]
+    modules = [*tenancy, project_index, rebuilds, retrieval_settings]
     app = http_app([module.router for module in modules], parts(), contract=contract)
     return lambda_handler_of(app)
 

@@ -1,4 +1,4 @@
-"""Orders from SQS: index one big string, or compare an index with its table."""
+"""Orders from SQS: index strings, compare an index with its table, import a document."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from context_search.ports.time import Deadline
 from context_search.services.index_node import RetryLater
 from context_search.wire.errors import log_text
 from context_search.wire.metrics import emit_error, emit_node, emit_queue_age
-from context_search.wire.orders import EnumerateOrder, NodeOrder, Order, parse_order
+from context_search.wire.orders import EnumerateOrder, ImportOrder, NodeOrder, Order, parse_order
 
 logger = Logger(service="index-node")
 RETRY_S = 30.0
@@ -66,6 +66,10 @@ def _obey(order: Order, deadline: Deadline) -> None:
     if isinstance(order, EnumerateOrder):
         parts().enumerate_index(order.index_id, order.table_id)
         logger.info("enumerated", extra={"index_id": order.index_id})
+        return
+    if isinstance(order, ImportOrder):
+        outcome = parts().import_document(order.upload_id)
+        logger.info("import", extra={"upload_id": order.upload_id, "outcome": outcome})
         return
     if isinstance(order, NodeOrder):
         report = parts().index_node(order.node_id, deadline)

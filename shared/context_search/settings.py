@@ -10,6 +10,7 @@ from typing import TypedDict
 
 from context_search.domain.errors import ContextSearchError
 from context_search.domain.limits import ProjectLimits
+from context_search.domain.uploads import MAX_UPLOAD_BYTES
 
 MAX_NODE_CHARS = 50_000_000
 MAX_NODE_CHUNKS = 200_000
@@ -55,6 +56,8 @@ class Settings:
     max_node_chunks: int = MAX_NODE_CHUNKS
     project_limits: ProjectLimits = field(default_factory=ProjectLimits)
     database_connections: int = 2
+    upload_bucket: str = ""
+    upload_max_bytes: int = MAX_UPLOAD_BYTES
 
     @classmethod
     def from_environ(cls, environ: Mapping[str, str]) -> Settings:
@@ -88,6 +91,8 @@ class Settings:
             max_node_chunks=int(read.number("STRING_MAX_CHUNKS", MAX_NODE_CHUNKS)),
             project_limits=_project_limits(read),
             database_connections=int(read.number("DATABASE_CONNECTIONS", 2)),
+            upload_bucket=read.optional("UPLOAD_BUCKET") or "",
+            upload_max_bytes=int(read.number("UPLOAD_MAX_BYTES", MAX_UPLOAD_BYTES)),
         )
 
 

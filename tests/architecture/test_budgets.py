@@ -20,6 +20,7 @@ DECISION_LINES = 40
 # File → why it may be longer.
 LONG_FILES: dict[str, str] = {
     "shared/context_search/domain/errors.py": "one tree, read as a table",
+    "shared/context_search/services/cleanup.py": "one run, step by step",
 }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from context_search.bootstrap.adapters import Adapters
+from context_search.bootstrap.uploads import UploadParts
 from context_search.services.enumeration import Limits
 from context_search.services.outgoing import Deliver, RelayOutbox
 from context_search.services.rebuild import Model
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 EMBED_TIMEOUT_S = 30.0
 
 
-class Work(Adapters):
+class Work(UploadParts):
     """What SQS and the scheduler can ask for, and what it shares with HTTP."""
 
     @property
@@ -100,6 +100,7 @@ class Work(Adapters):
             relay=self.relay,
             settle=self.settle,
             sweep=SweepNamespace(self.store, self.vectors, self.deliver),
+            uploads=self.expire_uploads,
             limits=CleanupLimits(
                 self.settings.silent_after_s,
                 self.settings.delete_grace_s,

@@ -34,7 +34,7 @@ def content_hash(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def parse_json(body: bytes, *, max_depth: int = MAX_DEPTH) -> object:
+def parse_json(body: bytes | bytearray, *, max_depth: int = MAX_DEPTH) -> object:
     """Returns the JSON value of a request body, with the border rules applied.
 
     UTF-8 (a byte order mark is dropped), at most ``max_depth`` levels, finite numbers of at most

@@ -4,6 +4,7 @@ ContextSearchError
 ├── InvalidInputError           the caller can mend it (4xx)
 │   ├── InvalidPointerError
 │   ├── InvalidDocumentError
+│   │   └── DocumentTooLargeError
 │   ├── QueryEmptyError
 │   ├── CursorInvalidError
 │   └── IdempotencyKeyReusedError
@@ -12,7 +13,8 @@ ContextSearchError
 ├── NotFoundError               missing, or not yours: the two look the same
 ├── ConflictError               the state of the thing forbids it now
 │   ├── ProjectIndexOffError
-│   └── IdempotencyKeyInUseError          retryable
+│   ├── IdempotencyKeyInUseError          retryable
+│   └── UploadMissingError
 ├── BackpressureError           retryable: too much at once
 │   └── TooManyIdempotencyKeysError
 ├── SearchUnavailableError      retryable: no part could answer
@@ -30,7 +32,8 @@ ContextSearchError
 ├── DatabaseUnavailableError    retryable
 │   ├── KeywordTimeoutError     retryable
 │   └── CommitUnknownError      not retryable before a look at the state
-└── QueueUnavailableError       retryable
+├── QueueUnavailableError       retryable
+└── ObjectsUnavailableError     retryable
 """
 
 from __future__ import annotations
@@ -69,6 +72,12 @@ class InvalidDocumentError(InvalidInputError):
     """The JSON document breaks a border rule: depth, NUL, lone surrogate, number."""
 
     code = "INVALID_DOCUMENT"
+
+
+class DocumentTooLargeError(InvalidDocumentError):
+    """A request, an upload or a document has more bytes than it may."""
+
+    code = "DOCUMENT_TOO_LARGE"
 
 
 class QueryEmptyError(InvalidInputError):
@@ -124,6 +133,12 @@ class IdempotencyKeyInUseError(ConflictError):
 
     code = "IDEMPOTENCY_KEY_IN_USE"
     retryable = True
+
+
+class UploadMissingError(ConflictError):
+    """The document of an upload is not there (yet)."""
+
+    code = "UPLOAD_MISSING"
 
 
 class BackpressureError(ContextSearchError):
@@ -248,4 +263,11 @@ class QueueUnavailableError(ContextSearchError):
     """SQS took none or only some of the messages; the outbox still holds the rest."""
 
     code = "QUEUE_UNAVAILABLE"
+    retryable = True
+
+
+class ObjectsUnavailableError(ContextSearchError):
+    """S3 cannot be reached, or does not let us in."""
+
+    code = "STORAGE_UNAVAILABLE"
     retryable = True

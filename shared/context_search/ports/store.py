@@ -18,6 +18,7 @@ from context_search.ports.quotas import Evictions, Quotas
 from context_search.ports.rankings import Rankings
 from context_search.ports.rebuilding import Rebuilds
 from context_search.ports.retrieval import RetrievalSettingsRows, Surroundings
+from context_search.ports.uploads import Uploads
 
 
 class UnitOfWork(Protocol):
@@ -65,6 +66,8 @@ class UnitOfWork(Protocol):
     def rankings(self) -> Rankings: ...
     @property
     def gauges(self) -> Gauges: ...
+    @property
+    def uploads(self) -> Uploads: ...
 
 
 class Store(Protocol):

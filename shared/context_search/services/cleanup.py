@@ -17,6 +17,7 @@ from context_search.ports.vectors import VectorStore
 from context_search.services.chunk_documents import chunk_tokens
 from context_search.services.cleanup_report import CleanupLimits, CleanupReport
 from context_search.services.evict import EvictColdest
+from context_search.services.expire_uploads import ExpireUploads
 from context_search.services.idempotency import KEPT_S
 from context_search.services.outgoing import RelayOutbox, enumerate_message, node_message
 from context_search.services.rebuild import REBUILDS_AT_ONCE, retire_outdated
@@ -44,6 +45,7 @@ class Cleanup:
     relay: RelayOutbox
     settle: SettleIndex
     sweep: SweepNamespace
+    uploads: ExpireUploads
     limits: CleanupLimits
 
     def __call__(self, deadline: Deadline) -> CleanupReport:
@@ -57,6 +59,7 @@ class Cleanup:
             self._evict,
             self._readmit,
             self._keep_tokens,
+            self._keep_uploads,
             self._remove_nodes,
             self._bury,
             self._delete_namespaces,
@@ -93,6 +96,12 @@ class Cleanup:
             nodes = work.nodes.abandoned(silent_s=self.limits.silent_s, limit=NODES_PER_STEP)
         report.nodes_revived += len(self.queue.send([node_message(node) for node in nodes]))
         return len(nodes) == NODES_PER_STEP
+
+    def _keep_uploads(self, report: CleanupReport) -> bool:
+        report.imports_revived += self.uploads.revive(self.limits.silent_s)
+        forgotten = self.uploads.forget()
+        report.uploads_forgotten += forgotten
+        return forgotten > 0
 
     def _compare(self, report: CleanupReport) -> bool:
         with self.store.transaction() as work:

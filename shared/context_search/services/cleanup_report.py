@@ -43,6 +43,8 @@ class CleanupReport:
     missing_requeued: int = 0
     requests_forgotten: int = 0
     summaries_written: int = 0
+    imports_revived: int = 0
+    uploads_forgotten: int = 0
     readings: Readings | None = None
     is_complete: bool = True
     errors: list[str] = field(default_factory=list)

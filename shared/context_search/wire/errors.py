@@ -11,9 +11,11 @@ from context_search.domain.errors import (
     ConflictError,
     ContextSearchError,
     DatabaseUnavailableError,
+    DocumentTooLargeError,
     EmbeddingError,
     InvalidInputError,
     NotFoundError,
+    ObjectsUnavailableError,
     PayloadTooLargeError,
     PermissionDeniedError,
     QueueUnavailableError,
@@ -25,6 +27,7 @@ from context_search.domain.errors import (
 PROBLEM_JSON = "application/problem+json"
 _STATUS: tuple[tuple[type[ContextSearchError], int], ...] = (
     (PayloadTooLargeError, 413),
+    (DocumentTooLargeError, 413),
     (InvalidInputError, 422),
     (UnauthenticatedError, 401),
     (PermissionDeniedError, 403),
@@ -36,6 +39,7 @@ _STATUS: tuple[tuple[type[ContextSearchError], int], ...] = (
     (VectorStoreError, 503),
     (DatabaseUnavailableError, 503),
     (QueueUnavailableError, 503),
+    (ObjectsUnavailableError, 503),
 )
 TITLES: Mapping[int, str] = {
     400: "Bad request",

@@ -35,7 +35,14 @@ class EnumerateOrder(_Order):
     table_id: int | None = None
 
 
-Order = NodeOrder | NodesOrder | EnumerateOrder
+class ImportOrder(_Order):
+    """Import an uploaded document."""
+
+    kind: Literal["import"]
+    upload_id: int
+
+
+Order = NodeOrder | NodesOrder | EnumerateOrder | ImportOrder
 _Orders: TypeAdapter[Order] = TypeAdapter(Annotated[Order, Field(discriminator="kind")])
 
 

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from context_search.adapters.in_memory.caller_rows import IdempotencyRow, KeyRow, PermitRow
 from context_search.adapters.in_memory.journal import Journal, Journaled
+from context_search.adapters.in_memory.upload_rows import UploadRow
 from context_search.domain.access import Binding, McpInstance
 from context_search.domain.config import IndexConfig, SearchConfig
 from context_search.domain.model import GenerationState, Scope
@@ -176,8 +177,8 @@ class Rows:
         self.permits: Journaled[tuple[str, int], PermitRow] = Journaled(journal)
         self.idempotency: Journaled[tuple[int, bytes], IdempotencyRow] = Journaled(journal)
         self.retrieval_settings: Journaled[int, StoredSettings] = Journaled(journal)
-        self._last_id = 0
-        self.version = 0
+        self.uploads: Journaled[int, UploadRow] = Journaled(journal)
+        self._last_id = self.version = 0
 
     def commit(self) -> None:
         """Keeps what was written since the last commit."""

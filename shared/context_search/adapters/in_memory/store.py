@@ -24,6 +24,7 @@ from context_search.adapters.in_memory.retrieval import MemoryRetrievalSettings,
 from context_search.adapters.in_memory.rows import Rows
 from context_search.adapters.in_memory.sweeps import MemorySweeps
 from context_search.adapters.in_memory.tools import MemoryTools
+from context_search.adapters.in_memory.uploads import MemoryUploads
 from context_search.ports.time import Clock
 
 
@@ -52,6 +53,7 @@ class MemoryUnitOfWork:
         self.retrieval_settings = MemoryRetrievalSettings(rows)
         self.rankings = MemoryRankings(rows, clock)
         self.gauges = MemoryGauges(rows, clock)
+        self.uploads = MemoryUploads(rows, clock)
 
 
 class MemoryStore:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from context_search.domain.errors import (
     ContextSearchError,
     DatabaseUnavailableError,
+    DocumentTooLargeError,
     InvalidInputError,
 )
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 _ABORTED = frozenset({"40001", "40P01"})
 _UNAVAILABLE_CLASSES = ("08", "53", "57P")
 _UNAVAILABLE = frozenset({"25006", "25P03", "55P03", "57014"})
+_TOO_LARGE = "54000"  # a jsonb string, or all elements of an array or object: 268,435,455 bytes
 _UNSTORABLE_TEXT = frozenset({"22021", "22P05"})
 
 
@@ -69,6 +71,8 @@ def from_server(fields: Mapping[str, str], statement: str = "") -> ContextSearch
         return PostgresUnavailableError(message, sqlstate=sqlstate)
     if sqlstate in _UNSTORABLE_TEXT:
         return InvalidInputError("text holds a character that Postgres cannot store (NUL)")
+    if sqlstate == _TOO_LARGE:
+        return DocumentTooLargeError("the value is larger than Postgres can hold")
     return _CONSTRAINTS.get(sqlstate, StatementRejectedError)(
         message, sqlstate=sqlstate, constraint=fields.get("n", ""), table=fields.get("t", "")
     )

@@ -28,6 +28,7 @@ from context_search.adapters.postgres.retrieval import (
 )
 from context_search.adapters.postgres.sweeps import PostgresSweeps
 from context_search.adapters.postgres.tools import PostgresTools
+from context_search.adapters.postgres.uploads import PostgresUploads
 
 
 class PostgresUnitOfWork:
@@ -55,6 +56,7 @@ class PostgresUnitOfWork:
         self.retrieval_settings = PostgresRetrievalSettings(tx)
         self.rankings = PostgresRankings(tx)
         self.gauges = PostgresGauges(tx)
+        self.uploads = PostgresUploads(tx)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from context_search.wire.http import (
     search,
     tables,
     tools,
+    uploads,
 )
 from context_search.wire.http.app import http_app
 from context_search.wire.http.documented import documented
@@ -28,6 +29,7 @@ def contract() -> dict[str, Any]:
     modules = [
         health,
         tables,
+        uploads,
         tools,
         keys,
         mcps,

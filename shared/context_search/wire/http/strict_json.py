@@ -11,7 +11,8 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from context_search.domain.documents import MAX_DEPTH, parse_json
-from context_search.domain.errors import ContextSearchError
+from context_search.domain.errors import ContextSearchError, DocumentTooLargeError
+from context_search.domain.uploads import MAX_INLINE_BYTES
 from context_search.wire.http.border import check_length
 
 
@@ -25,6 +26,14 @@ class BodyRefusedError(HTTPException):
 
 class StrictJsonRequest(Request):
     """A request whose JSON is read under the border rules."""
+
+    async def body(self) -> bytes:
+        """Raises BodyRefusedError over 6,000,000 bytes; Lambda lets few more through."""
+        body = await super().body()
+        if len(body) > MAX_INLINE_BYTES:
+            message = f"a body may have {MAX_INLINE_BYTES} bytes; larger documents are uploaded"
+            raise BodyRefusedError(DocumentTooLargeError(message))
+        return body
 
     async def json(self) -> Any:
         """Raises BodyRefusedError."""

@@ -1,0 +1,63 @@
+"""Documents that come through S3 because they are too large for a request."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+UploadFormat = Literal["json", "jsonl"]
+UploadState = Literal["pending", "importing", "done", "failed"]
+
+CONTENT_TYPES: Mapping[UploadFormat, str] = {
+    "json": "application/json",
+    "jsonl": "application/x-ndjson",
+}
+MAX_INLINE_BYTES = 6_000_000
+MAX_UPLOAD_BYTES = 100_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class NewUpload:
+    """What a caller says of a document before it is there.
+
+    ``size`` (bytes) and ``sha256`` (hex) are checked when it is read, where they are given;
+    ``if_revision`` is the revision that the table must have then.
+    """
+
+    project_id: int
+    table_id: int
+    format: UploadFormat
+    size: int | None = None
+    sha256: str | None = None
+    if_revision: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Upload:
+    """One document on its way into a table, and how far it has come.
+
+    ``table_id`` is None when the table is gone for good. ``bytes`` is the length of what was
+    uploaded, ``revision`` the table's after the import, ``runs`` how many imports began without
+    having ended so far. ``last_error`` is ``{code, message, retryable}``.
+    """
+
+    id: int
+    project_id: int
+    table_id: int | None
+    format: UploadFormat
+    state: UploadState
+    created_at: datetime
+    size: int | None = None
+    sha256: str | None = None
+    if_revision: int | None = None
+    bytes: int | None = None
+    revision: int | None = None
+    runs: int = 0
+    last_error: Mapping[str, object] | None = None
+
+    @property
+    def key(self) -> str:
+        """The name of its object: ids only."""
+        return f"uploads/{self.project_id}/{self.id}"

@@ -1,0 +1,75 @@
+"""Uploads: their rows, and the objects that hold the documents meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from context_search.domain.uploads import NewUpload, Upload
+
+
+class Uploads(Protocol):
+    """The rows."""
+
+    def add(self, new: NewUpload) -> Upload:
+        """Creates one that is ``pending``."""
+        ...
+
+    def find(self, upload_id: int, *, table_id: int) -> Upload | None:
+        """Returns an upload into that table."""
+        ...
+
+    def lock(self, upload_id: int) -> Upload | None:
+        """Returns an upload and keeps others from changing it until the transaction ends."""
+        ...
+
+    def save(self, upload: Upload) -> None:
+        """Writes what may change: state, bytes, revision, runs, last_error; and that it lives."""
+        ...
+
+    def silent(self, *, silent_s: float, limit: int) -> list[int]:
+        """Returns uploads that are being imported, but were not saved for that long.
+
+        Each is returned once in that time.
+        """
+        ...
+
+    def outdated(self, *, older_than_s: float, limit: int) -> list[Upload]:
+        """Returns uploads that were made that long ago, or whose table is gone."""
+        ...
+
+    def forget(self, upload_ids: Sequence[int]) -> None:
+        """Deletes rows."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class SignedPut:
+    """A request that stores an object: the only thing that its bearer may do with the bucket."""
+
+    url: str
+    headers: Mapping[str, str]
+    method: str = "PUT"
+
+
+class Objects(Protocol):
+    """S3. Raises ObjectsUnavailableError when it does not answer."""
+
+    def sign_put(
+        self, key: str, *, content_type: str, size: int | None, expires_s: int
+    ) -> SignedPut:
+        """Returns a request that stores an object; with ``size``, one of exactly so many bytes."""
+        ...
+
+    def size(self, key: str) -> int | None:
+        """Returns the length of an object in bytes, None without one."""
+        ...
+
+    def read(self, key: str) -> Iterator[bytes]:
+        """Yields an object piece by piece. Raises UploadMissingError without one."""
+        ...
+
+    def delete(self, key: str) -> None:
+        """Deletes an object, or nothing when there is none."""
+        ...
