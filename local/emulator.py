@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from local.template import QueueSpec
 
+UPLOAD_BUCKET = "uploads"
 CREDENTIALS = {"AWS_ACCESS_KEY_ID": "local", "AWS_SECRET_ACCESS_KEY": "local"}
 
 
@@ -37,6 +38,8 @@ def emulator_environment(port: int, state: Path) -> dict[str, str]:
         "S3_DATA_DIR": str(state / "s3"),
         # Its pid file goes there; in /tmp another user's may be in the way.
         "TMPDIR": str(state / "tmp"),
+        # The secret that it checks the signatures of URLs with.
+        **CREDENTIALS,
         "LOG_LEVEL": "WARNING",
     }
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from local.embedding import DIMENSIONS, MODEL, PASSAGE_PARAMS, QUERY_PARAMS
-from local.emulator import CREDENTIALS, queue_url
+from local.emulator import CREDENTIALS, UPLOAD_BUCKET, queue_url
 from local.invocation import REGION
 from local.template import TemplateError
 
@@ -121,6 +121,7 @@ def _local_aws(environment: Mapping[str, str], emulator_url: str) -> dict[str, s
             "AWS_ENDPOINT_URL": emulator_url,
             "AWS_REGION": REGION,
             "AWS_DEFAULT_REGION": REGION,  # the name boto3 reads
+            "UPLOAD_BUCKET": UPLOAD_BUCKET,
         }
     )
 

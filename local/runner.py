@@ -18,6 +18,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from local.buckets import create_bucket
 from local.child import exit_with_parent
 from local.embedding import MODEL, register
 from local.gateway import Gateway
@@ -81,6 +82,7 @@ def _start_parts(
     client = sqs_client(options.emulator_url, connections=2 * options.workers)
     if options.emulator_url:
         create_queues(client, template)
+        create_bucket(options.emulator_url)
     listener = socket.socket(fileno=options.listener_fd)
     parts.enter_context(Gateway(functions, listener))
     for function in functions:

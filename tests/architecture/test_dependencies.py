@@ -16,7 +16,12 @@ LAYERS = ["layers/core/requirements.in", "layers/embedding/requirements.in"]
 LOCAL = [*LAYERS, "requirements/local.in"]
 DEV = [*LOCAL, "requirements/dev.in"]
 # Import name → the distribution to ask for, where it comes as a part of another one.
-PART_OF = {"botocore": "boto3", "mcp_types": "mcp", "mypy_boto3_sqs": "boto3-stubs"}
+PART_OF = {
+    "botocore": "boto3",
+    "mcp_types": "mcp",
+    "mypy_boto3_s3": "boto3-stubs",
+    "mypy_boto3_sqs": "boto3-stubs",
+}
 # The Lambda runtime brings it; its types are only looked at by mypy.
 OUTSIDE_LAYERS = {"boto3", "boto3-stubs"}
 INPUTS = sorted([*ROOT.glob("requirements/*.in"), *ROOT.glob("layers/*/requirements.in")])

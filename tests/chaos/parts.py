@@ -22,7 +22,7 @@ from context_search.ports.time import Deadline
 from context_search.services.create_search_tool import NewSearchTool
 from context_search.services.index_node import IndexNode
 from context_search.settings import Settings
-from context_search.wire.orders import NodeOrder, NodesOrder, parse_order
+from context_search.wire.orders import ImportOrder, NodeOrder, NodesOrder, parse_order
 from tests.chaos.gate import Gate, GatedEmbedder, GatedQueue, GatedStore, GatedVectors
 
 if TYPE_CHECKING:
@@ -129,6 +129,8 @@ class ChaosParts(Parts):
             return self.index_node(order.node_id, self.in_time())
         if isinstance(order, NodesOrder):
             return list(self.index_nodes(order.node_ids, self.in_time()))
+        if isinstance(order, ImportOrder):
+            return self.import_document(order.upload_id)
         return self.enumerate_index(order.index_id)
 
     @cached_property

@@ -17,11 +17,14 @@ RECEIVE = {
     "sqs:GetQueueAttributes",
 }
 REDRIVE = {"sqs:ReceiveMessage", "sqs:DeleteMessage"}
+PUT_UPLOAD = {"s3:PutObject", "s3:GetObject"}
+IMPORT_UPLOAD = {"s3:GetObject", "s3:DeleteObject"}
+FORGET_UPLOAD = {"s3:DeleteObject"}
 GRANTED = {
-    "CreateToolRole": BASICS | SEND | REDRIVE,
+    "CreateToolRole": BASICS | SEND | REDRIVE | PUT_UPLOAD,
     "SearchRole": BASICS | SEND,
-    "IndexNodeRole": BASICS | SEND | RECEIVE,
-    "CleanupRole": BASICS | SEND,
+    "IndexNodeRole": BASICS | SEND | RECEIVE | IMPORT_UPLOAD,
+    "CleanupRole": BASICS | SEND | FORGET_UPLOAD,
     "CleanupFunctionScheduleRole": {"lambda:InvokeFunction"},
 }
 
@@ -42,7 +45,12 @@ def test_no_statement_is_about_everything(resources: Resources, role: str) -> No
         assert statement["Effect"] == "Allow"
         assert "*" not in "".join(actions(statement))
         resource = json.dumps(statement["Resource"])
-        assert "*" not in resource.replace("log-group:/aws/lambda/${AWS::StackName}/*", "")
+        for narrow in (
+            "log-group:/aws/lambda/${AWS::StackName}/*",
+            "${UploadBucket.Arn}/uploads/*",
+        ):
+            resource = resource.replace(narrow, "")
+        assert "*" not in resource
 
 
 @pytest.mark.parametrize("role", GRANTED)

@@ -83,6 +83,7 @@ def test_the_users_aws_account_is_out_of_reach_while_sqs_is_local() -> None:
         "AWS_REGION": "us-east-1",
         "AWS_DEFAULT_REGION": "us-east-1",
     }
+    assert environment["UPLOAD_BUCKET"] == "uploads"
     real = Endpoints("d", "t", None, "q", "dlq")
     user |= {"QUEUE_URL": "q", "DEAD_LETTER_QUEUE_URL": "dlq"}
     assert user.items() <= _environment(user, real).items()

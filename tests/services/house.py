@@ -10,6 +10,7 @@ from context_search.adapters.in_memory.clock import ManualClock
 from context_search.adapters.in_memory.embedder import WordEmbedder
 from context_search.adapters.in_memory.queue import ListQueue
 from context_search.adapters.in_memory.store import MemoryStore
+from context_search.adapters.in_memory.uploads import DictObjects
 from context_search.adapters.in_memory.vectors import DictVectors
 from context_search.domain.config import IndexConfig, SearchConfig
 from context_search.domain.errors import ContextSearchError
@@ -18,9 +19,13 @@ from context_search.ports.embedding import Embedder
 from context_search.ports.queue import Message
 from context_search.ports.time import Deadline
 from context_search.services.chunk_vectors import ChunkVectors
+from context_search.services.cleanup import Cleanup
+from context_search.services.cleanup_report import CleanupLimits
 from context_search.services.create_search_tool import CreateSearchTool, NewSearchTool
 from context_search.services.enumeration import EnumerateIndex, Limits
 from context_search.services.evict import UseIndex
+from context_search.services.expire_uploads import ExpireUploads
+from context_search.services.import_document import ImportDocument
 from context_search.services.index_node import IndexLimits, IndexNode, RetryLater
 from context_search.services.outgoing import Deliver, RelayOutbox
 from context_search.services.rebuild import Model, RollBack, StartRebuild
@@ -60,6 +65,7 @@ class House:
         self.store = MemoryStore(self.clock)
         self.vectors = DictVectors()
         self.queue = ListQueue()
+        self.objects = DictObjects()
         self.embedder = MoodyEmbedder()
         self.principal = Principal(1)
         self.config = IndexConfig(
@@ -83,6 +89,7 @@ class House:
         self.read_status = ReadStatus(self.store, SILENT_S)
         self.search = self.searcher(self.embedder)
         self.index_node = self.worker()
+        self.import_document = ImportDocument(self.store, self.store, self.objects, self.relay)
 
     def worker(self, **limits: float) -> IndexNode:
         """Returns a worker with other limits."""
@@ -94,6 +101,19 @@ class House:
             settle=self.settle,
             clock=self.clock,
             limits=IndexLimits(**limits),  # type: ignore[arg-type]
+        )
+
+    def scheduled(self, limits: CleanupLimits) -> Cleanup:
+        """Returns the scheduled run."""
+        return Cleanup(
+            store=self.store,
+            vectors=self.vectors,
+            queue=self.queue,
+            relay=self.relay,
+            settle=self.settle,
+            sweep=self.sweep,
+            uploads=ExpireUploads(self.store, self.queue, self.objects),
+            limits=limits,
         )
 
     def searcher(self, embedder: Embedder, use_index: UseIndex | None = None) -> SearchWithTool:
@@ -131,6 +151,9 @@ class House:
             message = self.queue.messages.pop(0)
             if message["kind"] == "enumerate":
                 self.enumerate(*compared_by(message))
+                continue
+            if message["kind"] == "import":
+                self.import_document(int(str(message["upload_id"])))
                 continue
             try:
                 (worker or self.index_node)(int(str(message["node_id"])), self.deadline())

@@ -8,7 +8,6 @@ from context_search.domain.errors import DatabaseUnavailableError
 from context_search.domain.limits import ProjectLimits, Usage
 from context_search.domain.model import SearchTool
 from context_search.ports.store import UnitOfWork
-from context_search.services.cleanup import Cleanup
 from context_search.services.cleanup_report import CleanupLimits, CleanupReport
 from context_search.services.evict import UseIndex
 from context_search.services.index_node import IndexNode
@@ -37,9 +36,7 @@ class Estate(House):
     def cleanup(self) -> CleanupReport:
         """One run of cleanup, and the work that it orders."""
         limits = CleanupLimits(SILENT_S, grace_s=SILENT_S, project=self.project_limits)
-        run = Cleanup(
-            self.store, self.vectors, self.queue, self.relay, self.settle, self.sweep, limits
-        )
+        run = self.scheduled(limits)
         report = run(self.deadline())
         assert report.errors == []
         self.work()

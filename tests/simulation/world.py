@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 from context_search.adapters.in_memory.clock import ManualClock
 from context_search.adapters.in_memory.store import MemoryStore
+from context_search.adapters.in_memory.uploads import DictObjects
 from context_search.adapters.in_memory.vectors import DictVectors
 from context_search.domain.errors import ContextSearchError
 from context_search.domain.model import Principal
@@ -17,6 +18,7 @@ from context_search.services.chunk_vectors import ChunkVectors
 from context_search.services.cleanup_report import CleanupLimits
 from context_search.services.create_search_tool import CreateSearchTool
 from context_search.services.enumeration import EnumerateIndex, Limits
+from context_search.services.expire_uploads import ExpireUploads
 from context_search.services.index_node import IndexLimits, RetryLater
 from context_search.services.index_nodes import IndexNodes
 from context_search.services.outgoing import Deliver, RelayOutbox
@@ -123,6 +125,7 @@ class World:
             self.relay,
             settle,
             mutation.sweep(store, vectors, self.deliver, page=3),
+            ExpireUploads(store, self.queue, DictObjects()),
             CleanupLimits(SILENT_S, mutation.grace_s, self.keep_s, self.limits),
         )
 

@@ -1,4 +1,4 @@
-"""Messages of the queue: exactly three kinds, ids only, nothing coerced."""
+"""Messages of the queue: exactly four kinds, ids only, nothing coerced."""
 
 from __future__ import annotations
 
@@ -8,7 +8,14 @@ import pytest
 
 from context_search.domain.errors import InvalidInputError
 from context_search.services.outgoing import enumerate_message, node_message, node_orders
-from context_search.wire.orders import EnumerateOrder, NodeOrder, NodesOrder, parse_order
+from context_search.services.uploads import import_message
+from context_search.wire.orders import (
+    EnumerateOrder,
+    ImportOrder,
+    NodeOrder,
+    NodesOrder,
+    parse_order,
+)
 from tests.builders import SMALL
 
 
@@ -20,6 +27,10 @@ def test_what_is_sent_is_understood() -> None:
     assert parse_order(json.dumps(enumerate_message(7, 8))) == EnumerateOrder(
         kind="enumerate", index_id=7, table_id=8
     )
+
+
+def test_an_import_is_ordered_by_the_id_of_its_upload() -> None:
+    assert parse_order(json.dumps(import_message(9))) == ImportOrder(kind="import", upload_id=9)
 
 
 def test_many_small_strings_come_together_and_none_is_left_out() -> None:
@@ -54,6 +65,9 @@ def test_many_small_strings_come_together_and_none_is_left_out() -> None:
         '{"kind": "node", "node_id": 1} trailing',
         '{"kind": ["node"], "node_id": 1}',
         '{"kind": "nodes", "node_id": 1}',
+        '{"kind": "import"}',
+        '{"kind": "import", "upload_id": "1"}',
+        '{"kind": "import", "upload_id": 1, "key": "uploads/1/1"}',
         '{"kind": "nodes", "node_ids": []}',
         '{"kind": "nodes", "node_ids": 1}',
         '{"kind": "nodes", "node_ids": [1, "2"]}',

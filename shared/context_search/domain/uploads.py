@@ -15,7 +15,7 @@ CONTENT_TYPES: Mapping[UploadFormat, str] = {
     "jsonl": "application/x-ndjson",
 }
 MAX_INLINE_BYTES = 6_000_000
-MAX_UPLOAD_BYTES = 100_000_000
+MAX_UPLOAD_BYTES = 250_000_000
 
 
 @dataclass(frozen=True, slots=True)

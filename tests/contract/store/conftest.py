@@ -9,10 +9,13 @@ import boto3
 import pytest
 
 from context_search.adapters.in_memory.queue import ListQueue
+from context_search.adapters.in_memory.uploads import DictObjects
 from context_search.adapters.in_memory.vectors import DictVectors
+from context_search.adapters.s3_objects import S3Objects, s3_client
 from context_search.adapters.sqs_queue import SqsQueue
 from context_search.adapters.turbopuffer_vectors import TurbopufferVectors
 from context_search.ports.queue import Queue
+from context_search.ports.uploads import Objects
 from context_search.ports.vectors import VectorStore
 from tests.builders import aws_server
 from tests.contract.store.bench import Bench, MemoryBench, PostgresBench
@@ -69,3 +72,17 @@ def queue(request: pytest.FixtureRequest) -> Queue:
         aws_secret_access_key=environment["AWS_SECRET_ACCESS_KEY"],
     )
     return SqsQueue(client, client.create_queue(QueueName=uuid4().hex)["QueueUrl"])
+
+
+@pytest.fixture(params=["memory", "s3"])
+def objects(request: pytest.FixtureRequest) -> Iterator[Objects]:
+    """An empty bucket."""
+    if request.param == "memory":
+        yield DictObjects()
+        return
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in request.getfixturevalue("aws").items():
+            patch.setenv(name, value)
+        client, bucket = s3_client(), uuid4().hex
+        client.create_bucket(Bucket=bucket)
+        yield S3Objects(client, bucket)

@@ -13,6 +13,7 @@ from starlette.testclient import TestClient
 
 from context_search.adapters.in_memory.embedder import WordEmbedder
 from context_search.adapters.in_memory.queue import ListQueue
+from context_search.adapters.in_memory.uploads import DictObjects
 from context_search.adapters.postgres.pool import Database
 from context_search.adapters.postgres.store import PostgresStore
 from context_search.bootstrap import Parts
@@ -20,7 +21,7 @@ from context_search.domain.config import IndexConfig
 from context_search.ports.embedding import Embedder
 from context_search.ports.time import Deadline
 from context_search.settings import Settings
-from context_search.wire.orders import NodeOrder, NodesOrder, parse_order
+from context_search.wire.orders import ImportOrder, NodeOrder, NodesOrder, parse_order
 
 CANARY = "canary-5f2c"
 SECRET = f"{CANARY}-internal"
@@ -61,6 +62,16 @@ class LocalParts(Parts):
         """A queue that this test empties itself."""
         return ListQueue()
 
+    @cached_property
+    def objects(self) -> DictObjects:
+        """An S3 that a test fills itself."""
+        return DictObjects()
+
+    @property
+    def patient_store(self) -> PostgresStore:
+        """The test's database."""
+        return self.store
+
     def embedder_of(self, config: IndexConfig) -> Embedder:
         """Vectors from words."""
         return WordEmbedder(config.dimensions)
@@ -74,6 +85,8 @@ class LocalParts(Parts):
                 self.index_node(order.node_id, deadline)
             elif isinstance(order, NodesOrder):
                 list(self.index_nodes(order.node_ids, deadline))
+            elif isinstance(order, ImportOrder):
+                self.import_document(order.upload_id)
             else:
                 self.enumerate_index(order.index_id, order.table_id)
 

@@ -1,0 +1,89 @@
+"""Contract of ``Uploads``, the rows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from context_search.domain.model import Table
+from context_search.domain.uploads import NewUpload, Upload
+from tests.contract.store.bench import Bench
+
+
+def new(bench: Bench, table: Table, **more: object) -> Upload:
+    with bench.store.transaction() as work:
+        wanted = NewUpload(table.project_id, table.id, "json", **more)  # type: ignore[arg-type]
+        return work.uploads.add(wanted)
+
+
+def read(bench: Bench, upload: Upload) -> Upload | None:
+    with bench.store.transaction() as work:
+        return work.uploads.lock(upload.id)
+
+
+def save(bench: Bench, upload: Upload) -> None:
+    with bench.store.transaction() as work:
+        work.uploads.save(upload)
+
+
+def test_an_upload_begins_pending_and_remembers_what_was_said(bench: Bench) -> None:
+    table = bench.table({})
+    upload = new(bench, table, size=7, sha256="ab", if_revision=3)
+    assert (upload.state, upload.runs, upload.bytes, upload.revision) == ("pending", 0, None, None)
+    assert (upload.size, upload.sha256, upload.if_revision) == (7, "ab", 3)
+    assert upload.key == f"uploads/{upload.project_id}/{upload.id}"
+    assert read(bench, upload) == upload
+
+
+def test_an_upload_is_found_by_its_table_only(bench: Bench) -> None:
+    table, other = bench.table({}), bench.table({})
+    upload = new(bench, table)
+    with bench.store.transaction() as work:
+        assert work.uploads.find(upload.id, table_id=table.id) == upload
+        assert work.uploads.find(upload.id, table_id=other.id) is None
+        assert work.uploads.find(10**9, table_id=table.id) is None
+        assert work.uploads.lock(10**9) is None
+
+
+def test_what_may_change_is_saved(bench: Bench) -> None:
+    upload = new(bench, bench.table({}))
+    error = {"code": "X", "message": "中", "retryable": False}
+    changed = replace(upload, state="failed", bytes=9, revision=2, runs=1, last_error=error)
+    save(bench, changed)
+    assert read(bench, upload) == changed
+    save(bench, replace(changed, state="done", last_error=None))
+    assert read(bench, upload) == replace(changed, state="done", last_error=None)
+
+
+def test_an_import_that_fell_silent_is_told_once_in_that_time(bench: Bench) -> None:
+    table = bench.table({})
+    importing = [new(bench, table) for _ in range(3)]
+    new(bench, table)
+    for upload in importing:
+        save(bench, replace(upload, state="importing"))
+    save(bench, replace(new(bench, table), state="done"))
+    bench.pass_time(100)
+    save(bench, replace(importing[2], state="importing"))
+    with bench.store.transaction() as work:
+        first = work.uploads.silent(silent_s=60, limit=1)
+        rest = work.uploads.silent(silent_s=60, limit=10)
+        assert work.uploads.silent(silent_s=60, limit=10) == []
+    assert first + rest == [importing[0].id, importing[1].id]
+
+
+def test_what_is_old_or_has_no_table_is_outdated(bench: Bench) -> None:
+    table = bench.table({})
+    old = [new(bench, table), new(bench, table)]
+    bench.pass_time(1_000)
+    young = new(bench, table)
+    with bench.store.transaction() as work:
+        first = work.uploads.outdated(older_than_s=500, limit=1)
+        both = work.uploads.outdated(older_than_s=500, limit=9)
+        work.uploads.forget([upload.id for upload in both])
+        assert work.uploads.outdated(older_than_s=500, limit=9) == []
+        work.tables.mark_deleted(table.id)
+        work.graveyard.remove_deleted_tables(limit=100)
+        [orphan] = work.uploads.outdated(older_than_s=500, limit=9)
+    assert [upload.id for upload in first] == [old[0].id]
+    assert [upload.id for upload in both] == [upload.id for upload in old]
+    assert orphan == replace(young, table_id=None)
+    assert orphan.key == young.key

@@ -1,0 +1,55 @@
+"""The bucket of uploads: closed, encrypted, forgotten after a day."""
+
+from __future__ import annotations
+
+from tests.deployment.cloudformation import Resources, of_type
+
+
+def bucket(resources: Resources) -> dict[str, object]:
+    """The properties of the one bucket."""
+    (properties,) = of_type(resources, "AWS::S3::Bucket").values()
+    return properties
+
+
+def test_the_bucket_is_encrypted_and_closed_to_the_public(resources: Resources) -> None:
+    properties = bucket(resources)
+    assert properties["BucketEncryption"] == {
+        "ServerSideEncryptionConfiguration": [
+            {"ServerSideEncryptionByDefault": {"SSEAlgorithm": "AES256"}}
+        ]
+    }
+    blocked = properties["PublicAccessBlockConfiguration"]
+    assert isinstance(blocked, dict)
+    assert (len(blocked), set(blocked.values())) == (4, {True})
+
+
+def test_an_object_is_forgotten_after_a_day(resources: Resources) -> None:
+    lifecycle = bucket(resources)["LifecycleConfiguration"]
+    assert isinstance(lifecycle, dict)
+    (rule,) = lifecycle["Rules"]
+    assert (rule["Status"], rule["ExpirationInDays"]) == ("Enabled", 1)
+    assert "Prefix" not in rule
+
+
+def test_browsers_may_only_put_and_only_from_the_known_origins(resources: Resources) -> None:
+    condition, cors, none = bucket(resources)["CorsConfiguration"]["Fn::If"]  # type: ignore[index]
+    assert (condition, none) == ("HasOrigins", {"Ref": "AWS::NoValue"})
+    (rule,) = cors["CorsRules"]
+    assert rule["AllowedMethods"] == ["PUT"]
+    assert rule["AllowedOrigins"] == {"Fn::Split": [" ", {"Ref": "AllowedOrigins"}]}
+
+
+def test_nothing_travels_in_the_clear(resources: Resources) -> None:
+    (policy,) = of_type(resources, "AWS::S3::BucketPolicy").values()
+    (statement,) = policy["PolicyDocument"]["Statement"]
+    assert (statement["Effect"], statement["Principal"]) == ("Deny", "*")
+    assert statement["Condition"] == {"Bool": {"aws:SecureTransport": "false"}}
+
+
+def test_every_function_knows_the_bucket_by_its_reference(functions: Resources) -> None:
+    for properties in functions.values():
+        assert properties["Environment"]["Variables"]["UPLOAD_BUCKET"] == {"Ref": "UploadBucket"}
+
+
+def test_the_function_that_imports_has_the_memory_for_it(functions: Resources) -> None:
+    assert functions["IndexNodeFunction"]["MemorySize"] == {"Ref": "IndexMemory"}

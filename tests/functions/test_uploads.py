@@ -1,0 +1,121 @@
+"""Uploads through the deployed functions: moto's S3 and SQS, PostgreSQL."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import boto3
+import httpx2
+import pytest
+
+from context_search.bootstrap import parts
+from tests.builders import english
+from tests.functions.deployment import CANARY, Deployment, event
+
+pytestmark = [pytest.mark.stack, pytest.mark.usefixtures("words", "bucket")]
+
+LIMIT = 50_000
+
+
+@pytest.fixture(scope="module")
+def bucket(deployed: Deployment) -> Iterator[Any]:
+    """A bucket of its own, and a limit that is easy to reach."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("UPLOAD_BUCKET", "canaries")
+        patch.setenv("UPLOAD_MAX_BYTES", str(LIMIT))
+        parts().store.database.close()
+        parts.cache_clear()
+        s3 = boto3.resource("s3")
+        s3.create_bucket(Bucket="canaries")
+        yield s3.Bucket("canaries")
+        parts().patient_store.database.close()
+
+
+def begin(deployed: Deployment, tool: dict[str, Any], **more: object) -> dict[str, Any]:
+    path = f"/api/v1/tables/{tool['table_id']}/uploads"
+    made = deployed.http("POST", path, {"format": "json", **more}, key=tool["key"])
+    assert made["statusCode"] == 201, made
+    return {**made["json"], "path": f"{path}/{made['json']['upload_id']}"}
+
+
+def send(deployed: Deployment, tool: dict[str, Any], upload: dict[str, Any], content: bytes) -> int:
+    """Puts the document where the answer said, and says that it is there."""
+    reply = httpx2.request(
+        upload["method"], upload["url"], headers=upload["headers"], content=content
+    )
+    assert reply.status_code == 200, reply.text
+    answer = deployed.http("POST", f"{upload['path']}/complete", key=tool["key"])
+    return int(answer["statusCode"])
+
+
+def state(deployed: Deployment, tool: dict[str, Any], upload: dict[str, Any]) -> dict[str, Any]:
+    told: dict[str, Any] = deployed.http("GET", upload["path"], key=tool["key"])["json"]
+    return told
+
+
+def test_a_document_is_imported_indexed_and_removed_from_s3(
+    deployed: Deployment, bucket: Any, log: list[str]
+) -> None:
+    tool = deployed.tool({})
+    deployed.drain()
+    content = json.dumps({"a": english(400), "canary": CANARY}).encode()
+    upload = begin(deployed, tool, size=len(content))
+    assert send(deployed, tool, upload, content) == 202
+    assert [each.key for each in bucket.objects.all()] == [
+        f"uploads/{deployed.sql('SELECT project_id FROM upload')[0][0]}/{upload['upload_id']}"
+    ]
+    deployed.drain()
+    told = state(deployed, tool, upload)
+    assert (told["status"], told["revision"], told["bytes"]) == ("done", 2, len(content))
+    assert list(bucket.objects.all()) == []
+    assert deployed.documents(tool["namespace"])
+    assert any('"outcome":"done"' in line.replace(" ", "") for line in log)
+
+
+def test_an_import_that_cannot_succeed_does_not_come_back(
+    deployed: Deployment, log: list[str]
+) -> None:
+    tool = deployed.tool({})
+    deployed.drain()
+    for content, code in ((b"{", "INVALID_DOCUMENT"), (b"1" * (LIMIT + 1), "DOCUMENT_TOO_LARGE")):
+        upload = begin(deployed, tool)
+        assert send(deployed, tool, upload, content) == 202
+        deployed.drain()  # no message fails
+        told = state(deployed, tool, upload)
+        assert (told["status"], told["last_error"]["code"]) == ("failed", code)
+
+
+def test_an_import_waits_for_s3_and_comes_back(deployed: Deployment, log: list[str]) -> None:
+    tool = deployed.tool({})
+    deployed.drain()
+    upload = begin(deployed, tool)
+    assert send(deployed, tool, upload, b"[1]") == 202
+    messages = deployed.receive()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("AWS_ENDPOINT_URL_S3", "http://127.0.0.1:9")
+        parts().store.database.close()
+        parts.cache_clear()
+        assert deployed.index(messages) == {message["MessageId"] for message in messages}
+        parts().store.database.close()
+    parts.cache_clear()
+    assert state(deployed, tool, upload)["status"] == "importing"
+    assert deployed.index(messages) == set()
+    assert state(deployed, tool, upload)["status"] == "done"
+    assert deployed.index(messages) == set()
+    assert state(deployed, tool, upload)["revision"] == 2
+
+
+def test_cleanup_forgets_what_nobody_completed(deployed: Deployment, bucket: Any) -> None:
+    tool = deployed.tool({})
+    deployed.drain()
+    upload = begin(deployed, tool)
+    reply = httpx2.put(upload["url"], headers=upload["headers"], content=b"[1]")
+    assert reply.status_code == 200
+    deployed.sql("UPDATE upload SET created_at = created_at - interval '25 hours'")
+    report = deployed.functions["cleanup"].invoke(event("cleanup"))
+    assert report["errors"] == []
+    assert report["uploads_forgotten"] >= 1
+    assert list(bucket.objects.all()) == []
+    assert deployed.http("GET", upload["path"], key=tool["key"])["statusCode"] == 404
