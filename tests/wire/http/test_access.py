@@ -40,8 +40,8 @@ def body_of(path: str, ids: dict[str, Any]) -> Any:
         return {"query": "harbour"}
     if path.endswith("/bindings"):
         return {"tool_id": ids["tool_id"]}
-    if "/bindings/" in path:
-        return {"status": True}
+    if "/bindings/" in path or path.endswith("/uploads"):
+        return {"status": True} if "/bindings/" in path else {"format": "json"}
     if path.endswith("/mcps"):
         return {"project_id": ids["project_id"], "name": "x"}
     if path.endswith(("/data", "/retrieval-settings", "/keys", "/rotate", "{mcp_id}")):
@@ -63,10 +63,14 @@ def things_of(api: Api) -> dict[str, Any]:
     tool = api.tool(table)
     mcp = api.mcp(tool)
     keys = answer(api("GET", f"/api/v1/mcps/{mcp['id']}/keys"), 200)["keys"]
+    upload = answer(
+        api("POST", f"/api/v1/tables/{table['id']}/uploads", json={"format": "json"}), 201
+    )
     return {
         "project_id": api.project_id,
         "table_id": table["id"],
         "tool_id": tool["tool_id"],
+        "upload_id": upload["upload_id"],
         "mcp_id": mcp["id"],
         "key_id": keys[0]["id"],
         "api_key": mcp["api_key"],
@@ -74,7 +78,7 @@ def things_of(api: Api) -> dict[str, Any]:
 
 
 MISSING: dict[str, Any] = dict.fromkeys(["project_id", "table_id", "tool_id"], 2**62)
-MISSING |= {"mcp_id": 2**62, "key_id": 2**62, "api_key": CANARY}
+MISSING |= {"mcp_id": 2**62, "upload_id": 2**62, "key_id": 2**62, "api_key": CANARY}
 
 
 def test_the_matrix_covers_the_api() -> None:
