@@ -41,7 +41,7 @@ class CreateUpload:
         """
         if new.size is not None and new.size > self.max_bytes:
             raise DocumentTooLargeError(f"an upload may have {self.max_bytes} bytes")
-        with self.store.transaction() as work:
+        with self.store.transaction(project_id=principal.project_id) as work:
             table = work.tables.find(new.table_id, project_id=principal.project_id)
             if table is None:
                 raise NotFoundError("there is no such table")
@@ -65,7 +65,7 @@ class ReadUpload:
 
     def __call__(self, principal: Principal, table_id: int, upload_id: int) -> Upload:
         """Raises NotFoundError, also a day after the upload was made."""
-        with self.store.transaction() as work:
+        with self.store.transaction(project_id=principal.project_id) as work:
             return _found(work, principal, table_id, upload_id)
 
 
@@ -83,7 +83,7 @@ class CompleteUpload:
         Raises NotFoundError, UploadMissingError before the document is there, and
         ObjectsUnavailableError.
         """
-        with self.store.transaction() as work:
+        with self.store.transaction(project_id=principal.project_id) as work:
             upload = _found(work, principal, table_id, upload_id)
         if upload.state != "pending":
             return upload
@@ -91,7 +91,7 @@ class CompleteUpload:
         if size is None:
             raise UploadMissingError("nothing was uploaded yet")
         message = import_message(upload.id)
-        with self.store.transaction() as work:
+        with self.store.transaction(project_id=principal.project_id) as work:
             locked = work.uploads.lock(upload.id)
             if locked is None or locked.state != "pending":
                 return locked or upload

@@ -13,6 +13,7 @@ from context_search.adapters.postgres.pool import Database
 from context_search.adapters.postgres.store import PostgresStore
 from context_search.domain.access import KeyOwner, NewApiKey
 from context_search.domain.model import Reach
+from context_search.domain.uploads import NewUpload
 from context_search.ports.idempotency import RequestKey
 from tests.architecture.project import ROOT
 from tests.builders import Workbench, english
@@ -37,6 +38,7 @@ SECURED = [
     "ranking",
     "retrieval_settings",
     "search_index",
+    "upload",
 ]
 # Table → why it has no policy.
 OPEN = {
@@ -92,6 +94,7 @@ def furnished(store: PostgresStore) -> tuple[Workbench, Index]:
     with store.transaction() as work:
         key = str(bench.project.id).encode()
         work.keys.add(KeyOwner(bench.project.id), NewApiKey(None, "cs_", key))
+        work.uploads.add(NewUpload(bench.project.id, tool.scope.table_id, "json"))
         work.idempotency.claim(
             RequestKey(bench.project.id, key), request_hash=key, holder="x", lease_s=60, kept_s=60
         )
@@ -241,6 +244,8 @@ ALL_PROJECTS = {
     "services/enumeration.py": "a worker",
     "services/read_ahead.py": "a comparison, by the queue or for a tool that is there",
     "services/evict.py": "the schedule, and noting that an index was used: ids only",
+    "services/expire_uploads.py": "the schedule",
+    "services/import_document.py": "a worker; writes into a table of the upload's project",
     "services/index_node.py": "a worker",
     "services/index_nodes.py": "a worker",
     "services/integrity.py": "operators",
