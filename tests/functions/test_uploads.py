@@ -63,9 +63,9 @@ def test_a_document_is_imported_indexed_and_removed_from_s3(
     content = json.dumps({"a": english(400), "canary": CANARY}).encode()
     upload = begin(deployed, tool, size=len(content))
     assert send(deployed, tool, upload, content) == 202
-    assert [each.key for each in bucket.objects.all()] == [
-        f"uploads/{deployed.sql('SELECT project_id FROM upload')[0][0]}/{upload['upload_id']}"
-    ]
+    number = upload["upload_id"]
+    [[project_id]] = deployed.sql("SELECT project_id FROM upload WHERE id = :id", id=number)
+    assert [each.key for each in bucket.objects.all()] == [f"uploads/{project_id}/{number}"]
     deployed.drain()
     told = state(deployed, tool, upload)
     assert (told["status"], told["revision"], told["bytes"]) == ("done", 2, len(content))
