@@ -25,12 +25,18 @@ def bucket(deployed: Deployment) -> Iterator[Any]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("UPLOAD_BUCKET", "canaries")
         patch.setenv("UPLOAD_MAX_BYTES", str(LIMIT))
-        parts().store.database.close()
-        parts.cache_clear()
+        restart()
         s3 = boto3.resource("s3")
         s3.create_bucket(Bucket="canaries")
         yield s3.Bucket("canaries")
-        parts().patient_store.database.close()
+        restart()
+
+
+def restart() -> None:
+    """The functions read their environment again."""
+    for store in (parts().store, parts().patient_store):
+        store.database.close()
+    parts.cache_clear()
 
 
 def begin(deployed: Deployment, tool: dict[str, Any], **more: object) -> dict[str, Any]:
@@ -95,11 +101,9 @@ def test_an_import_waits_for_s3_and_comes_back(deployed: Deployment, log: list[s
     messages = deployed.receive()
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("AWS_ENDPOINT_URL_S3", "http://127.0.0.1:9")
-        parts().store.database.close()
-        parts.cache_clear()
+        restart()
         assert deployed.index(messages) == {message["MessageId"] for message in messages}
-        parts().store.database.close()
-    parts.cache_clear()
+    restart()
     assert state(deployed, tool, upload)["status"] == "importing"
     assert deployed.index(messages) == set()
     assert state(deployed, tool, upload)["status"] == "done"
