@@ -11,7 +11,6 @@ from context_search.bootstrap import parts
 from context_search.wire.http import (
     health,
     keys,
-    mcps,
     project_index,
     rebuilds,
     retrieval_settings,
@@ -28,7 +27,7 @@ logger = Logger(service="create-tool")
 
 @lru_cache(maxsize=1)
 def _handler() -> LambdaHandler:
-    tenancy = [health, tables, uploads, tools, keys, mcps]
+    tenancy = [health, tables, uploads, tools, keys]
     modules = [*tenancy, project_index, rebuilds, retrieval_settings]
     app = http_app([module.router for module in modules], parts(), contract=contract)
     return lambda_handler_of(app)

@@ -1,4 +1,4 @@
-"""Search over HTTP and MCP."""
+"""Search over HTTP and MCP, and the MCP instances that agents connect to."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from aws_lambda_powertools import Logger
 
 from context_search.bootstrap import parts
-from context_search.wire.http import project_search, retrieve, search
+from context_search.wire.http import mcps, project_search, retrieve, search
 from context_search.wire.http.app import LambdaHandler, http_app, lambda_handler_of
 
 logger = Logger(service="search")
@@ -16,7 +16,7 @@ logger = Logger(service="search")
 
 @lru_cache(maxsize=1)
 def _handler() -> LambdaHandler:
-    routers = [search.router, retrieve.router, project_search.router]
+    routers = [search.router, retrieve.router, project_search.router, mcps.router]
     return lambda_handler_of(http_app(routers, parts()))
 
 

@@ -40,6 +40,12 @@ STATUS = {
     errors.QueueUnavailableError: 503,
     errors.KeywordTimeoutError: 503,
     errors.BackpressureError: 429,
+    errors.TooManyIdempotencyKeysError: 429,
+    errors.IdempotencyKeyInUseError: 409,
+    errors.IdempotencyKeyReusedError: 422,
+    errors.DocumentTooLargeError: 413,
+    errors.UploadMissingError: 409,
+    errors.ObjectsUnavailableError: 503,
     errors.SearchUnavailableError: 503,
 }
 
