@@ -39,7 +39,8 @@ def index_of(deployed: Deployment, tool: dict[str, Any]) -> int:
 
 @pytest.fixture
 def empty(deployed: Deployment) -> Deployment:
-    """The deployment with nothing in its queue."""
+    """The deployment with nothing in its queue, and nothing that waits to be sent there."""
+    deployed.sql("DELETE FROM outbox")
     deployed.drain()
     return deployed
 

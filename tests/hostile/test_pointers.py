@@ -13,6 +13,7 @@ from tests.hostile.stranger import Stranger
 
 pytestmark = [pytest.mark.stack, pytest.mark.usefixtures("words", "log")]
 
+LONGEST_IN_A_URL = 5_200
 KEYS = [
     "",
     " ",
@@ -80,12 +81,17 @@ def test_a_pointer_reads_and_writes_behind_every_key(
 ) -> None:
     stranger, document, _, _ = keys
     table_id = stranger.table(document)
+    expected = {key: dict(at) for key, at in document.items()}
     for number, key in enumerate(KEYS):
         where = join([key, key])
+        if len(where) > LONGEST_IN_A_URL:
+            assert stranger.get(table_id, where).status == 422
+            continue
+        expected[key] = {key: number}  # type: ignore[dict-item]
         assert stranger.get(table_id, where).json == document[key][key], ascii(key[:20])
         assert stranger.write(table_id, str(number).encode(), where).status == 200
         assert stranger.write(table_id, b"{}", join([key]), method="PATCH").status == 200
-    assert stranger.get(table_id).json == {key: {key: at} for at, key in enumerate(KEYS)}
+    assert stranger.get(table_id).json == expected
 
 
 def test_hits_name_their_place_with_every_key(

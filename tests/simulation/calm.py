@@ -59,7 +59,9 @@ def _is_quiet(world: World) -> bool:
         node.state in ("queued", "claimed") and node.generation_id in live
         for node in rows.nodes.values()
     )
-    is_deleting = any(each.state == "retired" for each in rows.generations.values())
+    is_deleting = any(
+        each.state == "retired" or each.index_id is None for each in rows.generations.values()
+    )
     return not (waits or is_worked_on or is_deleting)
 
 
