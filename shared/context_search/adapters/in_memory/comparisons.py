@@ -55,12 +55,17 @@ class Comparisons:
         found = [
             (generation, table)
             for generation, table in self._behind()
-            if self._index_of(generation).evicted_at is None
+            if self._is_wanted(self._index_of(generation))
             and self._is_silent(generation, table, since)
         ][:limit]
         for generation, table in found:
             self.rows.ordered[generation.id, table.id] = now
         return sorted({(self._index_of(generation).id, table.id) for generation, table in found})
+
+    def _is_wanted(self, index: IndexRow) -> bool:
+        """Whether it is to be filled, or nobody needs it any more and it has to go."""
+        is_covered = any(row.index_id == index.id for row in self.rows.coverage.values())
+        return index.evicted_at is None or not is_covered
 
     def _is_silent(self, generation: GenerationRow, table: TableRow, since: datetime) -> bool:
         last = max(generation.created_at, table.updated_at)
