@@ -65,7 +65,7 @@ class Comparisons:
     def _is_wanted(self, index: IndexRow) -> bool:
         """Whether it is to be filled, or nobody needs it any more and it has to go."""
         is_covered = any(row.index_id == index.id for row in self.rows.coverage.values())
-        return index.evicted_at is None or not is_covered
+        return index.evicted_at is None or (index.table_id is not None and not is_covered)
 
     def _is_silent(self, generation: GenerationRow, table: TableRow, since: datetime) -> bool:
         last = max(generation.created_at, table.updated_at)

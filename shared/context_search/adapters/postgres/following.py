@@ -84,7 +84,8 @@ class Following:
             WITH due AS (
                 SELECT generation.id, index_table.index_id, index_table.table_id {_UNCOMPARED}
                   AND (evicted_at IS NULL  -- or nobody needs it any more, and it has to go
-                       OR NOT EXISTS (SELECT FROM coverage
+                       OR search_index.table_id IS NOT NULL
+                       AND NOT EXISTS (SELECT FROM coverage
                                       WHERE coverage.index_id = index_table.index_id))
                   AND GREATEST(index_table.updated_at, generation.created_at, ordered_at)
                       < statement_timestamp() - make_interval(secs => :silent)
