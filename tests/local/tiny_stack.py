@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import urllib.request
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -117,11 +118,18 @@ class TinyServe:
     def serving(self, *arguments: str) -> Iterator[subprocess.Popen[str]]:
         """The same, once it serves."""
         with self.start(*arguments) as process:
-            assert eventually(
-                lambda: self.endpoints_file.exists() or process.poll() is not None, 30
-            )
+            assert eventually(lambda: self._answers() or process.poll() is not None, 30)
             assert process.poll() is None, process.communicate()
             yield process
+
+    def _answers(self) -> bool:
+        """Whether a request is answered: endpoints.json is there before the queues are."""
+        try:
+            url = f"{self.endpoints()['base_url']}/environment/PATH"
+            with urllib.request.urlopen(url, timeout=10):  # noqa: S310  our own server
+                return True
+        except OSError:
+            return False
 
     def reset(self, folder: Path | None = None) -> subprocess.CompletedProcess[str]:
         """``python -m local.reset`` on the state folder or another, to its end."""
