@@ -58,5 +58,16 @@ def test_the_longest_string_that_is_indexed_is_a_setting() -> None:
     assert told.max_node_chars == 5_000_000
 
 
+@pytest.mark.parametrize(("given", "read"), [("", False), ("false", False), ("true", True)])
+def test_unknown_namespaces_are_deleted_only_when_told(given: str, read: bool) -> None:  # noqa: FBT001
+    told = {**COMPLETE, "DELETE_UNKNOWN_NAMESPACES": given}
+    assert Settings.from_environ(told).delete_unknown_namespaces is read
+
+
+def test_what_is_neither_true_nor_false_is_refused() -> None:
+    with pytest.raises(SettingsError, match="DELETE_UNKNOWN_NAMESPACES"):
+        Settings.from_environ({**COMPLETE, "DELETE_UNKNOWN_NAMESPACES": "yes"})
+
+
 def test_no_secret_is_in_what_a_log_would_show() -> None:
     assert CANARY not in repr(Settings.from_environ(COMPLETE))

@@ -52,6 +52,7 @@ class Settings:
     index_lease_s: float = INDEX_LEASE_S
     silent_after_s: float = SILENT_AFTER_S
     delete_grace_s: float = DELETE_GRACE_S
+    delete_unknown_namespaces: bool = False
     max_node_chars: int = MAX_NODE_CHARS
     max_node_chunks: int = MAX_NODE_CHUNKS
     project_limits: ProjectLimits = field(default_factory=ProjectLimits)
@@ -87,6 +88,7 @@ class Settings:
             index_lease_s=read.number("INDEX_LEASE_SECONDS", INDEX_LEASE_S),
             silent_after_s=read.number("SILENT_AFTER_SECONDS", SILENT_AFTER_S),
             delete_grace_s=read.number("DELETE_GRACE_SECONDS", DELETE_GRACE_S),
+            delete_unknown_namespaces=read.flag("DELETE_UNKNOWN_NAMESPACES"),
             max_node_chars=int(read.number("STRING_MAX_CHARS", MAX_NODE_CHARS)),
             max_node_chunks=int(read.number("STRING_MAX_CHUNKS", MAX_NODE_CHUNKS)),
             project_limits=_project_limits(read),
@@ -117,6 +119,12 @@ class _Reader:
             return float(value or "")
         except ValueError:
             raise SettingsError(f"{name} is not a number") from None
+
+    def flag(self, name: str) -> bool:
+        value = self.optional(name) or "false"
+        if value not in ("true", "false"):
+            raise SettingsError(f"{name} is neither true nor false")
+        return value == "true"
 
     def json_object(self, name: str) -> Mapping[str, object]:
         try:

@@ -151,6 +151,11 @@ class GatedVectors:
         with self.gate.around("list ids"):
             return self.inner.ids_after(namespace, after, limit)
 
+    def namespaces_after(self, prefix: str, after: str, limit: int) -> list[str]:
+        """See the port."""
+        with self.gate.around("list namespaces"):
+            return self.inner.namespaces_after(prefix, after, limit)
+
     def delete_namespace(self, namespace: str) -> None:
         """See the port."""
         with self.gate.around("delete namespace"):

@@ -112,6 +112,22 @@ def test_a_document_that_nobody_knows_is_deleted_and_the_others_stay(
     assert run(deployed)["orphans_deleted"] == 0
 
 
+def test_a_namespace_that_nobody_knows_is_counted_and_stays(
+    deployed: Deployment, tool: dict[str, Any]
+) -> None:
+    url = deployed.environment["TURBOPUFFER_BASE_URL"]
+    with Turbopuffer(api_key="k", base_url=url, region=None) as client:
+        name = "project_987654_table_1"
+        stranger = client.namespace(name)
+        stranger.write(upsert_rows=[{"id": 1}])
+        report = run(deployed)
+        assert report["unknown_namespaces"] == 1
+        assert report["unknown_examples"] == [name]
+        assert stranger.exists()
+        stranger.delete_all()
+    assert run(deployed)["unknown_namespaces"] == 0
+
+
 def test_a_second_run_finds_nothing_to_do(deployed: Deployment, tool: dict[str, Any]) -> None:
     report = run(deployed)
     done = {name: value for name, value in report.items() if isinstance(value, int) and value}

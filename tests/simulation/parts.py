@@ -87,6 +87,11 @@ class SimVectors:
         self._read("list")
         return self.inner.ids_after(namespace, after, limit)
 
+    def namespaces_after(self, prefix: str, after: str, limit: int) -> list[str]:
+        """See the port."""
+        self._read("list namespaces")
+        return self.inner.namespaces_after(prefix, after, limit)
+
     def _read(self, call: str) -> None:
         self.scheduler.pause()
         if self.weather.fault(call, "refused"):

@@ -122,6 +122,16 @@ def test_a_cleanup_run_gives_what_it_healed(capsys: pytest.CaptureFixture[str]) 
     assert (line["cleanup_errors_total"], line["cleanup_incomplete_total"]) == ([1.0], [1.0])
 
 
+def test_unknown_namespaces_are_a_metric_where_they_could_be_counted(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    emit_cleanup(CleanupReport(unknown_namespaces=2))
+    emit_cleanup(CleanupReport())
+    counted, not_counted = printed(capsys)
+    assert counted["unknown_namespaces"] == [2.0]
+    assert "unknown_namespaces" not in not_counted
+
+
 def test_the_namespace_may_be_another_one(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Iterator, Sequence
+from itertools import islice
 
 import turbopuffer
 from turbopuffer import DefaultHttpxClient, Turbopuffer
@@ -17,6 +18,7 @@ from context_search.ports.vectors import Legs, Ranked, VectorDocument, VectorQue
 WRITE_TIMEOUT_S = 30.0
 WRITE_RETRIES = 2
 MAX_QUERY_LIMIT = 10_000
+MAX_PAGE = 1_000
 
 _FILTERABLE = {"filterable": True}
 _STORED = {"filterable": False}
@@ -131,6 +133,12 @@ class TurbopufferVectors:
                 limit=min(limit, MAX_QUERY_LIMIT),
             )
         return [str(row.id) for row in reply.rows or []]
+
+    def namespaces_after(self, prefix: str, after: str, limit: int) -> list[str]:
+        """See the port. The service's own cursors are opaque, so the pages before are read too."""
+        with translated():
+            listed = self._client.namespaces(prefix=prefix, page_size=min(limit, MAX_PAGE))
+            return list(islice((each.id for each in listed if each.id > after), limit))
 
     def delete_namespace(self, namespace: str) -> None:
         """See the port."""

@@ -105,5 +105,6 @@ class Work(UploadParts):
                 self.settings.silent_after_s,
                 self.settings.delete_grace_s,
                 project=self.settings.project_limits,
+                deletes_unknown=self.settings.delete_unknown_namespaces,
             ),
         )

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
 
 from context_search.domain.json_pointer import ancestors
 
 _BASE36 = "0123456789abcdefghijklmnopqrstuvwxyz"
+_GENERATION = re.compile(r"project_[0-9]+_(table_[0-9]+(_i[0-9]+_g[0-9]+)?|search_i[0-9]+_g[0-9]+)")
 _PARTS = 5  # of a chunk's document id, see ``document_id``
 
 
@@ -99,3 +101,12 @@ def generation_namespace(
     return table_namespace(
         project_id=project_id, table_id=table_id, index_id=index_id, number=number
     )
+
+
+def is_generation_namespace(name: str) -> bool:
+    """Says whether a generation could have this name: ours, or another deployment's.
+
+    >>> is_generation_namespace("project_1_table_2"), is_generation_namespace("project_x")
+    (True, False)
+    """
+    return _GENERATION.fullmatch(name) is not None

@@ -120,6 +120,10 @@ class Sweeps(Protocol):
         """Puts a namespace that could not be compared behind the others."""
         ...
 
+    def unknown(self, namespaces: Sequence[str]) -> list[str]:
+        """Returns those that belong to no generation, in whatever state, ascending."""
+        ...
+
     def reports(self, index_id: int | None) -> list[dict[str, object]]:
         """Returns the last complete report of each live generation, of one index or of all."""
         ...

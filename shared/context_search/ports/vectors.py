@@ -95,6 +95,12 @@ class VectorStore(Protocol):
         """Returns up to ``limit`` document ids greater than ``after``, ascending."""
         ...
 
+    def namespaces_after(self, prefix: str, after: str, limit: int) -> list[str]:
+        """Returns up to ``limit`` namespaces that begin with ``prefix`` and are greater than
+        ``after``, ascending; all of the account, whoever made them.
+        """
+        ...
+
     def delete_namespace(self, namespace: str) -> None:
         """Deletes a namespace; a missing one is no error."""
         ...

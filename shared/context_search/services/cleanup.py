@@ -25,6 +25,7 @@ from context_search.services.searching.kept_ranking import RANKING_AGE_S
 from context_search.services.settle import SettleIndex
 from context_search.services.status import write_summaries
 from context_search.services.sweep import SweepNamespace
+from context_search.services.unknown_namespaces import FindUnknownNamespaces
 
 NODES_PER_STEP = 200
 CHUNKS_PER_STEP = 500
@@ -33,6 +34,7 @@ TOMBSTONES_PER_STEP = 1_000
 REQUESTS_PER_STEP = 1_000
 STEP_RESERVE_S = 20.0
 ROUNDS_PER_STEP = 50
+Step = Callable[[CleanupReport], bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +53,7 @@ class Cleanup:
     def __call__(self, deadline: Deadline) -> CleanupReport:
         """Returns what was done; ``is_complete`` is false when time ran out first."""
         report = CleanupReport()
-        steps: list[Callable[[CleanupReport], bool]] = [
+        steps: list[Step] = [
             self._relay,
             self._revive,
             self._compare,
@@ -67,6 +69,7 @@ class Cleanup:
             self._forget_requests,
             self._summarise,
             self._measure,
+            self._find_unknown,
         ]
         for step in steps:
             try:
@@ -75,9 +78,7 @@ class Cleanup:
                 report.errors.append(f"{step.__name__.strip('_')}: {error.code}")
         return report
 
-    def _is_done(
-        self, step: Callable[[CleanupReport], bool], report: CleanupReport, deadline: Deadline
-    ) -> bool:
+    def _is_done(self, step: Step, report: CleanupReport, deadline: Deadline) -> bool:
         """Repeats a step while it has more to do, but not for so long that others starve."""
         for _ in range(ROUNDS_PER_STEP):
             if not step(report):
@@ -152,8 +153,7 @@ class Cleanup:
         grace_s = self.limits.grace_s
         with self.store.transaction() as work:
             found = work.graveyard.tombstones(older_than_s=grace_s, limit=TOMBSTONES_PER_STEP)
-        namespaces = sorted({tombstone.namespace for tombstone in found})
-        for namespace in namespaces:
+        for namespace in sorted({tombstone.namespace for tombstone in found}):
             group = [tombstone for tombstone in found if tombstone.namespace == namespace]
             ids = [name for stone in group for name in window_ids(stone.doc_id, stone.window_count)]
             try:
@@ -180,9 +180,7 @@ class Cleanup:
         found = self.sweep(older_than_s=self.limits.silent_s)
         if found is None:
             return False
-        report.documents_checked += found.checked
-        report.orphans_deleted += found.orphans
-        report.missing_requeued += found.repaired
+        report.add_sweep(found)
         return True
 
     def _forget_requests(self, report: CleanupReport) -> bool:
@@ -204,4 +202,8 @@ class Cleanup:
             work.quotas.compact()
             work.rankings.forget_old(older_than_s=RANKING_AGE_S)
             report.readings = work.gauges.read()
+        return False
+
+    def _find_unknown(self, report: CleanupReport) -> bool:
+        FindUnknownNamespaces(self.store, self.vectors, self.limits.deletes_unknown)(report)
         return False

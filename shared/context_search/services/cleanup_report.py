@@ -5,27 +5,31 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from context_search.domain.limits import ProjectLimits
+from context_search.ports.delivery import SweepCounts
 from context_search.ports.gauges import Readings
 
 
 @dataclass(frozen=True, slots=True)
 class CleanupLimits:
     """After how many seconds something silent is taken up again, something deleted is final, and
-    the generation before the last switch is given up; and what a project may hold.
+    the generation before the last switch is given up; what a project may hold; and whether
+    namespaces that no generation knows are deleted, which a shared account does not allow.
     """
 
     silent_s: float = 180.0
     grace_s: float = 1800.0
     keep_previous_s: float = 86_400.0
     project: ProjectLimits = field(default_factory=ProjectLimits)
+    deletes_unknown: bool = False
 
 
 @dataclass(slots=True)
 class CleanupReport:
     """What a run did, in counts, and how the system stands after it.
 
-    ``indexes_evicted`` counts earlier generations that were given up for room as well. ``errors``
-    holds the code of each step that failed.
+    ``indexes_evicted`` counts earlier generations that were given up for room as well.
+    ``unknown_namespaces`` is None when the listing failed or turbopuffer's key may not list;
+    ``unknown_examples`` names the first of them. ``errors`` holds the code of each failed step.
     """
 
     messages_relayed: int = 0
@@ -45,6 +49,14 @@ class CleanupReport:
     summaries_written: int = 0
     imports_revived: int = 0
     uploads_forgotten: int = 0
+    unknown_namespaces: int | None = None
+    unknown_examples: list[str] = field(default_factory=list)
     readings: Readings | None = None
     is_complete: bool = True
     errors: list[str] = field(default_factory=list)
+
+    def add_sweep(self, found: SweepCounts) -> None:
+        """Adds a page of a sweep."""
+        self.documents_checked += found.checked
+        self.orphans_deleted += found.orphans
+        self.missing_requeued += found.repaired

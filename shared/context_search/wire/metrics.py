@@ -120,6 +120,8 @@ def emit_cleanup(report: CleanupReport) -> None:
         "cleanup_errors_total": len(report.errors),
         "cleanup_incomplete_total": int(not report.is_complete),
     }
+    if report.unknown_namespaces is not None:
+        counts["unknown_namespaces"] = report.unknown_namespaces
     seconds: dict[str, float] = {}
     if report.readings is not None:
         counts["active_chunks_total"] = report.readings.active_chunks

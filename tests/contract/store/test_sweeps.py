@@ -122,6 +122,17 @@ def test_reports_are_those_of_live_generations_of_an_index(bench: Bench) -> None
     assert [each["namespace"] for each in reports(bench)] == [one.namespace]
 
 
+def test_a_namespace_is_known_while_its_generation_has_a_row(bench: Bench) -> None:
+    one, retired = index(bench), index(bench)
+    with bench.store.transaction() as work:
+        work.indexes.retire(retired.id)
+        listed = [retired.namespace, "project_9_table_9", one.namespace, "project_9_table_10"]
+        assert work.sweeps.unknown(listed) == ["project_9_table_10", "project_9_table_9"]
+        assert work.sweeps.unknown([]) == []
+        work.graveyard.forget_generation(retired.generation_id)
+        assert work.sweeps.unknown([retired.namespace, one.namespace]) == [retired.namespace]
+
+
 def test_present_chunks_come_in_the_order_of_their_bytes(bench: Bench) -> None:
     _, one = bench.indexed({"a": TEXT, "b": OTHER, "Z": TEXT, "0": OTHER})
     ids = bench.ids(one)

@@ -251,3 +251,17 @@ def test_namespaces_do_not_see_each_other(vectors: VectorStore, filled: str) -> 
     vectors.delete(other, [A.id])
     assert len(vectors.ids_after(filled, "", 10)) == 3
     assert vectors.ids_after(other, "", 10) == [C.id]
+
+
+def test_namespaces_are_listed_by_prefix_in_their_order(
+    vectors: VectorStore, namespace: str
+) -> None:
+    names = [f"{namespace}_i{number}_g1" for number in (10, 2, 1)]
+    for name in [*names, f"not_{namespace}"]:
+        vectors.upsert(name, [A], config=CONFIG)
+    prefix, ascending = f"{namespace}_i", sorted(names)
+    assert vectors.namespaces_after(prefix, "", 9) == ascending
+    assert vectors.namespaces_after(prefix, "", 2) == ascending[:2]
+    assert vectors.namespaces_after(prefix, ascending[0], 1) == ascending[1:2]
+    assert vectors.namespaces_after(prefix, ascending[-1], 9) == []
+    assert vectors.namespaces_after(f"{prefix}3", "", 9) == []

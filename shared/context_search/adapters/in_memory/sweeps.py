@@ -87,6 +87,10 @@ class MemorySweeps:
         now = self.clock.now()
         self.rows.change(self.rows.generations, cursor.generation_id, swept_at=now)
 
+    def unknown(self, namespaces: Sequence[str]) -> list[str]:
+        """See the port."""
+        return sorted(set(namespaces) - {row.namespace for row in self.rows.generations.values()})
+
     def reports(self, index_id: int | None) -> list[dict[str, object]]:
         """See the port."""
         return [

@@ -59,6 +59,11 @@ class DictVectors:
         """See the port."""
         return sorted(doc_id for doc_id in self._documents(namespace) if doc_id > after)[:limit]
 
+    def namespaces_after(self, prefix: str, after: str, limit: int) -> list[str]:
+        """See the port."""
+        names = (name for name in self.namespaces if name.startswith(prefix) and name > after)
+        return sorted(names)[:limit]
+
     def delete_namespace(self, namespace: str) -> None:
         """See the port."""
         self.namespaces.pop(namespace, None)

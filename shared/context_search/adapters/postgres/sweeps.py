@@ -114,6 +114,18 @@ class PostgresSweeps:
             generation=cursor.generation_id,
         )
 
+    def unknown(self, namespaces: Sequence[str]) -> list[str]:
+        """See the port."""
+        rows = self.tx.run(
+            """
+            SELECT DISTINCT name COLLATE "C" FROM unnest(CAST(:names AS text[])) AS listed (name)
+            WHERE NOT EXISTS (SELECT FROM index_generation WHERE namespace = name)
+            ORDER BY 1
+            """,
+            names=list(namespaces),
+        )
+        return [name for [name] in rows]
+
     def reports(self, index_id: int | None) -> list[dict[str, object]]:
         """See the port."""
         rows = self.tx.run(
