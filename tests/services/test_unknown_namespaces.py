@@ -6,7 +6,6 @@ import pytest
 
 from context_search.adapters.in_memory.vectors import DictVectors
 from context_search.domain.errors import VectorStoreRejectedError
-from context_search.services.cleanup import Cleanup
 from context_search.services.cleanup_report import CleanupLimits, CleanupReport
 from context_search.services.unknown_namespaces import DELETES_PER_RUN, FindUnknownNamespaces
 from tests.services.house import SILENT_S, House, prose
@@ -35,8 +34,7 @@ def house() -> House:
 
 def cleanup(house: House, *, deletes: bool = False) -> CleanupReport:
     limits = CleanupLimits(SILENT_S, SILENT_S, deletes_unknown=deletes)
-    parts = (house.store, house.vectors, house.queue, house.relay, house.settle, house.sweep)
-    return Cleanup(*parts, limits)(house.deadline())
+    return house.scheduled(limits)(house.deadline())
 
 
 def test_strangers_are_counted_and_named_and_never_deleted_by_default(house: House) -> None:
