@@ -41,7 +41,7 @@ def chunk_id(set_id: int = 1, chunk_index: int = 0, pointer: str = "/a", table_i
 
 
 def test_the_examples_of_the_documentation_hold() -> None:
-    assert doctest.testmod(ids) == (0, 2)
+    assert doctest.testmod(ids) == (0, 3)
 
 
 def test_the_longest_id_fits_turbopuffer_with_its_window_suffix() -> None:

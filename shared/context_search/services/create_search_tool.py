@@ -14,7 +14,6 @@ from context_search.domain.errors import (
 )
 from context_search.domain.json_pointer import split
 from context_search.domain.model import Scope
-from context_search.ports.queue import Message
 from context_search.ports.store import Store
 from context_search.services.enumeration import Limits, compare
 from context_search.services.evict import note_use
@@ -108,15 +107,7 @@ class CreateSearchTool:
     ) -> ToolStatus:
         table_id = status.tool.scope.table_id
         with self.store.transaction(status.tool.project_id) as work:
-            if work.tables.lock(table_id) is None:
-                raise NotFoundError("there is no such table")
-            index = work.indexes.find(status.index.id)
-            if index is None or index.evicted_at is not None:
-                messages: list[
-                    Message
-                ] = []  # it lost its room meanwhile: the next search brings it back
-            else:
-                messages = compare(work, index, table_id, self.limits, ahead)
+            messages = compare(work, status.index, table_id, self.limits, ahead)
             work.outbox.remove(outbox_ids)
             node_ids = work.outbox.add(messages)
             told = tool_status(work, status.tool, silent_s=self.silent_s)

@@ -33,12 +33,24 @@ def compare(
 ) -> list[Message]:
     """Brings an index up to a document, under the table's lock; nothing when it is there.
 
+    An index that no tool needs any more is retired; an evicted one is left alone.
     Returns the orders to index what changed. What was read ahead counts if it is still so.
     """
-    if is_compared(work, index, table_id):
+    if work.tables.lock(table_id) is None:
         return []
-    queued = enumerate_index(work, index, table_id, limits, ahead)
-    return node_orders(queued, index.config)
+    if work.tables.find(table_id, project_id=index.project_id) is None:
+        return []
+    work.indexes.share(index)
+    locked = work.indexes.find(index.id)  # it may have been evicted before the lock was ours
+    if locked is None:
+        return []
+    if not work.indexes.scopes(locked.id):
+        work.indexes.retire(locked.id)
+        return []
+    if locked.evicted_at is not None or is_compared(work, locked, table_id):
+        return []
+    queued = enumerate_index(work, locked, table_id, limits, ahead)
+    return node_orders(queued, locked.config)
 
 
 def enumerate_index(
@@ -109,7 +121,6 @@ class EnumerateIndex:
     """The order ``enumerate``: brings an index up to a document and queues what changed.
 
     Without a table, the index of a project orders one comparison for each that needs it.
-    An index that no tool needs any more is retired; an evicted one is left alone.
     """
 
     store: Store
@@ -143,26 +154,8 @@ class EnumerateIndex:
             if chosen is None:
                 messages = _order_each(work, index)
             else:
-                messages = self._compare(work, index, chosen, ahead)
+                messages = compare(work, index, chosen, self.limits, ahead)
             return work.outbox.add(messages), messages
-
-    def _compare(
-        self, work: UnitOfWork, index: Index, table_id: int, ahead: Document | None
-    ) -> list[Message]:
-        if work.tables.lock(table_id) is None:
-            return []
-        if work.tables.find(table_id, project_id=index.project_id) is None:
-            return []
-        work.indexes.share(index)
-        locked = work.indexes.find(index.id)  # it may have been evicted before the lock was ours
-        if locked is None:
-            return []
-        if not work.indexes.scopes(locked.id):
-            work.indexes.retire(locked.id)
-            return []
-        if locked.evicted_at is not None:
-            return []
-        return compare(work, locked, table_id, self.limits, ahead)
 
 
 def _order_each(work: UnitOfWork, index: Index) -> list[Message]:

@@ -194,6 +194,7 @@ class RollBack:
             if differs and work.rebuilds.has_index(index.table_id, previous.config):
                 raise ConflictError("another index of the table has the earlier configuration")
             work.rebuilds.switch(previous)
+            work.tools.mark_unsettled(index.id)
             messages = [enumerate_message(index.id)]
             outbox_ids = work.outbox.add(messages)
         self.deliver(outbox_ids, messages)

@@ -44,4 +44,5 @@ class SettleIndex:
         if pending.state != "building" or work.rebuilds.is_unfinished(pending):
             return False
         work.rebuilds.switch(pending)
+        work.tools.mark_unsettled(index.id)  # until the summaries are written
         return True
