@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from context_search.domain.errors import ConflictError
-from context_search.services.rebuild import EstimateRebuild, Model
+from context_search.services.enumeration import Limits, compare
+from context_search.services.estimate_rebuild import EstimateRebuild
+from context_search.services.rebuild import Model
 from tests.services.house import House, prose
 
 
@@ -79,3 +81,26 @@ def test_the_estimate_counts_what_there_is() -> None:
     assert estimate.chunks == len(house.rows())
     assert 200 <= estimate.tokens <= 400
     assert estimate.cost == pytest.approx(estimate.tokens * 2e-6, abs=1e-6)
+
+
+def test_who_rolls_back_reads_no_status_of_the_generation_that_was_left() -> None:
+    house = House()
+    tool = house.tool(house.table({"a": prose(500)})).tool
+    house.work()
+    house.start_rebuild(tool.id, None)
+    house.work()
+    assert (house.store.rows.tools[tool.id].summary or {})["status"] == "ready"
+    house.roll_back(tool.id, None)
+    assert (house.store.rows.tools[tool.id].summary or {})["status"] == "indexing"
+    house.work()
+    assert (house.store.rows.tools[tool.id].summary or {})["status"] == "ready"
+
+
+def test_an_index_whose_last_tool_went_is_retired_by_whoever_compares_it() -> None:
+    house = House()
+    table = house.table({"a": prose(500)})
+    status = house.tool(table)
+    house.delete_tool(house.principal, status.tool.id)
+    with house.store.transaction() as work:
+        assert compare(work, status.index, table.id, Limits(), None) == []
+        assert work.indexes.find(status.index.id) is None

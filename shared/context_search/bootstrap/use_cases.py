@@ -72,6 +72,7 @@ class Parts(Access):
         """The use cases of operators."""
         from context_search.services import rebuild  # noqa: PLC0415
         from context_search.services.clear_index import ClearIndex  # noqa: PLC0415
+        from context_search.services.estimate_rebuild import EstimateRebuild  # noqa: PLC0415
         from context_search.services.integrity import ReadIntegrity  # noqa: PLC0415
         from context_search.services.redrive import Redrive  # noqa: PLC0415
         from context_search.wire.http.rebuilds import OperationUseCases  # noqa: PLC0415
@@ -79,7 +80,7 @@ class Parts(Access):
         model = self.model
         start = rebuild.StartRebuild(self.store, self.deliver, model)
         return OperationUseCases(
-            estimate_rebuild=rebuild.EstimateRebuild(self.store, model),
+            estimate_rebuild=EstimateRebuild(self.store, model),
             start_rebuild=start,
             reindex_project=rebuild.ReindexProject(self.store, start),
             roll_back=rebuild.RollBack(self.store, self.deliver),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -12,13 +11,11 @@ from context_search.domain.chunking import CHUNKER_VERSION
 from context_search.domain.config import IndexConfig
 from context_search.domain.errors import ConflictError, DatabaseUnavailableError, NotFoundError
 from context_search.domain.model import Index, Principal
-from context_search.ports.rebuilding import Size
 from context_search.ports.store import Store, UnitOfWork
 from context_search.services.outgoing import Deliver, enumerate_message
 from context_search.services.status import index_of, live_tool, project_index
 
 REBUILDS_AT_ONCE = 2
-CHUNKS_PER_SECOND = 200
 TOOLS_PER_PAGE = 500
 RETIRED_AT_ONCE = 100
 
@@ -37,17 +34,6 @@ class Model:
     price: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """What a rebuild will take. ``cost`` is None when no price is configured."""
-
-    nodes: int
-    chunks: int
-    tokens: int
-    cost: float | None
-    seconds: int
-
-
 def current_config(index: Index, model: Model) -> IndexConfig:
     """Returns an index's own settings on today's model, chunker and analysis."""
     return replace(
@@ -58,34 +44,6 @@ def current_config(index: Index, model: Model) -> IndexConfig:
         chunker_version=CHUNKER_VERSION,
         analysis_version=ANALYSIS_VERSION,
     )
-
-
-@dataclass(frozen=True, slots=True)
-class EstimateRebuild:
-    """The dry run: counts what the index holds now."""
-
-    store: Store
-    model: Model
-
-    def __call__(self, tool_id: int, principal: Principal | None) -> Estimate:
-        """Raises NotFoundError."""
-        with self.store.transaction() as work:
-            size = work.rebuilds.size(index_of(work, live_tool(work, tool_id, principal)))
-        tokens = _tokens(size)
-        price = self.model.price
-        return Estimate(
-            nodes=size.nodes,
-            chunks=size.chunks,
-            tokens=tokens,
-            cost=None if price is None else round(tokens * price / 1e6, 6),
-            seconds=math.ceil(size.chunks / CHUNKS_PER_SECOND),
-        )
-
-
-def _tokens(size: Size) -> int:
-    """A character of three bytes is about a token, four characters of one byte are another."""
-    wide = (size.bytes - size.characters) // 2
-    return wide + (size.characters - wide) // 4
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,9 @@ from fastapi.responses import JSONResponse
 
 from context_search.domain.model import Index
 from context_search.services.clear_index import ClearIndex
+from context_search.services.estimate_rebuild import EstimateRebuild
 from context_search.services.integrity import ReadIntegrity
-from context_search.services.rebuild import EstimateRebuild, ReindexProject, RollBack, StartRebuild
+from context_search.services.rebuild import ReindexProject, RollBack, StartRebuild
 from context_search.services.redrive import Redrive
 from context_search.wire.http.dependencies import Internal, Owner, ToolId
 from context_search.wire.http.strict_json import StrictJsonRoute
