@@ -12,7 +12,6 @@ from typing import Any, TypeVar
 
 from context_search.adapters.postgres.pool import Transaction
 from context_search.adapters.postgres.store import PostgresStore
-from context_search.domain.config import IndexConfig, SearchConfig
 from context_search.domain.documents import to_json
 from context_search.domain.model import (
     ChunkSet,
@@ -20,17 +19,11 @@ from context_search.domain.model import (
     Index,
     Principal,
     Project,
-    Scope,
-    SearchTool,
     Table,
 )
-from context_search.services.chunk_documents import plan
-from context_search.services.enumeration import Limits, enumerate_index
+from tests.steps import SMALL, Steps
 
 T = TypeVar("T")
-
-SMALL = IndexConfig("in-memory/words", 16, threshold=20, chunk_size=100, chunk_overlap=10)
-"""Strings of 20 characters are nodes, chunks have 100."""
 
 _ENGLISH = re.findall(
     r"\w+",
@@ -64,12 +57,6 @@ def an_index() -> Index:
         generation_id=6,
         namespace="project_1_table_2",
     )
-
-
-def table_of(index: Index) -> int:
-    """The one table of an index that has one."""
-    assert index.table_id is not None
-    return index.table_id
 
 
 @contextmanager
@@ -117,7 +104,7 @@ def planted(text: str, sentence: str, at: int) -> str:
 
 
 @dataclass(frozen=True)
-class Workbench:
+class Workbench(Steps):
     """One project in a real database, and the steps of indexing one at a time."""
 
     store: PostgresStore
@@ -157,63 +144,11 @@ class Workbench:
         with self.store.transaction() as work:
             return work.tables.add(self.project.id, "table", None, to_json(document))
 
-    def tool(
-        self,
-        table: Table,
-        scope: str = "",
-        *,
-        config: IndexConfig = SMALL,
-        name: str = "search",
-        search: SearchConfig | None = None,
-    ) -> tuple[SearchTool, Index]:
-        """A tool with the index that serves it; nothing is enumerated."""
-        with self.store.transaction() as work:
-            work.tables.lock(table.id)
-            index = work.indexes.find_or_add(
-                project_id=self.project.id, table_id=table.id, config=config
-            )
-            tool_id = work.tools.add(
-                project_id=self.project.id,
-                name=name,
-                description=None,
-                scope=Scope(table.id, scope),
-                search=search or SearchConfig(),
-            )
-            work.indexes.cover(index.id, tool_id=tool_id, scope=scope)
-            tool = work.tools.find(tool_id, project_id=None)
-        assert tool is not None
-        return tool, index
-
-    def index(self, index_id: int) -> Index:
-        """The index as it is stored now."""
-        with self.store.transaction() as work:
-            index = work.indexes.find(index_id)
-        assert index is not None
-        return index
-
-    def enumerate(self, index: Index, limits: Limits | None = None) -> list[int]:
-        """Makes the nodes those of the document; returns the ids of what has to be indexed."""
-        with self.store.transaction() as work:
-            assert work.indexes.lock(index)
-            return enumerate_index(work, index, table_of(index), limits or Limits())
-
-    def claim(self, node_id: int, *, lease_s: float = 60.0) -> Claim:
-        """Takes a node that is due."""
-        with self.store.transaction() as work:
-            claim = work.nodes.claim(node_id, lease_s=lease_s)
-        assert claim is not None
-        return claim
-
-    def begin(self, claim: Claim) -> ChunkSet:
-        """Writes the chunk rows of a claimed node."""
-        with self.store.transaction() as work:
-            return work.chunks.begin_set(claim, plan(claim))
-
     def finish(self, claim: Claim) -> ChunkSet:
         """Writes the chunk rows, says that turbopuffer has them, and activates the set."""
         chunk_set = self.begin(claim)
+        self.mark(chunk_set)
         with self.store.transaction() as work:
-            work.chunks.mark_present(chunk_set.id, [chunk.index for chunk in chunk_set.chunks])
             assert work.chunks.activate(claim, chunk_set.id)
         return chunk_set
 

@@ -22,9 +22,9 @@ from context_search.domain.errors import (
 )
 from context_search.domain.ids import ancestor_keys, document_id, scope_key, window_ids
 from context_search.ports.vectors import Legs, Ranked, VectorDocument, VectorQuery
-from tests.builders import SMALL
 from tests.contract.turbopuffer.faulty import Faults
 from tests.contract.turbopuffer.targets import KEY, LocalServer, running
+from tests.steps import SMALL
 
 LEAN = replace(SMALL, storage="lean")
 TEXTS = {

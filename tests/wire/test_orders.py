@@ -16,7 +16,7 @@ from context_search.wire.orders import (
     NodesOrder,
     parse_order,
 )
-from tests.builders import SMALL
+from tests.steps import SMALL
 
 
 def test_what_is_sent_is_understood() -> None:

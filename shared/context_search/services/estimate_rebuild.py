@@ -9,7 +9,7 @@ from context_search.domain.model import Principal
 from context_search.ports.rebuilding import Size
 from context_search.ports.store import Store
 from context_search.services.rebuild import Model
-from context_search.services.status import index_of, live_tool
+from context_search.services.status import index_of, live_tool, project_of
 
 CHUNKS_PER_SECOND = 200
 
@@ -34,7 +34,7 @@ class EstimateRebuild:
 
     def __call__(self, tool_id: int, principal: Principal | None) -> Estimate:
         """Raises NotFoundError."""
-        with self.store.transaction() as work:
+        with self.store.transaction(project_of(principal)) as work:
             size = work.rebuilds.size(index_of(work, live_tool(work, tool_id, principal)))
         tokens = _tokens(size)
         price = self.model.price

@@ -12,7 +12,8 @@ from context_search.adapters.postgres.store import PostgresStore
 from context_search.domain.documents import content_hash
 from context_search.domain.model import ChunkSet, HydratedChunk, Index, Reach, SearchTool
 from context_search.services.chunk_documents import plan
-from tests.builders import SMALL, Workbench, chinese, english, table_of
+from tests.builders import Workbench, chinese, english
+from tests.steps import SMALL, table_of
 
 TEXT = english(250) + "\r\n 😀e\u0301 " + chinese(200)
 

@@ -13,7 +13,8 @@ from context_search.domain.model import Index
 from context_search.ports.delivery import SweepCounts, SweepCursor, Tombstone
 from context_search.ports.queue import Message
 from context_search.services.outgoing import enumerate_message
-from tests.builders import Workbench, count, english, table_of
+from tests.builders import Workbench, count, english
+from tests.steps import table_of
 
 HOUR = 3600.0
 

@@ -15,7 +15,8 @@ from context_search.domain.model import Index, Scope, Table
 from context_search.services.create_search_tool import CreateSearchTool, NewSearchTool
 from context_search.services.enumeration import Limits
 from context_search.services.outgoing import Deliver
-from tests.builders import SMALL, Workbench, count, english, table_of
+from tests.builders import Workbench, count, english
+from tests.steps import SMALL, table_of
 
 OTHER = replace(SMALL, chunk_size=200)
 

@@ -8,7 +8,7 @@ from context_search.adapters.postgres import migrations
 from context_search.adapters.postgres.pool import Database
 from context_search.adapters.postgres.store import PostgresStore
 from context_search.adapters.postgres.url import DatabaseUrl
-from tests.builders import SMALL
+from tests.steps import SMALL
 
 BEFORE = """
     INSERT INTO project (name) VALUES ('p');

@@ -18,7 +18,8 @@ from context_search.domain.errors import LeaseLostError
 from context_search.domain.ids import pointer_sha256
 from context_search.domain.model import Claim, Index
 from context_search.services.enumeration import Limits
-from tests.builders import Workbench, english, table_of, until
+from tests.builders import Workbench, english, until
+from tests.steps import table_of
 
 TEXT = english(250)
 ERROR = {"code": "EMBEDDING_UNAVAILABLE", "message": "m", "retryable": True, "at": "2026-01-01"}

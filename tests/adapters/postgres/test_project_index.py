@@ -18,7 +18,8 @@ from context_search.services.outgoing import Deliver
 from context_search.services.project_index import ProjectIndexStatus, SwitchProjectIndexOn
 from context_search.services.rebuild import Model
 from context_search.services.settle import SettleIndex
-from tests.builders import SMALL, Workbench, until
+from tests.builders import Workbench, until
+from tests.steps import SMALL
 
 INSERT = "INSERT INTO context_table (project_id, name, data) VALUES (:project, 't', '[\"text\"]')"
 WAITING = "SELECT FROM pg_locks WHERE NOT granted AND database = (SELECT oid FROM pg_database \

@@ -14,7 +14,8 @@ from context_search.adapters.postgres.store import PostgresStore
 from context_search.domain.limits import ProjectLimits, Usage
 from context_search.domain.model import Index
 from context_search.services.chunk_documents import plan
-from tests.builders import SMALL, Workbench, english
+from tests.builders import Workbench, english
+from tests.steps import SMALL
 
 A_CHUNK = SMALL.dimensions * 4
 

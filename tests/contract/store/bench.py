@@ -9,7 +9,7 @@ from context_search.adapters.in_memory.clock import ManualClock
 from context_search.adapters.in_memory.store import MemoryStore
 from context_search.adapters.postgres.pool import Database
 from context_search.adapters.postgres.store import PostgresStore
-from context_search.domain.config import IndexConfig, SearchConfig
+from context_search.domain.config import IndexConfig
 from context_search.domain.documents import to_json
 from context_search.domain.ids import pointer_sha256
 from context_search.domain.model import (
@@ -18,15 +18,13 @@ from context_search.domain.model import (
     Index,
     Principal,
     Project,
-    Scope,
     SearchTool,
     Table,
 )
 from context_search.ports.delivery import Tombstone
-from context_search.ports.store import Store
-from context_search.services.chunk_documents import plan
 from context_search.services.enumeration import Limits, enumerate_index
-from tests.builders import SMALL, english, table_of
+from tests.builders import english
+from tests.steps import SMALL, Steps, table_of
 
 TEXT = english(250)
 """Three chunks under SMALL."""
@@ -34,10 +32,8 @@ OTHER = english(180, seed=9)
 """Two chunks."""
 
 
-class Bench(ABC):
+class Bench(Steps, ABC):
     """A store that is empty at first."""
-
-    store: Store
 
     @abstractmethod
     def pass_time(self, seconds: float) -> None:
@@ -65,40 +61,6 @@ class Bench(ABC):
         """Deletes a table for its users."""
         with self.store.transaction() as work:
             work.tables.mark_deleted(table.id)
-
-    def tool(
-        self, table: Table, scope: str = "", *, config: IndexConfig = SMALL, name: str = "search"
-    ) -> tuple[SearchTool, Index]:
-        """A tool and the index that serves it; nothing is enumerated."""
-        with self.store.transaction() as work:
-            work.tables.lock(table.id)
-            index = work.indexes.find_or_add(
-                project_id=table.project_id, table_id=table.id, config=config
-            )
-            tool_id = work.tools.add(
-                project_id=table.project_id,
-                name=name,
-                description=None,
-                scope=Scope(table.id, scope),
-                search=SearchConfig(),
-            )
-            work.indexes.cover(index.id, tool_id=tool_id, scope=scope)
-            tool = work.tools.find(tool_id, project_id=None)
-        assert tool is not None
-        return tool, index
-
-    def index(self, index_id: int) -> Index:
-        """The index as it is now."""
-        with self.store.transaction() as work:
-            index = work.indexes.find(index_id)
-        assert index is not None
-        return index
-
-    def enumerate(self, index: Index, limits: Limits | None = None) -> list[int]:
-        """Makes the nodes those of the document; returns what has to be indexed."""
-        with self.store.transaction() as work:
-            assert work.indexes.lock(index)
-            return enumerate_index(work, index, table_of(index), limits or Limits())
 
     def project_index(self, project_id: int, config: IndexConfig = SMALL) -> Index:
         """The index over all tables of a project, switched on now; nothing is enumerated."""
@@ -130,27 +92,6 @@ class Bench(ABC):
             known = work.nodes.known(index.generation_id, table_of(index))
         ids = {node.pointer_sha256: node.id for node in known}
         return ids[pointer_sha256(json_pointer)]
-
-    def try_claim(self, node_id: int, *, lease_s: float = 60.0) -> Claim | None:
-        """Takes a node if it may be taken."""
-        with self.store.transaction() as work:
-            return work.nodes.claim(node_id, lease_s=lease_s)
-
-    def claim(self, node_id: int, *, lease_s: float = 60.0) -> Claim:
-        """Takes a node that may be taken."""
-        claim = self.try_claim(node_id, lease_s=lease_s)
-        assert claim is not None
-        return claim
-
-    def begin(self, claim: Claim) -> ChunkSet:
-        """Writes the rows of a claimed node."""
-        with self.store.transaction() as work:
-            return work.chunks.begin_set(claim, plan(claim))
-
-    def mark(self, chunk_set: ChunkSet) -> None:
-        """Says that turbopuffer has all chunks of a set."""
-        with self.store.transaction() as work:
-            work.chunks.mark_present(chunk_set.id, [chunk.index for chunk in chunk_set.chunks])
 
     def activate(self, claim: Claim, chunk_set: ChunkSet) -> bool:
         """The swap."""

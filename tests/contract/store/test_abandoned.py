@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from context_search.domain.model import Claim
-from tests.builders import SMALL
 from tests.contract.store.bench import OTHER, TEXT, Bench
+from tests.steps import SMALL
 
 
 def abandoned(bench: Bench, *, silent_s: float = 300, limit: int = 100) -> list[int]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from context_search.domain.model import Index, Table
-from tests.builders import SMALL
 from tests.contract.store.bench import OTHER, TEXT, Bench
+from tests.steps import SMALL
 
 
 def behind(bench: Bench, *, limit: int = 9) -> list[int]:

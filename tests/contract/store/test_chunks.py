@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from context_search.domain.ids import document_id, window_ids
 from context_search.services.chunk_documents import plan
-from tests.builders import SMALL
 from tests.contract.store.bench import OTHER, TEXT, Bench
+from tests.steps import SMALL
 
 
 def test_a_set_holds_the_planned_chunks_in_order(bench: Bench) -> None:

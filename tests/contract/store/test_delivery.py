@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from context_search.domain.model import Index
-from tests.builders import SMALL
 from tests.contract.store.bench import OTHER, TEXT, Bench
+from tests.steps import SMALL
 
 BODIES = [{"kind": "node", "node_id": number} for number in range(3)]
 

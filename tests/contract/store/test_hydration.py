@@ -6,8 +6,8 @@ import pytest
 
 from context_search.domain.documents import content_hash
 from context_search.domain.model import HydratedChunk, Index, Reach, SearchTool
-from tests.builders import SMALL, table_of
 from tests.contract.store.bench import OTHER, TEXT, Bench
+from tests.steps import SMALL, table_of
 
 
 def hydrated(bench: Bench, tool: SearchTool, index: Index, ids: list[str]) -> list[HydratedChunk]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from context_search.domain.ids import table_namespace
-from tests.builders import SMALL, table_of
 from tests.contract.store.bench import OTHER, TEXT, Bench
+from tests.steps import SMALL, table_of
 
 LARGER = replace(SMALL, chunk_size=200)
 

@@ -9,8 +9,9 @@ from context_search.domain.bm25 import idf, term_weight
 from context_search.domain.errors import KeywordTimeoutError
 from context_search.domain.model import ChunkSet, Index, Reach
 from context_search.ports.keywords import ChunkTokens
-from tests.builders import chinese, english, table_of
+from tests.builders import chinese, english
 from tests.contract.store.bench import OTHER, TEXT, Bench, PostgresBench
+from tests.steps import table_of
 
 EVERYWHERE = Reach()
 

@@ -13,8 +13,8 @@ from context_search.domain.ids import pointer_sha256
 from context_search.domain.model import Claim, Index, Reach
 from context_search.domain.progress import NodeState
 from context_search.ports.indexing import Nodes, NodeUpsert
-from tests.builders import SMALL, table_of
 from tests.contract.store.bench import OTHER, TEXT, Bench
+from tests.steps import SMALL, table_of
 
 ERROR = {"code": "EMBEDDING_UNAVAILABLE", "message": "m", "retryable": True, "at": "2026-01-01"}
 TOO_LARGE = {"code": "NODE_TOO_LARGE", "message": "m", "retryable": False}

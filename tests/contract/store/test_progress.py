@@ -8,8 +8,8 @@ import pytest
 
 from context_search.domain.progress import IndexStatus, Progress
 from context_search.services.enumeration import Limits
-from tests.builders import SMALL
 from tests.contract.store.bench import OTHER, TEXT, Bench
+from tests.steps import SMALL
 
 ERROR = {"code": "EMBEDDING_UNAVAILABLE", "message": "m", "retryable": True, "at": "2026-01-01"}
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from context_search.domain.limits import ProjectLimits
 from context_search.domain.model import Index, Reach, Table
 from context_search.services.outgoing import enumerate_message
-from tests.builders import SMALL
 from tests.contract.store.bench import OTHER, TEXT, Bench
+from tests.steps import SMALL
 
 
 def switched_on(bench: Bench, *documents: object) -> tuple[Index, list[Table]]:

@@ -6,8 +6,9 @@ import pytest
 
 from context_search.domain.limits import ProjectLimits, Usage
 from context_search.domain.model import Index, Project
-from tests.builders import SMALL, english, table_of
+from tests.builders import english
 from tests.contract.store.bench import TEXT, Bench
+from tests.steps import SMALL, table_of
 
 HOUR = 3600.0
 A_CHUNK = SMALL.dimensions * 4

@@ -8,8 +8,8 @@ from context_search.domain.config import IndexConfig
 from context_search.domain.ids import table_namespace
 from context_search.domain.model import Index, Project
 from context_search.ports.rebuilding import Size
-from tests.builders import SMALL, table_of
 from tests.contract.store.bench import OTHER, TEXT, Bench
+from tests.steps import SMALL, table_of
 
 LARGER = replace(SMALL, chunk_size=200)
 

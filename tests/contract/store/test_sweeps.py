@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from context_search.domain.model import Index
 from context_search.ports.delivery import SweepCounts, SweepCursor
-from tests.builders import SMALL
 from tests.contract.store.bench import OTHER, TEXT, Bench
+from tests.steps import SMALL
 
 FOUND = SweepCounts(checked=3, orphans=2, missing=1, repaired=1)
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from context_search.domain.config import SearchConfig
 from context_search.domain.model import Principal, Scope
-from tests.builders import SMALL
 from tests.contract.store.bench import Bench
+from tests.steps import SMALL
 
 READY = {"status": "ready", "nodes_count": 1}
 

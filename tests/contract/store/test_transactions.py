@@ -10,8 +10,8 @@ import pytest
 
 from context_search.domain.access import KeyOwner, NewApiKey
 from context_search.ports.store import UnitOfWork
-from tests.builders import table_of
 from tests.contract.store.bench import Bench
+from tests.steps import table_of
 
 
 class Interrupted(Exception):  # noqa: N818

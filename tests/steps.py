@@ -1,0 +1,85 @@
+"""The steps of indexing one at a time, over any store; builders.py has the texts and settings."""
+
+from __future__ import annotations
+
+from context_search.domain.config import IndexConfig, SearchConfig
+from context_search.domain.model import ChunkSet, Claim, Index, Scope, SearchTool, Table
+from context_search.ports.store import Store
+from context_search.services.chunk_documents import plan
+from context_search.services.enumeration import Limits, enumerate_index
+
+SMALL = IndexConfig("in-memory/words", 16, threshold=20, chunk_size=100, chunk_overlap=10)
+"""Strings of 20 characters are nodes, chunks have 100."""
+
+
+def table_of(index: Index) -> int:
+    """The one table of an index that has one."""
+    assert index.table_id is not None
+    return index.table_id
+
+
+class Steps:
+    """What create, the workers and the swap do to a store, without the parts around it."""
+
+    store: Store
+
+    def tool(
+        self,
+        table: Table,
+        scope: str = "",
+        *,
+        config: IndexConfig = SMALL,
+        name: str = "search",
+        search: SearchConfig | None = None,
+    ) -> tuple[SearchTool, Index]:
+        """A tool with the index that serves it; nothing is enumerated."""
+        with self.store.transaction() as work:
+            work.tables.lock(table.id)
+            index = work.indexes.find_or_add(
+                project_id=table.project_id, table_id=table.id, config=config
+            )
+            tool_id = work.tools.add(
+                project_id=table.project_id,
+                name=name,
+                description=None,
+                scope=Scope(table.id, scope),
+                search=search or SearchConfig(),
+            )
+            work.indexes.cover(index.id, tool_id=tool_id, scope=scope)
+            tool = work.tools.find(tool_id, project_id=None)
+        assert tool is not None
+        return tool, index
+
+    def index(self, index_id: int) -> Index:
+        """The index as it is stored now."""
+        with self.store.transaction() as work:
+            index = work.indexes.find(index_id)
+        assert index is not None
+        return index
+
+    def enumerate(self, index: Index, limits: Limits | None = None) -> list[int]:
+        """Makes the nodes those of the document; returns the ids of what has to be indexed."""
+        with self.store.transaction() as work:
+            assert work.indexes.lock(index)
+            return enumerate_index(work, index, table_of(index), limits or Limits())
+
+    def try_claim(self, node_id: int, *, lease_s: float = 60.0) -> Claim | None:
+        """Takes a node if it may be taken."""
+        with self.store.transaction() as work:
+            return work.nodes.claim(node_id, lease_s=lease_s)
+
+    def claim(self, node_id: int, *, lease_s: float = 60.0) -> Claim:
+        """Takes a node that may be taken."""
+        claim = self.try_claim(node_id, lease_s=lease_s)
+        assert claim is not None
+        return claim
+
+    def begin(self, claim: Claim) -> ChunkSet:
+        """Writes the chunk rows of a claimed node."""
+        with self.store.transaction() as work:
+            return work.chunks.begin_set(claim, plan(claim))
+
+    def mark(self, chunk_set: ChunkSet) -> None:
+        """Says that turbopuffer has all chunks of a set."""
+        with self.store.transaction() as work:
+            work.chunks.mark_present(chunk_set.id, [chunk.index for chunk in chunk_set.chunks])
