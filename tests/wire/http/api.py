@@ -32,10 +32,19 @@ PROBLEM = "application/problem+json"
 _CLIENT_LOGGERS = ("httpx", "httpcore", "asyncio")
 
 
+class LocalQueue(ListQueue):
+    """A queue none of whose messages was ever received too often."""
+
+    def move_back(self, limit: int) -> int:
+        """The port ``DeadLetters``."""
+        del limit
+        return 0
+
+
 class LocalParts(Parts):
     """The deployed parts, with a queue and a model that need no other process."""
 
-    def __init__(self, database: Database, turbopuffer_url: str) -> None:
+    def __init__(self, database: Database | None, turbopuffer_url: str) -> None:
         super().__init__(
             Settings(
                 database_url="postgresql://unused@127.0.0.1/unused",
@@ -55,12 +64,13 @@ class LocalParts(Parts):
     @cached_property
     def store(self) -> PostgresStore:
         """The test's database."""
+        assert self._database is not None
         return PostgresStore(self._database)
 
     @cached_property
-    def queue(self) -> ListQueue:  # type: ignore[override]
+    def queue(self) -> LocalQueue:  # type: ignore[override]
         """A queue that this test empties itself."""
-        return ListQueue()
+        return LocalQueue()
 
     @cached_property
     def objects(self) -> DictObjects:
@@ -131,17 +141,17 @@ class Api:
 
     def tool(self, table: dict[str, Any], config: object = None, **more: Any) -> dict[str, Any]:
         """A new Search Tool over a table, indexed; strings of 20 characters count."""
-        body = {
-            "project_id": self.project_id,
-            "table_id": table["id"],
-            "name": "search",
-            "search_config": config
-            or {"chunk_threshold": 20, "chunk_size": 100, "chunk_overlap": 10},
-            **more,
-        }
-        made = answer(self("POST", "/api/v1/tools/search", json=body), 201)
+        made = self.unindexed_tool(table, config, **more)
         self.parts.work()
         return made
+
+    def unindexed_tool(
+        self, table: dict[str, Any], config: object = None, **more: Any
+    ) -> dict[str, Any]:
+        """The same as it is answered, before anything was indexed."""
+        body = {"project_id": self.project_id, "table_id": table["id"], "name": "search"}
+        body |= {"search_config": config or SMALL, **more}
+        return answer(self("POST", "/api/v1/tools/search", json=body), 201)
 
     def new_key(self, **body: Any) -> dict[str, Any]:
         """A further key of the project."""

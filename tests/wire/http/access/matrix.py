@@ -1,0 +1,184 @@
+"""The access matrix: every route of the product, who may use it, and where ids travel in it.
+
+A marker such as ``"{tool_id}"`` in a path, a query or a body stands for an id.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+Ids = Mapping[str, Any]
+Operation = tuple[str, str]
+
+OPEN: frozenset[str] = frozenset()
+TRUSTED = frozenset({"internal secret"})
+SEARCH = frozenset({"search"})
+MANAGE = frozenset({"manage"})
+READ = SEARCH | MANAGE
+
+MCP_PATHS = ("/mcp", "/api/v1/mcp/server/{api_key}")
+MCP_METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
+
+
+@dataclass(frozen=True)
+class Row:
+    """One route: whose keys open it, what a good call is answered, and an example of one.
+
+    ``looks``: the status with a foreign or missing id in place of a marker, where it is not 404.
+    """
+
+    opened_by: frozenset[str]
+    status: int
+    body: Any = None
+    query: Mapping[str, str] = field(default_factory=dict)
+    looks: Mapping[str, int] = field(default_factory=dict)
+
+
+_QUERY = {"query": "harbour"}
+_OWN_PAGE = {"after_key": 200, "after_mcp": 200, "after_binding": 200}
+_TABLES = "/api/v1/tables/{table_id}"
+_UPLOADS = f"{_TABLES}/uploads"
+_TOOLS = "/api/v1/tools/{tool_id}"
+_PROJECTS = "/api/v1/projects/{project_id}"
+_MCPS = "/api/v1/mcps/{mcp_id}"
+_IN_PROJECT = {"project_id": "{project_id}", "name": "x"}
+_BINDING = {"tool_id": "{free_tool_id}"}
+_KEYS = {"cursor": "{after_key}"}
+_INTERNAL_TOOL = "/internal/tools/{tool_id}"
+_INTERNAL_INDEX = "/internal/projects/{project_id}/search-index"
+_NO_INDEX = {"project_id": 409}  # a project that is not there has no index either
+
+ROWS: Mapping[Operation, Row] = {
+    ("GET", "/healthz"): Row(OPEN, 200),
+    ("GET", "/readyz"): Row(OPEN, 200),
+    ("GET", "/openapi.json"): Row(OPEN, 200),
+    ("POST", "/api/v1/projects"): Row(TRUSTED, 201, {"name": "x"}),
+    ("POST", "/api/v1/tables"): Row(MANAGE, 201, {**_IN_PROJECT, "data": 1}),
+    ("GET", _TABLES): Row(MANAGE, 200),
+    ("DELETE", _TABLES): Row(MANAGE, 204),
+    ("GET", f"{_TABLES}/data"): Row(MANAGE, 200),
+    ("PUT", f"{_TABLES}/data"): Row(MANAGE, 200, {}),
+    ("PATCH", f"{_TABLES}/data"): Row(MANAGE, 200, {}),
+    ("POST", _UPLOADS): Row(MANAGE, 201, {"format": "json"}),
+    ("GET", f"{_UPLOADS}/{{upload_id}}"): Row(MANAGE, 200),
+    ("POST", f"{_UPLOADS}/{{upload_id}}/complete"): Row(MANAGE, 202),
+    ("POST", "/api/v1/tools/search"): Row(MANAGE, 201, {**_IN_PROJECT, "table_id": "{table_id}"}),
+    ("GET", _TOOLS): Row(READ, 200),
+    ("DELETE", _TOOLS): Row(MANAGE, 204),
+    ("GET", f"{_TOOLS}/search-index"): Row(READ, 200),
+    ("POST", f"{_TOOLS}/search"): Row(SEARCH, 200, _QUERY),
+    ("POST", f"{_TOOLS}/search/explain"): Row(SEARCH, 200, _QUERY),
+    ("POST", f"{_TOOLS}/retrieve"): Row(SEARCH, 200, _QUERY),
+    ("POST", f"{_PROJECTS}/search"): Row(
+        SEARCH,
+        200,
+        {**_QUERY, "tables": ["{table_id}"], "strategy": "keyword", "cursor": "{cursor}"},
+        looks={"table_id": 422, "cursor": 422},  # a cursor is good for its own question only
+    ),
+    ("POST", f"{_PROJECTS}/retrieve"): Row(SEARCH, 200, _QUERY),
+    ("POST", f"{_PROJECTS}/reindex"): Row(MANAGE, 202),
+    ("POST", f"{_PROJECTS}/search-index"): Row(MANAGE, 202),
+    ("GET", f"{_PROJECTS}/search-index"): Row(READ, 200),
+    ("DELETE", f"{_PROJECTS}/search-index"): Row(MANAGE, 204),
+    ("GET", f"{_PROJECTS}/retrieval-settings"): Row(READ, 200),
+    ("PATCH", f"{_PROJECTS}/retrieval-settings"): Row(MANAGE, 200, {"topK": 7}),
+    ("POST", f"{_PROJECTS}/keys"): Row(MANAGE, 201, {}),
+    ("GET", f"{_PROJECTS}/keys"): Row(MANAGE, 200, query=_KEYS, looks=_OWN_PAGE),
+    ("DELETE", f"{_PROJECTS}/keys/{{key_id}}"): Row(MANAGE, 204),
+    ("POST", f"{_PROJECTS}/keys/{{key_id}}/rotate"): Row(MANAGE, 201, {}),
+    ("POST", "/api/v1/mcps"): Row(MANAGE, 201, {**_IN_PROJECT, "bindings": [_BINDING]}),
+    ("GET", "/api/v1/mcps"): Row(MANAGE, 200, query={"cursor": "{after_mcp}"}, looks=_OWN_PAGE),
+    ("GET", _MCPS): Row(MANAGE, 200),
+    ("PATCH", _MCPS): Row(MANAGE, 200, {"name": "x"}),
+    ("DELETE", _MCPS): Row(MANAGE, 204),
+    ("POST", f"{_MCPS}/bindings"): Row(MANAGE, 201, _BINDING),
+    ("GET", f"{_MCPS}/bindings"): Row(
+        MANAGE, 200, query={"cursor": "{after_binding}"}, looks=_OWN_PAGE
+    ),
+    ("PATCH", f"{_MCPS}/bindings/{{tool_id}}"): Row(MANAGE, 200, {"status": True}),
+    ("DELETE", f"{_MCPS}/bindings/{{tool_id}}"): Row(MANAGE, 204),
+    ("POST", f"{_MCPS}/keys"): Row(MANAGE, 201, {}),
+    ("GET", f"{_MCPS}/keys"): Row(MANAGE, 200, query=_KEYS, looks=_OWN_PAGE),
+    ("DELETE", f"{_MCPS}/keys/{{key_id}}"): Row(MANAGE, 204),
+    ("POST", f"{_MCPS}/keys/{{key_id}}/rotate"): Row(MANAGE, 201, {}),
+    ("GET", "/internal/mcp-v2/{api_key}"): Row(TRUSTED, 200),
+    ("GET", "/internal/integrity"): Row(TRUSTED, 200),
+    ("POST", "/internal/index/redrive"): Row(TRUSTED, 200),
+    ("POST", f"{_INTERNAL_TOOL}/search"): Row(TRUSTED, 200, _QUERY),
+    ("POST", f"{_INTERNAL_TOOL}/retrieve"): Row(TRUSTED, 200, _QUERY),
+    ("GET", f"{_INTERNAL_TOOL}/chunks/stats"): Row(TRUSTED, 200),
+    ("DELETE", f"{_INTERNAL_TOOL}/chunks"): Row(TRUSTED, 200, query={"shared": "true"}),
+    ("POST", f"{_INTERNAL_TOOL}/chunks/rebuild"): Row(TRUSTED, 202),
+    # Nothing has been rebuilt yet that one could go back from.
+    ("POST", f"{_INTERNAL_TOOL}/chunks/rollback"): Row(TRUSTED, 409),
+    ("POST", f"{_INTERNAL_INDEX}/rebuild"): Row(TRUSTED, 202, looks=_NO_INDEX),
+    ("POST", f"{_INTERNAL_INDEX}/rollback"): Row(TRUSTED, 409, looks=_NO_INDEX),
+}
+
+PUBLIC = sorted(pair for pair, row in ROWS.items() if row.opened_by - TRUSTED)
+INTERNAL = sorted(pair for pair, row in ROWS.items() if row.opened_by == TRUSTED)
+EVERYBODYS = sorted(pair for pair, row in ROWS.items() if row.opened_by == OPEN)
+
+
+def ids_of(operation: Operation, ids: Ids) -> dict[str, Any]:
+    """The ids for one route: below an instance, keys are the instance's."""
+    if not operation[1].startswith(_MCPS):
+        return dict(ids)
+    return {**ids, "key_id": ids["mcp_key_id"], "after_key": ids["after_mcp_key"]}
+
+
+def filled(template: Any, ids: Ids) -> Any:
+    """A path, a query or a body with ids in the place of their markers."""
+    if isinstance(template, Mapping):
+        return {name: filled(value, ids) for name, value in template.items()}
+    if isinstance(template, list):
+        return [filled(value, ids) for value in template]
+    if not isinstance(template, str):
+        return template
+    if template[1:-1] in ids and template == f"{{{template[1:-1]}}}":
+        return ids[template[1:-1]]  # an id in a body stays a number
+    for name, value in ids.items():
+        template = template.replace(f"{{{name}}}", str(value))
+    assert "{" not in template, template
+    return template
+
+
+def markers(template: Any) -> Iterator[str]:
+    """The names of the ids in a path, a query or a body."""
+    if isinstance(template, Mapping):
+        for value in template.values():
+            yield from markers(value)
+    elif isinstance(template, list):
+        for value in template:
+            yield from markers(value)
+    elif isinstance(template, str):
+        yield from (piece.split("}")[0] for piece in template.split("{")[1:])
+
+
+def request_of(operation: Operation, ids: Ids) -> dict[str, Any]:
+    """The example call of a row with these ids, as arguments of an HTTP client."""
+    method, path = operation
+    row = ROWS[operation]
+    request: dict[str, Any] = {"method": method, "path": filled(path, ids)}
+    if row.query:
+        request["params"] = filled(row.query, ids)
+    if row.body is not None:
+        request["json"] = filled(row.body, ids)
+    return request
+
+
+def swaps(operation: Operation) -> list[frozenset[str]]:
+    """Which ids of a row become somebody else's: each by itself, and all of them."""
+    row = ROWS[operation]
+    names = frozenset([*markers(operation[1]), *markers(row.query), *markers(row.body)])
+    one_each = [frozenset({name}) for name in sorted(names)]
+    return one_each + [names] * (len(names) > 1)
+
+
+def expected(row: Row, swapped: frozenset[str]) -> int:
+    """The status when these ids are not the caller's: the first that is refused decides."""
+    return next((404 for name in swapped if name not in row.looks), 0) or max(
+        row.looks[name] for name in swapped
+    )
