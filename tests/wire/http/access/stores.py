@@ -61,9 +61,8 @@ def _of_postgres(tx: Transaction, project_id: int) -> State:
 
 
 def _of_memory(parts: MemoryParts, project_id: int) -> State:
-    tables: dict[str, Any] = {
-        name: table for name, table in vars(parts.store.rows).items() if isinstance(table, Journaled)
-    }
+    rows = vars(parts.store.rows)
+    tables: dict[str, Any] = {n: table for n, table in rows.items() if isinstance(table, Journaled)}
     held = {
         name: sorted(repr(item) for item in table.items() if _owner(item[1]) != project_id)
         for name, table in tables.items()
