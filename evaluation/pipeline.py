@@ -26,6 +26,7 @@ from context_search.services.enumeration import EnumerateIndex, Limits
 from context_search.services.evict import UseIndex
 from context_search.services.index_node import IndexLimits, IndexNode
 from context_search.services.index_nodes import IndexNodes
+from context_search.services.index_together import IndexTogether
 from context_search.services.outgoing import Deliver, RelayOutbox
 from context_search.services.searching.assembly import run_search
 from context_search.services.searching.search_tool import SearchWithTool
@@ -127,7 +128,7 @@ class Pipeline:
             clock=self._clock,
             limits=IndexLimits(),
         )
-        return IndexNodes(self._store, index_node, self._deliver)
+        return IndexNodes(self._store, index_node, IndexTogether(index_node), self._deliver)
 
     @cached_property
     def _search(self) -> SearchWithTool:

@@ -45,15 +45,24 @@ WORDS = re.findall(
 
 
 class MoodyEmbedder(WordEmbedder):
-    """Raises the errors that it was given, one per call, before it works again."""
+    """Raises the errors that it was given, one per call, before it works again.
+
+    ``refused`` are texts that it never takes; ``calls`` says how many came at once.
+    """
 
     def __init__(self) -> None:
         super().__init__()
         self.errors: list[ContextSearchError] = []
+        self.refused: dict[str, ContextSearchError] = {}
+        self.calls: list[int] = []
 
     def embed_passages(self, texts: Sequence[str], *, timeout_s: float) -> list[list[float]]:
+        self.calls.append(len(texts))
         if self.errors:
             raise self.errors.pop(0)
+        for text in texts:
+            if text in self.refused:
+                raise self.refused[text]
         return super().embed_passages(texts, timeout_s=timeout_s)
 
 

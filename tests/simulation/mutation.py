@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from context_search.adapters.in_memory.store import MemoryUnitOfWork
 from context_search.services.cleanup import Cleanup
 from context_search.services.index_node import IndexNode
+from context_search.services.index_together import IndexTogether
 from context_search.services.settle import SettleIndex
 from context_search.services.sweep import SweepNamespace
 from context_search.services.tables import DeleteTool
@@ -25,6 +26,7 @@ class Mutation:
     name: str = "the design"
     unit_of_work: type[MemoryUnitOfWork] = MemoryUnitOfWork
     index_node: type[IndexNode] = IndexNode
+    together: type[IndexTogether] = IndexTogether
     delete_tool: type[DeleteTool] = DeleteTool
     cleanup: type[Cleanup] = Cleanup
     settle: type[SettleIndex] = SettleIndex

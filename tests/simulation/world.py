@@ -113,11 +113,14 @@ class World:
             limits=IndexLimits(
                 lease_s=LEASE_S,
                 max_attempts=50,
+                batch_nodes=3,
+                attempts_together=2,
                 batch_chunks=4 if self.is_small else 2,
                 project=self.limits,
             ),
         )
-        self.index_nodes = IndexNodes(store, self.index_node, self.deliver)
+        together = mutation.together(self.index_node)
+        self.index_nodes = IndexNodes(store, self.index_node, together, self.deliver)
         self.cleanup = mutation.cleanup(
             store,
             vectors,

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from context_search.domain.errors import InvalidInputError
-from context_search.services.outgoing import enumerate_message, node_message, node_orders
+from context_search.services.outgoing import enumerate_message, node_message
 from context_search.services.uploads import import_message
 from context_search.wire.orders import (
     EnumerateOrder,
@@ -16,7 +16,8 @@ from context_search.wire.orders import (
     NodesOrder,
     parse_order,
 )
-from tests.steps import SMALL
+from tests.builders import english
+from tests.services.house import House
 
 
 def test_what_is_sent_is_understood() -> None:
@@ -34,10 +35,18 @@ def test_an_import_is_ordered_by_the_id_of_its_upload() -> None:
 
 
 def test_many_small_strings_come_together_and_none_is_left_out() -> None:
-    sent = [parse_order(json.dumps(message)) for message in node_orders(range(1_234), SMALL)]
+    house = House()
+    strings = [english(60, seed) for seed in range(1_234)] + [english(40_000)]
+    house.tool(house.table(strings))
+    [enumerate_order] = house.queue.messages
+    house.queue.messages.clear()
+    house.enumerate(int(str(enumerate_order["index_id"])))
+    sent = [parse_order(json.dumps(message)) for message in house.queue.messages]
     groups = [order.node_ids for order in sent if isinstance(order, NodesOrder)]
-    assert len(groups) == len(sent)
-    assert [node_id for group in groups for node_id in group] == list(range(1_234))
+    [alone] = [order.node_id for order in sent if isinstance(order, NodeOrder)]
+    assert [len(group) for group in groups] == [1_000, 234]
+    named = sorted([alone, *(node_id for group in groups for node_id in group)])
+    assert named == sorted(house.store.rows.nodes)
 
 
 @pytest.mark.parametrize(

@@ -76,8 +76,10 @@ class Work(UploadParts):
     def index_nodes(self) -> IndexNodes:
         """The order ``nodes``."""
         from context_search.services.index_nodes import IndexNodes  # noqa: PLC0415
+        from context_search.services.index_together import IndexTogether  # noqa: PLC0415
 
-        return IndexNodes(self.store, self.index_node, self.deliver)
+        together = IndexTogether(self.index_node)
+        return IndexNodes(self.store, self.index_node, together, self.deliver)
 
     @cached_property
     def enumerate_index(self) -> EnumerateIndex:

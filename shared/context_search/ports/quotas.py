@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol
 
 from context_search.domain.limits import ProjectLimits, Usage
@@ -26,8 +27,8 @@ class Quotas(Protocol):
         """
         ...
 
-    def is_new(self, claim: Claim) -> bool:
-        """Tells whether the limit concerns a node: its generation answers, and it has no chunks.
+    def new_among(self, claims: Sequence[Claim]) -> list[Claim]:
+        """Returns those that the limit concerns: the generation answers, the node has no chunks.
 
         A rebuild and a new version of a text take their room: what is searchable stays so.
         """

@@ -6,6 +6,7 @@ from contextlib import AbstractContextManager
 from typing import Protocol
 
 from context_search.ports.access import Keys, McpInstances
+from context_search.ports.batches import Batches
 from context_search.ports.catalog import Projects, Tables, Tools
 from context_search.ports.delivery import Graveyard, Outbox, Sweeps
 from context_search.ports.gauges import Gauges
@@ -42,6 +43,8 @@ class UnitOfWork(Protocol):
     def nodes(self) -> Nodes: ...
     @property
     def chunks(self) -> Chunks: ...
+    @property
+    def batches(self) -> Batches: ...
     @property
     def keywords(self) -> KeywordIndex: ...
     @property

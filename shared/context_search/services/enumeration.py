@@ -50,7 +50,7 @@ def compare(
     if locked.evicted_at is not None or is_compared(work, locked, table_id):
         return []
     queued = enumerate_index(work, locked, table_id, limits, ahead)
-    return node_orders(queued, locked.config)
+    return node_orders(work, queued)
 
 
 def enumerate_index(

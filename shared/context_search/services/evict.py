@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -17,20 +17,22 @@ from context_search.services.status import summarise
 
 
 def no_room(
-    work: UnitOfWork, claim: Claim, planned: Sequence[PlannedChunk], limits: ProjectLimits
+    work: UnitOfWork, planned: Mapping[Claim, Sequence[PlannedChunk]], limits: ProjectLimits
 ) -> dict[str, object] | None:
-    """Returns why a new node has to wait until its project has room; None when it has not.
+    """Returns why new nodes of one generation have to wait for room; None when they have not.
 
-    The reason holds what the node needs, for ``Quotas.readmit``.
+    The reason holds what the nodes need together, for ``Quotas.readmit``.
     """
-    if not work.quotas.is_new(claim):
+    new = work.quotas.new_among(list(planned))
+    if not new:
         return None
+    chunks = [chunk for claim in new for chunk in planned[claim]]
     needed = Usage.of(
-        chunks=len(planned),
-        documents=sum(chunk.window_count for chunk in planned),
-        dimensions=claim.config.dimensions,
+        chunks=len(chunks),
+        documents=sum(chunk.window_count for chunk in chunks),
+        dimensions=new[0].config.dimensions,
     )
-    if needed.fits(work.quotas.room(claim.index_id, limits)):
+    if needed.fits(work.quotas.room(new[0].index_id, limits)):
         return None
     return {
         "code": PROJECT_FULL,

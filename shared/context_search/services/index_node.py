@@ -38,12 +38,18 @@ MAX_BACKOFF_S = 300.0
 
 @dataclass(frozen=True, slots=True)
 class IndexLimits:
-    """How long a worker owns a node, how often it fails in vain, chunks a batch, room a project."""
+    """How long a worker owns a node, how often it fails in vain, chunks a batch, room a project.
+
+    ``batch_nodes`` small strings go together, each ``attempts_together`` times at most: what then
+    still fails is tried alone, so that it is known which one it is.
+    """
 
     lease_s: float = 90.0
     max_attempts: int = 8
     batch_reserve_s: float = 60.0
     batch_chunks: int = 200
+    batch_nodes: int = 500
+    attempts_together: int = 4
     project: ProjectLimits = field(default_factory=ProjectLimits)
 
 
@@ -57,6 +63,16 @@ class RetryLater(Exception):  # noqa: N818 - not an error: the queue is asked to
         super().__init__(f"again in {after_s:.0f} s")
         self.after_s = after_s
         self.report = report
+
+
+def is_passing(error: ContextSearchError) -> bool:
+    """Tells whether the same step may succeed later."""
+    return error.retryable or isinstance(error, CommitUnknownError)
+
+
+def pause_s(error: ContextSearchError, attempt: int) -> float:
+    """Returns after how many seconds to come again: as asked, else 2, 4, 8 … at most 300."""
+    return error.retry_after_s or min(MAX_BACKOFF_S, 2.0 ** min(attempt, 16))
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +92,11 @@ class IndexNode:
 
         Raises RetryLater when the message should come again.
         """
-        if (claim := self._claim(node_id)) is None:
-            return NodeReport("nothing_to_do")
+        claim = self._claim(node_id)
+        return NodeReport("nothing_to_do") if claim is None else self.carry_on(claim, deadline)
+
+    def carry_on(self, claim: Claim, deadline: Deadline) -> NodeReport:
+        """Does the same with a node that is claimed already."""
         run = NodeRun(claim, self.clock)
         if claim.attempt > self.limits.max_attempts:  # its workers die before they can say why
             return self._failed(run, AttemptsExhaustedError("no run got anywhere"))
@@ -132,7 +151,7 @@ class IndexNode:
         planned = plan(claim)
         with self.store.transaction() as work:
             work.nodes.hold(claim, lease_s=self.limits.lease_s)
-            reason = no_room(work, claim, planned, self.limits.project)
+            reason = no_room(work, {claim: planned}, self.limits.project)
             if reason is None:
                 return work.chunks.begin_set(claim, planned)
             work.nodes.skip(claim, {**reason, "at": self.clock.now().isoformat()})
@@ -163,20 +182,23 @@ class IndexNode:
         self.deliver(outbox_ids, [message])
         return "handed_over"
 
+    def record(self, error: ContextSearchError, *, retryable: bool) -> dict[str, object]:
+        """Returns what a node keeps of an error."""
+        return {
+            "code": error.code,
+            "message": error.message,
+            "retryable": retryable,
+            "at": self.clock.now().isoformat(),
+        }
+
     def _failed(
         self, run: NodeRun, error: ContextSearchError, *, final: bool | None = None
     ) -> NodeReport:
         claim = run.claim
         if final is None:
-            is_passing = error.retryable or isinstance(error, CommitUnknownError)
-            final = not is_passing or claim.attempt >= self.limits.max_attempts
-        retry_in_s = error.retry_after_s or min(MAX_BACKOFF_S, 2.0 ** min(claim.attempt, 16))
-        record = {
-            "code": error.code,
-            "message": error.message,
-            "retryable": not final,
-            "at": self.clock.now().isoformat(),
-        }
+            final = not is_passing(error) or claim.attempt >= self.limits.max_attempts
+        retry_in_s = pause_s(error, claim.attempt)
+        record = self.record(error, retryable=not final)
         with self.store.transaction() as work:
             if final:
                 work.nodes.quarantine(claim, record)

@@ -17,7 +17,9 @@ Stage = Literal["chunking", "embedding", "upload", "swap"]
 
 @dataclass(frozen=True, slots=True)
 class NodeReport:
-    """One run over a node. It holds no id and no text, so all of it may become metrics.
+    """One run over a node, or over ``nodes`` small ones together.
+
+    It holds no id and no text, so all of it may become metrics.
 
     ``chunks`` counts the rows that this run created, ``embedded`` and ``reused`` where the vectors
     came from that it wrote. ``seconds`` has the stages that were entered; reading vectors back
@@ -31,6 +33,7 @@ class NodeReport:
     reused: int = 0
     seconds: Mapping[Stage, float] = field(default_factory=dict)
     error: ContextSearchError | None = None
+    nodes: int = 1
 
 
 @dataclass(slots=True)

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from context_search.domain.config import IndexConfig
 from context_search.domain.errors import DatabaseUnavailableError, QueueUnavailableError
 from context_search.ports.queue import Message, Queue
-from context_search.ports.store import Store
+from context_search.ports.store import Store, UnitOfWork
 
-BIG_STRING = 10_000
-FEW_NODES = 500
-NODES_PER_MESSAGE = 50
+SMALL_STRING = 9_999
+"""The most characters of a string that may come together with others."""
+FEW_NODES = 20
+NODES_PER_MESSAGE = 1_000
+MESSAGE_CHARS = 100_000
 SENT_PER_STEP = 100
 SENT_AT_ONCE = 1_000
 
@@ -28,18 +29,33 @@ def enumerate_message(index_id: int, table_id: int | None = None) -> Message:
     return message if table_id is None else {**message, "table_id": table_id}
 
 
-def node_orders(node_ids: Sequence[int], config: IndexConfig) -> list[Message]:
-    """Returns the orders to index nodes: one per big string, fifty small ones together.
+def node_orders(work: UnitOfWork, node_ids: Sequence[int]) -> list[Message]:
+    """Returns the orders to index nodes: one per big string, many small ones together.
 
-    Only an index with a low threshold has very many strings, and nobody waits for one of them.
+    A few go one by one, so that several workers share them.
     """
-    if config.threshold >= BIG_STRING or len(node_ids) <= FEW_NODES:
+    if len(node_ids) <= FEW_NODES:
         return [node_message(node_id) for node_id in node_ids]
-    groups = range(0, len(node_ids), NODES_PER_MESSAGE)
+    chars = work.batches.char_counts(node_ids)
+    big = [node_id for node_id in node_ids if chars[node_id] > SMALL_STRING]
+    small = [node_id for node_id in node_ids if chars[node_id] <= SMALL_STRING]
     return [
-        {"kind": "nodes", "node_ids": list(node_ids[first : first + NODES_PER_MESSAGE])}
-        for first in groups
+        *({"kind": "nodes", "node_ids": group} for group in _groups(small, chars)),
+        *(node_message(node_id) for node_id in big),
     ]
+
+
+def _groups(node_ids: Sequence[int], chars: Mapping[int, int]) -> Iterator[list[int]]:
+    group: list[int] = []
+    size = 0
+    for node_id in node_ids:
+        if group and (len(group) == NODES_PER_MESSAGE or size + chars[node_id] > MESSAGE_CHARS):
+            yield group
+            group, size = [], 0
+        group.append(node_id)
+        size += chars[node_id]
+    if group:
+        yield group
 
 
 @dataclass(frozen=True, slots=True)

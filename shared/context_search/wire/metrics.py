@@ -42,7 +42,7 @@ def emit_node(report: NodeReport) -> None:
         INDEXING,
         {"embedding_model": report.model},
         counts={
-            _COUNTED[report.outcome]: 1,
+            _COUNTED[report.outcome]: report.nodes,
             "chunks_created_total": report.chunks,
             "chunks_embedded_total": report.embedded,
             "chunks_reused_total": report.reused,

@@ -131,7 +131,7 @@ def test_a_node_is_new_until_it_has_chunks(bench: Bench) -> None:
 
     def is_new() -> bool:
         with bench.store.transaction() as work:
-            return work.quotas.is_new(claim)
+            return bool(work.quotas.new_among([claim]))
 
     assert is_new()
     chunk_set = bench.begin(claim)
@@ -153,7 +153,7 @@ def test_a_node_of_a_rebuild_is_not_new(bench: Bench) -> None:
         work.rebuilds.start(index, SMALL, at_once=2)
     claim = bench.claim(bench.enumerate(index)[0])
     with bench.store.transaction() as work:
-        assert not work.quotas.is_new(claim)
+        assert not work.quotas.new_among([claim])
 
 
 def test_a_skipped_node_keeps_its_text_and_loses_what_was_being_built(bench: Bench) -> None:

@@ -36,11 +36,12 @@ class MemoryChunks(LiveChunks):
         remove_sets(self.rows, self.clock, other)
         same = [row.id for row in of_node if row.content_hash == claim.content_hash]
         set_id = same[0] if same else self._insert(claim, planned)
-        chunks = sorted(self._chunks(set_id), key=lambda row: row.index)
+        chunks = sorted(self.of_sets([set_id]), key=lambda row: row.index)
         return ChunkSet(set_id, tuple(_stored(row) for row in chunks), is_new=not same)
 
-    def _chunks(self, set_id: int) -> list[ChunkRow]:
-        return [row for row in self.rows.chunks.values() if row.set_id == set_id]
+    def of_sets(self, set_ids: Sequence[int]) -> list[ChunkRow]:
+        """Returns the chunks of sets."""
+        return [row for row in self.rows.chunks.values() if row.set_id in set_ids]
 
     def _insert(self, claim: Claim, planned: Sequence[PlannedChunk]) -> int:
         set_id = self.rows.new_id()
@@ -90,7 +91,7 @@ class MemoryChunks(LiveChunks):
 
     def mark_present(self, set_id: int, chunk_indexes: Sequence[int]) -> None:
         """See the port."""
-        for row in self._chunks(set_id):
+        for row in self.of_sets([set_id]):
             if row.index in chunk_indexes:
                 self.rows.change(self.rows.chunks, row.id, present=True)
         if set_id in self.rows.sets:
@@ -100,7 +101,7 @@ class MemoryChunks(LiveChunks):
     def activate(self, claim: Claim, set_id: int) -> bool:
         """See the port."""
         node = self.rows.nodes.get(claim.node_id)
-        complete = set_id in self.rows.sets and all(row.present for row in self._chunks(set_id))
+        complete = set_id in self.rows.sets and all(row.present for row in self.of_sets([set_id]))
         if node is None or node.content_hash != claim.content_hash or not complete:
             return False
         others = [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -39,8 +39,11 @@ class MemoryQuotas:
         is_colder = index.id != mine.id and index.used_at < mine.used_at
         return is_colder and is_cold(self.clock, index, limits)
 
-    def is_new(self, claim: Claim) -> bool:
+    def new_among(self, claims: Sequence[Claim]) -> list[Claim]:
         """See the port."""
+        return [claim for claim in claims if self._is_new(claim)]
+
+    def _is_new(self, claim: Claim) -> bool:
         node = self.rows.nodes[claim.node_id]
         return self.rows.generations[node.generation_id].state == "active" and not any(
             row.node_id == node.id

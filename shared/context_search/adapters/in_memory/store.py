@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from context_search.adapters.in_memory.batches import MemoryBatches
 from context_search.adapters.in_memory.catalog import MemoryProjects, MemoryTables
 from context_search.adapters.in_memory.chunks import MemoryChunks
 from context_search.adapters.in_memory.delivery import MemoryGraveyard, MemoryOutbox
@@ -54,6 +55,11 @@ class MemoryUnitOfWork:
         self.rankings = MemoryRankings(rows, clock)
         self.gauges = MemoryGauges(rows, clock)
         self.uploads = MemoryUploads(rows, clock)
+
+    @property
+    def batches(self) -> MemoryBatches:
+        """See the port."""
+        return MemoryBatches(self.nodes, self.chunks)
 
 
 class MemoryStore:

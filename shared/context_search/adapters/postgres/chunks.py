@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from context_search.adapters.postgres.pool import Transaction, bulk
-from context_search.domain.ids import document_id
-from context_search.domain.model import ChunkSet, Claim, EmbeddedChunk, PlannedChunk, StoredChunk
+from context_search.adapters.postgres.chunk_sets import activate_sets, begin_sets
+from context_search.adapters.postgres.pool import Transaction
+from context_search.domain.model import ChunkSet, Claim, EmbeddedChunk, PlannedChunk
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,64 +18,8 @@ class ChunkSets:
 
     def begin_set(self, claim: Claim, planned: Sequence[PlannedChunk]) -> ChunkSet:
         """See the port."""
-        self.tx.run(
-            """
-            DELETE FROM chunk_set
-            WHERE node_id = :node AND state = 'building' AND content_hash <> :hash
-            """,
-            node=claim.node_id,
-            hash=claim.content_hash,
-        )
-        rows = self.tx.run(
-            """
-            SELECT id FROM chunk_set WHERE node_id = :node AND content_hash = :hash
-              AND state IN ('building', 'active')
-            """,
-            node=claim.node_id,
-            hash=claim.content_hash,
-        )
-        set_id = rows[0][0] if rows else self._insert(claim, planned)
-        stored = self.tx.run(
-            """
-            SELECT chunk_index, id, turbopuffer_doc_id, chunk_text, total_chunks, present,
-                   input_hash, window_count FROM chunks
-            WHERE set_id = :set ORDER BY chunk_index
-            """,
-            set=set_id,
-        )
-        return ChunkSet(set_id, tuple(StoredChunk(*row) for row in stored), is_new=not rows)
-
-    def _insert(self, claim: Claim, planned: Sequence[PlannedChunk]) -> int:
-        [[set_id]] = self.tx.run(
-            """
-            INSERT INTO chunk_set (node_id, content_hash, state, chunks_count)
-            VALUES (:node, :hash, 'building', :count) RETURNING id
-            """,
-            node=claim.node_id,
-            hash=claim.content_hash,
-            count=len(planned),
-        )
-        bulk(
-            self.tx,
-            """
-            INSERT INTO chunks (table_id, set_id, json_pointer, chunk_index, total_chunks,
-                chunk_text, char_start, char_end, content_hash, turbopuffer_namespace,
-                turbopuffer_doc_id, input_hash, window_count)
-            SELECT :table, :set, :pointer, i, :total, t, s, e, :hash, :namespace, d,
-                   decode(h, 'hex'), w
-            FROM jsonb_to_recordset(CAST(:rows AS jsonb)) AS row (
-                i int, t text, s int, e int, d text, h text, w int)
-            ORDER BY i
-            """,
-            [_row(claim, int(set_id), chunk) for chunk in planned],
-            table=claim.table_id,
-            set=set_id,
-            pointer=claim.json_pointer,
-            total=len(planned),
-            hash=claim.content_hash,
-            namespace=claim.namespace,
-        )
-        return int(set_id)
+        [chunk_set] = begin_sets(self.tx, [(claim, planned)])
+        return chunk_set
 
     def embedded(self, claim: Claim, input_hashes: Sequence[bytes]) -> list[EmbeddedChunk]:
         """See the port."""
@@ -106,7 +50,6 @@ class ChunkSets:
             set=set_id,
             indexes=list(chunk_indexes),
         )
-
         self.tx.run(
             """
             UPDATE node SET attempt = 0
@@ -117,49 +60,4 @@ class ChunkSets:
 
     def activate(self, claim: Claim, set_id: int) -> bool:
         """See the port. The caller holds the node."""
-        wanted = self.tx.run(
-            """
-            SELECT FROM node WHERE id = :node AND content_hash = :hash AND NOT EXISTS (
-                SELECT FROM chunks WHERE set_id = :set AND NOT present)
-              AND EXISTS (SELECT FROM chunk_set WHERE id = :set)
-            """,
-            node=claim.node_id,
-            hash=claim.content_hash,
-            set=set_id,
-        )
-        if not wanted:
-            return False
-        self.tx.run(
-            "DELETE FROM chunk_set WHERE node_id = :node AND id <> :set",
-            node=claim.node_id,
-            set=set_id,
-        )
-        self.tx.run("UPDATE chunk_set SET state = 'active' WHERE id = :set", set=set_id)
-        self.tx.run(
-            """
-            UPDATE node SET state = 'indexed', active_set_id = :set, content = NULL, attempt = 0,
-                lease_until = NULL, last_error = NULL, indexed_at = clock_timestamp()
-            WHERE id = :node
-            """,
-            set=set_id,
-            node=claim.node_id,
-        )
-        return True
-
-
-def _row(claim: Claim, set_id: int, chunk: PlannedChunk) -> dict[str, object]:
-    return {
-        "i": chunk.index,
-        "t": chunk.text,
-        "s": chunk.start,
-        "e": chunk.end,
-        "d": document_id(
-            table_id=claim.table_id,
-            json_pointer=claim.json_pointer,
-            content_hash=claim.content_hash,
-            set_id=set_id,
-            chunk_index=chunk.index,
-        ),
-        "h": chunk.input_hash.hex(),
-        "w": chunk.window_count,
-    }
+        return bool(activate_sets(self.tx, [(claim, set_id)]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from context_search.adapters.postgres.pool import Transaction
@@ -83,20 +84,23 @@ class PostgresQuotas:
         )
         return Usage(*rows[0]) if rows else Usage(limits.max_chunks, limits.max_vector_bytes)
 
-    def is_new(self, claim: Claim) -> bool:
+    def new_among(self, claims: Sequence[Claim]) -> list[Claim]:
         """See the port."""
-        [[is_new]] = self.tx.run(
+        rows = self.tx.run(
             """
-            SELECT generation.state = 'active' AND NOT EXISTS (
+            SELECT node.id FROM unnest(CAST(:nodes AS bigint[]), CAST(:hashes AS text[]))
+                AS claim (node, hash)
+            JOIN node ON node.id = claim.node
+            JOIN index_generation AS generation ON generation.id = generation_id
+            WHERE generation.state = 'active' AND NOT EXISTS (
                 SELECT FROM chunk_set WHERE node_id = node.id
-                AND (chunk_set.state = 'active' OR chunk_set.content_hash = :hash))
-            FROM node JOIN index_generation AS generation ON generation.id = generation_id
-            WHERE node.id = :node
+                AND (chunk_set.state = 'active' OR chunk_set.content_hash = claim.hash))
             """,
-            node=claim.node_id,
-            hash=claim.content_hash,
+            nodes=[claim.node_id for claim in claims],
+            hashes=[claim.content_hash for claim in claims],
         )
-        return bool(is_new)
+        found = {node_id for [node_id] in rows}
+        return [claim for claim in claims if claim.node_id in found]
 
     def readmit(self, limits: ProjectLimits, *, limit: int) -> list[int]:
         """See the port."""

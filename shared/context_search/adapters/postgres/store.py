@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from context_search.adapters.postgres.batches import PostgresBatches
 from context_search.adapters.postgres.catalog import PostgresProjects, PostgresTables
 from context_search.adapters.postgres.delivery import PostgresGraveyard, PostgresOutbox
 from context_search.adapters.postgres.evictions import PostgresEvictions
@@ -44,6 +45,7 @@ class PostgresUnitOfWork:
         self.rebuilds = PostgresRebuilds(tx)
         self.nodes = PostgresNodes(tx)
         self.chunks = PostgresChunks(tx)
+        self.batches = PostgresBatches(tx)
         self.keywords = PostgresKeywords(tx)
         self.outbox = PostgresOutbox(tx)
         self.graveyard = PostgresGraveyard(tx)
