@@ -16,7 +16,7 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 from context_search.bootstrap import parts
 from context_search.domain.errors import ContextSearchError, InvalidInputError
 from context_search.ports.time import Deadline
-from context_search.services.index_node import RetryLater
+from context_search.services.retrying import RetryLater
 from context_search.wire.errors import log_text
 from context_search.wire.metrics import emit_error, emit_node, emit_queue_age
 from context_search.wire.orders import EnumerateOrder, ImportOrder, NodeOrder, Order, parse_order

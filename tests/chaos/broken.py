@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from context_search.domain.errors import ContextSearchError
-from context_search.services.index_node import RetryLater
+from context_search.services.retrying import RetryLater
 from tests.chaos.gate import Point, after_commits, points
 from tests.chaos.killing import Order, Place
 from tests.chaos.parts import ChaosParts

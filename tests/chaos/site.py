@@ -11,7 +11,7 @@ from context_search.domain.config import IndexConfig
 from context_search.domain.errors import ContextSearchError
 from context_search.domain.model import Index, Principal, SearchTool, Table
 from context_search.ports.queue import Message
-from context_search.services.index_node import RetryLater
+from context_search.services.retrying import RetryLater
 from tests.builders import until
 from tests.chaos.parts import CONFIG, ChaosParts, wanted_tool
 from tests.chaos.stored import namespaces

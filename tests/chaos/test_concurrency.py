@@ -15,7 +15,7 @@ from context_search.adapters.postgres.pool import Database
 from context_search.adapters.postgres.url import DatabaseUrl
 from context_search.domain.model import Principal, Table
 from context_search.ports.queue import Message
-from context_search.services.index_node import RetryLater
+from context_search.services.retrying import RetryLater
 from tests.builders import english
 from tests.chaos.killing import check
 from tests.chaos.parts import ChaosParts, wanted_tool

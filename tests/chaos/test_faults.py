@@ -11,8 +11,8 @@ import pytest
 from context_search.adapters.in_memory.embedder import WordEmbedder
 from context_search.adapters.litellm_embedder import LitellmEmbedder
 from context_search.domain.model import Principal
-from context_search.services.index_node import RetryLater
 from context_search.services.node_report import NodeReport
+from context_search.services.retrying import RetryLater
 from tests.adapters.openai_server import OpenAiServer
 from tests.adapters.scripted_embeddings import item
 from tests.builders import until

@@ -18,7 +18,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from context_search.ports.queue import Message
-from context_search.services.index_node import RetryLater
+from context_search.services.retrying import RetryLater
 from tests.chaos.gate import Point
 from tests.chaos.parts import ChaosParts
 

@@ -26,9 +26,10 @@ from context_search.services.enumeration import EnumerateIndex, Limits
 from context_search.services.evict import UseIndex
 from context_search.services.expire_uploads import ExpireUploads
 from context_search.services.import_document import ImportDocument
-from context_search.services.index_node import IndexLimits, IndexNode, RetryLater
+from context_search.services.index_node import IndexLimits, IndexNode
 from context_search.services.outgoing import Deliver, RelayOutbox
 from context_search.services.rebuild import Model, RollBack, StartRebuild
+from context_search.services.retrying import RetryLater
 from context_search.services.searching.assembly import run_search
 from context_search.services.searching.search_tool import SearchWithTool
 from context_search.services.settle import SettleIndex

@@ -8,7 +8,7 @@ from context_search.domain.errors import (
     EmbeddingDimensionMismatchError,
     EmbeddingUnavailableError,
 )
-from context_search.services.index_node import RetryLater
+from context_search.services.retrying import RetryLater
 from tests.services.house import House, prose
 
 

@@ -12,8 +12,8 @@ from context_search.domain.errors import (
     EmbeddingUnavailableError,
 )
 from context_search.domain.model import Table
-from context_search.services.index_node import RetryLater
 from context_search.services.node_report import NodeReport
+from context_search.services.retrying import RetryLater
 from tests.services.house import House, MoodyEmbedder, prose
 
 

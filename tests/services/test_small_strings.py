@@ -9,10 +9,10 @@ import pytest
 
 from context_search.domain.errors import EmbeddingRejectedError, EmbeddingUnavailableError
 from context_search.domain.limits import ProjectLimits
-from context_search.services.index_node import RetryLater
 from context_search.services.index_nodes import IndexNodes
 from context_search.services.index_together import IndexTogether
 from context_search.services.node_report import NodeReport
+from context_search.services.retrying import RetryLater
 from tests.services.house import House
 
 MANY = 600

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from context_search.domain.errors import VectorStoreUnavailableError
 from context_search.domain.ids import document_id, window_ids
 from context_search.domain.model import ChunkSet, Claim, Index, Principal, StoredChunk
 from context_search.ports.delivery import SweepCursor
+from context_search.ports.keywords import ChunkTokens
 from context_search.ports.store import UnitOfWork
 from context_search.ports.time import Deadline
 from context_search.services.chunk_documents import chunk_documents, chunk_tokens, plan
 from context_search.services.cleanup import TOMBSTONES_PER_STEP, Cleanup
 from context_search.services.cleanup_report import CleanupReport
 from context_search.services.index_node import IndexNode
+from context_search.services.index_together import Begun, IndexTogether
 from context_search.services.node_report import NodeRun, Outcome
 from context_search.services.settle import SettleIndex
 from context_search.services.sweep import SweepNamespace
@@ -84,25 +87,30 @@ class VectorsBeforeRows(IndexNode):
 
     def _index(self, run: NodeRun, deadline: Deadline) -> Outcome:
         claim = run.claim
-        planned = plan(claim)
-        early = [
-            StoredChunk(
-                index=chunk.index,
-                id=0,
-                doc_id=_early_id(claim, chunk.index),
-                text=chunk.text,
-                total=len(planned),
-                present=False,
-                input_hash=chunk.input_hash,
-                window_count=chunk.window_count,
-            )
-            for chunk in planned
-        ]
+        early = _early_set(claim).chunks
         vectors, _ = self.chunk_vectors(claim, early)
         keyed, now = chunk_tokens(early), self.clock.now()
         documents = list(chunk_documents(claim, 0, early, vectors, keyed, now))
         self.vectors.upsert(claim.namespace, documents, config=claim.config)
         return super()._index(run, deadline)
+
+
+def _early_set(claim: Claim) -> ChunkSet:
+    planned = plan(claim)
+    chunks = [
+        StoredChunk(
+            index=chunk.index,
+            id=0,
+            doc_id=_early_id(claim, chunk.index),
+            text=chunk.text,
+            total=len(planned),
+            present=False,
+            input_hash=chunk.input_hash,
+            window_count=chunk.window_count,
+        )
+        for chunk in planned
+    ]
+    return ChunkSet(0, tuple(chunks))
 
 
 def _early_id(claim: Claim, chunk_index: int) -> str:
@@ -125,6 +133,34 @@ class PresentOnTimeout(IndexNode):
             with self.store.transaction() as work:
                 work.nodes.hold(run.claim, lease_s=self.limits.lease_s)
                 work.chunks.mark_present(chunk_set.id, [chunk.index for chunk in batch])
+
+
+class PresentOnTimeoutTogether(IndexTogether):
+    """The same for many strings at once."""
+
+    def _write(self, run: NodeRun, begun: Begun) -> list[ChunkTokens]:
+        with suppress(VectorStoreUnavailableError):
+            return super()._write(run, begun)
+        return []
+
+
+class VectorsBeforeRowsTogether(IndexTogether):
+    """What is written first are the documents of sets whose rows are rolled back, or never come."""
+
+    def _begin(self, claims: Sequence[Claim]) -> Begun:
+        run = NodeRun(claims[0], self.one.clock)
+        self._write(run, [(claim, _early_set(claim)) for claim in claims])
+        return super()._begin(claims)
+
+
+class SwapsWithoutHolding(IndexTogether):
+    """Nobody asks whether the claims still hold when many texts are swapped."""
+
+    def _swap(self, begun: Begun, keyed: Sequence[ChunkTokens]) -> set[int]:
+        with self.one.store.transaction() as work:
+            work.batches.mark_present([chunk_set.id for _, chunk_set in begun])
+            work.keywords.put(keyed)
+            return work.batches.activate([(claim, each.id) for claim, each in begun])
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,6 +34,8 @@ SITUATIONS = {
     "skipped: NODE_TOO_LARGE",
     "skipped: PROJECT_FULL",
     "table: deleted with its strings indexed",
+    "together: indexed",
+    "together: retried",
     "tool: one deleted, another not",
     "tools: two indexes of one table",
     "tools: two scopes on one index",

@@ -19,7 +19,7 @@ from context_search.services.cleanup_report import CleanupLimits
 from context_search.services.create_search_tool import CreateSearchTool
 from context_search.services.enumeration import EnumerateIndex, Limits
 from context_search.services.expire_uploads import ExpireUploads
-from context_search.services.index_node import IndexLimits, RetryLater
+from context_search.services.index_node import IndexLimits
 from context_search.services.index_nodes import IndexNodes
 from context_search.services.outgoing import Deliver, RelayOutbox
 from context_search.services.project_index import (
@@ -28,6 +28,7 @@ from context_search.services.project_index import (
 )
 from context_search.services.rebuild import Model, ReindexProject, RollBack, StartRebuild
 from context_search.services.redrive import Redrive
+from context_search.services.retrying import RetryLater
 from context_search.services.searching.answer import Answer
 from context_search.services.searching.search_tool import SearchWithTool
 from context_search.services.tables import CreateProject, CreateTable, DeleteTable, ReplaceDocument
@@ -210,7 +211,12 @@ class World:
             node_id = int(str(body["node_id"]))
             return "node", f"index {node_id}", lambda: self.index_node(node_id, deadline)
         ids: list[int] = list(body["node_ids"])  # type: ignore[call-overload]
-        return "node", f"index {ids}", lambda: list(self.index_nodes(ids, deadline))
+        return "node", f"index {ids}", lambda: self._index_many(ids, deadline)
+
+    def _index_many(self, node_ids: list[int], deadline: Deadline) -> None:
+        for report in self.index_nodes(node_ids, deadline):
+            if report.nodes > 1:
+                self.seen[f"together: {report.outcome}"] += 1
 
     def finish_tasks(self) -> None:
         """Runs every task to its end."""

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 
 from context_search.domain.errors import (
     AttemptsExhaustedError,
-    CommitUnknownError,
     ContextSearchError,
     LeaseLostError,
 )
@@ -31,9 +30,8 @@ from context_search.services.chunk_vectors import ChunkVectors
 from context_search.services.evict import no_room
 from context_search.services.node_report import NodeReport, NodeRun, Outcome
 from context_search.services.outgoing import Deliver, node_message
+from context_search.services.retrying import RetryLater, error_record, is_passing, pause_s
 from context_search.services.settle import SettleIndex
-
-MAX_BACKOFF_S = 300.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,28 +49,6 @@ class IndexLimits:
     batch_nodes: int = 500
     attempts_together: int = 4
     project: ProjectLimits = field(default_factory=ProjectLimits)
-
-
-class RetryLater(Exception):  # noqa: N818 - not an error: the queue is asked to come again
-    """The node is not finished; deliver the message again after ``after_s`` seconds.
-
-    ``report`` says what was done until then, None when the message came too early.
-    """
-
-    def __init__(self, after_s: float, report: NodeReport | None = None) -> None:
-        super().__init__(f"again in {after_s:.0f} s")
-        self.after_s = after_s
-        self.report = report
-
-
-def is_passing(error: ContextSearchError) -> bool:
-    """Tells whether the same step may succeed later."""
-    return error.retryable or isinstance(error, CommitUnknownError)
-
-
-def pause_s(error: ContextSearchError, attempt: int) -> float:
-    """Returns after how many seconds to come again: as asked, else 2, 4, 8 … at most 300."""
-    return error.retry_after_s or min(MAX_BACKOFF_S, 2.0 ** min(attempt, 16))
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,15 +158,6 @@ class IndexNode:
         self.deliver(outbox_ids, [message])
         return "handed_over"
 
-    def record(self, error: ContextSearchError, *, retryable: bool) -> dict[str, object]:
-        """Returns what a node keeps of an error."""
-        return {
-            "code": error.code,
-            "message": error.message,
-            "retryable": retryable,
-            "at": self.clock.now().isoformat(),
-        }
-
     def _failed(
         self, run: NodeRun, error: ContextSearchError, *, final: bool | None = None
     ) -> NodeReport:
@@ -198,7 +165,7 @@ class IndexNode:
         if final is None:
             final = not is_passing(error) or claim.attempt >= self.limits.max_attempts
         retry_in_s = pause_s(error, claim.attempt)
-        record = self.record(error, retryable=not final)
+        record = error_record(error, self.clock.now(), retryable=not final)
         with self.store.transaction() as work:
             if final:
                 work.nodes.quarantine(claim, record)

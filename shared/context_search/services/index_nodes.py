@@ -10,10 +10,11 @@ from itertools import groupby
 from context_search.domain.model import Claim
 from context_search.ports.store import Store
 from context_search.ports.time import Deadline
-from context_search.services.index_node import IndexNode, RetryLater
+from context_search.services.index_node import IndexNode
 from context_search.services.index_together import IndexTogether
 from context_search.services.node_report import NodeReport
 from context_search.services.outgoing import SMALL_STRING, Deliver
+from context_search.services.retrying import RetryLater
 
 
 @dataclass(slots=True)

@@ -20,8 +20,9 @@ from context_search.services.chunk_documents import (
     plan,
 )
 from context_search.services.evict import no_room
-from context_search.services.index_node import IndexNode, RetryLater, is_passing, pause_s
+from context_search.services.index_node import IndexNode
 from context_search.services.node_report import NodeReport, NodeRun
+from context_search.services.retrying import RetryLater, error_record, is_passing, pause_s
 
 Begun = Sequence[tuple[Claim, ChunkSet]]
 
@@ -115,7 +116,7 @@ class IndexTogether:
 
     def _put_back(self, run: NodeRun, claims: Sequence[Claim], error: ContextSearchError) -> None:
         retry_in_s = pause_s(error, max(claim.attempt for claim in claims))
-        record = self.one.record(error, retryable=True)
+        record = error_record(error, self.one.clock.now(), retryable=True)
         with self.one.store.transaction() as work:
             held = work.batches.hold(claims, lease_s=self.one.limits.lease_s)
             for claim in held:
