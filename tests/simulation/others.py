@@ -44,6 +44,29 @@ def delete_table_by_sql(world: World) -> bool:
     return True
 
 
+def delete_tool_by_sql(world: World) -> bool:
+    """``UPDATE tool SET deleted_at``, ``DELETE FROM tool``, or the former taken back.
+
+    False when there is none.
+    """
+    rows = world.memory.rows
+    if not rows.tools:
+        return False
+    tool_id = world.random.choice(sorted(rows.tools))
+    tool = rows.tools[tool_id]
+    is_soft = world.random.random() < 0.5
+    what = "restore" if tool.deleted and is_soft else "mark deleted" if is_soft else "delete"
+    world.note(f"other program: {what} tool {tool_id}")
+    world.seen[f"other program: {what} tool"] += 1
+    with world.memory.transaction():
+        if is_soft:
+            rows.change(rows.tools, tool_id, deleted=not tool.deleted)
+        else:
+            rows.coverage.pop(tool_id, None)
+            del rows.tools[tool_id]
+    return True
+
+
 def lose_documents(world: World) -> bool:
     """Half of a namespace is lost, or all of it; False when there is none."""
     names = sorted(world.documents.namespaces)

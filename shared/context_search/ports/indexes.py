@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from context_search.domain.config import IndexConfig
@@ -52,24 +52,30 @@ class Indexes(Protocol):
     def cover(self, index_id: int, *, tool_id: int, scope: str) -> None:
         """Notes that a tool needs a scope of an index.
 
-        The index has to be compared again, unless another tool's scope contains this one.
+        The index has to be compared again, unless it was compared for a scope that contains it.
         """
         ...
 
     def uncover(self, tool_id: int) -> None:
-        """Forgets what a tool needed; its index has to be compared again."""
+        """Forgets what a tool needed; strings that no other tool needs have to go."""
         ...
 
     def scopes(self, index_id: int) -> list[str]:
         """Returns the distinct scopes that live tools need; of a project's index the root."""
         ...
 
-    def mark_enumerated(self, index: Index, table_id: int, revision: int) -> None:
-        """Notes which revision of a table the nodes of a generation are those of."""
+    def mark_enumerated(
+        self, index: Index, table_id: int, revision: int, scopes: Sequence[str]
+    ) -> None:
+        """Notes which revision of a table, and which scopes, the nodes of a generation are of."""
         ...
 
     def uncompared(self, index_id: int) -> list[int]:
-        """Returns the live tables of an index that a live generation does not follow by now."""
+        """Returns the live tables of an index that a live generation does not follow by now.
+
+        It follows one when it was compared with its revision, for what live tools need of it and
+        for nothing else. Whoever deletes a tool, by whatever way, need not say so.
+        """
         ...
 
     def is_compared(self, index: Index) -> bool:

@@ -80,7 +80,7 @@ def enumerate_index(
         }
         queued += _bring_up(work, generation, table_id, wanted, limits)
     for generation in generations:
-        work.indexes.mark_enumerated(generation, table_id, document.revision)
+        work.indexes.mark_enumerated(generation, table_id, document.revision, scopes)
     return queued
 
 

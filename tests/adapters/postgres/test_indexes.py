@@ -74,7 +74,7 @@ def test_the_compared_revision_is_kept(bench: Workbench) -> None:
     _, index = bench.tool(bench.table({}))
     with bench.store.transaction() as work:
         assert not work.indexes.is_compared(index)
-        work.indexes.mark_enumerated(index, table_of(index), 1)
+        work.indexes.mark_enumerated(index, table_of(index), 1, [""])
         assert work.indexes.is_compared(index)
 
 

@@ -93,12 +93,12 @@ def test_the_compared_revision_is_that_of_a_generation(bench: Bench) -> None:
     _, index = bench.tool(bench.table({}))
     with bench.store.transaction() as work:
         building = work.rebuilds.start(index, SMALL, at_once=2)
-        work.indexes.mark_enumerated(building, table_of(index), 1)
+        work.indexes.mark_enumerated(building, table_of(index), 1, [""])
         assert [each.number for each in work.indexes.live(index.id)] == [1, 2]
         assert work.indexes.is_compared(building)
         assert not work.indexes.is_compared(index)
         assert work.indexes.uncompared(index.id) == [index.table_id]
-        work.indexes.mark_enumerated(index, table_of(index), 1)
+        work.indexes.mark_enumerated(index, table_of(index), 1, [""])
         assert work.indexes.uncompared(index.id) == []
 
 

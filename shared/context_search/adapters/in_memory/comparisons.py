@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from context_search.adapters.in_memory.rows import GenerationRow, IndexRow, Rows, TableRow
+from context_search.adapters.in_memory.rows import (
+    ComparedRow,
+    GenerationRow,
+    IndexRow,
+    Rows,
+    TableRow,
+)
+from context_search.domain.json_pointer import contains
 from context_search.domain.model import Index
 from context_search.ports.time import Clock
 
@@ -27,15 +34,23 @@ class Comparisons:
     def share(self, index: Index) -> None:
         """See the port; a transaction is alone anyway."""
 
-    def mark_enumerated(self, index: Index, table_id: int, revision: int) -> None:
+    def mark_enumerated(
+        self, index: Index, table_id: int, revision: int, scopes: Sequence[str]
+    ) -> None:
         """See the port."""
-        self.rows.compared[index.generation_id, table_id] = revision
+        compared = ComparedRow(revision, tuple(scopes))
+        self.rows.compared[index.generation_id, table_id] = compared
         self.rows.change(self.rows.indexes, index.id, order_error=None)
 
     def order_comparisons(self, generation_id: int) -> None:
         """Forgets what a generation was compared with: somebody has ordered to compare it."""
+        self.note_order(generation_id)
         for key in [key for key in self.rows.compared if key[0] == generation_id]:
             del self.rows.compared[key]
+
+    def note_order(self, generation_id: int) -> None:
+        """The caller has a generation compared; ``cleanup`` need not."""
+        for key in [key for key in self.rows.compared if key[0] == generation_id]:
             self.rows.ordered[key] = self.clock.now()
 
     def uncompared(self, index_id: int) -> list[int]:
@@ -64,8 +79,7 @@ class Comparisons:
 
     def _is_wanted(self, index: IndexRow) -> bool:
         """Whether it is to be filled, or nobody needs it any more and it has to go."""
-        is_covered = any(row.index_id == index.id for row in self.rows.coverage.values())
-        return index.evicted_at is None or (index.table_id is not None and not is_covered)
+        return index.evicted_at is None or not needed_scopes(self.rows, index)
 
     def _is_silent(self, generation: GenerationRow, table: TableRow, since: datetime) -> bool:
         last = max(generation.created_at, table.updated_at)
@@ -76,12 +90,35 @@ class Comparisons:
         for _, generation in sorted(self.rows.generations.items()):
             if generation.state not in ("active", "building") or generation.index_id is None:
                 continue
-            for table in tables_of(self.rows, self._index_of(generation)):
-                if self.rows.compared.get((generation.id, table.id)) != table.revision:
+            index = self._index_of(generation)
+            for table in tables_of(self.rows, index):
+                compared = self.rows.compared.get((generation.id, table.id))
+                if (
+                    compared is None
+                    or compared.revision != table.revision
+                    or _differ(needed_scopes(self.rows, index), compared.scopes)
+                ):
                     yield generation, table
 
     def _index_of(self, generation: GenerationRow) -> IndexRow:
         return self.rows.indexes[generation.index_id or 0]
+
+
+def needed_scopes(rows: Rows, index: IndexRow) -> list[str]:
+    """Returns the scopes that an index has to hold, each once; of a project's the root."""
+    if index.table_id is None:
+        return [""]
+    covered = [item for item in rows.coverage.items() if item[1].index_id == index.id]
+    return sorted({row.scope for tool_id, row in covered if not rows.tools[tool_id].deleted})
+
+
+def _differ(needed: Iterable[str], compared: Iterable[str]) -> bool:
+    """Whether what is in the one is not what is in the other; scopes may contain each other."""
+    return not (_is_within(needed, compared) and _is_within(compared, needed))
+
+
+def _is_within(inner: Iterable[str], outer: Iterable[str]) -> bool:
+    return all(any(contains(each, scope) for each in outer) for scope in inner)
 
 
 def tables_of(rows: Rows, index: IndexRow) -> list[TableRow]:

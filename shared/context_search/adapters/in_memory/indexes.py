@@ -6,11 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from context_search.adapters.in_memory.comparisons import Comparisons
+from context_search.adapters.in_memory.comparisons import Comparisons, needed_scopes
 from context_search.adapters.in_memory.rows import CoverageRow, GenerationRow, IndexRow, Rows
 from context_search.domain.config import IndexConfig
 from context_search.domain.ids import generation_namespace, table_namespace
-from context_search.domain.json_pointer import ancestors
 from context_search.domain.model import Index
 from context_search.ports.time import Clock
 
@@ -76,28 +75,23 @@ class MemoryIndexes(Comparisons):
 
     def cover(self, index_id: int, *, tool_id: int, scope: str) -> None:
         """See the port."""
-        is_covered = not set(ancestors(scope)).isdisjoint(self.scopes(index_id))
         self.rows.coverage[tool_id] = CoverageRow(index_id, scope)
-        if not is_covered:
-            self._order_comparison(index_id)
+        self._note_order(index_id)
 
     def uncover(self, tool_id: int) -> None:
         """See the port."""
         covered = self.rows.coverage.pop(tool_id, None)
         if covered:
-            self._order_comparison(covered.index_id)
+            self._note_order(covered.index_id)
 
-    def _order_comparison(self, index_id: int) -> None:
+    def _note_order(self, index_id: int) -> None:
         for index in self.live(index_id):
-            self.order_comparisons(index.generation_id)
+            self.note_order(index.generation_id)
 
     def scopes(self, index_id: int) -> list[str]:
         """See the port."""
         index = self.rows.indexes.get(index_id)
-        if index is not None and index.table_id is None:
-            return [""]
-        rows = self.rows.coverage.values()
-        return sorted({row.scope for row in rows if row.index_id == index_id})
+        return needed_scopes(self.rows, index) if index else []
 
     def note_failed(self, index_id: int, error: Mapping[str, object]) -> None:
         """See the port."""
@@ -132,6 +126,8 @@ class MemoryIndexes(Comparisons):
                     retired_at=retired_at,
                     index_id=None,
                 )
+        for tool_id in [each for each, row in self.rows.coverage.items() if row.index_id == index_id]:
+            del self.rows.coverage[tool_id]
         self.rows.indexes.pop(index_id, None)
 
 

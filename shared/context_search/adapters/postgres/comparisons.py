@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from context_search.adapters.postgres.following import Following
-from context_search.domain.json_pointer import ancestors
 
-_ORDER_COMPARISON = """
-    UPDATE comparison SET revision = NULL, ordered_at = clock_timestamp()
+# The caller has it compared; cleanup need not.
+_NOTE_ORDER = """
+    UPDATE comparison SET ordered_at = clock_timestamp()
     FROM covered JOIN index_generation AS generation ON generation.index_id = covered.index_id
     WHERE comparison.generation_id = generation.id AND generation.state IN ('active', 'building')
 """
@@ -27,14 +27,11 @@ class Comparisons(Following):
             WITH covered AS (
                 INSERT INTO coverage (tool_id, index_id, scope) VALUES (:tool, :index, :scope)
                 RETURNING index_id)
-            {_ORDER_COMPARISON} AND NOT EXISTS (
-                SELECT FROM coverage WHERE coverage.index_id = :index
-                  AND scope = ANY(CAST(:containing AS text[])))
+            {_NOTE_ORDER}
             """,
             tool=tool_id,
             index=index_id,
             scope=scope,
-            containing=ancestors(scope),
         )
 
     def uncover(self, tool_id: int) -> None:
@@ -42,7 +39,7 @@ class Comparisons(Following):
         self.tx.run(
             f"""
             WITH covered AS (DELETE FROM coverage WHERE tool_id = :tool RETURNING index_id)
-            {_ORDER_COMPARISON}
+            {_NOTE_ORDER}
             """,
             tool=tool_id,
         )
@@ -51,9 +48,7 @@ class Comparisons(Following):
         """See the port."""
         rows = self.tx.run(
             """
-            SELECT scope FROM coverage WHERE index_id = :index
-            UNION SELECT '' FROM search_index WHERE id = :index AND table_id IS NULL
-            ORDER BY scope
+            SELECT scope FROM needed_scope WHERE index_id = :index ORDER BY scope COLLATE "C"
             """,
             index=index_id,
         )

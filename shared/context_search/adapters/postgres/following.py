@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from context_search.adapters.postgres.catalog import PostgresTables
@@ -9,15 +10,29 @@ from context_search.adapters.postgres.pool import Transaction
 from context_search.domain.model import Index
 
 _LOCK = "hashtextextended('context_search.index', :index)"
+# What tools need now is not what a generation was compared for: more, or less.
+_OTHER_SCOPES = """
+    search_index.table_id IS NOT NULL AND comparison.scopes IS DISTINCT FROM ARRAY(
+        SELECT scope FROM needed_scope WHERE needed_scope.index_id = search_index.id
+        ORDER BY scope COLLATE "C")
+    AND (EXISTS (
+            SELECT FROM needed_scope WHERE needed_scope.index_id = search_index.id AND NOT EXISTS (
+                SELECT FROM unnest(comparison.scopes) AS known
+                WHERE known IN ('', scope) OR starts_with(scope, known || '/')))
+         OR EXISTS (
+            SELECT FROM unnest(comparison.scopes) AS known WHERE NOT EXISTS (
+                SELECT FROM needed_scope WHERE needed_scope.index_id = search_index.id
+                  AND (scope IN ('', known) OR starts_with(known, scope || '/')))))
+"""
 # Generations that should follow their tables, each with each table that it does not follow.
-_UNCOMPARED = """
+_UNCOMPARED = f"""
     FROM index_generation AS generation
     JOIN search_index ON search_index.id = generation.index_id
     JOIN index_table ON index_table.index_id = generation.index_id
     LEFT JOIN comparison ON comparison.generation_id = generation.id
                         AND comparison.table_id = index_table.table_id
     WHERE generation.state IN ('active', 'building')
-      AND comparison.revision IS DISTINCT FROM index_table.revision
+      AND (comparison.revision IS DISTINCT FROM index_table.revision OR {_OTHER_SCOPES})
 """
 
 
@@ -39,17 +54,21 @@ class Following:
         if index.table_id is None:
             self.tx.run(f"SELECT pg_advisory_xact_lock_shared({_LOCK})", index=index.id)
 
-    def mark_enumerated(self, index: Index, table_id: int, revision: int) -> None:
+    def mark_enumerated(
+        self, index: Index, table_id: int, revision: int, scopes: Sequence[str]
+    ) -> None:
         """See the port."""
         self.tx.run(
             """
-            INSERT INTO comparison (generation_id, table_id, revision)
-            VALUES (:generation, :table, :revision)
-            ON CONFLICT (generation_id, table_id) DO UPDATE SET revision = excluded.revision
+            INSERT INTO comparison (generation_id, table_id, revision, scopes)
+            VALUES (:generation, :table, :revision, CAST(:scopes AS text[]))
+            ON CONFLICT (generation_id, table_id)
+            DO UPDATE SET revision = excluded.revision, scopes = excluded.scopes
             """,
             generation=index.generation_id,
             table=table_id,
             revision=revision,
+            scopes=list(scopes),
         )
         self.tx.run(
             """
@@ -85,8 +104,8 @@ class Following:
                 SELECT generation.id, index_table.index_id, index_table.table_id {_UNCOMPARED}
                   AND (evicted_at IS NULL  -- or nobody needs it any more, and it has to go
                        OR search_index.table_id IS NOT NULL
-                       AND NOT EXISTS (SELECT FROM coverage
-                                      WHERE coverage.index_id = index_table.index_id))
+                       AND NOT EXISTS (SELECT FROM needed_scope
+                                      WHERE needed_scope.index_id = index_table.index_id))
                   AND GREATEST(index_table.updated_at, generation.created_at, ordered_at)
                       < statement_timestamp() - make_interval(secs => :silent)
                 ORDER BY generation.id, index_table.table_id LIMIT :limit),
