@@ -76,6 +76,7 @@ FAILURES: list[tuple[Callable[[Any], Exception], type[EmbeddingError], float | N
         None,
     ),
     (lambda _: StatusError(429, {"retry-after": "3"}), EmbeddingUnavailableError, 3.0),
+    (lambda _: StatusError(429, {"retry-after": "1e9"}), EmbeddingUnavailableError, 43_200.0),
     (lambda _: StatusError(429, {"retry-after": "soon"}), EmbeddingUnavailableError, None),
     (lambda _: StatusError(429, {"retry-after": "nan"}), EmbeddingUnavailableError, None),
     (lambda _: StatusError(503, {"retry-after": "2"}), EmbeddingUnavailableError, 2.0),

@@ -22,6 +22,7 @@ from context_search.domain.errors import (
     EmbeddingTimeoutError,
     EmbeddingUnavailableError,
 )
+from context_search.domain.limits import LONGEST_RETRY_S
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -186,7 +187,10 @@ def _failure(error: Exception) -> EmbeddingError:
 
 
 def _retry_after_s(error: Exception) -> float | None:
-    """The wait that the provider asked for: ``retry-after-ms`` or RFC 9110's seconds form."""
+    """The wait that the provider asked for: ``retry-after-ms`` or RFC 9110's seconds form.
+
+    At most twelve hours: a slip in a header must not put a node to sleep for years.
+    """
     response_headers = getattr(getattr(error, "response", None), "headers", None)
     for headers in (getattr(error, "litellm_response_headers", None), response_headers):
         lowered = {str(name).lower(): value for name, value in dict(headers or {}).items()}
@@ -196,5 +200,5 @@ def _retry_after_s(error: Exception) -> float | None:
             except (KeyError, ValueError):
                 continue
             if 0 <= seconds < math.inf:
-                return seconds
+                return min(seconds, LONGEST_RETRY_S)
     return None

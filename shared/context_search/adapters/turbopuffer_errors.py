@@ -13,6 +13,7 @@ from context_search.domain.errors import (
     VectorStoreRejectedError,
     VectorStoreUnavailableError,
 )
+from context_search.domain.limits import LONGEST_RETRY_S
 
 LONGEST_PAUSE_S = 2.0
 
@@ -48,6 +49,6 @@ def refuse_long_pauses(response: httpx2.Response) -> None:
 
 def _retry_after_s(response: httpx2.Response) -> float | None:
     try:
-        return max(0.0, float(response.headers["retry-after"]))
+        return min(LONGEST_RETRY_S, max(0.0, float(response.headers["retry-after"])))
     except (KeyError, ValueError):
         return None

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 BYTES_PER_NUMBER = 4
+LONGEST_RETRY_S = 43_200.0
+"""No pause that somebody else asks for is longer: as long as SQS can hide a message."""
 
 
 @dataclass(frozen=True, slots=True)

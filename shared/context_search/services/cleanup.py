@@ -193,8 +193,11 @@ class Cleanup:
         with self.store.transaction() as work:
             indexes = work.indexes.with_unsettled_tools(limit=NODES_PER_STEP)
         for index_id in indexes:
-            write_summaries(self.store, index_id, silent_s=self.limits.silent_s)
-        report.summaries_written += len(indexes)
+            try:
+                write_summaries(self.store, index_id, silent_s=self.limits.silent_s)
+                report.summaries_written += 1
+            except ContextSearchError as error:  # one index must not keep the others waiting
+                report.errors.append(f"summarise: {error.code}")
         return False
 
     def _measure(self, report: CleanupReport) -> bool:

@@ -126,7 +126,9 @@ class MemoryIndexes(Comparisons):
                     retired_at=retired_at,
                     index_id=None,
                 )
-        for tool_id in [each for each, row in self.rows.coverage.items() if row.index_id == index_id]:
+        for tool_id in [
+            each for each, row in self.rows.coverage.items() if row.index_id == index_id
+        ]:
             del self.rows.coverage[tool_id]
         self.rows.indexes.pop(index_id, None)
 

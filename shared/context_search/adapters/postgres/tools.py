@@ -11,9 +11,10 @@ from context_search.adapters.postgres.pool import Transaction
 from context_search.domain.config import SearchConfig
 from context_search.domain.model import Principal, Scope, SearchTool
 
+# A program that changes json_path changes nothing: the scope is what the index holds for the tool.
 TOOL_COLUMNS = """
     tool.id, tool.project_id, tool.name, tool.description, context_table.name,
-    tool.table_id, tool.json_path, tool.search_config, coverage.index_id, tool.created_at
+    tool.table_id, coverage.scope, tool.search_config, coverage.index_id, tool.created_at
 """
 TOOL_TABLES = """
     tool
@@ -137,7 +138,8 @@ class PostgresTools:
         self.tx.run(
             """
             UPDATE tool SET metadata = jsonb_set(
-                COALESCE(metadata, '{}'), '{search_index}', CAST(:summary AS jsonb))
+                CASE WHEN jsonb_typeof(metadata) = 'object' THEN metadata ELSE '{}' END,
+                '{search_index}', CAST(:summary AS jsonb))
             WHERE id = :tool
             """,
             tool=tool_id,

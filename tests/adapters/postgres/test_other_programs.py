@@ -1,0 +1,78 @@
+"""Other programs that write to the tables that we share with them, by plain SQL."""
+
+from __future__ import annotations
+
+import json
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from context_search.adapters.postgres.pool import Database
+from context_search.adapters.postgres.store import PostgresStore
+from context_search.services.chunk_documents import plan
+from context_search.services.enumeration import Limits, compare
+from tests.builders import Workbench, english
+from tests.stack import eventually
+
+
+@pytest.fixture
+def bench(module_database: Database) -> Workbench:
+    return Workbench.of(PostgresStore(module_database))
+
+
+def test_an_index_goes_when_its_tool_is_deleted(bench: Workbench) -> None:
+    tool, index = bench.tool(bench.table({"a": english(250)}))
+    bench.indexed(index)
+    bench.sql("DELETE FROM tool WHERE id = :id", id=tool.id)
+    with bench.store.transaction() as work:
+        assert work.indexes.uncompared(index.id) == [index.table_id]
+        compare(work, index, tool.scope.table_id, Limits(), None)
+        assert work.graveyard.remove_retired_nodes(limit=9) == 1
+    buried = bench.sql("SELECT FROM tombstone WHERE namespace = :name", name=index.namespace)
+    assert len(buried) == 3
+
+
+def test_a_scope_that_is_changed_beside_us_changes_nothing(bench: Workbench) -> None:
+    tool, _ = bench.tool(bench.table({}), "/a")
+    bench.sql("UPDATE tool SET json_path = '/b' WHERE id = :id", id=tool.id)
+    with bench.store.transaction() as work:
+        assert work.tools.find(tool.id, project_id=None) == tool
+
+
+@pytest.mark.parametrize("metadata", ["null", "[1]", '"x"', "{}"])
+def test_a_summary_is_written_whatever_the_metadata_were(bench: Workbench, metadata: str) -> None:
+    tool, _ = bench.tool(bench.table({}))
+    bench.sql(
+        "UPDATE tool SET metadata = CAST(:it AS jsonb) WHERE id = :id", it=metadata, id=tool.id
+    )
+    with bench.store.transaction() as work:
+        work.tools.write_summary(tool.id, {"status": "ready"})
+    [[stored]] = bench.sql("SELECT metadata FROM tool WHERE id = :id", id=tool.id)
+    assert json.loads(stored) == {"search_index": {"status": "ready"}}
+
+
+def is_waiting(bench: Workbench) -> bool:
+    return bool(
+        bench.sql(
+            "SELECT FROM pg_stat_activity WHERE datname = current_database()"
+            " AND wait_event_type = 'Lock' AND query LIKE 'DELETE FROM context_table%'"
+        )
+    )
+
+
+def test_whoever_deletes_a_table_waits_for_a_worker_and_not_the_worker_for_him(
+    bench: Workbench,
+) -> None:
+    table = bench.table({"a": english(250)})
+    _, index = bench.tool(table)
+    [node_id] = bench.enumerate(index)
+    claim = bench.claim(node_id)
+    with ThreadPoolExecutor(2) as threads:
+        with bench.store.transaction() as work:
+            work.nodes.hold(claim, lease_s=60)
+            delete = "DELETE FROM context_table WHERE id = :id"
+            deleted = threads.submit(bench.sql, delete, id=table.id)
+            assert threads.submit(eventually, lambda: is_waiting(bench)).result()
+            work.chunks.begin_set(claim, plan(claim))
+        deleted.result()
+    assert bench.sql("SELECT FROM chunks WHERE table_id = :id", id=table.id) == []

@@ -1,0 +1,84 @@
+"""Contract of ``Indexes``: what live tools need, whoever deletes the others."""
+
+from __future__ import annotations
+
+from context_search.domain.model import Index, SearchTool
+from context_search.services.enumeration import Limits, compare
+from tests.contract.store.bench import OTHER, TEXT, Bench
+
+
+def two_tools(bench: Bench) -> tuple[list[SearchTool], Index]:
+    """Two tools on one index that is up to date, each with a string of its own."""
+    table = bench.table({"a": TEXT, "b": OTHER})
+    tools = [bench.tool(table, scope)[0] for scope in ("/a", "/b")]
+    index = bench.index(tools[0].index_id)
+    for node_id in bench.enumerate(index):
+        bench.finish(node_id)
+    assert bench.is_compared(index)
+    bench.pass_time(10_000)
+    return tools, index
+
+
+def mark_deleted(bench: Bench, tool: SearchTool) -> None:
+    """As another program does: nobody says that the index has to be compared."""
+    with bench.store.transaction() as work:
+        work.tools.mark_deleted(tool.id)
+
+
+def carry_out(bench: Bench) -> None:
+    """What ``cleanup`` orders."""
+    with bench.store.transaction() as work:
+        for index_id, table_id in work.indexes.behind(silent_s=300, limit=9):
+            index = work.indexes.find(index_id)
+            assert index is not None
+            compare(work, index, table_id, Limits(), None)
+
+
+def test_strings_of_a_tool_that_somebody_marked_deleted_go(bench: Bench) -> None:
+    tools, index = two_tools(bench)
+    mark_deleted(bench, tools[0])
+    assert not bench.is_compared(index)
+    with bench.store.transaction() as work:
+        assert work.indexes.scopes(index.id) == ["/b"]
+    carry_out(bench)
+    assert bench.is_compared(index)
+    with bench.store.transaction() as work:
+        nodes = work.nodes.in_scope(index, "", limit=9)
+    assert [node.json_pointer for node in nodes] == ["/b"]
+
+
+def test_an_index_whose_last_tool_somebody_marked_deleted_goes(bench: Bench) -> None:
+    tools, index = two_tools(bench)
+    for tool in tools:
+        mark_deleted(bench, tool)
+    carry_out(bench)
+    with bench.store.transaction() as work:
+        assert work.indexes.find(index.id) is None
+        assert work.graveyard.remove_retired_nodes(limit=9) == 2
+
+
+def test_a_tool_inside_another_one_comes_and_goes_without_a_comparison(bench: Bench) -> None:
+    table = bench.table({"a": TEXT, "b": OTHER})
+    _, index = bench.tool(table)
+    bench.enumerate(index)
+    inner, _ = bench.tool(table, "/a")
+    assert bench.is_compared(index)
+    mark_deleted(bench, inner)
+    assert bench.is_compared(index)
+
+
+def test_what_remains_of_two_tools_is_compared_when_the_larger_one_goes(bench: Bench) -> None:
+    table = bench.table({"a": TEXT, "b": OTHER})
+    outer, index = bench.tool(table)
+    bench.tool(table, "/a")
+    bench.enumerate(index)
+    mark_deleted(bench, outer)
+    assert not bench.is_compared(index)
+
+
+def test_a_longer_name_is_another_scope(bench: Bench) -> None:
+    table = bench.table({"a": TEXT, "a2": OTHER})
+    _, index = bench.tool(table, "/a")
+    bench.enumerate(index)
+    bench.tool(table, "/a2")
+    assert not bench.is_compared(index)
