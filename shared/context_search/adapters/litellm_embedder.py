@@ -13,6 +13,7 @@ import math
 import os
 import threading
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from context_search.domain.errors import (
@@ -187,18 +188,12 @@ def _failure(error: Exception) -> EmbeddingError:
 
 
 def _retry_after_s(error: Exception) -> float | None:
-    """The wait that the provider asked for: ``retry-after-ms`` or RFC 9110's seconds form.
-
-    At most twelve hours: a slip in a header must not put a node to sleep for years.
-    """
+    """The wait that the provider asked for, within reason: ``retry-after-ms`` or in seconds."""
     response_headers = getattr(getattr(error, "response", None), "headers", None)
     for headers in (getattr(error, "litellm_response_headers", None), response_headers):
         lowered = {str(name).lower(): value for name, value in dict(headers or {}).items()}
         for name, unit_s in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
-            try:
-                seconds = float(lowered[name]) * unit_s
-            except (KeyError, ValueError):
-                continue
-            if 0 <= seconds < math.inf:
-                return min(seconds, LONGEST_RETRY_S)
+            with suppress(KeyError, ValueError):
+                if (seconds := float(lowered[name]) * unit_s) >= 0:
+                    return min(seconds, LONGEST_RETRY_S)
     return None

@@ -6,13 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from context_search.adapters.in_memory.rows import (
-    ComparedRow,
-    GenerationRow,
-    IndexRow,
-    Rows,
-    TableRow,
-)
+from context_search.adapters.in_memory.rows import GenerationRow, IndexRow, Rows, TableRow
 from context_search.domain.json_pointer import contains
 from context_search.domain.model import Index
 from context_search.ports.time import Clock
@@ -38,8 +32,7 @@ class Comparisons:
         self, index: Index, table_id: int, revision: int, scopes: Sequence[str]
     ) -> None:
         """See the port."""
-        compared = ComparedRow(revision, tuple(scopes))
-        self.rows.compared[index.generation_id, table_id] = compared
+        self.rows.compared[index.generation_id, table_id] = (revision, tuple(scopes))
         self.rows.change(self.rows.indexes, index.id, order_error=None)
 
     def order_comparisons(self, generation_id: int) -> None:
@@ -92,12 +85,8 @@ class Comparisons:
                 continue
             index = self._index_of(generation)
             for table in tables_of(self.rows, index):
-                compared = self.rows.compared.get((generation.id, table.id))
-                if (
-                    compared is None
-                    or compared.revision != table.revision
-                    or _differ(needed_scopes(self.rows, index), compared.scopes)
-                ):
+                revision, scopes = self.rows.compared.get((generation.id, table.id), (None, ()))
+                if revision != table.revision or _differ(needed_scopes(self.rows, index), scopes):
                     yield generation, table
 
     def _index_of(self, generation: GenerationRow) -> IndexRow:

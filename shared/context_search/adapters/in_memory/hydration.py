@@ -41,8 +41,8 @@ class LiveChunks:
 
     def _live_hash(self, index: Index, node: NodeRow) -> str | None:
         table = self.rows.tables[node.table_id]
-        compared = self.rows.compared.get((index.generation_id, table.id))
-        if compared is not None and compared.revision == table.revision:
+        revision, _ = self.rows.compared.get((index.generation_id, table.id), (None, ()))
+        if revision == table.revision:
             return node.content_hash
         try:
             value = resolve(json.loads(table.data_json), split(node.json_pointer))

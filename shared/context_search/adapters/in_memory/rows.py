@@ -153,12 +153,6 @@ class OutboxRow:
     claimed_until: datetime | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ComparedRow:
-    revision: int
-    scopes: tuple[str, ...]
-
-
 class Rows:
     """All tables, by key. Rows are immutable; ``version`` grows with each commit that wrote."""
 
@@ -172,7 +166,7 @@ class Rows:
         self.tools: Journaled[int, ToolRow] = Journaled(journal)
         self.indexes: Journaled[int, IndexRow] = Journaled(journal)
         self.generations: Journaled[int, GenerationRow] = Journaled(journal)
-        self.compared: Journaled[tuple[int, int], ComparedRow] = Journaled(journal)
+        self.compared: Journaled[tuple[int, int], tuple[int, tuple[str, ...]]] = Journaled(journal)
         self.ordered: Journaled[tuple[int, int], datetime] = Journaled(journal)
         self.coverage: Journaled[int, CoverageRow] = Journaled(journal)
         self.nodes: Journaled[int, NodeRow] = Journaled(journal)
