@@ -95,7 +95,7 @@ def ask(api: Api, operation: Operation, ids: dict[str, Any]) -> httpx2.Response:
     return call(**request_of(operation, ids))
 
 
-def seen(response: httpx2.Response) -> tuple[object, ...]:
+def seen(response: httpx2.Response) -> tuple[int, dict[str, str], object]:
     """All that a caller sees of an answer, but for the id of the request."""
     headers = {name: text for name, text in response.headers.items() if name != "x-request-id"}
     body = response.json()
