@@ -56,6 +56,8 @@ class Endpoints:
     dead_letter_queue_url: str
 
 
+# A web page whose name its owner leads to this machine comes with that name.
+_LOCAL_HOSTS = "127.0.0.1:* localhost:* [::1]:*"
 # One machine is restarted often and has nobody else's late writes to fear, so what a killed stack
 # left behind is taken up within seconds. Every handler thread may need a connection.
 _PATIENCE = {
@@ -84,6 +86,7 @@ def function_environment(
         "POWERTOOLS_SERVICE_NAME": "context-search",
         "POWERTOOLS_METRICS_NAMESPACE": "context-search",
         "POWERTOOLS_LOG_LEVEL": "INFO",
+        "ALLOWED_HOSTS": _LOCAL_HOSTS,
         **_PATIENCE,
     }.items():
         environment.setdefault(name, value)

@@ -49,6 +49,7 @@ class Settings:
     embedding_query_params: Mapping[str, object] = field(default_factory=dict)
     embedding_passage_params: Mapping[str, object] = field(default_factory=dict)
     allowed_origins: tuple[str, ...] = ()
+    allowed_hosts: tuple[str, ...] | None = None
     index_lease_s: float = INDEX_LEASE_S
     silent_after_s: float = SILENT_AFTER_S
     delete_grace_s: float = DELETE_GRACE_S
@@ -85,6 +86,7 @@ class Settings:
             internal_secrets=tuple(secret for secret in secrets if secret),
             query_hash_key=read.text("QUERY_HASH_KEY"),
             allowed_origins=tuple((read.optional("ALLOWED_ORIGINS") or "").split()),
+            allowed_hosts=tuple((read.optional("ALLOWED_HOSTS") or "").split()) or None,
             index_lease_s=read.number("INDEX_LEASE_SECONDS", INDEX_LEASE_S),
             silent_after_s=read.number("SILENT_AFTER_SECONDS", SILENT_AFTER_S),
             delete_grace_s=read.number("DELETE_GRACE_SECONDS", DELETE_GRACE_S),

@@ -125,6 +125,7 @@ class Parts(Access):
             explain=search.ranked,
             list_tools=ListTools(self.store),
             allowed_origins=self.settings.allowed_origins,
+            allowed_hosts=self.settings.allowed_hosts,
         )
 
     @cached_property

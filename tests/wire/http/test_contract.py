@@ -119,8 +119,9 @@ def test_an_agent_sees_nothing_of_another_project(reader: Api, tool: dict[str, A
     assert mcp(reader, "tools/list", {}, key="wrong").status_code == 401
 
 
-@pytest.mark.parametrize("method", ["GET", "PUT", "PATCH", "DELETE"])
-def test_mcp_takes_posts_only(api: Api, method: str) -> None:
-    response = api(method, "/mcp")
-    assert response.status_code == 405
-    assert "POST" in response.headers["allow"]
+@pytest.mark.parametrize("method", ["GET", "HEAD", "PUT", "PATCH", "DELETE", "OPTIONS"])
+@pytest.mark.parametrize("path", ["/mcp", "/api/v1/mcp/server/wrong"])
+def test_mcp_takes_posts_only(api: Api, method: str, path: str) -> None:
+    response = api(method, path)
+    assert (response.status_code, response.content) == (405, b"")
+    assert response.headers["allow"] == "POST"

@@ -43,9 +43,26 @@ def test_a_smaller_hit_does_not_overtake_a_larger_one() -> None:
     assert ([hit["chunk"]["chunk_text"][0] for hit in cut["results"]], cut["omitted"]) == (["a"], 2)
 
 
-def test_the_best_hit_stays_whatever_its_size() -> None:
-    answer = answer_of("西" * 30_000, "b")
-    assert fitted(answer) == {**answer, "results": answer["results"][:1], "omitted": 1}
+@pytest.mark.parametrize("text", ["西" * 30_000, "😀" * 20_000, "\x01" * 12_000, '"' * 40_000])
+def test_of_a_best_hit_that_is_too_long_the_passage_is_cut(text: str) -> None:
+    answer = answer_of(text, "b")
+    answer["results"][0]["preview"] = text[:8_000]
+    cut = fitted(answer)
+    jsonschema.Draft202012Validator(SEARCH_OUTPUT_SCHEMA).validate(cut)
+    assert MAX_RESULT_BYTES - 10 < len(to_bytes(cut)) <= MAX_RESULT_BYTES
+    ([hit], omitted) = cut["results"], cut["omitted"]
+    passage, place = hit["chunk"]["chunk_text"], answer["results"][0]["chunk"]["char_start"]
+    assert text.startswith(passage)
+    assert hit["chunk"]["char_end"] - place == len(passage) > 0
+    assert (omitted, "preview" in hit) == (1, False)
+
+
+def test_a_hit_whose_place_alone_is_too_long_is_left_out_and_counted() -> None:
+    answer = answer_of("a", "b")
+    answer["results"][0]["chunk"]["json_pointer"] = "/x" * 40_000
+    cut = fitted(answer)
+    assert (cut["results"], cut["omitted"]) == ([], 2)
+    assert len(to_bytes(cut)) <= MAX_RESULT_BYTES
 
 
 def test_no_hits_are_no_hits() -> None:

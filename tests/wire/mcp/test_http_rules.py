@@ -57,6 +57,41 @@ def test_a_present_origin_must_be_listed(
     assert ask(request(PING, origin=origin), allowed_origins=allowed).status == status
 
 
+PAGE = "https://app.example"
+PREFLIGHT = {"access_control_request_method": "POST", "origin": PAGE}
+
+
+@pytest.mark.parametrize("body", [PING, {}])
+@pytest.mark.parametrize("refused", [{}, {"error": UnauthenticatedError()}])
+def test_a_page_of_an_allowed_origin_may_read_every_answer(
+    body: object, refused: dict[str, Exception]
+) -> None:
+    options = refusing(refused["error"]) if refused else {}
+    headers = ask(request(body, origin=PAGE), allowed_origins=(PAGE,), **options).response.headers
+    assert headers["access-control-allow-origin"] == PAGE
+    assert headers["vary"] == "origin"
+    assert "x-request-id" in headers["access-control-expose-headers"]
+
+
+def test_other_callers_hear_nothing_of_pages() -> None:
+    for sent in (request(PING), request(PING, origin="https://evil.example")):
+        headers = ask(sent, allowed_origins=(PAGE,)).response.headers
+        assert not [name for name in headers if name.startswith("access-control")]
+
+
+def test_a_browser_that_asks_first_is_told_what_a_page_may_send() -> None:
+    sent = request(b"", method="OPTIONS", **PREFLIGHT)
+    answered = ask(sent, allowed_origins=(PAGE,), **refusing(UnauthenticatedError()))
+    assert (answered.status, answered.response.body) == (204, None)
+    headers = answered.response.headers
+    assert headers["access-control-allow-origin"] == PAGE
+    assert headers["access-control-allow-methods"] == "POST"
+    allowed = set(headers["access-control-allow-headers"].split(", "))
+    assert {"authorization", "content-type", "mcp-protocol-version", "mcp-method"} < allowed
+    assert ask(sent).status == 403
+    assert ask(sent, allowed_origins=(PAGE,), allowed_hosts=("localhost",)).status == 421
+
+
 @pytest.mark.parametrize(
     ("host", "status"),
     [
@@ -147,6 +182,11 @@ def test_the_body_must_be_declared_as_json(content_type: str | None, status: int
         ("*/*", 200),
         (None, 200),
         ("text/event-stream", 406),
+        ("application/json;q=0, text/event-stream", 406),
+        ("application/json; q=0.000", 406),
+        ("application/json;q=0, */*;q=0.1", 200),
+        ("application/json;q=0.001", 200),
+        ("", 406),
     ],
 )
 def test_the_client_must_accept_json(accept: str | None, status: int) -> None:

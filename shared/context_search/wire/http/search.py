@@ -29,7 +29,7 @@ from context_search.wire.observed import Search
 
 _log = logging.getLogger(__name__)
 router = APIRouter(route_class=StrictJsonRoute, tags=["search"])
-ANY = ["GET", "POST", "PUT", "PATCH", "DELETE"]
+ANY = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
 IDENTITY = ServerIdentity(
     name="context-search",
     title="context-search",
@@ -47,6 +47,7 @@ class SearchUseCases:
     explain: Explain
     list_tools: ListTools
     allowed_origins: tuple[str, ...]
+    allowed_hosts: tuple[str, ...] | None
 
 
 async def _use_cases(request: Request) -> SearchUseCases:
@@ -103,6 +104,7 @@ async def _mcp(request: Request, use: SearchUseCases, key: Callable[[], str | No
         server=IDENTITY,
         on_error=lambda error: _log.error("tool failed\n%s", log_text(error)),
         allowed_origins=use.allowed_origins,
+        allowed_hosts=use.allowed_hosts,
     )
     return Response(answer.body, answer.status, dict(answer.headers))
 

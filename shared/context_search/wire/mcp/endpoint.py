@@ -31,6 +31,7 @@ from context_search.wire.mcp.transport import (
     error_response,
     refused,
     require_json,
+    shared_with_page,
 )
 from context_search.wire.mcp.versions import (
     MODERN,
@@ -65,14 +66,15 @@ def handle(
         toolbox = _authenticated(request, authenticate)
         require_json(request)
         payload = parse_json(request.body)
-        return _answer(payload, request.headers, Desk(toolbox, server, on_error))
+        response = _answer(payload, request.headers, Desk(toolbox, server, on_error))
     except RefusedError as refusal:
-        return refusal.response
+        response = refusal.response
     except RpcError as error:
-        return error_response(400, None, error)
+        response = error_response(400, None, error)
     except Exception as error:  # noqa: BLE001 - the border: a client always gets an answer
         on_error(error)
-        return error_response(500, None, RpcError(INTERNAL_ERROR, "internal error"))
+        response = error_response(500, None, RpcError(INTERNAL_ERROR, "internal error"))
+    return shared_with_page(request, response, allowed_origins)
 
 
 def _authenticated(request: McpRequest, authenticate: Callable[[], Toolbox]) -> Toolbox:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 
 from context_search.wire.mcp.contract import McpRequest, McpResponse
 from context_search.wire.mcp.jsonrpc import (
@@ -16,7 +18,19 @@ from context_search.wire.mcp.jsonrpc import (
 MAX_BODY_BYTES = 1_000_000
 
 _JSON = "application/json"
+# RFC 9110, 12.4.2: a weight of 0 is "not acceptable".
+_REFUSED = re.compile(r";[ \t]*q=0(\.0*)?[ \t]*(;|$)", re.IGNORECASE)
 _ACCEPTS_JSON = {_JSON, "application/*", "*/*"}
+
+
+# Fetch standard, "CORS protocol": what a page may send, and what it may read of an answer.
+_PREFLIGHT = {
+    "access-control-allow-methods": "POST",
+    "access-control-allow-headers": "authorization, content-type, mcp-protocol-version, "
+    "mcp-method, mcp-name, mcp-session-id, last-event-id, x-request-id",
+    "access-control-max-age": "3600",
+}
+_READABLE = "www-authenticate, retry-after, x-request-id"
 
 
 class RefusedError(Exception):
@@ -49,11 +63,15 @@ def admit(
 ) -> None:
     """Check method, Host and Origin. Raises RefusedError 405, 421 or 403.
 
+    The question of a browser whether a page may call (OPTIONS) is answered with 204.
     A browser sends ``Origin``, other clients do not, so only a present one is judged.
     Host is judged only with ``allowed_hosts``; both guard against DNS rebinding. An allowed
     value may end in ``:*`` for any port.
     """
-    if request.method != "POST":
+    is_preflight = (
+        request.method == "OPTIONS" and "access-control-request-method" in request.headers
+    )
+    if request.method != "POST" and not is_preflight:
         # Neither era needs another method: there are no streams to open and no sessions to end.
         raise RefusedError(McpResponse(405, {"allow": "POST"}))
     if allowed_hosts is not None and not _listed(request.headers.get("host", ""), allowed_hosts):
@@ -61,6 +79,23 @@ def admit(
     origin = request.headers.get("origin")
     if origin is not None and not _listed(origin, allowed_origins):
         raise refused(403, RpcError(INVALID_REQUEST, "this Origin is not allowed"))
+    if is_preflight:
+        raise RefusedError(McpResponse(204, _PREFLIGHT))
+
+
+def shared_with_page(
+    request: McpRequest, response: McpResponse, allowed_origins: Collection[str]
+) -> McpResponse:
+    """The answer, readable for a web page whose origin is allowed; for others as it was."""
+    origin = request.headers.get("origin")
+    if origin is None or not _listed(origin, allowed_origins):
+        return response
+    shared = {
+        "access-control-allow-origin": origin.strip(),
+        "access-control-expose-headers": _READABLE,
+        "vary": "origin",
+    }
+    return replace(response, headers={**response.headers, **shared})
 
 
 def _listed(value: str, allowed: Collection[str]) -> bool:
@@ -77,10 +112,11 @@ def require_json(request: McpRequest) -> None:
         raise refused(413, RpcError(INVALID_REQUEST, message))
     if _media_types(request.headers.get("content-type", "")) != {_JSON}:
         raise refused(415, RpcError(INVALID_REQUEST, f"Content-Type must be {_JSON}"))
-    accepted = _media_types(request.headers.get("accept", "*/*"))
+    accepted = _media_types(request.headers.get("accept", "*/*"), refused=_REFUSED)
     if not accepted & _ACCEPTS_JSON:
         raise refused(406, RpcError(INVALID_REQUEST, f"Accept must allow {_JSON}"))
 
 
-def _media_types(value: str) -> set[str]:
-    return {part.partition(";")[0].strip().lower() for part in value.split(",")}
+def _media_types(value: str, *, refused: re.Pattern[str] | None = None) -> set[str]:
+    parts = [part for part in value.split(",") if not (refused and refused.search(part))]
+    return {part.partition(";")[0].strip().lower() for part in parts}

@@ -19,7 +19,7 @@ MANAGE = frozenset({"manage"})
 READ = SEARCH | MANAGE
 
 MCP_PATHS = ("/mcp", "/api/v1/mcp/server/{api_key}")
-MCP_METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
+MCP_METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ import httpx2
 import pytest
 
 from tests.wire.http.access.credentials import Headers, bad_headers, dead_keys, strange_keys
+from tests.wire.http.access.matrix import MCP_METHODS
 from tests.wire.http.access.stores import state_without
 from tests.wire.http.access.things import MISSING, NOWHERE, Tenant
 from tests.wire.http.api import Api, LocalParts, answer
@@ -83,7 +84,7 @@ def test_mcp_wants_the_scope_search(victim: Tenant, address: str, scopes: list[s
         assert error["data"]["code"] == "PERMISSION_DENIED"
 
 
-@pytest.mark.parametrize("method", ["GET", "PUT", "PATCH", "DELETE"])
+@pytest.mark.parametrize("method", sorted({*MCP_METHODS} - {"POST"}))
 @pytest.mark.parametrize("address", ADDRESSES)
 def test_every_other_method_is_405_whoever_asks(victim: Tenant, address: str, method: str) -> None:
     for key in (victim.api.key, victim.ids["api_key"], "cs_wrong"):
