@@ -36,8 +36,9 @@ def triggers(function: str, kind: str) -> list[dict[str, Any]]:
 
 
 def template_routes(function: str) -> set[Route]:
-    """(method, path) of every route that the template sends to the function."""
-    return {(event["Method"], event["Path"]) for event in triggers(function, "HttpApi")}
+    """(method, path) of every route that the template sends to the function; not what is left."""
+    events = triggers(function, "HttpApi")
+    return {(event["Method"], event["Path"]) for event in events if "Path" in event}
 
 
 def served_routes(function: str) -> set[Route]:

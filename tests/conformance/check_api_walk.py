@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import shutil
@@ -10,13 +9,13 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from local.options import ROOT
 from local.processes import free_port
 from tests.builders import until
+from tests.conformance.shown import differences, values
 from tests.e2e.running import state_folder, user_environment
 
 _BLOCK = re.compile(r"^```sh\n(.*?)^```\n(?:```json\n(.*?)^```\n)?", re.MULTILINE | re.DOTALL)
@@ -31,37 +30,13 @@ _CURL = """curl() {
 }"""
 _END = "--end-of-block--"
 _BASE = "http://127.0.0.1:8787"
+_WITHIN_S = 300
 Block = tuple[str, str]
 
 
 def blocks() -> list[Block]:
     """(commands, the answers shown below them or "") of the whole page."""
     return _BLOCK.findall((ROOT / "docs/api.md").read_text("utf-8"))
-
-
-def values(text: str) -> list[Any]:
-    """The JSON values that stand one after the other in a text."""
-    decoder, found, text = json.JSONDecoder(), [], text.strip()
-    while text:
-        value, end = decoder.raw_decode(text)
-        found.append(value)
-        text = text[end:].lstrip()
-    return found
-
-
-def check_shape(shown: Any, given: Any, where: str) -> None:
-    """Every field shown is given, with a value of the same kind; nothing is told of the rest."""
-    if isinstance(shown, dict) and isinstance(given, dict):
-        assert set(shown) <= set(given), f"{where}: {set(shown) - set(given)} are not given"
-        for name, value in shown.items():
-            check_shape(value, given[name], f"{where}/{name}")
-    elif isinstance(shown, list) and isinstance(given, list):
-        for one, other in zip(shown, given, strict=False):
-            if one != "…":
-                check_shape(one, other, f"{where}/…")
-    elif None not in (shown, given):
-        numbers = isinstance(shown, int | float) and isinstance(given, int | float)
-        assert numbers or type(shown) is type(given), f"{where}: {shown!r} shown, {given!r} given"
 
 
 @pytest.fixture
@@ -86,8 +61,8 @@ def place() -> Iterator[tuple[Path, str]]:
             serve.wait(60)
 
 
-def test_the_commands_of_the_page_give_the_answers_of_the_page(place: tuple[Path, str]) -> None:
-    folder, url = place
+def walked(folder: Path, url: str) -> list[str]:
+    """What each block has printed. Fails where a command fails, telling which."""
     program = ["set -eu", _CURL]
     for commands, _ in blocks():
         program += [commands.replace(_BASE, url), f"echo; echo {_END}"]
@@ -97,14 +72,30 @@ def test_the_commands_of_the_page_give_the_answers_of_the_page(place: tuple[Path
     environment = {**user_environment(), "NO_PROXY": "127.0.0.1", "LC_ALL": "C.UTF-8"}
     environment["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{environment['PATH']}"
     done = subprocess.run(  # noqa: S603 - our own page
-        [shell, str(script)], cwd=folder, env=environment, check=False, capture_output=True
+        [shell, str(script)],
+        cwd=folder,
+        env=environment,
+        check=False,
+        capture_output=True,
+        timeout=_WITHIN_S,
     )
     given = done.stdout.decode().split(_END)
     assert done.returncode == 0, f"block {len(given)}: {given[-1]} {done.stderr.decode()}"
+    return given[:-1]
+
+
+def test_the_commands_of_the_page_give_the_answers_of_the_page(place: tuple[Path, str]) -> None:
+    folder, url = place
+    lies: list[str] = []
     compared = 0
-    for (commands, shown), answers in zip(blocks(), given, strict=False):
+    for (commands, shown), given in zip(blocks(), walked(folder, url), strict=True):
         if shown:
-            for one, other in zip(values(shown), values(answers), strict=True):
-                check_shape(one, other, commands)
-                compared += 1
-    assert compared >= 15
+            answers = zip(values(shown), values(given), strict=True)
+            lies += [
+                f"{commands.splitlines()[0]}\n  {lie}"
+                for one, other in answers
+                for lie in differences(one, other)
+            ]
+            compared += 1
+    assert not lies, "\n".join(lies)
+    assert compared >= 20

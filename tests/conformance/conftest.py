@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 
@@ -25,8 +26,8 @@ def node() -> Node:
         pytest.exit(f"error: {error}", returncode=1)
 
 
-@pytest.fixture(scope="session")
-def stack() -> Iterator[Running]:
+@contextmanager
+def running_stack() -> Iterator[Running]:
     """The product with its local parts, on free ports and a folder of its own."""
     with (
         state_folder() as state,
@@ -39,6 +40,13 @@ def stack() -> Iterator[Running]:
             started.endpoints.turbopuffer_url,
         ) as running,
     ):
+        yield running
+
+
+@pytest.fixture(scope="session")
+def stack() -> Iterator[Running]:
+    """What most checks share."""
+    with running_stack() as running:
         yield running
 
 

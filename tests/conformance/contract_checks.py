@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
+from pathlib import Path
 from typing import Any
 
 import schemathesis
+from schemathesis import GenerationMode
 from schemathesis.specs.openapi.checks import positive_data_acceptance
 
 # What a refusal says -> why no schema can say it.
@@ -16,8 +19,31 @@ BEYOND_JSON_SCHEMA = {
     "name two different scopes": "an older word for a field: either, or both alike",
     "control or invisible character": "classes of Unicode are no portable pattern",
     "Input should be a valid integer": "2.0 is an integer to JSON Schema, and none here",
+    "holds the character U+0000": "no string of a body may, however deep",
+    "the cursor is older": "a cursor comes from an earlier answer",
     "out of range": "a double that JSON can write and no double can hold",
 }
+
+
+_KEY = "idempotency-key"
+KEPT_KEY_ID = int(Path("kept-key").read_text())
+
+
+_numbers = itertools.count()
+
+
+@schemathesis.hook
+def filter_path_parameters(_: Any, path_parameters: dict[str, Any] | None) -> bool:
+    """The key that this run itself uses is neither revoked nor rotated away."""
+    key_id = (path_parameters or {}).get("key_id")
+    return key_id not in (KEPT_KEY_ID, str(KEPT_KEY_ID))
+
+
+@schemathesis.hook
+def before_call(_: Any, case: Any, __: Any) -> None:
+    """Every good request has an Idempotency-Key of its own: else all but the first are refused."""
+    if case.meta.generation.mode is GenerationMode.POSITIVE and _KEY in (case.headers or {}):
+        case.headers[_KEY] = f"{case.headers[_KEY][:200]}{next(_numbers)}"
 
 
 @schemathesis.check

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -11,6 +12,7 @@ from context_search.domain import errors
 from context_search.domain.errors import ContextSearchError
 from context_search.settings import SettingsError
 from context_search.wire.errors import http_status, problem, problem_of
+from local.options import ROOT
 
 STATUS = {
     errors.InvalidInputError: 422,
@@ -44,6 +46,7 @@ STATUS = {
     errors.IdempotencyKeyInUseError: 409,
     errors.IdempotencyKeyReusedError: 422,
     errors.DocumentTooLargeError: 413,
+    errors.UnsupportedMediaTypeError: 415,
     errors.UploadMissingError: 409,
     errors.ObjectsUnavailableError: 503,
     errors.SearchUnavailableError: 503,
@@ -59,6 +62,12 @@ def descendants(kind: type[ContextSearchError]) -> Iterator[type[ContextSearchEr
 
 def test_the_table_names_every_error_of_the_domain() -> None:
     assert set(STATUS) == set(descendants(ContextSearchError))
+
+
+def test_the_page_about_the_api_names_every_code_with_its_status() -> None:
+    page = (ROOT / "docs/api.md").read_text("utf-8")
+    for kind, status in STATUS.items():
+        assert re.search(rf"^\|[^|]*`{kind.code}`[^|]*\| {status} \|", page, re.MULTILINE), kind
 
 
 @pytest.mark.parametrize(("kind", "status"), STATUS.items(), ids=str)

@@ -7,7 +7,9 @@ ContextSearchError
 │   │   └── DocumentTooLargeError
 │   ├── QueryEmptyError
 │   ├── CursorInvalidError
-│   └── IdempotencyKeyReusedError
+│   ├── IdempotencyKeyReusedError
+│   ├── PayloadTooLargeError
+│   └── UnsupportedMediaTypeError
 ├── UnauthenticatedError        no or bad credentials
 ├── PermissionDeniedError       good credentials without the scope
 ├── NotFoundError               missing, or not yours: the two look the same
@@ -165,6 +167,12 @@ class PayloadTooLargeError(InvalidInputError):
     """A body is longer than its route takes."""
 
     code = "PAYLOAD_TOO_LARGE"
+
+
+class UnsupportedMediaTypeError(InvalidInputError):
+    """A body that is not said to be JSON."""
+
+    code = "UNSUPPORTED_MEDIA_TYPE"
 
 
 class LeaseLostError(ContextSearchError):

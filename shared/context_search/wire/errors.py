@@ -21,6 +21,7 @@ from context_search.domain.errors import (
     QueueUnavailableError,
     SearchUnavailableError,
     UnauthenticatedError,
+    UnsupportedMediaTypeError,
     VectorStoreError,
 )
 
@@ -28,6 +29,7 @@ PROBLEM_JSON = "application/problem+json"
 _STATUS: tuple[tuple[type[ContextSearchError], int], ...] = (
     (PayloadTooLargeError, 413),
     (DocumentTooLargeError, 413),
+    (UnsupportedMediaTypeError, 415),
     (InvalidInputError, 422),
     (UnauthenticatedError, 401),
     (PermissionDeniedError, 403),

@@ -125,8 +125,10 @@ class Api:
     def __call__(
         self, method: str, path: str, *, key: str | None = None, **more: Any
     ) -> httpx2.Response:
-        """One request with a bearer key."""
+        """One request with a bearer key; bytes are said to be JSON."""
         headers = {"authorization": f"Bearer {self.key if key is None else key}"}
+        if "content" in more:
+            headers["content-type"] = "application/json"
         headers |= more.pop("headers", {})
         return self.http.request(method, path, headers=headers, **more)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import jsonschema  # type: ignore[import-untyped]
 import pytest
 
 from local.options import ROOT
@@ -55,6 +56,27 @@ def test_every_body_of_the_contract_forbids_unknown_fields(api: Api) -> None:
 def test_the_contract_is_openapi_3_1(api: Api) -> None:
     assert document(api)["openapi"].startswith("3.1")
     assert document(api)["info"]["title"] == "context-search"
+
+
+def test_every_body_has_an_example_that_it_takes(api: Api) -> None:
+    schemas = document(api)["components"]["schemas"]
+    for name, schema in schemas.items():
+        if name.endswith("Body"):
+            whole = {**schema, "components": {"schemas": schemas}}
+            [example] = schema["examples"]
+            jsonschema.Draft202012Validator(whole).validate(example)
+
+
+def test_every_answer_and_every_problem_has_a_schema(api: Api) -> None:
+    served = document(api)
+    names = set(served["components"]["schemas"])
+    for path, methods in served["paths"].items():
+        for method, operation in methods.items():
+            for status, said in operation["responses"].items():
+                kind = "application/json" if status[0] == "2" else "application/problem+json"
+                if status != "204":
+                    name = said["content"][kind]["schema"]["$ref"].rpartition("/")[2]
+                    assert name in names, (method, path, status)
 
 
 def mcp(api: Api, method: str, params: dict[str, Any], path: str = "/mcp", **more: Any) -> Any:

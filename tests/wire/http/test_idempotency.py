@@ -41,19 +41,18 @@ def requests_of(api: Api) -> dict[str, tuple[str, dict[str, Any]]]:
         "mcp key": (f"/api/v1/mcps/{mcp['id']}/keys", {}),
         "rotation": (f"{project}/keys/{key_id}/rotate", {}),
         "mcp rotation": (f"/api/v1/mcps/{mcp['id']}/keys/{mcp_key_id}/rotate", {}),
+        "upload": (f"/api/v1/tables/{table['id']}/uploads", {"format": "json"}),
     }
 
 
-KINDS = ["table", "tool", "mcp", "binding", "key", "mcp key", "rotation", "mcp rotation"]
+KINDS = ["table", "tool", "mcp", "binding", "key", "mcp key", "rotation", "mcp rotation", "upload"]
+COUNTED = ("project", "context_table", "tool", "mcp", "mcp_binding", "api_key", "upload")
 
 
 def count(api: Api) -> list[int]:
     """How many rows there are of everything that can be created."""
     with api.parts.store.database.transaction() as tx:
-        return [
-            tx.run(f"SELECT count(*) FROM {table}")[0][0]
-            for table in ("project", "context_table", "tool", "mcp", "mcp_binding", "api_key")
-        ]
+        return [tx.run(f"SELECT count(*) FROM {table}")[0][0] for table in COUNTED]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -64,7 +63,8 @@ def test_the_same_request_again_gets_the_first_answer_and_does_nothing(api: Api,
     before = count(api)
     again = post(api, path, body)
     assert (again.status_code, again.content) == (first.status_code, first.content)
-    assert again.headers.get("etag") == first.headers.get("etag")
+    for name in ("etag", "cache-control"):
+        assert again.headers.get(name) == first.headers.get(name)
     assert again.headers["content-type"] == first.headers["content-type"]
     assert (first.headers.get(REPLAYED), again.headers.get(REPLAYED)) == (None, "true")
     assert count(api) == before
@@ -83,6 +83,14 @@ def test_the_same_for_projects_and_operators(api: Api) -> None:
 
 def test_a_request_without_the_header_is_executed_every_time(api: Api) -> None:
     assert api.table(1)["id"] != api.table(1)["id"]
+
+
+def test_an_upload_under_another_condition_is_another_request(api: Api) -> None:
+    path = f"/api/v1/tables/{api.table({})['id']}/uploads"
+    headers = {"idempotency-key": "one", "if-match": '"1"'}
+    answer(api("POST", path, json={"format": "json"}, headers=headers), 201)
+    again = post(api, path, {"format": "json"})
+    problem(again, 422, "IDEMPOTENCY_KEY_REUSED")
 
 
 def test_a_key_with_another_request_is_refused(api: Api) -> None:

@@ -19,9 +19,9 @@ from context_search.domain.errors import ContextSearchError
 from context_search.wire.errors import PROBLEM_JSON, log_text, problem, problem_of
 from context_search.wire.http.border import RequestIds, request_id
 from context_search.wire.http.strict_json import BodyRefusedError
+from context_search.wire.http.unrouted import misses_method, unrouted
 
 _log = logging.getLogger(__name__)
-_CODES = {404: "NOT_FOUND", 405: "METHOD_NOT_ALLOWED", 413: "PAYLOAD_TOO_LARGE"}
 # Mangum logs the path of every request, and a key may travel in it.
 logging.getLogger("mangum").setLevel(logging.CRITICAL)
 
@@ -44,6 +44,7 @@ def http_app(
         openapi_url=None,
         docs_url=None,
         redoc_url=None,
+        redirect_slashes=False,
     )
     app.state.use_cases = use_cases
     app.state.contract = contract
@@ -91,9 +92,11 @@ async def _known(_: Request, error: Exception) -> Response:
     return _answer(status, body, headers)
 
 
-async def _invalid(_: Request, error: Exception) -> Response:
+async def _invalid(request: Request, error: Exception) -> Response:
     if not isinstance(error, RequestValidationError):
         raise error
+    if misses_method(request):
+        return _answer(*unrouted(request))
     # Only where and what: the value that was refused may be a secret or a document.
     errors = [
         {"field": ".".join(str(part) for part in item["loc"]), "message": item["msg"]}
@@ -104,13 +107,14 @@ async def _invalid(_: Request, error: Exception) -> Response:
     return _answer(422, {**body, "errors": errors}, headers)
 
 
-async def _http(_: Request, error: Exception) -> Response:
+async def _http(request: Request, error: Exception) -> Response:
     if isinstance(error, BodyRefusedError):
         return _answer(*problem_of(error.reason))
     if not isinstance(error, HTTPException):
         raise error
-    code = _CODES.get(error.status_code, "BAD_REQUEST")
-    body, headers = problem(error.status_code, code, str(error.detail))
+    if error.status_code in (404, 405):  # no route: what is missing inside one is a NotFoundError
+        return _answer(*unrouted(request, (error.headers or {}).get("Allow", "")))
+    body, headers = problem(error.status_code, "BAD_REQUEST", str(error.detail))
     return _answer(error.status_code, body, {**headers, **(error.headers or {})})
 
 

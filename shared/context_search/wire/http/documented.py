@@ -5,7 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from context_search.wire.errors import PROBLEM_JSON, TITLES
-from context_search.wire.mcp.search_schema import SEARCH_OUTPUT_SCHEMA
+from context_search.wire.http.answer_schemas import SCHEMAS
+from context_search.wire.http.examples import BODY_EXAMPLES, PROBLEM_EXAMPLE
+from context_search.wire.http.route_answers import ANSWERS, DRY_RUN
+from context_search.wire.http.shapes import ref
 
 _OPEN = ("/healthz", "/readyz")
 _QUERIES = ("/search", "/explain", "/retrieve")
@@ -24,6 +27,7 @@ _PROBLEM = {
         "detail": {"type": "string"},
         "retryable": {"type": "boolean"},
         "retryAfterMs": {"type": "integer", "minimum": 0},
+        "requestId": {"type": "string", "pattern": "^[A-Za-z0-9._-]{1,64}$"},
         "errors": {
             "type": "array",
             "maxItems": 20,
@@ -34,16 +38,16 @@ _PROBLEM = {
             },
         },
     },
-    "required": ["type", "title", "status", "code", "detail", "retryable"],
+    "required": ["type", "title", "status", "code", "detail", "retryable", "requestId"],
+    "examples": [PROBLEM_EXAMPLE],
 }
-_EXAMPLES = {
-    "CreateProjectBody": {"name": "acme"},
-    "CreateTableBody": {"project_id": 1, "name": "library", "data": {"title": "Letters"}},
-    "CreateSearchToolBody": {"project_id": 1, "table_id": 1, "name": "search_library"},
-    "SearchBody": {"query": "Who counted comets?", "top_k": 3},
-    "RetrieveBody": {"query": "Who counted comets?", "maxTokens": 600},
-    "SettingsBody": {"maxTokens": 3000},
+_IF_MATCH = {"type": "string", "pattern": '^(W/)?"[0-9]{1,18}"$', "examples": ['"1"']}
+_IDEMPOTENCY_KEY = {
+    "type": "string",
+    "pattern": "^[!-~]{1,255}$",
+    "examples": ["7c1f1f6e-import-42"],
 }
+_HEADERS = {"if-match": _IF_MATCH, "idempotency-key": _IDEMPOTENCY_KEY}
 
 
 def documented(document: dict[str, Any]) -> dict[str, Any]:
@@ -51,9 +55,9 @@ def documented(document: dict[str, Any]) -> dict[str, Any]:
     components = document["components"]
     for name in ("HTTPValidationError", "ValidationError"):
         components["schemas"].pop(name, None)
-    components["schemas"] |= {"Problem": _PROBLEM, "SearchAnswer": dict(SEARCH_OUTPUT_SCHEMA)}
+    components["schemas"] |= {"Problem": _PROBLEM, **SCHEMAS}
     components["securitySchemes"] = _SECURITY
-    for name, example in _EXAMPLES.items():
+    for name, example in BODY_EXAMPLES.items():
         components["schemas"][name]["examples"] = [example]
     _exact(document)
     for path, operations in document["paths"].items():
@@ -79,18 +83,25 @@ def _complete(path: str, method: str, operation: dict[str, Any]) -> None:
     answers = operation["responses"]
     answers.pop("422", None)
     answers |= {str(status): _refusal(status) for status in _refusals(path, method, operation)}
-    if path.endswith("/tools/{tool_id}/search"):
-        schema = {"$ref": "#/components/schemas/SearchAnswer"}
-        answers["200"]["content"] = {"application/json": {"schema": schema}}
+    answer = next(answer for status, answer in answers.items() if status.startswith("2"))
+    if "content" in answer:
+        answer["content"] = _json(ANSWERS[path][method])
+    if path == DRY_RUN:
+        answers["200"] = {"description": "Of a dry run", "content": _json("Estimate")}
 
 
 def _mend(parameter: dict[str, Any]) -> None:
-    """A parameter is left out or a text, never null; an If-Match is a revision."""
+    """A parameter is left out or a text, never null; two headers are read as lists to be strict."""
     schema = parameter["schema"]
-    if parameter["name"].lower() == "if-match":
-        parameter["schema"] = {"type": "string", "pattern": '^(W/)?"[0-9]{1,18}"$'}
+    name = parameter["name"].lower()
+    if name in _HEADERS:
+        parameter["schema"] = _HEADERS[name]
     elif "anyOf" in schema:
         parameter["schema"] = next(one for one in schema["anyOf"] if one.get("type") != "null")
+
+
+def _json(name: str) -> dict[str, Any]:
+    return {"application/json": {"schema": ref(name)}}
 
 
 def _refusal(status: int) -> dict[str, Any]:
@@ -102,17 +113,18 @@ def _refusals(path: str, method: str, operation: dict[str, Any]) -> set[int]:
     if path in _OPEN:
         return {503} if path == "/readyz" else set()
     has_body = "requestBody" in operation
-    found = {401, 503}
+    found = {401, 500, 503}
     if not is_internal(method, path):
         found.add(403)
     if has_body or operation.get("parameters"):
         found.add(422)
     if has_body:
-        found.add(413)
+        found |= {413, 415}
     if "{" in path or (has_body and not is_internal(method, path)):
         found.add(404)
     is_query = path.endswith(_QUERIES) and "{" in path
-    if is_query:
+    names = {parameter["name"].lower() for parameter in operation.get("parameters", ())}
+    if is_query or "idempotency-key" in names:
         found.add(429)
     if "/projects/{" in path or (method != "get" and not is_query):
         found.add(409)

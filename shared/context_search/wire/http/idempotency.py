@@ -21,7 +21,7 @@ from context_search.wire.http.dependencies import bearer_key, use_cases_of
 OPERATORS = 0
 """Whose keys those of internal callers are: no project has this id."""
 _KEY = re.compile(r"[!-~]{1,255}")
-_KEPT_HEADERS = ("etag",)
+_KEPT_HEADERS = ("etag", "cache-control")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ async def _repeatable(
         use_cases_of(request).answer_once,
         bearer_key(request) or request.headers.get("x-internal-secret") or "",
         key,
-        f"{request.method} {request.url.path}",
+        f"{request.method} {request.url.path} {request.headers.get('if-match', '')}".rstrip(),
         b"" if key is None else await request.body(),
     )
 

@@ -16,6 +16,7 @@ from context_search.services.project_index import (
     SwitchProjectIndexOn,
 )
 from context_search.services.rebuild import RollBack, StartRebuild
+from context_search.services.status import shown_error
 from context_search.wire.http.dependencies import Internal, Owner, ProjectId, ReadOwner
 from context_search.wire.http.rebuilds import generation_answer
 from context_search.wire.http.strict_json import StrictJsonRoute
@@ -84,7 +85,7 @@ def _answer(status: ProjectIndexStatus) -> dict[str, object]:
         "nodes_count": progress.nodes_count,
         "chunks_count": progress.chunks_count,
         "indexed_chunks_count": progress.indexed_chunks_count,
-        "last_error": progress.last_error,
+        "last_error": shown_error(progress.last_error),
         "nodes": progress.states,
         "integrity": status.integrity,
     }

@@ -8,7 +8,7 @@ from typing import Annotated, cast
 
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import JSONResponse
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field, JsonValue
 
 from context_search.domain.analysis import query_tokens
 from context_search.domain.config import Strategy
@@ -22,7 +22,7 @@ from context_search.services.searching.search_project import (
 )
 from context_search.wire.explain import explanation
 from context_search.wire.http.dependencies import SearchOwner
-from context_search.wire.http.requests import Id, JsonPointer
+from context_search.wire.http.requests import Body, Id, JsonPointer
 from context_search.wire.http.strict_json import StrictJsonRoute
 from context_search.wire.observed import Observed
 from context_search.wire.project_answers import project_answer
@@ -30,20 +30,22 @@ from context_search.wire.project_answers import project_answer
 router = APIRouter(route_class=StrictJsonRoute, tags=["project search"])
 
 
-class ProjectSearchBody(BaseModel):
+# Said to clients only: the service answers what is none with a code of its own.
+_CURSOR: dict[str, JsonValue] = {"pattern": r"^[0-9a-f]{32}\.[0-9]{1,6}$"}
+
+
+class ProjectSearchBody(Body):
     """``POST /api/v1/projects/{project_id}/search``; ``candidates`` are per leg.
 
     ``explain`` explains a first page: which candidates there were is not kept.
     """
-
-    model_config = ConfigDict(extra="forbid", strict=True)
 
     query: Annotated[str, Field(min_length=1, max_length=2_000)]
     strategy: Strategy = "hybrid"
     tables: Annotated[list[Id], Field(min_length=1, max_length=1_000)] | None = None
     json_pointer: JsonPointer = ""
     candidates: Annotated[int, Field(ge=1, le=5_000)] = 200
-    cursor: Annotated[str, Field(max_length=100)] | None = None
+    cursor: Annotated[str, Field(max_length=100, json_schema_extra=_CURSOR)] | None = None
     include_low_score: bool = False
     explain: bool = False
 

@@ -61,6 +61,14 @@ class Body(BaseModel):
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
+    @model_validator(mode="before")
+    @classmethod
+    def _is_object(cls, given: object) -> object:
+        # FastAPI lets pydantic read attributes, so that a JsonNumber would be an empty body.
+        if not isinstance(given, dict):
+            raise ValueError("Input should be an object")
+        return given
+
 
 class CreateProjectBody(Body):
     """``POST /api/v1/projects``"""

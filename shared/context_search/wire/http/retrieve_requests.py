@@ -8,12 +8,13 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from context_search.domain.retrieval import RetrievalSettings
 from context_search.domain.sensitive import SENSITIVE_KINDS, SensitiveKind
 from context_search.services.retrieve import Wishes
+from context_search.wire.http.requests import Body
 
 TopK = Annotated[int, Field(ge=1, le=50)]
 MinScore = Annotated[float, Field(ge=0, le=1)]
@@ -24,13 +25,9 @@ Version = Annotated[int, Field(ge=0, le=2**63 - 1)]
 _DEFAULTS = RetrievalSettings()
 
 
-class _Body(BaseModel):
+class _Body(Body):
     model_config = ConfigDict(
-        extra="forbid",
-        strict=True,
-        alias_generator=to_camel,
-        validate_by_name=True,
-        validate_by_alias=True,
+        alias_generator=to_camel, validate_by_name=True, validate_by_alias=True
     )
 
 

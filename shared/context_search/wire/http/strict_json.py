@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Coroutine
 from typing import Any
 
@@ -11,9 +12,15 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from context_search.domain.documents import MAX_DEPTH, parse_json
-from context_search.domain.errors import ContextSearchError, DocumentTooLargeError
+from context_search.domain.errors import (
+    ContextSearchError,
+    DocumentTooLargeError,
+    UnsupportedMediaTypeError,
+)
 from context_search.domain.uploads import MAX_INLINE_BYTES
 from context_search.wire.http.border import check_length
+
+_JSON = re.compile(r"application/([!#$&^_.+a-z0-9-]+\+)?json")  # RFC 6839: +json
 
 
 class BodyRefusedError(HTTPException):
@@ -35,6 +42,15 @@ class StrictJsonRequest(Request):
             raise BodyRefusedError(DocumentTooLargeError(message))
         return body
 
+    async def check_media_type(self) -> None:
+        """Raises UnsupportedMediaTypeError for a body that is not said to be JSON.
+
+        Also without any Content-Type: browsers send such bodies to foreign sites without asking.
+        """
+        name = self.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if not _JSON.fullmatch(name) and await self.body():
+            raise UnsupportedMediaTypeError("the Content-Type of a body must be application/json")
+
     async def json(self) -> Any:
         """Raises BodyRefusedError."""
         try:
@@ -52,8 +68,12 @@ class StrictJsonRoute(APIRoute):
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """FastAPI's own hook for custom requests."""
         original = super().get_route_handler()
+        takes_body = self.body_field is not None or self.path.endswith("/data")
 
         async def handler(request: Request) -> Response:
-            return await original(StrictJsonRequest(request.scope, request.receive))
+            strict = StrictJsonRequest(request.scope, request.receive)
+            if takes_body:
+                await strict.check_media_type()
+            return await original(strict)
 
         return handler

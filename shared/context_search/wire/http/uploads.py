@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Annotated, cast
 
-from fastapi import APIRouter, Depends, Path, Request
+from fastapi import APIRouter, Depends, Path, Request, Response
 from fastapi.responses import JSONResponse
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field, JsonValue
 
-from context_search.domain.uploads import NewUpload, Upload, UploadFormat
+from context_search.domain.uploads import MAX_UPLOAD_BYTES, NewUpload, Upload, UploadFormat
+from context_search.ports.uploads import SignedPut
 from context_search.services.uploads import (
     URL_LIVES_S,
     CompleteUpload,
@@ -18,6 +19,8 @@ from context_search.services.uploads import (
     ReadUpload,
 )
 from context_search.wire.http.dependencies import Caller, TableId
+from context_search.wire.http.idempotency import Once
+from context_search.wire.http.requests import Body
 from context_search.wire.http.revisions import IfMatch
 from context_search.wire.http.strict_json import StrictJsonRoute
 
@@ -42,37 +45,38 @@ async def _use_cases(request: Request) -> UploadUseCases:
 Use = Annotated[UploadUseCases, Depends(_use_cases)]
 
 
-class CreateUploadBody(BaseModel):
+# Said to clients only: the service answers a larger one with 413, and can be given another limit.
+_MAX_BYTES: dict[str, JsonValue] = {"maximum": MAX_UPLOAD_BYTES}
+
+
+class CreateUploadBody(Body):
     """``POST …/uploads``: ``size`` in bytes, ``sha256`` in hex, both checked where given."""
 
-    model_config = ConfigDict(extra="forbid", strict=True)
-
     format: UploadFormat
-    size: Annotated[int, Field(ge=1, le=2**40)] | None = None
-    sha256: Annotated[str, Field(pattern=r"\A[0-9a-f]{64}\z")] | None = None
+    size: Annotated[int, Field(ge=1, le=2**40, json_schema_extra=_MAX_BYTES)] | None = None
+    sha256: Annotated[str, Field(pattern="^[0-9a-f]{64}$")] | None = None
 
 
 @router.post("/tables/{table_id}/uploads", status_code=201)
 async def create_upload(
-    table_id: TableId, body: CreateUploadBody, caller: Caller, use: Use, if_match: IfMatch = None
-) -> JSONResponse:
+    table_id: TableId,
+    body: CreateUploadBody,
+    caller: Caller,
+    use: Use,
+    once: Once,
+    if_match: IfMatch = None,
+) -> Response:
     """Returns the request that puts a document into S3; it must begin within 15 minutes."""
     new = NewUpload(
         caller.project_id, table_id, body.format, body.size, body.sha256, if_revision=if_match
     )
-    upload, signed = use.create(caller, new)
-    expires_at = upload.created_at + timedelta(seconds=URL_LIVES_S)
-    return JSONResponse(
-        {
-            **upload_answer(upload),
-            "url": signed.url,
-            "method": signed.method,
-            "headers": dict(signed.headers),
-            "expires_at": expires_at.isoformat(),
-        },
-        201,
-        {"Cache-Control": "no-store"},
-    )
+
+    def create() -> JSONResponse:
+        upload, signed = use.create(caller, new)
+        body = {**upload_answer(upload), **_signed_answer(upload, signed)}
+        return JSONResponse(body, 201, {"Cache-Control": "no-store"})
+
+    return once(caller.project_id, create)
 
 
 @router.post("/tables/{table_id}/uploads/{upload_id}/complete", status_code=202)
@@ -89,6 +93,16 @@ async def read_upload(
 ) -> JSONResponse:
     """Tells how far an upload has come."""
     return JSONResponse(upload_answer(use.read(caller, table_id, upload_id)))
+
+
+def _signed_answer(upload: Upload, signed: SignedPut) -> dict[str, object]:
+    expires_at = upload.created_at + timedelta(seconds=URL_LIVES_S)
+    return {
+        "url": signed.url,
+        "method": signed.method,
+        "headers": dict(signed.headers),
+        "expires_at": expires_at.isoformat(),
+    }
 
 
 def upload_answer(upload: Upload) -> dict[str, object]:

@@ -1,0 +1,189 @@
+"""The schemas of what routes answer, by name; `ANSWERS` says which route answers what."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import get_args
+
+from context_search.domain.config import Fusion, Strategy
+from context_search.domain.progress import IndexStatus
+from context_search.wire.http.search_schemas import SEARCH_SCHEMAS, SETTINGS_NUMBERS
+from context_search.wire.http.shapes import (
+    COUNT,
+    FREE,
+    ID,
+    NUMBER,
+    SHARE,
+    TEXT,
+    TIME,
+    TRUTH,
+    Schema,
+    many,
+    maybe,
+    obj,
+    one_of,
+    ref,
+)
+
+_ERROR = maybe(obj(code=TEXT, message=TEXT, retryable=TRUTH, at=TIME))
+_STATUS = one_of(*get_args(IndexStatus))
+_INTEGRITY = obj(
+    namespace=TEXT, at=TIME, checked=COUNT, missing=COUNT, orphans=COUNT, repaired=COUNT
+)
+_STATES = {"type": "object", "additionalProperties": COUNT}
+_COUNTERS = {
+    "nodes_count": COUNT,
+    "chunks_count": COUNT,
+    "indexed_chunks_count": COUNT,
+    "last_error": _ERROR,
+}
+_SUMMARY = {"status": _STATUS, "configured_at": TIME, "indexed_at": maybe(TIME), **_COUNTERS}
+_NODE = obj(
+    json_pointer=TEXT,
+    char_count=COUNT,
+    state=one_of("queued", "claimed", "indexed", "quarantined", "skipped"),
+    attempts=COUNT,
+    next_attempt_at=maybe(TIME),
+    last_error=_ERROR,
+)
+_KEY = {
+    "id": ID,
+    "name": maybe(TEXT),
+    "prefix": TEXT,
+    "scopes": many(one_of("search", "manage", "replace")),
+    "created_at": TIME,
+    "expires_at": maybe(TIME),
+    "last_used_at": maybe(TIME),
+    "revoked_at": maybe(TIME),
+}
+_MCP = {"id": ID, "project_id": ID, "name": TEXT, "status": TRUTH, "created_at": TIME}
+_BINDING = {"id": ID, "tool_id": ID, "status": TRUTH, "name": TEXT, "title": TEXT, "table_id": ID}
+_UPLOAD = {
+    "upload_id": ID,
+    "table_id": ID,
+    "format": one_of("json", "jsonl"),
+    "status": one_of("pending", "importing", "done", "failed"),
+    "bytes": maybe(COUNT),
+    "revision": maybe(COUNT),
+    "last_error": maybe(obj(code=TEXT, message=TEXT, retryable=TRUTH)),
+    "created_at": TIME,
+}
+_CONFIG = obj(
+    top_k=ID,
+    strategy=one_of(*get_args(Strategy)),
+    fusion=one_of(*get_args(Fusion)),
+    vector_weight=SHARE,
+    bm25_weight=SHARE,
+    recency_weight=SHARE,
+    include_metadata=TRUTH,
+    max_chunk_preview=maybe(ID),
+)
+_RPC_MCP = obj(id=ID, api_key=TEXT, user_id=TEXT, project_id=ID, name=TEXT, status=TRUTH)
+_RPC_TOOL = obj(
+    user_id=TEXT,
+    id=ID,
+    project_id=ID,
+    name=TEXT,
+    title=TEXT,
+    alias={"type": "null"},
+    type=one_of("search"),
+    table_id=ID,
+    json_path=TEXT,
+    description=TEXT,
+    input_schema=FREE,
+    output_schema=FREE,
+    metadata={"type": "null"},
+    created_at=TIME,
+)
+
+
+def _page(name: str, row: str) -> Schema:
+    return obj(**{name: many(ref(row)), "cursor": maybe({"type": "string", "pattern": "^[0-9]+$"})})
+
+
+SCHEMAS: Mapping[str, Schema] = {
+    **SEARCH_SCHEMAS,
+    "Health": obj(status=one_of("ok", "ready")),
+    "NewProject": obj(id=ID, name=TEXT, api_key=TEXT),
+    "Table": obj(
+        id=ID, project_id=ID, name=TEXT, description=maybe(TEXT), revision=COUNT, updated_at=TIME
+    ),
+    "Document": {"description": "Any JSON value"},
+    "Upload": obj(**_UPLOAD),
+    "NewUpload": obj(
+        **_UPLOAD,
+        url=TEXT,
+        method=one_of("PUT"),
+        headers={"type": "object", "additionalProperties": TEXT},
+        expires_at=TIME,
+    ),
+    "NewSearchTool": obj(
+        tool_id=ID,
+        name=TEXT,
+        status=_STATUS,
+        chunks_created=maybe(COUNT),
+        namespace=TEXT,
+        large_nodes_detected=many(
+            obj(json_pointer=TEXT, char_count=COUNT, chunks_count=maybe(COUNT))
+        ),
+    ),
+    "SearchTool": obj(
+        id=ID,
+        project_id=ID,
+        table_id=ID,
+        type=one_of("search"),
+        name=TEXT,
+        description=maybe(TEXT),
+        json_path=TEXT,
+        search_config=_CONFIG,
+        metadata=obj(search_index=obj(**_SUMMARY)),
+        created_at=TIME,
+    ),
+    "SearchIndex": obj(
+        tool_id=ID,
+        namespace=TEXT,
+        **_SUMMARY,
+        nodes=_STATES,
+        integrity=maybe(_INTEGRITY),
+        next_attempt_at=maybe(TIME),
+        not_indexed_count=COUNT,
+        not_indexed=many(_NODE),
+    ),
+    "ProjectIndex": obj(
+        project_id=ID,
+        namespace=TEXT,
+        status=_STATUS,
+        indexed_at=maybe(TIME),
+        **_COUNTERS,
+        nodes=_STATES,
+        integrity=maybe(_INTEGRITY),
+    ),
+    "Key": obj(**_KEY),
+    "NewKey": obj(**_KEY, api_key=TEXT),
+    "Keys": _page("keys", "Key"),
+    "Mcp": obj(**_MCP),
+    "NewMcp": obj(**_MCP, tool_ids=many(ID), api_key=TEXT),
+    "Mcps": _page("mcps", "Mcp"),
+    "Binding": obj(**_BINDING),
+    "Bindings": _page("bindings", "Binding"),
+    "McpRpc": obj(
+        mcp_v2=_RPC_MCP, bound_tools=many(obj(tool=_RPC_TOOL, binding=obj(id=ID, status=TRUTH)))
+    ),
+    "Generation": obj(
+        index_id=ID,
+        generation=ID,
+        namespace=TEXT,
+        state=one_of("queued", "building", "active", "previous", "retired"),
+    ),
+    "Generations": obj(generations=many(ref("Generation"))),
+    "Estimate": obj(nodes=COUNT, chunks=COUNT, tokens=COUNT, cost=maybe(NUMBER), seconds=COUNT),
+    "EmptiedIndex": obj(index_id=ID, namespace=TEXT, chunks=COUNT, tools=many(ID)),
+    "Integrity": obj(namespaces=many(_INTEGRITY)),
+    "Redriven": obj(messages=COUNT, nodes=COUNT),
+    "RetrievalSettings": obj(
+        project_id=ID,
+        version=COUNT,
+        **SETTINGS_NUMBERS,
+        redaction=obj(enabled=TRUTH, kinds=many(one_of("key", "email", "phone"))),
+    ),
+}

@@ -1,0 +1,115 @@
+"""A project with one of everything, so that requests made from a schema reach what is behind."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import httpx2
+
+from tests.e2e.library import library
+from tests.e2e.running import Tenant
+
+SPARES = 8
+# How often an id is one of these; else it is as schemathesis makes it up.
+_PROBABILITY = 0.8
+Ids = Mapping[str, list[int | str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Things:
+    """Ids by the name that paths and bodies give them; ``special`` ones for single operations."""
+
+    tenant: Tenant
+    kept_key_id: int
+    general: Ids
+    special: Mapping[str, Ids]
+
+    def toml(self) -> str:
+        """What schemathesis' configuration says of them, to be put behind the rest."""
+        lines = [f"[dictionaries]\n{_dictionaries('of', self.general)}"]
+        lines += [_dictionaries(f"of_{at}", ids) for at, ids in enumerate(self.special.values())]
+        lines += ["[parameters]", _bindings("of", self.general, "path", "body")]
+        for at, (operation, ids) in enumerate(self.special.items()):
+            lines += [f'[[operations]]\ninclude-name = "{operation}"\n[operations.parameters]']
+            lines += [_bindings(f"of_{at}", ids, "path", "body")]
+        return "\n".join(lines)
+
+
+def _dictionaries(prefix: str, ids: Ids) -> str:
+    return "".join(f"{prefix}_{name} = {{ values = {ids[name]!r} }}\n" for name in ids)
+
+
+def _bindings(prefix: str, ids: Ids, *places: str) -> str:
+    chosen = f'{{ dictionary = "{prefix}_%s", probability = {_PROBABILITY} }}'
+    return "".join(f'"{place}.{name}" = {chosen % name}\n' for name in ids for place in places)
+
+
+@dataclass(frozen=True, slots=True)
+class _Maker:
+    tenant: Tenant
+
+    def made(self, path: str, /, **body: object) -> dict[str, Any]:
+        answer = self.tenant("POST", f"/api/v1/{path}", json=body)
+        assert answer.status_code in (201, 202), answer.text
+        return dict(answer.json())
+
+    def ids(self, name: str, path: str, /, **body: object) -> list[int | str]:
+        return [self.made(path, **body)[name] for _ in range(SPARES)]
+
+
+def things_of(tenant: Tenant) -> Things:
+    """Makes them; the tool is ready and project search is on when this returns."""
+    maker, own = _Maker(tenant), f"projects/{tenant.project_id}"
+    kept = tenant("GET", f"/api/v1/{own}/keys").json()["keys"][0]["id"]
+    named = {"project_id": tenant.project_id, "name": "x"}
+    table = tenant.table(library())
+    tool = tenant.ready(tenant.tool(table))["tool_id"]
+    bound = maker.ids("tool_id", "tools/search", **named, table_id=table)
+    bindings = [{"tool_id": one} for one in (tool, *bound)]
+    mcp = maker.made("mcps", **named, bindings=bindings)
+    empty = maker.made("mcps", **named)["id"]
+    alone = tenant.tool(table, search_config={"chunk_size": 500})["tool_id"]
+    maker.made(f"{own}/search-index")
+    keys, mcp_keys = maker.ids("id", f"{own}/keys"), maker.ids("id", f"mcps/{mcp['id']}/keys")
+    uploads = _uploads(maker)
+    return Things(
+        tenant,
+        kept,
+        {
+            "project_id": [tenant.project_id],
+            "table_id": [table],
+            "tool_id": [tool],
+            "mcp_id": [mcp["id"]],
+            "api_key": [maker.made("mcps", **named, bindings=bindings)["api_key"]],
+        },
+        {
+            "DELETE /api/v1/tables/{table_id}": {
+                "table_id": maker.ids("id", "tables", **named, data=1)
+            },
+            "DELETE /api/v1/tools/{tool_id}": {
+                "tool_id": maker.ids("tool_id", "tools/search", **named, table_id=table)
+            },
+            "DELETE /api/v1/mcps/{mcp_id}": {"mcp_id": maker.ids("id", "mcps", **named)},
+            "POST /api/v1/mcps/{mcp_id}/bindings": {"mcp_id": [empty], "tool_id": bound},
+            "DELETE /api/v1/mcps/{mcp_id}/bindings/{tool_id}": {"tool_id": bound},
+            "DELETE /internal/tools/{tool_id}/chunks": {"tool_id": [alone]},
+            "DELETE /api/v1/projects/{project_id}/keys/{key_id}": {"key_id": keys[1:]},
+            "POST /api/v1/projects/{project_id}/keys/{key_id}/rotate": {"key_id": keys[:1]},
+            "DELETE /api/v1/mcps/{mcp_id}/keys/{key_id}": {"key_id": mcp_keys[1:]},
+            "POST /api/v1/mcps/{mcp_id}/keys/{key_id}/rotate": {"key_id": mcp_keys[:1]},
+            "POST /api/v1/tables/{table_id}/uploads/{upload_id}/complete": uploads,
+            "GET /api/v1/tables/{table_id}/uploads/{upload_id}": uploads,
+        },
+    )
+
+
+def _uploads(maker: _Maker) -> Ids:
+    """Some to be completed, some of which the document is not there."""
+    table = maker.tenant.table({})
+    made = [maker.made(f"tables/{table}/uploads", format="json") for _ in range(SPARES)]
+    for upload in made[::2]:
+        put = httpx2.put(upload["url"], content=b'{"letters": []}', headers=upload["headers"])
+        assert put.status_code == 200, put.text
+    return {"table_id": [table], "upload_id": [upload["upload_id"] for upload in made]}
