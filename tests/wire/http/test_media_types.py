@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from context_search.wire.http.contract import contract
+from tests.wire.http.access.matrix import filled
+from tests.wire.http.access.things import MISSING
 from tests.wire.http.api import SECRET, Api, problem
-from tests.wire.http.test_access import MISSING, filled
 
 WITH_BODY = [
     (method.upper(), path)
