@@ -60,19 +60,35 @@ def is_waiting(bench: Workbench) -> bool:
     )
 
 
+@pytest.mark.parametrize("step", ["begin", "mark", "activate", "skip", "together"])
 def test_whoever_deletes_a_table_waits_for_a_worker_and_not_the_worker_for_him(
-    bench: Workbench,
+    bench: Workbench, step: str
 ) -> None:
     table = bench.table({"a": english(250)})
     _, index = bench.tool(table)
     [node_id] = bench.enumerate(index)
     claim = bench.claim(node_id)
+    begun = None if step == "begin" else bench.begin(claim)
+    if begun and step in ("activate", "together"):
+        bench.mark(begun)
     with ThreadPoolExecutor(2) as threads:
         with bench.store.transaction() as work:
-            work.nodes.hold(claim, lease_s=60)
+            if step == "together":
+                assert work.batches.hold([claim], lease_s=60) == [claim]
+            else:
+                work.nodes.hold(claim, lease_s=60)
             delete = "DELETE FROM context_table WHERE id = :id"
             deleted = threads.submit(bench.sql, delete, id=table.id)
             assert threads.submit(eventually, lambda: is_waiting(bench)).result()
-            work.chunks.begin_set(claim, plan(claim))
+            if step == "skip":
+                work.nodes.skip(claim, {"code": "PROJECT_FULL"})
+            elif begun is None:
+                work.chunks.begin_set(claim, plan(claim))
+            elif step == "mark":
+                work.chunks.mark_present(begun.id, [0])
+            elif step == "together":
+                assert work.batches.activate([(claim, begun.id)]) == {claim.node_id}
+            else:
+                assert work.chunks.activate(claim, begun.id)
         deleted.result()
     assert bench.sql("SELECT FROM chunks WHERE table_id = :id", id=table.id) == []

@@ -77,18 +77,24 @@ class PostgresBatches:
 
     def hold(self, claims: Sequence[Claim], *, lease_s: float) -> list[Claim]:
         """See the port."""
+        # The tables first, as in ``NodeWork``.
         rows = self.tx.run(
             """
-            WITH mine AS (
-                SELECT id FROM node JOIN unnest(
+            WITH tables AS (
+                SELECT id FROM context_table WHERE id = ANY(CAST(:tables AS bigint[]))
+                ORDER BY id FOR KEY SHARE),
+            mine AS (
+                SELECT node.id FROM node JOIN unnest(
                     CAST(:nodes AS bigint[]), CAST(:fences AS bigint[])
                 ) AS claim (node, fence) ON node.id = claim.node AND node.fence = claim.fence
-                WHERE state = 'claimed' ORDER BY id FOR NO KEY UPDATE OF node SKIP LOCKED)
+                JOIN tables ON tables.id = table_id
+                WHERE state = 'claimed' ORDER BY node.id FOR NO KEY UPDATE OF node SKIP LOCKED)
             UPDATE node SET lease_until = clock_timestamp() + make_interval(secs => :lease)
             FROM mine WHERE node.id = mine.id RETURNING node.id
             """,
             nodes=[claim.node_id for claim in claims],
             fences=[claim.fence for claim in claims],
+            tables=sorted({claim.table_id for claim in claims}),
             lease=lease_s,
         )
         held = {node_id for [node_id] in rows}

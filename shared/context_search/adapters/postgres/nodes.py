@@ -129,11 +129,16 @@ class NodeWork(NodeRows):
         )
 
     def _change(self, claim: Claim, assignments: str, **values: object) -> None:
+        # The table first, as whoever deletes it by SQL has it. The foreign key would ask for it at
+        # the second change of the node in a transaction, and the two would wait for each other.
         rows = self.tx.run(
             f"""
-            UPDATE node SET {assignments}
-            WHERE id = :node AND fence = :fence AND state = 'claimed' RETURNING id
+            WITH held AS (SELECT id FROM context_table WHERE id = :table FOR KEY SHARE)
+            UPDATE node SET {assignments} FROM held
+            WHERE node.id = :node AND table_id = held.id AND fence = :fence AND state = 'claimed'
+            RETURNING node.id
             """,
+            table=claim.table_id,
             node=claim.node_id,
             fence=claim.fence,
             **values,
