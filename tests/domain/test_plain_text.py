@@ -28,7 +28,7 @@ def test_what_people_write_is_not_hidden(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "number", [0, 7, 0x7F, 0x9F, 0xAD, 0x200B, 0x202E, 0x2066, 0xE0041, 0xFEFF]
+    "number", [0, 7, 0x7F, 0x9F, 0xAD, 0x200B, 0x202E, 0x2066, 0xE0041, 0xFEFF, 0x3164, 0xFFA0]
 )
 def test_a_hidden_character_is_named(number: int) -> None:
     assert hidden_character(f"a{chr(number)}b") == f"U+{number:04X}"

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -10,6 +13,7 @@ from starlette.testclient import TestClient
 
 from local.gateway import GatewayApp
 from tests.functions.deployment import CANARY, SECRET, Deployment, listening
+from tests.wire.http.api import exposed
 
 pytestmark = [pytest.mark.stack, pytest.mark.usefixtures("words")]
 
@@ -36,3 +40,55 @@ def test_a_key_in_a_path_is_in_no_log(
     # The test client's own lines name what it asked for; no function has that client.
     told = "\n".join(line for line in lines if not line.startswith("HTTP Request:"))
     assert CANARY not in told + printed.out + printed.err
+
+
+def asked(deployed: Deployment, method: str, path: str, body: object) -> int:
+    """One request through the gateway; the status."""
+    with ThreadPoolExecutor(1) as threads:
+        gateway: Any = GatewayApp(deployed.functions.values(), threads)
+        return TestClient(gateway).request(method, path, json=body).status_code
+
+
+def message(method: str, **params: object) -> dict[str, object]:
+    return {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+
+
+def test_a_good_key_in_a_path_is_in_no_log_whatever_goes_wrong(
+    deployed: Deployment, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+) -> None:
+    tool = deployed.tool({"a": "harbour " * 10})
+    deployed.drain()
+    [[project_id]] = deployed.sql("SELECT max(id) FROM project")
+    bindings = [{"tool_id": tool["tool_id"]}]
+    body = {"project_id": project_id, "name": "agents", "bindings": bindings}
+    made = deployed.http("POST", "/api/v1/mcps", body, key=tool["key"], function="search")["json"]
+    caplog.set_level(logging.DEBUG)
+    call = message("tools/call", name="search", arguments={"query": "harbour"})
+    for key in (made["api_key"], tool["key"]):
+        path = f"/api/v1/mcp/server/{key}"
+        assert asked(deployed, "POST", path, message("tools/list")) == 200
+        assert asked(deployed, "POST", path, call) == 200
+        assert asked(deployed, "POST", path, message("no/such")) == 200
+        assert asked(deployed, "POST", path, "no message") == 400
+        assert asked(deployed, "DELETE", path, None) == 405
+        assert asked(deployed, "OPTIONS", path, None) == 405
+        with without(deployed, "tool"):
+            assert asked(deployed, "POST", path, message("tools/list")) == 200
+        with without(deployed, "api_key"):
+            assert asked(deployed, "POST", path, call) == 500
+    printed = capfd.readouterr()
+    told = exposed(caplog.records) + printed.out + printed.err
+    assert told.count("SQLSTATE 42P01") >= 4  # what went wrong was logged
+    for key in (made["api_key"], tool["key"]):
+        assert key not in told
+        assert key[-20:] not in told
+
+
+@contextmanager
+def without(deployed: Deployment, table: str) -> Iterator[None]:
+    """A database that lacks a table for a while."""
+    deployed.sql(f"ALTER TABLE {table} RENAME TO elsewhere")
+    try:
+        yield
+    finally:
+        deployed.sql(f"ALTER TABLE elsewhere RENAME TO {table}")

@@ -11,7 +11,8 @@ import re
 HIDDEN_IN_TEXT = (
     "\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f"  # controls
     "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # turn the direction of what follows
-    "\u00ad\u200b\u2060-\u2064\u206a-\u206f\ufeff\ufff9-\ufffb"  # take no room
+    "\u00ad\u180e\u200b\u2060-\u2065\u206a-\u206f\ufeff\ufff0-\ufffb"  # take no room
+    "\u3164\uffa0"  # letters of Hangul that are blank
     "\u2028\u2029\ufffe\uffff"  # line separators, noncharacters
     "\U000e0000-\U000e007f"  # tags: ASCII that is not shown
 )

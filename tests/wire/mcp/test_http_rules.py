@@ -146,11 +146,12 @@ def test_an_unreachable_database_says_when_to_come_back() -> None:
     assert answered.error["data"]["retryAfterMs"] == 2500
 
 
-def test_an_unplanned_exception_is_reported_and_not_shown() -> None:
-    answered = ask(request(PING), **refusing(ZeroDivisionError("password=hunter2")))
+@pytest.mark.parametrize("kind", [ZeroDivisionError, ContextSearchError])
+def test_an_unplanned_exception_is_reported_and_not_shown(kind: type[Exception]) -> None:
+    answered = ask(request(PING), **refusing(kind("password=hunter2")))
     assert answered.status == 500
     assert b"hunter2" not in (answered.response.body or b"")
-    assert [type(error) for error in answered.surprises] == [ZeroDivisionError]
+    assert [type(error) for error in answered.surprises] == [kind]
 
 
 def test_one_megabyte_is_the_limit() -> None:

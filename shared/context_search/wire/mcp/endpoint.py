@@ -11,7 +11,7 @@ from context_search.domain.errors import (
     PermissionDeniedError,
     UnauthenticatedError,
 )
-from context_search.wire.errors import public_message
+from context_search.wire.errors import http_status, public_message
 from context_search.wire.mcp import legacy, modern
 from context_search.wire.mcp.contract import McpRequest, McpResponse, ServerIdentity, Toolbox
 from context_search.wire.mcp.jsonrpc import (
@@ -57,8 +57,8 @@ def handle(
     body size (413), Content-Type (415), Accept (406), JSON, JSON-RPC, then the era's own rules.
     ``authenticate`` is called once the request may connect at all; it returns the caller's tools
     or raises UnauthenticatedError (401), PermissionDeniedError (403), NotFoundError (404) or
-    another ContextSearchError (503). ``on_error`` gets every exception that nobody planned for;
-    the client sees "internal error".
+    another ContextSearchError (503). ``on_error`` gets every exception that nobody planned for,
+    those that are a 500 over HTTP too; the client sees "internal error".
     Origins and hosts: see ``transport.admit``.
     """
     try:
@@ -81,6 +81,8 @@ def _authenticated(request: McpRequest, authenticate: Callable[[], Toolbox]) -> 
     try:
         return authenticate()
     except ContextSearchError as error:
+        if http_status(error) == 500:  # a fault of ours, and no reason to try again
+            raise
         raise _not_admitted(request, error) from error
 
 
