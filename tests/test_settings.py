@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from context_search.domain.errors import UnauthenticatedError
 from context_search.domain.limits import ProjectLimits
+from context_search.services.authenticate import AuthenticateInternal
 from context_search.settings import Settings, SettingsError
 
 CANARY = "canary-7d1e"
@@ -27,6 +29,21 @@ def test_what_is_missing_is_named(name: str) -> None:
     with pytest.raises(SettingsError, match=name) as told:
         Settings.from_environ(lacking)
     assert CANARY not in told.value.message
+
+
+@pytest.mark.parametrize(
+    ("previous", "good"), [(None, ["new"]), ("", ["new"]), ("old", ["new", "old"])]
+)
+def test_an_empty_secret_of_before_opens_nothing(previous: str | None, good: list[str]) -> None:
+    environ = {**COMPLETE, "INTERNAL_SECRET": "new"}
+    if previous is not None:
+        environ["INTERNAL_SECRET_PREVIOUS"] = previous
+    authenticate = AuthenticateInternal(Settings.from_environ(environ).internal_secrets)
+    for secret in good:
+        authenticate(secret)
+    for secret in {None, "", " ", "None", "null", "new,old", "newold"}:
+        with pytest.raises(UnauthenticatedError):
+            authenticate(secret)
 
 
 def test_turbopuffer_needs_a_region_or_an_address_and_an_empty_one_is_none() -> None:

@@ -21,6 +21,7 @@ VALUES = {
     "turbopuffer_api_key": "tpuf_x",
     "internal_secret_previous": "",
     "embedding_dimensions": 8,
+    "embedding_api_key": None,
 }
 
 
@@ -57,6 +58,7 @@ def test_the_secret_is_laid_over_the_environment(arn: str) -> None:
         "TURBOPUFFER_API_KEY": "tpuf_x",
         "INTERNAL_SECRET_PREVIOUS": "",
         "EMBEDDING_DIMENSIONS": "8",
+        "EMBEDDING_API_KEY": "",
     }
 
 
