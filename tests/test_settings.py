@@ -41,9 +41,9 @@ def test_an_empty_secret_of_before_opens_nothing(previous: str | None, good: lis
     authenticate = AuthenticateInternal(Settings.from_environ(environ).internal_secrets)
     for secret in good:
         authenticate(secret)
-    for secret in {None, "", " ", "None", "null", "new,old", "newold"}:
+    for wrong in (None, "", " ", "None", "null", "new,old", "newold"):
         with pytest.raises(UnauthenticatedError):
-            authenticate(secret)
+            authenticate(wrong)
 
 
 def test_turbopuffer_needs_a_region_or_an_address_and_an_empty_one_is_none() -> None:
