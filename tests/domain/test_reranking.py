@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from dataclasses import replace
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -14,13 +17,27 @@ def passage(
     text: str, *, index: int = 0, pointer: str = "/body", length: int = LONG, table_id: int = 1
 ) -> Passage:
     words = text.split()
-    return Passage(words, frozenset(words), length, (table_id, pointer), index)
+    return _passage(words, length, (table_id, pointer), index)
+
+
+def _passage(
+    words: list[str], length: int, place: tuple[int, str] = (1, ""), index: int = 0
+) -> Passage:
+    return Passage(list(enumerate(words)), frozenset(words), length, place, index)
+
+
+def _asked(passage: Passage, words: Collection[str]) -> Passage:
+    """What a lookout for these words sees of a passage."""
+    seen = [sighting for sighting in passage.sightings if sighting[1] in words]
+    return replace(passage, sightings=seen, vocabulary=passage.vocabulary.intersection(words))
 
 
 def best(passages: dict[str, Passage], words: str, keyword: dict[str, float] | None = None) -> str:
     """The first of candidates that the legs ranked equal."""
     fused = dict.fromkeys(passages, 0.5)
-    scores = rerank(fused, keyword or {}, words.split(), passages)
+    asked = words.split()
+    seen = {name: _asked(passage, asked) for name, passage in passages.items()}
+    scores = rerank(fused, keyword or {}, asked, seen)
     return max(scores, key=lambda name: scores[name])
 
 
@@ -52,7 +69,7 @@ def test_a_title_that_only_repeats_the_question_is_behind_a_text_that_answers() 
 
 
 def test_without_words_in_common_the_legs_decide() -> None:
-    passages = {"a": passage("x"), "b": passage("y")}
+    passages = {"a": _asked(passage("x"), ["door"]), "b": _asked(passage("y"), ["door"])}
     scores = rerank({"a": 0.2, "b": 0.9}, {}, ["door"], passages)
     assert scores["b"] > scores["a"]
 
@@ -69,8 +86,7 @@ def test_scores_stay_between_0_and_1(
     found: dict[str, tuple[list[str], float]], question: list[str]
 ) -> None:
     passages = {
-        name: Passage(text, frozenset(text), len(text), (1, ""), 0)
-        for name, (text, _) in found.items()
+        name: _asked(_passage(text, len(text)), question) for name, (text, _) in found.items()
     }
     fused = {name: score for name, (_, score) in found.items()}
     words = list(dict.fromkeys(question))
@@ -82,4 +98,5 @@ def test_proximity_is_that_of_the_best_stretch(text: list[str], words: list[str]
     weights = word_weights(words, [frozenset(text)])
     stretches = [set(text[first : first + 41]) for first in range(len(text))]
     slow = max((sum(weights.get(word, 0.0) for word in s) for s in stretches), default=0.0)
-    assert abs(proximity(text, weights) - slow) < 1e-9
+    sightings = [(at, word) for at, word in enumerate(text) if word in words]
+    assert abs(proximity(sightings, weights) - slow) < 1e-9

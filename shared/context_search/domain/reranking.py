@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
+from context_search.domain.analysis import Sighting
 from context_search.domain.bm25 import idf
 
 PROXIMITY_WEIGHT = 0.5
@@ -26,12 +27,13 @@ FULL_LENGTH = 300
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A candidate: its tokens in order and each once, its length in code points, where it is.
+    """A candidate: where it has words of the question, and which; its length in code points.
 
-    ``place`` names its string, ``index`` its number among the chunks there.
+    ``sightings`` are in the order of its tokens. ``place`` names its string, ``index`` its number
+    among the chunks there.
     """
 
-    tokens: Sequence[str]
+    sightings: Sequence[Sighting]
     vocabulary: frozenset[str]
     length: int
     place: tuple[int, str]
@@ -47,7 +49,7 @@ def rerank(
     """Returns the scores of ``fused`` (0..1) after the second look, in 0..1 again.
 
     ``keyword`` has normalised scores of the keyword leg (0..1), ``words`` the distinct tokens of
-    the question, ``passages`` every id of ``fused``.
+    the question, ``passages`` every id of ``fused`` with sightings of these.
     """
     weights = word_weights(words, [passage.vocabulary for passage in passages.values()])
     beside = {(p.place, p.index): keyword.get(name, 0.0) for name, p in passages.items()}
@@ -58,7 +60,7 @@ def rerank(
         neighbours = ((passage.place, passage.index + step) for step in (-1, 1))
         scores[name] = (
             score
-            + PROXIMITY_WEIGHT * proximity(passage.tokens, weights)
+            + PROXIMITY_WEIGHT * proximity(passage.sightings, weights)
             + NEIGHBOUR_WEIGHT * max(beside.get(place, 0.0) for place in neighbours)
             + LENGTH_WEIGHT * min(1.0, passage.length / FULL_LENGTH)
         ) / total
@@ -77,18 +79,17 @@ def word_weights(words: Sequence[str], texts: Collection[Collection[str]]) -> di
     return {word: weight / total for word, weight in found.items()}
 
 
-def proximity(tokens: Sequence[str], weights: Mapping[str, float]) -> float:
+def proximity(sightings: Sequence[Sighting], weights: Mapping[str, float]) -> float:
     """Returns the weight of the words in the best stretch of ``PROXIMITY_TOKENS``, in 0..1."""
-    hits = [(at, token) for at, token in enumerate(tokens) if token in weights]
     best = inside = 0.0
     counts: Counter[str] = Counter()
     first = 0
-    for at, token in hits:
+    for at, token in sightings:
         if not counts[token]:
             inside += weights[token]
         counts[token] += 1
-        while at - hits[first][0] > PROXIMITY_TOKENS:
-            gone = hits[first][1]
+        while at - sightings[first][0] > PROXIMITY_TOKENS:
+            gone = sightings[first][1]
             counts[gone] -= 1
             if not counts[gone]:
                 inside -= weights[gone]

@@ -3,9 +3,19 @@
 from __future__ import annotations
 
 import contextlib
+from datetime import datetime
 from typing import Any
 
-from pg8000.converters import JSON, JSON_ARRAY, JSONB, JSONB_ARRAY, string_array_in, string_in
+from pg8000.converters import (
+    JSON,
+    JSON_ARRAY,
+    JSONB,
+    JSONB_ARRAY,
+    TIMESTAMPTZ,
+    string_array_in,
+    string_in,
+    timestamptz_in,
+)
 from pg8000.core import TERMINATE_MSG, CoreConnection
 
 _JSON_AS_TEXT = {
@@ -14,6 +24,17 @@ _JSON_AS_TEXT = {
     JSON_ARRAY: string_array_in,
     JSONB_ARRAY: string_array_in,
 }
+
+
+def _moment(text: str) -> Any:
+    """Reads ISO 8601 as Postgres writes it; pg8000's ``strptime`` takes 25 µs for each value."""
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError:  # infinity, BC, years of five digits
+        return timestamptz_in(text)
+
+
+_READ_OTHERWISE = {**_JSON_AS_TEXT, TIMESTAMPTZ: _moment}
 _UNNAMED = b"\x00"
 
 
@@ -30,9 +51,12 @@ class Session(CoreConnection):  # type: ignore[misc]  # pg8000 has no types
         self.send_DESCRIBE_STATEMENT(_UNNAMED)
         return self.execute_named(_UNNAMED, values, None, None, statement)
 
-    def leave_json_unread(self) -> None:
-        """From now on ``json`` and ``jsonb`` arrive as text; parsing can fail on stored values."""
-        for oid, read in _JSON_AS_TEXT.items():
+    def read_our_way(self) -> None:
+        """From now on ``json`` and ``jsonb`` arrive as text; parsing can fail on stored values.
+
+        And timestamps are read fast.
+        """
+        for oid, read in _READ_OTHERWISE.items():
             self.register_in_adapter(oid, read)
 
     def close(self) -> None:

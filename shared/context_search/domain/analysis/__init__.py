@@ -7,8 +7,17 @@ Any change of the tokens, by code, data or an upgrade of Python or PyStemmer, is
 from __future__ import annotations
 
 from .highlighting import match_spans
+from .sightings import Lookout, Sighting
 from .terms import has_searchable_character, query_tokens, tokens
 
 ANALYSIS_VERSION = 1
 
-__all__ = ["ANALYSIS_VERSION", "has_searchable_character", "match_spans", "query_tokens", "tokens"]
+__all__ = [
+    "ANALYSIS_VERSION",
+    "Lookout",
+    "Sighting",
+    "has_searchable_character",
+    "match_spans",
+    "query_tokens",
+    "tokens",
+]

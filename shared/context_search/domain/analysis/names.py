@@ -46,6 +46,11 @@ def token_of(name: str) -> str:
     return folded.encode()[:MAX_TOKEN_BYTES].decode(errors="ignore")
 
 
+def is_plain_word(piece: str) -> bool:
+    """Says that the whole is the only name in a piece; most words are ``plain`` or ``Plain``."""
+    return piece.isascii() and piece.isalpha() and (len(piece) == 1 or piece[1:].islower())
+
+
 def name_spans(piece: str) -> Iterator[tuple[int, int]]:
     """Spans of the names in a piece, the whole first, then its parts level by level.
 

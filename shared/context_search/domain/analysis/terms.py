@@ -6,7 +6,7 @@ from itertools import chain
 from operator import add
 
 from .bounded_memo import BoundedMemo
-from .names import name_spans, token_of
+from .names import is_plain_word, name_spans, token_of
 from .normalization import normalize
 from .pieces import PIECE, has_unspaced, is_unspaced
 
@@ -50,6 +50,9 @@ def characters_and_bigrams(run: str) -> list[str]:
 def _analyse_piece(piece: str) -> list[str]:
     if is_unspaced(piece):
         return characters_and_bigrams(piece)
+    if is_plain_word(piece):
+        word = token_of(piece)
+        return [word] if word else []
     names = (token_of(piece[start:end]) for start, end in name_spans(piece))
     return [name for name in names if name]
 

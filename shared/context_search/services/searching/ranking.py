@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from context_search.domain.analysis import Lookout
 from context_search.domain.config import SearchConfig
 from context_search.domain.fusion import (
     convex_combination,
@@ -45,7 +46,6 @@ class _Live:
     recency: Scores
     words: Sequence[str]
     passages: Mapping[str, Passage]
-    text_tokens: Mapping[str, frozenset[str]]
 
 
 def rank(
@@ -54,22 +54,22 @@ def rank(
     found: Found,
     chunks: Mapping[str, HydratedChunk],
     now: datetime,
-    words_of: Callable[[HydratedChunk], Sequence[str]],
 ) -> list[Hit]:
     """Returns the hits among the candidates that could be read, best first; ties: newer first."""
-    passages = {name: _passage(chunk, words_of(chunk)) for name, chunk in chunks.items()}
+    look_for = Lookout(question.words)
     live = _Live(
         vector={name: score for name, score in found.vector.items() if name in chunks},
         keyword={name: score for name, score in found.keyword.items() if name in chunks},
         recency={name: recency(chunk.changed_at, now) for name, chunk in chunks.items()},
         words=question.words,
-        passages=passages,
-        text_tokens={name: passage.vocabulary for name, passage in passages.items()},
+        passages={name: _passage(chunk, look_for) for name, chunk in chunks.items()},
     )
     evidence = _evidence(target.search, live)
     calibration = CALIBRATIONS.get(target.index.config.model, DEFAULT_CALIBRATION)
     relevances = {
-        name: relevance(live.vector.get(name), live.words, live.text_tokens[name], calibration)
+        name: relevance(
+            live.vector.get(name), live.words, live.passages[name].vocabulary, calibration
+        )
         for name in chunks
     }
     foreign = {
@@ -91,10 +91,11 @@ def rank(
     ]
 
 
-def _passage(chunk: HydratedChunk, words: Sequence[str]) -> Passage:
+def _passage(chunk: HydratedChunk, look_for: Lookout) -> Passage:
+    sightings = look_for(chunk.chunk_text)
     return Passage(
-        tokens=words,
-        vocabulary=frozenset(words),
+        sightings=sightings,
+        vocabulary=frozenset(word for _, word in sightings),
         length=len(chunk.chunk_text),
         place=(chunk.table_id, chunk.json_pointer),
         index=chunk.chunk_index,
@@ -118,7 +119,7 @@ def _fuse(search: SearchConfig, live: _Live, foreign: Scores) -> Scores:
 
 
 def _best_coverage(live: _Live) -> float:
-    return coverage(live.words, live.text_tokens[ranking(live.keyword)[0]])
+    return coverage(live.words, live.passages[ranking(live.keyword)[0]].vocabulary)
 
 
 def _convex(search: SearchConfig, live: _Live) -> Scores:
@@ -150,7 +151,7 @@ def _evidence(search: SearchConfig, live: _Live) -> dict[str, Evidence]:
             semantic=semantic.get(name, 0.0),
             bm25=bm25.get(name, 0.0),
             recency=live.recency[name],
-            matched=[word for word in asked if word in live.text_tokens[name]],
+            matched=[word for word in asked if word in live.passages[name].vocabulary],
         )
         for name in live.recency
     }

@@ -23,7 +23,6 @@ from context_search.services.searching.answer import (
     Question,
     Target,
 )
-from context_search.services.searching.chunk_words import ChunkWords
 from context_search.services.searching.find_candidates import FindCandidates
 from context_search.services.searching.ranking import rank
 from context_search.services.searching.stopwatch import Stopwatch
@@ -73,7 +72,6 @@ class RunSearch:
     use_index: UseIndex
     targets: Targets
     clock: Clock
-    words_of: ChunkWords = field(default_factory=ChunkWords)
 
     def __call__(
         self,
@@ -136,7 +134,7 @@ class RunSearch:
         watch: Stopwatch,
     ) -> Answer:
         with watch.timing("rank"):
-            hits = rank(target, question, found, chunks, self.clock.now(), self.words_of)
+            hits = rank(target, question, found, chunks, self.clock.now())
         answer = _answer(target, question.strategy, question.text, found, watch)
         return replace(answer, hits=hits, ranked=len(hits), gone=len(found.ids) - len(chunks))
 

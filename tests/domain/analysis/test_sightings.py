@@ -1,0 +1,39 @@
+"""Finding a question's words in a text is the same as reading all tokens of the text."""
+
+from __future__ import annotations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from context_search.domain.analysis import Lookout, query_tokens, tokens
+from context_search.domain.analysis.names import is_plain_word, name_spans
+
+from .strategies import texts
+
+
+@st.composite
+def text_and_question(draw: st.DrawFn) -> tuple[str, str]:
+    """A text, and as its question a part of it or something else."""
+    text = draw(texts)
+    start, end = sorted(draw(st.tuples(*[st.integers(0, len(text))] * 2)))
+    return text, draw(st.one_of(st.just(text[start:end]), texts))
+
+
+@settings(deadline=None)
+@given(text_and_question())
+def test_sightings_are_the_tokens_that_are_words_of_the_question(pair: tuple[str, str]) -> None:
+    text, question = pair
+    words = query_tokens(question)
+    seen = [(at, token) for at, token in enumerate(tokens(text)) if token in words]
+    assert Lookout(words)(text) == seen
+
+
+def test_a_question_of_stop_words_is_seen_nowhere() -> None:
+    assert Lookout(query_tokens("what is it"))("what it is") == []
+
+
+@settings(deadline=None)
+@given(st.text("abzABZs09é'", min_size=1, max_size=8))
+def test_a_plain_word_has_no_names_but_itself(piece: str) -> None:
+    if is_plain_word(piece):
+        assert list(name_spans(piece)) in ([], [(0, len(piece))])
