@@ -20,11 +20,12 @@ def is_foreign(question: str, text: str) -> bool:
     >>> is_foreign("how do I reset it?", "长按电源键十秒即可 reset"), is_foreign("重置", "重新设置")
     (True, False)
     """
-    return _is_cjk(question) != _is_cjk(text)
+    return _is_cjk(question[:SAMPLE]) != _is_cjk(text[:SAMPLE])
 
 
-def _is_cjk(text: str) -> bool:
-    sample = text[:SAMPLE]
+def _is_cjk(sample: str) -> bool:
+    if sample.isascii():
+        return False
     # One such character says about as much as a word of the others.
     others = len(_OTHER_LETTER.findall(sample)) / LETTERS_PER_WORD
     return len(_CJK.findall(sample)) > others

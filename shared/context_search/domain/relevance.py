@@ -47,9 +47,13 @@ def _odds(value: float, calibration: Calibration) -> float:
 
 def coverage(query_tokens: Collection[str], chunk_tokens: Collection[str]) -> float:
     """Returns the share of the query's tokens that the chunk has; longer tokens weigh more."""
-    weights = {token: float(min(len(token), 4)) for token in query_tokens}
-    total = sum(weights.values())
-    if not total:
+    having = frozenset(chunk_tokens)
+    if not having:
         return 0.0
-    found = set(chunk_tokens)
-    return sum(weight for token, weight in weights.items() if token in found) / total
+    total = found = 0
+    for token in dict.fromkeys(query_tokens):
+        weight = min(len(token), 4)
+        total += weight
+        if token in having:
+            found += weight
+    return found / total if total else 0.0

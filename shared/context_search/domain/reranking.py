@@ -9,7 +9,6 @@ repeats the question. docs/quality.md has what each gains.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -82,11 +81,10 @@ def word_weights(words: Sequence[str], texts: Collection[Collection[str]]) -> di
 def proximity(sightings: Sequence[Sighting], weights: Mapping[str, float]) -> float:
     """Returns the weight of the words in the best stretch of ``PROXIMITY_TOKENS``, in 0..1."""
     best = inside = 0.0
-    counts: Counter[str] = Counter()
+    counts = dict.fromkeys(weights, 0)
     first = 0
     for at, token in sightings:
-        if not counts[token]:
-            inside += weights[token]
+        is_new = not counts[token]
         counts[token] += 1
         while at - sightings[first][0] > PROXIMITY_TOKENS:
             gone = sightings[first][1]
@@ -94,5 +92,7 @@ def proximity(sightings: Sequence[Sighting], weights: Mapping[str, float]) -> fl
             if not counts[gone]:
                 inside -= weights[gone]
             first += 1
-        best = max(best, inside)
+        if is_new:
+            inside += weights[token]
+            best = max(best, inside)
     return min(1.0, best)

@@ -34,6 +34,8 @@ _UNCOMPARED = f"""
     WHERE generation.state IN ('active', 'building')
       AND (comparison.revision IS DISTINCT FROM index_table.revision OR {_OTHER_SCOPES})
 """
+BEHIND = f"EXISTS (SELECT {_UNCOMPARED} AND generation.id = :generation)"
+"""Whether a generation does not follow one of its tables."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,10 +93,8 @@ class Following:
 
     def is_compared(self, index: Index) -> bool:
         """See the port."""
-        return not self.tx.run(
-            f"SELECT {_UNCOMPARED} AND generation.id = :generation LIMIT 1",
-            generation=index.generation_id,
-        )
+        [[behind]] = self.tx.run(f"SELECT {BEHIND}", generation=index.generation_id)
+        return not behind
 
     def behind(self, *, silent_s: float, limit: int) -> list[tuple[int, int]]:
         """See the port."""

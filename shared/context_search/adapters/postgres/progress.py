@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from context_search.adapters.postgres.following import Following
+from context_search.adapters.postgres.following import BEHIND
 from context_search.adapters.postgres.nodes import REACHED, NodeWork
 from context_search.domain.model import Index
 from context_search.domain.progress import (
@@ -21,6 +21,19 @@ from context_search.domain.progress import (
 
 _IN_SCOPE = "(scope = '' OR json_pointer = scope OR starts_with(json_pointer, scope || '/'))"
 _FULL = "bool_or(node.state = 'skipped' AND last_error ->> 'code' = 'PROJECT_FULL')"
+_WORK = f"""
+    EXISTS (
+        SELECT FROM node WHERE generation_id = :generation
+        AND state IN ('queued', 'claimed') AND COALESCE(lease_until, next_at)
+            < statement_timestamp() - make_interval(secs => :silent)
+        AND (state = 'claimed' OR COALESCE(next_at < {REACHED}, true)))
+    AND NOT EXISTS (
+        SELECT FROM node WHERE generation_id = :generation AND (
+            state = 'claimed' AND lease_until > statement_timestamp()
+            OR indexed_at > statement_timestamp() - make_interval(secs => :silent))),
+    (SELECT order_error FROM search_index WHERE id = :index),
+    {BEHIND}
+"""
 # The set that answers, or while there is none the one that is being built.
 _SET = """
     LEFT JOIN LATERAL (
@@ -42,37 +55,21 @@ class PostgresNodes(NodeWork):
 
     def status(self, index: Index, *, stalled_s: float) -> IndexStatus:
         """See the port."""
-        rows = self.tx.run(
+        # One statement: every search asks.
+        [[counted, *work]] = self.tx.run(
             f"""
-            SELECT state, count(*), {_FULL} FROM node
-            WHERE generation_id = :generation AND state <> 'indexed' GROUP BY state
-            """,
-            generation=index.generation_id,
-        )
-        states = {row[0]: row[1] for row in rows}
-        return _status(index, states, self._work(index, stalled_s), full=any(r[2] for r in rows))
-
-    def _work(self, index: Index, stalled_s: float) -> _Work:
-        [row] = self.tx.run(
-            f"""
-            SELECT EXISTS (
-                SELECT FROM node WHERE generation_id = :generation
-                AND state IN ('queued', 'claimed') AND COALESCE(lease_until, next_at)
-                    < statement_timestamp() - make_interval(secs => :silent)
-                AND (state = 'claimed' OR COALESCE(next_at < {REACHED}, true)))
-            AND NOT EXISTS (
-                SELECT FROM node WHERE generation_id = :generation AND (
-                    state = 'claimed' AND lease_until > statement_timestamp()
-                    OR indexed_at > statement_timestamp() - make_interval(secs => :silent))),
-            (SELECT order_error FROM search_index WHERE id = :index)
+            SELECT (SELECT json_agg(json_build_array(state, nodes, is_full)) FROM (
+                       SELECT state, count(*) AS nodes, {_FULL} AS is_full FROM node
+                       WHERE generation_id = :generation AND state <> 'indexed' GROUP BY state
+                   ) AS counted), {_WORK}
             """,
             index=index.id,
             generation=index.generation_id,
             silent=stalled_s,
         )
-        stalled, order_error = row
-        behind = not Following(self.tx).is_compared(index)
-        return _Work(behind, stalled, _json(order_error))
+        rows = json.loads(counted or "[]")
+        states: dict[NodeState, int] = {row[0]: row[1] for row in rows}
+        return _status(index, states, _work(work), full=any(row[2] for row in rows))
 
     def progress(self, index: Index, scope: str, *, stalled_s: float) -> Progress:
         """See the port."""
@@ -100,7 +97,10 @@ class PostgresNodes(NodeWork):
             generation=index.generation_id,
             scopes=sorted(set(scopes)),
         )
-        work = self._work(index, stalled_s)
+        [row] = self.tx.run(
+            f"SELECT {_WORK}", index=index.id, generation=index.generation_id, silent=stalled_s
+        )
+        work = _work(row)
         return {
             scope: _progress(index, work, [row[1:] for row in rows if row[0] == scope])
             for scope in scopes
@@ -135,6 +135,11 @@ class _Work:
     behind: bool
     stalled: bool
     order_error: dict[str, object] | None
+
+
+def _work(row: Sequence[Any]) -> _Work:
+    stalled, order_error, behind = row
+    return _Work(behind, stalled, _json(order_error))
 
 
 def _status(index: Index, states: dict[NodeState, int], work: _Work, *, full: bool) -> IndexStatus:

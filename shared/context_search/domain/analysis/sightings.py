@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
+from itertools import chain
 
 from .normalization import normalize
 from .pieces import PIECE, has_unspaced, is_unspaced
@@ -18,33 +19,43 @@ class Lookout:
     def __init__(self, words: Collection[str]) -> None:
         self._words = frozenset(words)
         self._first = frozenset(word[0] for word in words)
+        self._pairs = frozenset(word for word in words if len(word) == 2)
 
     def __call__(self, text: str) -> list[Sighting]:
         """Returns those of ``tokens(text)`` that are words of the question, in their order."""
         if not self._words:
             return []
+        normalized = normalize(text)
+        pieces = PIECE.findall(normalized)
+        if has_unspaced(normalized):
+            return self._in_mixed(pieces)
+        return self._among(list(chain.from_iterable(map(piece_tokens, pieces))), 0)
+
+    def _in_mixed(self, pieces: Sequence[str]) -> list[Sighting]:
         found: list[Sighting] = []
         at = 0
-        normalized = normalize(text)
-        has_runs = has_unspaced(normalized)
-        for piece in PIECE.findall(normalized):
-            if has_runs and is_unspaced(piece):
+        for piece in pieces:
+            if is_unspaced(piece):
                 if not self._first.isdisjoint(piece):
                     found += self._in_run(piece, at)
                 at += 2 * len(piece) - 1
             else:
                 names = piece_tokens(piece)
-                if not self._words.isdisjoint(names):
-                    found += [(i, name) for i, name in enumerate(names, at) if name in self._words]
+                found += self._among(names, at)
                 at += len(names)
         return found
 
     def _in_run(self, run: str, at: int) -> list[Sighting]:
-        """The same for a run of an unspaced script; see ``characters_and_bigrams``."""
-        words = self._words
+        """Only what begins as a word does; see ``characters_and_bigrams``."""
+        words, pairs_at = self._words, at + len(run)
         starts = [i for i, character in enumerate(run) if character in self._first]
-        pairs = ((at + len(run) + i, run[i : i + 2]) for i in starts if i + 1 < len(run))
-        return [
-            *((at + i, run[i]) for i in starts if run[i] in words),
-            *((place, pair) for place, pair in pairs if pair in words),
+        found = [(at + i, run[i]) for i in starts if run[i] in words]
+        return found + [
+            (pairs_at + i, run[i : i + 2]) for i in starts if run[i : i + 2] in self._pairs
         ]
+
+    def _among(self, names: Sequence[str], at: int) -> list[Sighting]:
+        words = self._words
+        if words.isdisjoint(names):
+            return []
+        return [(i, name) for i, name in enumerate(names, at) if name in words]

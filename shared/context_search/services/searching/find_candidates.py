@@ -149,8 +149,7 @@ class FindCandidates:
             table_ids=target.reach.table_ids,
         )
         try:
-            with search.watch.timing("turbopuffer"):
-                search.legs = self._query(target.index.namespace, query)
+            search.legs = self._query(search.watch, target.index.namespace, query)
         except NamespaceMissingError as error:
             if self._is_empty(target):
                 return True  # nothing was indexed yet
@@ -163,7 +162,7 @@ class FindCandidates:
             return True
         return False
 
-    def _query(self, namespace: str, query: VectorQuery) -> Legs:
+    def _query(self, watch: Stopwatch, namespace: str, query: VectorQuery) -> Legs:
         if not self.breaker.lets_through():
             raise VectorStoreUnavailableError("turbopuffer failed several times in a row")
         legs = (query.vector is not None) + (query.tokens is not None)
@@ -171,7 +170,10 @@ class FindCandidates:
         with self.admission.queries_of(namespace, legs, timeout_s=wait_s) as is_admitted:
             if not is_admitted:
                 raise _BusyError("all queries that the namespace can take are under way")
-            with self.breaker.counting(VectorStoreUnavailableError):
+            with (
+                self.breaker.counting(VectorStoreUnavailableError),
+                watch.timing("turbopuffer"),
+            ):
                 return self.vectors.query(namespace, query, timeout_s=self.patience.vectors_s)
 
     def _is_empty(self, target: Target) -> bool:

@@ -95,7 +95,7 @@ def _passage(chunk: HydratedChunk, look_for: Lookout) -> Passage:
     sightings = look_for(chunk.chunk_text)
     return Passage(
         sightings=sightings,
-        vocabulary=frozenset(word for _, word in sightings),
+        vocabulary=frozenset([word for _, word in sightings]),
         length=len(chunk.chunk_text),
         place=(chunk.table_id, chunk.json_pointer),
         index=chunk.chunk_index,
