@@ -85,6 +85,8 @@ def proximity(sightings: Sequence[Sighting], weights: Mapping[str, float]) -> fl
     first = 0
     for at, token in sightings:
         is_new = not counts[token]
+        if is_new:
+            inside += weights[token]
         counts[token] += 1
         while at - sightings[first][0] > PROXIMITY_TOKENS:
             gone = sightings[first][1]
@@ -93,6 +95,5 @@ def proximity(sightings: Sequence[Sighting], weights: Mapping[str, float]) -> fl
                 inside -= weights[gone]
             first += 1
         if is_new:
-            inside += weights[token]
             best = max(best, inside)
     return min(1.0, best)

@@ -80,7 +80,7 @@ class Connection:
                 message = f"login refused: {error.message}"
                 raise PostgresUnavailableError(message, sqlstate=error.sqlstate) from None
             raise
-        self._session.read_our_way()
+        self._session.convert_our_way()
 
     @property
     def is_healthy(self) -> bool:

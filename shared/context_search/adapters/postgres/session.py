@@ -12,6 +12,7 @@ from pg8000.converters import (
     JSONB,
     JSONB_ARRAY,
     TIMESTAMPTZ,
+    array_out,
     string_array_in,
     string_in,
     timestamptz_in,
@@ -34,6 +35,14 @@ def _moment(text: str) -> Any:
         return timestamptz_in(text)
 
 
+def _array(values: list[Any]) -> str:
+    """Writes an array; pg8000 looks at each character of its strings in Python."""
+    if not values or any(type(value) is not str for value in values):
+        return str(array_out(values))
+    escaped = [value.replace("\\", "\\\\").replace('"', '\\"') for value in values]
+    return '{"' + '","'.join(escaped) + '"}'
+
+
 _READ_OTHERWISE = {**_JSON_AS_TEXT, TIMESTAMPTZ: _moment}
 _UNNAMED = b"\x00"
 
@@ -51,11 +60,12 @@ class Session(CoreConnection):  # type: ignore[misc]  # pg8000 has no types
         self.send_DESCRIBE_STATEMENT(_UNNAMED)
         return self.execute_named(_UNNAMED, values, None, None, statement)
 
-    def read_our_way(self) -> None:
+    def convert_our_way(self) -> None:
         """From now on ``json`` and ``jsonb`` arrive as text; parsing can fail on stored values.
 
-        And timestamps are read fast.
+        And timestamps and arrays of strings are converted fast.
         """
+        self.register_out_adapter(list, _array)
         for oid, read in _READ_OTHERWISE.items():
             self.register_in_adapter(oid, read)
 
