@@ -105,10 +105,23 @@ def test_pages_of_fifty_agree_over_changes_and_a_rebuild(api: Api) -> None:
     assert len(paths) == len(set(paths)) == 120
     scores = [each["score"] for page in pages for each in page["results"]]
     assert scores == sorted(scores, reverse=True)
+    # The word is all that is known of each, on whichever page it is looked at.
+    assert len({each["relevance"] for page in pages for each in page["results"]}) == 1
     assert ask(api, "harbour", strategy="keyword", cursor=first["cursor"]) == second
     assert api("DELETE", f"/api/v1/tables/{table['id']}").status_code == 204
     gone = ask(api, "harbour", strategy="keyword", cursor=first["cursor"])
     assert (gone["results"], gone["counts"]["gone"], gone["hasMore"]) == ([], 50, True)
+
+
+def test_a_result_is_as_relevant_on_a_later_page_as_on_the_first(api: Api) -> None:
+    api.table([f"harbour number {number}" for number in range(60)])
+    switch_on(api)
+    first = ask(api, "harbour number 59", include_low_score=True)
+    second = ask(api, "harbour number 59", include_low_score=True, cursor=first["cursor"])
+    expected = {each["json_path"]: each["relevance"] for each in second["results"]}
+    for path, relevance in expected.items():
+        alone = ask(api, "harbour number 59", include_low_score=True, json_pointer=path)
+        assert [each["relevance"] for each in alone["results"]] == [relevance]
 
 
 def test_a_cursor_belongs_to_its_project_and_its_question(api: Api) -> None:

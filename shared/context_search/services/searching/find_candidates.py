@@ -170,10 +170,7 @@ class FindCandidates:
         with self.admission.queries_of(namespace, legs, timeout_s=wait_s) as is_admitted:
             if not is_admitted:
                 raise _BusyError("all queries that the namespace can take are under way")
-            with (
-                self.breaker.counting(VectorStoreUnavailableError),
-                watch.timing("turbopuffer"),
-            ):
+            with self.breaker.counting(VectorStoreUnavailableError), watch.timing("turbopuffer"):
                 return self.vectors.query(namespace, query, timeout_s=self.patience.vectors_s)
 
     def _is_empty(self, target: Target) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from context_search.domain.analysis import Lookout
@@ -31,6 +31,9 @@ from context_search.services.searching.answer import Evidence, Found, Hit, Quest
 # in another language): its weight falls in proportion and goes to the vector leg.
 WEAK_COVERAGE = 0.3
 
+LOOKED_AT = 200
+"""Linear scores need no text: only of so many hits, more than are shown, the words are sought."""
+
 Scores = Mapping[str, float]
 
 
@@ -45,7 +48,12 @@ class _Live:
     keyword: Scores
     recency: Scores
     words: Sequence[str]
-    passages: Mapping[str, Passage]
+    passages: Mapping[str, Passage] = field(default_factory=dict)
+
+    def vocabulary(self, name: str) -> frozenset[str]:
+        """The question's words in a candidate; none where the text was not looked at."""
+        passage = self.passages.get(name)
+        return passage.vocabulary if passage else frozenset()
 
 
 def rank(
@@ -55,30 +63,32 @@ def rank(
     chunks: Mapping[str, HydratedChunk],
     now: datetime,
 ) -> list[Hit]:
-    """Returns the hits among the candidates that could be read, best first; ties: newer first."""
-    look_for = Lookout(question.words)
+    """Returns the hits among the candidates that could be read, best first; ties: newer first.
+
+    Behind LOOKED_AT hits of a linear ranking, relevance is that of the vector alone.
+    """
     live = _Live(
         vector={name: score for name, score in found.vector.items() if name in chunks},
         keyword={name: score for name, score in found.keyword.items() if name in chunks},
         recency={name: recency(chunk.changed_at, now) for name, chunk in chunks.items()},
         words=question.words,
-        passages={name: _passage(chunk, look_for) for name, chunk in chunks.items()},
     )
+    is_linear = target.search.fusion == "linear"
+    worth_a_look = _order(_linear(target.search, live), live)[:LOOKED_AT] if is_linear else chunks
+    look_for = Lookout(question.words)
+    live = replace(live, passages={name: _passage(chunks[name], look_for) for name in worth_a_look})
     evidence = _evidence(target.search, live)
     calibration = CALIBRATIONS.get(target.index.config.model, DEFAULT_CALIBRATION)
     relevances = {
-        name: relevance(
-            live.vector.get(name), live.words, live.passages[name].vocabulary, calibration
-        )
+        name: relevance(live.vector.get(name), live.words, live.vocabulary(name), calibration)
         for name in chunks
     }
     foreign = {
         name: relevances[name]
         for name in live.vector
-        if is_foreign(question.text, chunks[name].chunk_text)
+        if not is_linear and is_foreign(question.text, chunks[name].chunk_text)
     }
     scores = _fuse(target.search, live, foreign)
-    order = sorted(scores, key=lambda name: (-scores[name], -live.recency[name], name))
     return [
         Hit(
             score=scores[name],
@@ -87,8 +97,18 @@ def rank(
             chunk=chunks[name],
             evidence=evidence[name],
         )
-        for name in order
+        for name in _order(scores, live)
     ]
+
+
+def relevance_of(model: str, words: Sequence[str], cosine: float | None, text: str) -> float:
+    """Returns the relevance of a text whose vector has this similarity to the question's."""
+    having = [word for _, word in Lookout(words)(text)]
+    return relevance(cosine, words, having, CALIBRATIONS.get(model, DEFAULT_CALIBRATION))
+
+
+def _order(scores: Scores, live: _Live) -> list[str]:
+    return sorted(scores, key=lambda name: (-scores[name], -live.recency[name], name))
 
 
 def _passage(chunk: HydratedChunk, look_for: Lookout) -> Passage:
@@ -104,10 +124,7 @@ def _passage(chunk: HydratedChunk, look_for: Lookout) -> Passage:
 
 def _fuse(search: SearchConfig, live: _Live, foreign: Scores) -> Scores:
     if search.fusion == "linear":
-        return linear_combination(
-            [max_normalised(live.keyword), _cosines(live.vector), live.recency],
-            [search.bm25_weight, search.vector_weight, search.recency_weight],
-        )
+        return _linear(search, live)
     if not live.keyword:
         return min_max(live.vector)
     if search.fusion == "rrf" and live.vector:
@@ -118,8 +135,15 @@ def _fuse(search: SearchConfig, live: _Live, foreign: Scores) -> Scores:
     return across_languages(scores, foreign, _best_coverage(live)) if foreign else scores
 
 
+def _linear(search: SearchConfig, live: _Live) -> Scores:
+    return linear_combination(
+        [max_normalised(live.keyword), _cosines(live.vector), live.recency],
+        [search.bm25_weight, search.vector_weight, search.recency_weight],
+    )
+
+
 def _best_coverage(live: _Live) -> float:
-    return coverage(live.words, live.passages[ranking(live.keyword)[0]].vocabulary)
+    return coverage(live.words, live.vocabulary(ranking(live.keyword)[0]))
 
 
 def _convex(search: SearchConfig, live: _Live) -> Scores:
@@ -151,7 +175,7 @@ def _evidence(search: SearchConfig, live: _Live) -> dict[str, Evidence]:
             semantic=semantic.get(name, 0.0),
             bm25=bm25.get(name, 0.0),
             recency=live.recency[name],
-            matched=[word for word in asked if word in live.passages[name].vocabulary],
+            matched=[word for word in asked if word in live.vocabulary(name)],
         )
         for name in live.recency
     }

@@ -9,13 +9,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Literal
 
+from context_search.domain.analysis import query_tokens
 from context_search.domain.config import SearchConfig, Strategy
 from context_search.domain.errors import CursorInvalidError
-from context_search.domain.model import Index, Principal, Reach
+from context_search.domain.model import HydratedChunk, Index, Principal, Reach
 from context_search.ports.store import Store, UnitOfWork
 from context_search.services.searching.answer import Answer, Hit, Target
-from context_search.services.searching.kept_ranking import RANKING_AGE_S, KeptRanking, Row
+from context_search.services.searching.kept_ranking import (
+    KEPT_FORM,
+    RANKING_AGE_S,
+    KeptRanking,
+    Row,
+)
 from context_search.services.searching.labels import Label, labels_of
+from context_search.services.searching.ranking import relevance_of
 from context_search.services.searching.run_search import RunSearch
 from context_search.services.status import project_index
 
@@ -48,8 +55,8 @@ class ProjectQuestion:
 
     @property
     def fingerprint(self) -> str:
-        """Equal for equal questions, whatever the page."""
-        asked = {**asdict(self), "cursor": None}
+        """Equal for equal questions, whatever the page, and equal forms of ``KeptRanking``."""
+        asked = {**asdict(self), "cursor": None, "form": KEPT_FORM}
         return hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()
 
 
@@ -97,7 +104,6 @@ class SearchProject:
 
         key = ("project", principal.project_id, asked.strategy, asked.reach)
         answer = self.run(key, open_index, asked.query, candidates=asked.candidates)
-        answer = replace(answer, hits=[_with_whole_path(hit) for hit in answer.hits])
         if not answer.hits:
             return ProjectPage(answer, hint=_hint(answer, hidden=0), whole=answer)
         return self._first(principal, asked, answer, opened[-1])
@@ -116,7 +122,7 @@ class SearchProject:
                 cursor = f"{name}.{PAGE}"
             labels = labels_of(work, index, [hit.chunk for hit in shown[:PAGE]])
         hint = None if shown else _hint(answer, hidden=ranking.hidden)
-        page = replace(answer, hits=shown[:PAGE], ranked=len(shown))
+        page = replace(answer, hits=list(map(_with_whole_path, shown[:PAGE])), ranked=len(shown))
         return ProjectPage(page, labels, cursor, ranking.truncated, ranking.hidden, hint, answer)
 
     def _further(self, principal: Principal, asked: ProjectQuestion, cursor: str) -> ProjectPage:
@@ -132,14 +138,14 @@ class SearchProject:
             ranking = KeptRanking.from_mapping(body)
             if (ranking.question, ranking.index_id) != (asked.fingerprint, index.id):
                 raise CursorInvalidError("the cursor belongs to another question")
-            rows = ranking.rows[first : first + PAGE]
+            rows = ranking.page(first, PAGE)
             then = ranking.seen_through(index)
             chunks = work.chunks.hydrate(then, asked.reach, [row.doc_id for row in rows])
             labels = labels_of(work, then, list(chunks.values()))
             status = work.nodes.status(index, stalled_s=self.silent_s)
         answer = replace(
             ranking.answer(asked.query),
-            hits=[row.hit(chunks[row.doc_id]) for row in rows if row.doc_id in chunks],
+            hits=_hits(index, asked, rows, chunks),
             gone=len(rows) - len(chunks),
             index_status=status,
         )
@@ -162,8 +168,19 @@ def _kept(
         degraded=list(answer.degraded),
         truncated=longest >= asked.candidates,
         hidden=len(answer.hits) - len(shown),
-        rows=[Row.of(hit) for hit in shown],
+        rows=[Row.of(hit).values() for hit in shown],
     )
+
+
+def _hits(
+    index: Index, asked: ProjectQuestion, rows: Sequence[Row], chunks: Mapping[str, HydratedChunk]
+) -> list[Hit]:
+    words, model = query_tokens(asked.query), index.config.model
+    found = [(row, chunks[row.doc_id]) for row in rows if row.doc_id in chunks]
+    return [
+        row.hit(chunk, relevance_of(model, words, row.cosine, chunk.chunk_text))
+        for row, chunk in found
+    ]
 
 
 def _with_whole_path(hit: Hit) -> Hit:

@@ -1,0 +1,51 @@
+"""Ranking of many candidates: which texts are looked at, and what that may change."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from context_search.domain.config import SearchConfig
+from context_search.domain.model import HydratedChunk, Reach
+from context_search.services.searching.answer import Found, Hit, Question, Target
+from context_search.services.searching.ranking import LOOKED_AT, rank, relevance_of
+from tests.builders import an_index
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+WORDS = ["harbour"]
+
+
+def ranked(count: int, search: SearchConfig) -> list[Hit]:
+    """Hits with the same text, the first with the best cosine."""
+    vector = {f"d{number:04}": 0.5 - number / 10_000 for number in range(count)}
+    target = Target(an_index(), Reach(), search, "ready")
+    question = Question("harbour", WORDS, "hybrid", count)
+    chunks = {name: chunk(name) for name in vector}
+    return rank(target, question, Found(vector=vector, keyword=vector), chunks, NOW)
+
+
+def chunk(name: str) -> HydratedChunk:
+    return HydratedChunk(
+        int(name[1:]), 1, f"/{name}", 0, 1, "the old harbour", 0, 15, "hash", "ns", name, NOW
+    )
+
+
+def test_a_linear_ranking_looks_at_the_first_texts_only() -> None:
+    hits = ranked(LOOKED_AT + 5, SearchConfig(fusion="linear"))
+    seen = [bool(hit.evidence and hit.evidence.matched) for hit in hits]
+    assert seen == [True] * LOOKED_AT + [False] * 5
+    assert [hit.chunk.id for hit in hits] == list(range(LOOKED_AT + 5))
+
+
+def test_other_rankings_look_at_every_text() -> None:
+    hits = ranked(LOOKED_AT + 5, SearchConfig())
+    assert all(hit.evidence and hit.evidence.matched for hit in hits)
+
+
+def test_the_relevance_of_a_text_is_that_of_its_hit() -> None:
+    for hit in ranked(3, SearchConfig(fusion="linear")):
+        assert hit.evidence is not None
+        cosine = hit.evidence.raw_semantic
+        alone = relevance_of(an_index().config.model, WORDS, cosine, hit.chunk.chunk_text)
+        assert alone == pytest.approx(hit.relevance)
