@@ -13,6 +13,7 @@ from tests.steps import SMALL
 BEFORE = """
     INSERT INTO project (name) VALUES ('p');
     INSERT INTO context_table (project_id, name, data) VALUES (1, 't', '{}'), (1, 'u', '{}');
+    INSERT INTO tool (table_id, type, name) SELECT id, 'search', 'find' FROM context_table;
 """
 
 
@@ -46,6 +47,7 @@ def test_the_compared_revisions_of_generations_are_kept(
                     revision=revision,
                 )
             tx.run("UPDATE search_index SET active_generation_id = id")
+            tx.run("INSERT INTO coverage SELECT tool.id, tool.id, '' FROM tool")
         migrations.apply(empty_database_url)
         with PostgresStore(database).transaction() as work:
             assert [work.indexes.uncompared(index_id) for index_id in (1, 2)] == [[], [2]]
