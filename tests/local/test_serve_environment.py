@@ -37,6 +37,11 @@ def test_without_services_of_the_users_everything_is_local() -> None:
     assert environment["PATH"] == "/bin"
 
 
+def test_mcp_is_served_to_this_machine_unless_the_user_says_otherwise() -> None:
+    assert _environment({})["ALLOWED_HOSTS"].split() == ["127.0.0.1:*", "localhost:*", "[::1]:*"]
+    assert _environment({"ALLOWED_HOSTS": "tunnel.example"})["ALLOWED_HOSTS"] == "tunnel.example"
+
+
 @pytest.mark.parametrize(
     ("user", "real"),
     [
