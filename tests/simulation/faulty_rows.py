@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from context_search.adapters.in_memory.chunks import MemoryChunks
@@ -10,7 +10,7 @@ from context_search.adapters.in_memory.delivery import MemoryGraveyard, MemoryOu
 from context_search.adapters.in_memory.indexes import MemoryIndexes
 from context_search.adapters.in_memory.progress import MemoryNodes
 from context_search.adapters.in_memory.removal import remove_sets
-from context_search.adapters.in_memory.rows import Rows
+from context_search.adapters.in_memory.rows import GenerationRow, Rows, TableRow
 from context_search.adapters.in_memory.store import MemoryUnitOfWork
 from context_search.domain.ids import chunk_document_id
 from context_search.domain.model import (
@@ -162,3 +162,17 @@ class ActiveOnly(MemoryIndexes):
 
     def live(self, index_id: int) -> list[Index]:
         return [index for index in super().live(index_id) if index.state == "active"]
+
+
+class ToolsUnseen(MemoryIndexes):
+    """What the API does to tools has an index compared again, what other programs do has not."""
+
+    def _note_order(self, index_id: int) -> None:
+        for index in self.live(index_id):
+            self.order_comparisons(index.generation_id)
+
+    def _behind(self) -> Iterator[tuple[GenerationRow, TableRow]]:
+        for generation, table in super()._behind():
+            revision, _ = self.rows.compared.get((generation.id, table.id), (None, ()))
+            if revision != table.revision:
+                yield generation, table
