@@ -22,6 +22,7 @@ from context_search.adapters.postgres.url import DatabaseUrl
 from local.stack import Stack
 from local.state import State
 
+POLL_S = 2.0
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
@@ -64,7 +65,7 @@ def _index(stack: Stack, strings: list[str]) -> float:
         state = http.get(route).json()
         if state["status"] == "ready" and state["indexed_chunks_count"] == len(strings):
             return time.perf_counter() - began
-        time.sleep(0.2)
+        time.sleep(POLL_S)
 
 
 if __name__ == "__main__":

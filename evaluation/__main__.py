@@ -8,12 +8,12 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from evaluation.compare import Deployment, compare, read_judged
+from evaluation.compare import Deployment, NotMeasuredError, compare, read_judged
 from evaluation.judged import SHIPPED, JudgedSet, read_sets
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Returns the exit code: 0 done or not worse, 1 worse."""
+    """Returns the exit code: 0 done or not worse, 1 worse, 2 not measured."""
     options = _options(arguments)
     return int(options.run(options))
 
@@ -46,9 +46,13 @@ def _questions_of_others(judged: JudgedSet, sets: Sequence[JudgedSet]) -> list[s
 
 
 def _compare(options: argparse.Namespace) -> int:
-    judged = read_judged(options.queries)
-    deployment = Deployment(options.url, options.key_file.read_text().strip())
-    outcome = compare(deployment, judged, options.base, options.candidate, measure=options.measure)
+    try:
+        judged = read_judged(options.queries)
+        ask = Deployment(options.url, options.key_file.read_text().strip())
+        outcome = compare(ask, judged, options.base, options.candidate, measure=options.measure)
+    except (NotMeasuredError, ValueError, LookupError, TypeError, OSError) as error:
+        print(f"not measured: {error}", file=sys.stderr)
+        return 2
     print("\n".join(outcome.lines()))
     return 1 if outcome.is_worse else 0
 

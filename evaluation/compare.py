@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,23 +15,44 @@ from evaluation.judged import Question
 from evaluation.metrics import DEPTH, MEASURES, Span, Values, interval, measured, score
 
 TIMEOUT_S = 60.0
+TRIES = 5
+PASSING = (429, 503)
 Ask = Callable[[int, str], list[Span]]
 
 
-class Deployment:
-    """Asks Search Tools over HTTP with a project's key."""
+class NotMeasuredError(Exception):
+    """The deployment gave no answer that says something about a configuration."""
 
-    def __init__(self, url: str, key: str) -> None:
+
+class Deployment:
+    """Asks Search Tools over HTTP with a project's key; what will pass is asked again."""
+
+    def __init__(self, url: str, key: str, sleep: Callable[[float], None] = time.sleep) -> None:
+        self._sleep = sleep
         headers = {"Authorization": f"Bearer {key}"}
         self._http = httpx.Client(base_url=url, headers=headers, timeout=TIMEOUT_S)
 
     def __call__(self, tool_id: int, question: str) -> list[Span]:
-        """Returns where the hits of a tool stand. Raises httpx.HTTPStatusError on a refusal."""
-        body = {"query": question, "top_k": DEPTH}
-        reply = self._http.post(f"/api/v1/tools/{tool_id}/search", json=body)
-        reply.raise_for_status()
-        chunks = [result["chunk"] for result in reply.json()["results"]]
+        """Returns where the hits of a tool stand. Raises NotMeasuredError."""
+        answer = self._answer(tool_id, {"query": question, "top_k": DEPTH})
+        if degraded := answer["retrieval"]["degraded"]:
+            raise NotMeasuredError(f"tool {tool_id} answered degraded: {', '.join(degraded)}")
+        chunks = [result["chunk"] for result in answer["results"]]
         return [Span(c["json_pointer"], c["char_start"], c["char_end"]) for c in chunks]
+
+    def _answer(self, tool_id: int, body: dict[str, object]) -> dict[str, Any]:
+        for _ in range(TRIES):
+            try:
+                reply = self._http.post(f"/api/v1/tools/{tool_id}/search", json=body)
+            except httpx.HTTPError as error:
+                raise NotMeasuredError(f"no answer: {type(error).__name__}") from None
+            if reply.status_code not in PASSING:
+                break
+            self._sleep(float(reply.headers.get("Retry-After", 1)))
+        if reply.status_code != httpx.codes.OK:
+            raise NotMeasuredError(f"tool {tool_id} answered {reply.status_code}: {reply.text}")
+        answer: dict[str, Any] = reply.json()
+        return answer
 
 
 @dataclass(frozen=True, slots=True)

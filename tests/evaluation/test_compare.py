@@ -15,7 +15,7 @@ from evaluation.compare import compare, read_judged
 from evaluation.judged import SHIPPED, Question, read_sets
 from evaluation.metrics import Span
 
-GOOD, BAD = 1, 2
+GOOD, BAD, MISSING, DEGRADED, BUSY = 1, 2, 3, 4, 5
 QUESTIONS = [Question(f"question {n}", (Span("/body", 10 * n, 10 * n + 5),)) for n in range(20)]
 LINES = [
     {
@@ -28,8 +28,8 @@ LINES = [
 
 
 def ask(tool_id: int, question: str) -> list[Span]:
-    """Tool 1 always has the answer first, tool 2 never has it."""
-    start = 10 * int(question.split()[1]) if tool_id == GOOD else 900
+    """Tool 2 never has the answer, every other one has it first."""
+    start = 900 if tool_id == BAD else 10 * int(question.split()[1])
     return [Span("/body", start, start + 10)]
 
 
@@ -39,13 +39,23 @@ class Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         assert self.headers["Authorization"] == "Bearer key-1"
-        spans = ask(int(self.path.split("/")[4]), body["query"])
+        tool_id = int(self.path.split("/")[4])
+        if tool_id == BUSY and not self.server.asked_before:  # type: ignore[attr-defined]
+            self.server.asked_before = True  # type: ignore[attr-defined]
+            self.send_response(429)
+            self.send_header("Retry-After", "0")
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+            return
+        spans = ask(tool_id, body["query"])
         results = [
             {"chunk": {"json_pointer": s.pointer, "char_start": s.start, "char_end": s.end}}
             for s in spans
         ]
-        reply = json.dumps({"results": results}).encode()
-        self.send_response(200)
+        degraded = ["partial_index"] if tool_id == DEGRADED else []
+        said = {"results": results, "retrieval": {"degraded": degraded}}
+        reply = json.dumps(said).encode()
+        self.send_response(404 if tool_id == MISSING else 200)
         self.send_header("Content-Length", str(len(reply)))
         self.end_headers()
         self.wfile.write(reply)
@@ -56,6 +66,7 @@ class Handler(BaseHTTPRequestHandler):
 @pytest.fixture
 def url() -> Iterator[str]:
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        server.asked_before = False  # type: ignore[attr-defined]
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{server.server_port}"
         server.shutdown()
@@ -72,13 +83,32 @@ def test_a_candidate_that_finds_more_is_not_worse() -> None:
     assert not compare(ask, QUESTIONS, BAD, GOOD).is_worse
 
 
-def test_the_command_ends_with_the_verdict(url: str, tmp_path: Path) -> None:
+@pytest.fixture
+def command(tmp_path: Path) -> list[str]:
+    """The command without the deployment and the tools."""
     queries, key = tmp_path / "judged.jsonl", tmp_path / "key"
     queries.write_text("\n".join(map(json.dumps, LINES)))
     key.write_text("key-1\n")
-    arguments = ["compare", "--url", url, "--key-file", str(key), "--queries", str(queries)]
-    assert main([*arguments, "--base", "1", "--candidate", "1"]) == 0
-    assert main([*arguments, "--base", "1", "--candidate", "2"]) == 1
+    return ["compare", "--key-file", str(key), "--queries", str(queries), "--base", str(GOOD)]
+
+
+@pytest.mark.parametrize(
+    ("candidate", "code"), [(GOOD, 0), (BAD, 1), (MISSING, 2), (DEGRADED, 2), (BUSY, 0)]
+)
+def test_the_command_ends_with_the_verdict(
+    url: str, command: list[str], candidate: int, code: int
+) -> None:
+    assert main([*command, "--url", url, "--candidate", str(candidate)]) == code
+
+
+def test_what_cannot_be_measured_is_not_worse(
+    command: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    nowhere = ["--url", "http://127.0.0.1:1", "--candidate", "2"]
+    assert main([*command, *nowhere]) == 2
+    assert main([*command, *nowhere, "--queries", "/nonsense"]) == 2
+    assert main([*command, *nowhere, "--measure", "nonsense"]) == 2
+    assert capsys.readouterr().err.count("not measured: ") == 3
 
 
 @pytest.mark.parametrize(

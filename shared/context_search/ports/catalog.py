@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 from context_search.domain.config import SearchConfig
 from context_search.domain.model import Principal, Project, Scope, SearchTool, Table
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A value inside of a document: its JSON text, None where that is too long; size in bytes."""
+
+    revision: int
+    size: int
+    text: str | None
 
 
 class Projects(Protocol):
@@ -57,6 +67,13 @@ class Tables(Protocol):
 
     def read(self, table_id: int) -> tuple[int, str]:
         """Returns the revision and the JSON text of the document. Raises NotFoundError."""
+        ...
+
+    def part(self, table_id: int, path: Sequence[str], *, max_bytes: int) -> Part | None:
+        """Returns the value at an unescaped path, its text if that has at most so many bytes.
+
+        None when the path leads nowhere. Never takes more of a document than it returns.
+        """
         ...
 
     def replace(

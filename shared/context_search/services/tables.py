@@ -8,10 +8,16 @@ from dataclasses import dataclass
 
 from context_search.domain.access import KeyOwner
 from context_search.domain.documents import check_depth, parse_exact, to_json
-from context_search.domain.errors import ConflictError, DatabaseUnavailableError, NotFoundError
+from context_search.domain.errors import (
+    ConflictError,
+    DatabaseUnavailableError,
+    DocumentTooLargeError,
+    NotFoundError,
+)
 from context_search.domain.json_pointer import replace_value, resolve, split
 from context_search.domain.merge_patch import merge_patch
 from context_search.domain.model import Principal, Project, Table
+from context_search.domain.uploads import MAX_INLINE_BYTES
 from context_search.ports.queue import Message
 from context_search.ports.store import Store, UnitOfWork
 from context_search.services.keys import KeyWish, ShownKey, add_key
@@ -66,17 +72,26 @@ class ReadTable:
     def document(self, principal: Principal, table_id: int, pointer: str) -> tuple[int, str]:
         """Returns the revision and the JSON text of the value at ``pointer``.
 
-        Raises NotFoundError, InvalidPointerError, and InvalidDocumentError for one that is too
-        deep to take apart.
+        Raises NotFoundError, InvalidPointerError, and DocumentTooLargeError for a value that does
+        not fit into an answer.
         """
         path = split(pointer)
         with self.store.transaction(principal.project_id) as work:
             _live_table(work, principal, table_id)
-            revision, text = work.tables.read(table_id)
-        try:
-            return revision, to_json(resolve(parse_exact(text), path)) if path else text
-        except KeyError:
-            raise NotFoundError("the pointer leads nowhere in this table") from None
+            part = work.tables.part(table_id, path, max_bytes=MAX_INLINE_BYTES)
+        if part is None:
+            raise NotFoundError("the pointer leads nowhere in this table")
+        if part.text is None or _carried_bytes(part.size, part.text) > MAX_INLINE_BYTES:
+            raise DocumentTooLargeError(
+                f"the value has {part.size} bytes, an answer {MAX_INLINE_BYTES}:"
+                " ask for parts of it with pointer"
+            )
+        return part.revision, part.text
+
+
+def _carried_bytes(size: int, text: str) -> int:
+    """Returns what a JSON text takes in Lambda's answer, in which it is a JSON string."""
+    return size + text.count('"') + text.count("\\")
 
 
 @dataclass(frozen=True, slots=True)

@@ -108,6 +108,67 @@ def test_a_document_that_is_not_there_cannot_be_read(bench: Bench) -> None:
         work.tables.read(10**9)
 
 
+PARTS = {"a/b": [1, {"-1": "x", "01": 2.50}], "": {"": None}, "0": "é", "~ ": [[True]]}
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        ([], PARTS),
+        (["a/b"], PARTS["a/b"]),
+        (["a/b", "0"], 1),
+        (["a/b", "1", "-1"], "x"),
+        (["a/b", "1", "01"], 2.5),
+        ([""], {"": None}),
+        (["", ""], None),
+        (["0"], "é"),
+        (["~ ", "0", "0"], True),
+    ],
+)
+def test_a_part_of_a_document_is_what_its_path_leads_to(
+    bench: Bench, path: list[str], value: object
+) -> None:
+    table = bench.table(PARTS)
+    with bench.store.transaction() as work:
+        part = work.tables.part(table.id, path, max_bytes=1_000)
+    assert part is not None
+    assert part.text is not None
+    assert json.loads(part.text) == value
+    assert (part.revision, part.size) == (1, len(part.text.encode()))
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        ["x"],
+        ["a"],
+        ["a/b", "2"],
+        *(["a/b", no_index] for no_index in ("-1", "01", "+1", " 1", "1 ", "-0", "", "1e0", "٠")),
+        ["a/b", "9" * 30],
+        ["0", "0"],
+        ["", "", ""],
+        ["~ ", "0", "00"],
+    ],
+    ids=str,
+)
+def test_a_path_that_leads_nowhere_has_no_part(bench: Bench, path: list[str]) -> None:
+    table = bench.table(PARTS)
+    with bench.store.transaction() as work:
+        assert work.tables.part(table.id, path, max_bytes=1_000) is None
+        assert work.tables.part(2**60, [], max_bytes=1_000) is None
+
+
+def test_of_a_part_that_is_too_long_only_the_size_is_told(bench: Bench) -> None:
+    table = bench.table({"a": "é" * 50})
+    with bench.store.transaction() as work:
+        fits = work.tables.part(table.id, ["a"], max_bytes=102)
+        over = work.tables.part(table.id, ["a"], max_bytes=101)
+    assert fits is not None
+    assert over is not None
+    assert (fits.size, fits.text) == (102, '"' + "é" * 50 + '"')
+    assert (over.size, over.text) == (102, None)
+
+
 def test_a_table_that_never_was_has_no_lock(bench: Bench) -> None:
     with bench.store.transaction() as work:
         assert work.tables.lock(10**9) is None

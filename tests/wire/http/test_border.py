@@ -14,7 +14,13 @@ from context_search.wire.http.app import http_app
 from context_search.wire.http.border import QUESTION_BYTES
 from tests.wire.http.api import SMALL, Api, LocalParts, exposed, problem
 
-ASKING = ["/tools/1/search", "/tools/1/search/explain", "/tools/1/retrieve", "/projects/1/search"]
+ASKING = [
+    "/tools/1/search",
+    "/tools/1/search/explain",
+    "/tools/1/retrieve",
+    "/projects/1/search",
+    "/projects/1/search/explain",
+]
 
 
 @pytest.mark.parametrize("given", ["a", "7f3c-22.A_b", "x" * 64])

@@ -157,10 +157,26 @@ def test_an_empty_answer_gives_a_hint(api: Api) -> None:
 def test_it_explains_a_first_page(api: Api) -> None:
     api.table(BOOK)
     switch_on(api)
-    said = ask(api, "harbour", explain=True)["explain"]
+    plain = ask(api, "harbour")
+    path = f"/api/v1/projects/{api.project_id}/search/explain"
+    told = answer(api("POST", path, json={"query": "harbour"}), 200)
+    said = told.pop("explain")
+    assert told == plain
     assert said["fusion"]["weights"] == {"keyword": 0.55, "vector": 0.35, "recency": 0.1}
+    assert said["query_tokens"] == ["harbour"]
     assert said["candidates"][0]["matched_terms"]
-    assert "explain" not in ask(api, "harbour")
+    shown = [each["chunk_id"] for each in said["candidates"] if each["shown"]]
+    assert shown == [result["chunk"]["id"] for result in plain["results"]]
+    assert said["counts"]["candidates"] == len(said["candidates"])
+    flagged = ask(api, "harbour", explain=True)
+    assert flagged["explain"]["candidates"] == said["candidates"]
+
+
+def test_only_a_first_page_is_explained(api: Api) -> None:
+    path = f"/api/v1/projects/{api.project_id}/search/explain"
+    body = {"query": "harbour", "cursor": "0" * 32 + ".50"}
+    problem(api("POST", path, json=body), 422, "INVALID_INPUT")
+    problem(api("POST", path, json={"query": "harbour"}), 409, "PROJECT_INDEX_OFF")
 
 
 def test_another_project_and_wrong_bodies_are_refused(api: Api) -> None:

@@ -164,6 +164,18 @@ def test_a_patch_changes_members_and_removes_those_that_are_null(api: Api) -> No
     problem(stale, 409, "CONFLICT")
 
 
+@pytest.mark.parametrize("text", ["x" * 3_000_100, '"' * 800_000], ids=["long", "quotes"])
+def test_a_document_that_fits_no_answer_is_read_in_parts(api: Api, text: str) -> None:
+    path = data(api.table({"a": text, "c": [1]}))
+    assert api("GET", path).json() == {"a": text, "c": [1]}
+    patched = answer(api("PATCH", path, json={"b": text}), 200)
+    problem(api("GET", path), 413, "DOCUMENT_TOO_LARGE")
+    part = api("GET", path, params={"pointer": "/a"})
+    assert part.json() == text
+    assert part.headers["etag"] == f'"{patched["revision"]}"'
+    assert api("GET", path, params={"pointer": "/c/0"}).json() == 1
+
+
 def test_a_body_of_a_megabyte_is_a_document(api: Api) -> None:
     text = english(1_000_000)
     table = api.table({"text": text})

@@ -9,8 +9,11 @@ from fractions import Fraction
 
 from context_search.adapters.in_memory.comparisons import tables_of
 from context_search.adapters.in_memory.rows import OutboxRow, Rows, TableRow
+from context_search.domain.documents import parse_exact, to_json
 from context_search.domain.errors import NotFoundError
+from context_search.domain.json_pointer import resolve
 from context_search.domain.model import Project, Table
+from context_search.ports.catalog import Part
 from context_search.ports.time import Clock
 
 
@@ -83,6 +86,17 @@ class MemoryTables:
         if (row := self.rows.tables.get(table_id)) is None:
             raise NotFoundError("there is no such table")
         return row.revision, row.data_json
+
+    def part(self, table_id: int, path: Sequence[str], *, max_bytes: int) -> Part | None:
+        """See the port."""
+        if (row := self.rows.tables.get(table_id)) is None:
+            return None
+        try:
+            text = to_json(resolve(parse_exact(row.data_json), path))
+        except KeyError:
+            return None
+        size = len(text.encode())
+        return Part(row.revision, size, text if size <= max_bytes else None)
 
     def replace(
         self, table_id: int, data_json: str, *, expected_revision: int | None

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from context_search.adapters.postgres.pool import Transaction
 from context_search.domain.errors import NotFoundError
 from context_search.domain.model import Project, Table
+from context_search.ports.catalog import Part
+
+# What C's strtol takes for a number, but no index of RFC 6901 is.
+_NO_INDEX = re.compile(r"(?!(?:0|[1-9][0-9]*)\Z)[ \t\n\v\f\r]*[+-]?[0-9]+\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +123,28 @@ class PostgresTables:
             raise NotFoundError("there is no such table")
         [[revision, text]] = rows
         return revision, "null" if text is None else text
+
+    def part(self, table_id: int, path: Sequence[str], *, max_bytes: int) -> Part | None:
+        """See the port. ``#>`` takes more for an index of an array than a JSON pointer does."""
+        cuts = [len(path) - at for at, token in enumerate(path) if _NO_INDEX.match(token)]
+        rows = self.tx.run(
+            """
+            WITH part AS MATERIALIZED (
+                SELECT revision,
+                       CAST(COALESCE(data, 'null') #> CAST(:path AS text[]) AS text) AS value
+                FROM context_table WHERE id = :table AND NOT EXISTS (
+                    SELECT FROM unnest(CAST(:cuts AS int[])) AS cut
+                    WHERE jsonb_typeof(data #> trim_array(CAST(:path AS text[]), cut)) = 'array'))
+            SELECT revision, octet_length(value),
+                   CASE WHEN octet_length(value) <= :most THEN value END
+            FROM part WHERE value IS NOT NULL
+            """,
+            table=table_id,
+            path=list(path),
+            cuts=cuts,
+            most=max_bytes,
+        )
+        return Part(*rows[0]) if rows else None
 
     def replace(
         self, table_id: int, data_json: str, *, expected_revision: int | None

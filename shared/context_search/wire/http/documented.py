@@ -120,6 +120,8 @@ def _refusals(path: str, method: str, operation: dict[str, Any]) -> set[int]:
         found.add(422)
     if has_body:
         found |= {413, 415}
+    if path.endswith("/data"):
+        found.add(413)
     if "{" in path or (has_body and not is_internal(method, path)):
         found.add(404)
     is_query = path.endswith(_QUERIES) and "{" in path

@@ -34,23 +34,21 @@ router = APIRouter(route_class=StrictJsonRoute, tags=["project search"])
 _CURSOR: dict[str, JsonValue] = {"pattern": r"^[0-9a-f]{32}\.[0-9]{1,6}$"}
 
 
-class ProjectSearchBody(Body):
-    """``POST /api/v1/projects/{project_id}/search``; ``candidates`` are per leg.
-
-    ``explain`` explains a first page: which candidates there were is not kept.
-    """
+class ProjectExplainBody(Body):
+    """``POST /api/v1/projects/{project_id}/search/explain``; ``candidates`` are per leg."""
 
     query: Annotated[str, Field(min_length=1, max_length=2_000)]
     strategy: Strategy = "hybrid"
     tables: Annotated[list[Id], Field(min_length=1, max_length=1_000)] | None = None
     json_pointer: JsonPointer = ""
     candidates: Annotated[int, Field(ge=1, le=5_000)] = 200
-    cursor: Annotated[str, Field(max_length=100, json_schema_extra=_CURSOR)] | None = None
     include_low_score: bool = False
-    explain: bool = False
 
-    def question(self) -> ProjectQuestion:
-        """Returns what is asked. Raises InvalidPointerError."""
+    def question(self, cursor: str | None = None) -> ProjectQuestion:
+        """Returns what is asked, of its first page or that of a cursor.
+
+        Raises InvalidPointerError.
+        """
         split(self.json_pointer)
         tables = None if self.tables is None else tuple(sorted(set(self.tables)))
         return ProjectQuestion(
@@ -59,8 +57,18 @@ class ProjectSearchBody(Body):
             reach=Reach(self.json_pointer, tables),
             candidates=self.candidates,
             include_low_score=self.include_low_score,
-            cursor=self.cursor,
+            cursor=cursor,
         )
+
+
+class ProjectSearchBody(ProjectExplainBody):
+    """``POST /api/v1/projects/{project_id}/search``.
+
+    ``explain`` explains a first page: which candidates there were is not kept.
+    """
+
+    cursor: Annotated[str, Field(max_length=100, json_schema_extra=_CURSOR)] | None = None
+    explain: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,9 +100,19 @@ Use = Annotated[ProjectSearchUseCases, Depends(_use_cases)]
 @router.post("/api/v1/projects/{project_id}/search")
 async def search(body: ProjectSearchBody, owner: SearchOwner, use: Use) -> JSONResponse:
     """Returns at most 50 results from every string of every table, and a cursor for the next."""
-    page = use.page(owner, body.question())
+    page = use.page(owner, body.question(body.cursor))
+    return JSONResponse(_explained(page) if body.explain else project_answer(page))
+
+
+@router.post("/api/v1/projects/{project_id}/search/explain")
+async def explain(body: ProjectExplainBody, owner: SearchOwner, use: Use) -> JSONResponse:
+    """The same search, its first page, with its candidates, cuts, scores and timings."""
+    return JSONResponse(_explained(use.page(owner, body.question())))
+
+
+def _explained(page: ProjectPage) -> dict[str, object]:
     said = project_answer(page)
-    if body.explain and page.whole is not None:
-        words, shown = query_tokens(body.query), len(page.answer.hits)
+    if page.whole is not None:
+        words, shown = query_tokens(page.answer.query), len(page.answer.hits)
         said["explain"] = explanation(page.whole, words, shown)
-    return JSONResponse(said)
+    return said

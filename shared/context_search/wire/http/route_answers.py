@@ -30,6 +30,7 @@ ANSWERS: Mapping[str, Mapping[str, str]] = {
     f"{_TOOL}/search/explain": {"post": "ExplainedAnswer"},
     f"{_TOOL}/retrieve": {"post": "RetrieveAnswer"},
     f"{_PROJECT}/search": {"post": "ProjectSearchAnswer"},
+    f"{_PROJECT}/search/explain": {"post": "ExplainedProjectAnswer"},
     f"{_PROJECT}/retrieve": {"post": "RetrieveAnswer"},
     f"{_PROJECT}/retrieval-settings": {"get": "RetrievalSettings", "patch": "RetrievalSettings"},
     f"{_PROJECT}/search-index": {"post": "ProjectIndex", "get": "ProjectIndex"},

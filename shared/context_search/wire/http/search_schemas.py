@@ -92,6 +92,16 @@ _ACCOUNTING = obj(
     below_min_score=COUNT,
 )
 SETTINGS_NUMBERS = {"topK": ID, "minScore": SHARE, "maxTokens": ID, "neighbours": COUNT}
+_HINT = {"hint": one_of("no_match", "low_scores_hidden", "index_incomplete", "index_evicted")}
+_PAGE: Mapping[str, Schema] = {
+    "query": TEXT,
+    "results": many(_FOUND),
+    "hasMore": TRUTH,
+    "cursor": maybe(TEXT),
+    "truncated": TRUTH,
+    "counts": obj(ranked=COUNT, hidden=COUNT, gone=COUNT),
+    **_HOW,
+}
 SEARCH_SCHEMAS: Mapping[str, Schema] = {
     "SearchAnswer": _SEARCH,
     "ExplainedAnswer": {
@@ -99,19 +109,8 @@ SEARCH_SCHEMAS: Mapping[str, Schema] = {
         "properties": {**_PARTS, "explain": _EXPLANATION},
         "required": [*_SEARCH["required"], "explain"],
     },
-    "ProjectSearchAnswer": obj(
-        {
-            "hint": one_of("no_match", "low_scores_hidden", "index_incomplete", "index_evicted"),
-            "explain": _EXPLANATION,
-        },
-        query=TEXT,
-        results=many(_FOUND),
-        hasMore=TRUTH,
-        cursor=maybe(TEXT),
-        truncated=TRUTH,
-        counts=obj(ranked=COUNT, hidden=COUNT, gone=COUNT),
-        **_HOW,
-    ),
+    "ProjectSearchAnswer": obj({**_HINT, "explain": _EXPLANATION}, **_PAGE),
+    "ExplainedProjectAnswer": obj(_HINT, **_PAGE, explain=_EXPLANATION),
     "RetrieveAnswer": obj(
         query=TEXT,
         results=many(_PASSAGE),

@@ -77,6 +77,9 @@ ROWS: Mapping[Operation, Row] = {
         {**_QUERY, "tables": ["{table_id}"], "strategy": "keyword", "cursor": "{cursor}"},
         looks={"table_id": 422, "cursor": 422},  # a cursor is good for its own question only
     ),
+    ("POST", f"{_PROJECTS}/search/explain"): Row(
+        SEARCH, 200, {**_QUERY, "tables": ["{table_id}"]}, looks={"table_id": 200}
+    ),
     ("POST", f"{_PROJECTS}/retrieve"): Row(SEARCH, 200, _QUERY),
     ("POST", f"{_PROJECTS}/reindex"): Row(MANAGE, 202),
     ("POST", f"{_PROJECTS}/search-index"): Row(MANAGE, 202),
