@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cached_property
 from typing import Any
 
@@ -44,6 +45,10 @@ def state_without(parts: LocalParts, project_id: int) -> State:
     if held is None:
         with parts.store.database.transaction() as tx:
             held = _of_postgres(tx, project_id)
+    # A permit has no column of its project, its pool names it.
+    own = re.compile(rf"project[ _]{project_id}(?![0-9])")
+    for name in {"permit", "permits"} & held.keys():
+        held[name] = [row for row in held[name] if not own.search(row)]
     held["messages"] = [repr(message) for message in parts.queue.messages]
     held["objects"] = sorted(parts.objects.contents)
     assert held["chunks"]
