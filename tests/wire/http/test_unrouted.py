@@ -16,7 +16,7 @@ from tests.wire.http.api import Api, problem
         "/api/v1/tables//data",
         "/healthz/",
         "/api/v2/tables",
-        "/api/v1/projects/1/search/explain",
+        "/api/v1/projects/1/search/explained",
     ],
 )
 def test_an_unknown_path_is_404(api: Api, path: str) -> None:
