@@ -72,9 +72,7 @@ MUTANTS = [
     Mutation("tombstones forgotten first", cleanup=steps.TombstonesForgottenFirst),
     Mutation("namespaces forgotten first", cleanup=steps.NamespaceForgottenFirst, within=2_000),
     Mutation("edits reach one generation", unit_of_work=work_with(indexes=rows.ActiveOnly)),
-    Mutation(
-        "tools deleted unseen", unit_of_work=work_with(indexes=rows.ToolsUnseen), within=2_000
-    ),
+    Mutation("tools deleted unseen", unit_of_work=work_with(indexes=rows.ToolsUnseen), seed=117),
     Mutation("switch without a look", settle=steps.SwitchesUnseen),
     Mutation(
         "evicts what is in use",
