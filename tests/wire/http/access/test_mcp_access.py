@@ -8,6 +8,7 @@ from urllib.parse import quote
 import httpx2
 import pytest
 
+from context_search.services.pages import PAGE
 from tests.wire.http.access.credentials import Headers, bad_headers, dead_keys, strange_keys
 from tests.wire.http.access.matrix import MCP_METHODS
 from tests.wire.http.access.stores import state_without
@@ -22,7 +23,7 @@ ADDRESSES = ("/mcp", "/api/v1/mcp/server/{}")
 def send(
     api: Api, method: str, path: str, headers: Headers | None = None, **params: Any
 ) -> httpx2.Response:
-    """A request of the modern era; ``_mcp`` of docs/mcp.md."""
+    """A request of the modern era."""
     sent: Any = {**MODERN, "mcp-method": method, **(headers or {})}
     if "name" in params:
         sent["mcp-name"] = params["name"]
@@ -163,3 +164,21 @@ def test_an_mcp_service_is_told_nothing_about_keys_that_open_nothing(victim: Ten
         body = response.json()
         assert (body.pop("requestId") != "", body["code"]) == (True, "NOT_FOUND")
         assert body["detail"] == "no MCP instance has this key", kind
+
+
+def test_more_tools_than_a_page_holds_are_all_listed_once_and_in_one_order(api: Api) -> None:
+    table = api.table(1)
+    made = [api.unindexed_tool(table, name=f"tool_{n}x")["name"] for n in range(PAGE + 5)]
+    key = api.mcp(bindings=[])["api_key"]
+    for cursor_key, names in ((api.key, made), (key, [])):
+        seen: list[str] = []
+        params: dict[str, Any] = {}
+        pages = 0
+        while True:
+            page = answer(call_with(api, "/mcp", cursor_key, "tools/list", **params), 200)["result"]
+            seen += [tool["name"] for tool in page["tools"]]
+            pages += 1
+            if "nextCursor" not in page:
+                break
+            params = {"cursor": page["nextCursor"]}
+        assert (seen, pages) == (names, 2 if names else 1)

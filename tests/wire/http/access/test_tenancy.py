@@ -31,7 +31,6 @@ from tests.wire.http.api import Api, LocalParts, answer, problem
 from tests.wire.http.conftest import every_router
 
 every_public_route = pytest.mark.parametrize("operation", PUBLIC, ids=" ".join)
-every_internal_route = pytest.mark.parametrize("operation", INTERNAL, ids=" ".join)
 IN_ORDER = ("GET", "POST", "PUT", "PATCH", "DELETE")
 
 
