@@ -97,6 +97,7 @@ class TurbopufferVectors:
         return Legs(
             vector=None if query.vector is None else _best(next(legs), sign=-1.0, offset=1.0),
             keyword=None if query.tokens is None else _best(next(legs), sign=1.0, offset=0.0),
+            is_cut=any(len(rows) >= query.limit for rows in results),
         )
 
     def vectors(self, namespace: str, ids: Sequence[str]) -> dict[str, Sequence[float]]:

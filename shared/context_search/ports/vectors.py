@@ -56,10 +56,14 @@ class Ranked:
 
 @dataclass(frozen=True, slots=True)
 class Legs:
-    """The ranked lists of one query, best first; None where the leg did not run."""
+    """The ranked lists of one query, best first; None where the leg did not run.
+
+    ``is_cut``: a leg had as many documents as it may give, there may be more.
+    """
 
     vector: list[Ranked] | None = None
     keyword: list[Ranked] | None = None
+    is_cut: bool = False
 
 
 class VectorStore(Protocol):

@@ -265,3 +265,15 @@ def test_namespaces_are_listed_by_prefix_in_their_order(
     assert vectors.namespaces_after(prefix, ascending[0], 1) == ascending[1:2]
     assert vectors.namespaces_after(prefix, ascending[-1], 9) == []
     assert vectors.namespaces_after(f"{prefix}3", "", 9) == []
+
+
+def test_a_leg_of_as_many_documents_as_it_may_give_is_cut(
+    vectors: VectorStore, namespace: str
+) -> None:
+    windows = [document("/a", [1, 0, 0], ["harbour"]), document("/a", [1, 0, 0], None, window=1)]
+    vectors.upsert(namespace, windows, config=CONFIG)
+    for limit, is_cut in ((2, True), (3, False)):
+        query = VectorQuery(scope_key(""), [1, 0, 0], ["harbour"], limit)
+        legs = vectors.query(namespace, query, timeout_s=10)
+        assert legs.vector is not None
+        assert (len(legs.vector), legs.is_cut) == (1, is_cut)

@@ -234,3 +234,16 @@ def test_the_linear_fusion_is_that_of_its_weights() -> None:
         parts = hit.evidence
         expected = 0.55 * parts.bm25 + 0.35 * parts.semantic + 0.10 * parts.recency
         assert hit.score == pytest.approx(expected)
+
+
+def test_a_leg_that_could_not_answer_has_no_share_of_a_linear_score() -> None:
+    house = House()
+    table = house.table({"a": TEXT})
+    both = house.tool(table, fusion="linear").tool.id
+    words = house.tool(table, fusion="linear", strategy="keyword", vector_weight=0.0).tool.id
+    house.work()
+    degraded = house.searcher(DownEmbedder())(both, house.principal, "harbour winter", 20)
+    asked = house.search(words, house.principal, "harbour winter", 20)
+    assert degraded.mode_used == "keyword"
+    assert len(degraded.hits) > 0
+    assert [hit.score for hit in degraded.hits] == [hit.score for hit in asked.hits]

@@ -41,9 +41,12 @@ class DictVectors:
             if query.scope_key in document.ancestors
             and (query.table_ids is None or document.table_id in query.table_ids)
         ]
+        vector = None if query.vector is None else _by_vector(documents, query)
+        keyword = None if query.tokens is None else _by_keyword(documents, query)
         return Legs(
-            vector=None if query.vector is None else _by_vector(documents, query),
-            keyword=None if query.tokens is None else _by_keyword(documents, query),
+            vector=None if vector is None else _best(vector, query),
+            keyword=None if keyword is None else _best(keyword, query),
+            is_cut=any(len(leg) >= query.limit for leg in (vector, keyword) if leg is not None),
         )
 
     def vectors(self, namespace: str, ids: Sequence[str]) -> dict[str, Sequence[float]]:
@@ -74,9 +77,9 @@ class DictVectors:
         return self.namespaces[namespace]
 
 
-def _by_vector(documents: Sequence[VectorDocument], query: VectorQuery) -> list[Ranked]:
+def _by_vector(documents: Sequence[VectorDocument], query: VectorQuery) -> dict[str, float]:
     asked = query.vector or ()
-    return _best({document.id: _cosine(asked, document.vector) for document in documents}, query)
+    return {document.id: _cosine(asked, document.vector) for document in documents}
 
 
 def _cosine(one: Sequence[float], other: Sequence[float]) -> float:
@@ -84,7 +87,7 @@ def _cosine(one: Sequence[float], other: Sequence[float]) -> float:
     return product / (math.hypot(*one) * math.hypot(*other) or 1.0)
 
 
-def _by_keyword(documents: Sequence[VectorDocument], query: VectorQuery) -> list[Ranked]:
+def _by_keyword(documents: Sequence[VectorDocument], query: VectorQuery) -> dict[str, float]:
     counted = {document.id: Counter(document.tokens or ()) for document in documents}
     mean = sum(counts.total() for counts in counted.values()) / (len(counted) or 1) or 1.0
     scores: dict[str, float] = {}
@@ -94,7 +97,7 @@ def _by_keyword(documents: Sequence[VectorDocument], query: VectorQuery) -> list
         for doc_id in having:
             count, length = counted[doc_id][token], counted[doc_id].total()
             scores[doc_id] = scores.get(doc_id, 0.0) + worth * term_weight(count, length, mean)
-    return _best(scores, query)
+    return scores
 
 
 def _best(scores: dict[str, float], query: VectorQuery) -> list[Ranked]:

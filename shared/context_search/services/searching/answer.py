@@ -49,7 +49,7 @@ class Found:
 
     ``keywords_from`` names who ranked the keywords. ``errors`` are the codes of what failed,
     ``seconds`` how long each stage took, ``vector_was_kept`` says that the question was embedded
-    before.
+    before, ``is_cut`` that a leg of turbopuffer may have more candidates.
     """
 
     vector: Mapping[str, float] = field(default_factory=dict)
@@ -60,6 +60,7 @@ class Found:
     errors: Sequence[str] = ()
     seconds: Mapping[str, float] = field(default_factory=dict)
     vector_was_kept: bool = False
+    is_cut: bool = False
 
     @property
     def ids(self) -> list[str]:

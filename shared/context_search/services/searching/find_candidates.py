@@ -81,6 +81,7 @@ class _Search:
             degraded=self.degraded,
             errors=self.errors,
             vector_was_kept=self.is_kept,
+            is_cut=self.legs.is_cut,
             seconds=self.watch.seconds,
         )
 

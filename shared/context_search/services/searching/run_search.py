@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from cachetools import TTLCache
 
 from context_search.domain.analysis import has_searchable_character, query_tokens
-from context_search.domain.config import Strategy
+from context_search.domain.config import SearchConfig, Strategy
 from context_search.domain.errors import QueryEmptyError
 from context_search.domain.model import HydratedChunk
 from context_search.ports.store import Store, UnitOfWork
@@ -20,6 +20,7 @@ from context_search.services.searching.answer import (
     Answer,
     Degradation,
     Found,
+    LegName,
     Question,
     Target,
 )
@@ -133,10 +134,20 @@ class RunSearch:
         chunks: Mapping[str, HydratedChunk],
         watch: Stopwatch,
     ) -> Answer:
+        target = replace(target, search=_shared_by(target.search, found.legs))
         with watch.timing("rank"):
             hits = rank(target, question, found, chunks, self.clock.now())
         answer = _answer(target, question.strategy, question.text, found, watch)
         return replace(answer, hits=hits, ranked=len(hits), gone=len(found.ids) - len(chunks))
+
+
+def _shared_by(search: SearchConfig, legs: Sequence[LegName]) -> SearchConfig:
+    """A leg that did not run has no share of a linear score, as if it had not been asked for."""
+    if search.fusion != "linear" or len(legs) != 1:
+        return search
+    if "keyword" in legs:
+        return replace(search, vector_weight=0.0)
+    return replace(search, bm25_weight=0.0)
 
 
 def _answer(

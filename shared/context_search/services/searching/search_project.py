@@ -166,7 +166,7 @@ def _kept(
         mode_used=answer.mode_used,
         legs=list(answer.found.legs),
         degraded=list(answer.degraded),
-        truncated=longest >= asked.candidates,
+        truncated=answer.found.is_cut or longest >= asked.candidates,
         hidden=len(answer.hits) - len(shown),
         rows=[Row.of(hit).values() for hit in shown],
     )
