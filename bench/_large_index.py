@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import random
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate
@@ -153,13 +153,10 @@ def _make(stack: Stack, chunks: int) -> dict[str, Any]:
         body = {"project_id": project["id"], "table_id": table["id"], "search_config": config}
         tools[name] = made.post("/api/v1/tools/search", name=name, **body)["tool_id"]
         if name in _INDEXES:
-            _timed(
-                name,
-                lambda at=tools[name]: made.wait_until_ready(f"/api/v1/tools/{at}/search-index"),
-            )
+            _report(name, made, f"/api/v1/tools/{tools[name]}/search-index")
     of_project = f"/api/v1/projects/{project['id']}/search-index"
     made.post(of_project)
-    _timed("project", lambda: made.wait_until_ready(of_project))
+    _report("project", made, of_project)
     return {
         "chunks": chunks,
         "project_id": project["id"],
@@ -177,8 +174,8 @@ def _write_document(stack: Stack, table_id: int, strings: int) -> None:
     database.close()
 
 
-def _timed(name: str, wait: Callable[[], int]) -> None:
+def _report(name: str, made: LargeIndex, route: str) -> None:
     began = time.perf_counter()
-    chunks = wait()
+    chunks = made.wait_until_ready(route)
     seconds = time.perf_counter() - began
     print(f"{name}: {chunks:,} chunks in {seconds:.0f} s, {chunks / seconds:,.0f} a second")

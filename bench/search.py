@@ -17,6 +17,7 @@ import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from statistics import quantiles
 from typing import Any
@@ -30,6 +31,8 @@ QUESTIONS = 200
 PROJECT_QUESTIONS = 20
 WARM_UP = 10
 CANDIDATES = 5_000
+FURTHER_PAGES = 20
+LOADING_S = 5.0
 NO_SCHEDULE_S = 3_600.0
 BACKENDS = ("turbopuffer", "postgres")
 Milliseconds = Mapping[str, float]
@@ -55,13 +58,20 @@ def _measure(index: LargeIndex) -> None:
     for name, tool_id in index.tools.items():
         _measure_search(index, name, f"/api/v1/tools/{tool_id}/search")
     retrieve = f"/api/v1/tools/{index.tools['hybrid']}/retrieve"
-    _ask(index, retrieve, "warm retrieve", WARM_UP)
+    _warm_up(index, "retrieve", retrieve)
     _print("retrieve, http", _ask(index, retrieve, "retrieve", QUESTIONS))
     _measure_project(index)
 
 
-def _measure_search(index: LargeIndex, name: str, route: str) -> None:
+def _warm_up(index: LargeIndex, name: str, route: str) -> None:
+    """A local turbopuffer reads a namespace for minutes before it answers for the first time."""
+    while index.post(route, query=questions("warm", 1)[0])["retrieval"]["degraded"]:
+        time.sleep(LOADING_S)
     _ask(index, route, f"warm {name}", WARM_UP)
+
+
+def _measure_search(index: LargeIndex, name: str, route: str) -> None:
+    _warm_up(index, name, route)
     _print(f"{name}, http", _ask(index, route, name, QUESTIONS))
     told = [
         index.post(f"{route}/explain", query=query)["explain"]["milliseconds"]
@@ -71,19 +81,20 @@ def _measure_search(index: LargeIndex, name: str, route: str) -> None:
 
 
 def _measure_project(index: LargeIndex) -> None:
-    """First pages of 5,000 candidates a leg, then all further pages."""
+    """First pages of 5,000 candidates a leg, and at most 20 further ones of each."""
     route = f"/api/v1/projects/{index.project_id}/search"
+    _warm_up(index, "project", route)
     first: list[float] = []
     told: list[Milliseconds] = []
     further: list[float] = []
     for query in questions("project", PROJECT_QUESTIONS):
         body: dict[str, Any] = {"query": query, "candidates": CANDIDATES}
-        spent, page = _timed(lambda body=body: index.post(route, **body))
+        spent, page = _timed(partial(index.post, route, **body))
         first.append(spent)
         pages = 0
-        while page["cursor"] and pages < 20:
+        while page["cursor"] and pages < FURTHER_PAGES:
             at = {**body, "cursor": page["cursor"]}
-            spent, page = _timed(lambda at=at: index.post(route, **at))
+            spent, page = _timed(partial(index.post, route, **at))
             further.append(spent)
             pages += 1
     for query in questions("explain project", PROJECT_QUESTIONS):
@@ -95,10 +106,7 @@ def _measure_project(index: LargeIndex) -> None:
 
 
 def _ask(index: LargeIndex, route: str, kind: str, count: int) -> list[float]:
-    return [
-        _timed(lambda query=query: index.post(route, query=query))[0]
-        for query in questions(kind, count)
-    ]
+    return [_timed(partial(index.post, route, query=query))[0] for query in questions(kind, count)]
 
 
 def _timed(ask: Callable[[], dict[str, Any]]) -> tuple[float, dict[str, Any]]:
