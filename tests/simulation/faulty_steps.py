@@ -158,7 +158,7 @@ class SwapsWithoutHolding(IndexTogether):
 
     def _swap(self, begun: Begun, keyed: Sequence[ChunkTokens]) -> set[int]:
         with self.one.store.transaction() as work:
-            work.batches.mark_present([chunk_set.id for _, chunk_set in begun])
+            work.batches.mark_present([chunk_set for _, chunk_set in begun])
             work.keywords.put(keyed)
             return work.batches.activate([(claim, each.id) for claim, each in begun])
 

@@ -177,6 +177,11 @@ class ChunkSet:
     chunks: tuple[StoredChunk, ...]
     is_new: bool = False
 
+    @property
+    def missing(self) -> list[StoredChunk]:
+        """The chunks that turbopuffer had not acknowledged when the set was read."""
+        return [chunk for chunk in self.chunks if not chunk.present]
+
 
 @dataclass(frozen=True, slots=True)
 class HydratedChunk:

@@ -41,8 +41,8 @@ class Batches(Protocol):
         """Does ``Chunks.begin_set`` for each; positions of argument and result correspond."""
         ...
 
-    def mark_present(self, set_ids: Sequence[int]) -> None:
-        """Notes that turbopuffer acknowledged every chunk of these sets."""
+    def mark_present(self, sets: Sequence[ChunkSet]) -> None:
+        """Notes that turbopuffer acknowledged the chunks that these sets lacked when they began."""
         ...
 
     def activate(self, sets: Sequence[tuple[Claim, int]]) -> set[int]:

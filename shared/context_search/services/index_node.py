@@ -103,7 +103,7 @@ class IndexNode:
         if chunk_set is None:
             return self._done(claim, "skipped")
         run.chunks = len(chunk_set.chunks) if chunk_set.is_new else 0
-        missing = [chunk for chunk in chunk_set.chunks if not chunk.present]
+        missing = chunk_set.missing
         run.trails = chunk_trails(claim) if missing else []
         size = self.limits.batch_chunks
         for first in range(0, len(missing), size):

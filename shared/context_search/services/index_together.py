@@ -83,9 +83,7 @@ class IndexTogether:
 
     def _write(self, run: NodeRun, begun: Begun) -> list[ChunkTokens]:
         """Has turbopuffer acknowledge every chunk that is not present yet; returns their tokens."""
-        missing = [
-            [chunk for chunk in chunk_set.chunks if not chunk.present] for _, chunk_set in begun
-        ]
+        missing = [chunk_set.missing for _, chunk_set in begun]
         batch = [chunk for chunks in missing for chunk in chunks]
         if not batch:
             return []
@@ -110,7 +108,7 @@ class IndexTogether:
         sets = dict(begun)
         with self.one.store.transaction() as work:
             held = work.batches.hold(list(sets), lease_s=self.one.limits.lease_s)
-            work.batches.mark_present([sets[claim].id for claim in held])
+            work.batches.mark_present([sets[claim] for claim in held])
             work.keywords.put(keyed)
             return work.batches.activate([(claim, sets[claim].id) for claim in held])
 

@@ -36,7 +36,7 @@ def begin(bench: Bench, taken: Sequence[Claim]) -> list[ChunkSet]:
 
 def finish(bench: Bench, taken: Sequence[Claim], sets: Sequence[ChunkSet]) -> set[int]:
     with bench.store.transaction() as work:
-        work.batches.mark_present([each.id for each in sets])
+        work.batches.mark_present(sets)
         pairs = [(claim, each.id) for claim, each in zip(taken, sets, strict=True)]
         return work.batches.activate(pairs)
 
@@ -143,10 +143,25 @@ def test_what_is_not_acknowledged_stays_as_it_is(bench: Bench) -> None:
     taken = claims(bench, ids)
     sets = begin(bench, taken)
     with bench.store.transaction() as work:
-        work.batches.mark_present([sets[0].id])
+        work.batches.mark_present([sets[0]])
         pairs = [(claim, each.id) for claim, each in zip(taken, sets, strict=True)]
         assert work.batches.activate(pairs) == {ids[0]}
     assert held(bench, taken) == ids[1:]
+
+
+def test_only_what_was_written_is_acknowledged(bench: Bench) -> None:
+    _, ids = nodes(bench)
+    taken = claims(bench, ids)
+    written = begin(bench, taken)
+    with bench.store.transaction() as work:
+        work.batches.mark_present(written)
+    found = begin(bench, taken)
+    assert not any(each.missing for each in found)
+    with bench.store.transaction() as work:
+        [(lost, _)] = work.sweeps.present_after(taken[0].namespace, "", 1)
+        work.sweeps.requeue_missing(taken[0].namespace, [lost])
+        work.batches.mark_present(found)  # it wrote none: all were there when it began
+    assert sum(len(each.missing) for each in begin(bench, taken)) == 1
 
 
 def test_a_text_that_changed_meanwhile_is_neither_held_nor_swapped(bench: Bench) -> None:

@@ -55,10 +55,12 @@ class MemoryBatches:
         """See the port."""
         return [self.chunks.begin_set(claim, chunks) for claim, chunks in planned]
 
-    def mark_present(self, set_ids: Sequence[int]) -> None:
+    def mark_present(self, sets: Sequence[ChunkSet]) -> None:
         """See the port."""
-        for row in self.chunks.of_sets(set_ids):
-            self.chunks.rows.change(self.chunks.rows.chunks, row.id, present=True)
+        lacked = {(each.id, chunk.index) for each in sets for chunk in each.missing}
+        for row in self.chunks.of_sets([each.id for each in sets]):
+            if (row.set_id, row.index) in lacked:
+                self.chunks.rows.change(self.chunks.rows.chunks, row.id, present=True)
 
     def activate(self, sets: Sequence[tuple[Claim, int]]) -> set[int]:
         """See the port."""

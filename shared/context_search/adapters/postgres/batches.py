@@ -104,18 +104,22 @@ class PostgresBatches:
         """See the port."""
         return begin_sets(self.tx, planned)
 
-    def mark_present(self, set_ids: Sequence[int]) -> None:
+    def mark_present(self, sets: Sequence[ChunkSet]) -> None:
         """See the port."""
+        lacked = [(each.id, chunk.index) for each in sets for chunk in each.missing]
         self.tx.run(
             """
             WITH marked AS (
                 UPDATE chunks SET present = true, updated_at = clock_timestamp()
-                WHERE set_id = ANY(CAST(:sets AS bigint[])) AND NOT present RETURNING set_id),
+                WHERE (set_id, chunk_index) IN (SELECT * FROM unnest(
+                        CAST(:sets AS bigint[]), CAST(:indexes AS int[])))
+                  AND NOT present RETURNING set_id),
             counted AS (SELECT set_id, count(*) AS chunks FROM marked GROUP BY set_id)
             UPDATE chunk_set SET present_count = present_count + counted.chunks
             FROM counted WHERE chunk_set.id = counted.set_id
             """,
-            sets=set_ids,
+            sets=[set_id for set_id, _ in lacked],
+            indexes=[index for _, index in lacked],
         )
 
     def activate(self, sets: Sequence[tuple[Claim, int]]) -> set[int]:
