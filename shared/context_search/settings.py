@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TypedDict
 
+from context_search.domain.access_tokens import is_safe_address
 from context_search.domain.errors import ContextSearchError
 from context_search.domain.limits import ProjectLimits
 from context_search.domain.uploads import MAX_UPLOAD_BYTES
@@ -23,6 +24,15 @@ class SettingsError(ContextSearchError):
     """A variable is missing or malformed. The message names it and never shows its value."""
 
     code = "MISCONFIGURED"
+
+
+@dataclass(frozen=True, slots=True)
+class TokenSettings:
+    """Whose JSON web tokens are taken, for whom they must be, and where they name the project."""
+
+    issuer: str
+    audience: str
+    project_claim: str = "project_id"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +60,7 @@ class Settings:
     embedding_passage_params: Mapping[str, object] = field(default_factory=dict)
     allowed_origins: tuple[str, ...] = ()
     allowed_hosts: tuple[str, ...] | None = None
+    tokens: TokenSettings | None = None
     index_lease_s: float = INDEX_LEASE_S
     silent_after_s: float = SILENT_AFTER_S
     delete_grace_s: float = DELETE_GRACE_S
@@ -87,6 +98,7 @@ class Settings:
             query_hash_key=read.text("QUERY_HASH_KEY"),
             allowed_origins=tuple((read.optional("ALLOWED_ORIGINS") or "").split()),
             allowed_hosts=tuple((read.optional("ALLOWED_HOSTS") or "").split()) or None,
+            tokens=_tokens(read),
             index_lease_s=read.number("INDEX_LEASE_SECONDS", INDEX_LEASE_S),
             silent_after_s=read.number("SILENT_AFTER_SECONDS", SILENT_AFTER_S),
             delete_grace_s=read.number("DELETE_GRACE_SECONDS", DELETE_GRACE_S),
@@ -148,6 +160,17 @@ def _turbopuffer(read: _Reader) -> _Turbopuffer:
     if region is None and base_url is None:
         raise SettingsError("neither TURBOPUFFER_REGION nor TURBOPUFFER_BASE_URL is set")
     return {"turbopuffer_region": region, "turbopuffer_base_url": base_url}
+
+
+def _tokens(read: _Reader) -> TokenSettings | None:
+    issuer, audience = read.optional("JWT_ISSUER"), read.optional("JWT_AUDIENCE")
+    if issuer is None and audience is None:
+        return None
+    if issuer is None or audience is None:
+        raise SettingsError("of JWT_ISSUER and JWT_AUDIENCE one is set without the other")
+    if not is_safe_address(issuer) or "?" in issuer:
+        raise SettingsError("JWT_ISSUER is not an https address without a query")
+    return TokenSettings(issuer, audience, read.optional("JWT_PROJECT_CLAIM") or "project_id")
 
 
 def _project_limits(read: _Reader) -> ProjectLimits:

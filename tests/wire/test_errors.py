@@ -49,6 +49,7 @@ STATUS = {
     errors.UnsupportedMediaTypeError: 415,
     errors.UploadMissingError: 409,
     errors.ObjectsUnavailableError: 503,
+    errors.TokenIssuerUnavailableError: 503,
     errors.SearchUnavailableError: 503,
 }
 

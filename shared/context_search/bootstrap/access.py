@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
 from context_search.bootstrap.project import ProjectWork
-from context_search.services.authenticate import Authenticate, AuthenticateInternal
+from context_search.services.authenticate import (
+    Authenticate,
+    AuthenticateBearer,
+    AuthenticateInternal,
+    AuthenticateToken,
+)
 from context_search.services.idempotency import AnswerOnce
 
 if TYPE_CHECKING:
+    from context_search.ports.access_tokens import AccessTokens
     from context_search.wire.http.keys import KeyUseCases
     from context_search.wire.http.mcps import McpUseCases
 
@@ -18,9 +24,33 @@ class Access(ProjectWork):
     """Who may do what."""
 
     @property
-    def authenticate(self) -> Authenticate:
-        """Bearer keys."""
+    def authenticate_key(self) -> Authenticate:
+        """Keys, and nothing but keys: what travels in a path."""
         return Authenticate(self.store)
+
+    @property
+    def authenticate(self) -> AuthenticateBearer:
+        """Bearer keys, and tokens where an issuer is configured."""
+        return AuthenticateBearer(self.authenticate_key, self._authenticate_token)
+
+    @cached_property
+    def _authenticate_token(self) -> AuthenticateToken | None:
+        known = self.settings.tokens
+        if known is None:
+            return None
+
+        @cache
+        def tokens() -> AccessTokens:
+            from context_search.adapters.jwt_tokens import JwtTokens  # noqa: PLC0415
+
+            return JwtTokens(known.issuer, known.audience, self.clock)
+
+        return AuthenticateToken(self.store, tokens, known.project_claim)
+
+    @property
+    def token_issuer(self) -> str | None:
+        """Whose tokens are taken beside keys."""
+        return self.settings.tokens.issuer if self.settings.tokens else None
 
     @property
     def authenticate_internal(self) -> AuthenticateInternal:
@@ -55,5 +85,5 @@ class Access(ProjectWork):
             create=mcp_instances.CreateMcp(self.store),
             mcps=mcp_instances.Mcps(self.store),
             bindings=mcp_instances.Bindings(self.store),
-            describe=mcp_instances.DescribeMcp(self.store, self.authenticate),
+            describe=mcp_instances.DescribeMcp(self.store, self.authenticate_key),
         )

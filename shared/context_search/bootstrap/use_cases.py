@@ -121,6 +121,7 @@ class Parts(Access):
         search = SearchWithTool(self.run_search, self.settings.silent_after_s)
         return SearchUseCases(
             authenticate=self.authenticate,
+            authenticate_key=self.authenticate_key,
             search=Observed("tool", search, self.hash_of),
             explain=search.ranked,
             list_tools=ListTools(self.store),

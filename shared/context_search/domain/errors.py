@@ -35,7 +35,8 @@ ContextSearchError
 │   ├── KeywordTimeoutError     retryable
 │   └── CommitUnknownError      not retryable before a look at the state
 ├── QueueUnavailableError       retryable
-└── ObjectsUnavailableError     retryable
+├── ObjectsUnavailableError     retryable
+└── TokenIssuerUnavailableError retryable
 """
 
 from __future__ import annotations
@@ -278,4 +279,11 @@ class ObjectsUnavailableError(ContextSearchError):
     """S3 cannot be reached, or does not let us in."""
 
     code = "STORAGE_UNAVAILABLE"
+    retryable = True
+
+
+class TokenIssuerUnavailableError(ContextSearchError):
+    """The issuer of JSON web tokens does not give its keys, so that no token can be judged."""
+
+    code = "TOKEN_ISSUER_UNAVAILABLE"
     retryable = True

@@ -26,6 +26,10 @@ class Projects(Protocol):
         """Creates a project."""
         ...
 
+    def exists(self, project_id: int) -> bool:
+        """Says whether there is such a project."""
+        ...
+
     def lock(self, project_id: int) -> bool:
         """Keeps tables from being added until the transaction ends; False without the project.
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import hmac
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from context_search.domain.access_tokens import looks_like_token, principal_of_claims
 from context_search.domain.errors import UnauthenticatedError
 from context_search.domain.model import Principal
+from context_search.ports.access_tokens import AccessTokens
 from context_search.ports.store import Store
 from context_search.services.keys import key_hash
 
@@ -28,6 +31,40 @@ class Authenticate:
         if principal is None:
             raise UnauthenticatedError("the key is not known")
         return principal
+
+
+@dataclass(frozen=True, slots=True)
+class AuthenticateToken:
+    """Turns a JSON web token into the principal that a project key with its scopes would be.
+
+    ``tokens`` is asked for at the first token: what checks them takes long to import.
+    """
+
+    store: Store
+    tokens: Callable[[], AccessTokens]
+    project_claim: str
+
+    def __call__(self, token: str) -> Principal:
+        """Raises UnauthenticatedError, also for an unknown project; TokenIssuerUnavailableError."""
+        principal = principal_of_claims(self.tokens().claims_of(token), self.project_claim)
+        with self.store.transaction(principal.project_id) as work:
+            if not work.projects.exists(principal.project_id):
+                raise UnauthenticatedError("the token's project is not known")
+        return principal
+
+
+@dataclass(frozen=True, slots=True)
+class AuthenticateBearer:
+    """Turns what follows ``Bearer`` into a principal: a key, or a token where those are taken."""
+
+    keys: Authenticate
+    tokens: AuthenticateToken | None = None
+
+    def __call__(self, presented: str | None) -> Principal:
+        """Raises what the two raise. Where no tokens are taken, one is an unknown key."""
+        if self.tokens is not None and presented and looks_like_token(presented):
+            return self.tokens(presented)
+        return self.keys(presented)
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ from context_search.domain.errors import (
     PermissionDeniedError,
     QueueUnavailableError,
     SearchUnavailableError,
+    TokenIssuerUnavailableError,
     UnauthenticatedError,
     UnsupportedMediaTypeError,
     VectorStoreError,
@@ -42,6 +43,7 @@ _STATUS: tuple[tuple[type[ContextSearchError], int], ...] = (
     (DatabaseUnavailableError, 503),
     (QueueUnavailableError, 503),
     (ObjectsUnavailableError, 503),
+    (TokenIssuerUnavailableError, 503),
 )
 TITLES: Mapping[int, str] = {
     400: "Bad request",

@@ -29,6 +29,10 @@ class MemoryProjects:
         self.rows.projects[project_id] = name
         return Project(project_id, name)
 
+    def exists(self, project_id: int) -> bool:
+        """See the port."""
+        return project_id in self.rows.projects
+
     def lock(self, project_id: int) -> bool:
         """See the port; a transaction is alone anyway."""
         return project_id in self.rows.projects

@@ -46,11 +46,12 @@ _NODE = obj(
     next_attempt_at=maybe(TIME),
     last_error=_ERROR,
 )
+_SCOPE = one_of("search", "manage", "replace")
 _KEY = {
     "id": ID,
     "name": maybe(TEXT),
     "prefix": TEXT,
-    "scopes": many(one_of("search", "manage", "replace")),
+    "scopes": many(_SCOPE),
     "created_at": TIME,
     "expires_at": maybe(TIME),
     "last_used_at": maybe(TIME),
@@ -104,6 +105,12 @@ def _page(name: str, row: str) -> Schema:
 SCHEMAS: Mapping[str, Schema] = {
     **SEARCH_SCHEMAS,
     "Health": obj(status=one_of("ok", "ready")),
+    "ProtectedResource": obj(
+        resource=TEXT,
+        authorization_servers=many(TEXT),
+        scopes_supported=many(_SCOPE),
+        bearer_methods_supported=many(one_of("header")),
+    ),
     "NewProject": obj(id=ID, name=TEXT, api_key=TEXT),
     "Table": obj(
         id=ID, project_id=ID, name=TEXT, description=maybe(TEXT), revision=COUNT, updated_at=TIME

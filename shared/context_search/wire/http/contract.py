@@ -11,6 +11,7 @@ from context_search.wire.http import (
     mcps,
     project_index,
     project_search,
+    protected_resource,
     rebuilds,
     retrieval_settings,
     retrieve,
@@ -39,5 +40,6 @@ def contract() -> dict[str, Any]:
         search,
         retrieve,
         project_search,
+        protected_resource,
     ]
     return documented(http_app([module.router for module in modules], None).openapi())

@@ -14,7 +14,7 @@ from fastapi import Depends, Path, Request
 from context_search.domain.access import Permission
 from context_search.domain.errors import NotFoundError, PermissionDeniedError
 from context_search.domain.model import Principal
-from context_search.services.authenticate import Authenticate, AuthenticateInternal
+from context_search.services.authenticate import AuthenticateBearer, AuthenticateInternal
 from context_search.services.idempotency import AnswerOnce
 
 TableId = Annotated[int, Path(ge=1, le=2**63 - 1)]
@@ -28,16 +28,18 @@ class UseCases(Protocol):
     """What every function's bundle of use cases has."""
 
     @property
-    def authenticate(self) -> Authenticate: ...
+    def authenticate(self) -> AuthenticateBearer: ...
     @property
     def authenticate_internal(self) -> AuthenticateInternal: ...
+    @property
+    def token_issuer(self) -> str | None: ...
     @property
     def answer_once(self) -> AnswerOnce: ...
     def check_ready(self) -> None: ...
 
 
 def bearer_key(request: Request) -> str | None:
-    """Returns the key of ``Authorization: Bearer <key>``, or None."""
+    """Returns the key or token of ``Authorization: Bearer <key>``, or None."""
     scheme, _, key = request.headers.get("authorization", "").partition(" ")
     return (key.strip() or None) if scheme.lower() == "bearer" else None
 

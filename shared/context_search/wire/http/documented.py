@@ -7,10 +7,17 @@ from typing import Any
 from context_search.wire.errors import PROBLEM_JSON, TITLES
 from context_search.wire.http.answer_schemas import SCHEMAS
 from context_search.wire.http.examples import BODY_EXAMPLES, PROBLEM_EXAMPLE
+from context_search.wire.http.protected_resource import MCP, WELL_KNOWN
 from context_search.wire.http.route_answers import ANSWERS, DRY_RUN
 from context_search.wire.http.shapes import ref
 
-_OPEN = ("/healthz", "/readyz")
+# Routes that everybody may ask -> what they answer beside 200.
+_OPEN = {
+    "/healthz": set[int](),
+    "/readyz": {503},
+    WELL_KNOWN: {404},
+    f"{WELL_KNOWN}{MCP}": {404},
+}
 _QUERIES = ("/search", "/explain", "/retrieve")
 _SECURITY = {
     "projectKey": {"type": "http", "scheme": "bearer"},
@@ -111,7 +118,7 @@ def _refusal(status: int) -> dict[str, Any]:
 
 def _refusals(path: str, method: str, operation: dict[str, Any]) -> set[int]:
     if path in _OPEN:
-        return {503} if path == "/readyz" else set()
+        return _OPEN[path]
     has_body = "requestBody" in operation
     found = {401, 500, 503}
     if not is_internal(method, path):

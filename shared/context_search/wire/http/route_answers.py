@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from context_search.wire.http.protected_resource import MCP, WELL_KNOWN
+
 _TOOL = "/api/v1/tools/{tool_id}"
 _PROJECT = "/api/v1/projects/{project_id}"
 _TABLE = "/api/v1/tables/{table_id}"
@@ -16,6 +18,8 @@ DRY_RUN = f"{_OPERATED_TOOL}/chunks/rebuild"
 ANSWERS: Mapping[str, Mapping[str, str]] = {
     "/healthz": {"get": "Health"},
     "/readyz": {"get": "Health"},
+    WELL_KNOWN: {"get": "ProtectedResource"},
+    f"{WELL_KNOWN}{MCP}": {"get": "ProtectedResource"},
     "/api/v1/projects": {"post": "NewProject"},
     "/api/v1/tables": {"post": "Table"},
     _TABLE: {"get": "Table"},

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, cast
 
 from fastapi import APIRouter, Depends, Request, Response
@@ -14,13 +15,15 @@ from starlette.datastructures import Headers
 from context_search import __version__
 from context_search.domain.analysis import query_tokens
 from context_search.domain.errors import PermissionDeniedError
-from context_search.services.authenticate import Authenticate
+from context_search.domain.model import Principal
+from context_search.services.authenticate import Authenticate, AuthenticateBearer
 from context_search.services.list_tools import ListTools
 from context_search.services.searching.search_tool import Explain
 from context_search.wire.answers import search_answer
 from context_search.wire.errors import log_text
 from context_search.wire.explain import explained
 from context_search.wire.http.dependencies import Internal, SearchCaller, ToolId, bearer_key
+from context_search.wire.http.protected_resource import mcp_metadata_address
 from context_search.wire.http.requests import SearchBody
 from context_search.wire.http.strict_json import StrictJsonRoute
 from context_search.wire.mcp import McpRequest, ServerIdentity, Toolbox, handle
@@ -42,7 +45,8 @@ IDENTITY = ServerIdentity(
 class SearchUseCases:
     """What the routes of this file call."""
 
-    authenticate: Authenticate
+    authenticate: AuthenticateBearer
+    authenticate_key: Authenticate
     search: Search
     explain: Explain
     list_tools: ListTools
@@ -81,19 +85,25 @@ async def explain(
 
 @router.api_route("/mcp", methods=ANY, include_in_schema=False)
 async def mcp(request: Request, use: Use) -> Response:
-    """MCP with the key in the Authorization header."""
-    return await _mcp(request, use, lambda: bearer_key(request))
+    """MCP with the key or token in the Authorization header."""
+    authenticate = partial(use.authenticate, bearer_key(request))
+    return await _mcp(request, use, authenticate, mcp_metadata_address(request))
 
 
 @router.api_route("/api/v1/mcp/server/{api_key}", methods=ANY, include_in_schema=False)
 async def mcp_by_path(request: Request, api_key: str, use: Use) -> Response:
     """MCP for clients that can only be given an address."""
-    return await _mcp(request, use, lambda: api_key)
+    return await _mcp(request, use, partial(use.authenticate_key, api_key), None)
 
 
-async def _mcp(request: Request, use: SearchUseCases, key: Callable[[], str | None]) -> Response:
+async def _mcp(
+    request: Request,
+    use: SearchUseCases,
+    caller: Callable[[], Principal],
+    resource_metadata: str | None,
+) -> Response:
     def authenticate() -> Toolbox:
-        principal = use.authenticate(key())
+        principal = caller()
         if "search" not in principal.permissions:
             raise PermissionDeniedError("the key has not the scope search")
         return SearchToolbox(principal, use.list_tools, use.search)
@@ -105,6 +115,7 @@ async def _mcp(request: Request, use: SearchUseCases, key: Callable[[], str | No
         on_error=lambda error: _log.error("tool failed\n%s", log_text(error)),
         allowed_origins=use.allowed_origins,
         allowed_hosts=use.allowed_hosts,
+        resource_metadata=resource_metadata,
     )
     return Response(answer.body, answer.status, dict(answer.headers))
 

@@ -28,6 +28,7 @@ from context_search.wire.mcp.tools import Desk, error_report
 from context_search.wire.mcp.transport import (
     RefusedError,
     admit,
+    challenge,
     error_response,
     refused,
     require_json,
@@ -50,6 +51,7 @@ def handle(
     on_error: Callable[[Exception], None],
     allowed_origins: Collection[str] = (),
     allowed_hosts: Collection[str] | None = None,
+    resource_metadata: str | None = None,
 ) -> McpResponse:
     """Answer one request to the MCP endpoint; never raises (unless ``on_error`` does).
 
@@ -59,11 +61,12 @@ def handle(
     or raises UnauthenticatedError (401), PermissionDeniedError (403), NotFoundError (404) or
     another ContextSearchError (503). ``on_error`` gets every exception that nobody planned for,
     those that are a 500 over HTTP too; the client sees "internal error".
-    Origins and hosts: see ``transport.admit``.
+    Origins and hosts: see ``transport.admit``. ``resource_metadata`` is the address that tells
+    clients where to get a token (RFC 9728, 5.1); None where there are none to be had.
     """
     try:
         admit(request, allowed_origins=allowed_origins, allowed_hosts=allowed_hosts)
-        toolbox = _authenticated(request, authenticate)
+        toolbox = _authenticated(request, authenticate, resource_metadata)
         require_json(request)
         payload = parse_json(request.body)
         response = _answer(payload, request.headers, Desk(toolbox, server, on_error))
@@ -77,26 +80,33 @@ def handle(
     return shared_with_page(request, response, allowed_origins)
 
 
-def _authenticated(request: McpRequest, authenticate: Callable[[], Toolbox]) -> Toolbox:
+def _authenticated(
+    request: McpRequest, authenticate: Callable[[], Toolbox], resource_metadata: str | None
+) -> Toolbox:
     try:
         return authenticate()
     except ContextSearchError as error:
         if http_status(error) == 500:  # a fault of ours, and no reason to try again
             raise
-        raise _not_admitted(request, error) from error
+        raise _not_admitted(request, error, resource_metadata) from error
 
 
-def _not_admitted(request: McpRequest, error: ContextSearchError) -> RefusedError:
+def _not_admitted(
+    request: McpRequest, error: ContextSearchError, resource_metadata: str | None
+) -> RefusedError:
     report = error_report(error)
     match error:
         case UnauthenticatedError():
             # RFC 6750, 3: the error code only where credentials were sent at all.
-            sent = "authorization" in request.headers
-            challenge = 'Bearer realm="mcp"' + (', error="invalid_token"' if sent else "")
+            reason = "invalid_token" if "authorization" in request.headers else None
             rpc_error = RpcError(INVALID_REQUEST, error.message, report)
-            return refused(401, rpc_error, {"www-authenticate": challenge})
+            return refused(401, rpc_error, challenge(reason, resource_metadata))
         case PermissionDeniedError():
-            return refused(403, RpcError(INVALID_REQUEST, error.message, report))
+            rpc_error = RpcError(INVALID_REQUEST, error.message, report)
+            # Without an issuer there is no way to more scopes that a client could go by itself.
+            is_open = resource_metadata is not None
+            more = challenge("insufficient_scope", resource_metadata) if is_open else None
+            return refused(403, rpc_error, more)
         case NotFoundError():
             return refused(404, RpcError(INVALID_REQUEST, error.message, report))
         case _:

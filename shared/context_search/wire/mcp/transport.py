@@ -58,6 +58,19 @@ def refused(status: int, error: RpcError, headers: Mapping[str, str] | None = No
     return RefusedError(json_response(status, error_body(None, error), headers))
 
 
+def challenge(reason: str | None, resource_metadata: str | None) -> dict[str, str]:
+    """The header that tells a client what credentials to bring (RFC 6750, 3; RFC 9728, 5.1).
+
+    The scope is the one that MCP needs, so that a client asks its issuer for no more.
+    """
+    parts = ['Bearer realm="mcp"']
+    parts += [f'error="{reason}"'] if reason else []
+    parts += (
+        ['scope="search"', f'resource_metadata="{resource_metadata}"'] if resource_metadata else []
+    )
+    return {"www-authenticate": ", ".join(parts)}
+
+
 def admit(
     request: McpRequest, *, allowed_origins: Collection[str], allowed_hosts: Collection[str] | None
 ) -> None:
