@@ -45,7 +45,9 @@ class Access(ProjectWork):
 
             return JwtTokens(known.issuer, known.audience, self.clock)
 
-        return AuthenticateToken(self.store, tokens, known.project_claim)
+        # One secret for two purposes: what is hashed begins differently.
+        subject_key = f"subject {self.settings.query_hash_key}"
+        return AuthenticateToken(self.store, tokens, known.project_claim, subject_key)
 
     @property
     def token_issuer(self) -> str | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hmac
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from context_search.domain.access_tokens import looks_like_token, principal_of_claims
@@ -43,14 +43,31 @@ class AuthenticateToken:
     store: Store
     tokens: Callable[[], AccessTokens]
     project_claim: str
+    subject_key: str = field(repr=False)
 
     def __call__(self, token: str) -> Principal:
         """Raises UnauthenticatedError, also for an unknown project; TokenIssuerUnavailableError."""
-        principal = principal_of_claims(self.tokens().claims_of(token), self.project_claim)
+        principal = self._principal(self.tokens().claims_of(token))
         with self.store.transaction(principal.project_id) as work:
             if not work.projects.exists(principal.project_id):
                 raise UnauthenticatedError("the token's project is not known")
         return principal
+
+    def secret_of(self, token: str) -> str:
+        """Returns what only the bearer's tokens lead to: the same for the next one of a subject.
+
+        Tokens live for minutes, and a request that comes again may come with another. A token
+        without ``sub`` stands for itself.
+        """
+        claims = self.tokens().claims_of(token)
+        subject = claims.get("sub")
+        if not isinstance(subject, str):
+            return token
+        whose = f"{self._principal(claims).project_id} {subject}"
+        return hmac.digest(self.subject_key.encode(), whose.encode(), "sha256").hex()
+
+    def _principal(self, claims: Mapping[str, object]) -> Principal:
+        return principal_of_claims(claims, self.project_claim)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +79,16 @@ class AuthenticateBearer:
 
     def __call__(self, presented: str | None) -> Principal:
         """Raises what the two raise. Where no tokens are taken, one is an unknown key."""
-        if self.tokens is not None and presented and looks_like_token(presented):
-            return self.tokens(presented)
-        return self.keys(presented)
+        tokens = self._tokens_for(presented)
+        return self.keys(presented) if tokens is None else tokens(presented or "")
+
+    def secret_of(self, presented: str) -> str:
+        """Returns what nobody but this caller can present or lead to; raises like the call."""
+        tokens = self._tokens_for(presented)
+        return presented if tokens is None else tokens.secret_of(presented)
+
+    def _tokens_for(self, presented: str | None) -> AuthenticateToken | None:
+        return self.tokens if presented and looks_like_token(presented) else None
 
 
 @dataclass(frozen=True, slots=True)

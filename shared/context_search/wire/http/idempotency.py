@@ -29,7 +29,7 @@ class Repeatable:
     """Runs what a route does, once for each ``Idempotency-Key``; always without one."""
 
     answer_once: AnswerOnce
-    secret: str = field(repr=False)
+    secret: Callable[[], str] = field(repr=False)
     key: str | None = field(repr=False)
     route: str
     body: bytes = field(repr=False)
@@ -38,7 +38,7 @@ class Repeatable:
         """Returns the answer; one from before says ``Idempotency-Replayed: true``."""
         if self.key is None:
             return execute()
-        request = IdempotentRequest(project_id, self.secret, self.key, self.route, self.body)
+        request = IdempotentRequest(project_id, self.secret(), self.key, self.route, self.body)
         packed, is_replayed = self.answer_once(request, lambda: _packed(execute()))
         status, headers, body = json.loads(packed)
         if is_replayed:
@@ -66,11 +66,18 @@ async def _repeatable(
             raise InvalidInputError("Idempotency-Key must be 1 to 255 visible ASCII characters")
     return Repeatable(
         use_cases_of(request).answer_once,
-        bearer_key(request) or request.headers.get("x-internal-secret") or "",
+        lambda: _secret_of_caller(request),
         key,
         f"{request.method} {request.url.path} {request.headers.get('if-match', '')}".rstrip(),
         b"" if key is None else await request.body(),
     )
+
+
+def _secret_of_caller(request: Request) -> str:
+    bearer = bearer_key(request)
+    if bearer is None:
+        return request.headers.get("x-internal-secret") or ""
+    return use_cases_of(request).authenticate.secret_of(bearer)
 
 
 Once = Annotated[Repeatable, Depends(_repeatable)]

@@ -47,6 +47,7 @@ def strange_keys(key: str) -> dict[str, str]:
         "quoted": f'"{key}"',
         "internal secret": SECRET,
         "wildcard": "%",
+        "token where none are taken": "e30.e30.e30",
         "very long": "cs_" + "A" * 5_000,
     }
 

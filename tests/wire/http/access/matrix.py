@@ -54,6 +54,9 @@ ROWS: Mapping[Operation, Row] = {
     ("GET", "/healthz"): Row(OPEN, 200),
     ("GET", "/readyz"): Row(OPEN, 200),
     ("GET", "/openapi.json"): Row(OPEN, 200),
+    # No issuer is configured.
+    ("GET", "/.well-known/oauth-protected-resource"): Row(OPEN, 404),
+    ("GET", "/.well-known/oauth-protected-resource/mcp"): Row(OPEN, 404),
     ("POST", "/api/v1/projects"): Row(TRUSTED, 201, {"name": "x"}),
     ("POST", "/api/v1/tables"): Row(MANAGE, 201, {**_IN_PROJECT, "data": 1}),
     ("GET", _TABLES): Row(MANAGE, 200),
