@@ -7,7 +7,7 @@ import pytest
 from context_search.domain.errors import UnauthenticatedError
 from context_search.domain.limits import ProjectLimits
 from context_search.services.authenticate import AuthenticateInternal
-from context_search.settings import Settings, SettingsError
+from context_search.settings import Settings, SettingsError, TokenSettings
 
 CANARY = "canary-7d1e"
 COMPLETE = {
@@ -84,6 +84,36 @@ def test_unknown_namespaces_are_deleted_only_when_told(given: str, read: bool) -
 def test_what_is_neither_true_nor_false_is_refused() -> None:
     with pytest.raises(SettingsError, match="DELETE_UNKNOWN_NAMESPACES"):
         Settings.from_environ({**COMPLETE, "DELETE_UNKNOWN_NAMESPACES": "yes"})
+
+
+TOKENS = {"JWT_ISSUER": "https://issuer.example/a/", "JWT_AUDIENCE": "https://search.example/mcp"}
+
+
+def test_no_tokens_are_taken_unless_an_issuer_and_an_audience_are_set() -> None:
+    assert Settings.from_environ(COMPLETE).tokens is None
+    empty = {"JWT_ISSUER": "", "JWT_AUDIENCE": "", "JWT_PROJECT_CLAIM": "project_id"}
+    assert Settings.from_environ({**COMPLETE, **empty}).tokens is None
+    known = TokenSettings("https://issuer.example/a/", "https://search.example/mcp", "project_id")
+    assert Settings.from_environ({**COMPLETE, **TOKENS}).tokens == known
+    told = {**COMPLETE, **TOKENS, "JWT_PROJECT_CLAIM": "https://search.example/project"}
+    tokens = Settings.from_environ(told).tokens
+    assert tokens is not None
+    assert tokens.project_claim == "https://search.example/project"
+
+
+@pytest.mark.parametrize("name", sorted(TOKENS))
+def test_an_issuer_without_an_audience_and_the_reverse_are_refused(name: str) -> None:
+    with pytest.raises(SettingsError, match="JWT_ISSUER and JWT_AUDIENCE"):
+        Settings.from_environ({**COMPLETE, **TOKENS, name: ""})
+
+
+@pytest.mark.parametrize(
+    "issuer",
+    ["http://issuer.example", "issuer.example", "https://issuer.example?a=1", "file:///keys", "x"],
+)
+def test_an_issuer_is_an_https_address(issuer: str) -> None:
+    with pytest.raises(SettingsError, match="JWT_ISSUER"):
+        Settings.from_environ({**COMPLETE, **TOKENS, "JWT_ISSUER": issuer})
 
 
 def test_no_secret_is_in_what_a_log_would_show() -> None:

@@ -100,10 +100,7 @@ def test_a_token_that_expired_this_second_is_taken_and_a_minute_later_not(desk: 
 
 
 def test_a_token_without_a_signature_is_refused(desk: Desk) -> None:
-    claims = desk.issuer.claims()
-    unsigned = jwt.encode(claims, None, algorithm="none", headers={"kid": "rsa-0"})
-    assert desk.refused(unsigned) == "the token is signed in a way that is not taken"
-    for algorithm in ("None", "NONE", "", None, ["RS256"], {"RS256": 1}, 256, True):
+    for algorithm in ("none", "None", "NONE", "", None, ["RS256"], {"RS256": 1}, 256, True):
         forged = desk.forged({"alg": algorithm, "kid": "rsa-0"})
         assert desk.refused(forged) == "the token is signed in a way that is not taken"
     assert desk.issuer.asked == []

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
+import pytest
+
+from local.cloudformation import load
 from scripts.prove_layers import LAYERS_OF
 from tests.deployment.cloudformation import Resources, of_type
 
@@ -91,3 +95,41 @@ def test_a_function_is_told_all_that_it_cannot_do_without(functions: Resources) 
     for properties in functions.values():
         assert needed <= variables(properties) | secrets
         assert not secrets & variables(properties)
+
+
+def holds(condition: Any) -> bool:
+    """What CloudFormation makes of a condition whose parameters are filled in."""
+    [(function, arguments)] = condition.items()
+    if function == "Fn::Not":
+        return not holds(arguments[0])
+    assert function == "Fn::Equals"
+    left, right = arguments
+    return bool(left == right)
+
+
+@pytest.mark.parametrize("issuer", ["", "https://issuer.example"])
+@pytest.mark.parametrize("audience", ["", "https://search.example/mcp"])
+def test_an_issuer_and_its_audience_are_set_together(
+    tmp_path: Path, issuer: str, audience: str
+) -> None:
+    given = {"JwtIssuer": issuer, "JwtAudience": audience}
+    text = (ROOT / "template.yaml").read_text()
+    for name, value in given.items():
+        before, after = text.split(f"\n  {name}:\n")
+        text = f"{before}\n  {name}:\n" + after.replace('Default: ""', f'Default: "{value}"', 1)
+    (tmp_path / "template.yaml").write_text(text)
+    rules = load(tmp_path / "template.yaml")["Rules"].values()
+    allowed = all(
+        not holds(rule["RuleCondition"]) or holds(rule["Assertions"][0]["Assert"]) for rule in rules
+    )
+    assert allowed is (bool(issuer) == bool(audience))
+
+
+@pytest.mark.parametrize(
+    ("issuer", "is_taken"),
+    [("", True), ("https://issuer.example/a/", True)]
+    + [(url, False) for url in ("http://issuer.example", "https://", "https://a?b", "https://a@b")],
+)  # fmt: skip
+def test_the_issuer_is_an_https_address(issuer: str, is_taken: bool) -> None:  # noqa: FBT001
+    pattern = load(ROOT / "template.yaml")["Parameters"]["JwtIssuer"]["AllowedPattern"]
+    assert bool(re.fullmatch(pattern, issuer)) is is_taken

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 
@@ -46,9 +47,9 @@ def request(method: str, path: str) -> dict[str, object]:
     return dict(recorded)
 
 
-def after(function: str, event: object) -> tuple[dict[str, object], set[str]]:
+def after(function: str, event: object, **variables: str) -> tuple[dict[str, object], set[str]]:
     """The answer of a function that has just started, and the packages it has loaded by then."""
-    environment = {**os.environ, **ENVIRONMENT}  # noqa: TID251 - tests have no settings
+    environment = {**os.environ, **ENVIRONMENT, **variables}  # noqa: TID251 - tests have no settings
     environment.pop("SECRETS_ARN", None)
     environment["PYTHONPATH"] = f"{ROOT}:{ROOT / 'shared'}"
     command = [sys.executable, "-c", PROGRAM, str(ROOT), function, json.dumps(event)]
@@ -87,3 +88,26 @@ def test_index_node_refuses_a_bad_message_before_it_loads_a_model() -> None:
     answer, modules = after("index_node", batch)
     assert len(answer["batchItemFailures"]) == 1  # type: ignore[arg-type]
     assert "litellm" not in modules
+
+
+CRYPTOGRAPHY = {"jwt", "cryptography", "_cffi_backend"}
+TOKENS = {"JWT_ISSUER": "http://127.0.0.1:9", "JWT_AUDIENCE": "a"}
+
+
+@pytest.mark.parametrize(
+    ("function", "method", "path"),
+    [("create_tool", "GET", "/api/v1/tables/1"), ("search", "POST", "/mcp")],
+)
+def test_what_checks_tokens_is_loaded_at_the_first_one(
+    function: str, method: str, path: str
+) -> None:
+    event: dict[str, Any] = request(method, path)
+    for credential, variables, is_loaded in (
+        ("cs_key", TOKENS, False),
+        ("e30.e30.e30", {}, False),
+        ("e30.e30.e30", TOKENS, True),
+    ):
+        event["headers"] = {"authorization": f"Bearer {credential}"}
+        answer, modules = after(function, event, **variables)
+        assert answer["statusCode"] == (401 if is_loaded else 503)  # the database is away
+        assert CRYPTOGRAPHY & modules == (CRYPTOGRAPHY if is_loaded else set())

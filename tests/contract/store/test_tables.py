@@ -201,3 +201,12 @@ def test_projects_have_ids_of_their_own(bench: Bench) -> None:
     one, other = bench.project(), bench.project()
     assert one.id != other.id
     assert one == Project(one.id, "p")
+
+
+def test_a_project_is_there_or_not(bench: Bench) -> None:
+    project = bench.project()
+    with bench.store.transaction(project.id) as work:
+        assert work.projects.exists(project.id)
+    for nowhere in (10**9, 2**63 - 1):
+        with bench.store.transaction(nowhere) as work:
+            assert not work.projects.exists(nowhere)

@@ -124,6 +124,25 @@ def test_a_wrong_key_is_told_apart_in_the_challenge() -> None:
     assert challenge == 'Bearer realm="mcp", error="invalid_token"'
 
 
+def challenge_of(error: Exception, metadata: str | None, **headers: str) -> str | None:
+    options = {**refusing(error), "resource_metadata": metadata}
+    return ask(request(PING, **headers), **options).response.headers.get("www-authenticate")
+
+
+def test_where_tokens_are_taken_the_challenge_says_where_they_come_from() -> None:
+    address = "https://search.example/.well-known/oauth-protected-resource/mcp"
+    more = f'scope="search", resource_metadata="{address}"'
+    denied, unknown = PermissionDeniedError(), UnauthenticatedError()
+    assert challenge_of(unknown, address) == f'Bearer realm="mcp", {more}'
+    sent = {"authorization": "Bearer a.b.c"}
+    told = challenge_of(unknown, address, **sent)
+    assert told == f'Bearer realm="mcp", error="invalid_token", {more}'
+    told = challenge_of(denied, address, **sent)
+    assert told == f'Bearer realm="mcp", error="insufficient_scope", {more}'
+    assert challenge_of(denied, None, **sent) is None
+    assert challenge_of(NotFoundError(), address) is None
+
+
 @pytest.mark.parametrize(
     ("error", "status", "code"),
     [

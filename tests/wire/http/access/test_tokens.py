@@ -8,14 +8,13 @@ from dataclasses import replace
 from typing import Any
 
 import httpx2
-import jwt
 import pytest
 from starlette.testclient import TestClient
 
 from context_search.adapters.postgres.pool import Database
 from context_search.settings import TokenSettings
 from context_search.wire.http.app import http_app
-from tests.issuer import AUDIENCE, Issuer, running_issuer
+from tests.issuer import AUDIENCE, Issuer, assembled, running_issuer
 from tests.wire.http.access.matrix import INTERNAL, PUBLIC, ROWS, Operation, ids_of, request_of
 from tests.wire.http.access.stores import MemoryParts, state_without
 from tests.wire.http.access.test_mcp_access import METHODS, refusal
@@ -68,8 +67,14 @@ def send(tenant: Tenant, operation: Operation, token: str) -> httpx2.Response:
 
 def token_of(tenant: Tenant, issuer: Issuer, **claims: Any) -> str:
     """A token for a project, with every scope."""
-    scope = "search manage replace"
-    return issuer.token(**{CLAIM: tenant.api.project_id, "scope": scope, **claims})
+    every: dict[str, Any] = {"scope": "search manage replace"}
+    return project_token(issuer, tenant.api.project_id, **(every | claims))
+
+
+def project_token(issuer: Issuer, project_id: object, /, **claims: Any) -> str:
+    """A token that names a project."""
+    named: dict[str, Any] = {CLAIM: project_id}
+    return issuer.token(**(named | claims))
 
 
 def bad_tokens(tenant: Tenant, issuer: Issuer) -> dict[str, str]:
@@ -93,7 +98,7 @@ def bad_tokens(tenant: Tenant, issuer: Issuer) -> dict[str, str]:
         "project 0": {CLAIM: 0},
     }
     return {name: token_of(tenant, issuer, **claims) for name, claims in changed.items()} | {
-        "unsigned": jwt.encode(unsigned, None, algorithm="none", headers={"kid": "rsa-0"}),
+        "unsigned": assembled({"alg": "none", "kid": "rsa-0"}, unsigned, lambda _: b""),
         "another's signature": token_of(tenant, issuer, which=5),
         "unknown key": token_of(tenant, issuer, key_id="rsa-9"),
         "no key": token_of(tenant, issuer, key_id=None),
@@ -173,7 +178,7 @@ def test_a_token_does_the_work_of_a_project_key(
     api: Api, parts: LocalParts, issuer: Issuer, number: str
 ) -> None:
     own: Any = api.project_id if number == "id" else str(api.project_id)
-    api.key = issuer.token(**{CLAIM: own, "scope": "search manage"})
+    api.key = project_token(issuer, own)
     tool = api.tool(api.table({"a": "The harbour froze in the winter of 1850. " * 5}))
     parts.work()
     assert api.search(tool, "harbour")["results"]
@@ -181,7 +186,7 @@ def test_a_token_does_the_work_of_a_project_key(
 
 def test_a_token_makes_keys_for_no_more_than_it_may_itself(api: Api, issuer: Issuer) -> None:
     path = f"/api/v1/projects/{api.project_id}/keys"
-    token = issuer.token(**{CLAIM: api.project_id, "scope": "manage"})
+    token = project_token(issuer, api.project_id, scope="manage")
     problem(api("POST", path, key=token, json={"scopes": ["search"]}), 403, "PERMISSION_DENIED")
     made = answer(api("POST", path, key=token, json={}), 201)
     assert made["scopes"] == ["manage"]
@@ -193,7 +198,7 @@ def test_a_request_that_comes_again_with_the_next_token_is_not_repeated(
     api: Api, issuer: Issuer
 ) -> None:
     def create(idempotency_key: str = "one", **claims: Any) -> dict[str, Any]:
-        token = issuer.token(**{CLAIM: api.project_id, "scope": "manage", **claims})
+        token = project_token(issuer, api.project_id, **({"scope": "manage"} | claims))
         body = {"project_id": api.project_id, "name": "x", "data": 1}
         headers = {"idempotency-key": idempotency_key}
         return answer(api("POST", "/api/v1/tables", key=token, json=body, headers=headers), 201)
@@ -297,7 +302,7 @@ def test_the_metadata_is_that_of_the_address_that_was_asked(victim: Tenant) -> N
 
 def test_without_the_issuer_tokens_are_503_and_keys_go_on() -> None:
     with running_issuer() as away:
-        token = away.token(**{CLAIM: 1})
+        token = project_token(away, 1)
         parts = taking_tokens(MemoryParts(), away)
     with TestClient(http_app(every_router(), parts), raise_server_exceptions=False) as client:
         api = Api.of_new_project(client, parts)
