@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import contextlib
 import json
+import ssl
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -47,12 +48,14 @@ class Issuer:
     ``key_ids`` are those it signs with, by algorithm. ``before_answer`` runs before every answer.
     """
 
-    def __init__(self, path: str = "") -> None:
+    def __init__(self, path: str = "", tls: ssl.SSLContext | None = None) -> None:
         handler = _handler_of(self)
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+        if tls is not None:
+            self._server.socket = tls.wrap_socket(self._server.socket, server_side=True)
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,))
         self._thread.start()
-        self.root = f"http://127.0.0.1:{self._server.server_port}"
+        self.root = f"http{'s' if tls else ''}://127.0.0.1:{self._server.server_port}"
         self.url = f"{self.root}{path}"
         self.asked: list[str] = []
         self.status = 200
@@ -103,9 +106,9 @@ class Issuer:
 
 
 @contextlib.contextmanager
-def running_issuer(path: str = "") -> Iterator[Issuer]:
+def running_issuer(path: str = "", tls: ssl.SSLContext | None = None) -> Iterator[Issuer]:
     """An issuer for as long as the block runs."""
-    issuer = Issuer(path)
+    issuer = Issuer(path, tls)
     try:
         yield issuer
     finally:

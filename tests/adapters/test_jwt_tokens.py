@@ -7,6 +7,7 @@ import hmac
 import json
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import jwt
@@ -20,6 +21,7 @@ from context_search.adapters.in_memory.clock import ManualClock
 from context_search.adapters.issuer_keys import FRESH_S, KEPT_S, PAUSE_S, RETRY_S
 from context_search.adapters.jwt_tokens import JwtTokens
 from context_search.domain.errors import TokenIssuerUnavailableError, UnauthenticatedError
+from tests.adapters.postgres.certificates import self_signed, server_context
 from tests.issuer import AUDIENCE, Issuer, assembled, private_key, public_jwk, running_issuer
 
 
@@ -350,6 +352,14 @@ def test_a_redirect_is_not_followed(desk: Desk) -> None:
     desk.issuer.status = 302
     assert desk.unavailable(desk.issuer.token()).message == "the token issuer answered 302"
     assert desk.issuer.asked == ["/.well-known/openid-configuration"]
+
+
+def test_an_issuer_with_a_certificate_of_nobody_known_is_not_believed(tmp_path: Path) -> None:
+    with running_issuer(tls=server_context(self_signed(tmp_path, "127.0.0.1"))) as issuer:
+        assert (
+            Desk(issuer).unavailable(issuer.token()).message == "the token issuer cannot be reached"
+        )
+        assert issuer.asked == []
 
 
 def test_an_answer_that_takes_too_long_is_given_up(desk: Desk) -> None:

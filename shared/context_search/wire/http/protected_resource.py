@@ -5,6 +5,7 @@ Only where an issuer is configured: else clients would begin a dance that cannot
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from fastapi import APIRouter, Request
@@ -16,6 +17,8 @@ from context_search.wire.http.dependencies import use_cases_of
 
 WELL_KNOWN = "/.well-known/oauth-protected-resource"
 MCP = "/mcp"
+# What a Host may hold goes into a quoted header and into JSON that clients trust.
+_ORIGIN = re.compile(r"https?://[A-Za-z0-9._-]+(:[0-9]+)?|https?://\[[0-9a-fA-F:.]+\](:[0-9]+)?")
 
 router = APIRouter(tags=["metadata"])
 
@@ -34,17 +37,19 @@ async def describe_mcp_endpoint(request: Request) -> JSONResponse:
 
 def mcp_metadata_address(request: Request) -> str | None:
     """Returns the address of the MCP endpoint's metadata, None where no tokens are taken."""
-    is_taken = use_cases_of(request).token_issuer is not None
-    return f"{_origin(request)}{WELL_KNOWN}{MCP}" if is_taken else None
+    origin = _origin(request)
+    if origin is None or use_cases_of(request).token_issuer is None:
+        return None
+    return f"{origin}{WELL_KNOWN}{MCP}"
 
 
 def _metadata(request: Request, path: str, scopes: Sequence[Permission]) -> JSONResponse:
-    issuer = use_cases_of(request).token_issuer
-    if issuer is None:
+    issuer, origin = use_cases_of(request).token_issuer, _origin(request)
+    if issuer is None or origin is None:
         raise NotFoundError("no tokens are taken here, only keys")
     return JSONResponse(
         {
-            "resource": f"{_origin(request)}{path}",
+            "resource": f"{origin}{path}",
             "authorization_servers": [issuer],
             "scopes_supported": list(scopes),
             "bearer_methods_supported": ["header"],
@@ -54,6 +59,7 @@ def _metadata(request: Request, path: str, scopes: Sequence[Permission]) -> JSON
     )
 
 
-def _origin(request: Request) -> str:
+def _origin(request: Request) -> str | None:
     """The address as the client knows it, which has to find itself in ``resource`` (3.3)."""
-    return f"{request.url.scheme}://{request.url.netloc}"
+    origin = f"{request.scope['scheme']}://{request.headers.get('host', '')}"
+    return origin if _ORIGIN.fullmatch(origin) else None

@@ -9,6 +9,12 @@ from typing import Any
 
 import httpx2
 import pytest
+from mcp.client.auth.utils import (
+    extract_resource_metadata_from_www_auth,
+    extract_scope_from_www_auth,
+)
+from mcp.shared.auth import ProtectedResourceMetadata
+from mcp.shared.auth_utils import check_resource_allowed
 from starlette.testclient import TestClient
 
 from context_search.adapters.postgres.pool import Database
@@ -295,6 +301,26 @@ def test_the_metadata_is_that_of_the_address_that_was_asked(victim: Tenant) -> N
     headers = {"host": "search.example:8443"}
     found = answer(victim.api.http.get(f"{METADATA}/mcp", headers=headers), 200)
     assert found["resource"] == "http://search.example:8443/mcp"
+
+
+@pytest.mark.parametrize("host", ["", "[::1", 'a", b="c', "a b", "a/b", "a@b", "a:b", "é"])
+def test_a_host_that_is_none_is_in_no_answer(victim: Tenant, host: str) -> None:
+    headers: Any = {"host": host.encode()}
+    problem(victim.api.http.get(f"{METADATA}/mcp", headers=headers), 404, "NOT_FOUND")
+    response = send_mcp(victim.api, "tools/list", "/mcp", headers)
+    assert response.headers["www-authenticate"] == 'Bearer realm="mcp"'
+
+
+def test_the_official_client_finds_the_issuer(victim: Tenant, issuer: Issuer) -> None:
+    refused = send_mcp(victim.api, "tools/list", "/mcp")
+    httpx_answer = httpx2.Response(401, headers=refused.headers)
+    where = extract_resource_metadata_from_www_auth(httpx_answer)
+    assert where is not None
+    assert extract_scope_from_www_auth(httpx_answer) == "search"
+    said = answer(victim.api.http.get(where), 200)
+    found = ProtectedResourceMetadata.model_validate(said)
+    assert [str(url) for url in found.authorization_servers] == [issuer.url]
+    assert check_resource_allowed("http://testserver/mcp", str(found.resource))
 
 
 # ---------------------------------------------------------------- the issuer is away
