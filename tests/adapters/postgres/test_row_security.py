@@ -248,6 +248,7 @@ ALL_PROJECTS = {
     "services/import_document.py": "a worker; writes into a table of the upload's project",
     "services/index_node.py": "a worker",
     "services/index_nodes.py": "a worker",
+    "services/index_together.py": "a worker",
     "services/integrity.py": "operators",
     "services/outgoing.py": "orders of all projects are in one outbox",
     "services/rebuild.py": "operators, and reindexing: reads no text",
