@@ -132,7 +132,10 @@ def test_fifty_creates_over_a_large_document_wait_for_no_timeout_of_production(
             """
         )
     assert counts == [[320, 50, 0]]
-    assert len(site.orders()) == 320
+    messages = site.orders()
+    assert {message["kind"] for message in messages} == {"nodes"}
+    named: list[list[int]] = [message["node_ids"] for message in messages]  # type: ignore[misc]
+    assert len({node_id for ids in named for node_id in ids}) == sum(map(len, named)) == 320
     site.clear()
 
 
@@ -181,3 +184,29 @@ def test_a_table_is_deleted_while_it_is_indexed(
     )
     assert [site.is_live(table) for table in tables] == [True, *[False] * 5]
     check(site, [(kept, tools[0])])
+
+
+def test_messages_of_many_strings_are_carried_out_while_all_of_them_change(
+    site: Site, crowd: ChaosParts, owner: Principal
+) -> None:
+    table = site.table(owner, [english(30, n) for n in range(60)])
+    tool = site.tool(table)
+    changes = [
+        partial(
+            crowd.orders["replace"],
+            table.project_id,
+            table.id,
+            [english(30, 100 * turn + n) for n in range(60)],
+        )
+        for turn in range(1, 9)
+    ]
+    messages = [message for message in site.orders() if message["kind"] == "nodes"]
+    assert messages
+    again = [partial(_carried_out, crowd, message) for message in messages * 6]
+    at_once([*changes, *again, *[worker(crowd, site.queue) for _ in range(4)]])
+    check(site, [(table, tool)])
+
+
+def _carried_out(parts: ChaosParts, message: Message) -> None:
+    with suppress(RetryLater):
+        parts.carry_out(message)

@@ -17,11 +17,12 @@ from context_search.domain.model import Scope
 from context_search.ports.store import Store
 from context_search.services.enumeration import Limits, compare
 from context_search.services.evict import note_use
-from context_search.services.outgoing import FEW_NODES, Deliver, enumerate_message
+from context_search.services.outgoing import Deliver, enumerate_message
 from context_search.services.read_ahead import Document, is_compared, read_ahead
 from context_search.services.status import ToolStatus, live_tool, tool_status, write_summaries
 
 INLINE_DOCUMENT_BYTES = 5_000_000
+FEW_STRINGS = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,4 +118,4 @@ class CreateSearchTool:
 
 def _has_few_strings(document: Document, config: IndexConfig) -> bool:
     found = document.strings(document.scopes, config)
-    return next(islice(found, FEW_NODES, None), None) is None
+    return next(islice(found, FEW_STRINGS, None), None) is None

@@ -11,7 +11,7 @@ from context_search.ports.store import Store, UnitOfWork
 
 SMALL_STRING = 9_999
 """The most characters of a string that may come together with others."""
-FEW_NODES = 20
+NODES_APART = 20
 NODES_PER_MESSAGE = 1_000
 MESSAGE_CHARS = 100_000
 SENT_PER_STEP = 100
@@ -34,7 +34,7 @@ def node_orders(work: UnitOfWork, node_ids: Sequence[int]) -> list[Message]:
 
     A few go one by one, so that several workers share them.
     """
-    if len(node_ids) <= FEW_NODES:
+    if len(node_ids) <= NODES_APART:
         return [node_message(node_id) for node_id in node_ids]
     chars = work.batches.char_counts(node_ids)
     big = [node_id for node_id in node_ids if chars[node_id] > SMALL_STRING]
