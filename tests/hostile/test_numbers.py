@@ -87,7 +87,7 @@ def test_numbers_that_only_postgres_can_write_are_read_and_kept(stranger: Strang
     table_id = stranger.stored(STORED)
     assert stranger.get(table_id, "/giant").text == GIANT
     assert stranger.get(table_id, "/huge").text == "1" + "0" * 400
-    assert stranger.get(table_id, "/list").text == '[1.50,{"x":1}]'
+    assert stranger.get(table_id, "/list").text == '[1.50, {"x": 1}]'
     assert stranger.write(table_id, b'{"list": [2]}', method="PATCH").status == 200
     assert stranger.write(table_id, b'"there"', "/text").status == 200
     assert stranger.get(table_id, "/giant").text == GIANT

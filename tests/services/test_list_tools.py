@@ -67,7 +67,7 @@ def test_what_is_readable_of_a_name_stays_readable() -> None:
     house = House()
     ids = named(house, "知识库 FAQ (v2)", "产品 price list 2026", "帮助")
     assert list(shown(house).values()) == [
-        f"FAQ_v2_{ids[0]}",
-        f"price_list_2026_{ids[1]}",
-        f"search_{ids[2]}",
+        f"ZhiShiKu_FAQ_v2_{ids[0]}",
+        f"ChanPin_price_list_2026_{ids[1]}",
+        f"BangZhu_{ids[2]}",
     ]

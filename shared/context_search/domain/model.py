@@ -168,10 +168,7 @@ class StoredChunk:
 
 @dataclass(frozen=True, slots=True)
 class ChunkSet:
-    """All chunks of one node for one content; ``chunks`` are ordered by index.
-
-    ``is_new`` when it was inserted just now, not found.
-    """
+    """All chunks of one node for one content, by index; ``is_new``: just inserted, not found."""
 
     id: int
     chunks: tuple[StoredChunk, ...]

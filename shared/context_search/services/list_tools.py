@@ -6,6 +6,8 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from anyascii import anyascii
+
 from context_search.domain.model import Principal, SearchTool
 from context_search.ports.store import Store, UnitOfWork
 from context_search.services.pages import PAGE, page_of
@@ -86,5 +88,5 @@ def _with_id(tool: SearchTool) -> str:
     suffix = f"_{tool.id}"
     if plain := plain_name(tool):
         return plain[: _LENGTH - len(suffix)] + suffix
-    readable = _INVALID_RUN.sub("_", tool.name).strip("_")[:40]
+    readable = _INVALID_RUN.sub("_", anyascii(tool.name)).strip("_")[:40]
     return f"{readable or 'search'}{suffix}"

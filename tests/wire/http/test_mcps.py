@@ -148,13 +148,13 @@ def test_names_are_valid_for_clients_unique_and_readable(api: Api) -> None:
     assert shown == [
         "faq",
         f"faq_{ids[1]}",
-        f"search_{ids[2]}",
-        f"search_{ids[3]}",
-        f"FAQ_{ids[4]}",
+        f"ZhiShiKu_{ids[2]}",
+        f"ZhiShiKu_{ids[3]}",
+        f"ZhiShiKu_FAQ_{ids[4]}",
         f"faq_2_{ids[5]}",
         f"a_b_c_{ids[6]}",
         f"{'x' * 40}_{ids[7]}",
-        f"search_{ids[8]}",
+        f"Sou_{ids[8]}",
     ]
     assert [tool["title"] for tool in listed(api, key)] == wanted
     assert all(is_answered(api, key, name) for name in shown)

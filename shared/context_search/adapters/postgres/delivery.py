@@ -97,8 +97,18 @@ class PostgresGraveyard:
 
     def remove_deleted_tables(self, *, limit: int) -> int:
         """See the port."""
+        # The tables first, as workers take them; one that a worker has waits for the next run.
+        going = [
+            table_id
+            for [table_id] in self.tx.run(
+                """
+                SELECT id FROM context_table WHERE deleted_at IS NOT NULL
+                ORDER BY id FOR UPDATE SKIP LOCKED
+                """
+            )
+        ]
         removed = self._remove_nodes(
-            "table_id IN (SELECT id FROM context_table WHERE deleted_at IS NOT NULL)", limit
+            "table_id = ANY(CAST(:tables AS bigint[]))", limit, tables=going
         )
         self.tx.run(
             """
@@ -113,9 +123,10 @@ class PostgresGraveyard:
         )
         self.tx.run(
             """
-            DELETE FROM context_table WHERE deleted_at IS NOT NULL
+            DELETE FROM context_table WHERE id = ANY(CAST(:tables AS bigint[]))
               AND NOT EXISTS (SELECT FROM node WHERE table_id = context_table.id)
-            """
+            """,
+            tables=going,
         )
         return removed
 
@@ -125,7 +136,7 @@ class PostgresGraveyard:
             "generation_id IN (SELECT id FROM index_generation WHERE state = 'retired')", limit
         )
 
-    def _remove_nodes(self, condition: str, limit: int) -> int:
+    def _remove_nodes(self, condition: str, limit: int, **values: object) -> int:
         # The chunks go with their nodes: a few nodes of many chunks are as much as many small ones.
         rows = self.tx.run(
             f"""
@@ -141,6 +152,7 @@ class PostgresGraveyard:
             """,
             limit=limit,
             chunks=CHUNKS_PER_DELETE,
+            **values,
         )
         return len(rows)
 
