@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime
@@ -11,14 +12,22 @@ from context_search.services.searching.answer import Answer, Degradation, Hit
 from context_search.services.status import ToolStatus, shown_error, summary
 
 
-def search_answer(answer: Answer, hits: Sequence[Hit] | None = None) -> dict[str, object]:
+def search_answer(
+    answer: Answer, hits: Sequence[Hit] | None = None, *, with_hints: bool = False
+) -> dict[str, object]:
     """Returns the body of a search, design: ``{query, results, retrieval, index}``.
 
-    ``hits`` None are all of the answer.
+    ``hits`` None are all of the answer. Hints tell a person's program where to read on; an
+    agent's result has none.
     """
+    shown = answer.hits if hits is None else hits
+    results = [_result(hit, answer) for hit in shown]
+    if with_hints:
+        for hit, result in zip(shown, results, strict=True):
+            result["context_hint"] = context_hint(hit.chunk)
     return {
         "query": answer.query,
-        "results": [_result(hit, answer) for hit in (answer.hits if hits is None else hits)],
+        "results": results,
         "retrieval": retrieval(answer),
         "index": {"status": answer.index_status},
     }
@@ -59,6 +68,15 @@ def _result(hit: Hit, answer: Answer) -> dict[str, object]:
     if answer.search.max_chunk_preview is not None:
         result["preview"] = hit.chunk.chunk_text[: answer.search.max_chunk_preview]
     return result
+
+
+def context_hint(chunk: HydratedChunk) -> str:
+    """Returns which piece of its string a chunk is, and how to read all of it, in Chinese."""
+    pointer = json.dumps(chunk.json_pointer, ensure_ascii=False)
+    return (
+        f"这是第 {chunk.chunk_index + 1}/{chunk.total_chunks} 段内容。如需查看完整内容，"
+        f"请使用 get_all_data 工具，参数: table_id={chunk.table_id}, json_pointer={pointer}"
+    )
 
 
 _METADATA = ("content_hash", "turbopuffer_namespace", "turbopuffer_doc_id")

@@ -222,3 +222,12 @@ def test_whatever_an_agent_may_not_say_is_refused(
     assert refused["errors"]
     internal = f"/internal/tools/{tool['tool_id']}/search"
     problem(reader.internally("POST", internal, json=body), 422, "INVALID_INPUT")
+
+
+def test_a_program_may_ask_for_hints(reader: Api, tool: dict[str, Any]) -> None:
+    path = f"/api/v1/tools/{tool['tool_id']}/search"
+    body = {"query": "who counted comets?", "top_k": 1, "context_hint": True}
+    [hit] = answer(reader("POST", path, json=body), 200)["results"]
+    assert str(hit["chunk"]["chunk_index"] + 1) in hit["context_hint"]
+    problem(reader("POST", path, json={**body, "context_hint": "yes"}), 422, "INVALID_INPUT")
+    problem(reader("POST", f"{path}/explain", json=body), 422, "INVALID_INPUT")

@@ -22,6 +22,7 @@ BODY_EXAMPLES: Mapping[str, object] = {
     },
     "CreateTableBody": {"project_id": 1, "name": "library", "data": {"letters": ["Nine comets."]}},
     "CreateUploadBody": {"format": "json", "size": 20_481_234},
+    "ExplainBody": {"query": _QUESTION, "top_k": 3},
     "ProjectExplainBody": {"query": _QUESTION, "strategy": "keyword", "tables": [1]},
     "ProjectSearchBody": {"query": _QUESTION, "strategy": "keyword", "tables": [1]},
     "RedactionBody": {"enabled": True, "kinds": ["email", "key"]},

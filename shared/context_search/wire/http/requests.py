@@ -166,8 +166,14 @@ class CreateSearchToolBody(Body):
         return self.json_path or self.json_pointer or ""
 
 
-class SearchBody(Body):
-    """``POST …/search``"""
+class ExplainBody(Body):
+    """``POST …/search/explain``"""
 
     query: Annotated[str, Field(min_length=1, max_length=2_000)]
     top_k: Annotated[int, Field(ge=1, le=20)] | None = None
+
+
+class SearchBody(ExplainBody):
+    """``POST …/search``"""
+
+    context_hint: bool = False

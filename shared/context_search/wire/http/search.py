@@ -24,7 +24,7 @@ from context_search.wire.errors import log_text
 from context_search.wire.explain import explained
 from context_search.wire.http.dependencies import Internal, SearchCaller, ToolId, bearer_key
 from context_search.wire.http.protected_resource import mcp_metadata_address
-from context_search.wire.http.requests import SearchBody
+from context_search.wire.http.requests import ExplainBody, SearchBody
 from context_search.wire.http.strict_json import StrictJsonRoute
 from context_search.wire.mcp import McpRequest, ServerIdentity, Toolbox, handle
 from context_search.wire.mcp.search_toolbox import SearchToolbox
@@ -64,18 +64,20 @@ Use = Annotated[SearchUseCases, Depends(_use_cases)]
 @router.post("/api/v1/tools/{tool_id}/search")
 async def search(tool_id: ToolId, body: SearchBody, caller: SearchCaller, use: Use) -> JSONResponse:
     """Returns the best passages of a tool's scope for a question."""
-    return JSONResponse(search_answer(use.search(tool_id, caller, body.query, body.top_k)))
+    answer = use.search(tool_id, caller, body.query, body.top_k)
+    return JSONResponse(search_answer(answer, with_hints=body.context_hint))
 
 
 @router.post("/internal/tools/{tool_id}/search", dependencies=[Internal])
 async def search_internally(tool_id: ToolId, body: SearchBody, use: Use) -> JSONResponse:
     """The same, for trusted services that have checked their user themselves."""
-    return JSONResponse(search_answer(use.search(tool_id, None, body.query, body.top_k)))
+    answer = use.search(tool_id, None, body.query, body.top_k)
+    return JSONResponse(search_answer(answer, with_hints=body.context_hint))
 
 
 @router.post("/api/v1/tools/{tool_id}/search/explain")
 async def explain(
-    tool_id: ToolId, body: SearchBody, caller: SearchCaller, use: Use
+    tool_id: ToolId, body: ExplainBody, caller: SearchCaller, use: Use
 ) -> JSONResponse:
     """The same search with its candidates, cuts, scores and timings."""
     answer = use.explain(tool_id, caller, body.query)

@@ -25,6 +25,8 @@ from context_search.wire.mcp.search_schema import SEARCH_OUTPUT_SCHEMA
 _SEARCH = cast(Schema, SEARCH_OUTPUT_SCHEMA)
 _PARTS: dict[str, Any] = _SEARCH["properties"]
 _HOW = {"retrieval": _PARTS["retrieval"], "index": _PARTS["index"]}
+_HIT: dict[str, Any] = _PARTS["results"]["items"]
+_HINTED = {**_HIT, "properties": {**_HIT["properties"], "context_hint": TEXT}}
 _BREAKDOWN = obj(bm25=NUMBER, semantic=NUMBER, recency=SHARE)
 _SPAN = obj(start=COUNT, end=COUNT)
 _LEG = obj(rank=maybe(ID), score=maybe(NUMBER))
@@ -63,7 +65,7 @@ _FOUND = obj(
     json_path=TEXT,
     snippet=TEXT,
     highlights=many(_SPAN),
-    chunk=_PARTS["results"]["items"]["properties"]["chunk"],
+    chunk=_HIT["properties"]["chunk"],
 )
 _PASSAGE_CHUNK = obj(
     id=ID, chunk_index=COUNT, char_start=COUNT, char_end=COUNT, score=NUMBER, relevance=SHARE
@@ -103,7 +105,10 @@ _PAGE: Mapping[str, Schema] = {
     **_HOW,
 }
 SEARCH_SCHEMAS: Mapping[str, Schema] = {
-    "SearchAnswer": _SEARCH,
+    "SearchAnswer": {
+        **_SEARCH,
+        "properties": {**_PARTS, "results": {**_PARTS["results"], "items": _HINTED}},
+    },
     "ExplainedAnswer": {
         **_SEARCH,
         "properties": {**_PARTS, "explain": _EXPLANATION},
