@@ -162,7 +162,7 @@ class Deployment:
         }
         made = self.http("POST", "/api/v1/tools/search", body, key=key)
         assert made["statusCode"] == 201, made
-        return {**made["json"], "key": key, "table_id": table["id"]}
+        return {**made["json"], "key": key, "table_id": table["id"], "project_id": project_id}
 
     def receive(self, limit: int = 10) -> list[MessageTypeDef]:
         """Messages that are visible, as the event source mapping takes them."""

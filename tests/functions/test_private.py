@@ -19,7 +19,10 @@ DOCUMENT = {f"{CANARY} key": planted(english(900), f"Nine comets {CANARY}.", 400
 
 
 def ask(deployed: Deployment, tool: dict[str, Any], way: str, **more: Any) -> dict[str, Any]:
-    path = f"/api/v1/tools/{tool['tool_id']}/{way}"
+    return ask_at(deployed, tool, f"/api/v1/tools/{tool['tool_id']}/{way}", **more)
+
+
+def ask_at(deployed: Deployment, tool: dict[str, Any], path: str, **more: Any) -> dict[str, Any]:
     body = {"query": QUESTION}
     return deployed.http("POST", path, body, key=tool["key"], function="search", **more)
 
@@ -58,9 +61,13 @@ def test_nothing_private_is_in_what_the_functions_write(
     deployed: Deployment, capsys: pytest.CaptureFixture[str], log: list[str]
 ) -> None:
     tool = deployed.tool(DOCUMENT)
+    project = f"/api/v1/projects/{tool['project_id']}"
+    started = deployed.http("POST", f"{project}/search-index", {}, key=tool["key"])
+    assert started["statusCode"] == 202
     deployed.drain()
     for way in ("search", "search/explain", "retrieve"):
         assert CANARY in ask(deployed, tool, way)["body"]
+        assert CANARY in ask_at(deployed, tool, f"{project}/{way}")["body"]
     assert mcp(deployed, tool, "search") == 200
     assert mcp(deployed, tool, f"{CANARY}") in (200, 400, 404)
     assert spoil(deployed, tool) == [401, 404, 422, 401, 422, 404]
