@@ -89,6 +89,8 @@ class PostgresTables:
     def lock(self, table_id: int) -> int | None:
         """See the port."""
         # Two transactions may share the row lock; only one at a time may compare an index.
+        # Fifty who create tools of one table take turns; a request has 29 seconds for it.
+        self.tx.run("SET LOCAL lock_timeout = '9s'")
         self.tx.run(
             "SELECT pg_advisory_xact_lock(hashtextextended('context_search.table', :table))",
             table=table_id,
