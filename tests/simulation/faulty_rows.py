@@ -109,7 +109,7 @@ class UnhydratedChunks(MemoryChunks):
     """A search believes turbopuffer."""
 
     def hydrate(
-        self, index: Index, reach: Reach, doc_ids: Sequence[str]
+        self, index: Index, reach: Reach, doc_ids: Sequence[str], *, texts: bool = True
     ) -> dict[str, HydratedChunk]:
         nodes = {row.id: row for row in self.rows.nodes.values()}
         return {
@@ -119,7 +119,7 @@ class UnhydratedChunks(MemoryChunks):
                 chunk.json_pointer,
                 chunk.index,
                 chunk.total,
-                chunk.text,
+                chunk.text if texts else "",
                 chunk.start,
                 chunk.end,
                 chunk.content_hash,

@@ -12,13 +12,17 @@ class LiveChunks(Protocol):
     """Chunks that a search may show."""
 
     def hydrate(
-        self, index: Index, reach: Reach, doc_ids: Sequence[str]
+        self, index: Index, reach: Reach, doc_ids: Sequence[str], *, texts: bool = True
     ) -> dict[str, HydratedChunk]:
         """Returns the chunks among ``doc_ids`` that a search may show, keyed by document id.
 
         Only chunks of active sets, within reach, of pointers that still exist; ``stale``
-        when the live text is another one by now.
+        when the live text is another one by now. Without ``texts`` each ``chunk_text`` is empty.
         """
+        ...
+
+    def texts(self, index: Index, doc_ids: Sequence[str]) -> dict[str, str]:
+        """Returns the texts of chunks that ``hydrate`` gave, of those that are still there."""
         ...
 
     def first_texts(

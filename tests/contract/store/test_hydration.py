@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from context_search.domain.documents import content_hash
@@ -160,3 +162,19 @@ def test_a_reach_may_name_tables(bench: Bench) -> None:
     for tables, count in (((table_of(index),), 3), ((table_of(index) + 1,), 0), ((), 0)):
         with bench.store.transaction() as work:
             assert len(work.chunks.hydrate(index, Reach("", tables), ids)) == count
+
+
+def test_chunks_and_their_texts_can_be_read_apart(bench: Bench) -> None:
+    tool, index = bench.indexed({"a": TEXT})
+    ids = bench.ids(index)
+    whole = hydrated(bench, tool, index, ids)
+    with bench.store.transaction() as work:
+        bare = work.chunks.hydrate(index, Reach(), [*ids, "unknown"], texts=False)
+        texts = work.chunks.texts(index, [*ids[1:], "unknown"])
+        assert work.chunks.texts(index, []) == {}
+        assert work.chunks.texts(replace(index, namespace="another"), ids) == {}
+    assert texts.keys() == set(ids[1:])
+    assert {chunk.chunk_text for chunk in bare.values()} == {""}
+    texts |= {ids[0]: next(each.chunk_text for each in whole if each.turbopuffer_doc_id == ids[0])}
+    together = [replace(chunk, chunk_text=texts[name]) for name, chunk in bare.items()]
+    assert sorted(together, key=lambda chunk: chunk.chunk_index) == whole

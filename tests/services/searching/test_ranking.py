@@ -20,9 +20,9 @@ def ranked(count: int, search: SearchConfig) -> list[Hit]:
     """Hits with the same text, the first with the best cosine."""
     vector = {f"d{number:04}": 0.5 - number / 10_000 for number in range(count)}
     target = Target(an_index(), Reach(), search, "ready")
-    question = Question("harbour", WORDS, "hybrid", count)
+    question = Question("harbour", WORDS, "hybrid", count, NOW)
     chunks = {name: chunk(name) for name in vector}
-    return rank(target, question, Found(vector=vector, keyword=vector), chunks, NOW)
+    return rank(target, question, Found(vector=vector, keyword=vector), chunks)
 
 
 def chunk(name: str) -> HydratedChunk:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from context_search.adapters.in_memory.rows import ChunkRow, NodeRow, Rows
 from context_search.domain.documents import content_hash
@@ -19,7 +19,7 @@ class LiveChunks:
     rows: Rows
 
     def hydrate(
-        self, index: Index, reach: Reach, doc_ids: Sequence[str]
+        self, index: Index, reach: Reach, doc_ids: Sequence[str], *, texts: bool = True
     ) -> dict[str, HydratedChunk]:
         """See the port."""
         wanted, found = set(doc_ids), {}
@@ -36,8 +36,18 @@ class LiveChunks:
                 continue
             live_hash = self._live_hash(index, node)
             if live_hash is not None:
-                found[chunk.doc_id] = _hydrated(chunk, node, stale=live_hash != chunk.content_hash)
+                hydrated = _hydrated(chunk, node, stale=live_hash != chunk.content_hash)
+                found[chunk.doc_id] = hydrated if texts else replace(hydrated, chunk_text="")
         return found
+
+    def texts(self, index: Index, doc_ids: Sequence[str]) -> dict[str, str]:
+        """See the port."""
+        wanted = set(doc_ids)
+        return {
+            chunk.doc_id: chunk.text
+            for chunk in self.rows.chunks.values()
+            if chunk.namespace == index.namespace and chunk.doc_id in wanted
+        }
 
     def _live_hash(self, index: Index, node: NodeRow) -> str | None:
         table = self.rows.tables[node.table_id]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Literal
 
 from context_search.domain.config import SearchConfig, Strategy
@@ -35,12 +36,16 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is asked: the text, its ``words`` (our tokens), and how many candidates a leg gives."""
+    """What is asked: the text, its ``words`` (our tokens), and how many candidates a leg gives.
+
+    Recency counts up to ``asked_at``.
+    """
 
     text: str
     words: Sequence[str]
     strategy: Strategy
     candidates: int
+    asked_at: datetime
 
 
 @dataclass(frozen=True, slots=True)

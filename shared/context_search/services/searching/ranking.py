@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 
 from context_search.domain.analysis import Lookout
 from context_search.domain.config import SearchConfig
@@ -32,7 +31,7 @@ from context_search.services.searching.answer import Evidence, Found, Hit, Quest
 WEAK_COVERAGE = 0.3
 
 LOOKED_AT = 200
-"""Linear scores need no text: only of so many hits, more than are shown, the words are sought."""
+"""Linear scores need no text: only of so many hits, more than are shown, it is read."""
 
 Scores = Mapping[str, float]
 
@@ -61,20 +60,16 @@ def rank(
     question: Question,
     found: Found,
     chunks: Mapping[str, HydratedChunk],
-    now: datetime,
 ) -> list[Hit]:
     """Returns the hits among the candidates that could be read, best first; ties: newer first.
 
     Behind LOOKED_AT hits of a linear ranking, relevance is that of the vector alone.
     """
-    live = _Live(
-        vector={name: score for name, score in found.vector.items() if name in chunks},
-        keyword={name: score for name, score in found.keyword.items() if name in chunks},
-        recency={name: recency(chunk.changed_at, now) for name, chunk in chunks.items()},
-        words=question.words,
-    )
+    live = _live(question, found, chunks)
     is_linear = target.search.fusion == "linear"
-    worth_a_look = _order(_linear(target.search, live), live)[:LOOKED_AT] if is_linear else chunks
+    scores = _linear(target.search, live) if is_linear else {}
+    order = _order(scores, live)
+    worth_a_look = order[:LOOKED_AT] if is_linear else chunks
     look_for = Lookout(question.words)
     live = replace(live, passages={name: _passage(chunks[name], look_for) for name in worth_a_look})
     evidence = _evidence(target.search, live)
@@ -83,12 +78,14 @@ def rank(
         name: relevance(live.vector.get(name), live.words, live.vocabulary(name), calibration)
         for name in chunks
     }
-    foreign = {
-        name: relevances[name]
-        for name in live.vector
-        if not is_linear and is_foreign(question.text, chunks[name].chunk_text)
-    }
-    scores = _fuse(target.search, live, foreign)
+    if not is_linear:
+        foreign = {
+            name: relevances[name]
+            for name in live.vector
+            if is_foreign(question.text, chunks[name].chunk_text)
+        }
+        scores = _fuse(target.search, live, foreign)
+        order = _order(scores, live)
     return [
         Hit(
             score=scores[name],
@@ -97,14 +94,35 @@ def rank(
             chunk=chunks[name],
             evidence=evidence[name],
         )
-        for name in _order(scores, live)
+        for name in order
     ]
+
+
+def looked_at(
+    search: SearchConfig,
+    question: Question,
+    found: Found,
+    chunks: Mapping[str, HydratedChunk],
+) -> list[str]:
+    """Returns the candidates whose texts a linear ranking looks at; needs no text itself."""
+    live = _live(question, found, chunks)
+    return _order(_linear(search, live), live)[:LOOKED_AT]
 
 
 def relevance_of(model: str, words: Sequence[str], cosine: float | None, text: str) -> float:
     """Returns the relevance of a text whose vector has this similarity to the question's."""
     having = [word for _, word in Lookout(words)(text)]
     return relevance(cosine, words, having, CALIBRATIONS.get(model, DEFAULT_CALIBRATION))
+
+
+def _live(question: Question, found: Found, chunks: Mapping[str, HydratedChunk]) -> _Live:
+    now = question.asked_at
+    return _Live(
+        vector={name: score for name, score in found.vector.items() if name in chunks},
+        keyword={name: score for name, score in found.keyword.items() if name in chunks},
+        recency={name: recency(chunk.changed_at, now) for name, chunk in chunks.items()},
+        words=question.words,
+    )
 
 
 def _order(scores: Scores, live: _Live) -> list[str]:
@@ -123,8 +141,6 @@ def _passage(chunk: HydratedChunk, look_for: Lookout) -> Passage:
 
 
 def _fuse(search: SearchConfig, live: _Live, foreign: Scores) -> Scores:
-    if search.fusion == "linear":
-        return _linear(search, live)
     if not live.keyword:
         return min_max(live.vector)
     if search.fusion == "rrf" and live.vector:
@@ -166,6 +182,10 @@ def _evidence(search: SearchConfig, live: _Live) -> dict[str, Evidence]:
         for leg in (live.vector, live.keyword)
     ]
     asked = list(dict.fromkeys(live.words))
+    matched = {
+        name: [word for word in asked if word in passage.vocabulary]
+        for name, passage in live.passages.items()
+    }
     return {
         name: Evidence(
             vector_rank=ranks[0].get(name),
@@ -175,7 +195,7 @@ def _evidence(search: SearchConfig, live: _Live) -> dict[str, Evidence]:
             semantic=semantic.get(name, 0.0),
             bm25=bm25.get(name, 0.0),
             recency=live.recency[name],
-            matched=[word for word in asked if word in live.vocabulary(name)],
+            matched=matched.get(name, ()),
         )
         for name in live.recency
     }

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field, replace
 
 from cachetools import TTLCache
 
 from context_search.domain.analysis import has_searchable_character, query_tokens
-from context_search.domain.config import SearchConfig, Strategy
+from context_search.domain.config import Strategy
 from context_search.domain.errors import QueryEmptyError
 from context_search.domain.model import HydratedChunk
 from context_search.ports.store import Store, UnitOfWork
@@ -20,12 +20,12 @@ from context_search.services.searching.answer import (
     Answer,
     Degradation,
     Found,
-    LegName,
     Question,
     Target,
 )
 from context_search.services.searching.find_candidates import FindCandidates
 from context_search.services.searching.ranking import rank
+from context_search.services.searching.read_candidates import read_candidates, shared_by
 from context_search.services.searching.stopwatch import Stopwatch
 
 Open = Callable[[UnitOfWork], Target]
@@ -96,12 +96,13 @@ class RunSearch:
             with self.admission.admitted(target.index.project_id):
                 while target.status != "evicted":
                     asked = strategy or target.search.strategy
-                    question = Question(query, query_tokens(query), asked, candidates)
+                    words, now = query_tokens(query), self.clock.now()
+                    question = Question(query, words, asked, candidates, now)
                     found = self.find(target, question)
                     if "namespace_missing" in found.degraded:
                         self.use_index.lost(target.index)
                     self.use_index(target.index)
-                    fresh, chunks = self._read(open_target, target, found, watch)
+                    fresh, chunks = self._read(open_target, target, question, found, watch)
                     if chunks is not None:
                         self.targets.keep(key, fresh)
                         return self._ranked(fresh, question, found, chunks, watch)
@@ -116,7 +117,12 @@ class RunSearch:
             return open_target(work)
 
     def _read(
-        self, open_target: Open, target: Target, found: Found, watch: Stopwatch
+        self,
+        open_target: Open,
+        target: Target,
+        question: Question,
+        found: Found,
+        watch: Stopwatch,
     ) -> tuple[Target, dict[str, HydratedChunk] | None]:
         """Returns the target as it is now, and no chunks when another generation answers."""
         project_id = target.index.project_id
@@ -124,7 +130,7 @@ class RunSearch:
             fresh = open_target(work)
             if fresh.index.generation_id != target.index.generation_id:
                 return fresh, None
-            return fresh, work.chunks.hydrate(fresh.index, fresh.reach, found.ids)
+            return fresh, read_candidates(work.chunks, fresh, question, found)
 
     def _ranked(
         self,
@@ -134,20 +140,11 @@ class RunSearch:
         chunks: Mapping[str, HydratedChunk],
         watch: Stopwatch,
     ) -> Answer:
-        target = replace(target, search=_shared_by(target.search, found.legs))
+        target = replace(target, search=shared_by(target.search, found.legs))
         with watch.timing("rank"):
-            hits = rank(target, question, found, chunks, self.clock.now())
+            hits = rank(target, question, found, chunks)
         answer = _answer(target, question.strategy, question.text, found, watch)
         return replace(answer, hits=hits, ranked=len(hits), gone=len(found.ids) - len(chunks))
-
-
-def _shared_by(search: SearchConfig, legs: Sequence[LegName]) -> SearchConfig:
-    """A leg that did not run has no share of a linear score, as if it had not been asked for."""
-    if search.fusion != "linear" or len(legs) != 1:
-        return search
-    if "keyword" in legs:
-        return replace(search, vector_weight=0.0)
-    return replace(search, bm25_weight=0.0)
 
 
 def _answer(

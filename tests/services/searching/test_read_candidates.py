@@ -1,0 +1,85 @@
+"""What is read of the candidates: every text, or those that a long linear ranking looks at."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
+from context_search.adapters.in_memory.chunks import MemoryChunks
+from context_search.domain.config import SearchConfig
+from context_search.domain.model import HydratedChunk, Index, Reach
+from context_search.services.searching.answer import Found, Question, Target
+from context_search.services.searching.ranking import LOOKED_AT, rank
+from context_search.services.searching.read_candidates import read_candidates, shared_by
+from tests.contract.store.bench import MemoryBench
+
+MANY = LOOKED_AT + 30
+LINEAR = SearchConfig(fusion="linear", bm25_weight=0.55, vector_weight=0.35)
+
+
+class SwappedMeanwhile(MemoryChunks):
+    """One text is not there any more when the texts are read."""
+
+    def texts(self, index: Index, doc_ids: Sequence[str]) -> dict[str, str]:
+        return super().texts(index, doc_ids[1:])
+
+
+class Candidates:
+    """So many indexed strings, all of them found."""
+
+    def __init__(self, count: int, search: SearchConfig = LINEAR) -> None:
+        bench = MemoryBench()
+        table = bench.table([f"harbour number {number}, and a garden" for number in range(count)])
+        _, index = bench.tool(table)
+        for node_id in bench.enumerate(index):
+            bench.finish(node_id)
+        with bench.store.transaction() as work:
+            assert isinstance(work.chunks, MemoryChunks)
+            self.chunks = work.chunks
+        ids = sorted(bench.ids(index))
+        self.target = Target(index, Reach(), search, "ready")
+        words = ["harbour", "garden"]
+        self.question = Question("harbour garden", words, "hybrid", count, bench.clock.now())
+        self.found = Found(
+            vector={name: 0.9 - place / 1000 for place, name in enumerate(ids[::2])},
+            keyword={name: 1 + place / 100 for place, name in enumerate(ids)},
+            legs=("vector", "keyword"),
+        )
+
+    def read(self, rows: MemoryChunks) -> dict[str, HydratedChunk]:
+        return read_candidates(rows, self.target, self.question, self.found)
+
+    def whole(self) -> dict[str, HydratedChunk]:
+        return self.chunks.hydrate(self.target.index, Reach(), self.found.ids)
+
+
+@pytest.mark.parametrize("without", [None, "vector", "keyword"])
+def test_a_long_linear_ranking_is_the_same_without_the_texts_behind(without: str | None) -> None:
+    candidates = Candidates(MANY)
+    if without is not None:
+        legs = tuple(leg for leg in candidates.found.legs if leg != without)
+        candidates.found = replace(candidates.found, **{without: {}}, legs=legs)  # type: ignore[arg-type]
+    search = shared_by(LINEAR, candidates.found.legs)
+    target = replace(candidates.target, search=search)
+    asked, found = candidates.question, candidates.found
+    expected = rank(target, asked, found, candidates.whole())
+    hits = rank(target, asked, found, candidates.read(candidates.chunks))
+    assert hits[:LOOKED_AT] == expected[:LOOKED_AT]
+    behind = [replace(hit, chunk=replace(hit.chunk, chunk_text="")) for hit in expected[LOOKED_AT:]]
+    assert hits[LOOKED_AT:] == behind
+
+
+@pytest.mark.parametrize(
+    ("count", "search"), [(MANY, SearchConfig()), (LOOKED_AT, LINEAR), (3, LINEAR)]
+)
+def test_otherwise_every_text_is_read(count: int, search: SearchConfig) -> None:
+    candidates = Candidates(count, search)
+    assert candidates.read(candidates.chunks) == candidates.whole()
+
+
+def test_no_hit_is_without_its_text_because_a_chunk_went_meanwhile() -> None:
+    candidates = Candidates(MANY)
+    rows = SwappedMeanwhile(candidates.chunks.rows, candidates.chunks.clock)
+    assert candidates.read(rows) == candidates.whole()
