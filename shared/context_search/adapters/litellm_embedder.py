@@ -7,6 +7,7 @@ litellm passes on whatever a provider answers, so every reply is checked here.
 from __future__ import annotations
 
 import atexit
+import gc
 import importlib
 import logging
 import math
@@ -89,6 +90,7 @@ class LitellmEmbedder:
                 litellm = import_litellm()
                 if self._prepare is not None:
                     self._prepare()
+                gc.freeze()  # half a million objects stay: each full collection took 0.3 s
                 self._litellm = litellm
 
     def embed_passages(self, texts: Sequence[str], *, timeout_s: float) -> list[list[float]]:
@@ -130,8 +132,7 @@ class LitellmEmbedder:
 
 def import_litellm() -> Any:
     """Returns litellm, told to fetch nothing, print nothing, log no text and retry nothing."""
-    # litellm reads both while it is imported: its price map would be downloaded, and a .env file
-    # above site-packages would be loaded into this process.
+    # Read at import: its price map would be downloaded, and a .env above site-packages loaded.
     os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # noqa: TID251 litellm's switch
     os.environ.setdefault("LITELLM_MODE", "PRODUCTION")  # noqa: TID251 litellm's switch
     for name in _LOGGERS_THAT_MAY_QUOTE_TEXT:

@@ -181,9 +181,8 @@ def _evidence(search: SearchConfig, live: _Live) -> dict[str, Evidence]:
         {name: rank for rank, name in enumerate(ranking(leg), start=1)}
         for leg in (live.vector, live.keyword)
     ]
-    asked = list(dict.fromkeys(live.words))
     matched = {
-        name: [word for word in asked if word in passage.vocabulary]
+        name: [word for word in dict.fromkeys(live.words) if word in passage.vocabulary]
         for name, passage in live.passages.items()
     }
     return {
