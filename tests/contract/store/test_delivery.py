@@ -141,6 +141,7 @@ def test_a_deleted_table_is_emptied_in_steps(bench: Bench) -> None:
     assert remove_tables(bench, limit=1) == 0
     assert sorted(stone.doc_id for stone in bench.tombstones()) == stored
     with bench.store.transaction() as work:
+        assert not work.indexes.lock(index)
         assert work.indexes.find(index.id) is None
         assert work.tools.find(tool.id, project_id=None) is None
         [retired] = work.graveyard.retired(older_than_s=-1, limit=9)

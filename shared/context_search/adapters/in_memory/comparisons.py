@@ -22,8 +22,10 @@ class Comparisons:
     def lock(self, index: Index) -> bool:
         """See the port; a transaction is alone anyway."""
         row = self.rows.indexes.get(index.id)
-        is_deleted = index.table_id is not None and self.rows.tables[index.table_id].deleted
-        return row is not None and not is_deleted
+        if row is None or index.table_id is None:
+            return row is not None
+        table = self.rows.tables.get(index.table_id)
+        return table is not None and not table.deleted
 
     def share(self, index: Index) -> None:
         """See the port; a transaction is alone anyway."""
