@@ -44,9 +44,13 @@ def runs_other_code(node: ast.AST) -> bool:
 
 def puts_values_into_sql(node: ast.AST) -> bool:
     """SQL from an f-string with anything but constants and integers, or from % and format."""
-    if not (isinstance(node, ast.Call) and called(node).rsplit(".", 1)[-1] in _RUNS_SQL):
+    if not (isinstance(node, ast.Call) and called(node).rsplit(".", 1)[-1].lstrip("_") in _RUNS_SQL):
         return False
-    statement = node.args[0] if node.args else None
+    return any(is_put_together(argument) for argument in node.args)
+
+
+def is_put_together(statement: ast.expr) -> bool:
+    """Whether an argument is text with a value in it; ``bulk`` has the SQL second."""
     if isinstance(statement, ast.JoinedStr):
         return any(isinstance(p, ast.FormattedValue) and not is_safe(p) for p in statement.values)
     formats = isinstance(statement, ast.Call) and called(statement).endswith(".format")
@@ -113,7 +117,9 @@ RULES: dict[str, tuple[Rule, tuple[str, ...], tuple[str, ...]]] = {
             "tx.run('SELECT %s' % x)",
             "tx.execute('SELECT {}'.format(x))",
             "connection.query('SELECT ' + x)",
-            "bulk(tx, 'x')\ntx.run(f'{_SQL} {value!r}')",
+            "tx.run(f'{_SQL} {value!r}')",
+            "bulk(tx, f'INSERT INTO {name}', rows)",
+            "self._run(f'SELECT {name}')",
         ),
         ("tx.run(f'{_TOOL} WHERE {LIVE}')", "tx.run(f'SET x = {n:d}')", "tx.run('x', a=f'{b}')"),
     ),

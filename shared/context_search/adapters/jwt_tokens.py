@@ -1,7 +1,8 @@
 """JSON web tokens behind the port ``AccessTokens``, checked by PyJWT.
 
 Only this module and ``issuer_keys`` import PyJWT and cryptography (90 ms), so a process that never
-sees a token does not. What is checked follows RFC 8725 and RFC 9068, section 4.
+sees a token does not. What is checked follows RFC 8725 and RFC 9068, section 4,
+except for ``typ`` (docs/decisions/0021-tokens-in-the-function.md).
 """
 
 from __future__ import annotations

@@ -6,6 +6,7 @@ import hmac
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from context_search.domain.access import in_order
 from context_search.domain.access_tokens import looks_like_token, principal_of_claims
 from context_search.domain.errors import UnauthenticatedError
 from context_search.domain.model import Principal
@@ -56,14 +57,17 @@ class AuthenticateToken:
     def secret_of(self, token: str) -> str:
         """Returns what only the bearer's tokens lead to: the same for the next one of a subject.
 
-        Tokens live for minutes, and a request that comes again may come with another. A token
+        Tokens live for minutes, and a request that comes again may come with another. One with
+        other scopes is not the next one: a first answer may hold a key with all of them. A token
         without ``sub`` stands for itself.
         """
         claims = self.tokens().claims_of(token)
         subject = claims.get("sub")
         if not isinstance(subject, str):
             return token
-        whose = f"{self._principal(claims).project_id} {subject}"
+        principal = self._principal(claims)
+        scopes = ",".join(in_order(principal.permissions))
+        whose = f"{principal.project_id} {scopes} {subject}"
         return hmac.digest(self.subject_key.encode(), whose.encode(), "sha256").hex()
 
     def _principal(self, claims: Mapping[str, object]) -> Principal:

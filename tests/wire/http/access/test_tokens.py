@@ -216,6 +216,27 @@ def test_a_request_that_comes_again_with_the_next_token_is_not_repeated(
     assert create(sub=None)["id"] != create(sub=None, jti="other")["id"]
 
 
+def test_a_first_answer_is_not_repeated_to_a_token_with_other_scopes(
+    api: Api, issuer: Issuer
+) -> None:
+    path, headers = f"/api/v1/projects/{api.project_id}/keys", {"idempotency-key": "one"}
+    by_scope = {
+        scope: answer(
+            api(
+                "POST",
+                path,
+                key=project_token(issuer, api.project_id, sub="alice", scope=scope),
+                json={},
+                headers=headers,
+            ),
+            201,
+        )
+        for scope in ("search manage", "manage")
+    }
+    assert by_scope["manage"]["scopes"] == ["manage"]
+    assert by_scope["manage"]["api_key"] != by_scope["search manage"]["api_key"]
+
+
 # ---------------------------------------------------------------- MCP
 
 
