@@ -44,7 +44,8 @@ def runs_other_code(node: ast.AST) -> bool:
 
 def puts_values_into_sql(node: ast.AST) -> bool:
     """SQL from an f-string with anything but constants and integers, or from % and format."""
-    if not (isinstance(node, ast.Call) and called(node).rsplit(".", 1)[-1].lstrip("_") in _RUNS_SQL):
+    name = called(node).rsplit(".", 1)[-1].lstrip("_")
+    if not isinstance(node, ast.Call) or name not in _RUNS_SQL:
         return False
     return any(is_put_together(argument) for argument in node.args)
 
