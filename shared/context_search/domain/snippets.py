@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 from context_search.domain.analysis.highlighting import Span, match_spans
 
@@ -33,13 +35,20 @@ def snippet(text: str, query: str) -> Snippet:
 
 def _start(text: str, spans: Sequence[Span]) -> int:
     starts = [max(0, min(a - LEAD_CHARS, len(text) - SNIPPET_CHARS)) for a, _ in spans]
-    best = max(starts, key=lambda start: _matched(spans, start), default=0)
+    matched = dict(zip(starts, _matched(spans, starts), strict=True))
+    best = max(matched, key=matched.__getitem__, default=0)
     if best == 0:
         return 0
     space = text.find(" ", best, best + LEAD_CHARS // 2)
     return best if space < 0 else space + 1
 
 
-def _matched(spans: Sequence[Span], start: int) -> int:
-    end = start + SNIPPET_CHARS
-    return sum(min(b, end) - a for a, b in spans if start <= a < end)
+def _matched(spans: Sequence[Span], starts: Sequence[int]) -> Iterator[int]:
+    """Yields how many characters match from each start on; each span is counted once."""
+    sums = [0, *accumulate(b - a for a, b in spans)]
+    firsts = [a for a, _ in spans]
+    for start in starts:
+        end = start + SNIPPET_CHARS
+        first, last = bisect_left(firsts, start), bisect_left(firsts, end)
+        beyond = max(0, spans[last - 1][1] - end) if last > first else 0
+        yield sums[last] - sums[first] - beyond

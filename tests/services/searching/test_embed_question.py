@@ -7,7 +7,7 @@ import pytest
 from context_search.adapters.in_memory.clock import ManualClock
 from context_search.adapters.in_memory.embedder import WordEmbedder
 from context_search.domain.config import IndexConfig
-from context_search.domain.errors import EmbeddingUnavailableError
+from context_search.domain.errors import EmbeddingRejectedError, EmbeddingUnavailableError
 from context_search.services.searching.breaker import FAILURES_TO_OPEN, OPEN_S, Breaker
 from context_search.services.searching.embed_question import (
     KEPT_S,
@@ -16,6 +16,7 @@ from context_search.services.searching.embed_question import (
 )
 
 CONFIG = IndexConfig("in-memory/words", 16)
+TOO_LONG = "more than the model reads"
 OTHER_MODEL = IndexConfig("in-memory/others", 16)
 
 
@@ -29,6 +30,8 @@ class CountingEmbedder(WordEmbedder):
 
     def embed_query(self, text: str, *, timeout_s: float) -> list[float]:
         self.questions.append(text)
+        if text == TOO_LONG:
+            raise EmbeddingRejectedError("too long")
         if self.is_down:
             raise EmbeddingUnavailableError("down")
         return super().embed_query(text, timeout_s=timeout_s)
@@ -75,4 +78,12 @@ def test_a_model_that_keeps_failing_is_left_alone_for_a_while() -> None:
     assert len(desk.embedder.questions) == FAILURES_TO_OPEN
     desk.embedder.is_down = False
     desk.clock.advance(OPEN_S)
+    assert desk.ask("harbour")
+
+
+def test_refused_questions_do_not_keep_others_from_the_model() -> None:
+    desk = Desk()
+    for _ in range(FAILURES_TO_OPEN):
+        with pytest.raises(EmbeddingRejectedError):
+            desk.ask(TOO_LONG)
     assert desk.ask("harbour")

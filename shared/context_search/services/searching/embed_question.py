@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from cachetools import TTLCache
 
 from context_search.domain.config import IndexConfig
-from context_search.domain.errors import EmbeddingError, EmbeddingUnavailableError
+from context_search.domain.errors import EmbeddingUnavailableError
 from context_search.ports.embedding import Embedder
 from context_search.ports.time import Clock
 from context_search.services.searching.breaker import Breaker
@@ -73,7 +73,8 @@ class EmbedQuestion:
             return known, True
         if not self.breaker.lets_through():
             raise EmbeddingUnavailableError("the model failed several times in a row")
-        with self.breaker.counting(EmbeddingError):
+        # A refused question says nothing about the next one, which may be somebody else's.
+        with self.breaker.counting(EmbeddingUnavailableError):
             vector = self.embedder_of(config).embed_query(text, timeout_s=timeout_s)
         self.kept.put(config, text, vector)
         return vector, False
