@@ -47,6 +47,8 @@ class ListTools:
 
         The name with the id goes on standing for its tool when the plain one gets free.
         """
+        if not _VALID.match(name):  # agents are told no such name, and Postgres takes no NUL
+            return None
         ends_in_id = _ENDS_IN_ID.search(name)
         with self.store.transaction(principal.project_id) as work:
             if ends_in_id:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 from urllib.parse import quote
 
@@ -182,3 +183,12 @@ def test_more_tools_than_a_page_holds_are_all_listed_once_and_in_one_order(api: 
                 break
             params = {"cursor": page["nextCursor"]}
         assert (seen, pages) == (names, 2 if names else 1)
+
+
+@pytest.mark.parametrize("name", ["a\x00b", "\ud800", "秘密", "secret_one\n", "x" * 65])
+def test_a_name_that_no_tool_can_have_is_unknown(victim: Tenant, name: str) -> None:
+    call = {"name": name, "arguments": {"query": "harbour"}}
+    message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call}
+    headers = {"authorization": f"Bearer {victim.api.key}", "content-type": "application/json"}
+    answered = victim.api.http.post("/mcp", content=json.dumps(message), headers=headers).json()
+    assert answered["error"] == {"code": -32602, "message": f"Unknown tool: {name}"}
