@@ -178,3 +178,14 @@ def test_chunks_and_their_texts_can_be_read_apart(bench: Bench) -> None:
     texts |= {ids[0]: next(each.chunk_text for each in whole if each.turbopuffer_doc_id == ids[0])}
     together = [replace(chunk, chunk_text=texts[name]) for name, chunk in bare.items()]
     assert sorted(together, key=lambda chunk: chunk.chunk_index) == whole
+
+
+def test_every_character_comes_back_as_it_was(bench: Bench) -> None:
+    text = 'a "quoted" \\n, {braces}\t\x01\x1f\x7f\u2028 \U0001f600 e\u0301 索引 \ufeff\uffff ' * 3
+    key = 'k"e\\y\n{1,2}\U0001f600/~'
+    tool, index = bench.indexed({key: text})
+    found = hydrated(bench, tool, index, bench.ids(index))
+    assert found
+    assert {chunk.json_pointer for chunk in found} == {'/k"e\\y\n{1,2}\U0001f600~1~0'}
+    assert all(chunk.chunk_text == text[chunk.char_start : chunk.char_end] for chunk in found)
+    assert not any(chunk.stale for chunk in found)
