@@ -50,7 +50,9 @@ class Office(House):
         super().__init__()
         self.objects = self.moody = MoodyObjects()
         self.create_upload = CreateUpload(self.store, self.objects, max_bytes=100_000)
-        self.complete = CompleteUpload(self.store, self.objects, Deliver(self.store, self.queue))
+        self.complete = CompleteUpload(
+            self.store, self.objects, Deliver(self.store, self.queue), max_bytes=100_000
+        )
         self.read_upload = ReadUpload(self.store)
         self.import_document = ImportDocument(
             self.store, self.store, self.objects, self.relay, max_bytes=100_000
@@ -132,7 +134,6 @@ def test_what_is_said_of_the_content_is_checked(office: Office) -> None:
         (b'"\\u0000"', "INVALID_DOCUMENT"),
         (b"[" * 300 + b"]" * 300, "INVALID_DOCUMENT"),
         (b"", "INVALID_DOCUMENT"),
-        (b'"' + b"x" * 100_000 + b'"', "DOCUMENT_TOO_LARGE"),
     ],
     ids=lambda value: str(value[:10]),
 )
@@ -192,6 +193,14 @@ def test_nothing_is_ordered_before_the_document_is_there(office: Office) -> None
     office.complete(office.principal, table.id, upload.id)
     office.work()
     assert office.now(upload).state == "done"
+
+
+def test_a_document_over_the_limit_is_not_imported(office: Office) -> None:
+    table = office.table(1)
+    with pytest.raises(DocumentTooLargeError):
+        office.upload(table, b'"' + b"x" * 100_000 + b'"')
+    assert office.queue.messages == []
+    assert [row.upload.state for row in office.store.rows.uploads.values()] == ["pending"]
 
 
 def test_a_size_over_the_limit_gets_no_url(office: Office) -> None:

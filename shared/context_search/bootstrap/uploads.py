@@ -69,7 +69,10 @@ class UploadParts(Adapters):
         return UploadUseCases(
             create=uploads.CreateUpload(self.store, self.objects, self.settings.upload_max_bytes),
             complete=uploads.CompleteUpload(
-                self.store, self.objects, Deliver(self.store, self.queue)
+                self.store,
+                self.objects,
+                Deliver(self.store, self.queue),
+                self.settings.upload_max_bytes,
             ),
             read=uploads.ReadUpload(self.store),
         )

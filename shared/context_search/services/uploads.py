@@ -76,12 +76,14 @@ class CompleteUpload:
     store: Store
     objects: Objects
     deliver: Deliver
+    max_bytes: int = MAX_UPLOAD_BYTES
 
     def __call__(self, principal: Principal, table_id: int, upload_id: int) -> Upload:
         """Safe to repeat: one that was completed before is returned as it stands.
 
-        Raises NotFoundError, UploadMissingError before the document is there, and
-        ObjectsUnavailableError.
+        Raises NotFoundError, UploadMissingError before the document is there,
+        DocumentTooLargeError and ObjectsUnavailableError; a smaller document may still take the
+        place of one that is too large.
         """
         with self.store.transaction(project_id=principal.project_id) as work:
             upload = _found(work, principal, table_id, upload_id)
@@ -90,6 +92,8 @@ class CompleteUpload:
         size = self.objects.size(upload.key)
         if size is None:
             raise UploadMissingError("nothing was uploaded yet")
+        if size > self.max_bytes:
+            raise DocumentTooLargeError(f"an upload may have {self.max_bytes} bytes")
         message = import_message(upload.id)
         with self.store.transaction(project_id=principal.project_id) as work:
             locked = work.uploads.lock(upload.id)

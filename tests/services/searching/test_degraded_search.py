@@ -155,6 +155,29 @@ def test_with_everything_down_the_error_says_try_again() -> None:
     assert caught.value.retryable
 
 
+def test_a_question_without_keywords_that_no_leg_could_take_is_an_error_too() -> None:
+    house = MoodyHouse()
+    assert house.search(house.tool_id, house.principal, "what is this and that", 5).hits
+    house.moody.error = VectorStoreUnavailableError("503")
+    with pytest.raises(SearchUnavailableError):
+        house.search(house.tool_id, house.principal, "what is this and that", 5)
+
+
+def test_a_busy_namespace_does_not_take_the_try_of_a_breaker() -> None:
+    house = MoodyHouse()
+    pool = f"queries of {house.ask().hits[0].chunk.turbopuffer_namespace}"
+    house.moody.error = VectorStoreUnavailableError("503")
+    for _ in range(5):
+        house.ask()
+    house.moody.error = None
+    house.clock.advance(11)
+    with house.store.transaction() as work:
+        work.permits.take(pool, size=QUERIES_PER_NAMESPACE, count=15, lease_s=4)
+    assert house.ask().degraded == ["backend_busy"]
+    house.clock.advance(3)
+    assert house.ask().degraded == []
+
+
 def test_lean_storage_has_its_keywords_in_postgres() -> None:
     house = MoodyHouse(storage="lean")
     answer = house.ask()

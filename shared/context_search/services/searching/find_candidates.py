@@ -20,13 +20,7 @@ from context_search.ports.store import Store
 from context_search.ports.time import Clock
 from context_search.ports.vectors import Legs, Ranked, VectorQuery, VectorStore
 from context_search.services.searching.admission import Admission
-from context_search.services.searching.answer import (
-    Degradation,
-    Found,
-    LegName,
-    Question,
-    Target,
-)
+from context_search.services.searching.answer import Degradation, Found, LegName, Question, Target
 from context_search.services.searching.breaker import Breaker
 from context_search.services.searching.embed_question import EmbedQuestion
 from context_search.services.searching.stopwatch import Stopwatch
@@ -113,7 +107,9 @@ class FindCandidates:
         if not reached or (wants_keywords and not stored):
             self._ask_postgres(search, target, question)
         found = search.found()
-        if not found.legs and search.degraded and question.words:
+        # An index whose namespace is lost is being written again: its answer is empty, no error.
+        is_dead = search.degraded and (question.words or "namespace_missing" not in search.degraded)
+        if not found.legs and is_dead:
             raise SearchUnavailableError("no part of the search could answer")
         return found
 
@@ -164,13 +160,13 @@ class FindCandidates:
         return False
 
     def _query(self, watch: Stopwatch, namespace: str, query: VectorQuery) -> Legs:
-        if not self.breaker.lets_through():
-            raise VectorStoreUnavailableError("turbopuffer failed several times in a row")
         legs = (query.vector is not None) + (query.tokens is not None)
         wait_s = self.patience.permits_s
         with self.admission.queries_of(namespace, legs, timeout_s=wait_s) as is_admitted:
             if not is_admitted:
                 raise _BusyError("all queries that the namespace can take are under way")
+            if not self.breaker.lets_through():  # now, so that its single try is one
+                raise VectorStoreUnavailableError("turbopuffer failed several times in a row")
             with self.breaker.counting(VectorStoreUnavailableError), watch.timing("turbopuffer"):
                 return self.vectors.query(namespace, query, timeout_s=self.patience.vectors_s)
 

@@ -127,7 +127,7 @@ def _refusals(path: str, method: str, operation: dict[str, Any]) -> set[int]:
         found.add(422)
     if has_body:
         found |= {413, 415}
-    if path.endswith("/data"):
+    if path.endswith(("/data", "/complete")):
         found.add(413)
     if "{" in path or (has_body and not is_internal(method, path)):
         found.add(404)

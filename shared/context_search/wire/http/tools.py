@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Annotated, cast
 
 from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.responses import JSONResponse
 
+from context_search.domain.errors import ContextSearchError
 from context_search.domain.model import Scope
 from context_search.services.create_search_tool import CreateSearchTool, NewSearchTool
 from context_search.services.rebuild import Model
@@ -67,7 +69,8 @@ async def create_search_tool(
     def create() -> JSONResponse:
         status = use.create_search_tool(wanted)
         emit_created(status.progress)
-        if wait:
+        # The tool is there, whatever becomes of the waiting: who asks again would make another.
+        with suppress(ContextSearchError):
             status = use.wait_until_settled(status.tool.id, caller, timeout_s=wait)
         return JSONResponse(created_tool_answer(status), 201)
 
