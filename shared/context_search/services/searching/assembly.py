@@ -13,7 +13,8 @@ from context_search.services.evict import UseIndex
 from context_search.services.searching.admission import Admission
 from context_search.services.searching.breaker import Breaker
 from context_search.services.searching.embed_question import EmbedQuestion, QuestionVectors
-from context_search.services.searching.find_candidates import USUAL, FindCandidates, Patience
+from context_search.services.searching.find_candidates import FindCandidates
+from context_search.services.searching.patience import USUAL, Patience
 from context_search.services.searching.run_search import RunSearch, Targets
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from cachetools import TTLCache
 
 from context_search.domain.config import IndexConfig
-from context_search.domain.errors import EmbeddingUnavailableError
+from context_search.domain.errors import EmbeddingTimeoutError, EmbeddingUnavailableError
 from context_search.ports.embedding import Embedder
 from context_search.ports.time import Clock
 from context_search.services.searching.breaker import Breaker
@@ -71,6 +71,8 @@ class EmbedQuestion:
         known = self.kept.get(config, text)
         if known is not None:
             return known, True
+        if timeout_s <= 0:  # before the breaker: it says nothing about the model
+            raise EmbeddingTimeoutError("no time is left for the vector of the question")
         if not self.breaker.lets_through():
             raise EmbeddingUnavailableError("the model failed several times in a row")
         # A refused question says nothing about the next one, which may be somebody else's.

@@ -17,26 +17,14 @@ from context_search.domain.errors import (
 )
 from context_search.domain.ids import scope_key
 from context_search.ports.store import Store
-from context_search.ports.time import Clock
+from context_search.ports.time import Clock, Deadline
 from context_search.ports.vectors import Legs, Ranked, VectorQuery, VectorStore
 from context_search.services.searching.admission import Admission
 from context_search.services.searching.answer import Degradation, Found, LegName, Question, Target
 from context_search.services.searching.breaker import Breaker
 from context_search.services.searching.embed_question import EmbedQuestion
+from context_search.services.searching.patience import USUAL, Patience
 from context_search.services.searching.stopwatch import Stopwatch
-
-
-@dataclass(frozen=True, slots=True)
-class Patience:
-    """How long a search waits for each part, in seconds; together less than API Gateway's 29."""
-
-    embed_s: float = 5.0
-    permits_s: float = 2.0
-    vectors_s: float = 6.0
-    keywords_s: float = 3.0
-
-
-USUAL = Patience()
 
 
 class _BusyError(VectorStoreUnavailableError):
@@ -45,9 +33,10 @@ class _BusyError(VectorStoreUnavailableError):
 
 @dataclass
 class _Search:
-    """One run: what was found and what went wrong so far."""
+    """One run: when it must end, what was found and what went wrong so far."""
 
     watch: Stopwatch
+    deadline: Deadline
     legs: Legs = field(default_factory=Legs)
     degraded: list[Degradation] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
@@ -96,9 +85,9 @@ class FindCandidates:
     clock: Clock
     patience: Patience = USUAL
 
-    def __call__(self, target: Target, question: Question) -> Found:
-        """Raises SearchUnavailableError (retryable) when no leg could be asked."""
-        search = _Search(Stopwatch(self.clock))
+    def __call__(self, target: Target, question: Question, deadline: Deadline) -> Found:
+        """Raises SearchUnavailableError (retryable) when no leg could be asked in time."""
+        search = _Search(Stopwatch(self.clock), deadline)
         vector = self._vector(search, target, question)
         wants_keywords = question.strategy != "semantic" or vector is None
         stored = target.index.config.storage == "full"
@@ -118,8 +107,9 @@ class FindCandidates:
             return None
         try:
             with search.watch.timing("embed"):
-                config, timeout_s = target.index.config, self.patience.embed_s
-                vector, search.is_kept = self.embed(config, question.text, timeout_s=timeout_s)
+                timeout_s = self.patience.for_outside(search.deadline, self.patience.embed_s)
+                config, text = target.index.config, question.text
+                vector, search.is_kept = self.embed(config, text, timeout_s=timeout_s)
                 return vector
         except EmbeddingTimeoutError as error:
             search.note("embed_timeout", error)
@@ -146,7 +136,7 @@ class FindCandidates:
             table_ids=target.reach.table_ids,
         )
         try:
-            search.legs = self._query(search.watch, target.index.namespace, query)
+            search.legs = self._query(search, target.index.namespace, query)
         except NamespaceMissingError as error:
             if self._is_empty(target):
                 return True  # nothing was indexed yet
@@ -159,16 +149,20 @@ class FindCandidates:
             return True
         return False
 
-    def _query(self, watch: Stopwatch, namespace: str, query: VectorQuery) -> Legs:
+    def _query(self, search: _Search, namespace: str, query: VectorQuery) -> Legs:
         legs = (query.vector is not None) + (query.tokens is not None)
-        wait_s = self.patience.permits_s
+        wait_s = self.patience.for_outside(search.deadline, self.patience.permits_s)
         with self.admission.queries_of(namespace, legs, timeout_s=wait_s) as is_admitted:
             if not is_admitted:
                 raise _BusyError("all queries that the namespace can take are under way")
+            timeout_s = self.patience.for_outside(search.deadline, self.patience.vectors_s)
+            if not timeout_s:
+                raise VectorStoreUnavailableError("no time is left for turbopuffer")
             if not self.breaker.lets_through():  # now, so that its single try is one
                 raise VectorStoreUnavailableError("turbopuffer failed several times in a row")
-            with self.breaker.counting(VectorStoreUnavailableError), watch.timing("turbopuffer"):
-                return self.vectors.query(namespace, query, timeout_s=self.patience.vectors_s)
+            timing = search.watch.timing("turbopuffer")
+            with self.breaker.counting(VectorStoreUnavailableError), timing:
+                return self.vectors.query(namespace, query, timeout_s=timeout_s)
 
     def _is_empty(self, target: Target) -> bool:
         with self.store.transaction(target.index.project_id) as work:
@@ -185,7 +179,7 @@ class FindCandidates:
                     target.reach,
                     question.words,
                     question.candidates,
-                    timeout_s=self.patience.keywords_s,
+                    timeout_s=self.patience.for_keywords(search.deadline),
                 )
         except DatabaseUnavailableError as error:
             search.note("keywords_unavailable", error)

@@ -10,7 +10,7 @@ from cachetools import TTLCache
 
 from context_search.domain.analysis import has_searchable_character, query_tokens
 from context_search.domain.config import Strategy
-from context_search.domain.errors import QueryEmptyError
+from context_search.domain.errors import QueryEmptyError, SearchUnavailableError
 from context_search.domain.model import HydratedChunk
 from context_search.ports.store import Store, UnitOfWork
 from context_search.ports.time import Clock
@@ -32,6 +32,8 @@ Open = Callable[[UnitOfWork], Target]
 """Reads what is searched; raises NotFoundError when it is gone or somebody else's."""
 
 CANDIDATES_PER_LEG = 50
+ROUNDS = 3
+"""So often at most a search begins anew because its index was switched meanwhile."""
 KEPT_TARGETS = 500
 KEPT_S = 30.0
 
@@ -86,19 +88,23 @@ class RunSearch:
         """Returns all ranked hits. ``key`` names the target and its caller for a short memory.
 
         ``strategy`` None is the target's own; ``candidates`` are per leg, at most 10,000.
+        It takes no longer than its ``Patience``, switches of the index included.
         Raises QueryEmptyError, NotFoundError, BackpressureError and SearchUnavailableError.
         """
         if not has_searchable_character(query):
             raise QueryEmptyError("the query has no letter and no number in it")
         watch = Stopwatch(self.clock)
+        deadline = self.find.patience.from_now(self.clock)
         with watch.timing("total"):
             target = self.targets.get(key) or self._open(open_target, watch)
             with self.admission.admitted(target.index.project_id):
-                while target.status != "evicted":
+                for _ in range(ROUNDS):
+                    if target.status == "evicted":
+                        return self._evicted(key, target, strategy, query, watch)
                     asked = strategy or target.search.strategy
                     words, now = query_tokens(query), self.clock.now()
                     question = Question(query, words, asked, candidates, now)
-                    found = self.find(target, question)
+                    found = self.find(target, question, deadline)
                     if "namespace_missing" in found.degraded:
                         self.use_index.lost(target.index)
                     self.use_index(target.index)
@@ -107,10 +113,20 @@ class RunSearch:
                         self.targets.keep(key, fresh)
                         return self._ranked(fresh, question, found, chunks, watch)
                     target = fresh  # another generation answers by now
-                self.targets.keep(key, None)
-                self.use_index(target.index)
-                nothing = Found(degraded=["index_evicted"])
-                return _answer(target, strategy or target.search.strategy, query, nothing, watch)
+            raise SearchUnavailableError("the index was switched again and again", retry_after_s=1)
+
+    def _evicted(
+        self,
+        key: Hashable,
+        target: Target,
+        strategy: Strategy | None,
+        query: str,
+        watch: Stopwatch,
+    ) -> Answer:
+        self.targets.keep(key, None)
+        self.use_index(target.index)
+        nothing = Found(degraded=["index_evicted"])
+        return _answer(target, strategy or target.search.strategy, query, nothing, watch)
 
     def _open(self, open_target: Open, watch: Stopwatch) -> Target:
         with watch.timing("open"), self.store.transaction() as work:
