@@ -11,6 +11,7 @@ from context_search.domain.config import IndexConfig
 from context_search.ports.embedding import Embedder
 from context_search.ports.queue import Message, Queue
 from context_search.ports.store import Store, UnitOfWork
+from context_search.ports.time import Deadline
 from context_search.ports.vectors import Legs, VectorDocument, VectorQuery, VectorStore
 
 When = Literal["before", "after"]
@@ -103,10 +104,12 @@ class GatedStore:
     gate: Gate
 
     @contextmanager
-    def transaction(self, project_id: int | None = None) -> Iterator[UnitOfWork]:
+    def transaction(
+        self, project_id: int | None = None, deadline: Deadline | None = None
+    ) -> Iterator[UnitOfWork]:
         """See the port."""
         names: list[str] = []
-        with self.inner.transaction(project_id) as work:
+        with self.inner.transaction(project_id, deadline) as work:
             yield cast(UnitOfWork, _Noted(work, names))
             name = "+".join(names)
             nth = self.gate.before(name)

@@ -142,7 +142,7 @@ def test_an_index_that_was_searched_in_the_last_hour_stays() -> None:
 
 def test_a_search_does_not_fail_because_its_use_cannot_be_noted() -> None:
     class Away:
-        def transaction(self, _project_id: int | None = None) -> AbstractContextManager[UnitOfWork]:
+        def transaction(self, *_: object) -> AbstractContextManager[UnitOfWork]:
             raise DatabaseUnavailableError("away")
 
     estate, cold, _ = crowded()

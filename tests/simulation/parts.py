@@ -17,6 +17,7 @@ from context_search.domain.errors import (
     EmbeddingUnavailableError,
     VectorStoreUnavailableError,
 )
+from context_search.ports.time import Deadline
 from context_search.ports.vectors import Legs, VectorDocument, VectorQuery
 from tests.simulation.scheduler import Scheduler
 from tests.simulation.weather import Network, Weather
@@ -31,13 +32,15 @@ class SimStore:
     weather: Weather
 
     @contextmanager
-    def transaction(self, project_id: int | None = None) -> Iterator[MemoryUnitOfWork]:
+    def transaction(
+        self, project_id: int | None = None, deadline: Deadline | None = None
+    ) -> Iterator[MemoryUnitOfWork]:
         """See the port."""
         self.scheduler.pause()
         fault = self.weather.fault("transaction", "refused", "lost reply", weight=0.25)
         if fault == "refused":
             raise DatabaseUnavailableError("simulated")
-        with self.inner.transaction(project_id) as work:
+        with self.inner.transaction(project_id, deadline) as work:
             yield work
         if fault == "lost reply":
             raise CommitUnknownError("simulated")

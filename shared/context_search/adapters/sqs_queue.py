@@ -20,9 +20,8 @@ if TYPE_CHECKING:
     from mypy_boto3_sqs.type_defs import MessageTypeDef
 
 BATCH = 10  # of one SendMessageBatch
-_CONFIG = Config(
-    connect_timeout=3, read_timeout=10, retries={"mode": "standard", "max_attempts": 3}
-)
+# All attempts together within a request's time: what SQS does not take stays in the outbox.
+_CONFIG = Config(connect_timeout=2, read_timeout=5, retries={"mode": "standard", "max_attempts": 2})
 MAX_VISIBILITY_S = 43_200
 
 

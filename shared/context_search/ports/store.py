@@ -19,6 +19,7 @@ from context_search.ports.quotas import Evictions, Quotas
 from context_search.ports.rankings import Rankings
 from context_search.ports.rebuilding import Rebuilds
 from context_search.ports.retrieval import RetrievalSettingsRows, Surroundings
+from context_search.ports.time import Deadline
 from context_search.ports.uploads import Uploads
 
 
@@ -76,10 +77,13 @@ class UnitOfWork(Protocol):
 class Store(Protocol):
     """Postgres, the source of truth. Raises DatabaseUnavailableError when it cannot serve."""
 
-    def transaction(self, project_id: int | None = None) -> AbstractContextManager[UnitOfWork]:
+    def transaction(
+        self, project_id: int | None = None, deadline: Deadline | None = None
+    ) -> AbstractContextManager[UnitOfWork]:
         """Opens a transaction that commits at the end of the block, or rolls back on an error.
 
         ``project_id`` is the one project whose rows may be seen, where the store can hold a
         transaction to it (docs/decisions/0017-row-level-security.md); None is work on all projects.
+        After ``deadline`` everything in it raises DatabaseUnavailableError.
         """
         ...

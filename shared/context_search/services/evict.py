@@ -12,6 +12,7 @@ from context_search.domain.model import Claim, Index, PlannedChunk
 from context_search.domain.progress import PROJECT_FULL
 from context_search.ports.queue import Message
 from context_search.ports.store import Store, UnitOfWork
+from context_search.ports.time import Deadline
 from context_search.services.outgoing import Deliver, enumerate_message
 from context_search.services.status import summarise
 
@@ -91,29 +92,29 @@ class UseIndex:
     store: Store
     deliver: Deliver
 
-    def __call__(self, index: Index) -> None:
+    def __call__(self, index: Index, deadline: Deadline) -> None:
         """Never raises a ContextSearchError: no search fails for it, the next one tries again."""
         if index.evicted_at is None and not index.is_idle:
             return
         with suppress(ContextSearchError):
-            self._note(index)
+            self._note(index, deadline)
 
-    def lost(self, index: Index) -> bool:
+    def lost(self, index: Index, deadline: Deadline) -> bool:
         """Call it when turbopuffer does not know the index' namespace.
 
         Returns False when nothing was indexed yet. Otherwise the namespace is lost: it becomes
         the first that ``cleanup`` compares with its rows, which has everything written again.
         Never raises a ContextSearchError.
         """
-        with suppress(ContextSearchError), self.store.transaction() as work:
+        with suppress(ContextSearchError), self.store.transaction(None, deadline) as work:
             if not work.sweeps.present_after(index.namespace, "", 1):
                 return False
             work.sweeps.order(index.generation_id)
         return True
 
-    def _note(self, index: Index) -> None:
+    def _note(self, index: Index, deadline: Deadline) -> None:
         messages: list[Message] = []
-        with self.store.transaction() as work:
+        with self.store.transaction(None, deadline) as work:
             if note_use(work, index):
                 messages = [enumerate_message(index.id)]
             outbox_ids = work.outbox.add(messages)

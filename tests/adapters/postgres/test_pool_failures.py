@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from context_search.adapters.in_memory.clock import ManualClock
 from context_search.adapters.postgres.connection import Connection
 from context_search.adapters.postgres.errors import (
     PostgresUnavailableError,
 )
 from context_search.adapters.postgres.pool import Database
+from context_search.adapters.system_clock import SystemClock
 from context_search.domain.errors import CommitUnknownError
+from context_search.ports.time import Deadline
 from tests.adapters.postgres.counters import backend, counts, increment, transact
 from tests.adapters.postgres.relay import Relay
 
@@ -40,6 +43,37 @@ def test_a_statement_over_its_limit_is_stopped(single: Database) -> None:
     with pytest.raises(PostgresUnavailableError) as caught:
         transact(single, work, limit_ms=10)
     assert caught.value.sqlstate == "57014"
+    assert backend(single) == before
+
+
+def test_a_statement_is_stopped_when_the_deadline_of_its_transaction_is_over(
+    single: Database,
+) -> None:
+    clock, before = SystemClock(), backend(single)
+    deadline = Deadline(clock, clock.monotonic() + 0.2)
+    with (
+        pytest.raises(PostgresUnavailableError) as caught,
+        single.transaction(deadline=deadline) as tx,
+    ):
+        tx.run("SELECT pg_sleep(10)")
+    assert caught.value.sqlstate == "57014"
+    assert backend(single) == before
+
+
+def test_after_the_deadline_nothing_begins_and_nothing_is_committed(single: Database) -> None:
+    clock, before = ManualClock(), backend(single)
+    deadline = Deadline(clock, clock.monotonic() + 60)
+
+    def two_increments() -> None:
+        with single.transaction(deadline=deadline) as tx:
+            increment(tx)
+            clock.advance(61)
+            increment(tx)
+
+    for _ in range(2):
+        with pytest.raises(PostgresUnavailableError):
+            two_increments()
+    assert counts(single)[0] == 0
     assert backend(single) == before
 
 

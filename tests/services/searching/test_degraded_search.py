@@ -23,6 +23,7 @@ from context_search.domain.errors import (
     VectorStoreUnavailableError,
 )
 from context_search.ports.store import UnitOfWork
+from context_search.ports.time import Deadline
 from context_search.ports.vectors import Legs, Ranked, VectorQuery
 from context_search.services.searching.admission import (
     QUERIES_PER_NAMESPACE,
@@ -67,8 +68,10 @@ class WithoutKeywords:
     inner: MemoryStore
 
     @contextmanager
-    def transaction(self, project_id: int | None = None) -> Iterator[UnitOfWork]:
-        with self.inner.transaction(project_id) as work:
+    def transaction(
+        self, project_id: int | None = None, deadline: Deadline | None = None
+    ) -> Iterator[UnitOfWork]:
+        with self.inner.transaction(project_id, deadline) as work:
             yield cast(UnitOfWork, _Slow(work))
 
 

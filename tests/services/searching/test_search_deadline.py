@@ -19,6 +19,7 @@ from context_search.domain.errors import (
 )
 from context_search.domain.model import Reach
 from context_search.ports.store import UnitOfWork
+from context_search.ports.time import Deadline
 from context_search.ports.vectors import Legs, Ranked, VectorQuery
 from context_search.services.evict import UseIndex
 from context_search.services.searching.answer import Answer, Target
@@ -60,8 +61,10 @@ class LateStore:
     given: list[float] = field(default_factory=list)
 
     @contextmanager
-    def transaction(self, project_id: int | None = None) -> Iterator[UnitOfWork]:
-        with self.inner.transaction(project_id) as work:
+    def transaction(
+        self, project_id: int | None = None, deadline: Deadline | None = None
+    ) -> Iterator[UnitOfWork]:
+        with self.inner.transaction(project_id, deadline) as work:
             yield cast(UnitOfWork, _Late(work, self))
 
 

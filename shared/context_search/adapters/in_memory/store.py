@@ -26,7 +26,8 @@ from context_search.adapters.in_memory.rows import Rows
 from context_search.adapters.in_memory.sweeps import MemorySweeps
 from context_search.adapters.in_memory.tools import MemoryTools
 from context_search.adapters.in_memory.uploads import MemoryUploads
-from context_search.ports.time import Clock
+from context_search.domain.errors import DatabaseUnavailableError
+from context_search.ports.time import Clock, Deadline
 
 
 class MemoryUnitOfWork:
@@ -73,13 +74,19 @@ class MemoryStore:
         self._is_busy = False
 
     @contextmanager
-    def transaction(self, project_id: int | None = None) -> Iterator[MemoryUnitOfWork]:  # noqa: ARG002 - no net here
-        """See the port. An error, or a kill, leaves ``rows`` as they were.
+    def transaction(
+        self,
+        project_id: int | None = None,  # noqa: ARG002 - no net here
+        deadline: Deadline | None = None,
+    ) -> Iterator[MemoryUnitOfWork]:
+        """See the port. An error, or a kill, leaves ``rows`` as they were; all takes no time.
 
         Raises RuntimeError inside of a transaction, as Postgres' does.
         """
         if self._is_busy:
             raise RuntimeError("transactions do not nest")
+        if deadline is not None and not deadline.left_s():
+            raise DatabaseUnavailableError("no time is left for a transaction")
         self._is_busy = True
         try:
             yield self._work

@@ -12,7 +12,7 @@ from context_search.adapters.postgres.errors import (
     PostgresUnavailableError,
     StatementRejectedError,
 )
-from context_search.adapters.postgres.transaction import Transaction, bulk
+from context_search.adapters.postgres.transaction import REPLY_MARGIN_S, Transaction, bulk
 from context_search.domain.errors import (
     CommitUnknownError,
     ContextSearchError,
@@ -23,12 +23,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from context_search.adapters.postgres.url import DatabaseUrl
+    from context_search.ports.time import Deadline
 
 __all__ = ["Database", "Transaction", "bulk"]
 
 _BEGIN_REPLY_S = 2.0
+_CONNECT_S = 5.0
 _IDLE_IN_TRANSACTION_MS = 30_000
-_REPLY_MARGIN_S = 2.0
 
 
 class Database:
@@ -65,13 +66,18 @@ class Database:
 
     @contextlib.contextmanager
     def transaction(
-        self, *, statement_timeout_ms: int | None = None, project_id: int | None = None
+        self,
+        *,
+        statement_timeout_ms: int | None = None,
+        project_id: int | None = None,
+        deadline: Deadline | None = None,
     ) -> Iterator[Transaction]:
         """Commits at the end of the block, rolls back when an exception leaves it.
 
         ``statement_timeout_ms`` is another limit per statement for this transaction.
         ``project_id`` is the one project whose rows a role that does not own the tables may see;
-        None is work on all of them.
+        None is work on all of them. After ``deadline`` no statement begins, and one that is under
+        way then is stopped.
         Raises RuntimeError when this thread is in a transaction already, CommitUnknownError when
         the reply to COMMIT got lost, otherwise what ``Connection.query`` raises; a definite error
         means that nothing was committed.
@@ -81,11 +87,12 @@ class Database:
         limit_ms = self._statement_timeout_ms
         if statement_timeout_ms is not None:
             limit_ms = statement_timeout_ms
-        with self._permit():
+        with self._permit(deadline):
+            limit_ms = _within(deadline, limit_ms)
             begin_sql = _begin_sql(limit_ms, self._lock_timeout_ms, project_id)
-            connection = self._reused(begin_sql) or self._connected(begin_sql)
-            connection.wait_at_most(limit_ms / 1000 + _REPLY_MARGIN_S if limit_ms else None)
-            tx = Transaction(connection)
+            connection = self._reused(begin_sql) or self._connected(begin_sql, deadline)
+            connection.wait_at_most(limit_ms / 1000 + REPLY_MARGIN_S if limit_ms else None)
+            tx = Transaction(connection, deadline)
             self._thread.is_busy = True
             try:
                 yield tx
@@ -103,8 +110,8 @@ class Database:
             self._idle.pop().close()
 
     @contextlib.contextmanager
-    def _permit(self) -> Iterator[None]:
-        if not self._permits.acquire(timeout=self._acquire_timeout_s):
+    def _permit(self, deadline: Deadline | None) -> Iterator[None]:
+        if not self._permits.acquire(timeout=_at_most(self._acquire_timeout_s, deadline)):
             raise PostgresUnavailableError("all connections are in use")
         try:
             yield
@@ -126,8 +133,11 @@ class Database:
             return None
         return connection
 
-    def _connected(self, begin_sql: str) -> Connection:
-        connection = Connection(self._url, application_name=self._application_name)
+    def _connected(self, begin_sql: str, deadline: Deadline | None) -> Connection:
+        timeout_s = _at_most(_CONNECT_S, deadline)
+        connection = Connection(
+            self._url, application_name=self._application_name, timeout_s=timeout_s
+        )
         try:
             connection.query(begin_sql)
         except BaseException:
@@ -145,6 +155,20 @@ class Database:
             connection.close()
         if not self._is_open:
             self.close()
+
+
+def _at_most(usual_s: float, deadline: Deadline | None) -> float:
+    return usual_s if deadline is None else min(usual_s, deadline.left_s())
+
+
+def _within(deadline: Deadline | None, limit_ms: int) -> int:
+    """Returns a limit of statements that ends with the deadline; 0 milliseconds mean none."""
+    if deadline is None:
+        return limit_ms
+    left_ms = int(deadline.left_s() * 1000)
+    if not left_ms:
+        raise PostgresUnavailableError("no time is left for a transaction")
+    return min(limit_ms, left_ms) if limit_ms else left_ms
 
 
 def _begin_sql(statement_timeout_ms: int, lock_timeout_ms: int, project_id: int | None) -> str:

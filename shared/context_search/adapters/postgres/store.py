@@ -30,6 +30,7 @@ from context_search.adapters.postgres.retrieval import (
 from context_search.adapters.postgres.sweeps import PostgresSweeps
 from context_search.adapters.postgres.tools import PostgresTools
 from context_search.adapters.postgres.uploads import PostgresUploads
+from context_search.ports.time import Deadline
 
 
 class PostgresUnitOfWork:
@@ -68,7 +69,9 @@ class PostgresStore:
     database: Database
 
     @contextmanager
-    def transaction(self, project_id: int | None = None) -> Iterator[PostgresUnitOfWork]:
+    def transaction(
+        self, project_id: int | None = None, deadline: Deadline | None = None
+    ) -> Iterator[PostgresUnitOfWork]:
         """See the port."""
-        with self.database.transaction(project_id=project_id) as tx:
+        with self.database.transaction(project_id=project_id, deadline=deadline) as tx:
             yield PostgresUnitOfWork(tx)

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from context_search.adapters.postgres.errors import PostgresUnavailableError
 from context_search.adapters.postgres.parameters import json_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from context_search.adapters.postgres.connection import Connection, Reply
+    from context_search.ports.time import Deadline
 
+REPLY_MARGIN_S = 2.0
+"""The server stops a statement itself, and this long its word is waited for."""
 BATCH_ROWS = 2_000
 BATCH_BYTES = 8 * 1024 * 1024
 
@@ -19,11 +23,13 @@ class Transaction:
     """Runs statements until its block ends, then refuses. For the thread that opened it.
 
     Errors are those of ``Connection.query``. After StatementRejectedError the transaction has
-    failed as a whole: let the error leave the block.
+    failed as a whole: let the error leave the block. After ``deadline`` each statement is
+    PostgresUnavailableError.
     """
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: Connection, deadline: Deadline | None = None) -> None:
         self._connection: Connection | None = connection
+        self._deadline = deadline
 
     def run(self, sql: str, /, **parameters: object) -> list[list[Any]]:
         """Returns the rows; ``:name`` in ``sql`` stands for the parameter ``name``."""
@@ -40,6 +46,11 @@ class Transaction:
     def _query(self, sql: str, parameters: Mapping[str, object]) -> Reply:
         if self._connection is None:
             raise RuntimeError("the transaction has ended")
+        if self._deadline is not None:
+            left_s = self._deadline.left_s()
+            if not left_s:
+                raise PostgresUnavailableError("no time is left for another statement")
+            self._connection.wait_at_most(left_s + REPLY_MARGIN_S)
         return self._connection.query(sql, parameters)
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from context_search.domain.errors import BackpressureError, ContextSearchError
 from context_search.ports.store import Store
-from context_search.ports.time import Clock
+from context_search.ports.time import Clock, Deadline
 
 SEARCHES_PER_PROJECT = 64
 QUERIES_PER_NAMESPACE = 16
@@ -17,6 +17,8 @@ RETRY_AFTER_S = 0.2
 LEASE_S = 30.0
 """Longer than API Gateway lets any request run."""
 POLL_S = 0.025
+GIVE_BACK_S = 2.0
+"""So long an answer that is there waits for its places to be given back."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,10 +35,10 @@ class Admission:
     queries: int = QUERIES_PER_NAMESPACE
 
     @contextmanager
-    def admitted(self, project_id: int) -> Iterator[None]:
+    def admitted(self, project_id: int, deadline: Deadline) -> Iterator[None]:
         """Holds a place among the searches of a project. Raises BackpressureError at once."""
         pool = f"searches of project {project_id}"
-        holder = self._take(pool, self.searches, 1)
+        holder = self._take(pool, self.searches, 1, deadline)
         if holder is None:
             raise BackpressureError(
                 f"the project has {self.searches} searches in flight", retry_after_s=RETRY_AFTER_S
@@ -47,11 +49,13 @@ class Admission:
             self._give_back(pool, holder)
 
     @contextmanager
-    def queries_of(self, namespace: str, count: int, *, timeout_s: float) -> Iterator[bool]:
+    def queries_of(
+        self, namespace: str, count: int, *, timeout_s: float, deadline: Deadline
+    ) -> Iterator[bool]:
         """Holds places among the queries of a namespace; False when none got free in time."""
         pool = f"queries of {namespace}"
         ends_at = self.clock.monotonic() + timeout_s
-        while (holder := self._take(pool, self.queries, count)) is None:
+        while (holder := self._take(pool, self.queries, count, deadline)) is None:
             if self.clock.monotonic() >= ends_at:
                 yield False
                 return
@@ -61,11 +65,12 @@ class Admission:
         finally:
             self._give_back(pool, holder)
 
-    def _take(self, pool: str, size: int, count: int) -> str | None:
-        with self.store.transaction() as work:
+    def _take(self, pool: str, size: int, count: int, deadline: Deadline) -> str | None:
+        with self.store.transaction(None, deadline) as work:
             return work.permits.take(pool, size=size, count=count, lease_s=LEASE_S)
 
     def _give_back(self, pool: str, holder: str) -> None:
         # What cannot be given back is free when its lease ends; the answer is there already.
-        with suppress(ContextSearchError), self.store.transaction() as work:
+        deadline = Deadline(self.clock, self.clock.monotonic() + GIVE_BACK_S)
+        with suppress(ContextSearchError), self.store.transaction(None, deadline) as work:
             work.permits.give_back(pool, holder)

@@ -138,7 +138,7 @@ class FindCandidates:
         try:
             search.legs = self._query(search, target.index.namespace, query)
         except NamespaceMissingError as error:
-            if self._is_empty(target):
+            if self._is_empty(target, search.deadline):
                 return True  # nothing was indexed yet
             search.note("namespace_missing", error)
         except _BusyError as error:
@@ -152,7 +152,9 @@ class FindCandidates:
     def _query(self, search: _Search, namespace: str, query: VectorQuery) -> Legs:
         legs = (query.vector is not None) + (query.tokens is not None)
         wait_s = self.patience.for_outside(search.deadline, self.patience.permits_s)
-        with self.admission.queries_of(namespace, legs, timeout_s=wait_s) as is_admitted:
+        with self.admission.queries_of(
+            namespace, legs, timeout_s=wait_s, deadline=search.deadline
+        ) as is_admitted:
             if not is_admitted:
                 raise _BusyError("all queries that the namespace can take are under way")
             timeout_s = self.patience.for_outside(search.deadline, self.patience.vectors_s)
@@ -164,16 +166,16 @@ class FindCandidates:
             with self.breaker.counting(VectorStoreUnavailableError), timing:
                 return self.vectors.query(namespace, query, timeout_s=timeout_s)
 
-    def _is_empty(self, target: Target) -> bool:
-        with self.store.transaction(target.index.project_id) as work:
+    def _is_empty(self, target: Target, deadline: Deadline) -> bool:
+        with self.store.transaction(target.index.project_id, deadline) as work:
             return work.chunks.is_empty(target.index)
 
     def _ask_postgres(self, search: _Search, target: Target, question: Question) -> None:
         if not question.words:
             return
-        project_id = target.index.project_id
+        reading = self.store.transaction(target.index.project_id, search.deadline)
         try:
-            with search.watch.timing("postgres"), self.store.transaction(project_id) as work:
+            with search.watch.timing("postgres"), reading as work:
                 search.keywords = work.keywords.best(
                     target.index,
                     target.reach,

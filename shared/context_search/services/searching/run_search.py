@@ -13,7 +13,7 @@ from context_search.domain.config import Strategy
 from context_search.domain.errors import QueryEmptyError, SearchUnavailableError
 from context_search.domain.model import HydratedChunk
 from context_search.ports.store import Store, UnitOfWork
-from context_search.ports.time import Clock
+from context_search.ports.time import Clock, Deadline
 from context_search.services.evict import UseIndex
 from context_search.services.searching.admission import Admission
 from context_search.services.searching.answer import (
@@ -96,19 +96,21 @@ class RunSearch:
         watch = Stopwatch(self.clock)
         deadline = self.find.patience.from_now(self.clock)
         with watch.timing("total"):
-            target = self.targets.get(key) or self._open(open_target, watch)
-            with self.admission.admitted(target.index.project_id):
+            target = self.targets.get(key) or self._open(open_target, watch, deadline)
+            with self.admission.admitted(target.index.project_id, deadline):
                 for _ in range(ROUNDS):
                     if target.status == "evicted":
-                        return self._evicted(key, target, strategy, query, watch)
+                        return self._evicted(key, target, strategy, query, watch, deadline)
                     asked = strategy or target.search.strategy
                     words, now = query_tokens(query), self.clock.now()
                     question = Question(query, words, asked, candidates, now)
                     found = self.find(target, question, deadline)
                     if "namespace_missing" in found.degraded:
-                        self.use_index.lost(target.index)
-                    self.use_index(target.index)
-                    fresh, chunks = self._read(open_target, target, question, found, watch)
+                        self.use_index.lost(target.index, deadline)
+                    self.use_index(target.index, deadline)
+                    fresh, chunks = self._read(
+                        open_target, target, question, found, watch, deadline
+                    )
                     if chunks is not None:
                         self.targets.keep(key, fresh)
                         return self._ranked(fresh, question, found, chunks, watch)
@@ -122,14 +124,15 @@ class RunSearch:
         strategy: Strategy | None,
         query: str,
         watch: Stopwatch,
+        deadline: Deadline,
     ) -> Answer:
         self.targets.keep(key, None)
-        self.use_index(target.index)
+        self.use_index(target.index, deadline)
         nothing = Found(degraded=["index_evicted"])
         return _answer(target, strategy or target.search.strategy, query, nothing, watch)
 
-    def _open(self, open_target: Open, watch: Stopwatch) -> Target:
-        with watch.timing("open"), self.store.transaction() as work:
+    def _open(self, open_target: Open, watch: Stopwatch, deadline: Deadline) -> Target:
+        with watch.timing("open"), self.store.transaction(None, deadline) as work:
             return open_target(work)
 
     def _read(
@@ -139,10 +142,11 @@ class RunSearch:
         question: Question,
         found: Found,
         watch: Stopwatch,
+        deadline: Deadline,
     ) -> tuple[Target, dict[str, HydratedChunk] | None]:
         """Returns the target as it is now, and no chunks when another generation answers."""
         project_id = target.index.project_id
-        with watch.timing("read"), self.store.transaction(project_id) as work:
+        with watch.timing("read"), self.store.transaction(project_id, deadline) as work:
             fresh = open_target(work)
             if fresh.index.generation_id != target.index.generation_id:
                 return fresh, None
