@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from concurrent.futures import ThreadPoolExecutor
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 from context_search.adapters.secrets import with_secrets
@@ -13,6 +13,7 @@ from context_search.domain.query_hash import query_hash
 from context_search.settings import Settings, environment
 
 if TYPE_CHECKING:
+    from context_search.domain.config import IndexConfig
     from context_search.services.searching.run_search import RunSearch
     from context_search.wire.http.project_search import ProjectSearchUseCases
     from context_search.wire.http.rebuilds import OperationUseCases
@@ -22,8 +23,8 @@ if TYPE_CHECKING:
     from context_search.wire.http.tables import TableUseCases
     from context_search.wire.http.tools import ToolUseCases
 
-EMBED_TIMEOUT_S = 30.0
 QUESTIONS_AT_ONCE = 16
+"""For each model: one that hangs holds up its own."""
 
 
 class Parts(Access):
@@ -96,11 +97,17 @@ class Parts(Access):
         from context_search.services.evict import UseIndex  # noqa: PLC0415
         from context_search.services.searching.assembly import run_search  # noqa: PLC0415
 
-        threads = ThreadPoolExecutor(QUESTIONS_AT_ONCE, "embed-question")
+        @cache
+        def threads_of(model: str) -> ThreadPoolExecutor:
+            return ThreadPoolExecutor(QUESTIONS_AT_ONCE, f"embed {model}")
+
+        def embedder_of(config: IndexConfig) -> BoundedEmbedder:
+            return BoundedEmbedder(self.embedder_of(config), threads_of(config.model))
+
         return run_search(
             self.store,
             self.vectors,
-            lambda config: BoundedEmbedder(self.embedder_of(config), threads),
+            embedder_of,
             UseIndex(self.store, self.deliver),
             self.clock,
             time.sleep,

@@ -7,8 +7,12 @@ import pytest
 from context_search.adapters.in_memory.clock import ManualClock
 from context_search.adapters.in_memory.embedder import WordEmbedder
 from context_search.domain.config import IndexConfig
-from context_search.domain.errors import EmbeddingRejectedError, EmbeddingUnavailableError
-from context_search.services.searching.breaker import FAILURES_TO_OPEN, OPEN_S, Breaker
+from context_search.domain.errors import (
+    EmbeddingRejectedError,
+    EmbeddingTimeoutError,
+    EmbeddingUnavailableError,
+)
+from context_search.services.searching.breaker import FAILURES_TO_OPEN, OPEN_S, Breakers
 from context_search.services.searching.embed_question import (
     KEPT_S,
     EmbedQuestion,
@@ -44,7 +48,11 @@ class Desk:
         self.clock = ManualClock()
         self.embedder = CountingEmbedder()
         kept = QuestionVectors(self.clock, size)
-        self.embed = EmbedQuestion(lambda _: self.embedder, kept, Breaker(self.clock))
+        self.others = CountingEmbedder()
+        self.embed = EmbedQuestion(self.embedder_of, kept, Breakers(self.clock))
+
+    def embedder_of(self, config: IndexConfig) -> CountingEmbedder:
+        return self.others if config.model == OTHER_MODEL.model else self.embedder
 
     def ask(self, text: str, config: IndexConfig = CONFIG) -> list[float]:
         return self.embed(config, text, timeout_s=1)[0]
@@ -56,10 +64,10 @@ def test_a_question_is_embedded_once_an_hour_for_each_model() -> None:
     assert desk.ask("harbour") == pytest.approx(first)
     assert desk.embedder.questions == ["harbour"]
     desk.ask("harbour", OTHER_MODEL)
-    assert len(desk.embedder.questions) == 2
+    assert (desk.embedder.questions, desk.others.questions) == (["harbour"], ["harbour"])
     desk.clock.advance(KEPT_S + 1)
     desk.ask("harbour")
-    assert len(desk.embedder.questions) == 3
+    assert len(desk.embedder.questions) == 2
 
 
 def test_the_memory_is_bounded() -> None:
@@ -78,6 +86,27 @@ def test_a_model_that_keeps_failing_is_left_alone_for_a_while() -> None:
     assert len(desk.embedder.questions) == FAILURES_TO_OPEN
     desk.embedder.is_down = False
     desk.clock.advance(OPEN_S)
+    assert desk.ask("harbour")
+
+
+def test_a_model_that_keeps_failing_takes_no_other_model_with_it() -> None:
+    desk = Desk()
+    desk.embedder.is_down = True
+    for _ in range(FAILURES_TO_OPEN + 1):
+        with pytest.raises(EmbeddingUnavailableError):
+            desk.ask("harbour")
+    assert desk.ask("harbour", OTHER_MODEL)
+    assert desk.ask("garden", OTHER_MODEL)
+    with pytest.raises(EmbeddingUnavailableError):  # what the other one answers does not close it
+        desk.ask("garden")
+    assert len(desk.embedder.questions) == FAILURES_TO_OPEN
+
+
+def test_a_search_that_has_no_time_left_says_nothing_about_the_model() -> None:
+    desk = Desk()
+    for _ in range(FAILURES_TO_OPEN):
+        with pytest.raises(EmbeddingTimeoutError):
+            desk.embed(CONFIG, "harbour", timeout_s=0)
     assert desk.ask("harbour")
 
 

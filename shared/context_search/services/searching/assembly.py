@@ -11,7 +11,7 @@ from context_search.ports.time import Clock
 from context_search.ports.vectors import VectorStore
 from context_search.services.evict import UseIndex
 from context_search.services.searching.admission import Admission
-from context_search.services.searching.breaker import Breaker
+from context_search.services.searching.breaker import Breaker, Breakers
 from context_search.services.searching.embed_question import EmbedQuestion, QuestionVectors
 from context_search.services.searching.find_candidates import FindCandidates
 from context_search.services.searching.patience import USUAL, Patience
@@ -29,6 +29,6 @@ def run_search(
 ) -> RunSearch:
     """Returns a search with caches and circuit breakers of its own; one for each process."""
     admission = Admission(store, clock, sleep)
-    embed = EmbedQuestion(embedder_of, QuestionVectors(clock), Breaker(clock))
+    embed = EmbedQuestion(embedder_of, QuestionVectors(clock), Breakers(clock))
     find = FindCandidates(store, vectors, embed, admission, Breaker(clock), clock, patience)
     return RunSearch(store, find, admission, use_index, Targets(clock), clock)

@@ -64,3 +64,17 @@ class Breaker:
             self._failed += 1
             if self._failed >= self.failures:
                 self._closed_from = self.clock.monotonic() + self.open_s
+
+
+@dataclass
+class Breakers:
+    """A circuit breaker for each part of a kind, so that one which fails takes no other with it."""
+
+    clock: Clock
+    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+    _by_name: dict[str, Breaker] = field(default_factory=dict)
+
+    def of(self, name: str) -> Breaker:
+        """Returns the breaker of a part; each has its own from the first call on."""
+        with self._lock:
+            return self._by_name.setdefault(name, Breaker(self.clock))

@@ -14,7 +14,7 @@ from context_search.domain.config import IndexConfig
 from context_search.domain.errors import EmbeddingTimeoutError, EmbeddingUnavailableError
 from context_search.ports.embedding import Embedder
 from context_search.ports.time import Clock
-from context_search.services.searching.breaker import Breaker
+from context_search.services.searching.breaker import Breakers
 
 KEPT_QUESTIONS = 1_000
 KEPT_S = 3_600.0
@@ -59,7 +59,7 @@ class EmbedQuestion:
 
     embedder_of: Callable[[IndexConfig], Embedder]
     kept: QuestionVectors
-    breaker: Breaker
+    breakers: Breakers
 
     def __call__(
         self, config: IndexConfig, text: str, *, timeout_s: float
@@ -73,10 +73,11 @@ class EmbedQuestion:
             return known, True
         if timeout_s <= 0:  # before the breaker: it says nothing about the model
             raise EmbeddingTimeoutError("no time is left for the vector of the question")
-        if not self.breaker.lets_through():
+        breaker = self.breakers.of(config.model)
+        if not breaker.lets_through():
             raise EmbeddingUnavailableError("the model failed several times in a row")
         # A refused question says nothing about the next one, which may be somebody else's.
-        with self.breaker.counting(EmbeddingUnavailableError):
+        with breaker.counting(EmbeddingUnavailableError):
             vector = self.embedder_of(config).embed_query(text, timeout_s=timeout_s)
         self.kept.put(config, text, vector)
         return vector, False
