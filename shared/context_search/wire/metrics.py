@@ -72,7 +72,9 @@ def emit_search(kind: str, answer: Answer) -> None:
         "searches_degraded_total": int(bool(answer.degraded)),
         "candidates_total": len(found.vector) + len(found.keyword),
         "candidates_gone_total": answer.gone,
+        "hits_stale_total": sum(hit.chunk.stale for hit in answer.hits),
         "question_vectors_kept_total": int(found.vector_was_kept),
+        "targets_kept_total": int(answer.target_was_kept),
         **{f"{leg}_legs_total": 1 for leg in found.legs},
     }
     seconds = {f"search_{stage}_duration": spent for stage, spent in answer.seconds.items()}

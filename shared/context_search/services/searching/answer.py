@@ -108,7 +108,8 @@ class Answer:
     """The hits, best first, and how they were found.
 
     ``gone`` counts candidates that were dropped because their chunk is not live any more,
-    ``ranked`` all that were ranked before ``hits`` was cut.
+    ``ranked`` all that were ranked before ``hits`` was cut. ``target_was_kept`` says that what is
+    searched was known from before.
     """
 
     query: str
@@ -122,3 +123,4 @@ class Answer:
     ranked: int = 0
     seconds: Mapping[str, float] = field(default_factory=dict)
     search: SearchConfig = field(default_factory=SearchConfig)
+    target_was_kept: bool = False

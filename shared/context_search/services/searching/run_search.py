@@ -96,7 +96,8 @@ class RunSearch:
         watch = Stopwatch(self.clock)
         deadline = self.find.patience.from_now(self.clock)
         with watch.timing("total"):
-            target = self.targets.get(key) or self._open(open_target, watch, deadline)
+            known = self.targets.get(key)
+            target = known or self._open(open_target, watch, deadline)
             with self.admission.admitted(target.index.project_id, deadline):
                 for _ in range(ROUNDS):
                     if target.status == "evicted":
@@ -113,7 +114,8 @@ class RunSearch:
                     )
                     if chunks is not None:
                         self.targets.keep(key, fresh)
-                        return self._ranked(fresh, question, found, chunks, watch)
+                        answer = self._ranked(fresh, question, found, chunks, watch)
+                        return replace(answer, target_was_kept=known is not None)
                     target = fresh  # another generation answers by now
             raise SearchUnavailableError("the index was switched again and again", retry_after_s=1)
 

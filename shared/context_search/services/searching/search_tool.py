@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from context_search.domain.model import Principal, Reach
@@ -10,9 +9,6 @@ from context_search.ports.store import UnitOfWork
 from context_search.services.searching.answer import Answer, Target
 from context_search.services.searching.run_search import RunSearch
 from context_search.services.status import index_of, live_tool
-
-Explain = Callable[[int, Principal | None, str], Answer]
-"""Tool, caller and question to every hit that was ranked."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,6 @@ from context_search.domain.errors import PermissionDeniedError
 from context_search.domain.model import Principal
 from context_search.services.authenticate import Authenticate, AuthenticateBearer
 from context_search.services.list_tools import ListTools
-from context_search.services.searching.search_tool import Explain
 from context_search.wire.answers import search_answer
 from context_search.wire.errors import log_text
 from context_search.wire.explain import explained
@@ -48,7 +47,7 @@ class SearchUseCases:
     authenticate: AuthenticateBearer
     authenticate_key: Authenticate
     search: Search
-    explain: Explain
+    explain: Search
     list_tools: ListTools
     allowed_origins: tuple[str, ...]
     allowed_hosts: tuple[str, ...] | None
@@ -80,7 +79,7 @@ async def explain(
     tool_id: ToolId, body: ExplainBody, caller: SearchCaller, use: Use
 ) -> JSONResponse:
     """The same search with its candidates, cuts, scores and timings."""
-    answer = use.explain(tool_id, caller, body.query)
+    answer = use.explain(tool_id, caller, body.query, None)
     shown = body.top_k or answer.search.top_k
     return JSONResponse(explained(answer, query_tokens(body.query), shown))
 
