@@ -75,7 +75,7 @@ class SwitchProjectIndexOff:
         with self.store.transaction(principal.project_id) as work:
             index = project_index(work, principal)
             if not work.indexes.lock(index):
-                raise ProjectIndexOffError
+                raise ProjectIndexOffError("the search index of the project has to be made first")
             work.indexes.retire(index.id)
 
 

@@ -59,7 +59,7 @@ def project_index(work: UnitOfWork, principal: Principal) -> Index:
     """Returns the index over all tables of a project. Raises ProjectIndexOffError."""
     index = work.indexes.of_project(principal.project_id)
     if index is None:
-        raise ProjectIndexOffError
+        raise ProjectIndexOffError("the search index of the project has to be made first")
     return index
 
 

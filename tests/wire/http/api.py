@@ -186,7 +186,7 @@ def problem(response: httpx2.Response, status: int, code: str) -> dict[str, Any]
     body: dict[str, Any] = response.json()
     assert (body["status"], body["code"], body["type"]) == (status, code, "about:blank")
     assert body["title"]
-    assert body["detail"]
+    assert body["detail"] not in ("", code)
     assert isinstance(body["retryable"], bool)
     assert body.pop("requestId") == response.headers["x-request-id"]
     assert CANARY not in response.text
