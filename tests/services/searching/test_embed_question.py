@@ -22,6 +22,7 @@ from context_search.services.searching.embed_question import (
 CONFIG = IndexConfig("in-memory/words", 16)
 TOO_LONG = "more than the model reads"
 OTHER_MODEL = IndexConfig("in-memory/others", 16)
+OTHER_LENGTH = IndexConfig("in-memory/words", 8)
 
 
 class CountingEmbedder(WordEmbedder):
@@ -65,9 +66,22 @@ def test_a_question_is_embedded_once_an_hour_for_each_model() -> None:
     assert desk.embedder.questions == ["harbour"]
     desk.ask("harbour", OTHER_MODEL)
     assert (desk.embedder.questions, desk.others.questions) == (["harbour"], ["harbour"])
-    desk.clock.advance(KEPT_S + 1)
+    desk.clock.advance(KEPT_S - 1)
+    desk.ask("harbour")
+    assert len(desk.embedder.questions) == 1
+    desk.clock.advance(2)  # that it was asked for does not make it younger
     desk.ask("harbour")
     assert len(desk.embedder.questions) == 2
+
+
+def test_vectors_of_another_length_are_kept_apart() -> None:
+    desk = Desk()
+    kept = desk.embed.kept
+    kept.put(CONFIG, "harbour", [1.0] * 16)
+    assert kept.get(OTHER_LENGTH, "harbour") is None
+    kept.put(OTHER_LENGTH, "harbour", [0.5] * 8)
+    assert [kept.get(each, "harbour") for each in (CONFIG, OTHER_LENGTH)] == [[1.0] * 16, [0.5] * 8]
+    assert kept.get(CONFIG, "Harbour") is None
 
 
 def test_the_memory_is_bounded() -> None:

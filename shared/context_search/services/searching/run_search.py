@@ -11,7 +11,7 @@ from cachetools import TTLCache
 from context_search.domain.analysis import has_searchable_character, query_tokens
 from context_search.domain.config import Strategy
 from context_search.domain.errors import QueryEmptyError, SearchUnavailableError
-from context_search.domain.model import HydratedChunk
+from context_search.domain.model import HydratedChunk, Reach
 from context_search.ports.store import Store, UnitOfWork
 from context_search.ports.time import Clock, Deadline
 from context_search.services.evict import UseIndex
@@ -33,7 +33,7 @@ Open = Callable[[UnitOfWork], Target]
 
 CANDIDATES_PER_LEG = 50
 ROUNDS = 3
-"""So often at most a search begins anew because its index was switched meanwhile."""
+"""So often at most a search asks, because what it asks was switched or moved meanwhile."""
 KEPT_TARGETS = 500
 KEPT_S = 30.0
 
@@ -116,7 +116,7 @@ class RunSearch:
                         self.targets.keep(key, fresh)
                         answer = self._ranked(fresh, question, found, chunks, watch)
                         return replace(answer, target_was_kept=known is not None)
-                    target = fresh  # another generation answers by now
+                    target = fresh
             raise SearchUnavailableError("the index was switched again and again", retry_after_s=1)
 
     def _evicted(
@@ -146,11 +146,11 @@ class RunSearch:
         watch: Stopwatch,
         deadline: Deadline,
     ) -> tuple[Target, dict[str, HydratedChunk] | None]:
-        """Returns the target as it is now, and no chunks when another generation answers."""
+        """Returns the target as it is now, and no chunks when it has to be asked anew."""
         project_id = target.index.project_id
         with watch.timing("read"), self.store.transaction(project_id, deadline) as work:
             fresh = open_target(work)
-            if fresh.index.generation_id != target.index.generation_id:
+            if _asked(fresh) != _asked(target):
                 return fresh, None
             return fresh, read_candidates(work.chunks, fresh, question, found)
 
@@ -167,6 +167,11 @@ class RunSearch:
             hits = rank(target, question, found, chunks)
         answer = _answer(target, question.strategy, question.text, found, watch)
         return replace(answer, hits=hits, ranked=len(hits), gone=len(found.ids) - len(chunks))
+
+
+def _asked(target: Target) -> tuple[int, Reach, Strategy]:
+    """What the legs were asked with: another generation, scope or strategy has other candidates."""
+    return target.index.generation_id, target.reach, target.search.strategy
 
 
 def _answer(
