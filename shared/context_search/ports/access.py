@@ -20,7 +20,8 @@ class Keys(Protocol):
         """Returns whose key this is, while it is neither revoked nor expired.
 
         The key of an MCP instance counts only while the instance is enabled. That it was used is
-        remembered at most once in ``noted_every_s``; nobody waits for that.
+        remembered at most once in ``noted_every_s``; nobody waits for that. A transaction by
+        itself: nothing else may run in it.
         """
         ...
 

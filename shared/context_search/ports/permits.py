@@ -6,7 +6,10 @@ from typing import Protocol
 
 
 class Permits(Protocol):
-    """Pools of numbered permits. A permit that nobody gave back is free again after its lease."""
+    """Pools of numbered permits. A permit that nobody gave back is free again after its lease.
+
+    ``take`` and ``give_back`` are transactions by themselves: nothing else may run in theirs.
+    """
 
     def take(self, pool: str, *, size: int, count: int, lease_s: float) -> str | None:
         """Takes ``count`` of the ``size`` permits of a pool, all or none.

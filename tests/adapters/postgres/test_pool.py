@@ -14,7 +14,7 @@ from context_search.adapters.postgres.errors import (
     UniqueViolationError,
 )
 from context_search.adapters.postgres.pool import Database
-from context_search.domain.errors import DatabaseUnavailableError
+from context_search.domain.errors import DatabaseUnavailableError, InvalidInputError
 from tests.adapters.postgres.counters import backend, counts, increment, sessions, transact
 from tests.stack import eventually
 
@@ -119,3 +119,51 @@ def test_a_closed_database_keeps_no_connection(counter_url: DatabaseUrl, other: 
         finish.set()
         held.result()
     assert eventually(lambda: sessions(other, "closing") == 0)
+
+
+INCREMENT = "UPDATE counter SET n = n + :by WHERE id = :id RETURNING n"
+
+
+def test_a_statement_that_commits_is_a_transaction_by_itself(
+    single: Database, other: Database
+) -> None:
+    def work(tx: Transaction) -> None:
+        assert tx.run_and_commit(INCREMENT, by=2, id=1) == [[2]]
+        assert counts(other) == [2, 0]
+        increment(tx)
+        with pytest.raises(RuntimeError, match="begun"):
+            tx.run_and_commit(INCREMENT, by=2, id=1)
+        raise LookupError
+
+    with pytest.raises(LookupError):
+        transact(single, work)
+    assert counts(single) == [2, 0]
+
+
+def test_a_statement_that_commits_and_fails_has_changed_nothing(single: Database) -> None:
+    def work(tx: Transaction) -> None:
+        tx.run_and_commit("INSERT INTO counter VALUES (:id, 1), (:id, 2)", id=7)
+
+    before = backend(single)
+    with pytest.raises(UniqueViolationError):
+        transact(single, work)
+    assert (counts(single), backend(single)) == ([0, 0], before)
+
+
+def test_a_constraint_that_fails_at_a_commit_sent_along_is_definite(single: Database) -> None:
+    def work(tx: Transaction) -> None:
+        tx.run_and_commit("INSERT INTO child VALUES (:parent)", parent=99)
+
+    with pytest.raises(ForeignKeyViolationError):
+        transact(single, work)
+    assert counts(single) == [0, 0]
+
+
+def test_a_first_statement_that_was_never_sent_leaves_the_transaction_usable(
+    single: Database,
+) -> None:
+    with single.transaction() as tx:
+        with pytest.raises(InvalidInputError):
+            tx.run("SELECT :text::text", text="a\x00b")
+        increment(tx)
+    assert counts(single) == [1, 0]

@@ -24,12 +24,16 @@ if TYPE_CHECKING:
     from context_search.adapters.postgres.pool import Transaction
     from context_search.adapters.postgres.url import DatabaseUrl
 
+INCREMENT = "UPDATE counter SET n = n + 1 WHERE id = :id RETURNING n"
+
 
 def test_the_limits_of_a_transaction_end_with_it(counter_url: DatabaseUrl) -> None:
     database = Database(counter_url, statement_timeout_ms=4_000, lock_timeout_ms=1_500)
     limits = "SELECT current_setting('statement_timeout'), current_setting('lock_timeout')"
     with database.transaction(statement_timeout_ms=250) as tx:
         assert tx.run(limits) == [["250ms", "1500ms"]]
+    with database.transaction(statement_timeout_ms=350) as tx:
+        assert tx.run_and_commit(f"{limits} WHERE :yes", yes=True) == [["350ms", "1500ms"]]
     with database.transaction() as tx:
         assert tx.run(limits) == [["4s", "1500ms"]]
     database.close()
@@ -98,6 +102,19 @@ def test_an_idle_connection_that_died_is_replaced_before_anything_runs(
     assert backend(single) != before
 
 
+def test_a_first_statement_goes_to_the_connection_that_replaced_a_dead_one(
+    single: Database, other: Database
+) -> None:
+    kill = "SELECT pg_terminate_backend(:pid, 5000)"
+    with other.transaction() as tx:
+        tx.run(kill, pid=backend(single))
+    transact(single, increment)
+    with other.transaction() as tx:
+        tx.run(kill, pid=backend(single))
+    transact(single, lambda tx: tx.run_and_commit(INCREMENT, id=1))
+    assert counts(other) == [2, 0]
+
+
 def test_an_idle_connection_that_fell_silent_is_replaced(counter_url: DatabaseUrl) -> None:
     with Relay(counter_url) as relay:
         database = Database(relay.url)
@@ -117,6 +134,20 @@ def test_a_connection_lost_in_a_transaction_is_no_doubt(single: Database, other:
         transact(single, work)
     assert counts(other) == [0, 0]
     assert counts(single) == [0, 0]
+
+
+def test_a_statement_that_commits_runs_twice_when_a_reused_connection_breaks(
+    counter_url: DatabaseUrl, other: Database
+) -> None:
+    with Relay(counter_url) as relay:
+        database = Database(relay.url)
+        backend(database)
+        relay.cut_the_line_after(b"UPDATE")
+        with pytest.raises(PostgresUnavailableError) as caught:
+            transact(database, lambda tx: tx.run_and_commit(INCREMENT, id=1))
+        database.close()
+    assert caught.value.retryable
+    assert counts(other) == [2, 0]
 
 
 def test_a_lost_reply_to_commit_is_unknown_and_not_a_failure(

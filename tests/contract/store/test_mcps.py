@@ -102,6 +102,7 @@ def test_an_instance_goes_with_its_keys_and_bindings_and_leaves_the_tools(bench:
         work.mcps.bind(mcp.id, tool.id, status=True)
         work.mcps.remove(mcp.id)
         assert work.mcps.find(mcp.id, project_id=table.project_id) is None
-        assert work.keys.principal_of(b"k", noted_every_s=60) is None
         assert list(work.mcps.bindings(mcp.id, after=0, limit=9)) == []
         assert work.tools.find(tool.id, project_id=table.project_id) == tool
+    with bench.store.transaction() as work:
+        assert work.keys.principal_of(b"k", noted_every_s=60) is None

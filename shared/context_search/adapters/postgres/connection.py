@@ -25,7 +25,7 @@ from context_search.adapters.postgres.errors import (
     keeps_connection,
 )
 from context_search.adapters.postgres.parameters import check_parameters
-from context_search.adapters.postgres.session import Session
+from context_search.adapters.postgres.session import Opening, Session
 from context_search.adapters.postgres.transport import open_socket
 
 if TYPE_CHECKING:
@@ -44,6 +44,11 @@ class Reply:
 
     rows: list[list[Any]]
     row_count: int
+
+    @classmethod
+    def of(cls, context: Any) -> Reply:
+        """What a session has read."""
+        return cls(context.rows or [], context.row_count)
 
 
 class Connection:
@@ -102,16 +107,33 @@ class Connection:
         Raises InvalidInputError (nothing was sent), StatementRejectedError and its subclasses
         (the transaction has failed, the connection is good), PostgresUnavailableError.
         """
-        if self._session is None:
-            raise PostgresUnavailableError("the connection is closed")
-        if not parameters:
-            with self._guard(sql):
-                return _reply(self._session.execute_simple(sql))
+        if parameters:
+            return self.query_between(None, sql, parameters, ())
+        session = self._opened()
+        with self._guard(sql):
+            return Reply.of(session.execute_simple(sql))
+
+    def query_between(
+        self,
+        opening: Opening | None,
+        sql: str,
+        parameters: Mapping[str, object],
+        closing: tuple[str, ...],
+    ) -> Reply:
+        """Runs ``sql`` between others in one round trip; an error skips the rest. See ``query``."""
+        session = self._opened()
         check_parameters(parameters)
         statement, arrange = _statement(sql)
-        values = make_params(self._session.py_types, arrange(parameters))
+        values = make_params(session.py_types, arrange(parameters))
         with self._guard(statement):
-            return _reply(self._session.one_round_trip(statement, values))
+            before = opening.statements if opening else ()
+            context = session.send(statement, values, before, closing)
+            if opening:
+                session.until_first_done(context)
+                opening.is_done = True
+                self.wait_at_most(opening.then_s)
+            session.handle_messages(context)
+            return Reply.of(context)
 
     def wait_at_most(self, timeout_s: float | None) -> None:
         """Sets how long the server may take for each reply from now on; None means for ever.
@@ -128,6 +150,11 @@ class Connection:
             self._socket.settimeout(_GOODBYE_S)
             session.close()
         self._socket.close()
+
+    def _opened(self) -> Any:
+        if not self.is_healthy:
+            raise PostgresUnavailableError("the connection is closed")
+        return self._session
 
     def _abandon(self) -> None:
         # Shut down first, so that closing cannot wait for a peer that has stopped reading.
@@ -161,7 +188,3 @@ def _server_fields(error: BaseException) -> dict[str, str] | None:
         fields: dict[str, str] = error.args[0]
         return fields if fields.get("C") else None
     return None
-
-
-def _reply(context: Any) -> Reply:
-    return Reply(context.rows or [], context.row_count)

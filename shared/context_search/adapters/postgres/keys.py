@@ -60,7 +60,7 @@ class PostgresKeys:
 
     def principal_of(self, key_hash: bytes, *, noted_every_s: float) -> Principal | None:
         """See the port."""
-        rows = self.tx.run(_PRINCIPAL, hash=key_hash, every=noted_every_s)
+        rows = self.tx.run_and_commit(_PRINCIPAL, hash=key_hash, every=noted_every_s)
         return Principal(rows[0][0], rows[0][1], frozenset(rows[0][2])) if rows else None
 
     def page(self, owner: KeyOwner, *, after: int, limit: int) -> list[ApiKey]:

@@ -28,7 +28,10 @@ _FILL = """
 
 @dataclass(frozen=True, slots=True)
 class PostgresPermits:
-    """The port ``Permits``. The rows of a pool are made when it is used for the first time."""
+    """The port ``Permits``. The rows of a pool are made when it is used for the first time.
+
+    Taken twice, because a connection broke, they are given back together.
+    """
 
     tx: Transaction
 
@@ -36,14 +39,14 @@ class PostgresPermits:
         """See the port."""
         holder = secrets.token_hex(8)
         wanted = {"pool": pool, "size": size, "count": count, "holder": holder, "lease": lease_s}
-        if self.tx.run(_TAKE, **wanted):
+        if self.tx.run_and_commit(_TAKE, **wanted):
             return holder
-        is_new = self.tx.run(_FILL, pool=pool, size=size)
-        return holder if is_new and self.tx.run(_TAKE, **wanted) else None
+        is_new = self.tx.run_and_commit(_FILL, pool=pool, size=size)
+        return holder if is_new and self.tx.run_and_commit(_TAKE, **wanted) else None
 
     def give_back(self, pool: str, holder: str) -> None:
         """See the port."""
-        self.tx.run(
+        self.tx.run_and_commit(
             """
             UPDATE permit SET holder = NULL, lease_until = clock_timestamp()
             WHERE pool = :pool AND holder = :holder

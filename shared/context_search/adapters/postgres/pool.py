@@ -5,19 +5,14 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections import deque
+from functools import partial
 from typing import TYPE_CHECKING
 
 from context_search.adapters.postgres.connection import Connection
-from context_search.adapters.postgres.errors import (
-    PostgresUnavailableError,
-    StatementRejectedError,
-)
+from context_search.adapters.postgres.errors import PostgresUnavailableError
+from context_search.adapters.postgres.line import Line
 from context_search.adapters.postgres.transaction import REPLY_MARGIN_S, Transaction, bulk
-from context_search.domain.errors import (
-    CommitUnknownError,
-    ContextSearchError,
-    DatabaseUnavailableError,
-)
+from context_search.domain.errors import ContextSearchError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,7 +22,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Database", "Transaction", "bulk"]
 
-_BEGIN_REPLY_S = 2.0
 _CONNECT_S = 5.0
 _IDLE_IN_TRANSACTION_MS = 30_000
 
@@ -36,8 +30,8 @@ class Database:
     """Hands out transactions; safe for several threads, one connection per transaction.
 
     Nothing connects before the first transaction. Each transaction carries its limits with it
-    (``SET LOCAL`` in the same round trip as BEGIN): RDS Proxy and PgBouncer refuse them in the
-    start-up message, and a plain SET would pin or leak the session.
+    (``SET LOCAL`` in one round trip with BEGIN and the first statement): RDS Proxy and PgBouncer
+    refuse them in the start-up message, and a plain SET would pin or leak the session.
     """
 
     def __init__(
@@ -89,19 +83,19 @@ class Database:
             limit_ms = statement_timeout_ms
         with self._permit(deadline):
             limit_ms = _within(deadline, limit_ms)
-            begin_sql = _begin_sql(limit_ms, self._lock_timeout_ms, project_id)
-            connection = self._reused(begin_sql) or self._connected(begin_sql, deadline)
-            connection.wait_at_most(limit_ms / 1000 + REPLY_MARGIN_S if limit_ms else None)
-            tx = Transaction(connection, deadline)
+            opening = _opening(limit_ms, self._lock_timeout_ms, project_id)
+            reply_s = limit_ms / 1000 + REPLY_MARGIN_S if limit_ms else None
+            line = Line(self._idle_one(), partial(self._connect, deadline), opening, reply_s)
+            tx = Transaction(line, deadline)
             self._thread.is_busy = True
             try:
                 yield tx
                 tx.end()
-                _commit(connection)
+                line.commit()
             finally:
                 self._thread.is_busy = False
                 tx.end()
-                self._give_back(connection)
+                self._give_back(line.connection)
 
     def close(self) -> None:
         """Closes the idle connections now and the others when their transactions end."""
@@ -118,32 +112,15 @@ class Database:
         finally:
             self._permits.release()
 
-    def _reused(self, begin_sql: str) -> Connection | None:
+    def _idle_one(self) -> Connection | None:
         try:
-            connection = self._idle.pop()
+            return self._idle.pop()
         except IndexError:
             return None
-        # BEGIN is the probe: when it fails, nothing of the caller has run. After a freeze the way
-        # may be gone without a word, so it must not wait for long.
-        connection.wait_at_most(_BEGIN_REPLY_S)
-        try:
-            connection.query(begin_sql)
-        except ContextSearchError:
-            connection.close()
-            return None
-        return connection
 
-    def _connected(self, begin_sql: str, deadline: Deadline | None) -> Connection:
+    def _connect(self, deadline: Deadline | None) -> Connection:
         timeout_s = _at_most(_CONNECT_S, deadline)
-        connection = Connection(
-            self._url, application_name=self._application_name, timeout_s=timeout_s
-        )
-        try:
-            connection.query(begin_sql)
-        except BaseException:
-            connection.close()
-            raise
-        return connection
+        return Connection(self._url, application_name=self._application_name, timeout_s=timeout_s)
 
     def _give_back(self, connection: Connection) -> None:
         if connection.transaction_status in {"T", "E"}:
@@ -171,26 +148,14 @@ def _within(deadline: Deadline | None, limit_ms: int) -> int:
     return min(limit_ms, left_ms) if limit_ms else left_ms
 
 
-def _begin_sql(statement_timeout_ms: int, lock_timeout_ms: int, project_id: int | None) -> str:
+def _opening(
+    statement_timeout_ms: int, lock_timeout_ms: int, project_id: int | None
+) -> tuple[str, ...]:
     project = "*" if project_id is None else f"{project_id:d}"
     return (
-        f"BEGIN; SET LOCAL statement_timeout = {statement_timeout_ms:d};"
-        f" SET LOCAL lock_timeout = {lock_timeout_ms:d};"
-        f" SET LOCAL context_search.project_id = '{project}';"
-        f" SET LOCAL idle_in_transaction_session_timeout = {_IDLE_IN_TRANSACTION_MS:d}"
+        "BEGIN",
+        f"SET LOCAL statement_timeout = {statement_timeout_ms:d}",
+        f"SET LOCAL lock_timeout = {lock_timeout_ms:d}",
+        f"SET LOCAL context_search.project_id = '{project}'",
+        f"SET LOCAL idle_in_transaction_session_timeout = {_IDLE_IN_TRANSACTION_MS:d}",
     )
-
-
-def _commit(connection: Connection) -> None:
-    status = connection.transaction_status
-    if not status:
-        raise PostgresUnavailableError("the connection was lost in the transaction")
-    if status != "T":
-        # Postgres would answer COMMIT with a quiet ROLLBACK.
-        raise StatementRejectedError("a statement failed: rolled back", sqlstate="25P02")
-    try:
-        connection.query("COMMIT")
-    except DatabaseUnavailableError:
-        if connection.is_healthy:
-            raise
-        raise CommitUnknownError("the reply to COMMIT got lost") from None

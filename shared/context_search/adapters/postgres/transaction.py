@@ -10,7 +10,7 @@ from context_search.adapters.postgres.parameters import json_text
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from context_search.adapters.postgres.connection import Connection, Reply
+    from context_search.adapters.postgres.line import Line
     from context_search.ports.time import Deadline
 
 REPLY_MARGIN_S = 2.0
@@ -22,36 +22,44 @@ BATCH_BYTES = 8 * 1024 * 1024
 class Transaction:
     """Runs statements until its block ends, then refuses. For the thread that opened it.
 
-    Errors are those of ``Connection.query``. After StatementRejectedError the transaction has
-    failed as a whole: let the error leave the block. After ``deadline`` each statement is
-    PostgresUnavailableError.
+    BEGIN goes with the first statement, in one round trip. Errors are those of
+    ``Connection.query``. After StatementRejectedError the transaction has failed as a whole: let
+    the error leave the block. After ``deadline`` each statement is PostgresUnavailableError.
     """
 
-    def __init__(self, connection: Connection, deadline: Deadline | None = None) -> None:
-        self._connection: Connection | None = connection
+    def __init__(self, line: Line, deadline: Deadline | None = None) -> None:
+        self._line: Line | None = line
         self._deadline = deadline
 
     def run(self, sql: str, /, **parameters: object) -> list[list[Any]]:
         """Returns the rows; ``:name`` in ``sql`` stands for the parameter ``name``."""
-        return self._query(sql, parameters).rows
+        return self._open_line().query(sql, parameters).rows
 
     def execute(self, sql: str, /, **parameters: object) -> int:
         """Returns how many rows an INSERT, UPDATE, DELETE or SELECT touched."""
-        return self._query(sql, parameters).row_count
+        return self._open_line().query(sql, parameters).row_count
+
+    def run_and_commit(self, sql: str, /, **parameters: object) -> list[list[Any]]:
+        """The same as ``run``, and commits with it: a transaction in one round trip.
+
+        Nothing else may have run in the transaction; what follows is in another one. The statement
+        has to bear being run twice: it is when a reused connection breaks before it answers.
+        """
+        return self._open_line().query_and_commit(sql, parameters).rows
 
     def end(self) -> None:
         """Refuses every further statement; the connection belongs to somebody else from now on."""
-        self._connection = None
+        self._line = None
 
-    def _query(self, sql: str, parameters: Mapping[str, object]) -> Reply:
-        if self._connection is None:
+    def _open_line(self) -> Line:
+        if self._line is None:
             raise RuntimeError("the transaction has ended")
         if self._deadline is not None:
             left_s = self._deadline.left_s()
             if not left_s:
                 raise PostgresUnavailableError("no time is left for another statement")
-            self._connection.wait_at_most(left_s + REPLY_MARGIN_S)
-        return self._connection.query(sql, parameters)
+            self._line.wait_at_most(left_s + REPLY_MARGIN_S)
+        return self._line
 
 
 def bulk(
