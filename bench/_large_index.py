@@ -15,10 +15,7 @@ from functools import lru_cache
 from itertools import accumulate
 from typing import Any
 
-import httpx2
-
-from context_search.adapters.postgres.pool import Database
-from context_search.adapters.postgres.url import DatabaseUrl
+from bench._project import Project, known_project, new_project, new_table
 from local.stack import Stack
 from local.state import State, read_json, write_private
 
@@ -34,7 +31,6 @@ TOOLS: Mapping[str, Mapping[str, object]] = {
 }
 _INDEXES = ("hybrid", "lean keyword")
 _SENTENCE_WORDS = 12
-_POLL_S = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,30 +98,16 @@ def questions(kind: str, count: int) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class LargeIndex:
-    """What was made: a project, its key, its tools by name."""
+    """What was made: a project, and its tools by name."""
 
-    http: httpx2.Client
-    project_id: int
+    project: Project
     tools: Mapping[str, int]
-
-    def post(self, route: str, **body: object) -> dict[str, Any]:
-        """Returns the answer of a route; raises for any but a success."""
-        response = self.http.post(route, json=body)
-        response.raise_for_status()
-        answer: dict[str, Any] = response.json()
-        return answer
-
-    def wait_until_ready(self, route: str) -> int:
-        """Returns how many chunks an index has, once it is ready."""
-        while (state := self.http.get(route).json())["status"] != "ready":
-            time.sleep(_POLL_S)
-        return int(state["indexed_chunks_count"])
 
 
 def large_index(stack: Stack, state: State, chunks: int) -> LargeIndex:
     """Returns the index that the folder has, or makes it: 8 to 20 minutes for 200,000 chunks.
 
-    Raises ValueError when the folder has one of another size.
+    Raises ValueError when the folder has one of another size, BenchError when nothing goes on.
     """
     kept = state.root / "bench.json"
     known = read_json(kept)
@@ -134,48 +116,28 @@ def large_index(stack: Stack, state: State, chunks: int) -> LargeIndex:
         write_private(kept, known)
     if known["chunks"] != chunks:
         raise ValueError(f"{state.root} has {known['chunks']} chunks")
-    http = httpx2.Client(
-        base_url=stack.base_url, timeout=60, headers={"authorization": f"Bearer {known['key']}"}
-    )
-    return LargeIndex(http, known["project_id"], known["tools"])
+    return LargeIndex(known_project(stack, known["project_id"], known["key"]), known["tools"])
 
 
 def _make(stack: Stack, chunks: int) -> dict[str, Any]:
-    http = httpx2.Client(base_url=stack.base_url, timeout=60)
-    secret = {"x-internal-secret": stack.internal_secret}
-    project = http.post("/api/v1/projects", headers=secret, json={"name": "bench"}).json()
-    http.headers["authorization"] = f"Bearer {project['api_key']}"
-    made = LargeIndex(http, project["id"], {})
-    table = made.post("/api/v1/tables", project_id=project["id"], name="bench", data={})
-    _write_document(stack, table["id"], max(2, chunks * CHARS_PER_CHUNK // STRING_CHARS))
+    project, key = new_project(stack)
+    strings = max(2, chunks * CHARS_PER_CHUNK // STRING_CHARS)
+    document = json.dumps({f"text {n}": _text(n) for n in range(strings)}, ensure_ascii=False)
+    table_id = new_table(stack, project, document)
     tools = {}
     for name, config in TOOLS.items():
-        body = {"project_id": project["id"], "table_id": table["id"], "search_config": config}
-        tools[name] = made.post("/api/v1/tools/search", name=name, **body)["tool_id"]
+        body = {"project_id": project.project_id, "table_id": table_id, "search_config": config}
+        tools[name] = project.post("/api/v1/tools/search", name=name, **body)["tool_id"]
         if name in _INDEXES:
-            _report(name, made, f"/api/v1/tools/{tools[name]}/search-index")
-    of_project = f"/api/v1/projects/{project['id']}/search-index"
-    made.post(of_project)
-    _report("project", made, of_project)
-    return {
-        "chunks": chunks,
-        "project_id": project["id"],
-        "key": project["api_key"],
-        "tools": tools,
-    }
+            _report(name, project, f"/api/v1/tools/{tools[name]}/search-index")
+    of_project = f"/api/v1/projects/{project.project_id}/search-index"
+    project.post(of_project)
+    _report("project", project, of_project)
+    return {"chunks": chunks, "project_id": project.project_id, "key": key, "tools": tools}
 
 
-def _write_document(stack: Stack, table_id: int, strings: int) -> None:
-    document = json.dumps({f"text {n}": _text(n) for n in range(strings)}, ensure_ascii=False)
-    database = Database(DatabaseUrl.parse(stack.endpoints.database_url))
-    with database.transaction(statement_timeout_ms=0) as tx:  # more than a request may carry
-        statement = "UPDATE context_table SET data = CAST(:data AS jsonb) WHERE id = :id"
-        tx.run(statement, data=document, id=table_id)
-    database.close()
-
-
-def _report(name: str, made: LargeIndex, route: str) -> None:
+def _report(name: str, project: Project, route: str) -> None:
     began = time.perf_counter()
-    chunks = made.wait_until_ready(route)
+    chunks = project.wait_until_ready(route)
     seconds = time.perf_counter() - began
     print(f"{name}: {chunks:,} chunks in {seconds:.0f} s, {chunks / seconds:,.0f} a second")

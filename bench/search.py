@@ -32,7 +32,6 @@ PROJECT_QUESTIONS = 20
 WARM_UP = 10
 CANDIDATES = 5_000
 FURTHER_PAGES = 20
-LOADING_S = 5.0
 NO_SCHEDULE_S = 3_600.0
 BACKENDS = ("turbopuffer", "postgres")
 Milliseconds = Mapping[str, float]
@@ -64,9 +63,7 @@ def _measure(index: LargeIndex) -> None:
 
 
 def _warm_up(index: LargeIndex, name: str, route: str) -> None:
-    """A local turbopuffer reads a namespace for minutes before it answers for the first time."""
-    while index.post(route, query=questions("warm", 1)[0])["retrieval"]["degraded"]:
-        time.sleep(LOADING_S)
+    index.project.wait_until_warm(route, questions("warm", 1)[0])
     _ask(index, route, f"warm {name}", WARM_UP)
 
 
@@ -74,7 +71,7 @@ def _measure_search(index: LargeIndex, name: str, route: str) -> None:
     _warm_up(index, name, route)
     _print(f"{name}, http", _ask(index, route, name, QUESTIONS))
     told = [
-        index.post(f"{route}/explain", query=query)["explain"]["milliseconds"]
+        index.project.post(f"{route}/explain", query=query)["explain"]["milliseconds"]
         for query in questions(f"explain {name}", QUESTIONS)
     ]
     _print_stages(told)
@@ -82,23 +79,23 @@ def _measure_search(index: LargeIndex, name: str, route: str) -> None:
 
 def _measure_project(index: LargeIndex) -> None:
     """First pages of 5,000 candidates a leg, and at most 20 further ones of each."""
-    route = f"/api/v1/projects/{index.project_id}/search"
+    route = f"/api/v1/projects/{index.project.project_id}/search"
     _warm_up(index, "project", route)
     first: list[float] = []
     told: list[Milliseconds] = []
     further: list[float] = []
     for query in questions("project", PROJECT_QUESTIONS):
         body: dict[str, Any] = {"query": query, "candidates": CANDIDATES}
-        spent, page = _timed(partial(index.post, route, **body))
+        spent, page = _timed(partial(index.project.post, route, **body))
         first.append(spent)
         pages = 0
         while page["cursor"] and pages < FURTHER_PAGES:
             at = {**body, "cursor": page["cursor"]}
-            spent, page = _timed(partial(index.post, route, **at))
+            spent, page = _timed(partial(index.project.post, route, **at))
             further.append(spent)
             pages += 1
     for query in questions("explain project", PROJECT_QUESTIONS):
-        answer = index.post(route, query=query, candidates=CANDIDATES, explain=True)
+        answer = index.project.post(route, query=query, candidates=CANDIDATES, explain=True)
         told.append(answer["explain"]["milliseconds"])
     _print("project 5,000, first page", first)
     _print("project 5,000, further page", further)
@@ -106,7 +103,10 @@ def _measure_project(index: LargeIndex) -> None:
 
 
 def _ask(index: LargeIndex, route: str, kind: str, count: int) -> list[float]:
-    return [_timed(partial(index.post, route, query=query))[0] for query in questions(kind, count)]
+    return [
+        _timed(partial(index.project.post, route, query=query))[0]
+        for query in questions(kind, count)
+    ]
 
 
 def _timed(ask: Callable[[], dict[str, Any]]) -> tuple[float, dict[str, Any]]:

@@ -15,14 +15,10 @@ import tempfile
 import time
 from pathlib import Path
 
-import httpx2
-
-from context_search.adapters.postgres.pool import Database
-from context_search.adapters.postgres.url import DatabaseUrl
+from bench._project import new_project, new_table
 from local.stack import Stack
 from local.state import State
 
-POLL_S = 2.0
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
@@ -47,25 +43,13 @@ def _string(number: int) -> str:
 
 def _index(stack: Stack, strings: list[str]) -> float:
     """Returns after how many seconds all of them were indexed."""
-    http = httpx2.Client(base_url=stack.base_url, timeout=60)
-    secret = {"x-internal-secret": stack.internal_secret}
-    project = http.post("/api/v1/projects", headers=secret, json={"name": "bench"}).json()
-    http.headers["authorization"] = f"Bearer {project['api_key']}"
-    body = {"project_id": project["id"], "name": "bench", "data": {}}
-    table = http.post("/api/v1/tables", json=body).json()
-    database = Database(DatabaseUrl.parse(stack.endpoints.database_url))
-    with database.transaction() as tx:  # more than a request may carry
-        statement = "UPDATE context_table SET data = CAST(:data AS jsonb) WHERE id = :id"
-        tx.run(statement, data=json.dumps({"strings": strings}), id=table["id"])
-    database.close()
-    route = f"/api/v1/projects/{project['id']}/search-index"
+    project, _ = new_project(stack)
+    new_table(stack, project, json.dumps({"strings": strings}))
+    route = f"/api/v1/projects/{project.project_id}/search-index"
     began = time.perf_counter()
-    http.post(route).raise_for_status()
-    while True:
-        state = http.get(route).json()
-        if state["status"] == "ready" and state["indexed_chunks_count"] == len(strings):
-            return time.perf_counter() - began
-        time.sleep(POLL_S)
+    project.post(route)
+    project.wait_until_ready(route, at_least=len(strings))
+    return time.perf_counter() - began
 
 
 if __name__ == "__main__":
