@@ -351,6 +351,41 @@ def test_a_key_set_without_a_usable_key_opens_nothing(desk: Desk, key_set: Any) 
         desk.tokens.claims_of(token)
 
 
+@pytest.mark.parametrize(
+    "odd",
+    [
+        None,
+        [],
+        "key",
+        {"kty": "RSA", "kid": "a", "alg": ["RS256"]},
+        {"kty": ["RSA"], "kid": "a"},
+        {"kty": "RSA", "kid": "a", "n": 5, "e": "AQAB"},
+        {"kty": "EC", "kid": "a", "crv": {}, "x": "x", "y": "y"},
+        {"kty": "OKP", "kid": "a", "crv": "Ed25519", "x": None},
+        {"kty": "RSA", "kid": ["rsa-0"], "n": "AQAB", "e": "AQAB"},
+        {"kty": "of tomorrow", "kid": "a"},
+    ],
+    ids=repr,
+)
+def test_one_odd_key_does_not_take_the_others_with_it(desk: Desk, odd: Any) -> None:
+    desk.issuer.key_set = {"keys": [odd, *desk.issuer.key_set["keys"], odd]}
+    assert desk.tokens.claims_of(desk.issuer.token())["sub"] == "somebody"
+
+
+def test_an_issuer_behind_tls_has_its_keys_behind_tls(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    certificate = self_signed(tmp_path, "127.0.0.1", is_strict=True)
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+    with running_issuer() as plain, running_issuer(tls=server_context(certificate)) as issuer:
+        assert Desk(issuer).tokens.claims_of(issuer.token())["sub"] == "somebody"
+        plain.key_set = issuer.key_set
+        issuer.metadata = {"issuer": issuer.url, "jwks_uri": f"{plain.root}/keys"}
+        told = Desk(issuer).unavailable(issuer.token()).message
+        assert told == "the token issuer names no https address of keys"
+        assert plain.asked == []
+
+
 def test_a_redirect_is_not_followed(desk: Desk) -> None:
     desk.issuer.status = 302
     assert desk.unavailable(desk.issuer.token()).message == "the token issuer answered 302"

@@ -14,6 +14,8 @@ from aws_lambda_powertools.utilities.parameters.base import (  # type: ignore[at
 )
 
 from context_search.adapters.secrets import with_secrets
+from context_search.settings import SettingsError
+from context_search.wire.errors import log_text
 from tests.builders import aws_server
 
 VALUES = {
@@ -65,6 +67,14 @@ def test_the_secret_is_laid_over_the_environment(arn: str) -> None:
 @pytest.mark.parametrize("environ", [{"DATABASE_URL": "here"}, {"SECRETS_ARN": "", "A": "b"}])
 def test_without_an_arn_the_environment_holds_the_secrets(environ: dict[str, str]) -> None:
     assert with_secrets(environ) is environ
+
+
+@pytest.mark.parametrize("text", ['["canary"]', '"canary"', "canary", "null", "7"])
+def test_a_secret_that_is_no_json_object_says_so_and_shows_nothing(arn: str, text: str) -> None:
+    boto3.client("secretsmanager").put_secret_value(SecretId=arn, SecretString=text)
+    with pytest.raises(SettingsError, match="SECRETS_ARN is not a JSON object") as caught:
+        with_secrets({"SECRETS_ARN": arn})
+    assert "canary" not in log_text(caught.value)
 
 
 def test_a_secret_that_is_missing_stops_the_function(arn: str) -> None:

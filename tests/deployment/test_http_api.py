@@ -17,7 +17,7 @@ LOGGED = {
     "$context.responseLength",
     "$context.responseLatency",
     "$context.integrationLatency",
-    "$context.error.message",
+    "$context.error.responseType",
     "$context.integrationErrorMessage",
 }
 # A function's resource policy ends at 20 KB and SAM writes about 480 bytes per route into it.

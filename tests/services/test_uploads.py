@@ -14,14 +14,22 @@ from context_search.domain.errors import (
     DocumentTooLargeError,
     NotFoundError,
     ObjectsUnavailableError,
+    TooManyUploadsError,
     UploadMissingError,
 )
 from context_search.domain.model import Principal, Table
 from context_search.domain.uploads import NewUpload, Upload, UploadFormat
+from context_search.ports.uploads import SignedPut
 from context_search.services.cleanup_report import CleanupLimits, CleanupReport
 from context_search.services.import_document import MAX_RUNS, ImportDocument
 from context_search.services.outgoing import Deliver
-from context_search.services.uploads import CompleteUpload, CreateUpload, ReadUpload
+from context_search.services.uploads import (
+    MAX_PENDING,
+    PENDING_COUNTS_S,
+    CompleteUpload,
+    CreateUpload,
+    ReadUpload,
+)
 from tests.services.house import House, prose
 
 DAY_S = 86_400.0
@@ -209,6 +217,27 @@ def test_a_size_over_the_limit_gets_no_url(office: Office) -> None:
     with pytest.raises(DocumentTooLargeError):
         office.create_upload(office.principal, new)
     assert office.store.rows.uploads == {}
+
+
+def test_a_project_has_only_so_many_uploads_that_nobody_completes(office: Office) -> None:
+    table, other = office.table(1), office.table(1)
+    made = [begun(office, each) for each in [table, other] * (MAX_PENDING // 2)]
+    with pytest.raises(TooManyUploadsError) as caught:
+        begun(office, table)
+    assert caught.value.retryable
+    upload, signed = made[0]
+    office.objects.contents[signed.url] = b"2"
+    office.complete(office.principal, table.id, upload.id)
+    begun(office, table)
+    with pytest.raises(TooManyUploadsError):
+        begun(office, other)
+    office.clock.advance(PENDING_COUNTS_S + 1)
+    begun(office, table)
+
+
+def begun(office: Office, table: Table) -> tuple[Upload, SignedPut]:
+    new = NewUpload(office.principal.project_id, table.id, "json")
+    return office.create_upload(office.principal, new)
 
 
 def test_a_part_that_is_away_is_tried_again_as_often_as_needed(office: Office) -> None:

@@ -48,6 +48,7 @@ STATUS = {
     errors.DocumentTooLargeError: 413,
     errors.UnsupportedMediaTypeError: 415,
     errors.UploadMissingError: 409,
+    errors.TooManyUploadsError: 409,
     errors.ObjectsUnavailableError: 503,
     errors.TokenIssuerUnavailableError: 503,
     errors.SearchUnavailableError: 503,

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 
 from aws_lambda_powertools.utilities import parameters
+
+from context_search.settings import SettingsError
 
 MAX_AGE_S = 300
 
@@ -14,11 +17,19 @@ def with_secrets(environ: Mapping[str, str]) -> Mapping[str, str]:
 
     A null is an empty value: written out as text it would be a password that anybody can guess.
     Without ``SECRETS_ARN`` the environment holds the secrets itself, as on one machine.
+    Raises SettingsError when the secret is not a JSON object.
     """
     arn = environ.get("SECRETS_ARN")
     if not arn:
         return environ
-    values = parameters.get_secret(arn, transform="json", max_age=MAX_AGE_S)
+    text = parameters.get_secret(arn, max_age=MAX_AGE_S)
+    try:
+        values = json.loads(text)
+    except (ValueError, TypeError):  # binary, which is no UTF-8
+        values = None
+    if not isinstance(values, dict):
+        # Outside of the handler: a decoder's error quotes what it could not read.
+        raise SettingsError("the secret of SECRETS_ARN is not a JSON object")
     return {**environ, **{name.upper(): _text(value) for name, value in values.items()}}
 
 

@@ -16,6 +16,7 @@ ContextSearchError
 ├── ConflictError               the state of the thing forbids it now
 │   ├── ProjectIndexOffError
 │   ├── IdempotencyKeyInUseError          retryable
+│   ├── TooManyUploadsError               retryable
 │   └── UploadMissingError
 ├── BackpressureError           retryable: too much at once
 │   └── TooManyIdempotencyKeysError
@@ -135,6 +136,13 @@ class IdempotencyKeyInUseError(ConflictError):
     """The request that came with this ``Idempotency-Key`` is still being executed."""
 
     code = "IDEMPOTENCY_KEY_IN_USE"
+    retryable = True
+
+
+class TooManyUploadsError(ConflictError):
+    """The project has as many uploads that nobody completed as it may."""
+
+    code = "TOO_MANY_UPLOADS"
     retryable = True
 
 

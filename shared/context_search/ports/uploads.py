@@ -16,6 +16,13 @@ class Uploads(Protocol):
         """Creates one that is ``pending``."""
         ...
 
+    def pending(self, project_id: int, *, younger_than_s: float) -> int:
+        """Returns how many of a project's uploads are ``pending`` and were made since then.
+
+        Others who ask the same wait until the transaction ends, so that none is made uncounted.
+        """
+        ...
+
     def find(self, upload_id: int, *, table_id: int) -> Upload | None:
         """Returns an upload into that table."""
         ...

@@ -8,6 +8,7 @@ from context_search.domain.errors import (
     ConflictError,
     DocumentTooLargeError,
     NotFoundError,
+    TooManyUploadsError,
     UploadMissingError,
 )
 from context_search.domain.model import Principal
@@ -18,6 +19,9 @@ from context_search.ports.uploads import Objects, SignedPut
 from context_search.services.outgoing import Deliver
 
 URL_LIVES_S = 900
+MAX_PENDING = 20
+PENDING_COUNTS_S = 3_600.0
+"""So long an upload that nobody completes counts: else a few forgotten ones lock a project out."""
 
 
 def import_message(upload_id: int) -> Message:
@@ -36,8 +40,8 @@ class CreateUpload:
     def __call__(self, principal: Principal, new: NewUpload) -> tuple[Upload, SignedPut]:
         """The request may begin within 15 minutes.
 
-        Raises NotFoundError, ConflictError when the revision is another one already, and
-        DocumentTooLargeError.
+        Raises NotFoundError, ConflictError when the revision is another one already,
+        DocumentTooLargeError and TooManyUploadsError.
         """
         if new.size is not None and new.size > self.max_bytes:
             raise DocumentTooLargeError(f"an upload may have {self.max_bytes} bytes")
@@ -47,6 +51,11 @@ class CreateUpload:
                 raise NotFoundError("there is no such table")
             if new.if_revision not in (None, table.revision):
                 raise ConflictError("the table has another revision by now")
+            waiting = work.uploads.pending(principal.project_id, younger_than_s=PENDING_COUNTS_S)
+            if waiting >= MAX_PENDING:
+                raise TooManyUploadsError(
+                    f"{waiting} uploads of the last hour were not completed", retry_after_s=60
+                )
             upload = work.uploads.add(new)
             signed = self.objects.sign_put(
                 upload.key,

@@ -15,10 +15,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def self_signed(folder: Path, address: str) -> Path:
+def self_signed(folder: Path, address: str, *, is_strict: bool = False) -> Path:
     """Writes a certificate for an IP address, with its key, and returns the PEM file.
 
-    Like those of many private authorities it does not mark its constraints as critical.
+    Like those of many private authorities it does not mark its constraints as critical, unless
+    it is to be strict.
     """
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, address)])
@@ -34,7 +35,7 @@ def self_signed(folder: Path, address: str) -> Path:
         .add_extension(
             x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address(address))]), False
         )
-        .add_extension(x509.BasicConstraints(ca=True, path_length=0), False)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=0), is_strict)
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), False)
         .sign(key, hashes.SHA256())
     )

@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from context_search.adapters.postgres.catalog import PostgresTables
 from context_search.adapters.postgres.errors import ForeignKeyViolationError
 from context_search.adapters.postgres.pool import Database
 from context_search.adapters.postgres.store import PostgresStore
@@ -170,3 +171,12 @@ def test_the_summary_leaves_other_metadata_alone(bench: Workbench) -> None:
 def test_a_table_of_no_project_is_refused_by_the_database(bench: Workbench) -> None:
     with pytest.raises(ForeignKeyViolationError), bench.store.transaction() as work:
         work.tables.add(2**62, "t", None, "{}")
+
+
+def test_the_patience_for_a_table_ends_with_its_lock(bench: Workbench) -> None:
+    table = bench.table({})
+    limit = "SELECT current_setting('lock_timeout')"
+    with bench.tx() as tx:
+        usual = tx.run(limit)
+        assert PostgresTables(tx).lock(table.id) == 1
+        assert tx.run(limit) == usual != [["9s"]]

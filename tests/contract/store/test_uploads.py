@@ -87,3 +87,21 @@ def test_what_is_old_or_has_no_table_is_outdated(bench: Bench) -> None:
     assert [upload.id for upload in both] == [upload.id for upload in old]
     assert orphan == replace(young, table_id=None)
     assert orphan.key == young.key
+
+
+def test_pending_uploads_of_a_project_are_counted_while_they_are_young(bench: Bench) -> None:
+    project = bench.project()
+    table, other = bench.table({}, project), bench.table({}, project)
+    new(bench, bench.table({}))  # somebody else's
+
+    def pending() -> int:
+        with bench.store.transaction() as work:
+            return work.uploads.pending(project.id, younger_than_s=60)
+
+    assert pending() == 0
+    old = [new(bench, each) for each in (table, other, table)]
+    save(bench, replace(old[0], state="importing"))
+    assert pending() == 2
+    bench.pass_time(61)
+    new(bench, table)
+    assert pending() == 1

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from context_search.domain.uploads import MAX_INLINE_BYTES, MAX_UPLOAD_BYTES
+from context_search.services.uploads import MAX_PENDING
 from tests.builders import english
 from tests.wire.http.api import Api, answer, problem
 
@@ -182,3 +183,14 @@ def test_a_body_of_six_million_bytes_is_taken_and_one_more_is_413(api: Api) -> N
     assert api("POST", "/api/v1/tables", content=made, headers=JSON).status_code == 201
     over = api("POST", "/api/v1/tables", content=made + b" ", headers=JSON)
     problem(over, 413, "DOCUMENT_TOO_LARGE")
+
+
+def test_more_uploads_than_a_project_may_leave_open_are_refused(api: Api) -> None:
+    table = api.table({})
+    for _ in range(MAX_PENDING):
+        begin(api, table)
+    refused = api("POST", uploads(table), json={"format": "json"})
+    body = problem(refused, 409, "TOO_MANY_UPLOADS")
+    assert (body["retryable"], body["retryAfterMs"]) == (True, 60_000)
+    stranger = api.stranger()
+    begin(stranger, stranger.table({}))

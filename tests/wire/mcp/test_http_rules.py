@@ -11,6 +11,7 @@ from context_search.domain.errors import (
     DatabaseUnavailableError,
     NotFoundError,
     PermissionDeniedError,
+    TokenIssuerUnavailableError,
     UnauthenticatedError,
 )
 from tests.wire.mcp.memory import ask, call, modern, request
@@ -163,6 +164,22 @@ def test_an_unreachable_database_says_when_to_come_back() -> None:
     answered = ask(request(PING), **refusing(DatabaseUnavailableError(retry_after_s=2.5)))
     assert answered.response.headers["retry-after"] == "3"
     assert answered.error["data"]["retryAfterMs"] == 2500
+
+
+@pytest.mark.parametrize(
+    ("error", "reported"),
+    [
+        (DatabaseUnavailableError(), [DatabaseUnavailableError]),
+        (TokenIssuerUnavailableError(), [TokenIssuerUnavailableError]),
+        (PermissionDeniedError(), []),
+        (NotFoundError(), []),
+    ],
+)
+def test_what_keeps_everybody_out_is_reported(
+    error: ContextSearchError, reported: list[type[Exception]]
+) -> None:
+    answered = ask(request(PING), **refusing(error))
+    assert [type(error) for error in answered.surprises] == reported
 
 
 @pytest.mark.parametrize("kind", [ZeroDivisionError, ContextSearchError])

@@ -95,7 +95,9 @@ def test_whatever_the_schema_refuses_is_refused(arguments: dict[str, object]) ->
         parse_search_arguments(arguments)
 
 
-@pytest.mark.parametrize("arguments", [{"query": "x", "top_k": 5.0}, {"query": "\ud800"}])
+@pytest.mark.parametrize(
+    "arguments", [{"query": "x", "top_k": 5.0}, {"query": "\ud800"}, {"query": "a\x00b"}]
+)
 def test_parsing_is_stricter_than_the_schema_can_say(arguments: dict[str, object]) -> None:
     with pytest.raises(InvalidInputError):
         parse_search_arguments(arguments)

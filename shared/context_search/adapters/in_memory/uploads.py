@@ -40,6 +40,15 @@ class MemoryUploads:
         self.rows.uploads[upload.id] = UploadRow(upload, now)
         return upload
 
+    def pending(self, project_id: int, *, younger_than_s: float) -> int:
+        """See the port; a transaction is alone anyway."""
+        after = self.clock.now() - timedelta(seconds=younger_than_s)
+        uploads = [row.upload for row in self.rows.uploads.values()]
+        return sum(
+            (u.project_id, u.state) == (project_id, "pending") and u.created_at > after
+            for u in uploads
+        )
+
     def find(self, upload_id: int, *, table_id: int) -> Upload | None:
         """See the port."""
         found = self.lock(upload_id)

@@ -89,12 +89,16 @@ class PostgresTables:
     def lock(self, table_id: int) -> int | None:
         """See the port."""
         # Two transactions may share the row lock; only one at a time may compare an index.
-        # Fifty who create tools of one table take turns; a request has 29 seconds for it.
-        self.tx.run("SET LOCAL lock_timeout = '9s'")
+        # Fifty who create tools of one table take turns; a request has 29 seconds for it. What
+        # the transaction locks afterwards is waited for as long as usual.
+        [[usual, _]] = self.tx.run(
+            "SELECT current_setting('lock_timeout'), set_config('lock_timeout', '9s', true)"
+        )
         self.tx.run(
             "SELECT pg_advisory_xact_lock(hashtextextended('context_search.table', :table))",
             table=table_id,
         )
+        self.tx.run("SELECT set_config('lock_timeout', :usual, true)", usual=usual)
         rows = self.tx.run(
             """
             SELECT revision FROM context_table WHERE id = :table AND deleted_at IS NULL FOR SHARE

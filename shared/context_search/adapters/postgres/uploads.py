@@ -37,6 +37,22 @@ class PostgresUploads:
         )
         return _upload(row)
 
+    def pending(self, project_id: int, *, younger_than_s: float) -> int:
+        """See the port."""
+        self.tx.run(
+            "SELECT pg_advisory_xact_lock(hashtextextended('context_search.uploads', :project))",
+            project=project_id,
+        )
+        [[count]] = self.tx.run(
+            """
+            SELECT count(*) FROM upload WHERE project_id = :project AND state = 'pending'
+                AND created_at > clock_timestamp() - make_interval(secs => :age)
+            """,
+            project=project_id,
+            age=younger_than_s,
+        )
+        return int(count)
+
     def find(self, upload_id: int, *, table_id: int) -> Upload | None:
         """See the port."""
         rows = self.tx.run(

@@ -113,7 +113,7 @@ async def _mcp(
         McpRequest(request.method, _joined(request.headers), await request.body()),
         authenticate=authenticate,
         server=IDENTITY,
-        on_error=lambda error: _log.error("tool failed\n%s", log_text(error)),
+        on_error=lambda error: _log.error("MCP request failed\n%s", log_text(error)),
         allowed_origins=use.allowed_origins,
         allowed_hosts=use.allowed_hosts,
         resource_metadata=resource_metadata,

@@ -60,13 +60,14 @@ def handle(
     ``authenticate`` is called once the request may connect at all; it returns the caller's tools
     or raises UnauthenticatedError (401), PermissionDeniedError (403), NotFoundError (404) or
     another ContextSearchError (503). ``on_error`` gets every exception that nobody planned for,
-    those that are a 500 over HTTP too; the client sees "internal error".
+    those that are a 500 over HTTP too; the client sees "internal error". And it gets what makes a
+    503 of the authentication.
     Origins and hosts: see ``transport.admit``. ``resource_metadata`` is the address that tells
     clients where to get a token (RFC 9728, 5.1); None where there are none to be had.
     """
     try:
         admit(request, allowed_origins=allowed_origins, allowed_hosts=allowed_hosts)
-        toolbox = _authenticated(request, authenticate, resource_metadata)
+        toolbox = _authenticated(request, authenticate, on_error, resource_metadata)
         require_json(request)
         payload = parse_json(request.body)
         response = _answer(payload, request.headers, Desk(toolbox, server, on_error))
@@ -81,13 +82,18 @@ def handle(
 
 
 def _authenticated(
-    request: McpRequest, authenticate: Callable[[], Toolbox], resource_metadata: str | None
+    request: McpRequest,
+    authenticate: Callable[[], Toolbox],
+    on_error: Callable[[Exception], None],
+    resource_metadata: str | None,
 ) -> Toolbox:
     try:
         return authenticate()
     except ContextSearchError as error:
         if http_status(error) == 500:  # a fault of ours, and no reason to try again
             raise
+        if http_status(error) > 500:  # noted here: no tool is called that would note it
+            on_error(error)
         raise _not_admitted(request, error, resource_metadata) from error
 
 

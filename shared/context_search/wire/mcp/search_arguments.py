@@ -20,7 +20,7 @@ def parse_search_arguments(arguments: Mapping[str, object]) -> SearchArguments:
     """Check a search call's arguments against ``SEARCH_INPUT_SCHEMA``, without coercion.
 
     Raises InvalidInputError for unknown names, ``"5"``, ``true`` or ``5.0`` as top_k, lengths and
-    numbers out of range, and text that is not Unicode (lone surrogates).
+    numbers out of range, and what no JSON body over HTTP may hold either (NUL, lone surrogates).
     """
     unknown = sorted(set(arguments) - {"query", "top_k"})
     if unknown:
@@ -36,6 +36,8 @@ def _parse_query(query: object) -> str:
         raise InvalidInputError(f"query must be a string of 1 to {MAX_QUERY_CHARS} characters")
     if any("\ud800" <= char <= "\udfff" for char in query):
         raise InvalidInputError("query holds half a surrogate pair")
+    if "\x00" in query:
+        raise InvalidInputError("query holds U+0000")
     return query
 
 
