@@ -53,11 +53,13 @@ class Tables(Protocol):
         """Returns the names of those that are live tables of a project."""
         ...
 
-    def lock(self, table_id: int) -> int | None:
+    def lock(self, table_id: int, *, with_project: bool = False) -> int | None:
         """Keeps the document from changing until the transaction ends; returns its revision.
 
         None when the table is gone or deleted. One at a time has the lock, and it never reads the
-        document, so that many can take it one after another.
+        document, so that many can take it one after another. ``with_project`` keeps the project
+        from being deleted, too: for those who add what refers to it, in the order in which a
+        delete takes them.
         """
         ...
 

@@ -67,7 +67,7 @@ class CreateSearchTool:
     def _add(self, wanted: NewSearchTool) -> tuple[ToolStatus, list[int]]:
         """Returns the tool, and the order to compare its index unless that is done."""
         with self.store.transaction(wanted.project_id) as work:
-            work.tables.lock(wanted.scope.table_id)
+            work.tables.lock(wanted.scope.table_id, with_project=True)
             table = work.tables.find(wanted.scope.table_id, project_id=wanted.project_id)
             if table is None:
                 raise NotFoundError("there is no such table")

@@ -9,10 +9,13 @@ import pytest
 
 from context_search.adapters.postgres.pool import Database
 from context_search.adapters.postgres.store import PostgresStore
+from context_search.domain.config import SearchConfig
+from context_search.domain.model import Scope
 from context_search.services.chunk_documents import plan
 from context_search.services.enumeration import Limits, compare
 from tests.builders import Workbench, english
 from tests.stack import eventually
+from tests.steps import SMALL
 
 
 @pytest.fixture
@@ -51,11 +54,12 @@ def test_a_summary_is_written_whatever_the_metadata_were(bench: Workbench, metad
     assert json.loads(stored) == {"search_index": {"status": "ready"}}
 
 
-def is_waiting(bench: Workbench) -> bool:
+def is_waiting(bench: Workbench, table: str = "context_table") -> bool:
     return bool(
         bench.sql(
             "SELECT FROM pg_stat_activity WHERE datname = current_database()"
-            " AND wait_event_type = 'Lock' AND query LIKE 'DELETE FROM context_table%'"
+            " AND wait_event_type = 'Lock' AND query LIKE :query",
+            query=f"DELETE FROM %{table}%",
         )
     )
 
@@ -92,3 +96,53 @@ def test_whoever_deletes_a_table_waits_for_a_worker_and_not_the_worker_for_him(
                 assert work.chunks.activate(claim, begun.id)
         deleted.result()
     assert bench.sql("SELECT FROM chunks WHERE table_id = :id", id=table.id) == []
+
+
+def test_whoever_deletes_a_project_waits_for_a_tool_that_is_made_and_not_the_other_way_round(
+    bench: Workbench,
+) -> None:
+    owner = Workbench.of(bench.store)
+    table = owner.table({"a": english(250)})
+    with ThreadPoolExecutor(2) as threads:
+        with bench.store.transaction(owner.project.id) as work:
+            assert work.tables.lock(table.id, with_project=True) == 1
+            delete = "DELETE FROM project WHERE id = :id"
+            deleted = threads.submit(bench.sql, delete, id=owner.project.id)
+            waits = threads.submit(eventually, lambda: is_waiting(bench, "project"))
+            assert waits.result()
+            index = work.indexes.find_or_add(
+                project_id=owner.project.id, table_id=table.id, config=SMALL
+            )
+            tool_id = work.tools.add(
+                project_id=owner.project.id,
+                name="search",
+                description=None,
+                scope=Scope(table.id, ""),
+                search=SearchConfig(),
+            )
+            work.indexes.cover(index.id, tool_id=tool_id, scope="")
+        deleted.result()
+    for name, number in (
+        ("tool", tool_id),
+        ("search_index", index.id),
+        ("context_table", table.id),
+    ):
+        assert bench.sql(f"SELECT FROM {name} WHERE id = :id", id=number) == []
+
+
+def test_whoever_deletes_a_project_waits_for_a_comparison_and_not_the_other_way_round(
+    bench: Workbench,
+) -> None:
+    owner = Workbench.of(bench.store)
+    table = owner.table({"a": english(250)})
+    _, index = owner.tool(table)
+    with ThreadPoolExecutor(2) as threads:
+        with bench.store.transaction() as work:
+            assert work.tables.lock(table.id) == 1
+            delete = "DELETE FROM project WHERE id = :id"
+            deleted = threads.submit(bench.sql, delete, id=owner.project.id)
+            waits = threads.submit(eventually, lambda: is_waiting(bench, "project"))
+            assert waits.result()
+            compare(work, index, table.id, Limits(), None)
+        deleted.result()
+    assert bench.sql("SELECT FROM node WHERE table_id = :id", id=table.id) == []

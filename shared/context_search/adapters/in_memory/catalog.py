@@ -72,7 +72,7 @@ class MemoryTables:
         found = (self.find(table_id, project_id=project_id) for table_id in table_ids)
         return {table.id: table.name for table in found if table is not None}
 
-    def lock(self, table_id: int) -> int | None:
+    def lock(self, table_id: int, *, with_project: bool = False) -> int | None:  # noqa: ARG002
         """See the port; a transaction is alone anyway."""
         row = self.rows.tables.get(table_id)
         return row.revision if row and not row.deleted else None

@@ -86,7 +86,7 @@ class PostgresTables:
         )
         return dict(rows)
 
-    def lock(self, table_id: int) -> int | None:
+    def lock(self, table_id: int, *, with_project: bool = False) -> int | None:
         """See the port."""
         # Two transactions may share the row lock; only one at a time may compare an index.
         # Fifty who create tools of one table take turns; a request has 29 seconds for it. What
@@ -99,6 +99,14 @@ class PostgresTables:
             table=table_id,
         )
         self.tx.run("SELECT set_config('lock_timeout', :usual, true)", usual=usual)
+        if with_project:
+            self.tx.run(
+                """
+                SELECT FROM project
+                WHERE id = (SELECT project_id FROM context_table WHERE id = :table) FOR KEY SHARE
+                """,
+                table=table_id,
+            )
         rows = self.tx.run(
             """
             SELECT revision FROM context_table WHERE id = :table AND deleted_at IS NULL FOR SHARE
