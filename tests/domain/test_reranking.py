@@ -23,7 +23,8 @@ def passage(
 def _passage(
     words: list[str], length: int, place: tuple[int, str] = (1, ""), index: int = 0
 ) -> Passage:
-    return Passage(list(enumerate(words)), frozenset(words), length, place, index)
+    is_whole = length < LONG
+    return Passage(list(enumerate(words)), frozenset(words), length, place, index, is_whole)
 
 
 def _asked(passage: Passage, words: Collection[str]) -> Passage:
@@ -68,6 +69,32 @@ def test_a_title_that_only_repeats_the_question_is_behind_a_text_that_answers() 
     assert best(passages, "red door") == "text"
 
 
+def test_a_title_that_matches_lifts_the_texts_of_its_object() -> None:
+    passages = {
+        "title": passage("red door", length=8, pointer="/rows/4/title"),
+        "text": passage("hinge", pointer="/rows/4/text"),
+        "its end": replace(passage("hinge", length=8, pointer="/rows/4/text"), is_whole=False),
+        "row": passage("hinge", pointer="/rows/5/text"),
+        "of another table": passage("hinge", pointer="/rows/4/text", table_id=2),
+        "author": passage("hinge", length=8, pointer="/rows/4/author"),
+    }
+    fused, words = dict.fromkeys(passages, 0.5), ["red", "door", "hinge"]
+    scores = rerank(fused, {"title": 1.0}, words, passages)
+    without = rerank(fused, {}, words, passages)
+    assert {name for name in scores if scores[name] > without[name]} == {"text", "its end"}
+
+
+def test_short_strings_of_an_array_are_no_titles_of_each_other() -> None:
+    passages = {
+        "short": passage("red door", length=8, pointer="/lines/0"),
+        "long": passage("hinge", pointer="/lines/1"),
+        "elsewhere": passage("hinge", pointer="/notes"),
+    }
+    words = ["red", "door", "hinge"]
+    scores = rerank(dict.fromkeys(passages, 0.5), {"short": 1.0}, words, passages)
+    assert scores["long"] == scores["elsewhere"]
+
+
 def test_without_words_in_common_the_legs_decide() -> None:
     passages = {"a": _asked(passage("x"), ["door"]), "b": _asked(passage("y"), ["door"])}
     scores = rerank({"a": 0.2, "b": 0.9}, {}, ["door"], passages)
@@ -86,7 +113,7 @@ def test_scores_stay_between_0_and_1(
     found: dict[str, tuple[list[str], float]], question: list[str]
 ) -> None:
     passages = {
-        name: _asked(_passage(text, len(text)), question) for name, (text, _) in found.items()
+        name: _asked(_passage(text, 10 * len(text)), question) for name, (text, _) in found.items()
     }
     fused = {name: score for name, (_, score) in found.items()}
     words = list(dict.fromkeys(question))

@@ -1,10 +1,11 @@
 """Second look at the candidates of a search, with their texts at hand.
 
-The legs see every chunk on its own, as a bag of words. Three things that they cannot see move a
+The legs see every chunk on its own, as a bag of words. Four things that they cannot see move a
 candidate up: words of the question close together, rare ones above all (proximity; Tao, Zhai: An
 Exploration of Proximity Measures in Information Retrieval, SIGIR 2007); a neighbour in the same
-string that matches well; and a text long enough to answer, as BM25 prefers a title that only
-repeats the question. docs/quality.md has what each gains.
+string that matches well; a text long enough to answer, as BM25 prefers a title that only repeats
+the question; and a short string beside the text in its object, a title or a path, that matches
+well. docs/quality.md has what each gains.
 """
 
 from __future__ import annotations
@@ -18,10 +19,11 @@ from context_search.domain.bm25 import idf
 PROXIMITY_WEIGHT = 0.5
 NEIGHBOUR_WEIGHT = 0.2
 LENGTH_WEIGHT = 0.2
+TITLE_WEIGHT = 0.8
 PROXIMITY_TOKENS = 40
 """How far apart words may be, in tokens: two or three sentences."""
 FULL_LENGTH = 300
-"""From how many code points a text counts as long enough."""
+"""From how many code points a text counts as long enough, and is no title."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +31,7 @@ class Passage:
     """A candidate: where it has words of the question, and which; its length in code points.
 
     ``sightings`` are in the order of its tokens. ``place`` names its string, ``index`` its number
-    among the chunks there.
+    among the chunks there; ``is_whole`` when it is the only one.
     """
 
     sightings: Sequence[Sighting]
@@ -37,6 +39,19 @@ class Passage:
     length: int
     place: tuple[int, str]
     index: int
+    is_whole: bool
+
+    @property
+    def is_title(self) -> bool:
+        """Whether it can only name something."""
+        return self.is_whole and self.length < FULL_LENGTH
+
+    @property
+    def owner(self) -> tuple[int, str] | None:
+        """The object that its string is a member of; None in an array."""
+        table_id, pointer = self.place
+        parent, _, key = pointer.rpartition("/")
+        return None if key.isdecimal() else (table_id, parent)
 
 
 def rerank(
@@ -48,22 +63,37 @@ def rerank(
     """Returns the scores of ``fused`` (0..1) after the second look, in 0..1 again.
 
     ``keyword`` has normalised scores of the keyword leg (0..1), ``words`` the distinct tokens of
-    the question, ``passages`` every id of ``fused`` with sightings of these.
+    the question, ``passages`` every id of both with sightings of these.
     """
     weights = word_weights(words, [passage.vocabulary for passage in passages.values()])
     beside = {(p.place, p.index): keyword.get(name, 0.0) for name, p in passages.items()}
+    titles = _titles(keyword, passages)
     total = 1.0 + PROXIMITY_WEIGHT + NEIGHBOUR_WEIGHT + LENGTH_WEIGHT
     scores: dict[str, float] = {}
     for name, score in fused.items():
         passage = passages[name]
         neighbours = ((passage.place, passage.index + step) for step in (-1, 1))
-        scores[name] = (
+        seen = (
             score
             + PROXIMITY_WEIGHT * proximity(passage.sightings, weights)
             + NEIGHBOUR_WEIGHT * max(beside.get(place, 0.0) for place in neighbours)
             + LENGTH_WEIGHT * min(1.0, passage.length / FULL_LENGTH)
         ) / total
+        title = 0.0 if passage.is_title else titles.get(passage.owner, 0.0)
+        scores[name] = seen + (1.0 - seen) * TITLE_WEIGHT * title
     return scores
+
+
+def _titles(
+    keyword: Mapping[str, float], passages: Mapping[str, Passage]
+) -> dict[tuple[int, str] | None, float]:
+    """Returns for each object the best score of a title in it; strings of an array name nothing."""
+    best: dict[tuple[int, str] | None, float] = {None: 0.0}
+    for name, score in keyword.items():
+        passage = passages[name]
+        if passage.is_title and (owner := passage.owner):
+            best[owner] = max(best.get(owner, 0.0), score)
+    return best
 
 
 def word_weights(words: Sequence[str], texts: Collection[Collection[str]]) -> dict[str, float]:

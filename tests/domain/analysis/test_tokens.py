@@ -105,6 +105,28 @@ def test_query_tokens_are_distinct_and_in_order() -> None:
     assert query_tokens("shoes and a shoe, 鞋 鞋") == ["shoe", "鞋"]
 
 
+@pytest.mark.parametrize(
+    ("question", "topic"),
+    [
+        ("闸门什么时候打开？", "闸门 时候打开"),
+        ("閘門什麼時候打開？", "闸门 时候打开"),
+        ("怎么重置密码", "重置密码"),
+        ("請問誰寫了這本書呢？", "写了这本书"),
+        ("价格是多少", "价格是"),
+        ("哪些树开花", "树开花"),
+    ],
+)
+def test_what_makes_a_chinese_sentence_a_question_is_not_searched_for(
+    question: str, topic: str
+) -> None:
+    assert query_tokens(question) == list(dict.fromkeys(tokens(topic)))
+
+
+@pytest.mark.parametrize("query", ["哪吒", "吗啡的用途", "几何", "为什么", "什么 the", "呢绒"])
+def test_names_and_a_question_without_a_topic_are_searched_for_whole(query: str) -> None:
+    assert query_tokens(query) == list(dict.fromkeys(tokens(query)))
+
+
 def test_a_query_of_stop_words_has_no_tokens_but_is_searchable() -> None:
     assert query_tokens("to be or not to be") == []
     assert has_searchable_character("to be or not to be")

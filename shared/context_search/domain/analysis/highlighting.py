@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from .names import name_spans, token_of
-from .normalization import normalize, normalize_with_offsets
+from .normalization import normalize_with_offsets
 from .pieces import PIECE, is_unspaced
-from .terms import characters_and_bigrams, piece_tokens
+from .terms import characters_and_bigrams, piece_tokens, topic
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -36,7 +36,7 @@ def match_spans(text: str, query: str) -> list[Span]:
 
 def _wanted(query: str) -> frozenset[str]:
     found: set[str] = set()
-    for piece in PIECE.findall(normalize(query)):
+    for piece in PIECE.findall(topic(query)):
         several = is_unspaced(piece) and len(piece) > 1
         found.update(token for token in piece_tokens(piece) if not several or len(token) > 1)
     return frozenset(found)

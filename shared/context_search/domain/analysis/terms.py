@@ -9,6 +9,7 @@ from .bounded_memo import BoundedMemo
 from .names import is_plain_word, name_spans, token_of
 from .normalization import normalize
 from .pieces import PIECE, has_unspaced, is_unspaced
+from .question_words import without_question_words
 
 _LONGEST_REMEMBERED = 40  # characters of a piece; longer ones hardly come twice
 
@@ -19,7 +20,10 @@ def tokens(text: str) -> list[str]:
     Words and identifiers whole and in parts, English stemmed and without stop words; runs of
     Han, kana and Hangul as their characters, then their overlapping bigrams. Linear in time.
     """
-    normalized = normalize(text)
+    return _tokens(normalize(text))
+
+
+def _tokens(normalized: str) -> list[str]:
     pieces = PIECE.findall(normalized)
     if not has_unspaced(normalized):
         return list(chain.from_iterable(map(piece_tokens, pieces)))
@@ -30,11 +34,18 @@ def tokens(text: str) -> list[str]:
 
 
 def query_tokens(text: str) -> list[str]:
-    """The distinct tokens of a query, in order of appearance; the analysis is that of the index.
+    """The distinct tokens of what a query is about, in order of appearance, as the index has them.
 
     Empty when the query holds stop words only: the index has none to find.
     """
-    return list(dict.fromkeys(tokens(text)))
+    return list(dict.fromkeys(_tokens(topic(text))))
+
+
+def topic(query: str) -> str:
+    """A query, normalized, without its question words; with them when it has no other tokens."""
+    normalized = normalize(query)
+    rest = without_question_words(normalized)
+    return rest if _tokens(rest) else normalized
 
 
 def has_searchable_character(text: str) -> bool:

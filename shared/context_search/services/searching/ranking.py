@@ -137,6 +137,7 @@ def _passage(chunk: HydratedChunk, look_for: Lookout) -> Passage:
         length=len(chunk.chunk_text),
         place=(chunk.table_id, chunk.json_pointer),
         index=chunk.chunk_index,
+        is_whole=chunk.total_chunks == 1,
     )
 
 
@@ -146,9 +147,13 @@ def _fuse(search: SearchConfig, live: _Live, foreign: Scores) -> Scores:
     if search.fusion == "rrf" and live.vector:
         weights = [search.vector_weight, search.bm25_weight]
         return reciprocal_rank_fusion([live.vector, live.keyword], weights)
-    fused = _convex(search, live) if live.vector else min_max(live.keyword)
-    scores = rerank(fused, min_max(live.keyword), live.words, live.passages)
-    return across_languages(scores, foreign, _best_coverage(live)) if foreign else scores
+    best_coverage = _best_coverage(live)
+    trust = min(1.0, best_coverage / WEAK_COVERAGE)
+    keyword = min_max(live.keyword)
+    fused = _convex(search, live, trust) if live.vector else keyword
+    trusted = {name: trust * score for name, score in keyword.items()}
+    scores = rerank(fused, trusted, live.words, live.passages)
+    return across_languages(scores, foreign, best_coverage) if foreign else scores
 
 
 def _linear(search: SearchConfig, live: _Live) -> Scores:
@@ -162,8 +167,7 @@ def _best_coverage(live: _Live) -> float:
     return coverage(live.words, live.vocabulary(ranking(live.keyword)[0]))
 
 
-def _convex(search: SearchConfig, live: _Live) -> Scores:
-    trust = min(1.0, _best_coverage(live) / WEAK_COVERAGE)
+def _convex(search: SearchConfig, live: _Live, trust: float) -> Scores:
     bm25_weight = search.bm25_weight * trust
     vector_weight = search.vector_weight + search.bm25_weight - bm25_weight
     return convex_combination([live.vector, live.keyword], [vector_weight, bm25_weight])
