@@ -8,35 +8,51 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from context_search.domain.errors import ContextSearchError
 from evaluation.compare import Deployment, NotMeasuredError, compare, read_judged
-from evaluation.judged import SHIPPED, JudgedSet, read_sets
+from evaluation.jsonl import UnreadableError
+from evaluation.judged import QUERIES, SHIPPED, JudgedSet, read_sets
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Returns the exit code: 0 done or not worse, 1 worse, 2 not measured."""
     options = _options(arguments)
-    return int(options.run(options))
+    try:
+        return int(options.run(options))
+    except (NotMeasuredError, UnreadableError) as error:
+        print(f"not measured: {error}", file=sys.stderr)
+        return 2
 
 
 def _run(options: argparse.Namespace) -> int:
     from evaluation.pipeline import running  # noqa: PLC0415 - needs the local stack; compare not
-    from evaluation.report import Results, evaluate, relevance_line, table  # noqa: PLC0415
+    from evaluation.report import Results, evaluate, lines, markdown  # noqa: PLC0415
 
-    sets = read_sets(options.sets)
+    sets = read_sets(options.sets, options.queries)
+    measured: dict[str, Results] = {}
     by_language: dict[str, list[Results]] = {}
     with running() as pipeline:
         for judged in sets:
             started = time.monotonic()
-            results = evaluate(pipeline, judged, _questions_of_others(judged, sets))
+            try:
+                results = evaluate(pipeline, judged, _questions_of_others(judged, sets))
+            except ContextSearchError as error:
+                raise NotMeasuredError(f"{judged.name}: {error}") from error
+            measured[judged.name] = results
             by_language.setdefault(judged.language, []).append(results)
-            seconds = time.monotonic() - started
-            title = f"{judged.name}: {len(judged.questions)} questions, {seconds:.0f} s"
-            print("\n".join([*table(title, [results]), relevance_line([results])]), flush=True)
-    for language, results_of in by_language.items():
-        if len(results_of) > 1:
-            title = f"{language}: mean of {len(results_of)} sets"
-            print("\n".join([*table(title, results_of), relevance_line(results_of)]), flush=True)
+            print(
+                "\n".join(lines(_title(judged, time.monotonic() - started), [results])), flush=True
+            )
+    for language, several in by_language.items():
+        if len(several) > 1:
+            print("\n".join(lines(f"{language}: mean of {len(several)} sets", several)))
+    print("\n".join(markdown(measured, by_language)))
     return 0
+
+
+def _title(judged: JudgedSet, seconds: float) -> str:
+    title = f"{judged.name}: {len(judged.questions)} questions, {seconds:.0f} s"
+    return f"{title}; {judged.unjudged} without a range left out" if judged.unjudged else title
 
 
 def _questions_of_others(judged: JudgedSet, sets: Sequence[JudgedSet]) -> list[str]:
@@ -46,13 +62,12 @@ def _questions_of_others(judged: JudgedSet, sets: Sequence[JudgedSet]) -> list[s
 
 
 def _compare(options: argparse.Namespace) -> int:
+    judged = read_judged(options.queries)
     try:
-        judged = read_judged(options.queries)
-        ask = Deployment(options.url, options.key_file.read_text().strip())
-        outcome = compare(ask, judged, options.base, options.candidate, measure=options.measure)
-    except (NotMeasuredError, ValueError, LookupError, TypeError, OSError) as error:
-        print(f"not measured: {error}", file=sys.stderr)
-        return 2
+        ask = Deployment(options.url, options.key_file.read_text(encoding="ascii").strip())
+    except (OSError, UnicodeDecodeError) as error:
+        raise NotMeasuredError(f"{options.key_file}: {error}") from error
+    outcome = compare(ask, judged, options.base, options.candidate, measure=options.measure)
     print("\n".join(outcome.lines()))
     return 1 if outcome.is_worse else 0
 
@@ -61,7 +76,8 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m evaluation", description=__doc__)
     commands = parser.add_subparsers(required=True)
     run = commands.add_parser("run", help="measure the real pipeline on judged sets")
-    run.add_argument("--sets", type=Path, default=SHIPPED, help="folder of sets")
+    run.add_argument("--sets", type=Path, default=SHIPPED, help="folder of sets, or one set")
+    run.add_argument("--queries", default=QUERIES, help="file of questions (default: %(default)s)")
     run.set_defaults(run=_run)
     two = commands.add_parser("compare", help="compare two Search Tools of a deployment")
     two.add_argument("--url", required=True, help="where the deployment answers")

@@ -16,10 +16,14 @@ class PlainBm25:
         self._spans = list(chunks)
         self._index = bm25s.BM25()
         tokens = bm25s.tokenize(list(chunks.values()), stopwords="en", show_progress=False)
-        self._index.index(tokens, show_progress=False)
+        self._is_empty = not any(tokens.ids)
+        if not self._is_empty:  # it fails without a single word
+            self._index.index(tokens, show_progress=False)
 
     def ask(self, question: str) -> list[Span]:
         """Returns the first chunks with a word of the question, best first."""
+        if self._is_empty:
+            return []
         tokens = bm25s.tokenize(question, stopwords="en", return_ids=False, show_progress=False)
         depth = min(DEPTH, len(self._spans))
         rows, scores = self._index.retrieve(tokens, k=depth, show_progress=False)

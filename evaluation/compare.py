@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from typing import Any
 
 import httpx
 
+from evaluation.jsonl import Row, UnreadableError, range_of, read_rows, rows_of, text_of
 from evaluation.judged import Question
 from evaluation.metrics import DEPTH, MEASURES, Span, Values, interval, measured, score
 
@@ -34,25 +34,33 @@ class Deployment:
 
     def __call__(self, tool_id: int, question: str) -> list[Span]:
         """Returns where the hits of a tool stand. Raises NotMeasuredError."""
-        answer = self._answer(tool_id, {"query": question, "top_k": DEPTH})
-        if degraded := answer["retrieval"]["degraded"]:
+        reply = self._reply(tool_id, {"query": question, "top_k": DEPTH})
+        try:
+            spans, degraded = _answer(reply.json())
+        except (KeyError, TypeError, ValueError) as error:
+            raise NotMeasuredError(f"this is no answer of a Search Tool: {error!r}") from error
+        if degraded:
             raise NotMeasuredError(f"tool {tool_id} answered degraded: {', '.join(degraded)}")
-        chunks = [result["chunk"] for result in answer["results"]]
-        return [Span(c["json_pointer"], c["char_start"], c["char_end"]) for c in chunks]
+        return spans
 
-    def _answer(self, tool_id: int, body: dict[str, object]) -> dict[str, Any]:
+    def _reply(self, tool_id: int, body: dict[str, object]) -> httpx.Response:
         for _ in range(TRIES):
             try:
                 reply = self._http.post(f"/api/v1/tools/{tool_id}/search", json=body)
-            except httpx.HTTPError as error:
+            except (httpx.HTTPError, httpx.InvalidURL) as error:
                 raise NotMeasuredError(f"no answer: {type(error).__name__}") from None
             if reply.status_code not in PASSING:
                 break
             self._sleep(float(reply.headers.get("Retry-After", 1)))
         if reply.status_code != httpx.codes.OK:
             raise NotMeasuredError(f"tool {tool_id} answered {reply.status_code}: {reply.text}")
-        answer: dict[str, Any] = reply.json()
-        return answer
+        return reply
+
+
+def _answer(body: Any) -> tuple[list[Span], list[str]]:
+    chunks = [result["chunk"] for result in body["results"]]
+    spans = [Span(c["json_pointer"], c["char_start"], c["char_end"]) for c in chunks]
+    return spans, list(body["retrieval"]["degraded"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,36 +94,29 @@ def read_judged(path: Path) -> list[Question]:
     """Returns the questions of a JSONL file.
 
     A line is ``{"query", "relevant": [{"json_pointer", "char_start", "char_end"}]}``, with absolute
-    pointers. Raises ValueError with the number of a line that is of another shape.
+    pointers. Raises UnreadableError with the number of a line that is of another shape.
     """
-    questions: list[Question] = []
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
-        if line.strip():
-            try:
-                questions.append(_question(json.loads(line)))
-            except (KeyError, TypeError, ValueError) as error:
-                raise ValueError(f"{path}, line {number}: {error!r}") from error
+    questions = read_rows(path, _question)
     if not questions:
-        raise ValueError(f"{path} has no questions")
+        raise UnreadableError(f"{path} has no questions")
     return questions
 
 
-def _question(row: dict[str, Any]) -> Question:
+def _question(row: Row) -> Question:
     spans = tuple(
-        Span(str(each["json_pointer"]), int(each["char_start"]), int(each["char_end"]))
-        for each in row["relevant"]
+        Span(text_of(each, "json_pointer"), *range_of(each)) for each in rows_of(row, "relevant")
     )
-    if not spans or any(span.start < 0 or span.start >= span.end for span in spans):
-        raise ValueError("relevant needs ranges of at least one character")
-    return Question(str(row["query"]), spans)
+    if not spans:
+        raise ValueError("relevant is empty")
+    return Question(text_of(row, "query"), spans)
 
 
 def compare(
     ask: Ask, judged: Sequence[Question], base: int, candidate: int, *, measure: str = "ndcg@10"
 ) -> Outcome:
-    """Asks two tools, named by their ids, every question."""
+    """Asks two tools, named by their ids, every question. Raises NotMeasuredError."""
     if measure not in MEASURES:
-        raise ValueError(f"measure is one of {', '.join(MEASURES)}")
+        raise NotMeasuredError(f"the measure is one of {', '.join(MEASURES)}")
     values = [
         measured(score(question.gold, ask(tool_id, question.text)) for question in judged)
         for tool_id in (base, candidate)

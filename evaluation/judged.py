@@ -6,16 +6,18 @@ A set is a folder with ``corpus.jsonl`` (``{"doc_id", "document"}`` a line) and 
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from context_search.domain.json_pointer import escape
+from context_search.domain.errors import InvalidPointerError
+from context_search.domain.json_pointer import escape, resolve, split
+from evaluation.jsonl import Row, UnreadableError, range_of, read_rows, rows_of, text_of
 from evaluation.metrics import Span
 
 SHIPPED = Path(__file__).parent / "sets"
+QUERIES = "queries.jsonl"
+Documents = Mapping[str, object]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,43 +30,69 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class JudgedSet:
-    """``document`` holds all documents of the set, each under its id."""
+    """``document`` holds all documents of the set, each under its id.
+
+    ``unjudged`` counts questions without a relevant range; nothing can be measured with them.
+    """
 
     name: str
     language: str
-    document: dict[str, object]
+    document: Documents
     questions: tuple[Question, ...]
+    unjudged: int = 0
 
 
-def read_sets(folder: Path) -> list[JudgedSet]:
-    """Returns the sets below a folder, by name. Raises FileNotFoundError when it has none."""
-    found = [read_set(path.parent) for path in sorted(folder.glob("*/queries.jsonl"))]
-    if not found:
-        raise FileNotFoundError(f"no */queries.jsonl in {folder}")
-    return found
+def read_sets(folder: Path, queries: str = QUERIES) -> list[JudgedSet]:
+    """Returns the sets below a folder, by name, or the one that it is. Raises UnreadableError.
+
+    ``queries`` names the file with the questions; folders without one are left out.
+    """
+    paths = sorted(folder.glob(f"*/{queries}")) or list(folder.glob(queries))
+    if not paths:
+        raise UnreadableError(f"no */{queries} in {folder}")
+    return [read_set(path.parent, queries) for path in paths]
 
 
-def read_set(folder: Path) -> JudgedSet:
-    """Returns one set."""
-    documents = {str(row["doc_id"]): row["document"] for row in _rows(folder / "corpus.jsonl")}
-    rows = list(_rows(folder / "queries.jsonl"))
-    questions = tuple(Question(str(row["text"]), _spans(row)) for row in rows)
-    return JudgedSet(folder.name, str(rows[0]["lang"]), documents, questions)
+def read_set(folder: Path, queries: str = QUERIES) -> JudgedSet:
+    """Returns one set. Raises UnreadableError."""
+    documents = _documents(folder / "corpus.jsonl")
+    path = folder / queries
+    rows = read_rows(path, lambda row: (row.get("lang"), _question(row, documents)))
+    questions = tuple(question for _, question in rows if question.gold)
+    if not questions:
+        raise UnreadableError(f"{path} has no question with a relevant range")
+    name = folder.resolve().name + ("" if queries == QUERIES else f" {Path(queries).stem}")
+    language = next((lang for lang, _ in rows if isinstance(lang, str)), "no language")
+    return JudgedSet(name, language, documents, questions, len(rows) - len(questions))
 
 
-def _spans(row: dict[str, object]) -> tuple[Span, ...]:
-    spans = row["relevant"]
-    assert isinstance(spans, list)  # noqa: S101 - a broken set should stop everything
-    return tuple(_span(each) for each in spans)
+def _documents(path: Path) -> dict[str, object]:
+    documents: dict[str, object] = {}
+    for doc_id, document in read_rows(path, _document):
+        if doc_id in documents:
+            raise UnreadableError(f"{path}: doc_id {doc_id!r} is there twice")
+        documents[doc_id] = document
+    return documents
 
 
-def _span(row: dict[str, Any]) -> Span:
-    pointer = f"/{escape(row['doc_id'])}{row['json_pointer']}"
-    return Span(pointer, row["char_start"], row["char_end"])
+def _document(row: Row) -> tuple[str, object]:
+    if "document" not in row:
+        raise ValueError("document is missing")
+    return text_of(row, "doc_id"), row["document"]
 
 
-def _rows(path: Path) -> Iterator[dict[str, object]]:
-    with path.open(encoding="utf-8") as lines:
-        for line in lines:
-            if line.strip():
-                yield json.loads(line)
+def _question(row: Row, documents: Documents) -> Question:
+    spans = tuple(_span(each, documents) for each in rows_of(row, "relevant"))
+    return Question(text_of(row, "text"), spans)
+
+
+def _span(row: Row, documents: Documents) -> Span:
+    doc_id, pointer = text_of(row, "doc_id"), text_of(row, "json_pointer")
+    start, end = range_of(row)
+    try:
+        text = resolve(documents[doc_id], split(pointer))
+    except (KeyError, InvalidPointerError) as error:
+        raise ValueError(f"the corpus has no {pointer!r} in {doc_id!r}: {error}") from error
+    if not isinstance(text, str) or end > len(text):
+        raise ValueError(f"{pointer!r} in {doc_id!r} is no text of {end} characters")
+    return Span(f"/{escape(doc_id)}{pointer}", start, end)

@@ -18,6 +18,7 @@ from context_search.adapters.litellm_embedder import LitellmEmbedder
 from context_search.adapters.system_clock import SystemClock
 from context_search.adapters.turbopuffer_vectors import TurbopufferVectors
 from context_search.domain.config import IndexConfig, SearchConfig
+from context_search.domain.errors import QueryEmptyError
 from context_search.domain.model import Index, Principal, Scope, SearchTool
 from context_search.ports.time import Deadline
 from context_search.services.chunk_vectors import ChunkVectors
@@ -84,8 +85,11 @@ class Pipeline:
         return create(new).tool
 
     def ask(self, tool: SearchTool, question: str) -> list[Ranked]:
-        """Returns the first hits, best first."""
-        answer = self._search(tool.id, PRINCIPAL, question, DEPTH)
+        """Returns the first hits, best first; none for a question that search refuses."""
+        try:
+            answer = self._search(tool.id, PRINCIPAL, question, DEPTH)
+        except QueryEmptyError:
+            return []
         return [
             Ranked(
                 Span(hit.chunk.json_pointer, hit.chunk.char_start, hit.chunk.char_end),

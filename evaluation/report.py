@@ -10,17 +10,18 @@ from context_search.domain.config import SearchConfig
 from evaluation.baseline import PlainBm25
 from evaluation.judged import JudgedSet
 from evaluation.metrics import MEASURES, Values, interval, measured, score
-from evaluation.pipeline import Pipeline
+from evaluation.pipeline import Pipeline, Ranked
 
 WAYS: Mapping[str, SearchConfig] = {
+    "hybrid": SearchConfig(),
     "keyword": SearchConfig(strategy="keyword"),
     "semantic": SearchConfig(strategy="semantic"),
-    "hybrid": SearchConfig(),
     "hybrid rrf": SearchConfig(fusion="rrf", vector_weight=0.5, bm25_weight=0.5),
     "hybrid linear": SearchConfig(fusion="linear", vector_weight=0.35, bm25_weight=0.55),
 }
 BASELINE = "bm25s"
 RELEVANT = 0.7
+_COLUMNS = ("ndcg@10", "recall@1", "recall@5", "recall@20", "mrr@10", "coverage@5")
 Results = dict[str, dict[str, Values]]
 """Measures by way; one value a question."""
 
@@ -52,11 +53,11 @@ def evaluate(pipeline: Pipeline, judged: JudgedSet, others: Sequence[str]) -> Re
     return results
 
 
-def _best(hits: Sequence[object]) -> float:
-    return max((hit.relevance for hit in hits), default=0.0)  # type: ignore[attr-defined]
+def _best(hits: Sequence[Ranked]) -> float:
+    return max((hit.relevance for hit in hits), default=0.0)
 
 
-def table(title: str, sets: Sequence[Results]) -> Iterator[str]:
+def lines(title: str, sets: Sequence[Results]) -> Iterator[str]:
     """Yields a table of the means over sets with their 95 % intervals; one row a way."""
     yield f"\n{title}"
     yield f"  {'':14}" + "".join(f"{name:>22}" for name in MEASURES)
@@ -65,6 +66,9 @@ def table(title: str, sets: Sequence[Results]) -> Iterator[str]:
         row = "".join(f"{mean:8.3f} [{low:.3f}, {high:.3f}]" for mean, low, high in cells)
         yield f"  {way:14}{row}"
     yield f"  {'hybrid - best single leg, nDCG@10:':36} {_gain(sets):+.3f}"
+    yield f"  a hit of relevance >= {RELEVANT}: {_share(sets, 'own')} questions, " + (
+        f"{_share(sets, 'foreign')} of other sets"
+    )
 
 
 def _gain(sets: Sequence[Results]) -> float:
@@ -75,13 +79,26 @@ def _gain(sets: Sequence[Results]) -> float:
     return mean["hybrid"] - max(mean["keyword"], mean["semantic"])
 
 
-def relevance_line(sets: Sequence[Results]) -> str:
-    """Returns how many questions have a hit that counts as relevant, their own and foreign ones."""
-    own, foreign = (
-        np.concatenate([results["relevance"][kind] for results in sets])
-        for kind in ("own", "foreign")
-    )
-    return (
-        f"  a hit of relevance >= {RELEVANT}: {np.mean(own >= RELEVANT):.1%} of {len(own)} "
-        f"questions, {np.mean(foreign >= RELEVANT):.1%} of {len(foreign)} of other sets"
-    )
+def _share(sets: Sequence[Results], kind: str) -> str:
+    """How many questions have a hit that counts as relevant."""
+    best = np.concatenate([results["relevance"][kind] for results in sets])
+    return f"{np.mean(best >= RELEVANT):.1%} of {len(best)}" if len(best) else "none of 0"
+
+
+def markdown(
+    by_set: Mapping[str, Results], by_language: Mapping[str, Sequence[Results]]
+) -> Iterator[str]:
+    """Yields one Markdown table of everything, as in docs/quality.md."""
+    yield f"\n| | | {' | '.join(_COLUMNS)} |"
+    yield "|---" * (len(_COLUMNS) + 2) + "|"
+    means = {f"mean {name}": sets for name, sets in by_language.items() if len(sets) > 1}
+    for name, sets in ({each: [by_set[each]] for each in by_set} | means).items():
+        for way in (*WAYS, BASELINE):
+            cells = [interval([each[way][column] for each in sets]) for column in _COLUMNS]
+            low, high = (_short(end) for end in cells[0][1:])
+            means_of = " | ".join(_short(mean) for mean, _, _ in cells[1:])
+            yield f"| {name} | {way} | {_short(cells[0][0])} [{low}, {high}] | {means_of} |"
+
+
+def _short(share: float) -> str:
+    return f"{share:.3f}".removeprefix("0")

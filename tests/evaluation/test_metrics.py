@@ -6,6 +6,8 @@ import math
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from evaluation.metrics import MEASURES, Span, interval, score
 
@@ -55,3 +57,34 @@ def test_an_interval_lies_around_the_mean_of_the_groups() -> None:
 
 def test_equal_values_leave_nothing_to_doubt() -> None:
     assert interval([np.full(9, 0.25)]) == (0.25, 0.25, 0.25)
+
+
+SPANS = st.builds(
+    lambda pointer, start, length: Span(pointer, start, start + length),
+    st.sampled_from(["/a", "/b"]),
+    st.integers(0, 30),
+    st.integers(1, 12),
+)
+
+
+def places(spans: list[Span]) -> set[tuple[str, int]]:
+    return {(span.pointer, at) for span in spans for at in range(span.start, span.end)}
+
+
+@given(st.lists(SPANS, min_size=1, max_size=12), st.lists(SPANS, max_size=30))
+def test_the_measures_are_what_counting_every_character_gives(
+    gold: list[Span], found: list[Span]
+) -> None:
+    def rank(span: Span) -> float:
+        wanted = places([span])
+        upto = (k for k in range(1, 21) if 2 * len(wanted & places(found[:k])) >= len(wanted))
+        return next(upto, math.inf)
+
+    ranks = sorted(map(rank, gold))
+    gains = sum(1 / math.log2(rank + 1) for rank in ranks if rank <= 10)
+    ideal = sum(1 / math.log2(n + 2) for n in range(min(10, len(gold))))
+    expected = {f"recall@{k}": sum(rank <= k for rank in ranks) / len(gold) for k in (1, 5, 20)}
+    expected["ndcg@10"] = min(1.0, gains / ideal)
+    expected["mrr@10"] = 1 / ranks[0] if ranks[0] <= 10 else 0.0
+    expected["coverage@5"] = len(places(gold) & places(found[:5])) / len(places(gold))
+    assert score(gold, found) == pytest.approx(expected)
