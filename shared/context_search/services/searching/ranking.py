@@ -147,7 +147,7 @@ def _fuse(search: SearchConfig, live: _Live, foreign: Scores) -> Scores:
     if search.fusion == "rrf" and live.vector:
         weights = [search.vector_weight, search.bm25_weight]
         return reciprocal_rank_fusion([live.vector, live.keyword], weights)
-    best_coverage = _best_coverage(live)
+    best_coverage = coverage(live.words, live.vocabulary(ranking(live.keyword)[0]))
     trust = min(1.0, best_coverage / WEAK_COVERAGE)
     keyword = min_max(live.keyword)
     fused = _convex(search, live, trust) if live.vector else keyword
@@ -161,10 +161,6 @@ def _linear(search: SearchConfig, live: _Live) -> Scores:
         [max_normalised(live.keyword), _cosines(live.vector), live.recency],
         [search.bm25_weight, search.vector_weight, search.recency_weight],
     )
-
-
-def _best_coverage(live: _Live) -> float:
-    return coverage(live.words, live.vocabulary(ranking(live.keyword)[0]))
 
 
 def _convex(search: SearchConfig, live: _Live, trust: float) -> Scores:
