@@ -11,9 +11,11 @@ export LITELLM_LOCAL_MODEL_COST_MAP := True
 unexport PYTHONDONTWRITEBYTECODE
 
 python := .venv/bin/python
+# Neighbours share a database and a server; work stealing leaves them on one worker.
+pytest := $(python) -m pytest -n $(WORKERS) --dist worksteal
 sam := .venv-build/bin/python -m samcli
 
-.PHONY: help setup setup-dev setup-build demo serve reset test check check-code check-security check-template check-locks build migrate bench simulate endurance conformance compile clean
+.PHONY: help setup setup-dev setup-build demo serve reset unit test check check-code check-security check-template check-locks build migrate bench simulate endurance conformance compile clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r name text; do \
@@ -37,9 +39,11 @@ serve: setup ## the stack on one machine, HTTP and MCP on 127.0.0.1:8787 (PORT=)
 reset: setup ## forget everything that demo and serve have stored
 	@$(python) -m local.reset
 
-test: setup-dev setup-build ## all tests: first those that need no running parts (WORKERS=2)
-	@$(python) -m pytest -n $(WORKERS) -m "not stack and not slow"
-	@$(python) -m pytest -n $(WORKERS) -m "stack or slow"
+unit: setup-dev ## the tests that need no running parts, in less than a minute (WORKERS=2)
+	@$(pytest) -m "not stack and not slow"
+
+test: unit setup-build ## all tests: those of make unit, then those with running parts and slow ones
+	@$(pytest) -m "stack or slow"
 
 check: check-code check-security check-template check-locks ## lint, types, import rules; security; templates; locks
 

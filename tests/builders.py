@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, TypeVar
 
 from context_search.adapters.postgres.pool import Transaction
@@ -21,6 +22,7 @@ from context_search.domain.model import (
     Project,
     Table,
 )
+from tests.stack import clear_rows
 from tests.steps import SMALL, Steps
 
 T = TypeVar("T")
@@ -78,6 +80,7 @@ def aws_server() -> Iterator[dict[str, str]]:
         server.stop()
 
 
+@lru_cache(maxsize=100)
 def english(chars: int, seed: int = 0) -> str:
     """Prose of exactly so many characters, in paragraphs; the same for the same seed."""
     draw = random.Random(f"en{seed}")
@@ -90,6 +93,7 @@ def english(chars: int, seed: int = 0) -> str:
     return "".join(words)[:chars]
 
 
+@lru_cache(maxsize=100)
 def chinese(chars: int, seed: int = 0) -> str:
     """The same in Chinese."""
     draw = random.Random(f"zh{seed}")
@@ -119,8 +123,7 @@ class Workbench(Steps):
     @classmethod
     def alone(cls, store: PostgresStore) -> Workbench:
         """The same in a database that is emptied first."""
-        with store.database.transaction() as tx:
-            tx.run("TRUNCATE project, index_generation, tombstone, outbox RESTART IDENTITY CASCADE")
+        clear_rows(store.database)
         return cls.of(store)
 
     @property

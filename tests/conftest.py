@@ -16,17 +16,8 @@ if TYPE_CHECKING:
 
     from context_search.adapters.postgres.url import DatabaseUrl
 
-# Who asks for one of these talks to a running part, and is no unit test.
-_RUNNING_PARTS = {"postgres_url", "local_server", "turbopuffer_url", "connection", "target"}
+pytest_plugins = ["tests.kinds"]
 _SERVERS = Path(__file__).parent.parent / ".local" / "tests"
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Marks what needs a running part, so that the unit tests alone are fast."""
-    for item in items:
-        if _RUNNING_PARTS.intersection(getattr(item, "fixturenames", ())):
-            item.add_marker(pytest.mark.stack)
 
 
 @pytest.fixture(scope="session")

@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 
 # Audit events see every attempt, also those made by C code or in background threads.
@@ -38,6 +40,7 @@ with open(sys.argv[1], "w") as report:
 """
 
 
+@pytest.mark.slow
 def test_litellm_comes_with_the_first_call_without_network_and_without_a_word(
     tmp_path: Path,
 ) -> None:

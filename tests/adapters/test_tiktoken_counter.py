@@ -44,6 +44,7 @@ def test_a_long_repetition_is_counted(unit: str) -> None:
     assert COUNTER.count(unit * 100_000) > 500
 
 
+@pytest.mark.slow
 def test_counting_imports_neither_litellm_nor_a_client_of_the_network() -> None:
     program = """
 import sys

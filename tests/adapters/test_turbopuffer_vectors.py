@@ -39,19 +39,19 @@ _words = WordEmbedder(SMALL.dimensions)
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalServer]:
+def local_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalServer]:
     with running(tmp_path_factory.mktemp("turbopuffer")) as started:
         yield started
 
 
 @pytest.fixture(scope="module")
-def vectors(server: LocalServer) -> TurbopufferVectors:
-    return TurbopufferVectors(api_key=KEY, base_url=server.url)
+def vectors(local_server: LocalServer) -> TurbopufferVectors:
+    return TurbopufferVectors(api_key=KEY, base_url=local_server.url)
 
 
 @pytest.fixture
-def faults(server: LocalServer) -> Iterator[Faults]:
-    with httpx2.Client(base_url=server.url) as http:
+def faults(local_server: LocalServer) -> Iterator[Faults]:
+    with httpx2.Client(base_url=local_server.url) as http:
         board = Faults(http)
         yield board
         board.clear()
@@ -183,11 +183,11 @@ def test_writing_the_same_again_changes_nothing(vectors: TurbopufferVectors, fil
 
 
 def test_the_first_write_declares_the_whole_schema(
-    vectors: TurbopufferVectors, namespace: str, server: LocalServer
+    vectors: TurbopufferVectors, namespace: str, local_server: LocalServer
 ) -> None:
     lean = replace(DOCUMENTS["/ab"], tokens=None)
     vectors.upsert(namespace, [lean], config=SMALL)
-    with Turbopuffer(api_key=KEY, base_url=server.url, region=None) as client:
+    with Turbopuffer(api_key=KEY, base_url=local_server.url, region=None) as client:
         schema = client.namespace(namespace).schema()
     filterable = {name for name, attribute in schema.items() if attribute.filterable}
     assert filterable - {"id"} == {"ancestors", "table_id", "set_id", "chunk_id", "updated_at"}
@@ -198,12 +198,12 @@ def test_the_first_write_declares_the_whole_schema(
 
 
 def test_lean_storage_keeps_every_word_out_of_turbopuffer(
-    vectors: TurbopufferVectors, namespace: str, server: LocalServer
+    vectors: TurbopufferVectors, namespace: str, local_server: LocalServer
 ) -> None:
     lean = [replace(found, tokens=None) for found in DOCUMENTS.values()]
     vectors.upsert(namespace, lean, config=LEAN)
     assert pointers(ask(vectors, namespace, TEXTS["/ab"], legs="v").vector)[0] == "/ab"
-    with Turbopuffer(api_key=KEY, base_url=server.url, region=None) as client:
+    with Turbopuffer(api_key=KEY, base_url=local_server.url, region=None) as client:
         stored = client.namespace(namespace)
         assert "content" not in stored.schema()
         rows = stored.query(rank_by=("id", "asc"), limit=99, include_attributes=True).rows

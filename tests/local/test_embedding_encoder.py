@@ -112,6 +112,7 @@ print(hashlib.sha256(b"".join(v.tobytes() for v in vectors)).hexdigest())
 """
 
 
+@pytest.mark.slow
 def test_two_processes_compute_the_same_bytes() -> None:
     digests = {
         subprocess.run(  # noqa: S603 our own program

@@ -9,6 +9,7 @@ from tests.simulation.mutants import MUTANTS
 from tests.simulation.mutation import Mutation
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
 def test_a_faulty_variant_is_caught(mutant: Mutation) -> None:
     assert first_violation([mutant.seed, *range(mutant.within)], mutant)

@@ -10,6 +10,7 @@ from tests.simulation.history import live, watched
 from tests.simulation.mutation import Mutation
 from tests.simulation.sightings import Sightings
 
+pytestmark = pytest.mark.slow
 SEEDS = 200
 SITUATIONS = {
     "chunk: several windows",

@@ -10,14 +10,17 @@ from tests.simulation.run import run_many
 
 SEEDS = 5_000
 CHUNK = 100
+# The first hundred are a unit test.
+CHUNKS = [0, *(pytest.param(first, marks=pytest.mark.slow) for first in range(CHUNK, SEEDS, CHUNK))]
 
 
-@pytest.mark.parametrize("first", range(0, SEEDS, CHUNK))
+@pytest.mark.parametrize("first", CHUNKS)
 def test_every_history_holds(first: int) -> None:
     for seed in range(first, first + CHUNK):
         run(seed)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("first", range(0, 400, CHUNK))
 def test_every_history_holds_with_the_index_of_a_project_too(first: int) -> None:
     followed = 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from functools import cached_property
 
 from context_search.adapters.in_memory.clock import ManualClock
 from context_search.adapters.in_memory.store import MemoryStore
@@ -24,6 +25,7 @@ from context_search.domain.model import (
 from context_search.ports.delivery import Tombstone
 from context_search.services.enumeration import Limits, enumerate_index
 from tests.builders import english
+from tests.stack import clear_rows
 from tests.steps import SMALL, Steps, table_of
 
 TEXT = english(250)
@@ -149,12 +151,13 @@ class PostgresBench(Bench):
     def __init__(self, database: Database) -> None:
         self.database = database
         self.store = PostgresStore(database)
-        with database.transaction() as tx:
-            tx.run(
-                "TRUNCATE project, index_generation, tombstone, outbox, permit, idempotency_key"
-                " RESTART IDENTITY CASCADE"
-            )
-            self.columns = tx.run(
+        clear_rows(database)
+
+    @cached_property
+    def columns(self) -> list[list[str]]:
+        """Table and name of every column with a time in it."""
+        with self.database.transaction() as tx:
+            return tx.run(
                 """
                 SELECT table_name, column_name FROM information_schema.columns
                 JOIN pg_tables ON tablename = table_name AND schemaname = table_schema
@@ -163,8 +166,9 @@ class PostgresBench(Bench):
             )
 
     def pass_time(self, seconds: float) -> None:
+        columns = self.columns
         with self.database.transaction() as tx:
-            for table, column in self.columns:
+            for table, column in columns:
                 tx.run(
                     f"UPDATE {table} SET {column} = {column} - make_interval(secs => :s)",
                     s=seconds,

@@ -22,7 +22,7 @@ from tests.contract.store.bench import Bench, MemoryBench, PostgresBench
 from tests.contract.turbopuffer.targets import KEY, running
 
 
-@pytest.fixture(params=["memory", "postgres"])
+@pytest.fixture(params=["memory", pytest.param("postgres", marks=pytest.mark.stack)])
 def bench(request: pytest.FixtureRequest) -> Bench:
     """An empty store."""
     if request.param == "memory":
@@ -37,7 +37,7 @@ def turbopuffer_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield server.url
 
 
-@pytest.fixture(params=["memory", "turbopuffer"])
+@pytest.fixture(params=["memory", pytest.param("turbopuffer", marks=pytest.mark.stack)])
 def vectors(request: pytest.FixtureRequest) -> VectorStore:
     """A vector store; tests take namespaces of their own."""
     if request.param == "memory":
@@ -58,7 +58,7 @@ def aws() -> Iterator[dict[str, str]]:
         yield environment
 
 
-@pytest.fixture(params=["memory", "sqs"])
+@pytest.fixture(params=["memory", pytest.param("sqs", marks=pytest.mark.stack)])
 def queue(request: pytest.FixtureRequest) -> Queue:
     """An empty queue."""
     if request.param == "memory":
@@ -74,7 +74,7 @@ def queue(request: pytest.FixtureRequest) -> Queue:
     return SqsQueue(client, client.create_queue(QueueName=uuid4().hex)["QueueUrl"])
 
 
-@pytest.fixture(params=["memory", "s3"])
+@pytest.fixture(params=["memory", pytest.param("s3", marks=pytest.mark.stack)])
 def objects(request: pytest.FixtureRequest) -> Iterator[Objects]:
     """An empty bucket."""
     if request.param == "memory":

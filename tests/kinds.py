@@ -1,0 +1,68 @@
+"""Tells unit tests from those that need running parts or time, by the fixtures that they ask for.
+
+A plugin of pytest. What fixtures do not tell is refused: no unit test takes a running part with
+``getfixturevalue``, and none starts Python or PostgreSQL.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+# PostgreSQL, the turbopuffer server, moto's SQS and S3, and whole stacks.
+RUNNING_PARTS = {"aws", "connection", "local_server", "postgres_url", "stack", "turbopuffer_url"}
+# The template's translator takes seconds to start.
+SLOW = {"resources"}
+
+_MARKED = ("stack", "slow")
+_PROGRAMS = {Path(sys.executable).name, "initdb", "postgres"}
+# The unit test that runs, if one does.
+_unit_test: list[str] = []
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Marks tests by their fixtures."""
+    for item in items:
+        fixtures = set(getattr(item, "fixturenames", ()))
+        if fixtures & RUNNING_PARTS:
+            item.add_marker(pytest.mark.stack)
+        if fixtures & SLOW:
+            item.add_marker(pytest.mark.slow)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    """Notes which unit test runs."""
+    if not any(item.get_closest_marker(name) for name in _MARKED):
+        _unit_test.append(item.nodeid)
+    try:
+        return (yield)
+    finally:
+        _unit_test.clear()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_fixture_setup(fixturedef: pytest.FixtureDef[object]) -> None:
+    """Refuses a running part that a test took with ``getfixturevalue``."""
+    _refuse(fixturedef.argname in RUNNING_PARTS | SLOW, fixturedef.argname)
+
+
+def _refuse_programs(event: str, arguments: tuple[object, ...]) -> None:
+    if event == "subprocess.Popen":
+        program = Path(str(arguments[0])).name
+        _refuse(program in _PROGRAMS, program)
+
+
+def _refuse(condition: bool, what: str) -> None:  # noqa: FBT001
+    if condition and _unit_test:
+        pytest.fail(f"{what} is not for unit tests: mark this one with one of {_MARKED}")
+
+
+sys.addaudithook(_refuse_programs)
