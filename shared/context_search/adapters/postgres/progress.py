@@ -9,6 +9,7 @@ from typing import Any
 
 from context_search.adapters.postgres.following import BEHIND
 from context_search.adapters.postgres.nodes import REACHED, NodeWork
+from context_search.adapters.postgres.resting import is_at_rest
 from context_search.domain.model import Index
 from context_search.domain.progress import (
     IndexStatus,
@@ -55,7 +56,8 @@ class PostgresNodes(NodeWork):
 
     def status(self, index: Index, *, stalled_s: float) -> IndexStatus:
         """See the port."""
-        # One statement: every search asks.
+        if is_at_rest(self.tx, index):
+            return _status(index, {}, _AT_REST, full=False)
         [[counted, *work]] = self.tx.run(
             f"""
             SELECT (SELECT json_agg(json_build_array(state, nodes, is_full)) FROM (
@@ -135,6 +137,9 @@ class _Work:
     behind: bool
     stalled: bool
     order_error: dict[str, object] | None
+
+
+_AT_REST = _Work(behind=False, stalled=False, order_error=None)
 
 
 def _work(row: Sequence[Any]) -> _Work:
