@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from context_search.domain.languages import SAMPLE, across_languages, is_foreign
 
@@ -29,6 +31,15 @@ def test_a_passage_is_foreign_when_only_one_of_both_is_in_han_kana_or_hangul(
     question: str, text: str, expected: object
 ) -> None:
     assert is_foreign(question, text) == expected
+
+
+@given(st.text("中あ가aé1。 ", max_size=30))
+def test_a_text_is_in_han_kana_or_hangul_when_these_outweigh_five_other_letters_each(
+    text: str,
+) -> None:
+    others = sum(character in "aé" for character in text)
+    cjk = sum(character in "中あ가" for character in text)
+    assert is_foreign("q", text) == (cjk > others / 5)
 
 
 def test_only_the_beginning_of_a_text_is_read() -> None:

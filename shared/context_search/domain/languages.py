@@ -10,7 +10,7 @@ SAMPLE = 400
 """So many code points tell which script a text is written in."""
 LETTERS_PER_WORD = 5
 FULL_COVERAGE = 0.8
-_CJK = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}]")
+_CJK_RUN = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}]++")
 _OTHER_LETTER = regex.compile(r"[\p{L}--[\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}]]", regex.V1)
 
 
@@ -26,9 +26,11 @@ def is_foreign(question: str, text: str) -> bool:
 def _is_cjk(sample: str) -> bool:
     if sample.isascii():
         return False
+    cjk = sum(map(len, _CJK_RUN.findall(sample)))
     # One such character says about as much as a word of the others.
-    others = len(_OTHER_LETTER.findall(sample)) / LETTERS_PER_WORD
-    return len(_CJK.findall(sample)) > others
+    if cjk * LETTERS_PER_WORD > len(sample) - cjk:
+        return True  # whatever the others are
+    return cjk > len(_OTHER_LETTER.findall(sample)) / LETTERS_PER_WORD
 
 
 def across_languages(

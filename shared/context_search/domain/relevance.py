@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection
 from dataclasses import dataclass
+from functools import lru_cache
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,13 +48,12 @@ def _odds(value: float, calibration: Calibration) -> float:
 
 def coverage(query_tokens: Collection[str], chunk_tokens: Collection[str]) -> float:
     """Returns the share of the query's tokens that the chunk has; longer tokens weigh more."""
-    having = frozenset(chunk_tokens)
-    if not having:
-        return 0.0
-    total = found = 0
-    for token in dict.fromkeys(query_tokens):
-        weight = min(len(token), 4)
-        total += weight
-        if token in having:
-            found += weight
-    return found / total if total else 0.0
+    weights = _weights(tuple(query_tokens))
+    having = weights.keys() & chunk_tokens
+    return sum(map(weights.__getitem__, having)) / sum(weights.values()) if having else 0.0
+
+
+@lru_cache(maxsize=16)
+def _weights(tokens: tuple[str, ...]) -> dict[str, int]:
+    """Of a question, which is compared with every candidate."""
+    return {token: min(len(token), 4) for token in tokens}

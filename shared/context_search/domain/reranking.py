@@ -10,8 +10,10 @@ well. docs/quality.md has what each gains.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from context_search.domain.analysis import Sighting
 from context_search.domain.bm25 import idf
@@ -96,14 +98,14 @@ def _titles(
     return best
 
 
-def word_weights(words: Sequence[str], texts: Collection[Collection[str]]) -> dict[str, float]:
+def word_weights(words: Sequence[str], texts: Collection[frozenset[str]]) -> dict[str, float]:
     """Returns what each word weighs that any of the texts has, together 1: BM25's idf in them.
 
     The index would say better how rare a word is, but does not tell; among candidates a rare one
     is rare, too.
     """
-    counts = {word: sum(word in text for text in texts) for word in words}
-    found = {word: idf(count, len(texts)) for word, count in counts.items() if count}
+    counts = Counter(chain.from_iterable(texts))
+    found = {word: idf(counts[word], len(texts)) for word in words if counts[word]}
     total = sum(found.values()) or 1.0
     return {word: weight / total for word, weight in found.items()}
 
@@ -124,6 +126,6 @@ def proximity(sightings: Sequence[Sighting], weights: Mapping[str, float]) -> fl
             if not counts[gone]:
                 inside -= weights[gone]
             first += 1
-        if is_new:
-            best = max(best, inside)
+        if is_new and inside > best:
+            best = inside
     return min(1.0, best)

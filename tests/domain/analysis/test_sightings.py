@@ -6,7 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from context_search.domain.analysis import Lookout, query_tokens, tokens
-from context_search.domain.analysis.names import is_plain_word, name_spans
+from context_search.domain.analysis.names import is_plain_word, name_spans, token_of
+from context_search.domain.analysis.sightings import beginning
 
 from .strategies import texts
 
@@ -37,3 +38,31 @@ def test_a_question_of_stop_words_is_seen_nowhere() -> None:
 def test_a_plain_word_has_no_names_but_itself(piece: str) -> None:
     if is_plain_word(piece):
         assert list(name_spans(piece)) in ([], [(0, len(piece))])
+
+
+# Everything that the Snowball stemmer for English replaces, and its exceptions.
+ENDINGS = """
+    s es ed ing edly ingly ly y ies ied ying ee eed eedly us ss sses at ated ating bl bled iz ized
+    ational tional enci anci abli entli izer ization ation ator alism aliti alli fulness ousli
+    ousness iveness iviti biliti bli ogi fulli lessli li icate iciti ical ful ness ative al ance
+    ence er ic able ible ant ement ment ent ism ate iti ous ive ize ion sion tion ability ivity
+    ality ably ogist logy ously iveness e l ll pp tt nn
+"""
+EXCEPTIONS = """
+    skis skies dying lying tying idly gently ugly early only singly sky news howe atlas cosmos bias
+    andes inning outing canning herring earring proceed exceed succeed
+"""
+
+
+@given(
+    st.one_of(
+        st.sampled_from(EXCEPTIONS.split()),
+        st.builds(
+            lambda start, endings: start + "".join(endings),
+            st.text("abdegilnotuy", min_size=1, max_size=6),
+            st.lists(st.sampled_from(ENDINGS.split()), max_size=3),
+        ),
+    )
+)
+def test_a_word_begins_as_its_stem_does(word: str) -> None:
+    assert word.startswith(beginning(token_of(word)))

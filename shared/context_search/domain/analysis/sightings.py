@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Sequence
 from itertools import chain
 
@@ -11,6 +12,7 @@ from .terms import piece_tokens
 
 Sighting = tuple[int, str]
 """A token and its place among all tokens of a text."""
+_STEM_ENDING = 2
 
 
 class Lookout:
@@ -18,14 +20,16 @@ class Lookout:
 
     def __init__(self, words: Collection[str]) -> None:
         self._words = frozenset(words)
-        self._first = frozenset(word[0] for word in words)
         self._pairs = frozenset(word for word in words if len(word) == 2)
+        self._beginnings = sorted({beginning(word) for word in words}, key=len)
+        self._first = re.compile("|".join(re.escape(word[0]) for word in sorted(self._words)))
 
     def __call__(self, text: str) -> list[Sighting]:
         """Returns those of ``tokens(text)`` that are words of the question, in their order."""
-        if not self._words:
-            return []
         normalized = normalize(text)
+        folded = normalized.casefold()
+        if not any(each in folded for each in self._beginnings):
+            return []
         pieces = PIECE.findall(normalized)
         if has_unspaced(normalized):
             return self._in_mixed(pieces)
@@ -36,8 +40,7 @@ class Lookout:
         at = 0
         for piece in pieces:
             if is_unspaced(piece):
-                if not self._first.isdisjoint(piece):
-                    found += self._in_run(piece, at)
+                found += self._in_run(piece, at)
                 at += 2 * len(piece) - 1
             else:
                 names = piece_tokens(piece)
@@ -47,15 +50,25 @@ class Lookout:
 
     def _in_run(self, run: str, at: int) -> list[Sighting]:
         """Only what begins as a word does; see ``characters_and_bigrams``."""
-        words, pairs_at = self._words, at + len(run)
-        starts = [i for i, character in enumerate(run) if character in self._first]
+        words, pairs, pairs_at = self._words, self._pairs, at + len(run)
+        starts = [match.start() for match in self._first.finditer(run)]
+        if not starts:
+            return []
         found = [(at + i, run[i]) for i in starts if run[i] in words]
-        return found + [
-            (pairs_at + i, run[i : i + 2]) for i in starts if run[i : i + 2] in self._pairs
-        ]
+        found += [(pairs_at + i, pair) for i in starts if (pair := run[i : i + 2]) in pairs]
+        return found
 
     def _among(self, names: Sequence[str], at: int) -> list[Sighting]:
         words = self._words
         if words.isdisjoint(names):
             return []
         return [(i, name) for i, name in enumerate(names, at) if name in words]
+
+
+def beginning(word: str) -> str:
+    """Returns what every text that has the token has, too, when its case is folded.
+
+    A stem ends otherwise than its words in two letters at most (``abl`` of ability, ``die`` of
+    dying), and begins as they do; other tokens are in the text as they are.
+    """
+    return word[: max(1, len(word) - _STEM_ENDING)] if word.isascii() and word.isalpha() else word

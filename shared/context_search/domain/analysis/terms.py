@@ -72,5 +72,5 @@ def _is_common(piece: str) -> bool:
     return len(piece) <= _LONGEST_REMEMBERED and not is_unspaced(piece)
 
 
-piece_tokens = BoundedMemo(_analyse_piece, limit=16_384, keep=_is_common).__getitem__
+piece_tokens = BoundedMemo(_analyse_piece, limit=32_768, keep=_is_common).__getitem__
 """Tokens of one match of ``PIECE``; not to be changed by the caller."""
