@@ -84,10 +84,11 @@ class PostgresChunks(ChunkSets):
         By itself, because Postgres does not foresee how many chunks have been asked for: joined
         with 8,800 of them it compared each with every set.
         """
-        rows = self.tx.run(
+        [[listed]] = self.tx.run(
             """
-            SELECT chunk_set.id, node.changed_at, node.content_hash,
-                   context_table.revision IS DISTINCT FROM comparison.revision
+            SELECT json_agg(json_build_array(
+                       chunk_set.id, node.changed_at, node.content_hash,
+                       context_table.revision IS DISTINCT FROM comparison.revision))
             FROM chunk_set
             JOIN node ON node.active_set_id = chunk_set.id
             JOIN context_table ON context_table.id = node.table_id
@@ -101,7 +102,10 @@ class PostgresChunks(ChunkSets):
             project=index.project_id,
             generation=index.generation_id,
         )
-        return {set_id: _LiveSet(*row) for set_id, *row in rows}
+        return {
+            set_id: _LiveSet(datetime.fromisoformat(changed_at), *row)
+            for set_id, changed_at, *row in json.loads(listed or "[]")
+        }
 
     def _checked(self, table_id: int, chunks: Sequence[HydratedChunk]) -> list[HydratedChunk]:
         live = self._live_hashes(table_id, sorted({chunk.json_pointer for chunk in chunks}))
