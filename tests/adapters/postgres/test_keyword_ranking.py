@@ -14,7 +14,8 @@ from context_search.adapters.postgres.keyword_ranking import (
     Size,
     Term,
     affordable,
-    estimated,
+    bound,
+    is_common,
     rescored,
     selective,
 )
@@ -32,9 +33,9 @@ def words(terms: list[Term]) -> list[str]:
 
 
 def test_the_rarest_words_are_asked_for_as_far_as_they_go() -> None:
-    terms = [term("often", MOST_MATCHES // 2), term("rare", 3), term("seldom", MOST_MATCHES // 2)]
-    assert words(affordable(terms)) == ["rare", "often"]
-    assert words(affordable([*terms, term("b", 1), term("a", 1)])) == ["a", "b", "rare", "often"]
+    terms = [term("common", MOST_MATCHES // 2), term("rare", 3), term("seldom", MOST_MATCHES // 2)]
+    assert words(affordable(terms)) == ["rare", "common"]
+    assert words(affordable([*terms, term("b", 1), term("a", 1)])) == ["a", "b", "rare", "common"]
 
 
 def test_a_word_that_everybody_has_is_still_asked_for() -> None:
@@ -50,12 +51,29 @@ def test_of_a_long_question_single_characters_are_left_out_first() -> None:
 
 
 def test_of_a_common_word_the_number_is_estimated_from_how_far_counting_came() -> None:
-    counted = [
-        Counted("rare", "r", 2, 101, 40_100),
-        Counted("common", "c", COUNTED_MATCHES, 105, 10_100),
-    ]
-    assert [each.matching for each in estimated(counted)] == [2, 4 * COUNTED_MATCHES]
-    assert estimated([]) == []
+    size = Size(chunks=40 * COUNTED_MATCHES, mean_length=9.0, chunks_per_page=8.0)
+    pages = COUNTED_MATCHES // 2  # a quarter of the chunks there has it
+    assert Counted("common", "c", COUNTED_MATCHES, pages).estimated(size) == Term(
+        "common", "c", 10 * COUNTED_MATCHES
+    )
+    assert Counted("rare", "r", 2, pages).estimated(size) == Term("rare", "r", 2)
+
+
+def test_an_estimate_lies_between_what_was_counted_and_all_chunks() -> None:
+    size = Size(chunks=2 * COUNTED_MATCHES, mean_length=9.0, chunks_per_page=8.0)
+    dense, sparse = (Counted("w", "w", COUNTED_MATCHES, pages) for pages in (1, 10**9))
+    assert dense.estimated(size).matching == 2 * COUNTED_MATCHES
+    assert sparse.estimated(size).matching == COUNTED_MATCHES
+
+
+def test_a_pair_of_common_characters_counts_as_the_rarer_of_both_and_goes_before_it() -> None:
+    known = {"图": COUNTED_MATCHES, "书": 2 * COUNTED_MATCHES, "馆": 3}
+    assert is_common("图书", known)
+    assert not is_common("书馆", known)
+    assert not is_common("书名", known)
+    assert bound("图书", known) == COUNTED_MATCHES
+    terms = [term(word, COUNTED_MATCHES) for word in ("图", "图书")]
+    assert words(affordable(terms)) == ["图书", "图"]
 
 
 def test_how_often_a_word_is_there_is_seen_in_the_text() -> None:

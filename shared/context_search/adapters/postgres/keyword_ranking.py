@@ -23,21 +23,11 @@ COUNTED_MATCHES = 3_000
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """Of an index: its chunks, and how many tokens they have on average."""
+    """Of an index: its chunks, their mean number of tokens, and how many are on a page."""
 
     chunks: int
     mean_length: float
-
-
-@dataclass(frozen=True, slots=True)
-class Counted:
-    """A word of the question, its query, and the first chunks with its keys: number, ids."""
-
-    word: str
-    query: str
-    matching: int
-    first_id: int
-    last_id: int
+    chunks_per_page: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +37,27 @@ class Term:
     word: str
     query: str
     matching: int
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """A word of the question, its query, and how many chunks have its keys on the first pages."""
+
+    word: str
+    query: str
+    matching: int
+    pages: int
+
+    def estimated(self, size: Size) -> Term:
+        """Returns the word with how many chunks have its keys in all.
+
+        Counting ends early for common words; matches come page by page.
+        """
+        if self.matching < COUNTED_MATCHES:
+            return Term(self.word, self.query, self.matching)
+        share = self.matching / (self.pages * size.chunks_per_page)
+        matching = max(self.matching, int(min(1.0, share) * size.chunks))
+        return Term(self.word, self.query, matching)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,25 +77,19 @@ def selective(words: Sequence[str]) -> list[str]:
     return sorted(distinct, key=lambda word: len(word) == 1 and is_unspaced(word))[:MOST_WORDS]
 
 
-def estimated(counted: Sequence[Counted]) -> list[Term]:
-    """Returns the words with how many chunks have their keys.
+def is_common(pair: str, known: Mapping[str, int]) -> bool:
+    """Says whether each key of a pair is a word that many chunks have: it need not be counted."""
+    return all(known.get(key, 0) >= COUNTED_MATCHES for key in keys_of(pair))
 
-    Rows are read in the order in which they were written, and counting ends early for common
-    words: from how far it came among the ids follows how many there are in all.
-    """
-    first = min((each.first_id for each in counted), default=0)
-    width = max((each.last_id for each in counted), default=0) - first + 1
-    return [
-        Term(each.word, each.query, each.matching)
-        if each.matching < COUNTED_MATCHES
-        else Term(each.word, each.query, each.matching * width // (each.last_id - first + 1))
-        for each in counted
-    ]
+
+def bound(pair: str, known: Mapping[str, int]) -> int:
+    """Returns how many chunks have the keys of a pair at most."""
+    return min(known[key] for key in keys_of(pair))
 
 
 def affordable(terms: Sequence[Term]) -> list[Term]:
     """Returns the rarest words, at least one, with at most MOST_MATCHES matches together."""
-    rarest = sorted(terms, key=lambda term: (term.matching, term.word))
+    rarest = sorted(terms, key=lambda term: (term.matching, -len(term.word), term.word))
     matches = 0
     for number, term in enumerate(rarest):
         matches += term.matching

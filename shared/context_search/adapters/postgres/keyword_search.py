@@ -19,13 +19,15 @@ from context_search.adapters.postgres.keyword_ranking import (
     Size,
     Term,
     affordable,
-    estimated,
+    bound,
+    is_common,
     rescored,
     selective,
 )
 from context_search.adapters.postgres.pool import Transaction
 from context_search.domain.bm25 import K1, B, idf
 from context_search.domain.errors import KeywordTimeoutError
+from context_search.domain.keyword_keys import keys_of
 from context_search.domain.model import Index, Reach
 from context_search.ports.vectors import Ranked
 
@@ -58,25 +60,39 @@ class KeywordSearch:
         """See ``KeywordIndex.best``. Behind the first candidates a word counts only once."""
         # A table that was never analysed looks small: all of it would be read, and unpacked.
         self.tx.run("SET LOCAL enable_seqscan = off")
-        terms = self._terms(words)
+        size = self._size()
+        terms = self._terms(words, size)
         if not terms:
             return []
-        size = self._size()
         found = self._candidates(reach, affordable(terms), size, max(limit, RESCORED))
         ranked = rescored(found[:RESCORED], terms, size)
         ranked += [Ranked(one.doc_id, one.score) for one in found[RESCORED:]]
         return sorted(ranked, key=lambda one: (-one.score, one.doc_id))[:limit]
 
-    def _terms(self, words: Sequence[str]) -> list[Term]:
-        """Returns the words whose keys some chunk has."""
-        queries = {word: word_query(self.index.id, word) for word in selective(words)}
+    def _terms(self, words: Sequence[str], size: Size) -> list[Term]:
+        """Returns the words whose keys some chunk has; counting is most of what a search takes."""
+        wanted = selective(words)
+        terms = self._counted([word for word in wanted if len(keys_of(word)) == 1], size)
+        pairs = [word for word in wanted if len(keys_of(word)) > 1]
+        known = {term.word: term.matching for term in terms}
+        common = [word for word in pairs if is_common(word, known)]
+        terms += [
+            Term(word, word_query(self.index.id, word), bound(word, known)) for word in common
+        ]
+        return terms + self._counted([word for word in pairs if word not in common], size)
+
+    def _counted(self, words: Sequence[str], size: Size) -> list[Term]:
+        queries = {word: word_query(self.index.id, word) for word in words}
+        if not queries:
+            return []
         rows = self._run(
             f"""
-            SELECT word, query, matching, first_id, last_id
+            SELECT word, query, matching, first_row, last_row
             FROM unnest(CAST(:words AS text[]), CAST(:queries AS text[])) AS term (word, query)
             CROSS JOIN LATERAL (
-                SELECT count(*) AS matching, min(chunk_id) AS first_id, max(chunk_id) AS last_id
-                FROM (SELECT chunk_id FROM chunk_words
+                SELECT count(*) AS matching, CAST(min(row) AS text) AS first_row,
+                       CAST(max(row) AS text) AS last_row
+                FROM (SELECT ctid AS row FROM chunk_words
                       WHERE words @@ CAST(query AS tsquery) AND {_OF_GENERATION}
                       LIMIT :counted) AS chunk) AS counted
             WHERE matching > 0
@@ -86,7 +102,10 @@ class KeywordSearch:
             generation=self.index.generation_id,
             counted=COUNTED_MATCHES,
         )
-        return estimated([Counted(*row) for row in rows])
+        return [
+            Counted(word, query, matching, _page(last) - _page(first) + 1).estimated(size)
+            for word, query, matching, first, last in rows
+        ]
 
     def _size(self) -> Size:
         [row] = self._run(
@@ -95,7 +114,9 @@ class KeywordSearch:
                     WHERE namespace = :namespace),
                    (SELECT CAST(COALESCE(avg(token_count), 1) AS float8) FROM (
                         SELECT token_count FROM chunk_words WHERE generation_id = :generation
-                        LIMIT :sampled) AS sample)
+                        LIMIT :sampled) AS sample),
+                   (SELECT CAST(GREATEST(1, reltuples / GREATEST(1, relpages)) AS float8)
+                    FROM pg_class WHERE oid = CAST('chunk_words' AS regclass))
             """,
             namespace=self.index.namespace,
             generation=self.index.generation_id,
@@ -146,3 +167,8 @@ class KeywordSearch:
             raise KeywordTimeoutError("no time is left for the keyword search")
         self.tx.run(f"SET LOCAL statement_timeout = {left_ms:d}")
         return self.tx.run(sql, **parameters)
+
+
+def _page(row: str) -> int:
+    """Returns the page of the table that a row is in; ``(page,number)`` is its place."""
+    return int(row[1:].partition(",")[0])
