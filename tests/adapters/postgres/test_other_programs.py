@@ -146,3 +146,48 @@ def test_whoever_deletes_a_project_waits_for_a_comparison_and_not_the_other_way_
             compare(work, index, table.id, Limits(), None)
         deleted.result()
     assert bench.sql("SELECT FROM node WHERE table_id = :id", id=table.id) == []
+
+
+@pytest.mark.parametrize("state", ["active", "building"])
+def test_a_chunk_that_is_deleted_by_hand_has_its_string_indexed_anew(
+    bench: Workbench, state: str
+) -> None:
+    table = bench.table({"a": english(400), "b": english(300, 2)})
+    _, index = bench.tool(table)
+    kept, lost = bench.enumerate(index)
+    other = bench.finish(bench.claim(kept))
+    claim = bench.claim(lost)
+    broken = bench.finish(claim) if state == "active" else bench.begin(claim)
+    with bench.store.transaction() as work:
+        assert work.indexes.is_compared(index)
+    where = "WHERE set_id = :set AND chunk_index = 1"
+    bench.sql(f"DELETE FROM chunks {where} RETURNING id", set=broken.id)
+    with bench.store.transaction() as work:
+        assert not work.indexes.is_compared(index)
+        assert not work.chunks.activate(claim, broken.id)
+        stones = {each.doc_id for each in work.graveyard.tombstones(older_than_s=0, limit=9_999)}
+    assert {chunk.doc_id for chunk in broken.chunks} <= stones
+    [again] = bench.enumerate(index)
+    assert again not in (kept, lost)
+    whole = bench.finish(bench.claim(again))
+    assert [chunk.text for chunk in whole.chunks] == [chunk.text for chunk in broken.chunks]
+    sets = bench.sql("SELECT DISTINCT set_id FROM chunks WHERE table_id = :id", id=table.id)
+    assert sorted(sets) == sorted([[other.id], [whole.id]])
+
+
+def test_what_goes_with_its_table_or_its_set_is_nobodys_gap(bench: Workbench) -> None:
+    table = bench.table({"a": english(400)})
+    _, index = bench.tool(table)
+    [node_id] = bench.enumerate(index)
+    bench.finish(bench.claim(node_id))
+    bench.sql(
+        "UPDATE context_table SET data = CAST(:data AS jsonb) WHERE id = :id",
+        data=json.dumps({"a": english(300, 2)}),
+        id=table.id,
+    )
+    assert bench.enumerate(index) == [node_id]
+    bench.finish(bench.claim(node_id))  # the chunks of before went with their set
+    with bench.store.transaction() as work:
+        assert work.indexes.is_compared(index)
+    bench.sql("DELETE FROM context_table WHERE id = :id", id=table.id)
+    assert bench.sql("SELECT FROM node WHERE table_id = :id", id=table.id) == []

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from context_search.adapters.in_memory.clock import ManualClock
+from context_search.adapters.in_memory.removal import remove_nodes
 from context_search.adapters.in_memory.store import MemoryStore
 from context_search.adapters.postgres.pool import Database
 from context_search.adapters.postgres.store import PostgresStore
@@ -40,6 +41,10 @@ class Bench(Steps, ABC):
     @abstractmethod
     def pass_time(self, seconds: float) -> None:
         """Makes everything that is stored older."""
+
+    @abstractmethod
+    def delete_by_hand(self, node_id: int) -> None:
+        """Deletes the row of a node beside all our code."""
 
     def project(self) -> Project:
         """A new project."""
@@ -139,10 +144,15 @@ class MemoryBench(Bench):
     def __post_init__(self) -> None:
         self.clock = ManualClock()
         self.clock.advance(1e6)
-        self.store = MemoryStore(self.clock)
+        store = MemoryStore(self.clock)
+        self.store, self.rows = store, store.rows
 
     def pass_time(self, seconds: float) -> None:
         self.clock.advance(seconds)
+
+    def delete_by_hand(self, node_id: int) -> None:
+        with self.store.transaction():
+            remove_nodes(self.rows, self.clock, [node_id])
 
 
 class PostgresBench(Bench):
@@ -173,3 +183,7 @@ class PostgresBench(Bench):
                     f"UPDATE {table} SET {column} = {column} - make_interval(secs => :s)",
                     s=seconds,
                 )
+
+    def delete_by_hand(self, node_id: int) -> None:
+        with self.database.transaction() as tx:
+            tx.run("DELETE FROM node WHERE id = :id", id=node_id)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from context_search.domain.model import Index, Table
 from tests.contract.store.bench import OTHER, TEXT, Bench
-from tests.steps import SMALL
+from tests.steps import SMALL, table_of
 
 
 def behind(bench: Bench, *, limit: int = 9) -> list[int]:
@@ -146,3 +146,21 @@ def test_deleted_tables_and_retired_indexes_are_left_alone(bench: Bench) -> None
                 work.indexes.retire(index.id)
     bench.pass_time(10_000)
     assert behind(bench) == []
+
+
+def test_a_table_whose_node_was_deleted_by_hand_is_compared_again(bench: Bench) -> None:
+    _, index = bench.indexed({"a": TEXT, "b": OTHER})
+    kept, lost = bench.node_at(index, "/a"), bench.node_at(index, "/b")
+    before = bench.ids(index)
+    assert bench.is_compared(index)
+    bench.delete_by_hand(lost)
+    assert not bench.is_compared(index)
+    bench.pass_time(100)
+    with bench.store.transaction() as work:
+        assert work.indexes.behind(silent_s=60, limit=9) == [(index.id, table_of(index))]
+    [again] = bench.enumerate(index)
+    assert again not in (kept, lost)
+    assert bench.is_compared(index)
+    bench.finish(again)
+    assert bench.node_at(index, "/a") == kept
+    assert len(bench.ids(index)) == len(before)

@@ -9,11 +9,15 @@ from context_search.ports.time import Clock
 
 
 def remove_nodes(rows: Rows, clock: Clock, node_ids: Iterable[int]) -> None:
-    """Deletes nodes, their sets and chunks; every chunk leaves a tombstone."""
+    """Deletes nodes, their sets and chunks; every chunk leaves a tombstone.
+
+    Their tables have to be compared once more, unless the caller notes that they were.
+    """
     gone = set(node_ids)
     remove_sets_of(rows, clock, gone)
     for node_id in gone:
-        rows.nodes.pop(node_id, None)
+        if node := rows.nodes.pop(node_id, None):
+            rows.compared.pop((node.generation_id, node.table_id), None)
 
 
 def remove_sets_of(rows: Rows, clock: Clock, node_ids: Collection[int]) -> None:
