@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from typing import Any
 
@@ -14,6 +16,7 @@ from starlette.testclient import TestClient
 
 from context_search.adapters.in_memory.embedder import WordEmbedder
 from context_search.adapters.in_memory.queue import ListQueue
+from context_search.adapters.postgres.errors import PostgresUnavailableError
 from context_search.adapters.postgres.pool import Database
 from context_search.adapters.postgres.url import DatabaseUrl
 from context_search.domain.config import IndexConfig
@@ -24,8 +27,13 @@ from context_search.domain.errors import (
     EmbeddingUnavailableError,
     QueueUnavailableError,
 )
+from context_search.domain.model import Principal
 from context_search.ports.embedding import Embedder
 from context_search.ports.queue import Message
+from context_search.services.evict import UseIndex
+from context_search.services.searching.assembly import run_search
+from context_search.services.searching.patience import Patience
+from context_search.services.searching.search_tool import SearchWithTool
 from context_search.wire.http.app import http_app
 from context_search.wire.http.contract import contract
 from context_search.wire.mcp.search_schema import SEARCH_OUTPUT_SCHEMA
@@ -220,3 +228,27 @@ def test_without_the_database_every_answer_is_a_503_to_try_again(
         body = problem(http.get(path, headers=headers), 503, "DATABASE_UNAVAILABLE")
         assert body["retryable"] is True
         assert http.get("/healthz").status_code == 200
+
+
+def test_a_database_that_hangs_is_left_when_the_time_of_a_search_is_over(
+    api: Api, parts: WeakParts, module_database: Database
+) -> None:
+    tool = api.tool(api.table(DOCUMENT))
+    run = run_search(
+        parts.store,
+        parts.vectors,
+        parts.embedder_of,
+        UseIndex(parts.store, parts.deliver),
+        parts.clock,
+        time.sleep,
+        Patience(keywords_s=0.1, rows_s=0.1, search_s=1.5),
+    )
+    search = SearchWithTool(run, parts.settings.silent_after_s)
+    caller = Principal(api.project_id)
+    assert search(tool["tool_id"], caller, "comets", 5).hits
+    with module_database.transaction() as tx, ThreadPoolExecutor(1) as thread:
+        tx.run("LOCK TABLE chunks IN ACCESS EXCLUSIVE MODE")
+        failed = thread.submit(search, tool["tool_id"], caller, "comets", 5).exception()
+    assert isinstance(failed, PostgresUnavailableError)
+    assert failed.sqlstate == "57014"  # stopped, long before the lock is given up (55P03)
+    assert search(tool["tool_id"], caller, "comets", 5).hits
