@@ -25,6 +25,7 @@ class Relay:
         self._sockets: list[socket.socket] = [self._listener]
         self._silenced: set[socket.socket] = set()
         self._last_words: bytes | None = None
+        self._bytes_left: int | None = None
         threading.Thread(target=self._accept, daemon=True).start()
 
     @property
@@ -35,6 +36,10 @@ class Relay:
     def cut_the_line_after(self, words: bytes) -> None:
         """The server hears ``words``, and its answer gets lost together with the connection."""
         self._last_words = words
+
+    def cut_the_line_after_reply_bytes(self, count: int | None) -> None:
+        """Of what the server says from now on ``count`` bytes arrive, once; None: all do."""
+        self._bytes_left = count
 
     def fall_silent(self) -> None:
         """Connections that exist now stay open and never deliver a byte again."""
@@ -77,6 +82,7 @@ class Relay:
                 if self._last_words is not None and self._last_words in block:
                     cut.set()
                 server.sendall(block)
+        with contextlib.suppress(OSError):
             server.shutdown(socket.SHUT_RDWR)
 
     def _replies(self, client: socket.socket, server: socket.socket, cut: threading.Event) -> None:
@@ -84,6 +90,14 @@ class Relay:
             while block := server.recv(65536):
                 if cut.is_set():
                     break
-                if client not in self._silenced:
-                    client.sendall(block)
+                if client in self._silenced:
+                    continue
+                if self._bytes_left is not None and len(block) >= self._bytes_left:
+                    client.sendall(block[: self._bytes_left])
+                    self._bytes_left = None
+                    break
+                if self._bytes_left is not None:
+                    self._bytes_left -= len(block)
+                client.sendall(block)
+        with contextlib.suppress(OSError):
             client.shutdown(socket.SHUT_RDWR)

@@ -25,11 +25,11 @@ from context_search.adapters.postgres.errors import (
     keeps_connection,
 )
 from context_search.adapters.postgres.parameters import check_parameters
-from context_search.adapters.postgres.session import Opening, Session
+from context_search.adapters.postgres.session import Session
 from context_search.adapters.postgres.transport import open_socket
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from context_search.adapters.postgres.url import DatabaseUrl
 
@@ -108,30 +108,33 @@ class Connection:
         (the transaction has failed, the connection is good), PostgresUnavailableError.
         """
         if parameters:
-            return self.query_between(None, sql, parameters, ())
+            return self.query_between(sql, parameters)
         session = self._opened()
         with self._guard(sql):
             return Reply.of(session.execute_simple(sql))
 
     def query_between(
         self,
-        opening: Opening | None,
         sql: str,
         parameters: Mapping[str, object],
-        closing: tuple[str, ...],
+        *,
+        before: tuple[str, ...] = (),
+        after: tuple[str, ...] = (),
+        when_begun: Callable[[], None] = lambda: None,
     ) -> Reply:
-        """Runs ``sql`` between others in one round trip; an error skips the rest. See ``query``."""
+        """Runs ``sql`` between others in one round trip; an error skips the rest. See ``query``.
+
+        ``when_begun`` is called as soon as the first of ``before`` is answered.
+        """
         session = self._opened()
         check_parameters(parameters)
         statement, arrange = _statement(sql)
         values = make_params(session.py_types, arrange(parameters))
         with self._guard(statement):
-            before = opening.statements if opening else ()
-            context = session.send(statement, values, before, closing)
-            if opening:
+            context = session.send(statement, values, before, after)
+            if before:
                 session.until_first_done(context)
-                opening.is_done = True
-                self.wait_at_most(opening.then_s)
+                when_begun()
             session.handle_messages(context)
             return Reply.of(context)
 

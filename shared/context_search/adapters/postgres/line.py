@@ -9,7 +9,6 @@ from context_search.adapters.postgres.errors import (
     PostgresUnavailableError,
     StatementRejectedError,
 )
-from context_search.adapters.postgres.session import Opening
 from context_search.domain.errors import (
     CommitUnknownError,
     ContextSearchError,
@@ -48,15 +47,19 @@ class Line:
         """Runs a statement in the transaction, the first one together with BEGIN."""
         if not self._has_begun:
             if parameters:
-                return self._first(sql, parameters, ())
+                return self._first(sql, parameters)
             self._begin()
+        if self.connection.transaction_status == "I":
+            # A COMMIT that was sent along has failed. Without a transaction the statement would
+            # run without its limits and its project, and stay.
+            raise _failed()
         return self.connection.query(sql, parameters)
 
     def query_and_commit(self, sql: str, parameters: Mapping[str, object]) -> Reply:
         """Runs a statement in a transaction of its own. Raises RuntimeError inside of another."""
         if self._has_begun:
             raise RuntimeError("the transaction has begun")
-        reply = self._first(sql, parameters, ("COMMIT",))
+        reply = self._first(sql, parameters, after=("COMMIT",))
         self._has_begun, self._has_committed = False, True
         return reply
 
@@ -71,16 +74,16 @@ class Line:
 
         Raises CommitUnknownError when the reply got lost; a definite error means nothing committed.
         """
+        if self._has_committed:
+            return
         if not self._has_begun:
-            if self._has_committed:
-                return
             self._begin()
         status = self.connection.transaction_status
         if not status:
             raise PostgresUnavailableError("the connection was lost in the transaction")
         if status != "T":
             # Postgres would answer COMMIT with a quiet ROLLBACK.
-            raise StatementRejectedError("a statement failed: rolled back", sqlstate="25P02")
+            raise _failed()
         try:
             self.connection.query("COMMIT")
         except DatabaseUnavailableError:
@@ -89,28 +92,39 @@ class Line:
             raise CommitUnknownError("the reply to COMMIT got lost") from None
 
     def _begin(self) -> None:
-        self._first("SELECT", {}, ())
+        # An empty statement takes no snapshot: SET TRANSACTION may still follow.
+        self._first("", {})
 
-    def _first(self, sql: str, parameters: Mapping[str, object], closing: tuple[str, ...]) -> Reply:
+    def _first(
+        self, sql: str, parameters: Mapping[str, object], after: tuple[str, ...] = ()
+    ) -> Reply:
         """BEGIN is the probe: when it fails, nothing of the caller has run, or been committed.
 
         After a freeze the way may be gone without a word, so it must not wait for long.
         """
-        opening = Opening(self._opening, self._reply_s)
+        self._has_committed = False
         if self._may_be_dead:
             self.connection.wait_at_most(_BEGIN_REPLY_S)
         try:
-            return self.connection.query_between(opening, sql, parameters, closing)
+            return self.connection.query_between(
+                sql, parameters, before=self._opening, after=after, when_begun=self._note_begun
+            )
         except InvalidInputError:
             raise
         except ContextSearchError:
-            if opening.is_done:
+            if self._has_begun:
                 raise
             self.connection.close()
             if not self._may_be_dead:
                 raise
-            self._may_be_dead = False
-            self.connection = self._connect()
-            return self._first(sql, parameters, closing)
-        finally:
-            self._has_begun = self._has_begun or opening.is_done
+        self._may_be_dead = False
+        self.connection = self._connect()
+        return self._first(sql, parameters, after)
+
+    def _note_begun(self) -> None:
+        self._has_begun = True
+        self.connection.wait_at_most(self._reply_s)
+
+
+def _failed() -> StatementRejectedError:
+    return StatementRejectedError("a statement failed: rolled back", sqlstate="25P02")

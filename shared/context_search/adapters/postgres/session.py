@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import struct
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
 from typing import Any
@@ -68,18 +67,6 @@ _UNNAMED = _END
 _NONE = struct.pack("!h", 0)
 _NULL = struct.pack("!i", -1)
 _HEAD = struct.Struct("!ci")
-
-
-@dataclass(slots=True)
-class Opening:
-    """What goes before a statement; ``is_done`` tells that the first of it was, in any case.
-
-    From then on ``then_s`` is how long to wait, as in ``Connection.wait_at_most``.
-    """
-
-    statements: tuple[str, ...]
-    then_s: float | None
-    is_done: bool = False
 
 
 class Session(CoreConnection):  # type: ignore[misc]  # pg8000 has no types

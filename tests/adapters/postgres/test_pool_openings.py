@@ -1,0 +1,112 @@
+"""BEGIN in one round trip with a statement: what is refused, lost or cut there stays harmless."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from context_search.adapters.postgres.errors import (
+    ForeignKeyViolationError,
+    PostgresUnavailableError,
+    StatementRejectedError,
+)
+from context_search.adapters.postgres.pool import Database
+from context_search.domain.errors import CommitUnknownError, ContextSearchError
+from tests.adapters.postgres.counters import backend, counts, increment, sessions, transact
+from tests.adapters.postgres.relay import Relay
+from tests.stack import eventually
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from context_search.adapters.postgres.pool import Transaction
+    from context_search.adapters.postgres.url import DatabaseUrl
+
+INCREMENT = "UPDATE counter SET n = n + 1 WHERE id = :id"
+
+
+def _add_and_commit(tx: Transaction) -> None:
+    tx.run_and_commit(INCREMENT, id=1)
+
+
+def _add_without_parameters(tx: Transaction) -> None:
+    tx.run("UPDATE counter SET n = n + 1 WHERE id = 1")
+
+
+def test_after_a_refused_commit_no_statement_runs_outside_of_a_transaction(
+    single: Database,
+) -> None:
+    def work(tx: Transaction) -> None:
+        with pytest.raises(ForeignKeyViolationError):
+            tx.run_and_commit("INSERT INTO child VALUES (:parent)", parent=99)
+        with pytest.raises(StatementRejectedError):
+            increment(tx)
+        with pytest.raises(StatementRejectedError):
+            _add_without_parameters(tx)
+
+    before = backend(single)
+    with pytest.raises(StatementRejectedError, match="rolled back"):
+        transact(single, work)
+    assert (counts(single), backend(single)) == ([0, 0], before)
+
+
+def test_a_loss_that_was_swallowed_is_no_commit_though_there_was_one_before(
+    counter_url: DatabaseUrl, other: Database
+) -> None:
+    with Relay(counter_url) as relay:
+        database = Database(relay.url)
+
+        def work(tx: Transaction) -> None:
+            _add_and_commit(tx)
+            relay.cut_the_line_after(b"UPDATE")
+            with pytest.raises(PostgresUnavailableError):
+                increment(tx, row=2)
+
+        with pytest.raises(PostgresUnavailableError):
+            transact(database, work)
+        database.close()
+    assert counts(other) == [1, 0]
+
+
+def test_a_transaction_may_choose_its_isolation(single: Database) -> None:
+    with single.transaction() as tx:
+        tx.run("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+        assert tx.run("SHOW transaction_isolation") == [["repeatable read"]]
+
+
+@pytest.mark.parametrize(
+    ("work", "most"), [(increment, 1), (_add_without_parameters, 1), (_add_and_commit, 2)]
+)
+def test_wherever_a_reply_is_cut_nothing_is_done_twice_and_nobody_reads_the_rest(
+    work: Callable[[Transaction], None], most: int, counter_url: DatabaseUrl, other: Database
+) -> None:
+    outcomes = set()
+    with Relay(counter_url) as relay:
+        for reply_bytes in range(0, 210, 7):
+            transact(other, lambda tx: tx.run("UPDATE counter SET n = 0"))
+            database = Database(relay.url, application_name="cut")
+            backend(database)
+            relay.cut_the_line_after_reply_bytes(reply_bytes)
+            outcome = _outcome(database, work)
+            relay.cut_the_line_after_reply_bytes(None)
+            with database.transaction() as tx:
+                assert tx.run("SELECT :tag::text", tag="mine") == [["mine"]]
+            database.close()
+            assert eventually(lambda: sessions(other, "cut") == 0)
+            outcomes.add((outcome, counts(other)[0]))
+    lost = (PostgresUnavailableError, 0 if most == 1 else 1)
+    in_doubt = {(CommitUnknownError, 0), (CommitUnknownError, 1)}
+    assert (None, 1) in outcomes
+    assert lost in outcomes
+    assert outcomes - in_doubt <= {lost, (None, 1), (None, most)}
+
+
+def _outcome(
+    database: Database, work: Callable[[Transaction], None]
+) -> type[ContextSearchError] | None:
+    try:
+        transact(database, work)
+    except ContextSearchError as error:
+        return type(error)
+    return None
