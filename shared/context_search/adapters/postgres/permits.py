@@ -8,10 +8,12 @@ from dataclasses import dataclass
 from context_search.adapters.postgres.pool import Transaction
 
 # SKIP LOCKED: who takes a permit at the same moment takes another one, and nobody waits.
+# A holder's own permits are free for it: it asks again when a connection broke before the answer.
 _TAKE = """
     WITH free AS (
         SELECT pool, number FROM permit
-        WHERE pool = :pool AND number <= :size AND lease_until < clock_timestamp()
+        WHERE pool = :pool AND number <= :size
+          AND (lease_until < clock_timestamp() OR holder = :holder)
         ORDER BY number LIMIT :count FOR UPDATE SKIP LOCKED)
     UPDATE permit
     SET holder = :holder, lease_until = clock_timestamp() + make_interval(secs => :lease)
@@ -30,7 +32,7 @@ _FILL = """
 class PostgresPermits:
     """The port ``Permits``. The rows of a pool are made when it is used for the first time.
 
-    Taken twice, because a connection broke, they are given back together.
+    What is taken twice, because a connection broke, is given back together.
     """
 
     tx: Transaction
