@@ -29,6 +29,14 @@ def test_sightings_are_the_tokens_that_are_words_of_the_question(pair: tuple[str
     assert Lookout(words)(text) == seen
 
 
+@settings(deadline=None)
+@given(texts)
+def test_a_long_question_is_seen_as_well(text: str) -> None:
+    words = [*query_tokens(text), *(f"q{number}" for number in range(100))]
+    seen = [(at, token) for at, token in enumerate(tokens(text)) if token in words]
+    assert Lookout(words)(text) == seen
+
+
 def test_a_question_of_stop_words_is_seen_nowhere() -> None:
     assert Lookout(query_tokens("what is it"))("what it is") == []
 

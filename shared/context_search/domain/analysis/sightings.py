@@ -13,6 +13,8 @@ from .terms import piece_tokens
 Sighting = tuple[int, str]
 """A token and its place among all tokens of a text."""
 _STEM_ENDING = 2
+_MOST_LOOKED_FOR = 64
+"""Beginnings of words; each takes a pass over the text, and all its tokens cost about as much."""
 
 
 class Lookout:
@@ -22,14 +24,15 @@ class Lookout:
         self._words = frozenset(words)
         self._pairs = frozenset(word for word in words if len(word) == 2)
         self._beginnings = sorted({beginning(word) for word in words}, key=len)
-        self._first = re.compile("|".join(re.escape(word[0]) for word in sorted(self._words)))
+        self._first = re.compile("|".join(map(re.escape, sorted({word[0] for word in words}))))
 
     def __call__(self, text: str) -> list[Sighting]:
         """Returns those of ``tokens(text)`` that are words of the question, in their order."""
         normalized = normalize(text)
-        folded = normalized.casefold()
-        if not any(each in folded for each in self._beginnings):
-            return []
+        if len(self._beginnings) <= _MOST_LOOKED_FOR:
+            folded = normalized.casefold()
+            if not any(each in folded for each in self._beginnings):
+                return []
         pieces = PIECE.findall(normalized)
         if has_unspaced(normalized):
             return self._in_mixed(pieces)
