@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from context_search.domain.config import SearchConfig
-from context_search.domain.model import Principal, Project, Scope, SearchTool, Table
+from context_search.domain.model import Index, Principal, Project, Scope, SearchTool, Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +110,12 @@ class Tools(Protocol):
 
     def find(self, tool_id: int, *, project_id: int | None) -> SearchTool | None:
         """Returns a live Search Tool; ``project_id`` None is for trusted internal callers."""
+        ...
+
+    def find_with_index(
+        self, tool_id: int, *, project_id: int | None
+    ) -> tuple[SearchTool, Index] | None:
+        """The same together with the index that serves it: every search asks."""
         ...
 
     def page(self, principal: Principal, *, after: int, limit: int) -> list[SearchTool]:

@@ -47,6 +47,16 @@ def live_tool(work: UnitOfWork, tool_id: int, principal: Principal | None) -> Se
     return tool
 
 
+def live_tool_with_index(
+    work: UnitOfWork, tool_id: int, principal: Principal | None
+) -> tuple[SearchTool, Index]:
+    """The same together with the index that serves it."""
+    found = work.tools.find_with_index(tool_id, project_id=project_of(principal))
+    if found is None:
+        raise NotFoundError("there is no such tool")
+    return found
+
+
 def index_of(work: UnitOfWork, tool: SearchTool) -> Index:
     """Returns the index that serves a tool. Raises NotFoundError when it went away meanwhile."""
     index = work.indexes.find(tool.index_id)

@@ -42,6 +42,10 @@ def test_a_project_finds_its_own_tools_only(bench: Bench) -> None:
         assert work.tools.find(tool.id, project_id=table.project_id) == tool
         assert work.tools.find(tool.id, project_id=None) == tool
         assert work.tools.find(tool.id, project_id=stranger.id) is None
+        index = work.indexes.find(tool.index_id)
+        assert work.tools.find_with_index(tool.id, project_id=table.project_id) == (tool, index)
+        assert work.tools.find_with_index(tool.id, project_id=None) == (tool, index)
+        assert work.tools.find_with_index(tool.id, project_id=stranger.id) is None
 
 
 def test_a_deleted_tool_is_invisible_at_once(bench: Bench) -> None:
@@ -51,6 +55,7 @@ def test_a_deleted_tool_is_invisible_at_once(bench: Bench) -> None:
     with bench.store.transaction() as work:
         work.tools.mark_deleted(tool.id)
         assert work.tools.find(tool.id, project_id=None) is None
+        assert work.tools.find_with_index(tool.id, project_id=None) is None
         assert work.tools.of_index(index.id) == [kept]
         assert work.tools.page(bench.principal(table), after=0, limit=9) == [kept]
         assert work.tools.first_of_names(bench.principal(table), ["search"]) == {"search": kept.id}

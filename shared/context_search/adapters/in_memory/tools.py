@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from context_search.adapters.in_memory.indexes import MemoryIndexes
 from context_search.adapters.in_memory.rows import Rows, ToolRow
 from context_search.domain.config import SearchConfig
-from context_search.domain.model import Principal, Scope, SearchTool
+from context_search.domain.model import Index, Principal, Scope, SearchTool
 from context_search.ports.time import Clock
 
 
@@ -37,6 +38,14 @@ class MemoryTools:
     def find(self, tool_id: int, *, project_id: int | None) -> SearchTool | None:
         """See the port."""
         return next((tool for tool in self._live(project_id) if tool.id == tool_id), None)
+
+    def find_with_index(
+        self, tool_id: int, *, project_id: int | None
+    ) -> tuple[SearchTool, Index] | None:
+        """See the port."""
+        tool = self.find(tool_id, project_id=project_id)
+        index = MemoryIndexes(self.rows, self.clock).find(tool.index_id) if tool else None
+        return (tool, index) if tool and index else None
 
     def page(self, principal: Principal, *, after: int, limit: int) -> list[SearchTool]:
         """See the port."""

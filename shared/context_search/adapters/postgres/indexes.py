@@ -11,18 +11,21 @@ from context_search.domain.config import IndexConfig
 from context_search.domain.ids import generation_namespace, table_namespace
 from context_search.domain.model import Index
 
-INDEX = """
-    SELECT search_index.id, search_index.project_id, search_index.table_id, generation.config,
-           generation.id, generation.namespace, generation.state, generation.number,
-           EXISTS (SELECT FROM index_generation AS pending WHERE pending.index_id = search_index.id
-                   AND pending.state IN ('queued', 'building')),
-           search_index.evicted_at,
-           COALESCE(search_index.last_searched_at, search_index.created_at)
-               < clock_timestamp() - interval '1 minute',
-           search_index.evicted_by
+INDEX_COLUMNS = """
+    search_index.id, search_index.project_id, search_index.table_id, generation.config,
+    generation.id, generation.namespace, generation.state, generation.number,
+    EXISTS (SELECT FROM index_generation AS pending WHERE pending.index_id = search_index.id
+            AND pending.state IN ('queued', 'building')),
+    search_index.evicted_at,
+    COALESCE(search_index.last_searched_at, search_index.created_at)
+        < clock_timestamp() - interval '1 minute',
+    search_index.evicted_by
+"""
+INDEX = f"""
+    SELECT {INDEX_COLUMNS}
     FROM search_index JOIN index_generation AS generation ON generation.index_id = search_index.id
 """
-_ACTIVE = "generation.id = search_index.active_generation_id"
+ACTIVE = "generation.id = search_index.active_generation_id"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +45,7 @@ class PostgresIndexes(Comparisons):
         """See the port."""
         rows = self.tx.run(
             f"""
-            {INDEX} WHERE {_ACTIVE} AND search_index.project_id = :project
+            {INDEX} WHERE {ACTIVE} AND search_index.project_id = :project
               AND search_index.table_id IS NULL
             """,
             project=project_id,
@@ -57,7 +60,7 @@ class PostgresIndexes(Comparisons):
         """An index that is being rebuilt to the configuration counts too: it will have it soon."""
         rows = self.tx.run(
             f"""
-            {INDEX} WHERE {_ACTIVE} AND search_index.table_id = :table AND (
+            {INDEX} WHERE {ACTIVE} AND search_index.table_id = :table AND (
                 config_hash = :hash OR EXISTS (
                     SELECT FROM index_generation AS pending
                     WHERE pending.index_id = search_index.id
@@ -106,7 +109,7 @@ class PostgresIndexes(Comparisons):
 
     def find(self, index_id: int) -> Index | None:
         """See the port."""
-        rows = self.tx.run(f"{INDEX} WHERE {_ACTIVE} AND search_index.id = :index", index=index_id)
+        rows = self.tx.run(f"{INDEX} WHERE {ACTIVE} AND search_index.id = :index", index=index_id)
         return index_of_row(rows[0]) if rows else None
 
     def live(self, index_id: int) -> list[Index]:

@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from context_search.adapters.postgres.indexes import ACTIVE, INDEX_COLUMNS, index_of_row
 from context_search.adapters.postgres.pool import Transaction
 from context_search.domain.config import SearchConfig
-from context_search.domain.model import Principal, Scope, SearchTool
+from context_search.domain.model import Index, Principal, Scope, SearchTool
 
 # A program that changes json_path changes nothing: the scope is what the index holds for the tool.
 TOOL_COLUMNS = """
@@ -21,6 +22,7 @@ TOOL_TABLES = """
     JOIN context_table ON context_table.id = tool.table_id AND context_table.deleted_at IS NULL
     JOIN coverage ON coverage.tool_id = tool.id
 """
+_TOOL_WIDTH = 10
 LIVE = "tool.type = 'search' AND tool.deleted_at IS NULL"
 _TOOL = f"SELECT {TOOL_COLUMNS} FROM {TOOL_TABLES}"
 
@@ -68,6 +70,25 @@ class PostgresTools:
             project=project_id,
         )
         return tool_of(rows[0]) if rows else None
+
+    def find_with_index(
+        self, tool_id: int, *, project_id: int | None
+    ) -> tuple[SearchTool, Index] | None:
+        """See the port."""
+        rows = self.tx.run(
+            f"""
+            SELECT {TOOL_COLUMNS}, {INDEX_COLUMNS} FROM {TOOL_TABLES}
+            JOIN search_index ON search_index.id = coverage.index_id
+            JOIN index_generation AS generation ON {ACTIVE}
+            WHERE {LIVE} AND tool.id = :tool
+              AND (CAST(:project AS bigint) IS NULL OR tool.project_id = :project)
+            """,
+            tool=tool_id,
+            project=project_id,
+        )
+        if not rows:
+            return None
+        return tool_of(rows[0][:_TOOL_WIDTH]), index_of_row(rows[0][_TOOL_WIDTH:])
 
     def page(self, principal: Principal, *, after: int, limit: int) -> list[SearchTool]:
         """See the port."""

@@ -8,7 +8,7 @@ from context_search.domain.model import Principal, Reach
 from context_search.ports.store import UnitOfWork
 from context_search.services.searching.answer import Answer, Target
 from context_search.services.searching.run_search import RunSearch
-from context_search.services.status import index_of, live_tool
+from context_search.services.status import live_tool_with_index
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +32,7 @@ class SearchWithTool:
         """The same with every hit that was ranked."""
 
         def open_tool(work: UnitOfWork) -> Target:
-            tool = live_tool(work, tool_id, principal)
-            index = index_of(work, tool)
+            tool, index = live_tool_with_index(work, tool_id, principal)
             status = work.nodes.status(index, stalled_s=self.silent_s)
             return Target(index, Reach(tool.scope.json_pointer), tool.search, status)
 
