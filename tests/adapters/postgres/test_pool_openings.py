@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from context_search.adapters.in_memory.clock import ManualClock
 from context_search.adapters.postgres.errors import (
     ForeignKeyViolationError,
     PostgresUnavailableError,
@@ -13,6 +14,7 @@ from context_search.adapters.postgres.errors import (
 )
 from context_search.adapters.postgres.pool import Database
 from context_search.domain.errors import CommitUnknownError, ContextSearchError
+from context_search.ports.time import Deadline
 from tests.adapters.postgres.counters import backend, counts, increment, sessions, transact
 from tests.adapters.postgres.relay import Relay
 from tests.stack import eventually
@@ -73,6 +75,15 @@ def test_a_transaction_may_choose_its_isolation(single: Database) -> None:
     with single.transaction() as tx:
         tx.run("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
         assert tx.run("SHOW transaction_isolation") == [["repeatable read"]]
+
+
+def test_a_statement_gets_the_time_that_is_left_when_it_is_sent(single: Database) -> None:
+    clock = ManualClock()
+    limit = "SELECT current_setting('statement_timeout') WHERE :yes"
+    with single.transaction(deadline=Deadline(clock, clock.monotonic() + 60)) as tx:
+        assert tx.run_and_commit(limit, yes=True) == [["10s"]]
+        clock.advance(57)
+        assert tx.run(limit, yes=True) == [["3s"]]
 
 
 @pytest.mark.parametrize(

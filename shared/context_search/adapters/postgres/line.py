@@ -25,15 +25,16 @@ _BEGIN_REPLY_S = 2.0
 class Line:
     """A connection for one transaction after the other, each of which begins with ``opening``.
 
-    ``idle`` was used before and may be dead by now; ``connect`` makes a new one. ``reply_s`` is
-    how long to wait for each reply after that to BEGIN.
+    ``idle`` was used before and may be dead by now; ``connect`` makes a new one. ``opening`` is
+    asked for when it is sent, as less time may be left by then; ``reply_s`` is how long to wait for
+    each reply after that to BEGIN.
     """
 
     def __init__(
         self,
         idle: Connection | None,
         connect: Callable[[], Connection],
-        opening: tuple[str, ...],
+        opening: Callable[[], tuple[str, ...]],
         reply_s: float | None,
     ) -> None:
         self.connection = idle or connect()
@@ -98,16 +99,17 @@ class Line:
     def _first(
         self, sql: str, parameters: Mapping[str, object], after: tuple[str, ...] = ()
     ) -> Reply:
-        """BEGIN is the probe: when it fails, nothing of the caller has run, or been committed.
+        """BEGIN is the probe: without an answer to it nothing was committed, unless COMMIT went along.
 
         After a freeze the way may be gone without a word, so it must not wait for long.
         """
         self._has_committed = False
+        opening = self._opening()
         if self._may_be_dead:
             self.connection.wait_at_most(_BEGIN_REPLY_S)
         try:
             return self.connection.query_between(
-                sql, parameters, before=self._opening, after=after, when_begun=self._note_begun
+                sql, parameters, before=opening, after=after, when_begun=self._note_begun
             )
         except InvalidInputError:
             raise

@@ -83,7 +83,7 @@ class Database:
             limit_ms = statement_timeout_ms
         with self._permit(deadline):
             limit_ms = _within(deadline, limit_ms)
-            opening = _opening(limit_ms, self._lock_timeout_ms, project_id)
+            opening = partial(_opening, deadline, limit_ms, self._lock_timeout_ms, project_id)
             reply_s = limit_ms / 1000 + REPLY_MARGIN_S if limit_ms else None
             line = Line(self._idle_one(), partial(self._connect, deadline), opening, reply_s)
             tx = Transaction(line, deadline)
@@ -149,12 +149,12 @@ def _within(deadline: Deadline | None, limit_ms: int) -> int:
 
 
 def _opening(
-    statement_timeout_ms: int, lock_timeout_ms: int, project_id: int | None
+    deadline: Deadline | None, limit_ms: int, lock_timeout_ms: int, project_id: int | None
 ) -> tuple[str, ...]:
     project = "*" if project_id is None else f"{project_id:d}"
     return (
         "BEGIN",
-        f"SET LOCAL statement_timeout = {statement_timeout_ms:d}",
+        f"SET LOCAL statement_timeout = {_within(deadline, limit_ms):d}",
         f"SET LOCAL lock_timeout = {lock_timeout_ms:d}",
         f"SET LOCAL context_search.project_id = '{project}'",
         f"SET LOCAL idle_in_transaction_session_timeout = {_IDLE_IN_TRANSACTION_MS:d}",
