@@ -82,22 +82,30 @@ class Relay:
                 if self._last_words is not None and self._last_words in block:
                     cut.set()
                 server.sendall(block)
+        # It carries out what it has heard: a server whose replies are refused may stop before.
         with contextlib.suppress(OSError):
-            server.shutdown(socket.SHUT_RDWR)
+            server.shutdown(socket.SHUT_WR)
 
     def _replies(self, client: socket.socket, server: socket.socket, cut: threading.Event) -> None:
         with contextlib.suppress(OSError):
             while block := server.recv(65536):
+                if not cut.is_set() and client not in self._silenced:
+                    client.sendall(self._as_far_as_it_comes(block, cut))
                 if cut.is_set():
-                    break
-                if client in self._silenced:
-                    continue
-                if self._bytes_left is not None and len(block) >= self._bytes_left:
-                    client.sendall(block[: self._bytes_left])
-                    self._bytes_left = None
-                    break
-                if self._bytes_left is not None:
-                    self._bytes_left -= len(block)
-                client.sendall(block)
-        with contextlib.suppress(OSError):
-            client.shutdown(socket.SHUT_RDWR)
+                    _hang_up(client)
+        _hang_up(client)
+
+    def _as_far_as_it_comes(self, block: bytes, cut: threading.Event) -> bytes:
+        if self._bytes_left is None:
+            return block
+        if len(block) < self._bytes_left:
+            self._bytes_left -= len(block)
+            return block
+        block, self._bytes_left = block[: self._bytes_left], None
+        cut.set()
+        return block
+
+
+def _hang_up(client: socket.socket) -> None:
+    with contextlib.suppress(OSError):
+        client.shutdown(socket.SHUT_RDWR)

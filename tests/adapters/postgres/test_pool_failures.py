@@ -19,6 +19,7 @@ from context_search.domain.errors import CommitUnknownError
 from context_search.ports.time import Deadline
 from tests.adapters.postgres.counters import backend, counts, increment, transact
 from tests.adapters.postgres.relay import Relay
+from tests.stack import eventually
 
 if TYPE_CHECKING:
     from context_search.adapters.postgres.pool import Transaction
@@ -147,7 +148,7 @@ def test_a_statement_that_commits_runs_twice_when_a_reused_connection_breaks(
             transact(database, lambda tx: tx.run_and_commit(INCREMENT, id=1))
         database.close()
     assert caught.value.retryable
-    assert counts(other) == [2, 0]
+    assert eventually(lambda: counts(other) == [2, 0])
 
 
 def test_a_lost_reply_to_commit_is_unknown_and_not_a_failure(

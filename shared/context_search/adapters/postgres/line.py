@@ -99,7 +99,7 @@ class Line:
     def _first(
         self, sql: str, parameters: Mapping[str, object], after: tuple[str, ...] = ()
     ) -> Reply:
-        """BEGIN is the probe: without an answer to it nothing was committed, unless COMMIT went along.
+        """BEGIN is the probe: without an answer nothing was committed, unless COMMIT went along.
 
         After a freeze the way may be gone without a word, so it must not wait for long.
         """
