@@ -49,3 +49,25 @@ def test_the_relevance_of_a_text_is_that_of_its_hit() -> None:
         cosine = hit.evidence.raw_semantic
         alone = relevance_of(an_index().config.model, WORDS, cosine, hit.chunk.chunk_text)
         assert alone == pytest.approx(hit.relevance)
+
+
+def lift(words: list[str]) -> float:
+    """How much higher a text stands beside a title than beside a text, for one question."""
+    long = "the old harbour " * 40
+    texts = {"/a/title": "harbour", "/a/body": long, "/b/body": long}
+    chunks = {
+        pointer: HydratedChunk(
+            number, 1, pointer, 0, 1, text, 0, len(text), "hash", "ns", pointer, NOW
+        )
+        for number, (pointer, text) in enumerate(texts.items())
+    }
+    target = Target(an_index(), Reach(), SearchConfig(), "ready")
+    question = Question(" ".join(words), words, "hybrid", 3, NOW)
+    keyword = {"/a/title": 3.0, "/a/body": 1.0, "/b/body": 1.0}
+    hits = rank(target, question, Found(vector=dict.fromkeys(texts, 0.4), keyword=keyword), chunks)
+    scores = {hit.json_path: hit.score for hit in hits}
+    return scores["/a/body"] - scores["/b/body"]
+
+
+def test_a_title_lifts_its_text_as_far_as_keywords_are_trusted() -> None:
+    assert lift(["harbour"]) > lift(["harbour", "closes", "winter", "storm", "season"]) > 0
