@@ -28,7 +28,7 @@ from context_search.services.searching.answer import Evidence, Found, Hit, Quest
 
 # A keyword leg whose best hit covers less of the question than this is mostly noise (a question
 # in another language): its weight falls in proportion and goes to the vector leg.
-WEAK_COVERAGE = 0.3
+WEAK_COVERAGE = 0.4
 
 LOOKED_AT = 200
 """Linear scores need no text: only of so many hits, more than are shown, it is read."""
