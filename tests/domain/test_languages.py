@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from context_search.domain.fusion import ranking
 from context_search.domain.languages import SAMPLE, across_languages, is_foreign
 
 ENGLISH = "The vectors of a deleted tool disappear after the grace period."
@@ -48,9 +49,36 @@ def test_only_the_beginning_of_a_text_is_read() -> None:
 
 def test_passages_with_the_words_keep_their_order_and_their_score_when_they_match_well() -> None:
     scores = {"a": 0.9, "b": 0.5, "zh": 0.1}
-    assert across_languages(scores, {"zh": 0.6}, 0.85) == {"a": 0.9, "b": 0.5, "zh": 0.6}
+    compared = across_languages(scores, {"zh": 0.6}, {"a": 0.3, "zh": 0.2}, 0.85)
+    assert compared == {"a": 0.9, "b": 0.5, "zh": 0.6}
 
 
 def test_passages_with_few_of_the_words_make_room() -> None:
-    compared = across_languages({"a": 0.9, "b": 0.5, "zh": 0.1}, {"zh": 0.6}, 0.4)
+    compared = across_languages({"a": 0.9, "b": 0.5, "zh": 0.1}, {"zh": 0.6}, {"zh": 0.2}, 0.4)
     assert compared == pytest.approx({"a": 0.45, "b": 0.25, "zh": 0.6})
+
+
+OWN = {"a": 0.9, "b": 0.8, "c": 0.7, "d": 0.6}
+
+
+@pytest.mark.parametrize(
+    ("vector", "third"),
+    [
+        ({"a": 0.4, "b": 0.3, "zh": 0.2, "en": 0.1}, "zh"),
+        ({"a": 0.4, "b": 0.3, "c": 0.2, "zh": 0.1}, "c"),
+        ({"en": 0.4, "zh": 0.3}, "en"),
+        ({}, "c"),
+    ],
+)
+def test_the_best_in_another_language_is_third_where_its_vector_is_near(
+    vector: dict[str, float], third: str
+) -> None:
+    foreign = {"zh": 0.1, "en": 0.2}
+    compared = across_languages({**OWN, **foreign}, foreign, vector, 1.0)
+    assert ranking(compared)[:3] == ["a", "b", third]
+    assert {name: compared[name] for name in OWN} == OWN
+
+
+def test_a_place_is_nothing_that_a_better_passage_in_another_language_loses() -> None:
+    compared = across_languages({**OWN, "zh": 0.0}, {"zh": 0.95}, {"zh": 0.4}, 1.0)
+    assert ranking(compared)[0] == "zh"

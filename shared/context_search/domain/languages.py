@@ -6,10 +6,13 @@ from collections.abc import Mapping
 
 import regex
 
+from context_search.domain.fusion import ranking
+
 SAMPLE = 400
 """So many code points tell which script a text is written in."""
 LETTERS_PER_WORD = 5
 FULL_COVERAGE = 0.8
+NEAREST = 3
 _CJK_RUN = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}]++")
 _OTHER_LETTER = regex.compile(r"[\p{L}--[\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}]]", regex.V1)
 
@@ -34,17 +37,28 @@ def _is_cjk(sample: str) -> bool:
 
 
 def across_languages(
-    scores: Mapping[str, float], foreign: Mapping[str, float], best_coverage: float
+    scores: Mapping[str, float],
+    foreign: Mapping[str, float],
+    vector: Mapping[str, float],
+    best_coverage: float,
 ) -> dict[str, float]:
     """Returns scores (0..1) in which passages of both languages compare.
 
     A passage in another language cannot have the question's words, so its score is its
     ``relevance`` (the values of ``foreign``). The others were compared by words, the best one
     being 1 however little it matches: they count in full from 80 % of the question's words in the
-    best of them, ``best_coverage``.
+    best of them, ``best_coverage``. Passages that repeat the question's words still come before
+    one that answers it, so the best in another language is third at least where it is among the
+    three nearest by ``vector`` (similarities): docs/quality.md has what that gains and costs.
 
-    >>> across_languages({"en": 0.9, "zh": 0.2}, {"zh": 0.5}, 0.4)
+    >>> across_languages({"en": 0.9, "zh": 0.2}, {"zh": 0.5}, {"zh": 0.4, "en": 0.3}, 0.4)
     {'en': 0.45, 'zh': 0.5}
     """
     trust = min(1.0, best_coverage / FULL_COVERAGE)
-    return {name: foreign.get(name, score * trust) for name, score in scores.items()}
+    compared = {name: foreign.get(name, score * trust) for name, score in scores.items()}
+    nearest = next((name for name in ranking(vector)[:NEAREST] if name in foreign), None)
+    own = sorted((score for name, score in compared.items() if name not in foreign), reverse=True)
+    if nearest is not None and len(own) > 1:
+        third = sum(own[1:3]) / len(own[1:3])  # halfway between the second and what follows
+        compared[nearest] = max(compared[nearest], third)
+    return compared

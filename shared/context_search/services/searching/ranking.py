@@ -153,7 +153,7 @@ def _fuse(search: SearchConfig, live: _Live, foreign: Scores) -> Scores:
     fused = _convex(search, live, trust) if live.vector else keyword
     trusted = {name: trust * score for name, score in keyword.items()}
     scores = rerank(fused, trusted, live.words, live.passages)
-    return across_languages(scores, foreign, best_coverage) if foreign else scores
+    return across_languages(scores, foreign, live.vector, best_coverage) if foreign else scores
 
 
 def _linear(search: SearchConfig, live: _Live) -> Scores:
