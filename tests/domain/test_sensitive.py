@@ -63,6 +63,7 @@ KEYS = [
     "hf_abcdefghijklmnopqrstuvwxyzABCDEF",
     "tpuf_abcdefghijklmnopqrstuvwxyz",
     "cs_" + "Ab3-_" * 8 + "xyz",
+    "cs_mcp_" + "Ab3-_" * 8 + "xyz",
     JWT,
     PEM,
     PEM.replace("\n", "\\n"),

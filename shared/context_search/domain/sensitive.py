@@ -110,7 +110,7 @@ _SECRETS = tuple(
         rf"(?<![A-Za-z0-9+/=])(?:[A-Za-z0-9+/]{{60,76}}{_LINE_END}){{2,}}+[A-Za-z0-9+/=]{{0,76}}+",
         # AWS, then keys that their makers have given a prefix, ours among them
         r"(?<![A-Za-z0-9])(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}(?![A-Z0-9])",
-        r"(?<![A-Za-z])(?:sk-[A-Za-z0-9_-]{16,}+|cs_[A-Za-z0-9_-]{43}(?![A-Za-z0-9_-]))",
+        r"(?<![A-Za-z])(?:sk-[A-Za-z0-9_-]{16,}+|cs_(?:mcp_)?[A-Za-z0-9_-]{43}(?![A-Za-z0-9_-]))",
         r"(?:gh[pousr]_|github_pat_|glpat-|xox[abeoprs]-|npm_|pypi-|hf_|tpuf_|whsec_"
         r"|(?:sk|rk|pk)_(?:live|test)_)[A-Za-z0-9_-]{20,}+",
         r"AIza[A-Za-z0-9_-]{30,}+|(?:LTAI|AKID)[A-Za-z0-9]{12,}+|ya29\.[A-Za-z0-9_-]{20,}+",
