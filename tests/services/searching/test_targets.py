@@ -6,7 +6,7 @@ from context_search.adapters.in_memory.clock import ManualClock
 from context_search.domain.config import SearchConfig
 from context_search.domain.model import Reach
 from context_search.services.searching.answer import Target
-from context_search.services.searching.run_search import KEPT_S, KEPT_TARGETS, Targets
+from context_search.services.searching.targets import KEPT_S, KEPT_TARGETS, Targets
 from tests.builders import an_index
 
 TARGET = Target(an_index(), Reach(""), SearchConfig(), "ready")

@@ -15,7 +15,8 @@ from context_search.services.searching.breaker import Breaker, Breakers
 from context_search.services.searching.embed_question import EmbedQuestion, QuestionVectors
 from context_search.services.searching.find_candidates import FindCandidates
 from context_search.services.searching.patience import USUAL, Patience
-from context_search.services.searching.run_search import RunSearch, Targets
+from context_search.services.searching.run_search import RunSearch
+from context_search.services.searching.targets import Targets
 
 
 def run_search(

@@ -10,6 +10,7 @@ from context_search.domain.model import HydratedChunk
 from context_search.ports.reading import LiveChunks
 from context_search.services.searching.answer import Found, LegName, Question, Target
 from context_search.services.searching.ranking import LOOKED_AT, looked_at
+from context_search.services.searching.widening import best_live
 
 
 def read_candidates(
@@ -24,7 +25,8 @@ def read_candidates(
     if target.search.fusion != "linear" or len(ids) <= LOOKED_AT:
         return rows.hydrate(index, target.reach, ids)
     chunks = rows.hydrate(index, target.reach, ids, texts=False)
-    first = looked_at(shared_by(target.search, found.legs), question, found, chunks)
+    best, live = best_live(found, chunks, question.candidates)
+    first = looked_at(shared_by(target.search, found.legs), question, best, live)
     texts = rows.texts(index, first)
     if len(texts) < len(first):
         # Another version took their place meanwhile: one statement sees one state.

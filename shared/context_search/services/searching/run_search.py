@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass, field, replace
-
-from cachetools import TTLCache
+from dataclasses import dataclass, replace
 
 from context_search.domain.analysis import has_searchable_character, query_tokens
 from context_search.domain.config import Strategy
@@ -27,39 +24,16 @@ from context_search.services.searching.find_candidates import FindCandidates
 from context_search.services.searching.ranking import rank
 from context_search.services.searching.read_candidates import read_candidates, shared_by
 from context_search.services.searching.stopwatch import Stopwatch
+from context_search.services.searching.targets import Targets
+from context_search.services.searching.widening import best_live, enough
 
 Open = Callable[[UnitOfWork], Target]
 """Reads what is searched; raises NotFoundError when it is gone or somebody else's."""
 
 CANDIDATES_PER_LEG = 50
 ROUNDS = 3
-"""So often at most a search asks, because what it asks was switched or moved meanwhile."""
-KEPT_TARGETS = 500
-KEPT_S = 30.0
-
-
-@dataclass
-class Targets:
-    """What was searched lately: spares reading it once more. Every answer is checked against it."""
-
-    clock: Clock
-    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
-    _kept: TTLCache[Hashable, Target] = field(init=False, repr=False)
-
-    def __post_init__(self) -> None:
-        self._kept = TTLCache(KEPT_TARGETS, KEPT_S, timer=self.clock.monotonic)
-
-    def get(self, key: Hashable) -> Target | None:
-        """Returns what was kept under a key."""
-        with self._lock:
-            return self._kept.get(key)
-
-    def keep(self, key: Hashable, target: Target | None) -> None:
-        """Keeps a target, or with None forgets it."""
-        with self._lock:
-            self._kept.pop(key, None)
-            if target is not None:
-                self._kept[key] = target
+"""So often at most a search asks, because what it asks was switched or moved meanwhile, or most of
+what it found is not live any more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,13 +73,15 @@ class RunSearch:
             known = self.targets.get(key)
             target = known or self._open(open_target, watch, deadline)
             with self.admission.admitted(target.index.project_id, deadline):
-                for _ in range(ROUNDS):
+                wanted = candidates
+                for rounds_left in reversed(range(ROUNDS)):
                     if target.status == "evicted":
                         return self._evicted(key, target, strategy, query, watch, deadline)
                     asked = strategy or target.search.strategy
                     words, now = query_tokens(query), self.clock.now()
                     question = Question(query, words, asked, candidates, now)
-                    found = self.find(target, question, deadline)
+                    many = wanted
+                    found = self.find(target, replace(question, candidates=many), deadline)
                     if "namespace_missing" in found.degraded:
                         self.use_index.lost(target.index, deadline)
                     self.use_index(target.index, deadline)
@@ -114,6 +90,9 @@ class RunSearch:
                     )
                     if chunks is not None:
                         self.targets.keep(key, fresh)
+                        wanted = enough(question, many, found, chunks)
+                    if chunks is not None and (wanted == many or not rounds_left):
+                        found, chunks = best_live(found, chunks, candidates)
                         answer = self._ranked(fresh, question, found, chunks, watch)
                         return replace(answer, target_was_kept=known is not None)
                     target = fresh

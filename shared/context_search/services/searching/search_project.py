@@ -105,7 +105,8 @@ class SearchProject:
         key = ("project", principal.project_id, asked.strategy, asked.reach)
         answer = self.run(key, open_index, asked.query, candidates=asked.candidates)
         if not answer.hits:
-            return ProjectPage(answer, hint=_hint(answer, hidden=0), whole=answer)
+            is_cut, hint = answer.found.is_cut, _hint(answer, hidden=0)
+            return ProjectPage(answer, truncated=is_cut, hint=hint, whole=answer)
         return self._first(principal, asked, answer, opened[-1])
 
     def _first(
