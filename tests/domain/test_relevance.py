@@ -63,6 +63,11 @@ def test_without_any_evidence_there_is_no_relevance() -> None:
     assert relevance(None, [], [], DEFAULT_CALIBRATION) == 0.0
 
 
+@given(cosine=COSINES)
+def test_a_question_without_words_is_at_most_as_likely_as_not(cosine: float) -> None:
+    assert relevance(cosine, [], ["x"], DEFAULT_CALIBRATION) <= 0.5
+
+
 def test_words_alone_never_make_it_certain() -> None:
     assert 0.95 < relevance(None, ["all"], ["all"], DEFAULT_CALIBRATION) < 1.0
 

@@ -24,6 +24,9 @@ CALIBRATIONS = {"local/use-multilingual-v3": Calibration(middle=0.46, width=0.06
 DEFAULT_CALIBRATION = Calibration(middle=0.45, width=0.06)
 LEXICAL = Calibration(middle=0.6, width=0.08)
 """The same for the share of a question's words that a text has. docs/quality.md has the figures."""
+WORDLESS = 0.5
+"""What similarity alone counts where the question has no words to compare, as in ``the of``: the
+vector of such a question is near to everything."""
 
 
 def relevance(
@@ -34,9 +37,12 @@ def relevance(
 ) -> float:
     """Returns 0..1 from the similarity of the vectors and the share of the query's words found.
 
-    Either kind of evidence is enough; both together count more than each alone.
+    Either kind of evidence is enough; both together count more than each alone. A question of stop
+    words only has at most 0.5.
     """
     semantic = 0.0 if cosine is None else _odds(cosine, calibration)
+    if not query_tokens:
+        return WORDLESS * semantic
     share = coverage(query_tokens, chunk_tokens)
     lexical = _odds(share, LEXICAL) if share else 0.0
     return 1.0 - (1.0 - semantic) * (1.0 - lexical)

@@ -13,7 +13,7 @@ import re
 # After normalization, so in simplified characters. 哪吒 (there 哪咤) is a name; 吗 and 呢 are
 # particles at the end of a clause only, as 吗啡 and 呢绒 are things.
 _QUESTION_WORD = re.compile(
-    r"为什么|什么样?|怎么样?|怎样|如何|为何|何[时地人处种年]|多少|谁|哪[些个里儿]?(?!咤)"
+    r"为什么|什么(?:时候|样)?|怎么样?|怎样|如何|为何|何[时地人处种年]|多少|谁|哪[些个里儿]?(?!咤)"
     r"|是否|请问|[吗呢](?=\W|\Z)"
 )
 
@@ -22,6 +22,6 @@ def without_question_words(normalized: str) -> str:
     """Returns a normalized question with a space for each of its question words.
 
     >>> without_question_words("请问闸门什么时候打开")
-    ' 闸门 时候打开'
+    ' 闸门 打开'
     """
     return _QUESTION_WORD.sub(" ", normalized)
