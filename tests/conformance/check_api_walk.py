@@ -18,6 +18,8 @@ from tests.builders import until
 from tests.conformance.shown import differences, values
 from tests.e2e.running import state_folder, user_environment
 
+pytestmark = pytest.mark.stack
+
 _BLOCK = re.compile(r"^```sh\n(.*?)^```\n(?:```json\n(.*?)^```\n)?", re.MULTILINE | re.DOTALL)
 # What needs something that is made in the background is asked again; every other problem is the
 # end of the walk.

@@ -16,6 +16,8 @@ from tests.conformance.node import HERE
 from tests.conformance.things import Things, things_of
 from tests.e2e.running import Running, user_environment
 
+pytestmark = pytest.mark.stack
+
 CONFIGURATION = HERE / "schemathesis.toml"
 
 
