@@ -49,7 +49,8 @@ def across_languages(
     being 1 however little it matches: they count in full from 80 % of the question's words in the
     best of them, ``best_coverage``. Passages that repeat the question's words still come before
     one that answers it, so the best in another language is third at least where it is among the
-    three nearest by ``vector`` (similarities): docs/quality.md has what that gains and costs.
+    three nearest by ``vector`` (similarities): docs/quality.md has what that gains and costs. Where
+    the second and what follows are equal, it only gets their score.
 
     >>> across_languages({"en": 0.9, "zh": 0.2}, {"zh": 0.5}, {"zh": 0.4, "en": 0.3}, 0.4)
     {'en': 0.45, 'zh': 0.5}

@@ -80,8 +80,8 @@ class RunSearch:
                     asked = strategy or target.search.strategy
                     words, now = query_tokens(query), self.clock.now()
                     question = Question(query, words, asked, candidates, now)
-                    many = wanted
-                    found = self.find(target, replace(question, candidates=many), deadline)
+                    wider = replace(question, candidates=wanted)
+                    found = self.find(target, wider, deadline)
                     if "namespace_missing" in found.degraded:
                         self.use_index.lost(target.index, deadline)
                     self.use_index(target.index, deadline)
@@ -90,11 +90,12 @@ class RunSearch:
                     )
                     if chunks is not None:
                         self.targets.keep(key, fresh)
-                        wanted = enough(question, many, found, chunks)
-                    if chunks is not None and (wanted == many or not rounds_left):
-                        found, chunks = best_live(found, chunks, candidates)
-                        answer = self._ranked(fresh, question, found, chunks, watch)
-                        return replace(answer, target_was_kept=known is not None)
+                        more = enough(question, wanted, found, chunks)
+                        if more == wanted or not rounds_left:
+                            found, chunks = best_live(found, chunks, candidates)
+                            answer = self._ranked(fresh, question, found, chunks, watch)
+                            return replace(answer, target_was_kept=known is not None)
+                        wanted = more
                     target = fresh
             raise SearchUnavailableError("the index was switched again and again", retry_after_s=1)
 
