@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
@@ -80,6 +81,14 @@ class SearchTool:
     search: SearchConfig
     index_id: int
     created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class ToolRecord:
+    """What the main service keeps in the row of a tool, and gets back as it is."""
+
+    alias: str | None
+    metadata: Mapping[str, object] | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,9 +8,7 @@ from datetime import datetime
 from typing import Literal
 
 NodeState = Literal["queued", "claimed", "indexed", "quarantined", "skipped"]
-IndexStatus = Literal[
-    "pending", "indexing", "ready", "rebuilding", "degraded", "stalled", "evicted", "error"
-]
+IndexStatus = Literal["indexing", "ready", "rebuilding", "degraded", "stalled", "evicted"]
 
 EvictionCause = Literal["limit", "operator"]
 

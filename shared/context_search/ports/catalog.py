@@ -7,7 +7,15 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from context_search.domain.config import SearchConfig
-from context_search.domain.model import Index, Principal, Project, Scope, SearchTool, Table
+from context_search.domain.model import (
+    Index,
+    Principal,
+    Project,
+    Scope,
+    SearchTool,
+    Table,
+    ToolRecord,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +132,10 @@ class Tools(Protocol):
 
     def first_of_names(self, principal: Principal, names: Sequence[str]) -> dict[str, int]:
         """Returns for each name the lowest id of the project's live tools that have it."""
+        ...
+
+    def records(self, tool_ids: Sequence[int]) -> dict[int, ToolRecord]:
+        """Returns what the main service keeps with tools; of missing ones nothing."""
         ...
 
     def of_index(self, index_id: int, *, tool_id: int | None = None) -> list[SearchTool]:

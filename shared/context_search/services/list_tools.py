@@ -10,8 +10,10 @@ from anyascii import anyascii
 
 from context_search.domain.model import Principal, SearchTool
 from context_search.ports.store import Store, UnitOfWork
-from context_search.services.pages import PAGE, page_of
+from context_search.services.pages import page_of
 
+TOOLS_PER_PAGE = 20
+"""Tools of one page: each comes with its schemas, about 3 kB, and an agent reads them all."""
 _LENGTH = 64
 _VALID = re.compile(r"[A-Za-z0-9_.-]{1,64}\Z")
 _INVALID_RUN = re.compile(r"[^A-Za-z0-9]+")
@@ -37,9 +39,9 @@ class ListTools:
     ) -> tuple[list[NamedTool], int | None]:
         """Returns a page and, when there are more, the id to go on after."""
         with self.store.transaction(principal.project_id) as work:
-            tools = work.tools.page(principal, after=after, limit=PAGE + 1)
+            tools = work.tools.page(principal, after=after, limit=TOOLS_PER_PAGE + 1)
             names = unique_names(work, tools)
-        page = page_of(tools, lambda tool: tool.id)
+        page = page_of(tools, lambda tool: tool.id, TOOLS_PER_PAGE)
         return [NamedTool(names[tool.id], tool) for tool in page.rows], page.next_after
 
     def find(self, principal: Principal, name: str) -> SearchTool | None:

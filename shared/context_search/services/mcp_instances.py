@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from context_search.domain.access import Binding, KeyOwner, McpInstance
 from context_search.domain.errors import ConflictError, NotFoundError, UnauthenticatedError
-from context_search.domain.model import Principal, SearchTool
+from context_search.domain.model import Principal, SearchTool, ToolRecord
 from context_search.ports.store import Store, UnitOfWork
 from context_search.services.authenticate import Authenticate
 from context_search.services.keys import KeyWish, ShownKey, add_key
@@ -129,8 +129,8 @@ class DescribeMcp:
     store: Store
     authenticate: Authenticate
 
-    def __call__(self, key: str) -> tuple[McpInstance, list[BoundTool]]:
-        """Returns the instance and its enabled tools.
+    def __call__(self, key: str) -> tuple[McpInstance, list[tuple[BoundTool, ToolRecord]]]:
+        """Returns the instance and its enabled tools, each with what the main service keeps of it.
 
         Raises NotFoundError for a key that is not that of an enabled instance.
         """
@@ -148,7 +148,8 @@ class DescribeMcp:
                 page = _page(work, mcp.id, after)
                 bound += [tool for tool in page.rows if tool.binding.status]
                 after = page.next_after
-        return mcp, bound
+            records = work.tools.records([each.tool.id for each in bound])
+        return mcp, [(each, records[each.tool.id]) for each in bound]
 
 
 def own_mcp(work: UnitOfWork, caller: Principal, mcp_id: int) -> McpInstance:

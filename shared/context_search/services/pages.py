@@ -18,7 +18,7 @@ class Page(Generic[T]):
     next_after: int | None
 
 
-def page_of(rows: Sequence[T], id_of: Callable[[T], int]) -> Page[T]:
-    """Cuts a list that was read with a limit of ``PAGE + 1``."""
-    shown = rows[:PAGE]
-    return Page(shown, id_of(shown[-1]) if len(rows) > PAGE else None)
+def page_of(rows: Sequence[T], id_of: Callable[[T], int], size: int = PAGE) -> Page[T]:
+    """Cuts a list that was read with a limit of ``size + 1``."""
+    shown = rows[:size]
+    return Page(shown, id_of(shown[-1]) if len(rows) > size else None)

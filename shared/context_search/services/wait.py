@@ -26,6 +26,6 @@ class WaitUntilSettled:
         while True:
             status = self.read_status(tool_id, principal)
             left_s = ends_at - self.clock.monotonic()
-            if status.progress.status not in ("pending", "indexing") or left_s <= 0:
+            if status.progress.status != "indexing" or left_s <= 0:
                 return status
             self.sleep(min(POLL_S, left_s))

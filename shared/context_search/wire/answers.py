@@ -128,9 +128,21 @@ def tool_answer(status: ToolStatus) -> dict[str, object]:
         "name": tool.name,
         "description": tool.description,
         "json_path": tool.scope.json_pointer,
-        "search_config": asdict(tool.search),
+        "search_config": _settings(status),
         "metadata": {"search_index": summary(status.progress, tool.created_at)},
         "created_at": tool.created_at.isoformat(),
+    }
+
+
+def _settings(status: ToolStatus) -> dict[str, object]:
+    """Returns every setting that a create takes, as ``SearchConfigBody`` names them."""
+    index = status.index.config
+    return {
+        **asdict(status.tool.search),
+        "storage": index.storage,
+        "chunk_threshold": index.threshold,
+        "chunk_size": index.chunk_size,
+        "chunk_overlap": index.chunk_overlap,
     }
 
 

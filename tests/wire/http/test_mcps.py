@@ -225,6 +225,21 @@ def test_an_mcp_service_learns_what_a_key_opens(api: Api) -> None:
     assert (shown["id"], shown["type"], shown["json_path"]) == (tool["tool_id"], "search", "")
 
 
+def test_an_mcp_service_gets_what_the_main_service_keeps_with_a_tool(api: Api) -> None:
+    tool = api.tool(api.table({"a": "short"}))
+    with api.parts.store.database.transaction() as tx:
+        tx.run(
+            "UPDATE tool SET alias = '知识', metadata = metadata || '{\"team\": \"support\"}'"
+            " WHERE id = :tool",
+            tool=tool["tool_id"],
+        )
+    made = api.mcp(bindings=[{"tool_id": tool["tool_id"]}])
+    told = answer(api.internally("GET", f"/internal/mcp-v2/{made['api_key']}"), 200)
+    [shown] = [bound["tool"] for bound in told["bound_tools"]]
+    assert (shown["alias"], shown["metadata"]["team"]) == ("知识", "support")
+    assert shown["metadata"]["search_index"]["status"] == "ready"
+
+
 def test_an_mcp_service_learns_nothing_of_other_keys(api: Api) -> None:
     for key in (api.key, "cs_mcp_" + "A" * 43, "%E9%92%A5", SECRET):
         problem(api.internally("GET", f"/internal/mcp-v2/{key}"), 404, "NOT_FOUND")

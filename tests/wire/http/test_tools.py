@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from context_search.wire.http.requests import SearchConfigBody
 from tests.builders import chinese, english
 from tests.wire.http.api import CANARY, SMALL, Api, answer, problem
 
@@ -76,6 +77,16 @@ def test_a_tool_is_read_with_the_summary_of_its_index(api: Api) -> None:
     assert (summary["status"], summary["nodes_count"], summary["last_error"]) == ("ready", 1, None)
     assert summary["chunks_count"] == summary["indexed_chunks_count"] > 0
     assert summary["configured_at"] <= summary["indexed_at"]
+
+
+def test_a_tool_shows_every_setting_that_its_create_took(api: Api) -> None:
+    wanted: dict[str, object] = {"storage": "lean", "top_k": 7, "strategy": "semantic"}
+    wanted |= {"fusion": "rrf", "vector_weight": 0.5, "bm25_weight": 0.25, "recency_weight": 0.5}
+    wanted |= {"chunk_threshold": 50, "chunk_size": 300, "chunk_overlap": 30}
+    wanted |= {"include_metadata": False, "max_chunk_preview": 9}
+    assert wanted.keys() == SearchConfigBody.model_fields.keys() - {"enable_hybrid"}
+    made = api.tool(api.table(DOCUMENT), wanted)
+    assert answer(api("GET", f"/api/v1/tools/{made['tool_id']}"), 200)["search_config"] == wanted
 
 
 def test_the_state_of_an_index_is_the_same_for_owners_and_trusted_services(api: Api) -> None:
@@ -229,6 +240,10 @@ def test_a_configuration_is_kept(api: Api) -> None:
         "recency_weight": 0.1,
         "include_metadata": False,
         "max_chunk_preview": 10,
+        "storage": "full",
+        "chunk_threshold": 20,
+        "chunk_size": 1_000,
+        "chunk_overlap": 100,
     }
     [hit, *_] = api.search(made, "harbour")["results"]
     assert hit["preview"] == hit["chunk"]["chunk_text"][:10]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from context_search.adapters.in_memory.indexes import MemoryIndexes
 from context_search.adapters.in_memory.rows import Rows, ToolRow
 from context_search.domain.config import SearchConfig
-from context_search.domain.model import Index, Principal, Scope, SearchTool
+from context_search.domain.model import Index, Principal, Scope, SearchTool, ToolRecord
 from context_search.ports.time import Clock
 
 
@@ -63,6 +63,14 @@ class MemoryTools:
             if tool.name in names:
                 first.setdefault(tool.name, tool.id)
         return first
+
+    def records(self, tool_ids: Sequence[int]) -> dict[int, ToolRecord]:
+        """See the port."""
+        found = [row for row in self.rows.tools.values() if row.id in tool_ids]
+        return {
+            row.id: ToolRecord(None, {"search_index": row.summary} if row.summary else None)
+            for row in found
+        }
 
     def of_index(self, index_id: int, *, tool_id: int | None = None) -> list[SearchTool]:
         """See the port."""

@@ -10,7 +10,7 @@ from typing import Any
 from context_search.adapters.postgres.indexes import ACTIVE, INDEX_COLUMNS, index_of_row
 from context_search.adapters.postgres.pool import Transaction
 from context_search.domain.config import SearchConfig
-from context_search.domain.model import Index, Principal, Scope, SearchTool
+from context_search.domain.model import Index, Principal, Scope, SearchTool, ToolRecord
 
 # A program that changes json_path changes nothing: the scope is what the index holds for the tool.
 TOOL_COLUMNS = """
@@ -121,6 +121,14 @@ class PostgresTools:
         )
         return {row[0]: row[1] for row in rows}
 
+    def records(self, tool_ids: Sequence[int]) -> dict[int, ToolRecord]:
+        """See the port."""
+        rows = self.tx.run(
+            "SELECT id, alias, metadata FROM tool WHERE id = ANY(CAST(:ids AS bigint[]))",
+            ids=list(tool_ids),
+        )
+        return {row[0]: ToolRecord(row[1], _object(row[2])) for row in rows}
+
     def of_index(self, index_id: int, *, tool_id: int | None = None) -> list[SearchTool]:
         """See the port."""
         rows = self.tx.run(
@@ -166,6 +174,12 @@ class PostgresTools:
             tool=tool_id,
             summary=json.dumps(summary),
         )
+
+
+def _object(text: str | None) -> Mapping[str, object] | None:
+    """A program that keeps anything but an object there keeps nothing that has a name."""
+    value = json.loads(text or "null")
+    return value if isinstance(value, dict) else None
 
 
 def tool_of(row: Sequence[Any]) -> SearchTool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import get_args
 
-from context_search.domain.config import Fusion, Strategy
+from context_search.domain.config import Fusion, Storage, Strategy
 from context_search.domain.progress import IndexStatus
 from context_search.wire.http.search_schemas import SEARCH_SCHEMAS, SETTINGS_NUMBERS
 from context_search.wire.http.shapes import (
@@ -78,6 +78,10 @@ _CONFIG = obj(
     recency_weight=SHARE,
     include_metadata=TRUTH,
     max_chunk_preview=maybe(ID),
+    storage=one_of(*get_args(Storage)),
+    chunk_threshold=ID,
+    chunk_size=ID,
+    chunk_overlap=COUNT,
 )
 _RPC_MCP = obj(id=ID, api_key=TEXT, user_id=TEXT, project_id=ID, name=TEXT, status=TRUTH)
 _RPC_TOOL = obj(
@@ -86,14 +90,14 @@ _RPC_TOOL = obj(
     project_id=ID,
     name=TEXT,
     title=TEXT,
-    alias={"type": "null"},
+    alias=maybe(TEXT),
     type=one_of("search"),
     table_id=ID,
     json_path=TEXT,
     description=TEXT,
     input_schema=FREE,
     output_schema=FREE,
-    metadata={"type": "null"},
+    metadata=maybe({"type": "object"}),
     created_at=TIME,
 )
 

@@ -8,11 +8,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from context_search.domain.access import McpInstance
+from context_search.domain.model import ToolRecord
 from context_search.services.mcp_instances import BoundTool
 from context_search.wire.mcp.search_schema import described_tool
 
 
-def mcp_rpc_answer(mcp: McpInstance, api_key: str, bound: Sequence[BoundTool]) -> dict[str, object]:
+def mcp_rpc_answer(
+    mcp: McpInstance, api_key: str, bound: Sequence[tuple[BoundTool, ToolRecord]]
+) -> dict[str, object]:
     """Returns ``{mcp_v2, bound_tools: [{tool, binding}]}``; the owner is the project."""
     owner = str(mcp.project_id)
     return {
@@ -26,28 +29,28 @@ def mcp_rpc_answer(mcp: McpInstance, api_key: str, bound: Sequence[BoundTool]) -
         },
         "bound_tools": [
             {
-                "tool": {"user_id": owner, **_tool(tool)},
+                "tool": {"user_id": owner, **_tool(tool, record)},
                 "binding": {"id": tool.binding.id, "status": tool.binding.status},
             }
-            for tool in bound
+            for tool, record in bound
         ],
     }
 
 
-def _tool(bound: BoundTool) -> dict[str, object]:
+def _tool(bound: BoundTool, record: ToolRecord) -> dict[str, object]:
     tool, shown = bound.tool, described_tool(bound.name, bound.tool)
     return {
         "id": tool.id,
         "project_id": tool.project_id,
         "name": shown.name,
         "title": shown.title,
-        "alias": None,
+        "alias": record.alias,
         "type": "search",
         "table_id": tool.scope.table_id,
         "json_path": tool.scope.json_pointer,
         "description": shown.description,
         "input_schema": shown.input_schema,
         "output_schema": shown.output_schema,
-        "metadata": None,
+        "metadata": record.metadata,
         "created_at": tool.created_at.isoformat(),
     }

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import get_args
 
 from context_search.domain.model import SearchTool
 from context_search.domain.plain_text import without_hidden_characters
+from context_search.domain.progress import IndexStatus
 from context_search.wire.mcp.contract import ToolDescription
 
 MAX_QUERY_CHARS = 2_000
@@ -131,19 +133,7 @@ SEARCH_OUTPUT_SCHEMA: Mapping[str, object] = {
         "index": {
             "type": "object",
             "properties": {
-                "status": {
-                    "type": "string",
-                    "enum": [
-                        "pending",
-                        "indexing",
-                        "ready",
-                        "rebuilding",
-                        "degraded",
-                        "stalled",
-                        "evicted",
-                        "error",
-                    ],
-                }
+                "status": {"type": "string", "enum": list(get_args(IndexStatus))},
             },
             "required": ["status"],
         },

@@ -9,7 +9,7 @@ from urllib.parse import quote
 import httpx2
 import pytest
 
-from context_search.services.pages import PAGE
+from context_search.services.list_tools import TOOLS_PER_PAGE
 from tests.wire.http.access.credentials import Headers, bad_headers, dead_keys, strange_keys
 from tests.wire.http.access.matrix import MCP_METHODS
 from tests.wire.http.access.stores import state_without
@@ -167,9 +167,13 @@ def test_an_mcp_service_is_told_nothing_about_keys_that_open_nothing(victim: Ten
         assert body["detail"] == "no MCP instance has this key", kind
 
 
+MAX_PAGE_BYTES = 80_000
+"""An agent reads every page: 100 tools of 3 kB were 307 kB."""
+
+
 def test_more_tools_than_a_page_holds_are_all_listed_once_and_in_one_order(api: Api) -> None:
     table = api.table(1)
-    made = [api.unindexed_tool(table, name=f"tool_{n}x")["name"] for n in range(PAGE + 5)]
+    made = [api.unindexed_tool(table, name=f"tool_{n}x")["name"] for n in range(TOOLS_PER_PAGE + 5)]
     key = api.mcp(bindings=[])["api_key"]
     for cursor_key, names in ((api.key, made), (key, [])):
         seen: list[str] = []
@@ -179,6 +183,7 @@ def test_more_tools_than_a_page_holds_are_all_listed_once_and_in_one_order(api: 
             page = answer(call_with(api, "/mcp", cursor_key, "tools/list", **params), 200)["result"]
             seen += [tool["name"] for tool in page["tools"]]
             pages += 1
+            assert len(json.dumps(page)) < MAX_PAGE_BYTES
             if "nextCursor" not in page:
                 break
             params = {"cursor": page["nextCursor"]}
