@@ -14,14 +14,11 @@ from tests.architecture.project import (
     relative,
 )
 
-FILE_LINES = 200
+FILE_LINES = 400
 FUNCTION_LINES = 50
 DECISION_LINES = 40
 # File → why it may be longer.
-LONG_FILES: dict[str, str] = {
-    "shared/context_search/domain/errors.py": "one tree, read as a table",
-    "shared/context_search/services/cleanup.py": "one run, step by step",
-}
+LONG_FILES: dict[str, str] = {}
 
 
 def test_no_file_is_longer_than_its_budget() -> None:
