@@ -37,6 +37,7 @@ class Edits:
         self.draw, self.served, self.texts = draw, served, Texts(draw)
         self.tables: dict[int, Table] = {}
         self.counts: dict[str, int] = {}
+        self.waits_s: list[float] = []
         self.wrong: list[tuple[float, str]] = []
 
     def step(self) -> None:
@@ -53,6 +54,7 @@ class Edits:
             (1, self.delete_tool),
             (1, self.rebuild),
             (1, self.delete_table),
+            (1, self.await_tool),
             (8, self.search),
         ]
         if not self.tables or (len(self.tables) < MAX_TABLES and self.draw.random() < 0.1):
@@ -162,6 +164,27 @@ class Edits:
             answer = self.request("POST", "/api/v1/tools/search", json=body)
             if answer.status_code == 201:
                 table.tools.append({**answer.json(), "scope": body["json_path"]})
+
+    def await_tool(self, table: Table) -> None:
+        """Adds a tool whose configuration nobody has, and waits until it is ready."""
+        began = time.monotonic()
+        size = 500 + self.draw.randrange(400)
+        body = {
+            "project_id": self.served.tenant.project_id,
+            "table_id": table.id,
+            "name": "awaited",
+            "search_config": {"chunk_size": size},
+        }
+        answer = self.request("POST", "/api/v1/tools/search", json=body)
+        if answer.status_code == 201:
+            made = answer.json()
+            try:
+                self.served.tenant.ready(made)
+            except AssertionError as error:  # a broken connection says so by itself
+                self.wrong.append((time.monotonic(), f"tool {made['tool_id']}: {error}"))
+                return
+            self.waits_s.append(time.monotonic() - began)
+            self.request("DELETE", f"/api/v1/tools/{made['tool_id']}")
 
     def delete_tool(self, table: Table) -> None:
         if len(table.tools) > 1:

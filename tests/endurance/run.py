@@ -19,6 +19,7 @@ import httpx2
 from context_search.domain.errors import ContextSearchError
 from tests.e2e.running import state_folder
 from tests.endurance.edits import Edits
+from tests.endurance.neighbour import Neighbour
 from tests.endurance.rest import Proof, prove
 from tests.endurance.served import ServedStack
 
@@ -87,7 +88,9 @@ def main() -> int:
     print(f"seed {arguments.seed}, {arguments.minutes:g} minutes", flush=True)
     with state_folder() as state, ServedStack(state) as served:
         run = Run(arguments.seed, served)
-        run.go_on(time.monotonic() + arguments.minutes * 60)
+        with Neighbour(served) as neighbour:
+            run.go_on(time.monotonic() + arguments.minutes * 60)
+        print(f"a neighbour wrote {neighbour.writes} times")
         began = time.monotonic()
         proof = prove(served, run.edits, random.Random(f"proof {arguments.seed}"))
         return _report(run, proof, time.monotonic() - began)
@@ -97,6 +100,9 @@ def _report(run: Run, proof: Proof, rested_s: float) -> int:
     edits = sum(number for name, number in run.edits.counts.items() if name != "search")
     print(f"{edits} edits, {run.edits.counts.get('search', 0)} searches meanwhile,", end=" ")
     print(f"{run.kills} kills, {run.stops} stops in order; at rest and proven in {rested_s:.0f} s")
+    if waits := sorted(run.edits.waits_s):
+        print(f"a new tool was ready after {waits[len(waits) // 2]:.1f} s (median),", end=" ")
+        print(f"{waits[-1]:.1f} s at most, of {len(waits)}")
     print(f"at rest: {proof.tables} tables, {proof.tools} tools, {proof.strings} strings found,")
     print(f"  {proof.documents} documents, {proof.hits} hits equal to the live text")
     checked, orphans, missing = (

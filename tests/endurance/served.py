@@ -21,14 +21,15 @@ PATIENCE = {"SILENT_AFTER_SECONDS": "6", "DELETE_GRACE_SECONDS": "6"}
 
 
 class ServedStack:
-    """``python -m local.serve`` in a process group of its own; ``tenant`` talks to it."""
+    """``python -m local.serve`` in a process group of its own; two projects talk to it."""
 
     tenant: Tenant
+    neighbour: Tenant
 
     def __init__(self, state: State) -> None:
         self.state = state
         self.killed_at: list[float] = []
-        self._project: tuple[int, str] | None = None
+        self._projects: list[tuple[int, str]] = []
         self._open = contextlib.ExitStack()
         self._process: subprocess.Popen[str] | None = None
 
@@ -70,10 +71,10 @@ class ServedStack:
                 known["turbopuffer_url"],
             )
         )
-        if self._project is None:
+        while len(self._projects) < 2:
             made = running.project()
-            self._project = (made.project_id, made.key)
-        self.tenant = Tenant(running, *self._project)
+            self._projects.append((made.project_id, made.key))
+        self.tenant, self.neighbour = (Tenant(running, *known) for known in self._projects)
 
     def kill(self) -> None:
         """``kill -9`` of the process group; its parts die with it. Safe from another thread."""
