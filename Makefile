@@ -15,7 +15,7 @@ python := .venv/bin/python
 pytest := $(python) -m pytest -n $(WORKERS) --dist worksteal
 sam := .venv-build/bin/python -m samcli
 
-.PHONY: help setup setup-dev setup-build demo serve reset unit test check check-code check-security check-template check-locks build migrate bench simulate endurance conformance compile clean
+.PHONY: help setup setup-dev setup-build demo serve reset unit test check check-code check-security check-template check-locks build migrate bench shape simulate endurance conformance compile clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r name text; do \
@@ -82,6 +82,9 @@ bench: setup-dev ## speeds of the parts, one program after the other
 
 eval: setup-dev ## how well search finds judged passages (EVAL_DATA=folder of sets; default: a small one)
 	@$(python) -m evaluation run $(if $(EVAL_DATA),--sets "$(EVAL_DATA)")
+
+shape: setup-dev ## figures of the deployed code: modules, importers, lengths
+	@$(python) -m scripts.shape
 
 simulate: setup-dev ## the index under seeded faults, 5,000 histories (SEEDS=100000; SEED=7 tells one)
 	@$(python) -m tests.simulation.run $(if $(SEED),--seed $(SEED)) $(if $(SEEDS),--seeds $(SEEDS))
