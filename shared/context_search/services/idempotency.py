@@ -19,7 +19,7 @@ from context_search.domain.errors import (
 )
 from context_search.ports.idempotency import EarlierRequest, RequestKey
 from context_search.ports.store import Store
-from context_search.services.sealing import seal, sealing_key, unseal
+from context_search.services.sealing import BrokenSealError, seal, sealing_key, unseal
 
 KEPT_S = 86_400.0
 LEASE_S = 60.0
@@ -116,4 +116,8 @@ def _replayed(request: IdempotentRequest, earlier: EarlierRequest) -> bytes:
         raise IdempotencyKeyReusedError("this Idempotency-Key came with another request")
     if earlier.answer is None:
         raise IdempotencyKeyInUseError("this request is being executed", retry_after_s=1)
-    return unseal(earlier.answer, request.sealing_key)
+    try:
+        return unseal(earlier.answer, request.sealing_key)
+    except BrokenSealError:
+        # Kept by a release that sealed in another way, or changed by somebody: it is no answer.
+        raise IdempotencyKeyReusedError("the answer to this Idempotency-Key is lost") from None

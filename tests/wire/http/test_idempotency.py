@@ -45,6 +45,15 @@ def requests_of(api: Api) -> dict[str, tuple[str, dict[str, Any]]]:
     }
 
 
+def test_an_answer_that_somebody_changed_in_the_database_is_not_given(api: Api) -> None:
+    path, body = requests_of(api)["table"]
+    made = answer(post(api, path, body), 201)
+    with api.parts.store.database.transaction() as tx:
+        tx.run("UPDATE idempotency_key SET answer = set_byte(answer, 20, get_byte(answer, 20) # 1)")
+    problem(post(api, path, body), 422, "IDEMPOTENCY_KEY_REUSED")
+    assert answer(api("GET", f"/api/v1/tables/{made['id']}"), 200)["revision"] == 1
+
+
 KINDS = ["table", "tool", "mcp", "binding", "key", "mcp key", "rotation", "mcp rotation", "upload"]
 COUNTED = ("project", "context_table", "tool", "mcp", "mcp_binding", "api_key", "upload")
 
