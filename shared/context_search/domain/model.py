@@ -33,14 +33,17 @@ class Principal:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """One JSON document. ``revision`` grows by one with every change of its data."""
+    """One JSON document. ``revision`` grows by one with every change of its data.
+
+    A row that our API did not make may have no ``name``, and no ``updated_at``.
+    """
 
     id: int
     project_id: int
-    name: str
+    name: str | None
     description: str | None
     revision: int
-    updated_at: datetime
+    updated_at: datetime | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,11 +78,11 @@ class SearchTool:
     project_id: int
     name: str
     description: str | None
-    table_name: str
+    table_name: str | None
     scope: Scope
     search: SearchConfig
     index_id: int
-    created_at: datetime
+    created_at: datetime | None
 
 
 @dataclass(frozen=True, slots=True)

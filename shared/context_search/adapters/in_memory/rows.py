@@ -19,20 +19,32 @@ from context_search.ports.delivery import SweepCounts
 from context_search.ports.queue import Message
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Presence:
+    """``deleted``: in its owner's trash; ``remove_at``: deleted by our API, and removed then."""
+
+    deleted: bool = False
+    remove_at: datetime | None = None
+
+    @property
+    def is_there(self) -> bool:
+        """Whether anybody sees it."""
+        return not self.deleted and self.remove_at is None
+
+
 @dataclass(frozen=True, slots=True)
-class TableRow:
+class TableRow(Presence):
     id: int
     project_id: int
-    name: str
+    name: str | None
     description: str | None
     data_json: str
     revision: int
     updated_at: datetime
-    deleted: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class ToolRow:
+class ToolRow(Presence):
     id: int
     project_id: int
     name: str
@@ -41,7 +53,6 @@ class ToolRow:
     search: SearchConfig
     created_at: datetime
     summary: Mapping[str, object] | None = None
-    deleted: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -79,7 +79,7 @@ class MemoryTools:
 
     def mark_deleted(self, tool_id: int) -> None:
         """See the port."""
-        self.rows.change(self.rows.tools, tool_id, deleted=True)
+        self.rows.change(self.rows.tools, tool_id, remove_at=self.clock.now())
 
     def write_summary(self, tool_id: int, summary: Mapping[str, object]) -> None:
         """See the port."""
@@ -89,8 +89,8 @@ class MemoryTools:
         return [
             _tool(row, self.rows)
             for _, row in sorted(self.rows.tools.items())
-            if not row.deleted
-            and not self.rows.tables[row.scope.table_id].deleted
+            if row.is_there
+            and self.rows.tables[row.scope.table_id].is_there
             and row.id in self.rows.coverage
             and project_id in (None, row.project_id)
         ]
