@@ -37,7 +37,7 @@ _COUNTERS = {
     "indexed_chunks_count": COUNT,
     "last_error": _ERROR,
 }
-_SUMMARY = {"status": _STATUS, "configured_at": TIME, "indexed_at": maybe(TIME), **_COUNTERS}
+_SUMMARY = {"status": _STATUS, "configured_at": maybe(TIME), "indexed_at": maybe(TIME), **_COUNTERS}
 _NODE = obj(
     json_pointer=TEXT,
     char_count=COUNT,
@@ -94,7 +94,7 @@ _RPC_TOOL = obj(
     input_schema=FREE,
     output_schema=FREE,
     metadata={"type": "null"},
-    created_at=TIME,
+    created_at=maybe(TIME),
 )
 
 
@@ -112,8 +112,14 @@ SCHEMAS: Mapping[str, Schema] = {
         bearer_methods_supported=many(one_of("header")),
     ),
     "NewProject": obj(id=ID, name=TEXT, api_key=TEXT),
+    # Rows of others may lack a name and times.
     "Table": obj(
-        id=ID, project_id=ID, name=TEXT, description=maybe(TEXT), revision=COUNT, updated_at=TIME
+        id=ID,
+        project_id=ID,
+        name=maybe(TEXT),
+        description=maybe(TEXT),
+        revision=COUNT,
+        updated_at=maybe(TIME),
     ),
     "Document": {"description": "Any JSON value"},
     "Upload": obj(**_UPLOAD),
@@ -144,7 +150,7 @@ SCHEMAS: Mapping[str, Schema] = {
         json_path=TEXT,
         search_config=_CONFIG,
         metadata=obj(search_index=obj(**_SUMMARY)),
-        created_at=TIME,
+        created_at=maybe(TIME),
     ),
     "SearchIndex": obj(
         tool_id=ID,

@@ -49,5 +49,5 @@ def _tool(bound: BoundTool) -> dict[str, object]:
         "input_schema": shown.input_schema,
         "output_schema": shown.output_schema,
         "metadata": None,
-        "created_at": tool.created_at.isoformat(),
+        "created_at": tool.created_at.isoformat() if tool.created_at else None,
     }
