@@ -33,10 +33,7 @@ class Principal:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """One JSON document. ``revision`` grows by one with every change of its data.
-
-    A row that our API did not make may have no ``name``, and no ``updated_at``.
-    """
+    """One JSON document; ``revision`` counts its changes. Rows of others may lack name and time."""
 
     id: int
     project_id: int

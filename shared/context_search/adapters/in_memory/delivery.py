@@ -87,9 +87,7 @@ class MemoryGraveyard:
     def remove_retired_nodes(self, *, limit: int) -> int:
         """See the port."""
         retired = {row.id for row in self.rows.generations.values() if row.retired_at}
-        return remove_some(
-            self.rows, self.clock, lambda node: node.generation_id in retired, limit
-        )
+        return remove_some(self.rows, self.clock, lambda node: node.generation_id in retired, limit)
 
     def retired(self, *, older_than_s: float, limit: int) -> list[SweepCursor]:
         """See the port."""

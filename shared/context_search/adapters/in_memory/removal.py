@@ -111,9 +111,9 @@ class MemoryRemovals:
             for row in self.rows.tables.values()
             if row.remove_at and row.remove_at <= now and row.id not in with_nodes
         ]
-        return [removal for *_, removal in sorted(marked, key=lambda one: (*one[:2], one[2].row_id))][
-            :limit
-        ]
+        return [
+            removal for *_, removal in sorted(marked, key=lambda one: (*one[:2], one[2].row_id))
+        ][:limit]
 
     def remove(self, removal: Removal) -> bool:
         """See the port."""

@@ -9,6 +9,7 @@ from context_search.adapters.in_memory.indexes import MemoryIndexes
 from context_search.adapters.in_memory.rows import Rows, ToolRow
 from context_search.domain.config import SearchConfig
 from context_search.domain.model import Index, Principal, Scope, SearchTool
+from context_search.ports.catalog import UnservedTool
 from context_search.ports.time import Clock
 
 
@@ -63,6 +64,23 @@ class MemoryTools:
             if tool.name in names:
                 first.setdefault(tool.name, tool.id)
         return first
+
+    def unserved(self, project_id: int, *, after: int, limit: int) -> list[UnservedTool]:
+        """See the port."""
+        found = [
+            UnservedTool(row.id, row.scope.table_id, row.scope.json_pointer, row.search.to_json())
+            for _, row in sorted(self.rows.tools.items())
+            if row.id > after and row.project_id == project_id and self._is_unserved(row)
+        ]
+        return found[:limit]
+
+    def take_over(self, tool_id: int, *, project_id: int) -> bool:
+        """See the port."""
+        row = self.rows.tools.get(tool_id)
+        return row is not None and row.project_id == project_id and self._is_unserved(row)
+
+    def _is_unserved(self, row: ToolRow) -> bool:
+        return row.is_there and row.id not in self.rows.coverage
 
     def of_index(self, index_id: int, *, tool_id: int | None = None) -> list[SearchTool]:
         """See the port."""

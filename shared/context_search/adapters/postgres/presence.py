@@ -11,5 +11,7 @@ TABLE_IS_THERE = (
     "context_table.deleted_at IS NULL AND context_table.context_search_remove_at IS NULL"
 )
 TOOL_IS_THERE = "tool.deleted_at IS NULL AND tool.context_search_remove_at IS NULL"
+LIVE = f"tool.type = 'search' AND {TOOL_IS_THERE}"
+"""It is a Search Tool, too."""
 TOOL_MAY_RETURN = "tool.context_search_remove_at IS NULL"
 """It is there, or in its owner's trash."""

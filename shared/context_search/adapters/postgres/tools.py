@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from context_search.adapters.postgres.indexes import ACTIVE, INDEX_COLUMNS, index_of_row
-from context_search.adapters.postgres.pool import Transaction
-from context_search.adapters.postgres.presence import TABLE_IS_THERE, TOOL_IS_THERE
+from context_search.adapters.postgres.presence import LIVE, TABLE_IS_THERE
+from context_search.adapters.postgres.unserved import UnservedTools
 from context_search.domain.config import SearchConfig
 from context_search.domain.model import Index, Principal, Scope, SearchTool
 
@@ -25,15 +25,12 @@ TOOL_TABLES = f"""
     JOIN coverage ON coverage.tool_id = tool.id
 """
 _TOOL_WIDTH = 10
-LIVE = f"tool.type = 'search' AND {TOOL_IS_THERE}"
 _TOOL = f"SELECT {TOOL_COLUMNS} FROM {TOOL_TABLES}"
 
 
 @dataclass(frozen=True, slots=True)
-class PostgresTools:
+class PostgresTools(UnservedTools):
     """The port ``Tools``."""
-
-    tx: Transaction
 
     def add(
         self,
@@ -182,7 +179,7 @@ def tool_of(row: Sequence[Any]) -> SearchTool:
         description=description,
         table_name=table_name,
         scope=Scope(table_id, scope),
-        search=SearchConfig.from_mapping(json.loads(config or "{}")),
+        search=SearchConfig.from_stored(json.loads(config or "{}")),
         index_id=index_id,
         created_at=at,
     )

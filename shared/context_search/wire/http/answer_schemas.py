@@ -121,6 +121,11 @@ SCHEMAS: Mapping[str, Schema] = {
         revision=COUNT,
         updated_at=maybe(TIME),
     ),
+    "Adoption": obj(
+        taken_over=many(obj(tool_id=ID, table_id=ID, json_path=TEXT)),
+        not_taken_over=many(obj(tool_id=ID, code=TEXT, reason=TEXT)),
+        cursor=maybe({"type": "string", "pattern": "^[0-9]+$"}),
+    ),
     "Document": {"description": "Any JSON value"},
     "Upload": obj(**_UPLOAD),
     "NewUpload": obj(
