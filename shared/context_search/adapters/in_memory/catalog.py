@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from context_search.adapters.in_memory.catalog_rows import TableRow
 from context_search.adapters.in_memory.comparisons import tables_of
-from context_search.adapters.in_memory.rows import OutboxRow, Rows, TableRow
+from context_search.adapters.in_memory.rows import OutboxRow, Rows
 from context_search.domain.documents import parse_exact, to_json
 from context_search.domain.errors import NotFoundError
 from context_search.domain.json_pointer import resolve

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from context_search.adapters.in_memory.rows import GenerationRow, IndexRow, Rows, TableRow
+from context_search.adapters.in_memory.catalog_rows import TableRow
+from context_search.adapters.in_memory.rows import GenerationRow, IndexRow, Rows
 from context_search.domain.json_pointer import contains
 from context_search.domain.model import Index
 from context_search.ports.time import Clock

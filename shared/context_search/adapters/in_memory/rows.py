@@ -8,51 +8,16 @@ from datetime import datetime
 from typing import Any, Literal
 
 from context_search.adapters.in_memory.caller_rows import IdempotencyRow, KeyRow, PermitRow
+from context_search.adapters.in_memory.catalog_rows import TableRow, ToolRow
 from context_search.adapters.in_memory.journal import Journal, Journaled
 from context_search.adapters.in_memory.upload_rows import UploadRow
 from context_search.domain.access import Binding, McpInstance
-from context_search.domain.config import IndexConfig, SearchConfig
-from context_search.domain.model import GenerationState, Scope
+from context_search.domain.config import IndexConfig
+from context_search.domain.model import GenerationState
 from context_search.domain.progress import EvictionCause, NodeState
 from context_search.domain.retrieval import StoredSettings
 from context_search.ports.delivery import SweepCounts
 from context_search.ports.queue import Message
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Presence:
-    """``deleted``: in its owner's trash; ``remove_at``: deleted by our API, and removed then."""
-
-    deleted: bool = False
-    remove_at: datetime | None = None
-
-    @property
-    def is_there(self) -> bool:
-        """Whether anybody sees it."""
-        return not self.deleted and self.remove_at is None
-
-
-@dataclass(frozen=True, slots=True)
-class TableRow(Presence):
-    id: int
-    project_id: int
-    name: str | None
-    description: str | None
-    data_json: str
-    revision: int
-    updated_at: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class ToolRow(Presence):
-    id: int
-    project_id: int
-    name: str
-    description: str | None
-    scope: Scope
-    search: SearchConfig
-    created_at: datetime
-    summary: Mapping[str, object] | None = None
 
 
 @dataclass(frozen=True, slots=True)

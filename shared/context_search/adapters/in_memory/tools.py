@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from context_search.adapters.in_memory.catalog_rows import ToolRow
 from context_search.adapters.in_memory.indexes import MemoryIndexes
-from context_search.adapters.in_memory.rows import Rows, ToolRow
+from context_search.adapters.in_memory.rows import Rows
 from context_search.domain.config import SearchConfig
 from context_search.domain.model import Index, Principal, Scope, SearchTool
 from context_search.ports.catalog import UnservedTool

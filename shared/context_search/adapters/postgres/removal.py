@@ -10,7 +10,25 @@ from context_search.adapters.postgres.presence import TABLE_IS_THERE
 from context_search.ports.removal import Removal
 
 CHUNKS_PER_DELETE = 20_000
-_TABLE_OF: Mapping[str, str] = {"table": "context_table", "tool": "tool"}
+# Never without our mark, whatever the caller says.
+_REMOVE = """
+    DELETE FROM {rows} WHERE id IN (
+        SELECT id FROM {rows} WHERE id = :id AND context_search_remove_at IS NOT NULL
+        FOR UPDATE SKIP LOCKED)
+    RETURNING 1
+"""
+_REMOVE_FROM: Mapping[str, str] = {
+    "table": _REMOVE.format(rows="context_table"),
+    "tool": _REMOVE.format(rows="tool"),
+}
+_PUT_OFF = """
+    UPDATE {rows} SET context_search_remove_at = clock_timestamp() + make_interval(secs => :wait)
+    WHERE id = :id AND context_search_remove_at IS NOT NULL
+"""
+_PUT_OFF_IN: Mapping[str, str] = {
+    "table": _PUT_OFF.format(rows="context_table"),
+    "tool": _PUT_OFF.format(rows="tool"),
+}
 
 
 def remove_nodes(tx: Transaction, condition: str, limit: int, **values: object) -> int:
@@ -89,27 +107,9 @@ class PostgresRemovals:
         return [Removal(kind, row_id) for kind, row_id in rows]
 
     def remove(self, removal: Removal) -> bool:
-        """See the port. Never without our mark, whatever the caller says."""
-        rows = self.tx.run(
-            f"""
-            DELETE FROM {_TABLE_OF[removal.kind]} WHERE id IN (
-                SELECT id FROM {_TABLE_OF[removal.kind]}
-                WHERE id = :id AND context_search_remove_at IS NOT NULL
-                FOR UPDATE SKIP LOCKED)
-            RETURNING 1
-            """,
-            id=removal.row_id,
-        )
-        return bool(rows)
+        """See the port."""
+        return bool(self.tx.run(_REMOVE_FROM[removal.kind], id=removal.row_id))
 
     def put_off(self, removal: Removal, *, retry_in_s: float) -> None:
         """See the port."""
-        self.tx.run(
-            f"""
-            UPDATE {_TABLE_OF[removal.kind]}
-            SET context_search_remove_at = clock_timestamp() + make_interval(secs => :wait)
-            WHERE id = :id AND context_search_remove_at IS NOT NULL
-            """,
-            id=removal.row_id,
-            wait=retry_in_s,
-        )
+        self.tx.run(_PUT_OFF_IN[removal.kind], id=removal.row_id, wait=retry_in_s)

@@ -54,7 +54,8 @@ def _index_config(stored: str | None, model: Model) -> IndexConfig:
         return SearchConfigBody.model_validate(known).to_index_config(model)
     except ValidationError as error:
         names = sorted({str(name) for each in error.errors() for name in each["loc"][:1]})
-        raise InvalidInputError(f"search_config: {', '.join(names) or 'fields'} not ours") from None
+        message = f"search_config: {', '.join(names)} has a value that is not allowed"
+        raise InvalidInputError(message) from None
 
 
 def _answer(done: Adoption) -> dict[str, object]:
