@@ -203,7 +203,7 @@ DELETED = [
 
 @pytest.mark.parametrize("is_his", [False, True])
 def test_what_our_api_deleted_before_it_had_a_mark_still_goes_and_nothing_of_his(
-    before_us: tuple[DatabaseUrl, Path], is_his: bool
+    before_us: tuple[DatabaseUrl, Path], *, is_his: bool
 ) -> None:
     url, folder = before_us
     connection = Connection(url, timeout_s=60.0)

@@ -30,7 +30,8 @@ COLUMNS = [
     *(("tool", name) for name in ("created_at", "search_config", "project_id")),
 ]
 # What ends things comes last.
-_LAST = ("PUT", "PATCH", "DELETE")
+_LAST = ("GET", "POST", "PUT", "PATCH", "DELETE")
+_OF = {"project": "project_id", "context_table": "table_id", "tool": "tool_id"}
 
 
 @pytest.fixture(scope="module")
@@ -54,10 +55,7 @@ def sql(owner: Database, statement: str, **values: object) -> list[list[Any]]:
 
 
 def operations() -> list[Operation]:
-    return sorted(
-        ROWS,
-        key=lambda one: (one[0] in _LAST, _LAST.index(one[0]) if one[0] in _LAST else 0, one[1]),
-    )
+    return sorted(ROWS, key=lambda one: (_LAST.index(one[0]), one[1]))
 
 
 @pytest.mark.parametrize("column", COLUMNS, ids=".".join)
@@ -66,7 +64,7 @@ def test_a_column_without_a_value_breaks_no_route(
 ) -> None:
     ids = things_of(api, parts.work)
     table, name = column
-    sql(owner, f"UPDATE {table} SET {name} = NULL")
+    sql(owner, f"UPDATE {table} SET {name} = NULL WHERE id = :id", id=ids[_OF[table]])
     statuses = {}
     for operation in operations():
         request = request_of(operation, ids_of(operation, ids))
@@ -84,7 +82,7 @@ def tools_answer(api: Api) -> list[dict[str, Any]]:
     listed = rpc(api, "tools/list", {})["tools"]
     for tool in listed:
         rpc(api, "tools/call", {"name": tool["name"], "arguments": {"query": "harbour"}})
-    return listed
+    return list(listed)
 
 
 def rpc(api: Api, method: str, params: dict[str, Any]) -> dict[str, Any]:
