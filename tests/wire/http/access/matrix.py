@@ -115,7 +115,9 @@ ROWS: Mapping[Operation, Row] = {
     ("DELETE", f"{_MCPS}/keys/{{key_id}}"): Row(MANAGE, 204),
     ("POST", f"{_MCPS}/keys/{{key_id}}/rotate"): Row(MANAGE, 201, {}),
     ("GET", "/internal/mcp-v2/{api_key}"): Row(TRUSTED, 200),
-    ("POST", "/internal/projects/{project_id}/adopt"): Row(TRUSTED, 200),
+    ("POST", "/internal/projects/{project_id}/adopt"): Row(
+        TRUSTED, 200, query={"cursor": "{tool_id}"}, looks={"tool_id": 200}
+    ),
     ("GET", "/internal/integrity"): Row(TRUSTED, 200),
     ("POST", "/internal/index/redrive"): Row(TRUSTED, 200),
     ("POST", f"{_INTERNAL_TOOL}/search"): Row(TRUSTED, 200, _QUERY),
