@@ -8,7 +8,14 @@ from typing import Any
 from aws_lambda_powertools import Logger
 
 from context_search.bootstrap import parts
-from context_search.wire.http import mcps, project_search, protected_resource, retrieve, search
+from context_search.wire.http import (
+    adopt,
+    mcps,
+    project_search,
+    protected_resource,
+    retrieve,
+    search,
+)
 from context_search.wire.http.app import LambdaHandler, http_app, lambda_handler_of
 
 logger = Logger(service="search")
@@ -16,7 +23,7 @@ logger = Logger(service="search")
 
 @lru_cache(maxsize=1)
 def _handler() -> LambdaHandler:
-    modules = [search, retrieve, project_search, mcps, protected_resource]
+    modules = [search, retrieve, project_search, mcps, adopt, protected_resource]
     return lambda_handler_of(http_app([module.router for module in modules], parts()))
 
 

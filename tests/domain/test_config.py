@@ -48,8 +48,43 @@ def test_the_test_above_names_every_field() -> None:
 
 def test_a_stored_search_configuration_keeps_its_values_and_fills_the_rest() -> None:
     stored = json.loads(SearchConfig(top_k=7, strategy="keyword", fusion="rrf").to_json())
-    assert SearchConfig.from_mapping(stored) == SearchConfig(
+    assert SearchConfig.from_stored(stored) == SearchConfig(
         top_k=7, strategy="keyword", fusion="rrf"
     )
-    assert SearchConfig.from_mapping({}) == SearchConfig()
-    assert SearchConfig.from_mapping({"vector_weight": 1.0}).bm25_weight == 0.8
+    assert SearchConfig.from_stored({}) == SearchConfig()
+    assert SearchConfig.from_stored({"vector_weight": 1.0}).bm25_weight == 0.8
+
+
+@pytest.mark.parametrize("stored", [None, [], "x", 3, {"of another program": {"top_k": 9}}])
+def test_what_is_no_search_configuration_of_ours_is_the_default(stored: object) -> None:
+    assert SearchConfig.from_stored(stored) == SearchConfig()
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"top_k": 0},
+        {"top_k": 21},
+        {"top_k": "5"},
+        {"top_k": True},
+        {"strategy": "other"},
+        {"strategy": ["hybrid"]},
+        {"fusion": {}},
+        {"vector_weight": 2},
+        {"bm25_weight": "0.3"},
+        {"include_metadata": 1},
+        {"max_chunk_preview": -1},
+        {"chunk_size": 100},
+    ],
+)
+def test_a_value_that_no_field_may_have_keeps_its_default(wrong: dict[str, object]) -> None:
+    assert SearchConfig.from_stored({**wrong, "recency_weight": 1}) == SearchConfig(
+        recency_weight=1
+    )
+
+
+def test_an_older_word_for_the_strategy_is_known() -> None:
+    assert SearchConfig.from_stored({"enable_hybrid": False}).strategy == "semantic"
+    assert SearchConfig.from_stored({"enable_hybrid": True}).strategy == "hybrid"
+    both = {"enable_hybrid": False, "strategy": "keyword"}
+    assert SearchConfig.from_stored(both).strategy == "keyword"

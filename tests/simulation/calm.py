@@ -23,6 +23,8 @@ def heal(world: World) -> None:
         others.lose_documents(world)
     if world.random.random() < 1 / 4:
         world.queue.expire()
+    if world.random.random() < 1 / 4:
+        others.move_table_to_trash(world)
     _settle(world)
     if world.is_crowded:
         _come_back(world)

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
+from context_search.adapters.in_memory.catalog_rows import TableRow
 from context_search.adapters.in_memory.chunks import MemoryChunks
 from context_search.adapters.in_memory.delivery import MemoryGraveyard, MemoryOutbox
 from context_search.adapters.in_memory.indexes import MemoryIndexes
 from context_search.adapters.in_memory.progress import MemoryNodes
 from context_search.adapters.in_memory.removal import remove_sets
-from context_search.adapters.in_memory.rows import GenerationRow, Rows, TableRow
+from context_search.adapters.in_memory.rows import GenerationRow, Rows
 from context_search.adapters.in_memory.store import MemoryUnitOfWork
 from context_search.domain.ids import chunk_document_id
 from context_search.domain.model import (

@@ -135,7 +135,7 @@ class Watch:
         for hit in answer.hits:
             chunk = hit.chunk
             table = rows.tables.get(chunk.table_id)
-            if table is None or table.deleted:
+            if table is None or not table.is_there:
                 raise Violated(f"I1 hit of a deleted table: {chunk}")
             text = self.versions[chunk.content_hash][chunk.char_start : chunk.char_end]
             check(chunk.chunk_text == text, "I11 chunk is not its slice", chunk)
@@ -166,7 +166,7 @@ def wanted_nodes(rows: Rows, index_id: int) -> dict[str, str]:
     """
     index = rows.indexes[index_id]
     table = next(iter(rows.tables.values()), None)  # there is one, or none any more
-    if table is None or table.deleted or index.evicted_at is not None:
+    if table is None or not table.is_there or index.evicted_at is not None:
         return {}
     scopes = needed_scopes(rows, index)
     found = string_nodes(json.loads(table.data_json), scope="", threshold=index.config.threshold)

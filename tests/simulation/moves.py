@@ -48,6 +48,7 @@ class Moves:
             (0.3, lambda: others.edit_by_sql(world, users.next_document())),
             (0.01, lambda: others.delete_table_by_sql(world)),
             (0.05, lambda: others.delete_tool_by_sql(world)),
+            (0.05, lambda: others.move_table_to_trash(world)),
             (0.01, lambda: others.lose_documents(world)),
         ]
         moves = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from context_search.adapters.in_memory.removal import remove_nodes
+from context_search.adapters.in_memory.removal import remove_table, remove_tool
 from tests.simulation.world import World
 
 
@@ -28,19 +28,21 @@ def delete_table_by_sql(world: World) -> bool:
     world.note("other program: delete the table")
     world.seen["other program: delete table"] += 1
     with world.memory.transaction():
-        rows = world.memory.rows
-        of_table = [node.id for node in rows.nodes.values() if node.table_id == table_id]
-        remove_nodes(rows, world.clock, of_table)
-        indexes = {row.id for row in rows.indexes.values() if row.table_id == table_id}
-        for generation in list(rows.generations.values()):
-            if generation.index_id in indexes:
-                rows.change(rows.generations, generation.id, index_id=None)
-        for index_id in indexes:
-            del rows.indexes[index_id]
-        for tool in [row for row in rows.tools.values() if row.scope.table_id == table_id]:
-            rows.coverage.pop(tool.id, None)
-            del rows.tools[tool.id]
-        del rows.tables[table_id]
+        remove_table(world.memory.rows, world.clock, table_id)
+    return True
+
+
+def move_table_to_trash(world: World) -> bool:
+    """``UPDATE context_table SET deleted_at``, or that taken back; False without a table."""
+    rows, table_id = world.memory.rows, world.table.id
+    if table_id not in rows.tables:
+        return False
+    is_back = rows.tables[table_id].deleted
+    what = "restore" if is_back else "put away"
+    world.note(f"other program: {what} the table")
+    world.seen[f"other program: {what} table"] += 1
+    with world.memory.transaction():
+        rows.change(rows.tables, table_id, deleted=not is_back)
     return True
 
 
@@ -62,8 +64,7 @@ def delete_tool_by_sql(world: World) -> bool:
         if is_soft:
             rows.change(rows.tools, tool_id, deleted=not tool.deleted)
         else:
-            rows.coverage.pop(tool_id, None)
-            del rows.tools[tool_id]
+            remove_tool(rows, tool_id)
     return True
 
 

@@ -26,6 +26,8 @@ def at_rest(world: World) -> None:
     check(all(row.state == "active" for row in sets), "I7 building sets are left", sets)
     check(not rows.tombstones, "I7 tombstones are left", len(rows.tombstones))
     check(not rows.outbox, "I7 outbox is not empty", rows.outbox)
+    for row in (*rows.tables.values(), *rows.tools.values()):
+        check(row.remove_at is None, "I7 a deleted row is left", row)
     check(not world.queue.waiting, "I7 queue is not empty", world.queue.waiting)
     crowding.at_rest(world)
     _summaries(world)

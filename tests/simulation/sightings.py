@@ -88,9 +88,9 @@ class Sightings:
             self._see("tools: two scopes on one index")
         if len({index_id for index_id, _ in covered}) > 1:
             self._see("tools: two indexes of one table")
-        if any(row.deleted for row in rows.tools.values()) and covered:
+        if any(not row.is_there for row in rows.tools.values()) and covered:
             self._see("tool: one deleted, another not")
-        if any(row.deleted for row in rows.tables.values()) and rows.nodes:
+        if any(row.remove_at for row in rows.tables.values()) and rows.nodes:
             self._see("table: deleted with its strings indexed")
 
 

@@ -31,6 +31,8 @@ SITUATIONS = {
     "other program: delete tool",
     "other program: mark deleted tool",
     "other program: restore tool",
+    "other program: put away table",
+    "other program: restore table",
     "other program: drop namespace",
     "other program: lose documents",
     "other program: edit",

@@ -101,7 +101,7 @@ class Users:
 
     def _with_some_tool(self, name: str, run: Callable[[int], object]) -> None:
         tools = self.world.memory.rows.tools.values()
-        live = [tool.id for tool in tools if not tool.deleted]
+        live = [tool.id for tool in tools if tool.is_there]
         if live:
             tool_id = self.random.choice(live)
             self.world.spawn("user", f"{name} {tool_id}", lambda: run(tool_id))

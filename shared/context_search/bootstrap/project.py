@@ -1,4 +1,4 @@
-"""What can be asked about the index over all tables of a project."""
+"""What can be asked about a whole project: its index over all tables, and taking over its tools."""
 
 from __future__ import annotations
 
@@ -8,11 +8,20 @@ from typing import TYPE_CHECKING
 from context_search.bootstrap.work import Work
 
 if TYPE_CHECKING:
+    from context_search.wire.http.adopt import AdoptionUseCases
     from context_search.wire.http.project_index import ProjectIndexUseCases
 
 
 class ProjectWork(Work):
-    """The orders of the queue, and the switch of project search."""
+    """The orders of the queue, the switch of project search, and adoption."""
+
+    @cached_property
+    def adoption(self) -> AdoptionUseCases:
+        """The use case of those who bring a database of their own."""
+        from context_search.services.adopt import TakeOverTools  # noqa: PLC0415
+        from context_search.wire.http.adopt import AdoptionUseCases  # noqa: PLC0415
+
+        return AdoptionUseCases(TakeOverTools(self.store, self.deliver), self.model)
 
     @cached_property
     def project_index(self) -> ProjectIndexUseCases:

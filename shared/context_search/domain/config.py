@@ -16,6 +16,8 @@ Strategy = Literal["hybrid", "semantic", "keyword"]
 Fusion = Literal["convex", "rrf", "linear"]
 
 STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)
+MAX_TOP_K = 20
+MAX_PREVIEW = 8_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +79,27 @@ class SearchConfig:
         return json.dumps(asdict(self), sort_keys=True, separators=(",", ":"))
 
     @classmethod
-    def from_mapping(cls, values: Mapping[str, object]) -> SearchConfig:
-        """Returns the configuration of a stored JSON object; what is missing keeps its default."""
-        return cls(**values)  # type: ignore[arg-type]
+    def from_stored(cls, stored: object) -> SearchConfig:
+        """Returns the configuration of a stored JSON value, whoever wrote it.
+
+        What is missing, or none of ours, keeps its default. ``enable_hybrid`` false is an older
+        word for the strategy ``semantic``.
+        """
+        values = dict(stored) if isinstance(stored, Mapping) else {}
+        if values.get("enable_hybrid") is False:
+            values.setdefault("strategy", "semantic")
+        known = {name: value for name, value in values.items() if _is_valid(name, value)}
+        return cls(**known)
+
+
+def _is_valid(name: str, value: object) -> bool:
+    """Whether a field of SearchConfig may have that value."""
+    if name in ("strategy", "fusion"):
+        return value in (STRATEGIES if name == "strategy" else get_args(Fusion))
+    if name == "include_metadata" or isinstance(value, bool):
+        return name == "include_metadata" and isinstance(value, bool)
+    if name in ("vector_weight", "bm25_weight", "recency_weight"):
+        return isinstance(value, int | float) and 0 <= value <= 1
+    if name == "max_chunk_preview":
+        return value is None or (isinstance(value, int) and 1 <= value <= MAX_PREVIEW)
+    return name == "top_k" and isinstance(value, int) and 1 <= value <= MAX_TOP_K

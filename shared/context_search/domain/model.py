@@ -34,14 +34,14 @@ class Principal:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """One JSON document. ``revision`` grows by one with every change of its data."""
+    """One JSON document; ``revision`` counts its changes. Rows of others may lack name and time."""
 
     id: int
     project_id: int
-    name: str
+    name: str | None
     description: str | None
     revision: int
-    updated_at: datetime
+    updated_at: datetime | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,11 +76,11 @@ class SearchTool:
     project_id: int
     name: str
     description: str | None
-    table_name: str
+    table_name: str | None
     scope: Scope
     search: SearchConfig
     index_id: int
-    created_at: datetime
+    created_at: datetime | None
 
 
 @dataclass(frozen=True, slots=True)

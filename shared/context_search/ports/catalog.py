@@ -27,6 +27,19 @@ class Part:
     text: str | None
 
 
+@dataclass(frozen=True, slots=True)
+class UnservedTool:
+    """A tool of type ``search`` that no index serves: a program of its owner made it.
+
+    Nothing of it has been checked; ``search_config`` is what its column holds, as JSON text.
+    """
+
+    id: int
+    table_id: int | None
+    json_path: str | None
+    search_config: str | None
+
+
 class Projects(Protocol):
     """Tenants."""
 
@@ -136,6 +149,17 @@ class Tools(Protocol):
 
     def records(self, tool_ids: Sequence[int]) -> dict[int, ToolRecord]:
         """Returns what the main service keeps with tools; of missing ones nothing."""
+        ...
+
+    def unserved(self, project_id: int, *, after: int, limit: int) -> list[UnservedTool]:
+        """Returns tools with ids above ``after``, ascending, that are there and have no index.
+
+        A tool that names no project is of its table's.
+        """
+        ...
+
+    def take_over(self, tool_id: int, *, project_id: int) -> bool:
+        """Makes an unserved tool one of the project; False when it is gone, or served by now."""
         ...
 
     def of_index(self, index_id: int, *, tool_id: int | None = None) -> list[SearchTool]:

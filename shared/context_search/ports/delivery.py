@@ -76,10 +76,6 @@ class Graveyard(Protocol):
         """Notes a delete in turbopuffer; forgets those past the grace and returns their number."""
         ...
 
-    def remove_deleted_tables(self, *, limit: int) -> int:
-        """Deletes nodes of deleted tables, at most ``limit``, then the empty tables."""
-        ...
-
     def retired(self, *, older_than_s: float, limit: int) -> list[SweepCursor]:
         """Returns generations that were retired that long ago and have no node left."""
         ...

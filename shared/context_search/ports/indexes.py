@@ -64,6 +64,13 @@ class Indexes(Protocol):
         """Returns the distinct scopes that live tools need; of a project's index the root."""
         ...
 
+    def may_be_needed(self, index_id: int) -> bool:
+        """Tells whether a tool needs the index, or may again: one in its owner's trash.
+
+        A project's index is needed until it is switched off.
+        """
+        ...
+
     def mark_enumerated(
         self, index: Index, table_id: int, revision: int, scopes: Sequence[str]
     ) -> None:

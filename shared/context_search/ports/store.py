@@ -18,6 +18,7 @@ from context_search.ports.permits import Permits
 from context_search.ports.quotas import Evictions, Quotas
 from context_search.ports.rankings import Rankings
 from context_search.ports.rebuilding import Rebuilds
+from context_search.ports.removal import Removals
 from context_search.ports.retrieval import RetrievalSettingsRows, Surroundings
 from context_search.ports.time import Deadline
 from context_search.ports.uploads import Uploads
@@ -52,6 +53,8 @@ class UnitOfWork(Protocol):
     def outbox(self) -> Outbox: ...
     @property
     def graveyard(self) -> Graveyard: ...
+    @property
+    def removals(self) -> Removals: ...
     @property
     def sweeps(self) -> Sweeps: ...
     @property

@@ -21,6 +21,7 @@ from context_search.services.expire_uploads import ExpireUploads
 from context_search.services.idempotency import KEPT_S
 from context_search.services.outgoing import RelayOutbox, enumerate_message, node_message
 from context_search.services.rebuild import REBUILDS_AT_ONCE, retire_outdated
+from context_search.services.removal import RemoveDeleted
 from context_search.services.searching.kept_ranking import RANKING_AGE_S
 from context_search.services.settle import SettleIndex
 from context_search.services.status import write_summaries
@@ -63,6 +64,7 @@ class Cleanup:
             self._keep_tokens,
             self._keep_uploads,
             self._remove_nodes,
+            self._remove_rows,
             self._bury,
             self._delete_namespaces,
             self._sweep,
@@ -144,9 +146,15 @@ class Cleanup:
 
     def _remove_nodes(self, report: CleanupReport) -> bool:
         with self.store.transaction() as work:
-            removed = work.graveyard.remove_deleted_tables(limit=NODES_PER_STEP)
+            removed = work.removals.remove_nodes(limit=NODES_PER_STEP)
             removed += work.graveyard.remove_retired_nodes(limit=NODES_PER_STEP)
         report.nodes_removed += removed
+        return removed > 0
+
+    def _remove_rows(self, report: CleanupReport) -> bool:
+        removed, failed = RemoveDeleted(self.store)()
+        report.rows_removed += removed
+        report.errors += failed
         return removed > 0
 
     def _bury(self, report: CleanupReport) -> bool:

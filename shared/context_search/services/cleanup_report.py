@@ -29,7 +29,8 @@ class CleanupReport:
 
     ``indexes_evicted`` counts earlier generations that were given up for room as well.
     ``unknown_namespaces`` is None when the listing failed or turbopuffer's key may not list;
-    ``unknown_examples`` names the first of them. ``errors`` holds the code of each failed step.
+    ``unknown_examples`` names the first of them. ``rows_removed`` are tables and tools that our
+    API deleted. ``errors`` holds the code of each failed step, and which table or tool stays.
     """
 
     messages_relayed: int = 0
@@ -40,6 +41,7 @@ class CleanupReport:
     nodes_readmitted: int = 0
     chunks_keyed: int = 0
     nodes_removed: int = 0
+    rows_removed: int = 0
     documents_deleted: int = 0
     namespaces_deleted: int = 0
     documents_checked: int = 0

@@ -33,7 +33,8 @@ def compare(
 ) -> list[Message]:
     """Brings an index up to a document, under the table's lock; nothing when it is there.
 
-    An index that no tool needs any more is retired; an evicted one is left alone.
+    An index that no tool needs any more is retired; one whose tools are in their owner's trash
+    is emptied; an evicted one is left alone.
     Returns the orders to index what changed. What was read ahead counts if it is still so.
     """
     if work.tables.lock(table_id) is None:
@@ -44,7 +45,7 @@ def compare(
     locked = work.indexes.find(index.id)  # it may have been evicted before the lock was ours
     if locked is None:
         return []
-    if not work.indexes.scopes(locked.id):
+    if not work.indexes.may_be_needed(locked.id):
         work.indexes.retire(locked.id)
         return []
     if locked.evicted_at is not None or is_compared(work, locked, table_id):

@@ -78,13 +78,16 @@ class CreateKey:
     def __call__(self, caller: Principal, mcp_id: int | None, wish: KeyWish) -> ShownKey:
         """Returns the key. A project's has at most the permissions of the caller's.
 
-        Raises PermissionDeniedError for more, and NotFoundError for a foreign instance.
+        Raises PermissionDeniedError for more, and NotFoundError for a foreign instance and where
+        there is no such project.
         """
         wanted = caller.permissions if wish.permissions is None else wish.permissions
         if mcp_id is None and not wanted <= caller.permissions:
             lacking = ", ".join(in_order(wanted - caller.permissions))
             raise PermissionDeniedError(f"a key cannot give what it has not: {lacking}")
         with self.store.transaction(caller.project_id) as work:
+            if not work.projects.exists(caller.project_id):  # an operator may name any
+                raise NotFoundError("there is no such project")
             owner = owner_of(work, caller, mcp_id)
             return add_key(work, owner, replace(wish, permissions=wanted))
 

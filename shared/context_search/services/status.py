@@ -108,11 +108,11 @@ def summarise(
         work.tools.write_summary(tool.id, told)
 
 
-def summary(progress: Progress, configured_at: datetime) -> dict[str, object]:
+def summary(progress: Progress, configured_at: datetime | None) -> dict[str, object]:
     """Returns what ``tool.metadata.search_index`` says: a copy for people and other programs."""
     return {
         "status": progress.status,
-        "configured_at": configured_at.isoformat(),
+        "configured_at": configured_at.isoformat() if configured_at else None,
         "indexed_at": progress.indexed_at.isoformat() if progress.indexed_at else None,
         "nodes_count": progress.nodes_count,
         "chunks_count": progress.chunks_count,

@@ -94,7 +94,7 @@ def chunk_answer(chunk: HydratedChunk, *, with_metadata: bool) -> dict[str, obje
 
 def table_answer(table: Table) -> dict[str, object]:
     """Returns a table without its document."""
-    return {**asdict(table), "updated_at": table.updated_at.isoformat()}
+    return {**asdict(table), "updated_at": _time(table.updated_at)}
 
 
 def created_tool_answer(status: ToolStatus) -> dict[str, object]:
@@ -130,7 +130,7 @@ def tool_answer(status: ToolStatus) -> dict[str, object]:
         "json_path": tool.scope.json_pointer,
         "search_config": _settings(status),
         "metadata": {"search_index": summary(status.progress, tool.created_at)},
-        "created_at": tool.created_at.isoformat(),
+        "created_at": _time(tool.created_at),
     }
 
 

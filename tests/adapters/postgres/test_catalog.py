@@ -68,6 +68,8 @@ def test_plain_sql_moves_the_revision_too(bench: Workbench) -> None:
     changed = found(bench, table)
     assert changed is not None
     assert (changed.revision, changed.name) == (2, "other")
+    assert table.updated_at
+    assert changed.updated_at
     assert changed.updated_at > table.updated_at
 
 

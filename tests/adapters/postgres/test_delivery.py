@@ -13,6 +13,7 @@ from context_search.domain.model import Index
 from context_search.ports.delivery import SweepCounts, SweepCursor, Tombstone
 from context_search.ports.queue import Message
 from context_search.services.outgoing import enumerate_message
+from context_search.services.removal import RemoveDeleted
 from tests.builders import Workbench, count, english
 from tests.steps import table_of
 
@@ -156,8 +157,9 @@ def test_a_deleted_table_is_emptied_in_steps_and_then_goes(bench: Workbench) -> 
     removed = []
     for _ in range(3):
         with bench.store.transaction() as work:
-            removed.append(work.graveyard.remove_deleted_tables(limit=2))
+            removed.append(work.removals.remove_nodes(limit=2))
     assert removed == [2, 1, 0]
+    assert RemoveDeleted(bench.store)() == (2, [])
     assert bench.sql("SELECT id FROM context_table") == [[kept.table_id]]
     assert {stone.namespace for stone in buried(bench)} == {index.namespace}
     states = bench.sql("SELECT id, state, index_id FROM index_generation ORDER BY id")
@@ -171,7 +173,7 @@ def test_a_table_deleted_by_plain_sql_leaves_no_namespace_behind(bench: Workbenc
     index, kept = built(bench), built(bench)
     bench.sql("DELETE FROM context_table WHERE id = :id", id=index.table_id)
     with bench.store.transaction() as work:
-        work.graveyard.remove_deleted_tables(limit=9)
+        work.removals.remove_nodes(limit=9)
     let_pass(bench, "index_generation", "retired_at")
     with bench.store.transaction() as work:
         found = work.graveyard.retired(older_than_s=HOUR, limit=9)

@@ -253,6 +253,7 @@ ALL_PROJECTS = {
     "services/outgoing.py": "orders of all projects are in one outbox",
     "services/rebuild.py": "operators, and reindexing: reads no text",
     "services/redrive.py": "operators",
+    "services/removal.py": "the schedule",
     "services/searching/admission.py": "permits: no rows of projects",
     "services/searching/run_search.py": "opens an index; its text is read for its project",
     "services/settle.py": "a worker",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 from context_search.adapters.in_memory.clock import ManualClock
 from context_search.adapters.in_memory.removal import remove_nodes
@@ -45,6 +46,10 @@ class Bench(Steps, ABC):
     @abstractmethod
     def delete_by_hand(self, node_id: int) -> None:
         """Deletes the row of a node beside all our code."""
+
+    @abstractmethod
+    def put_away(self, row: Table | SearchTool, *, back: bool = False) -> None:
+        """Puts a row into its owner's trash, or takes it out, beside all our code."""
 
     def project(self) -> Project:
         """A new project."""
@@ -154,6 +159,11 @@ class MemoryBench(Bench):
         with self.store.transaction():
             remove_nodes(self.rows, self.clock, [node_id])
 
+    def put_away(self, row: Table | SearchTool, *, back: bool = False) -> None:
+        rows: Any = self.rows.tables if isinstance(row, Table) else self.rows.tools
+        with self.store.transaction():
+            self.rows.change(rows, row.id, deleted=not back)
+
 
 class PostgresBench(Bench):
     """Postgres; time passes by making every timestamp earlier."""
@@ -187,3 +197,9 @@ class PostgresBench(Bench):
     def delete_by_hand(self, node_id: int) -> None:
         with self.database.transaction() as tx:
             tx.run("DELETE FROM node WHERE id = :id", id=node_id)
+
+    def put_away(self, row: Table | SearchTool, *, back: bool = False) -> None:
+        name = "context_table" if isinstance(row, Table) else "tool"
+        at = "NULL" if back else "now()"
+        with self.database.transaction() as tx:
+            tx.run(f"UPDATE {name} SET deleted_at = {at} WHERE id = :id", id=row.id)

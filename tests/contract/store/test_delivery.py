@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from context_search.domain.model import Index
-from tests.contract.store.bench import OTHER, TEXT, Bench
+from tests.contract.store.bench import TEXT, Bench
 from tests.steps import SMALL
 
 BODIES = [{"kind": "node", "node_id": number} for number in range(3)]
@@ -121,43 +121,6 @@ def test_old_tombstones_come_first_and_not_too_many(bench: Bench) -> None:
     with bench.store.transaction() as work:
         stones = work.graveyard.tombstones(older_than_s=0, limit=3)
     assert [stone.namespace for stone in stones] == [old.namespace] * 3
-
-
-def remove_tables(bench: Bench, *, limit: int = 100) -> int:
-    with bench.store.transaction() as work:
-        return work.graveyard.remove_deleted_tables(limit=limit)
-
-
-def test_a_deleted_table_is_emptied_in_steps(bench: Bench) -> None:
-    table = bench.table({"a": TEXT, "b": OTHER, "c": "short"})
-    tool, index = bench.tool(table)
-    for node_id in bench.enumerate(index):
-        bench.finish(node_id)
-    stored = bench.ids(index)
-    assert remove_tables(bench) == 0
-    bench.delete(table)
-    assert remove_tables(bench, limit=1) == 1
-    assert remove_tables(bench, limit=1) == 1
-    assert remove_tables(bench, limit=1) == 0
-    assert sorted(stone.doc_id for stone in bench.tombstones()) == stored
-    with bench.store.transaction() as work:
-        assert not work.indexes.lock(index)
-        assert work.indexes.find(index.id) is None
-        assert work.tools.find(tool.id, project_id=None) is None
-        [retired] = work.graveyard.retired(older_than_s=-1, limit=9)
-    assert (retired.generation_id, retired.namespace) == (index.generation_id, index.namespace)
-
-
-def test_other_tables_stay(bench: Bench) -> None:
-    project = bench.project()
-    gone, kept = bench.table({"a": TEXT}, project), bench.table({"a": TEXT}, project)
-    bench.enumerate(bench.tool(gone)[1])
-    _, index = bench.tool(kept)
-    [node_id] = bench.enumerate(index)
-    bench.delete(gone)
-    assert remove_tables(bench) == 1
-    bench.finish(node_id)
-    assert len(bench.ids(index)) == 3
 
 
 def retired(bench: Bench, *, older_than_s: float, limit: int = 9) -> list[int]:

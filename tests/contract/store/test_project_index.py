@@ -121,7 +121,7 @@ def test_a_deleted_table_is_not_shown_and_its_nodes_go(bench: Bench) -> None:
     assert shown(bench, index) == {other.id}
     assert bench.is_compared(index)
     with bench.store.transaction() as work:
-        assert work.graveyard.remove_deleted_tables(limit=9) == 1
+        assert work.removals.remove_nodes(limit=9) == 1
         assert work.indexes.find(index.id) == index
         assert work.nodes.progress(index, "", stalled_s=1e9).nodes_count == 1
     assert len(bench.tombstones()) == 3

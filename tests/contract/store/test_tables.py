@@ -37,6 +37,8 @@ def test_another_document_is_another_revision(bench: Bench) -> None:
         assert work.tables.read(table.id) == (2, changed_text(work.tables.read(table.id)[1]))
         assert work.tables.find(table.id, project_id=table.project_id) == changed
     assert changed.revision == 2
+    assert table.updated_at
+    assert changed.updated_at
     assert changed.updated_at > table.updated_at
 
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from context_search.domain.model import Table
 from context_search.domain.uploads import NewUpload, Upload
+from context_search.ports.removal import Removal
 from tests.contract.store.bench import Bench
 
 
@@ -81,7 +82,7 @@ def test_what_is_old_or_has_no_table_is_outdated(bench: Bench) -> None:
         work.uploads.forget([upload.id for upload in both])
         assert work.uploads.outdated(older_than_s=500, limit=9) == []
         work.tables.mark_deleted(table.id)
-        work.graveyard.remove_deleted_tables(limit=100)
+        work.removals.remove(Removal("table", table.id))
         [orphan] = work.uploads.outdated(older_than_s=500, limit=9)
     assert [upload.id for upload in first] == [old[0].id]
     assert [upload.id for upload in both] == [upload.id for upload in old]

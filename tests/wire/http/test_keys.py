@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.wire.http.api import Api, answer, problem
+from tests.wire.http.api import SECRET, Api, answer, problem
 
 ALL = ["search", "manage", "replace"]
 
@@ -156,3 +156,32 @@ def test_many_keys_come_in_pages(api: Api) -> None:
 def test_a_cursor_that_is_none_is_refused(api: Api, cursor: str) -> None:
     path = f"/api/v1/projects/{api.project_id}/keys"
     problem(api("GET", path, params={"cursor": cursor}), 422, "INVALID_INPUT")
+
+
+def test_the_internal_secret_makes_the_first_key_of_any_project(api: Api) -> None:
+    path = f"/api/v1/projects/{api.project_id}/keys"
+    for key in keys_of(api, f"projects/{api.project_id}"):  # the last one by itself
+        assert api("DELETE", f"{path}/{key['id']}").status_code == 204
+    problem(api("GET", path), 401, "UNAUTHENTICATED")
+    made = answer(api.internally("POST", path, json={"name": "again"}), 201)
+    assert (made["scopes"], made["name"], made["expires_at"]) == (ALL, "again", None)
+    shown = answer(api("GET", path, key=made["api_key"]), 200)["keys"]
+    assert [key["revoked_at"] is None for key in shown] == [False, True]
+    some = answer(api.internally("POST", path, json={"scopes": ["search"]}), 201)
+    assert some["scopes"] == ["search"]
+
+
+def test_the_internal_secret_makes_no_key_for_a_project_that_is_not_there(api: Api) -> None:
+    nowhere = "/api/v1/projects/999999999/keys"
+    problem(api.internally("POST", nowhere, json={}), 404, "NOT_FOUND")
+    path = f"/api/v1/projects/{api.project_id}/keys"
+    problem(api.internally("GET", path), 401, "UNAUTHENTICATED")
+
+
+def test_a_key_that_an_operator_asks_for_twice_is_made_once(api: Api) -> None:
+    path = f"/api/v1/projects/{api.project_id}/keys"
+    headers = {"x-internal-secret": SECRET, "idempotency-key": "first"}
+    one, other = (api.http.post(path, json={}, headers=headers) for _ in range(2))
+    assert one.json() == other.json()
+    assert other.headers["idempotency-replayed"] == "true"
+    assert len(keys_of(api, f"projects/{api.project_id}")) == 2

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from context_search.adapters.in_memory.catalog_rows import TableRow
 from context_search.adapters.in_memory.comparisons import tables_of
-from context_search.adapters.in_memory.rows import OutboxRow, Rows, TableRow
+from context_search.adapters.in_memory.rows import OutboxRow, Rows
 from context_search.domain.documents import parse_exact, to_json
 from context_search.domain.errors import NotFoundError
 from context_search.domain.json_pointer import resolve
@@ -65,17 +66,17 @@ class MemoryTables:
     def find(self, table_id: int, *, project_id: int) -> Table | None:
         """See the port."""
         row = self.rows.tables.get(table_id)
-        return _table(row) if row and not row.deleted and row.project_id == project_id else None
+        return _table(row) if row and row.is_there and row.project_id == project_id else None
 
     def names(self, project_id: int, table_ids: Sequence[int]) -> dict[int, str]:
         """See the port."""
         found = (self.find(table_id, project_id=project_id) for table_id in table_ids)
-        return {table.id: table.name for table in found if table is not None}
+        return {table.id: table.name or "" for table in found if table is not None}
 
     def lock(self, table_id: int, *, with_project: bool = False) -> int | None:  # noqa: ARG002
         """See the port; a transaction is alone anyway."""
         row = self.rows.tables.get(table_id)
-        return row.revision if row and not row.deleted else None
+        return row.revision if row and row.is_there else None
 
     def size(self, table_id: int) -> int:
         """See the port."""
@@ -107,7 +108,7 @@ class MemoryTables:
     ) -> Table | None:
         """See the port."""
         row = self.rows.tables.get(table_id)
-        if row is None or row.deleted or expected_revision not in (None, row.revision):
+        if row is None or not row.is_there or expected_revision not in (None, row.revision):
             return None
         if _canonical(row.data_json) != _canonical(data_json):
             now = self.clock.now()
@@ -123,7 +124,11 @@ class MemoryTables:
 
     def mark_deleted(self, table_id: int) -> None:
         """See the port."""
-        self.rows.change(self.rows.tables, table_id, deleted=True)
+        now = self.clock.now()
+        self.rows.change(self.rows.tables, table_id, remove_at=now)
+        for tool_id in self.rows.coverage:
+            if self.rows.tools[tool_id].scope.table_id == table_id:
+                self.rows.change(self.rows.tools, tool_id, remove_at=now)
 
 
 def _canonical(data_json: str) -> str:

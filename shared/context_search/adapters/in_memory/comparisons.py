@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from context_search.adapters.in_memory.rows import GenerationRow, IndexRow, Rows, TableRow
+from context_search.adapters.in_memory.catalog_rows import TableRow
+from context_search.adapters.in_memory.rows import GenerationRow, IndexRow, Rows
 from context_search.domain.json_pointer import contains
 from context_search.domain.model import Index
 from context_search.ports.time import Clock
@@ -25,7 +26,7 @@ class Comparisons:
         if row is None or index.table_id is None:
             return row is not None
         table = self.rows.tables.get(index.table_id)
-        return table is not None and not table.deleted
+        return table is not None and table.is_there
 
     def share(self, index: Index) -> None:
         """See the port; a transaction is alone anyway."""
@@ -65,16 +66,16 @@ class Comparisons:
         found = [
             (generation, table)
             for generation, table in self._behind()
-            if self._is_wanted(self._index_of(generation))
+            if self._is_due(self._index_of(generation))
             and self._is_silent(generation, table, since)
         ][:limit]
         for generation, table in found:
             self.rows.ordered[generation.id, table.id] = now
         return sorted({(self._index_of(generation).id, table.id) for generation, table in found})
 
-    def _is_wanted(self, index: IndexRow) -> bool:
+    def _is_due(self, index: IndexRow) -> bool:
         """Whether it is to be filled, or nobody needs it any more and it has to go."""
-        return index.evicted_at is None or not needed_scopes(self.rows, index)
+        return index.evicted_at is None or is_left(self.rows, index)
 
     def _is_silent(self, generation: GenerationRow, table: TableRow, since: datetime) -> bool:
         last = max(generation.created_at, table.updated_at)
@@ -88,7 +89,8 @@ class Comparisons:
             index = self._index_of(generation)
             for table in tables_of(self.rows, index):
                 revision, scopes = self.rows.compared.get((generation.id, table.id), (None, ()))
-                if revision != table.revision or _differ(needed_scopes(self.rows, index), scopes):
+                is_other = _differ(needed_scopes(self.rows, index), scopes)
+                if revision != table.revision or is_other or is_left(self.rows, index):
                     yield generation, table
 
     def _index_of(self, generation: GenerationRow) -> IndexRow:
@@ -100,7 +102,16 @@ def needed_scopes(rows: Rows, index: IndexRow) -> list[str]:
     if index.table_id is None:
         return [""]
     covered = [item for item in rows.coverage.items() if item[1].index_id == index.id]
-    return sorted({row.scope for tool_id, row in covered if not rows.tools[tool_id].deleted})
+    return sorted({row.scope for tool_id, row in covered if rows.tools[tool_id].is_there})
+
+
+def is_left(rows: Rows, index: IndexRow) -> bool:
+    """Whether no tool needs the index of a table, nor may again: one in its owner's trash."""
+    return index.table_id is not None and not any(
+        rows.tools[tool_id].remove_at is None
+        for tool_id, row in rows.coverage.items()
+        if row.index_id == index.id
+    )
 
 
 def _differ(needed: Iterable[str], compared: Iterable[str]) -> bool:
@@ -117,6 +128,6 @@ def tables_of(rows: Rows, index: IndexRow) -> list[TableRow]:
     return [
         table
         for _, table in sorted(rows.tables.items())
-        if not table.deleted
+        if table.is_there
         and (table.id == index.table_id if index.table_id else table.project_id == index.project_id)
     ]

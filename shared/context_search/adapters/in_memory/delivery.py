@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from context_search.adapters.in_memory.removal import remove_nodes
-from context_search.adapters.in_memory.rows import NodeRow, OutboxRow, Rows
+from context_search.adapters.in_memory.removal import remove_some
+from context_search.adapters.in_memory.rows import OutboxRow, Rows
 from context_search.ports.delivery import SweepCursor, Tombstone
 from context_search.ports.queue import Message
 from context_search.ports.time import Clock
@@ -84,50 +84,10 @@ class MemoryGraveyard:
                 self.rows.change(self.rows.tombstones, key, deleted_at=now)
         return forgotten
 
-    def remove_deleted_tables(self, *, limit: int) -> int:
-        """See the port."""
-        deleted = {row.id for row in self.rows.tables.values() if row.deleted}
-        removed = self._remove(lambda node: node.table_id in deleted, limit)
-        # Whoever deletes a table itself leaves its generations without an index.
-        gone = {None, *(row.id for row in self.rows.indexes.values() if row.table_id in deleted)}
-        for generation in list(self.rows.generations.values()):
-            if generation.index_id in gone and generation.retired_at is None:
-                self.rows.change(
-                    self.rows.generations,
-                    generation.id,
-                    state="retired",
-                    retired_at=self.clock.now(),
-                )
-        for table_id in deleted:
-            if all(node.table_id != table_id for node in self.rows.nodes.values()):
-                self._remove_table(table_id)
-        return removed
-
-    def _remove_table(self, table_id: int) -> None:
-        indexes = {row.id for row in self.rows.indexes.values() if row.table_id == table_id}
-        for generation in list(self.rows.generations.values()):
-            if generation.index_id in indexes:
-                self.rows.change(self.rows.generations, generation.id, index_id=None)
-        for index_id in indexes:
-            del self.rows.indexes[index_id]
-        tools = [row.id for row in self.rows.tools.values() if row.scope.table_id == table_id]
-        for tool_id in tools:
-            self.rows.coverage.pop(tool_id, None)
-            del self.rows.tools[tool_id]
-        for noted in (self.rows.compared, self.rows.ordered):
-            for key in [key for key in noted if key[1] == table_id]:
-                noted.pop(key)
-        del self.rows.tables[table_id]
-
-    def _remove(self, condition: Callable[[NodeRow], bool], limit: int) -> int:
-        found = [node.id for _, node in sorted(self.rows.nodes.items()) if condition(node)]
-        remove_nodes(self.rows, self.clock, found[:limit])
-        return len(found[:limit])
-
     def remove_retired_nodes(self, *, limit: int) -> int:
         """See the port."""
         retired = {row.id for row in self.rows.generations.values() if row.retired_at}
-        return self._remove(lambda node: node.generation_id in retired, limit)
+        return remove_some(self.rows, self.clock, lambda node: node.generation_id in retired, limit)
 
     def retired(self, *, older_than_s: float, limit: int) -> list[SweepCursor]:
         """See the port."""

@@ -31,7 +31,7 @@ class LiveChunks:
             if node.generation_id != index.generation_id:
                 continue
             table = self.rows.tables[chunk.table_id]
-            is_visible = not table.deleted and table.project_id == index.project_id
+            is_visible = table.is_there and table.project_id == index.project_id
             if not is_visible or not reach.covers(chunk.table_id, chunk.json_pointer):
                 continue
             live_hash = self._live_hash(index, node)

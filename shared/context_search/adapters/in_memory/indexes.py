@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from context_search.adapters.in_memory.comparisons import Comparisons, needed_scopes
+from context_search.adapters.in_memory.comparisons import Comparisons, is_left, needed_scopes
 from context_search.adapters.in_memory.rows import CoverageRow, GenerationRow, IndexRow, Rows
 from context_search.domain.config import IndexConfig
 from context_search.domain.ids import generation_namespace, table_namespace
@@ -93,6 +93,11 @@ class MemoryIndexes(Comparisons):
         index = self.rows.indexes.get(index_id)
         return needed_scopes(self.rows, index) if index else []
 
+    def may_be_needed(self, index_id: int) -> bool:
+        """See the port."""
+        index = self.rows.indexes.get(index_id)
+        return index is not None and not is_left(self.rows, index)
+
     def note_failed(self, index_id: int, error: Mapping[str, object]) -> None:
         """See the port."""
         record = {**error, "at": self.clock.now().isoformat()}
@@ -105,7 +110,7 @@ class MemoryIndexes(Comparisons):
             tool = self.rows.tools[tool_id]
             is_evicted = self.rows.indexes[covered.index_id].evicted_at is not None
             settled = "evicted" if is_evicted else "ready"
-            if not tool.deleted and (tool.summary or {}).get("status") != settled:
+            if tool.is_there and (tool.summary or {}).get("status") != settled:
                 unsettled.add(covered.index_id)
         indexes, never = self.rows.indexes, datetime.min.replace(tzinfo=UTC)
         chosen = sorted(unsettled, key=lambda each: (indexes[each].summarised_at or never, each))

@@ -22,7 +22,7 @@ class NodeWork(NodeRows):
     def claim(self, node_id: int, *, lease_s: float) -> Claim | None:
         """See the port."""
         row, now = self.rows.nodes.get(node_id), self.clock.now()
-        if row is None or self.rows.tables[row.table_id].deleted:
+        if row is None or not self.rows.tables[row.table_id].is_there:
             return None
         generation = self.rows.generations[row.generation_id]
         due = row.state == "queued" and row.next_at <= now

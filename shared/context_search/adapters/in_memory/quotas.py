@@ -72,7 +72,7 @@ class MemoryQuotas:
         waiting: dict[int, list[NodeRow]] = {}
         for _, node in sorted(self.rows.nodes.items()):
             generation = self.rows.generations[node.generation_id]
-            is_live = generation.state == "active" and not self.rows.tables[node.table_id].deleted
+            is_live = generation.state == "active" and self.rows.tables[node.table_id].is_there
             if is_live and generation.index_id and _needed(node):
                 waiting.setdefault(generation.index_id, []).append(node)
         return waiting

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
 
-from context_search.adapters.in_memory.rows import Rows, TombstoneRow
+from context_search.adapters.in_memory.rows import NodeRow, Rows, TombstoneRow
+from context_search.ports.removal import Removal
 from context_search.ports.time import Clock
 
 
@@ -18,6 +22,39 @@ def remove_nodes(rows: Rows, clock: Clock, node_ids: Iterable[int]) -> None:
     for node_id in gone:
         if node := rows.nodes.pop(node_id, None):
             rows.compared.pop((node.generation_id, node.table_id), None)
+
+
+def remove_some(rows: Rows, clock: Clock, which: Callable[[NodeRow], bool], limit: int) -> int:
+    """Deletes nodes that meet a condition, at most ``limit``; returns how many."""
+    found = [node.id for _, node in sorted(rows.nodes.items()) if which(node)][:limit]
+    remove_nodes(rows, clock, found)
+    return len(found)
+
+
+def remove_tool(rows: Rows, tool_id: int) -> None:
+    """Deletes a tool, what it covers and its bindings."""
+    rows.coverage.pop(tool_id, None)
+    for key in [key for key in rows.bindings if key[1] == tool_id]:
+        del rows.bindings[key]
+    del rows.tools[tool_id]
+
+
+def remove_table(rows: Rows, clock: Clock, table_id: int) -> None:
+    """Deletes a table and all that is about it. Its generations stay, and belong to no index."""
+    nodes = [node.id for node in rows.nodes.values() if node.table_id == table_id]
+    remove_nodes(rows, clock, nodes)
+    indexes = {row.id for row in rows.indexes.values() if row.table_id == table_id}
+    for generation in list(rows.generations.values()):
+        if generation.index_id in indexes:
+            rows.change(rows.generations, generation.id, index_id=None)
+    for index_id in indexes:
+        del rows.indexes[index_id]
+    for tool in [row for row in rows.tools.values() if row.scope.table_id == table_id]:
+        remove_tool(rows, tool.id)
+    for noted in (rows.compared, rows.ordered):
+        for key in [key for key in noted if key[1] == table_id]:
+            noted.pop(key)
+    del rows.tables[table_id]
 
 
 def remove_sets_of(rows: Rows, clock: Clock, node_ids: Collection[int]) -> None:
@@ -36,3 +73,67 @@ def remove_sets(rows: Rows, clock: Clock, set_ids: Iterable[int]) -> None:
         del rows.chunks[chunk.id]
     for set_id in gone:
         rows.sets.pop(set_id, None)
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryRemovals:
+    """The port ``Removals``."""
+
+    rows: Rows
+    clock: Clock
+
+    def remove_nodes(self, *, limit: int) -> int:
+        """See the port."""
+        tables, now = self.rows.tables, self.clock.now()
+        removed = remove_some(
+            self.rows, self.clock, lambda node: not tables[node.table_id].is_there, limit
+        )
+        # Whoever deletes a table itself leaves its generations without an index.
+        marked = {row.id for row in tables.values() if row.remove_at}
+        gone = {None, *(row.id for row in self.rows.indexes.values() if row.table_id in marked)}
+        for generation in list(self.rows.generations.values()):
+            if generation.index_id in gone and generation.retired_at is None:
+                self.rows.change(
+                    self.rows.generations, generation.id, state="retired", retired_at=now
+                )
+        return removed
+
+    def due(self, *, limit: int) -> list[Removal]:
+        """See the port."""
+        now = self.clock.now()
+        with_nodes = {node.table_id for node in self.rows.nodes.values()}
+        marked = [
+            (0, row.remove_at, Removal("tool", row.id))
+            for row in self.rows.tools.values()
+            if row.remove_at and row.remove_at <= now
+        ] + [
+            (1, row.remove_at, Removal("table", row.id))
+            for row in self.rows.tables.values()
+            if row.remove_at and row.remove_at <= now and row.id not in with_nodes
+        ]
+        return [
+            removal for *_, removal in sorted(marked, key=lambda one: (*one[:2], one[2].row_id))
+        ][:limit]
+
+    def remove(self, removal: Removal) -> bool:
+        """See the port."""
+        if not self._is_marked(removal):
+            return False
+        if removal.kind == "tool":
+            remove_tool(self.rows, removal.row_id)
+        else:
+            remove_table(self.rows, self.clock, removal.row_id)
+        return True
+
+    def put_off(self, removal: Removal, *, retry_in_s: float) -> None:
+        """See the port."""
+        if self._is_marked(removal):
+            later = self.clock.now() + timedelta(seconds=retry_in_s)
+            self.rows.change(self._rows_of(removal), removal.row_id, remove_at=later)
+
+    def _is_marked(self, removal: Removal) -> bool:
+        row = self._rows_of(removal).get(removal.row_id)
+        return row is not None and row.remove_at is not None
+
+    def _rows_of(self, removal: Removal) -> Any:
+        return self.rows.tools if removal.kind == "tool" else self.rows.tables

@@ -8,40 +8,16 @@ from datetime import datetime
 from typing import Any, Literal
 
 from context_search.adapters.in_memory.caller_rows import IdempotencyRow, KeyRow, PermitRow
+from context_search.adapters.in_memory.catalog_rows import TableRow, ToolRow
 from context_search.adapters.in_memory.journal import Journal, Journaled
 from context_search.adapters.in_memory.upload_rows import UploadRow
 from context_search.domain.access import Binding, McpInstance
-from context_search.domain.config import IndexConfig, SearchConfig
-from context_search.domain.model import GenerationState, Scope
+from context_search.domain.config import IndexConfig
+from context_search.domain.model import GenerationState
 from context_search.domain.progress import EvictionCause, NodeState
 from context_search.domain.retrieval import StoredSettings
 from context_search.ports.delivery import SweepCounts
 from context_search.ports.queue import Message
-
-
-@dataclass(frozen=True, slots=True)
-class TableRow:
-    id: int
-    project_id: int
-    name: str
-    description: str | None
-    data_json: str
-    revision: int
-    updated_at: datetime
-    deleted: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class ToolRow:
-    id: int
-    project_id: int
-    name: str
-    description: str | None
-    scope: Scope
-    search: SearchConfig
-    created_at: datetime
-    summary: Mapping[str, object] | None = None
-    deleted: bool = False
 
 
 @dataclass(frozen=True, slots=True)

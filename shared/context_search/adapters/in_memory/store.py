@@ -21,6 +21,7 @@ from context_search.adapters.in_memory.progress import MemoryNodes
 from context_search.adapters.in_memory.quotas import MemoryQuotas
 from context_search.adapters.in_memory.rankings import MemoryRankings
 from context_search.adapters.in_memory.rebuilds import MemoryRebuilds
+from context_search.adapters.in_memory.removal import MemoryRemovals
 from context_search.adapters.in_memory.retrieval import MemoryRetrievalSettings, MemorySurroundings
 from context_search.adapters.in_memory.rows import Rows
 from context_search.adapters.in_memory.sweeps import MemorySweeps
@@ -46,6 +47,7 @@ class MemoryUnitOfWork:
         self.keywords = MemoryKeywords(rows)
         self.outbox = MemoryOutbox(rows, clock)
         self.graveyard = MemoryGraveyard(rows, clock)
+        self.removals = MemoryRemovals(rows, clock)
         self.sweeps = MemorySweeps(rows, clock)
         self.quotas = MemoryQuotas(rows, clock)
         self.evictions = MemoryEvictions(rows, clock)

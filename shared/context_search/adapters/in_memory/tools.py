@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from context_search.adapters.in_memory.catalog_rows import ToolRow
 from context_search.adapters.in_memory.indexes import MemoryIndexes
-from context_search.adapters.in_memory.rows import Rows, ToolRow
+from context_search.adapters.in_memory.rows import Rows
 from context_search.domain.config import SearchConfig
 from context_search.domain.model import Index, Principal, Scope, SearchTool, ToolRecord
+from context_search.ports.catalog import UnservedTool
 from context_search.ports.time import Clock
 
 
@@ -72,6 +74,23 @@ class MemoryTools:
             for row in found
         }
 
+    def unserved(self, project_id: int, *, after: int, limit: int) -> list[UnservedTool]:
+        """See the port."""
+        found = [
+            UnservedTool(row.id, row.scope.table_id, row.scope.json_pointer, row.search.to_json())
+            for _, row in sorted(self.rows.tools.items())
+            if row.id > after and row.project_id == project_id and self._is_unserved(row)
+        ]
+        return found[:limit]
+
+    def take_over(self, tool_id: int, *, project_id: int) -> bool:
+        """See the port."""
+        row = self.rows.tools.get(tool_id)
+        return row is not None and row.project_id == project_id and self._is_unserved(row)
+
+    def _is_unserved(self, row: ToolRow) -> bool:
+        return row.is_there and row.id not in self.rows.coverage
+
     def of_index(self, index_id: int, *, tool_id: int | None = None) -> list[SearchTool]:
         """See the port."""
         tools = [tool for tool in self._live(None) if tool.index_id == index_id]
@@ -87,7 +106,7 @@ class MemoryTools:
 
     def mark_deleted(self, tool_id: int) -> None:
         """See the port."""
-        self.rows.change(self.rows.tools, tool_id, deleted=True)
+        self.rows.change(self.rows.tools, tool_id, remove_at=self.clock.now())
 
     def write_summary(self, tool_id: int, summary: Mapping[str, object]) -> None:
         """See the port."""
@@ -97,8 +116,8 @@ class MemoryTools:
         return [
             _tool(row, self.rows)
             for _, row in sorted(self.rows.tools.items())
-            if not row.deleted
-            and not self.rows.tables[row.scope.table_id].deleted
+            if row.is_there
+            and self.rows.tables[row.scope.table_id].is_there
             and row.id in self.rows.coverage
             and project_id in (None, row.project_id)
         ]

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from context_search.adapters.postgres.chunk_sets import Planned, activate_sets, begin_sets
 from context_search.adapters.postgres.pool import Transaction
+from context_search.adapters.postgres.presence import TABLE_IS_THERE
 from context_search.domain.config import IndexConfig
 from context_search.domain.model import ChunkSet, Claim
 
@@ -26,7 +27,7 @@ class PostgresBatches:
     ) -> list[Claim]:
         """See the port."""
         rows = self.tx.run(
-            """
+            f"""
             WITH free AS (
                 SELECT id FROM node
                 WHERE id = ANY(CAST(:nodes AS bigint[])) AND content IS NOT NULL
@@ -40,7 +41,7 @@ class PostgresBatches:
             JOIN search_index ON search_index.id = generation.index_id, context_table
             WHERE node.id = free.id AND generation.id = node.generation_id
               AND context_table.id = node.table_id
-              AND generation.state IN ('active', 'building') AND context_table.deleted_at IS NULL
+              AND generation.state IN ('active', 'building') AND {TABLE_IS_THERE}
             RETURNING node.id, fence, attempt, node.table_id, json_pointer, content_hash, content,
                       generation.config, namespace, search_index.id
             """,

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from context_search.adapters.postgres.pool import Transaction
+from context_search.adapters.postgres.presence import TABLE_IS_THERE
 from context_search.domain.errors import NotFoundError
 from context_search.domain.model import Project, Table
 from context_search.ports.catalog import Part
@@ -38,7 +39,8 @@ class PostgresProjects:
         return bool(rows)
 
 
-_TABLE = "id, project_id, name, description, revision, updated_at"
+# An owner's column may be without a time zone.
+_TABLE = "id, project_id, name, description, revision, CAST(updated_at AS timestamptz)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +53,8 @@ class PostgresTables:
         """See the port."""
         [row] = self.tx.run(
             f"""
-            INSERT INTO context_table (project_id, name, description, data)
-            VALUES (:project, :name, :description, CAST(:data AS jsonb)) RETURNING {_TABLE}
+            INSERT INTO context_table (project_id, name, description, data, updated_at)
+            VALUES (:project, :name, :description, CAST(:data AS jsonb), now()) RETURNING {_TABLE}
             """,
             project=project_id,
             name=name,
@@ -66,7 +68,7 @@ class PostgresTables:
         rows = self.tx.run(
             f"""
             SELECT {_TABLE} FROM context_table
-            WHERE id = :table AND project_id = :project AND deleted_at IS NULL
+            WHERE id = :table AND project_id = :project AND {TABLE_IS_THERE}
             """,
             table=table_id,
             project=project_id,
@@ -76,10 +78,10 @@ class PostgresTables:
     def names(self, project_id: int, table_ids: Sequence[int]) -> dict[int, str]:
         """See the port."""
         rows = self.tx.run(
-            """
+            f"""
             SELECT id, COALESCE(name, '') FROM context_table
             WHERE id = ANY(CAST(:tables AS bigint[])) AND project_id = :project
-              AND deleted_at IS NULL
+              AND {TABLE_IS_THERE}
             """,
             tables=list(table_ids),
             project=project_id,
@@ -108,8 +110,8 @@ class PostgresTables:
                 table=table_id,
             )
         rows = self.tx.run(
-            """
-            SELECT revision FROM context_table WHERE id = :table AND deleted_at IS NULL FOR SHARE
+            f"""
+            SELECT revision FROM context_table WHERE id = :table AND {TABLE_IS_THERE} FOR SHARE
             """,
             table=table_id,
         )
@@ -171,7 +173,7 @@ class PostgresTables:
         rows = self.tx.run(
             f"""
             UPDATE context_table SET data = CAST(:data AS jsonb)
-            WHERE id = :table AND deleted_at IS NULL
+            WHERE id = :table AND {TABLE_IS_THERE}
               AND (CAST(:revision AS bigint) IS NULL OR revision = :revision)
             RETURNING {_TABLE}
             """,
@@ -183,7 +185,14 @@ class PostgresTables:
 
     def mark_deleted(self, table_id: int) -> None:
         """See the port."""
+        # Its Search Tools by themselves: an owner's foreign key may not let them go with it.
         self.tx.run(
-            "UPDATE context_table SET deleted_at = clock_timestamp() WHERE id = :table",
+            """
+            WITH marked AS (
+                UPDATE context_table SET context_search_remove_at = clock_timestamp()
+                WHERE id = :table RETURNING id)
+            UPDATE tool SET context_search_remove_at = clock_timestamp()
+            FROM marked, coverage WHERE tool.table_id = marked.id AND coverage.tool_id = tool.id
+            """,
             table=table_id,
         )

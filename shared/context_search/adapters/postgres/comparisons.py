@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from context_search.adapters.postgres.following import Following
+from context_search.adapters.postgres.presence import TOOL_IS_THERE, TOOL_MAY_RETURN
 
 # The caller has it compared; cleanup need not.
 _NOTE_ORDER = """
@@ -54,6 +55,18 @@ class Comparisons(Following):
         )
         return [scope for [scope] in rows]
 
+    def may_be_needed(self, index_id: int) -> bool:
+        """See the port."""
+        rows = self.tx.run(
+            f"""
+            SELECT FROM search_index WHERE id = :index AND (table_id IS NULL OR EXISTS (
+                SELECT FROM coverage JOIN tool ON tool.id = coverage.tool_id
+                WHERE coverage.index_id = search_index.id AND {TOOL_MAY_RETURN}))
+            """,
+            index=index_id,
+        )
+        return bool(rows)
+
     def note_failed(self, index_id: int, error: Mapping[str, object]) -> None:
         """See the port."""
         self.tx.run(
@@ -68,11 +81,11 @@ class Comparisons(Following):
     def with_unsettled_tools(self, *, limit: int) -> list[int]:
         """See the port."""
         rows = self.tx.run(
-            """
+            f"""
             WITH chosen AS (
                 SELECT id, summarised_at FROM search_index WHERE EXISTS (
                     SELECT FROM coverage JOIN tool ON tool.id = coverage.tool_id
-                    WHERE coverage.index_id = search_index.id AND tool.deleted_at IS NULL
+                    WHERE coverage.index_id = search_index.id AND {TOOL_IS_THERE}
                       AND (metadata -> 'search_index' ->> 'status') IS DISTINCT FROM
                           CASE WHEN evicted_at IS NULL THEN 'ready' ELSE 'evicted' END)
                 ORDER BY summarised_at NULLS FIRST, id LIMIT :limit FOR UPDATE SKIP LOCKED),

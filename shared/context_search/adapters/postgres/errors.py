@@ -57,6 +57,8 @@ class UniqueViolationError(StatementRejectedError):
 class ForeignKeyViolationError(StatementRejectedError):
     """The row that is referred to does not exist, or is still referred to (23503)."""
 
+    code = "FOREIGN_KEY_VIOLATION"
+
 
 _CONSTRAINTS = {"23505": UniqueViolationError, "23503": ForeignKeyViolationError}
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from context_search.adapters.postgres.catalog import PostgresTables
 from context_search.adapters.postgres.pool import Transaction
+from context_search.adapters.postgres.presence import TOOL_MAY_RETURN
 from context_search.domain.model import Index
 
 _LOCK = "hashtextextended('context_search.index', :index)"
@@ -24,6 +25,12 @@ _OTHER_SCOPES = """
                 SELECT FROM needed_scope WHERE needed_scope.index_id = search_index.id
                   AND (scope IN ('', known) OR starts_with(known, scope || '/')))))
 """
+# Of an index that nobody needs, and none may need again: a comparison retires it.
+_IS_LEFT = f"""
+    search_index.table_id IS NOT NULL AND NOT EXISTS (
+        SELECT FROM coverage JOIN tool ON tool.id = coverage.tool_id
+        WHERE coverage.index_id = search_index.id AND {TOOL_MAY_RETURN})
+"""
 # Generations that should follow their tables, each with each table that it does not follow.
 _UNCOMPARED = f"""
     FROM index_generation AS generation
@@ -32,7 +39,8 @@ _UNCOMPARED = f"""
     LEFT JOIN comparison ON comparison.generation_id = generation.id
                         AND comparison.table_id = index_table.table_id
     WHERE generation.state IN ('active', 'building')
-      AND (comparison.revision IS DISTINCT FROM index_table.revision OR {_OTHER_SCOPES})
+      AND (comparison.revision IS DISTINCT FROM index_table.revision OR {_OTHER_SCOPES}
+           OR {_IS_LEFT})
 """
 BEHIND = f"EXISTS (SELECT {_UNCOMPARED} AND generation.id = :generation)"
 """Whether a generation does not follow one of its tables."""
@@ -102,10 +110,7 @@ class Following:
             f"""
             WITH due AS (
                 SELECT generation.id, index_table.index_id, index_table.table_id {_UNCOMPARED}
-                  AND (evicted_at IS NULL  -- or nobody needs it any more, and it has to go
-                       OR search_index.table_id IS NOT NULL
-                       AND NOT EXISTS (SELECT FROM needed_scope
-                                      WHERE needed_scope.index_id = index_table.index_id))
+                  AND (evicted_at IS NULL OR {_IS_LEFT})
                   AND GREATEST(index_table.updated_at, generation.created_at, ordered_at)
                       < statement_timestamp() - make_interval(secs => :silent)
                 ORDER BY generation.id, index_table.table_id LIMIT :limit),

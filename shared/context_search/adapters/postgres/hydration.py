@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from context_search.adapters.postgres.chunks import ChunkSets
+from context_search.adapters.postgres.presence import TABLE_IS_THERE
 from context_search.domain.documents import content_hash, parse_stored
 from context_search.domain.ids import chunk_document_id, pointer_sha256
 from context_search.domain.json_pointer import resolve, split
@@ -85,7 +86,7 @@ class PostgresChunks(ChunkSets):
         with 8,800 of them it compared each with every set.
         """
         [[listed]] = self.tx.run(
-            """
+            f"""
             SELECT json_agg(json_build_array(
                        chunk_set.id, node.changed_at, node.content_hash,
                        context_table.revision IS DISTINCT FROM comparison.revision))
@@ -95,7 +96,7 @@ class PostgresChunks(ChunkSets):
             LEFT JOIN comparison ON comparison.generation_id = node.generation_id
                                 AND comparison.table_id = node.table_id
             WHERE chunk_set.id = ANY(CAST(:sets AS bigint[])) AND chunk_set.state = 'active'
-              AND context_table.deleted_at IS NULL AND context_table.project_id = :project
+              AND {TABLE_IS_THERE} AND context_table.project_id = :project
               AND node.generation_id = :generation
             """,
             sets=list(set_ids),

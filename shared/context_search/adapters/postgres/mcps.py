@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from context_search.adapters.postgres.pool import Transaction
-from context_search.adapters.postgres.tools import LIVE, TOOL_COLUMNS, TOOL_TABLES, tool_of
+from context_search.adapters.postgres.presence import LIVE
+from context_search.adapters.postgres.tools import TOOL_COLUMNS, TOOL_TABLES, tool_of
 from context_search.domain.access import Binding, McpInstance
 from context_search.domain.model import SearchTool
 

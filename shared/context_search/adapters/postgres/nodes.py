@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from context_search.adapters.postgres.node_rows import NodeRows
+from context_search.adapters.postgres.presence import TABLE_IS_THERE
 from context_search.domain.config import IndexConfig
 from context_search.domain.errors import LeaseLostError
 from context_search.domain.model import Claim
@@ -33,14 +34,14 @@ class NodeWork(NodeRows):
     def claim(self, node_id: int, *, lease_s: float) -> Claim | None:
         """See the port."""
         rows = self.tx.run(
-            """
+            f"""
             UPDATE node SET state = 'claimed', fence = fence + 1, attempt = attempt + 1,
                 lease_until = clock_timestamp() + make_interval(secs => :lease)
             FROM index_generation AS generation
             JOIN search_index ON search_index.id = generation.index_id, context_table
             WHERE node.id = :node AND generation.id = node.generation_id
               AND context_table.id = node.table_id
-              AND generation.state IN ('active', 'building') AND context_table.deleted_at IS NULL
+              AND generation.state IN ('active', 'building') AND {TABLE_IS_THERE}
               AND (node.state = 'queued' AND next_at <= clock_timestamp()
                    OR node.state = 'claimed' AND lease_until < clock_timestamp())
             RETURNING node.id, fence, attempt, node.table_id, json_pointer, content_hash, content,

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from context_search.adapters.postgres.pool import Transaction
+from context_search.adapters.postgres.presence import TABLE_IS_THERE, TOOL_IS_THERE
 from context_search.domain.model import Index
 
-_MOVING = """
+_MOVING = f"""
     SELECT EXISTS (SELECT FROM node WHERE generation_id = :generation AND state <> 'indexed')
         OR EXISTS (
             SELECT FROM context_table LEFT JOIN comparison
                 ON generation_id = :generation AND comparison.table_id = context_table.id
-            WHERE deleted_at IS NULL AND ({of})
-              AND (comparison.revision IS DISTINCT FROM context_table.revision {or_else}))
+            WHERE {TABLE_IS_THERE} AND ({{of}})
+              AND (comparison.revision IS DISTINCT FROM context_table.revision {{or_else}}))
 """
 _TABLE = _MOVING.format(
     of="context_table.id = :table",
-    or_else="""
+    or_else=f"""
         OR comparison.scopes IS DISTINCT FROM ARRAY(
             SELECT DISTINCT scope COLLATE "C" FROM coverage JOIN tool ON tool.id = tool_id
-            WHERE tool.deleted_at IS NULL AND coverage.index_id = :index ORDER BY 1)
+            WHERE {TOOL_IS_THERE} AND coverage.index_id = :index ORDER BY 1)
     """,
 )
 _PROJECT = _MOVING.format(of="context_table.project_id = :project", or_else="")

@@ -23,6 +23,7 @@ from context_search.adapters.postgres.progress import PostgresNodes
 from context_search.adapters.postgres.quotas import PostgresQuotas
 from context_search.adapters.postgres.rankings import PostgresRankings
 from context_search.adapters.postgres.rebuilds import PostgresRebuilds
+from context_search.adapters.postgres.removal import PostgresRemovals
 from context_search.adapters.postgres.retrieval import (
     PostgresRetrievalSettings,
     PostgresSurroundings,
@@ -50,6 +51,7 @@ class PostgresUnitOfWork:
         self.keywords = PostgresKeywords(tx)
         self.outbox = PostgresOutbox(tx)
         self.graveyard = PostgresGraveyard(tx)
+        self.removals = PostgresRemovals(tx)
         self.sweeps = PostgresSweeps(tx)
         self.quotas = PostgresQuotas(tx)
         self.evictions = PostgresEvictions(tx)

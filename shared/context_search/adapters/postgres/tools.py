@@ -8,30 +8,29 @@ from dataclasses import dataclass
 from typing import Any
 
 from context_search.adapters.postgres.indexes import ACTIVE, INDEX_COLUMNS, index_of_row
-from context_search.adapters.postgres.pool import Transaction
+from context_search.adapters.postgres.presence import LIVE, TABLE_IS_THERE
+from context_search.adapters.postgres.unserved import UnservedTools
 from context_search.domain.config import SearchConfig
 from context_search.domain.model import Index, Principal, Scope, SearchTool, ToolRecord
 
 # A program that changes json_path changes nothing: the scope is what the index holds for the tool.
-TOOL_COLUMNS = """
-    tool.id, tool.project_id, tool.name, tool.description, context_table.name,
-    tool.table_id, coverage.scope, tool.search_config, coverage.index_id, tool.created_at
+_NAME = "COALESCE(tool.name, 'search')"
+TOOL_COLUMNS = f"""
+    tool.id, tool.project_id, {_NAME}, tool.description, context_table.name, tool.table_id,
+    coverage.scope, tool.search_config, coverage.index_id, CAST(tool.created_at AS timestamptz)
 """
-TOOL_TABLES = """
+TOOL_TABLES = f"""
     tool
-    JOIN context_table ON context_table.id = tool.table_id AND context_table.deleted_at IS NULL
+    JOIN context_table ON context_table.id = tool.table_id AND {TABLE_IS_THERE}
     JOIN coverage ON coverage.tool_id = tool.id
 """
 _TOOL_WIDTH = 10
-LIVE = "tool.type = 'search' AND tool.deleted_at IS NULL"
 _TOOL = f"SELECT {TOOL_COLUMNS} FROM {TOOL_TABLES}"
 
 
 @dataclass(frozen=True, slots=True)
-class PostgresTools:
+class PostgresTools(UnservedTools):
     """The port ``Tools``."""
-
-    tx: Transaction
 
     def add(
         self,
@@ -45,10 +44,10 @@ class PostgresTools:
         """See the port."""
         [[tool_id]] = self.tx.run(
             """
-            INSERT INTO tool
-                (project_id, table_id, json_path, type, name, description, search_config)
+            INSERT INTO tool (project_id, table_id, json_path, type, name, description,
+                              search_config, created_at)
             VALUES (:project, :table, :scope, 'search', :name, :description,
-                    CAST(:config AS jsonb)) RETURNING id
+                    CAST(:config AS jsonb), now()) RETURNING id
             """,
             project=project_id,
             table=scope.table_id,
@@ -111,10 +110,10 @@ class PostgresTools:
         """See the port."""
         rows = self.tx.run(
             f"""
-            SELECT tool.name, min(tool.id) FROM tool
-            JOIN context_table ON context_table.id = table_id AND context_table.deleted_at IS NULL
+            SELECT {_NAME}, min(tool.id) FROM tool
+            JOIN context_table ON context_table.id = table_id AND {TABLE_IS_THERE}
             WHERE {LIVE} AND tool.project_id = :project
-              AND tool.name = ANY(CAST(:names AS text[])) GROUP BY tool.name
+              AND {_NAME} = ANY(CAST(:names AS text[])) GROUP BY 1
             """,
             project=principal.project_id,
             names=list(names),
@@ -160,7 +159,10 @@ class PostgresTools:
 
     def mark_deleted(self, tool_id: int) -> None:
         """See the port."""
-        self.tx.run("UPDATE tool SET deleted_at = clock_timestamp() WHERE id = :tool", tool=tool_id)
+        self.tx.run(
+            "UPDATE tool SET context_search_remove_at = clock_timestamp() WHERE id = :tool",
+            tool=tool_id,
+        )
 
     def write_summary(self, tool_id: int, summary: Mapping[str, object]) -> None:
         """See the port."""
@@ -191,7 +193,7 @@ def tool_of(row: Sequence[Any]) -> SearchTool:
         description=description,
         table_name=table_name,
         scope=Scope(table_id, scope),
-        search=SearchConfig.from_mapping(json.loads(config or "{}")),
+        search=SearchConfig.from_stored(json.loads(config or "{}")),
         index_id=index_id,
         created_at=at,
     )

@@ -7,6 +7,7 @@ from typing import get_args
 
 from context_search.domain.config import Fusion, Storage, Strategy
 from context_search.domain.progress import IndexStatus
+from context_search.wire.http.catalog_schemas import CATALOG_SCHEMAS
 from context_search.wire.http.search_schemas import SEARCH_SCHEMAS, SETTINGS_NUMBERS
 from context_search.wire.http.shapes import (
     COUNT,
@@ -37,7 +38,7 @@ _COUNTERS = {
     "indexed_chunks_count": COUNT,
     "last_error": _ERROR,
 }
-_SUMMARY = {"status": _STATUS, "configured_at": TIME, "indexed_at": maybe(TIME), **_COUNTERS}
+_SUMMARY = {"status": _STATUS, "configured_at": maybe(TIME), "indexed_at": maybe(TIME), **_COUNTERS}
 _NODE = obj(
     json_pointer=TEXT,
     char_count=COUNT,
@@ -59,16 +60,6 @@ _KEY = {
 }
 _MCP = {"id": ID, "project_id": ID, "name": TEXT, "status": TRUTH, "created_at": TIME}
 _BINDING = {"id": ID, "tool_id": ID, "status": TRUTH, "name": TEXT, "title": TEXT, "table_id": ID}
-_UPLOAD = {
-    "upload_id": ID,
-    "table_id": ID,
-    "format": one_of("json", "jsonl"),
-    "status": one_of("pending", "importing", "done", "failed"),
-    "bytes": maybe(COUNT),
-    "revision": maybe(COUNT),
-    "last_error": maybe(obj(code=TEXT, message=TEXT, retryable=TRUTH)),
-    "created_at": TIME,
-}
 _CONFIG = obj(
     top_k=ID,
     strategy=one_of(*get_args(Strategy)),
@@ -98,7 +89,7 @@ _RPC_TOOL = obj(
     input_schema=FREE,
     output_schema=FREE,
     metadata=maybe({"type": "object"}),
-    created_at=TIME,
+    created_at=maybe(TIME),
 )
 
 
@@ -107,6 +98,7 @@ def _page(name: str, row: str) -> Schema:
 
 
 SCHEMAS: Mapping[str, Schema] = {
+    **CATALOG_SCHEMAS,
     **SEARCH_SCHEMAS,
     "Health": obj(status=one_of("ok", "ready")),
     "ProtectedResource": obj(
@@ -114,19 +106,6 @@ SCHEMAS: Mapping[str, Schema] = {
         authorization_servers=many(TEXT),
         scopes_supported=many(_SCOPE),
         bearer_methods_supported=many(one_of("header")),
-    ),
-    "NewProject": obj(id=ID, name=TEXT, api_key=TEXT),
-    "Table": obj(
-        id=ID, project_id=ID, name=TEXT, description=maybe(TEXT), revision=COUNT, updated_at=TIME
-    ),
-    "Document": {"description": "Any JSON value"},
-    "Upload": obj(**_UPLOAD),
-    "NewUpload": obj(
-        **_UPLOAD,
-        url=TEXT,
-        method=one_of("PUT"),
-        headers={"type": "object", "additionalProperties": TEXT},
-        expires_at=TIME,
     ),
     "NewSearchTool": obj(
         tool_id=ID,
@@ -148,7 +127,7 @@ SCHEMAS: Mapping[str, Schema] = {
         json_path=TEXT,
         search_config=_CONFIG,
         metadata=obj(search_index=obj(**_SUMMARY)),
-        created_at=TIME,
+        created_at=maybe(TIME),
     ),
     "SearchIndex": obj(
         tool_id=ID,

@@ -6,6 +6,7 @@ from functools import lru_cache
 from typing import Any
 
 from context_search.wire.http import (
+    adopt,
     health,
     keys,
     mcps,
@@ -36,6 +37,7 @@ def contract() -> dict[str, Any]:
         mcps,
         project_index,
         rebuilds,
+        adopt,
         retrieval_settings,
         search,
         retrieve,

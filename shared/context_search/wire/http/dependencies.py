@@ -65,7 +65,8 @@ async def _internal(request: Request) -> None:
     use_cases_of(request).authenticate_internal(request.headers.get("x-internal-secret"))
 
 
-Caller = Annotated[Principal, Depends(_with_any_of("manage"))]
+_manager = _with_any_of("manage")
+Caller = Annotated[Principal, Depends(_manager)]
 """The project of a bearer key that may manage it.
 
 401 without a good key; 403 without the scope, and for the key of an MCP instance.
@@ -92,6 +93,13 @@ async def _owner(project_id: ProjectId, caller: Caller) -> Principal:
     return caller
 
 
+async def _owner_or_operator(request: Request, project_id: ProjectId) -> Principal:
+    if bearer_key(request) is None and "x-internal-secret" in request.headers:
+        await _internal(request)
+        return Principal(project_id)
+    return await _owner(project_id, await _manager(request))
+
+
 async def _search_owner(project_id: ProjectId, caller: SearchCaller) -> Principal:
     own_project(caller, project_id)
     return caller
@@ -104,6 +112,9 @@ async def _read_owner(project_id: ProjectId, caller: ReadCaller) -> Principal:
 
 Owner = Annotated[Principal, Depends(_owner)]
 """The caller whose project the path names, and who may manage it; 404 for another project."""
+
+OwnerOrOperator = Annotated[Principal, Depends(_owner_or_operator)]
+"""The same; or, where no bearer key is sent, whoever has the internal secret, for any project."""
 
 SearchOwner = Annotated[Principal, Depends(_search_owner)]
 """The same for searches."""

@@ -78,10 +78,16 @@ def is_internal(method: str, path: str) -> bool:
     return path.startswith("/internal/") or (method.upper(), path) == ("POST", "/api/v1/projects")
 
 
+def _credentials(method: str, path: str) -> list[str]:
+    if is_internal(method, path):
+        return ["internalSecret"]
+    makes_key = (method.upper(), path) == ("POST", "/api/v1/projects/{project_id}/keys")
+    return ["projectKey", "internalSecret"] if makes_key else ["projectKey"]
+
+
 def _complete(path: str, method: str, operation: dict[str, Any]) -> None:
     if path not in _OPEN:
-        name = "internalSecret" if is_internal(method, path) else "projectKey"
-        operation["security"] = [{name: []}]
+        operation["security"] = [{name: []} for name in _credentials(method, path)]
     if path.endswith("/data") and method in ("put", "patch"):
         content = {"application/json": {"schema": {}, "examples": {"text": {"value": "new"}}}}
         operation["requestBody"] = {"required": True, "content": content}

@@ -12,7 +12,7 @@ from context_search.domain.model import Principal
 from context_search.services.keys import CreateKey, KeyWish, ListKeys, RevokeKey, RotateKey
 from context_search.wire.access_answers import key_answer, page_answer, shown_key_answer
 from context_search.wire.http.access_requests import CreateKeyBody, CreateMcpKeyBody, RotateKeyBody
-from context_search.wire.http.dependencies import Caller, KeyId, McpId, Owner
+from context_search.wire.http.dependencies import Caller, KeyId, McpId, Owner, OwnerOrOperator
 from context_search.wire.http.idempotency import Once
 from context_search.wire.http.strict_json import StrictJsonRoute
 
@@ -85,9 +85,11 @@ McpKeys = Annotated[_Keys, Depends(_of_mcp)]
 
 
 @router.post("/projects/{project_id}/keys", status_code=201)
-async def create_key(keys: ProjectKeys, body: CreateKeyBody, once: Once) -> Response:
-    """Makes a further key for the project, which is shown this once."""
-    return keys.create(once, body.wish())
+async def create_key(
+    caller: OwnerOrOperator, use: Use, body: CreateKeyBody, once: Once
+) -> Response:
+    """Makes a key for the project, which is shown this once; with the internal secret the first."""
+    return _Keys(use, caller, None).create(once, body.wish())
 
 
 @router.get("/projects/{project_id}/keys")

@@ -7,7 +7,15 @@ from typing import Annotated, Literal
 from fastapi import Query
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, model_validator
 
-from context_search.domain.config import Fusion, IndexConfig, SearchConfig, Storage, Strategy
+from context_search.domain.config import (
+    MAX_PREVIEW,
+    MAX_TOP_K,
+    Fusion,
+    IndexConfig,
+    SearchConfig,
+    Storage,
+    Strategy,
+)
 from context_search.domain.plain_text import HIDDEN_IN_LINE, HIDDEN_IN_TEXT, hidden_character
 from context_search.services.rebuild import Model
 
@@ -91,7 +99,7 @@ class SearchConfigBody(Body):
     ``enable_hybrid`` false is an older word for the strategy ``semantic``.
     """
 
-    top_k: Annotated[int, Field(ge=1, le=20)] = 5
+    top_k: Annotated[int, Field(ge=1, le=MAX_TOP_K)] = 5
     strategy: Strategy | None = None
     enable_hybrid: bool | None = None
     storage: Storage = "full"
@@ -103,7 +111,7 @@ class SearchConfigBody(Body):
     chunk_size: Annotated[int, Field(ge=100, le=8_000)] = 1_000
     chunk_overlap: Annotated[int, Field(ge=0, le=4_000)] = 100
     include_metadata: bool = True
-    max_chunk_preview: Annotated[int, Field(ge=1, le=8_000)] | None = None
+    max_chunk_preview: Annotated[int, Field(ge=1, le=MAX_PREVIEW)] | None = None
 
     @model_validator(mode="after")
     def _consistent(self) -> SearchConfigBody:

@@ -56,6 +56,7 @@ ANSWERS: Mapping[str, Mapping[str, str]] = {
     DRY_RUN: {"post": "Generation"},
     f"{_OPERATED_PROJECT}/rebuild": {"post": "Generation"},
     f"{_OPERATED_PROJECT}/rollback": {"post": "Generation"},
+    "/internal/projects/{project_id}/adopt": {"post": "Adoption"},
     "/internal/integrity": {"get": "Integrity"},
     "/internal/index/redrive": {"post": "Redriven"},
 }

@@ -52,5 +52,5 @@ def _tool(bound: BoundTool, record: ToolRecord) -> dict[str, object]:
         "input_schema": shown.input_schema,
         "output_schema": shown.output_schema,
         "metadata": record.metadata,
-        "created_at": tool.created_at.isoformat(),
+        "created_at": tool.created_at.isoformat() if tool.created_at else None,
     }

@@ -172,10 +172,11 @@ def search_tool(
 
 def described_tool(name: str, tool: SearchTool) -> ToolDescription:
     """Describe a stored tool; rows of an adopter may be longer and stranger than ours."""
+    table_name = tool.table_name or f"table {tool.scope.table_id}"
     return search_tool(
         name=name,
         title=without_hidden_characters(tool.name)[:MAX_TITLE_CHARS],
         description=without_hidden_characters(tool.description or "")[:MAX_DESCRIPTION_CHARS],
-        table_name=without_hidden_characters(tool.table_name)[:MAX_TITLE_CHARS],
+        table_name=without_hidden_characters(table_name)[:MAX_TITLE_CHARS],
         top_k=tool.search.top_k,
     )

@@ -35,6 +35,11 @@ class Row:
     query: Mapping[str, str] = field(default_factory=dict)
     looks: Mapping[str, int] = field(default_factory=dict)
 
+    @property
+    def scopes(self) -> frozenset[str]:
+        """The scopes of a key of which each by itself opens the route."""
+        return self.opened_by - TRUSTED
+
 
 _QUERY = {"query": "harbour"}
 _OWN_PAGE = {"after_key": 200, "after_mcp": 200, "after_binding": 200}
@@ -90,7 +95,7 @@ ROWS: Mapping[Operation, Row] = {
     ("DELETE", f"{_PROJECTS}/search-index"): Row(MANAGE, 204),
     ("GET", f"{_PROJECTS}/retrieval-settings"): Row(READ, 200),
     ("PATCH", f"{_PROJECTS}/retrieval-settings"): Row(MANAGE, 200, {"topK": 7}),
-    ("POST", f"{_PROJECTS}/keys"): Row(MANAGE, 201, {}),
+    ("POST", f"{_PROJECTS}/keys"): Row(MANAGE | TRUSTED, 201, {}),
     ("GET", f"{_PROJECTS}/keys"): Row(MANAGE, 200, query=_KEYS, looks=_OWN_PAGE),
     ("DELETE", f"{_PROJECTS}/keys/{{key_id}}"): Row(MANAGE, 204),
     ("POST", f"{_PROJECTS}/keys/{{key_id}}/rotate"): Row(MANAGE, 201, {}),
@@ -110,6 +115,9 @@ ROWS: Mapping[Operation, Row] = {
     ("DELETE", f"{_MCPS}/keys/{{key_id}}"): Row(MANAGE, 204),
     ("POST", f"{_MCPS}/keys/{{key_id}}/rotate"): Row(MANAGE, 201, {}),
     ("GET", "/internal/mcp-v2/{api_key}"): Row(TRUSTED, 200),
+    ("POST", "/internal/projects/{project_id}/adopt"): Row(
+        TRUSTED, 200, query={"cursor": "{tool_id}"}, looks={"tool_id": 200}
+    ),
     ("GET", "/internal/integrity"): Row(TRUSTED, 200),
     ("POST", "/internal/index/redrive"): Row(TRUSTED, 200),
     ("POST", f"{_INTERNAL_TOOL}/search"): Row(TRUSTED, 200, _QUERY),
@@ -124,6 +132,7 @@ ROWS: Mapping[Operation, Row] = {
 }
 
 PUBLIC = sorted(pair for pair, row in ROWS.items() if row.opened_by - TRUSTED)
+BOTH = sorted(pair for pair, row in ROWS.items() if row.scopes and row.opened_by > row.scopes)
 INTERNAL = sorted(pair for pair, row in ROWS.items() if row.opened_by == TRUSTED)
 EVERYBODYS = sorted(pair for pair, row in ROWS.items() if row.opened_by == OPEN)
 

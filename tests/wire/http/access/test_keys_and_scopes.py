@@ -9,6 +9,7 @@ import pytest
 
 from tests.wire.http.access.credentials import Headers, bad_headers, bad_secrets, unscoped
 from tests.wire.http.access.matrix import (
+    BOTH,
     EVERYBODYS,
     INTERNAL,
     PUBLIC,
@@ -57,6 +58,8 @@ def test_a_public_route_wants_a_good_key(
     before = state_of(parts)
     said = {}
     for kind, headers in no_keys.items():
+        if "internal secret" in ROWS[operation].opened_by and SECRET in headers.values():
+            continue
         response = send(victim, operation, headers)
         assert response.status_code == 401, kind
         said[kind] = problem(response, 401, "UNAUTHENTICATED")["detail"]
@@ -65,6 +68,23 @@ def test_a_public_route_wants_a_good_key(
     # Whether a key was ever good is nobody's business.
     dead = {said[kind] for kind in said if "key" in kind.split() and "as" not in kind}
     assert dead == {said["unknown"]}
+    assert state_of(parts) == before
+
+
+@pytest.mark.parametrize("operation", BOTH, ids=" ".join)
+def test_a_route_for_keys_and_the_secret_takes_no_other_secret(
+    parts: LocalParts, victim: Tenant, no_secrets: dict[str, Headers], operation: Operation
+) -> None:
+    before = state_of(parts)
+    wrong = {
+        kind: headers for kind, headers in no_secrets.items() if "authorization" not in headers
+    }
+    for kind, headers in wrong.items():
+        assert send(victim, operation, headers).status_code == 401, kind
+    # Whoever shows a key is asked for that, whatever else comes with it.
+    both: Headers = {"authorization": "Bearer cs_unknown", "x-internal-secret": SECRET}
+    assert send(victim, operation, both).status_code == 401
+    assert len(wrong) >= 10
     assert state_of(parts) == before
 
 
@@ -93,7 +113,7 @@ def test_both_secrets_of_a_rotation_are_good(api: Api, secret: str) -> None:
 def test_a_route_wants_a_key_with_its_scope(
     parts: LocalParts, victim: Tenant, operation: Operation
 ) -> None:
-    keys = unscoped(victim.api, ROWS[operation].opened_by)
+    keys = unscoped(victim.api, ROWS[operation].scopes)
     assert keys
     before = state_of(parts)
     for scopes, key in keys.items():
@@ -107,7 +127,7 @@ def test_a_route_wants_a_key_with_its_scope(
 def test_a_key_with_the_one_scope_is_enough(stranger: Tenant, operation: Operation) -> None:
     nowhere = ids_of(operation, stranger.ids) | {"project_id": 2**62, "table_id": 2**62}
     nowhere |= {"tool_id": 2**62, "mcp_id": 2**62}
-    for scope in ROWS[operation].opened_by:
+    for scope in ROWS[operation].scopes:
         key = stranger.api.new_key(scopes=[scope])["api_key"]
         request = request_of(operation, nowhere)
         assert stranger.api(key=key, **request).status_code in {200, 404}

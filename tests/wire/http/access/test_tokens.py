@@ -129,7 +129,7 @@ def test_a_token_that_is_not_good_opens_nothing(
 def test_a_token_with_another_scope_is_403_like_a_key(
     parts: LocalParts, victim: Tenant, issuer: Issuer, operation: Operation
 ) -> None:
-    closed = {"search", "manage", "replace"} - ROWS[operation].opened_by
+    closed = {"search", "manage", "replace"} - ROWS[operation].scopes
     before = state_without(parts, 0)
     for claims in ({"scope": " ".join(closed)}, {"scope": None, "scp": [*closed]}, {"scope": None}):
         response = send(victim, operation, token_of(victim, issuer, **claims))
@@ -143,7 +143,7 @@ def test_a_token_with_the_scope_is_answered_like_a_key(
 ) -> None:
     nowhere = ids_of(operation, stranger.ids) | {"project_id": NOWHERE, "table_id": NOWHERE}
     request = request_of(operation, nowhere | {"tool_id": NOWHERE, "mcp_id": NOWHERE})
-    for scope in ROWS[operation].opened_by:
+    for scope in ROWS[operation].scopes:
         key = stranger.api.new_key(scopes=[scope])["api_key"]
         token = token_of(stranger, issuer, scope=f"openid {scope}")
         by_key, by_token = (stranger.api(key=one, **request) for one in (key, token))

@@ -1,0 +1,17 @@
+"""Which tables and tools are there, as SQL conditions.
+
+What our API deleted has ``context_search_remove_at``, until ``removal`` deletes the row. What the
+owner of the database put into his trash has ``deleted_at``: we never write it and never delete
+such a row, and when he takes it back, the row is there again.
+"""
+
+from __future__ import annotations
+
+TABLE_IS_THERE = (
+    "context_table.deleted_at IS NULL AND context_table.context_search_remove_at IS NULL"
+)
+TOOL_IS_THERE = "tool.deleted_at IS NULL AND tool.context_search_remove_at IS NULL"
+LIVE = f"tool.type = 'search' AND {TOOL_IS_THERE}"
+"""It is a Search Tool, too."""
+TOOL_MAY_RETURN = "tool.context_search_remove_at IS NULL"
+"""It is there, or in its owner's trash."""

@@ -1,0 +1,171 @@
+"""Contract of ``Removals``: what our API deleted goes, what its owner put away stays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from context_search.domain.model import Index, Reach, SearchTool, Table
+from context_search.ports.removal import Removal
+from context_search.services.enumeration import Limits, compare
+from context_search.services.removal import RemoveDeleted
+from tests.contract.store.bench import OTHER, TEXT, Bench
+
+
+def remove_nodes(bench: Bench, *, limit: int = 100) -> int:
+    with bench.store.transaction() as work:
+        return work.removals.remove_nodes(limit=limit)
+
+
+def due(bench: Bench, *, limit: int = 9) -> Sequence[Removal]:
+    with bench.store.transaction() as work:
+        return work.removals.due(limit=limit)
+
+
+def indexed(bench: Bench, document: object) -> tuple[Table, SearchTool, Index]:
+    table = bench.table(document)
+    tool, index = bench.tool(table)
+    for node_id in bench.enumerate(index):
+        bench.finish(node_id)
+    return table, tool, index
+
+
+def test_a_deleted_table_is_emptied_in_steps_and_then_goes(bench: Bench) -> None:
+    table, tool, index = indexed(bench, {"a": TEXT, "b": OTHER, "c": "short"})
+    stored = bench.ids(index)
+    assert remove_nodes(bench) == 0
+    bench.delete(table)
+    assert remove_nodes(bench, limit=1) == 1
+    assert Removal("table", table.id) not in due(bench)
+    assert remove_nodes(bench, limit=1) == 1
+    assert remove_nodes(bench, limit=1) == 0
+    assert due(bench) == [Removal("tool", tool.id), Removal("table", table.id)]
+    assert due(bench, limit=1) == [Removal("tool", tool.id)]
+    assert RemoveDeleted(bench.store)() == (2, [])
+    assert due(bench) == []
+    assert sorted(stone.doc_id for stone in bench.tombstones()) == stored
+    with bench.store.transaction() as work:
+        assert not work.indexes.lock(index)
+        assert work.indexes.find(index.id) is None
+        assert work.tools.find(tool.id, project_id=None) is None
+        [retired] = work.graveyard.retired(older_than_s=-1, limit=9)
+    assert (retired.generation_id, retired.namespace) == (index.generation_id, index.namespace)
+
+
+def test_other_tables_stay(bench: Bench) -> None:
+    project = bench.project()
+    gone, kept = bench.table({"a": TEXT}, project), bench.table({"a": TEXT}, project)
+    bench.enumerate(bench.tool(gone)[1])
+    _, index = bench.tool(kept)
+    [node_id] = bench.enumerate(index)
+    bench.delete(gone)
+    assert remove_nodes(bench) == 1
+    assert RemoveDeleted(bench.store)() == (2, [])
+    bench.finish(node_id)
+    assert len(bench.ids(index)) == 3
+
+
+def test_a_deleted_tool_goes_and_its_table_stays(bench: Bench) -> None:
+    table, tool, index = indexed(bench, {"a": TEXT})
+    with bench.store.transaction() as work:
+        work.tools.mark_deleted(tool.id)
+    assert RemoveDeleted(bench.store)() == (1, [])
+    assert not bench.is_compared(index)
+    with bench.store.transaction() as work:
+        assert work.tables.find(table.id, project_id=table.project_id) == table
+        compare(work, index, table.id, Limits(), None)
+        assert work.indexes.find(index.id) is None
+
+
+@pytest.mark.parametrize("kind", ["table", "tool"])
+def test_nothing_is_removed_that_our_api_did_not_delete(bench: Bench, kind: str) -> None:
+    table, tool, _ = indexed(bench, {"a": TEXT})
+    removal = Removal("table", table.id) if kind == "table" else Removal("tool", tool.id)
+    bench.put_away(table)
+    bench.put_away(tool)
+    with bench.store.transaction() as work:
+        work.removals.put_off(removal, retry_in_s=-1)
+        assert not work.removals.remove(removal)
+        assert not work.removals.remove(Removal(removal.kind, 10**9))
+    assert due(bench) == []
+    bench.put_away(table, back=True)
+    bench.put_away(tool, back=True)
+    with bench.store.transaction() as work:
+        assert work.tools.find(tool.id, project_id=None) == tool
+
+
+def test_what_is_put_off_is_due_later_and_keeps_no_other(bench: Bench) -> None:
+    project = bench.project()
+    first, second = bench.table({}, project), bench.table({}, project)
+    for table in (first, second):
+        bench.delete(table)
+    with bench.store.transaction() as work:
+        work.removals.put_off(Removal("table", first.id), retry_in_s=100)
+    assert due(bench) == [Removal("table", second.id)]
+    bench.pass_time(101)
+    assert set(due(bench)) == {Removal("table", first.id), Removal("table", second.id)}
+
+
+def test_a_table_in_its_owners_trash_is_not_there_and_comes_back_whole(bench: Bench) -> None:
+    table, tool, index = indexed(bench, {"a": TEXT, "b": OTHER})
+    stored = bench.ids(index)
+    bench.put_away(table)
+    with bench.store.transaction() as work:
+        assert work.tables.find(table.id, project_id=table.project_id) is None
+        assert work.tables.lock(table.id) is None
+        assert work.tools.find(tool.id, project_id=None) is None
+        assert work.chunks.hydrate(index, Reach(), stored) == {}
+    bench.pass_time(10_000)
+    assert remove_nodes(bench) == 2
+    assert ordered(bench) == []
+    assert RemoveDeleted(bench.store)() == (0, [])
+    bench.put_away(table, back=True)
+    assert not bench.is_compared(index)
+    assert ordered(bench) == [(index.id, table.id)]
+    for node_id in bench.enumerate(index):
+        bench.finish(node_id)
+    with bench.store.transaction() as work:
+        assert work.tools.find(tool.id, project_id=None) is not None
+    assert len(bench.ids(index)) == len(stored)
+    assert bench.is_compared(index)
+
+
+def ordered(bench: Bench) -> list[tuple[int, int]]:
+    """What ``cleanup`` has compared now."""
+    with bench.store.transaction() as work:
+        return work.indexes.behind(silent_s=300, limit=9)
+
+
+def test_the_last_tool_of_an_index_comes_back_from_its_owners_trash(bench: Bench) -> None:
+    table, tool, index = indexed(bench, {"a": TEXT})
+    bench.put_away(tool)
+    bench.pass_time(10_000)
+    assert ordered(bench) == [(index.id, table.id)]
+    with bench.store.transaction() as work:
+        assert work.indexes.scopes(index.id) == []
+        assert work.indexes.may_be_needed(index.id)
+        compare(work, index, table.id, Limits(), None)
+    assert bench.ids(index) == []
+    bench.pass_time(10_000)
+    assert ordered(bench) == []
+    bench.put_away(tool, back=True)
+    assert ordered(bench) == [(index.id, table.id)]
+    [node_id] = bench.enumerate(index)
+    bench.finish(node_id)
+    assert len(bench.ids(index)) == 3
+
+
+def test_an_index_goes_when_a_tool_in_the_trash_is_deleted(bench: Bench) -> None:
+    table, tool, index = indexed(bench, {"a": TEXT})
+    bench.put_away(tool)
+    with bench.store.transaction() as work:
+        compare(work, index, table.id, Limits(), None)
+        work.tools.mark_deleted(tool.id)
+        assert not work.indexes.may_be_needed(index.id)
+    assert RemoveDeleted(bench.store)() == (1, [])
+    bench.pass_time(10_000)
+    assert ordered(bench) == [(index.id, table.id)]
+    with bench.store.transaction() as work:
+        compare(work, index, table.id, Limits(), None)
+        assert work.indexes.find(index.id) is None
