@@ -52,8 +52,10 @@ class TurbopufferVectors:
         weakref.finalize(self, http_client.close)
         self._client = Turbopuffer(
             api_key=api_key,
-            region=None if base_url else region,
-            base_url=base_url,
+            # Both always: what is None here the SDK reads from the environment, where the one that
+            # was not chosen is there too, and empty.
+            region=base_url or f"https://{region}.turbopuffer.com",
+            base_url="{region}",
             timeout=WRITE_TIMEOUT_S,
             max_retries=WRITE_RETRIES,
             http_client=http_client,
