@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 import boto3
 import pytest
-from aws_lambda_powertools.utilities import parameters
 from aws_lambda_powertools.utilities.parameters.base import (  # type: ignore[attr-defined]
     DEFAULT_PROVIDERS,
     clear_caches,
@@ -77,6 +76,14 @@ def test_a_secret_that_is_no_json_object_says_so_and_shows_nothing(arn: str, tex
     assert "canary" not in log_text(caught.value)
 
 
+def test_a_secret_that_was_changed_is_read_as_it_is_now(arn: str) -> None:
+    assert with_secrets({"SECRETS_ARN": arn})["TURBOPUFFER_API_KEY"] == "tpuf_x"
+    boto3.client("secretsmanager").put_secret_value(
+        SecretId=arn, SecretString=json.dumps({"turbopuffer_api_key": "tpuf_y"})
+    )
+    assert with_secrets({"SECRETS_ARN": arn})["TURBOPUFFER_API_KEY"] == "tpuf_y"
+
+
 def test_a_secret_that_is_missing_stops_the_function(arn: str) -> None:
-    with pytest.raises(parameters.exceptions.GetParameterError):
+    with pytest.raises(SettingsError, match="SECRETS_ARN cannot be read"):
         with_secrets({"SECRETS_ARN": f"{arn}x"})

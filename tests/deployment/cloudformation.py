@@ -34,7 +34,8 @@ def actions(statement: dict[str, Any]) -> set[str]:
 def keeps_rules(template: dict[str, Any]) -> bool:
     """Whether CloudFormation would take the parameters that are filled in."""
     return all(
-        not holds(rule["RuleCondition"]) or all(holds(each["Assert"]) for each in rule["Assertions"])
+        not holds(rule["RuleCondition"])
+        or all(holds(each["Assert"]) for each in rule["Assertions"])
         for rule in template["Rules"].values()
     )
 

@@ -9,20 +9,21 @@ from aws_lambda_powertools.utilities import parameters
 
 from context_search.settings import SettingsError
 
-MAX_AGE_S = 300
-
 
 def with_secrets(environ: Mapping[str, str]) -> Mapping[str, str]:
-    """Returns the environment with the secret's values in it, names in upper case.
+    """Returns the environment with the secret's values in it, see ``with_values``.
 
-    A null is an empty value: written out as text it would be a password that anybody can guess.
     Without ``SECRETS_ARN`` the environment holds the secrets itself, as on one machine.
-    Raises SettingsError when the secret is not a JSON object.
+    The secret is read anew at each call. Raises SettingsError when that fails, and when it is not
+    a JSON object.
     """
     arn = environ.get("SECRETS_ARN")
     if not arn:
         return environ
-    text = parameters.get_secret(arn, max_age=MAX_AGE_S)
+    try:
+        text = parameters.get_secret(arn, force_fetch=True)
+    except parameters.exceptions.GetParameterError:
+        raise SettingsError("the secret of SECRETS_ARN cannot be read") from None
     try:
         values = json.loads(text)
     except (ValueError, TypeError):  # binary, which is no UTF-8
@@ -30,6 +31,14 @@ def with_secrets(environ: Mapping[str, str]) -> Mapping[str, str]:
     if not isinstance(values, dict):
         # Outside of the handler: a decoder's error quotes what it could not read.
         raise SettingsError("the secret of SECRETS_ARN is not a JSON object")
+    return with_values(environ, values)
+
+
+def with_values(environ: Mapping[str, str], values: Mapping[str, object]) -> dict[str, str]:
+    """Returns the environment with the values of a secret in it, names in upper case.
+
+    A null is an empty value: written out as text it would be a password that anybody can guess.
+    """
     return {**environ, **{name.upper(): _text(value) for name, value in values.items()}}
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from context_search.adapters.postgres.pool import Database
 from context_search.adapters.postgres.store import PostgresStore
 from context_search.adapters.postgres.url import DatabaseUrl
-from context_search.adapters.system_clock import SystemClock
+from context_search.bootstrap.live_settings import LiveSettings
 from context_search.domain.config import IndexConfig
 from context_search.ports.embedding import Embedder
 from context_search.ports.time import Deadline
@@ -19,19 +20,29 @@ if TYPE_CHECKING:
     from context_search.adapters.turbopuffer_vectors import TurbopufferVectors
 
 
-class Adapters:
+class Adapters(LiveSettings):
     """Postgres, turbopuffer, SQS, the embedding model and the clock."""
 
-    def __init__(self, settings: Settings) -> None:
-        self.settings = settings
-        self.clock = SystemClock()
+    def __init__(
+        self, settings: Settings, read_again: Callable[[], Settings] | None = None
+    ) -> None:
+        super().__init__(settings, read_again)
         self._embedders: dict[tuple[str, int], Embedder] = {}
 
     @cached_property
     def store(self) -> PostgresStore:
         """Postgres."""
-        url = DatabaseUrl.parse(self.settings.database_url)
-        return PostgresStore(Database(url, max_connections=self.settings.database_connections))
+        return PostgresStore(self._database())
+
+    def _database(self, **limits: int) -> Database:
+        return Database(
+            DatabaseUrl.parse(self.settings.database_url),
+            max_connections=self.settings.database_connections,
+            instead_of=lambda refused: self.instead_of(
+                refused, lambda settings: DatabaseUrl.parse(settings.database_url)
+            ),
+            **limits,
+        )
 
     @cached_property
     def vectors(self) -> TurbopufferVectors:
@@ -42,6 +53,9 @@ class Adapters:
             api_key=self.settings.turbopuffer_api_key,
             region=self.settings.turbopuffer_region,
             base_url=self.settings.turbopuffer_base_url,
+            instead_of=lambda refused: self.instead_of(
+                refused, lambda settings: settings.turbopuffer_api_key
+            ),
         )
 
     @cached_property
@@ -65,6 +79,9 @@ class Adapters:
                 passage_params=self.settings.embedding_passage_params,
                 api_key=self.settings.embedding_api_key,
                 api_base=self.settings.embedding_api_base,
+                instead_of=lambda refused: self.instead_of(
+                    refused, lambda settings: settings.embedding_api_key
+                ),
             )
         return self._embedders[key]
 
