@@ -127,7 +127,7 @@ def test_every_part_of_every_function_can_be_built_with_whatever_parameters(
         for each in given if function == "SearchFunction" else given[:1]:
             environment = {**aws, **variables.of(function, each)}
             environments += [environment] if environment not in environments else []
-    done = subprocess.run(  # noqa: S603 - our own program
+    done = subprocess.run(
         [sys.executable, "-m", "tests.deployment.built_parts"],
         cwd=ROOT,
         env={"PYTHONPATH": f"{ROOT}:{ROOT / 'shared'}", **environments[0]},

@@ -27,7 +27,8 @@ Globals:
     Handler: app.lambda_handler
     Timeout: 29
     MemorySize: 512
-    Environment: { Variables: { QUEUE_URL: !Ref Queue, TURBOPUFFER_REGION: !Ref TurbopufferRegion } }
+    Environment:
+      Variables: { QUEUE_URL: !Ref Queue, TURBOPUFFER_REGION: !Ref TurbopufferRegion }
 Resources:
   Create:
     Type: AWS::Serverless::Function

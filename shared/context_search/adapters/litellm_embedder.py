@@ -44,7 +44,7 @@ class LitellmEmbedder:
     place of one that the provider refuses, if one has.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - each by its name, most with a default
         self,
         model: str,
         dimensions: int,

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
-from aws_lambda_powertools.utilities import parameters
-
 from context_search.settings import SettingsError
 
 
@@ -20,6 +18,8 @@ def with_secrets(environ: Mapping[str, str]) -> Mapping[str, str]:
     arn = environ.get("SECRETS_ARN")
     if not arn:
         return environ
+    from aws_lambda_powertools.utilities import parameters  # noqa: PLC0415 - with boto3, 0.2 s
+
     try:
         text = parameters.get_secret(arn, force_fetch=True)
     except parameters.exceptions.GetParameterError:

@@ -36,21 +36,23 @@ class Access(ProjectWork):
 
     @property
     def _authenticate_token(self) -> AuthenticateToken | None:
-        known = self.settings.tokens
-        if known is None:
+        known, tokens = self.settings.tokens, self._tokens
+        if known is None or tokens is None:
             return None
         # One secret for two purposes: what is hashed begins differently.
         subject_key = f"subject {self.fresh_settings.query_hash_key}"
-        return AuthenticateToken(self.store, self._tokens, known.project_claim, subject_key)
+        return AuthenticateToken(self.store, tokens, known.project_claim, subject_key)
 
     @cached_property
-    def _tokens(self) -> Callable[[], AccessTokens]:
+    def _tokens(self) -> Callable[[], AccessTokens] | None:
+        known = self.settings.tokens
+        if known is None:
+            return None
+
         @cache
         def tokens() -> AccessTokens:
             from context_search.adapters.jwt_tokens import JwtTokens  # noqa: PLC0415
 
-            known = self.settings.tokens
-            assert known is not None
             return JwtTokens(known.issuer, known.audience, self.clock)
 
         return tokens

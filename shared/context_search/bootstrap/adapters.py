@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -12,12 +13,27 @@ from context_search.adapters.postgres.url import DatabaseUrl
 from context_search.bootstrap.live_settings import LiveSettings
 from context_search.domain.config import IndexConfig
 from context_search.ports.embedding import Embedder
+from context_search.ports.queue import Message, Queue
 from context_search.ports.time import Deadline
 from context_search.settings import Settings
 
 if TYPE_CHECKING:
     from context_search.adapters.sqs_queue import SqsQueue
     from context_search.adapters.turbopuffer_vectors import TurbopufferVectors
+
+
+STATEMENT_MS = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class OnUse:
+    """The port ``Queue``, over one that is made when there is something to send."""
+
+    queue: Callable[[], Queue]
+
+    def send(self, messages: Sequence[Message]) -> list[int]:
+        """See the port."""
+        return self.queue().send(messages)
 
 
 class Adapters(LiveSettings):
@@ -32,16 +48,16 @@ class Adapters(LiveSettings):
     @cached_property
     def store(self) -> PostgresStore:
         """Postgres."""
-        return PostgresStore(self._database())
+        return PostgresStore(self._connecting(STATEMENT_MS))
 
-    def _database(self, **limits: int) -> Database:
+    def _connecting(self, statement_timeout_ms: int) -> Database:
         return Database(
             DatabaseUrl.parse(self.settings.database_url),
             max_connections=self.settings.database_connections,
+            statement_timeout_ms=statement_timeout_ms,
             instead_of=lambda refused: self.instead_of(
                 refused, lambda settings: DatabaseUrl.parse(settings.database_url)
             ),
-            **limits,
         )
 
     @cached_property
@@ -65,6 +81,11 @@ class Adapters(LiveSettings):
 
         settings = self.settings
         return SqsQueue(sqs_client(), settings.queue_url, settings.dead_letter_queue_url)
+
+    @property
+    def queue_on_use(self) -> Queue:
+        """SQS, whose client is made with the first message: a search has none as a rule."""
+        return OnUse(lambda: self.queue)
 
     def embedder_of(self, config: IndexConfig) -> Embedder:
         """The embedding model that an index was built with."""

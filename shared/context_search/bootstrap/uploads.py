@@ -32,7 +32,7 @@ class UploadParts(Adapters):
     @cached_property
     def patient_store(self) -> PostgresStore:
         """Postgres, with time for a large document: a connection of its own."""
-        return PostgresStore(self._database(statement_timeout_ms=IMPORT_STATEMENT_MS))
+        return PostgresStore(self._connecting(IMPORT_STATEMENT_MS))
 
     @cached_property
     def import_document(self) -> ImportDocument:
@@ -43,7 +43,7 @@ class UploadParts(Adapters):
             self.store,
             self.patient_store,
             self.objects,
-            RelayOutbox(self.store, Deliver(self.store, self.queue)),
+            RelayOutbox(self.store, Deliver(self.store, self.queue_on_use)),
             self.settings.upload_max_bytes,
         )
 
@@ -65,7 +65,7 @@ class UploadParts(Adapters):
             complete=uploads.CompleteUpload(
                 self.store,
                 self.objects,
-                Deliver(self.store, self.queue),
+                Deliver(self.store, self.queue_on_use),
                 self.settings.upload_max_bytes,
             ),
             read=uploads.ReadUpload(self.store),

@@ -204,7 +204,7 @@ class EmbeddingError(ContextSearchError):
 
 
 class EmbeddingUnavailableError(EmbeddingError):
-    """The provider is down, cannot be reached, throttles (see ``retry_after_s``), or refuses the key."""
+    """The provider is away, throttles (429, see ``retry_after_s``), or refuses the key (401)."""
 
     code = "EMBEDDING_UNAVAILABLE"
 

@@ -118,4 +118,5 @@ class AuthenticateInternal:
 def _matches(presented: str, secrets: tuple[str, ...]) -> bool:
     given = presented.encode()
     # Every secret is compared, so that the time does not tell which one was close.
-    return any([hmac.compare_digest(given, secret.encode()) for secret in secrets])
+    matches = [hmac.compare_digest(given, secret.encode()) for secret in secrets]
+    return any(matches)
