@@ -120,3 +120,14 @@ def test_turbopuffer_is_somewhere(region: str, base_url: str) -> None:
 def test_the_issuer_is_an_https_address(issuer: str, is_taken: bool) -> None:  # noqa: FBT001
     pattern = load(ROOT / "template.yaml")["Parameters"]["JwtIssuer"]["AllowedPattern"]
     assert bool(re.fullmatch(pattern, issuer)) is is_taken
+
+
+def test_every_line_of_a_function_is_json_and_metrics_are_not_filtered_out(
+    functions: Resources,
+) -> None:
+    for properties in functions.values():
+        assert properties["LoggingConfig"]["LogFormat"] == "JSON"
+        assert properties["LoggingConfig"]["ApplicationLogLevel"] == {"Ref": "LogLevel"}
+        assert properties["Environment"]["Variables"]["POWERTOOLS_LOG_LEVEL"] == {"Ref": "LogLevel"}
+    levels = load(ROOT / "template.yaml")["Parameters"]["LogLevel"]["AllowedValues"]
+    assert levels == ["DEBUG", "INFO"]  # a line without a level, as a metric is, counts as INFO

@@ -22,8 +22,9 @@ def with_secrets(environ: Mapping[str, str]) -> Mapping[str, str]:
 
     try:
         text = parameters.get_secret(arn, force_fetch=True)
-    except parameters.exceptions.GetParameterError:
-        raise SettingsError("the secret of SECRETS_ARN cannot be read") from None
+    except parameters.exceptions.GetParameterError as error:
+        reason = type(error.__cause__).__name__
+        raise SettingsError(f"the secret of SECRETS_ARN cannot be read: {reason}") from None
     try:
         values = json.loads(text)
     except (ValueError, TypeError):  # binary, which is no UTF-8
