@@ -45,6 +45,7 @@ class UploadParts(Adapters):
             self.objects,
             RelayOutbox(self.store, Deliver(self.store, self.queue_on_use)),
             self.settings.upload_max_bytes,
+            self.settings.memory_bytes,
         )
 
     @property
