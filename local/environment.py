@@ -66,7 +66,7 @@ _LOCAL_ONLY = {
     # this machine comes with that name.
     "ALLOWED_HOSTS": "127.0.0.1:* localhost:* [::1]:*",
     # Lambda runs one request at a time; here every handler thread may need a connection.
-    "DATABASE_CONNECTIONS": "80",
+    "DATABASE_CONNECTIONS": "104",
     # One machine is restarted often and has nobody else's late writes to fear, so what a killed
     # stack left behind is taken up within seconds.
     "INDEX_LEASE_SECONDS": "15",

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-
 from context_search.bootstrap import parts
 from context_search.wire.logs import function_logger
 from context_search.wire.metrics import emit_cleanup

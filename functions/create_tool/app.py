@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
-
 from context_search.bootstrap import parts
 from context_search.wire.http import (
     health,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
-
 from context_search.bootstrap import parts
 from context_search.wire.http import mcps, project_search, protected_resource, retrieve, search
 from context_search.wire.http.app import LambdaHandler, http_app, lambda_handler_of
