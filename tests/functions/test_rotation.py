@@ -10,16 +10,12 @@ from urllib.parse import quote
 
 import boto3
 import pytest
-from aws_lambda_powertools.utilities.parameters.base import (  # type: ignore[attr-defined]
-    DEFAULT_PROVIDERS,
-    clear_caches,
-)
 
 from context_search.adapters.in_memory.clock import ManualClock
 from context_search.adapters.postgres.connection import Connection
 from context_search.adapters.postgres.url import DatabaseUrl
 from context_search.bootstrap import parts
-from context_search.bootstrap.live_settings import MAX_AGE, PAUSE
+from context_search.bootstrap.live_settings import MAX_AGE, PAUSE, RETRY
 from tests.builders import english
 from tests.functions.deployment import SECRET, SECRET_VALUES, Deployment, load_functions
 from tests.stack import DatabaseFactory
@@ -43,6 +39,11 @@ class Rotating:
         """Lays other values over the secret."""
         known = json.loads(self.secrets.get_secret_value(SecretId=self.arn)["SecretString"])
         self.secrets.put_secret_value(SecretId=self.arn, SecretString=json.dumps(known | changed))
+
+    def put_whole(self, **changed: str) -> None:
+        """Makes the secret anew."""
+        values = {**SECRET_VALUES, "database_url": self.url_with("choose one"), **changed}
+        self.secrets.put_secret_value(SecretId=self.arn, SecretString=json.dumps(values))
 
     def url_with(self, password: str) -> str:
         """The role's URL with another password."""
@@ -89,8 +90,6 @@ def rotating(
         monkeypatch.setenv("SECRETS_ARN", made.arn)
         usual = parts()
         parts.cache_clear()
-        DEFAULT_PROVIDERS.clear()
-        clear_caches()  # type: ignore[no-untyped-call]
         parts().clock = made.clock
         parts()._read_at = made.clock.now()
         yield made
@@ -123,6 +122,10 @@ def test_a_secret_that_is_broken_for_a_while_changes_nothing(rotating: Rotating)
     rotating.secrets.put_secret_value(SecretId=rotating.arn, SecretString="{")
     rotating.clock.advance(MAX_AGE.total_seconds())
     assert rotating.project(SECRET) == 201
+    rotating.put_whole(internal_secret=NEW)
+    assert rotating.project(SECRET) == 201  # not asked for again for a minute
+    rotating.clock.advance(RETRY.total_seconds())
+    assert rotating.project(SECRET) == 401
 
 
 def test_a_new_internal_secret_is_taken_at_once_and_the_old_one_goes_with_the_age(

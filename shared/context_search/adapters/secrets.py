@@ -18,21 +18,34 @@ def with_secrets(environ: Mapping[str, str]) -> Mapping[str, str]:
     arn = environ.get("SECRETS_ARN")
     if not arn:
         return environ
-    from aws_lambda_powertools.utilities import parameters  # noqa: PLC0415 - with boto3, 0.2 s
-
     try:
-        text = parameters.get_secret(arn, force_fetch=True)
-    except parameters.exceptions.GetParameterError as error:
-        reason = type(error.__cause__).__name__
-        raise SettingsError(f"the secret of SECRETS_ARN cannot be read: {reason}") from None
-    try:
-        values = json.loads(text)
-    except (ValueError, TypeError):  # binary, which is no UTF-8
+        values = json.loads(_text_of(arn))
+    except ValueError:
         values = None
     if not isinstance(values, dict):
         # Outside of the handler: a decoder's error quotes what it could not read.
         raise SettingsError("the secret of SECRETS_ARN is not a JSON object")
     return with_values(environ, values)
+
+
+def _text_of(arn: str) -> str:
+    """The secret as it is now, empty for a binary one."""
+    import boto3  # noqa: PLC0415 - 0.2 s, and nobody needs it without a secret
+    from botocore.config import Config  # noqa: PLC0415
+    from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415
+
+    # A request may wait for it.
+    config = Config(connect_timeout=2, read_timeout=2, retries={"total_max_attempts": 2})
+    try:
+        client = boto3.client("secretsmanager", config=config)
+        return client.get_secret_value(SecretId=arn).get("SecretString", "")
+    except (BotoCoreError, ClientError) as error:
+        raise SettingsError(f"the secret of SECRETS_ARN: {_reason(error)}") from None
+
+
+def _reason(error: Exception) -> str:
+    response = getattr(error, "response", {})
+    return str(response.get("Error", {}).get("Code", type(error).__name__))
 
 
 def with_values(environ: Mapping[str, str], values: Mapping[str, object]) -> dict[str, str]:

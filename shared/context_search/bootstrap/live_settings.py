@@ -13,6 +13,7 @@ from context_search.ports.time import Clock
 from context_search.settings import Settings
 
 MAX_AGE = timedelta(seconds=300)
+RETRY = timedelta(seconds=60)
 PAUSE = timedelta(seconds=5)
 """Between two looks at the secret, whatever is refused meanwhile, and by whomever."""
 T = TypeVar("T")
@@ -63,5 +64,7 @@ class LiveSettings:
             try:
                 self.settings = self._read_again()
             except ContextSearchError:
-                return  # what is known goes on being used; the next look may succeed
-            self._read_at = now
+                # What is known goes on being used, and its age is asked for again in a minute.
+                self._read_at = now - MAX_AGE + RETRY
+            else:
+                self._read_at = now
