@@ -16,6 +16,11 @@ from context_search.adapters.postgres.connection import Connection
 from context_search.adapters.postgres.url import DatabaseUrl
 from context_search.bootstrap import parts
 from context_search.bootstrap.live_settings import MAX_AGE, PAUSE, RETRY
+from context_search.domain.config import IndexConfig
+from tests.adapters.openai_server import OpenAiServer
+from tests.adapters.scripted_embeddings import vector
+from tests.adapters.test_renewed_key import NEW as TURBOPUFFER_NEW
+from tests.adapters.test_renewed_key import KeyedServer
 from tests.builders import english
 from tests.functions.deployment import SECRET, SECRET_VALUES, Deployment, load_functions
 from tests.stack import DatabaseFactory
@@ -169,3 +174,25 @@ def test_a_tool_is_made_and_indexed_by_a_role_whose_password_changes_between(
     rotating.deployed.drain()
     path = f"/api/v1/tools/{tool['tool_id']}/search-index"
     assert rotating.deployed.http("GET", path, key=tool["key"])["json"]["status"] == "ready"
+
+
+def test_new_keys_reach_turbopuffer_and_the_model(
+    rotating: Rotating, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, store = OpenAiServer(), KeyedServer(401)
+    model.accepted = NEW
+    with model.running() as model_url, store.running() as store_url:
+        monkeypatch.setenv("EMBEDDING_API_BASE", model_url)
+        monkeypatch.setenv("TURBOPUFFER_BASE_URL", store_url)
+        parts.cache_clear()
+        vectors = parts().vectors
+        embedder = parts().embedder_of(IndexConfig("openai/text-embedding-3-small", 3))
+        rotating.put(turbopuffer_api_key=TURBOPUFFER_NEW, embedding_api_key=NEW)
+        assert vectors.namespaces_after("project_", "", 10) == ["project_1"]
+        assert embedder.embed_query("a", timeout_s=30) == vector(1)
+    old = str(SECRET_VALUES["turbopuffer_api_key"])
+    assert store.keys == [old, TURBOPUFFER_NEW]
+    assert [key for _, key in model.requests] == [
+        f"Bearer {SECRET_VALUES['embedding_api_key']}",
+        f"Bearer {NEW}",
+    ]
