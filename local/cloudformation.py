@@ -1,7 +1,8 @@
 """CloudFormation's YAML as plain Python values.
 
 Short forms become long ones (``!Ref x`` is ``{"Ref": "x"}``) and references to parameters become
-the parameters' defaults. Other intrinsic functions stay as they are written.
+the values that are given for them, or their defaults. Other intrinsic functions stay as they are
+written.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
 Node = dict[str, Any]
@@ -36,24 +38,33 @@ def _short_form(loader: _Loader, suffix: str, node: yaml.Node) -> Node:
 _Loader.add_multi_constructor("!", _short_form)
 
 
-def load(path: Path) -> Node:
-    """Read a template. Raises ``yaml.YAMLError`` for what is not YAML."""
-    document = yaml.load(path.read_text(encoding="utf-8"), Loader=_Loader)  # noqa: S506  (a SafeLoader)
+def read(path: Path) -> Node:
+    """Read a template as it is written. Raises ``yaml.YAMLError`` for what is not YAML."""
+    document: Node = yaml.load(path.read_text(encoding="utf-8"), Loader=_Loader)  # noqa: S506  (a SafeLoader)
+    return document
+
+
+def load(path: Path, parameters: Mapping[str, str] | None = None) -> Node:
+    """Read a template and put parameters into it: those given, and defaults for the others.
+
+    Raises ``yaml.YAMLError`` for what is not YAML.
+    """
+    document = read(path)
     defaults = {
         name: parameter["Default"]
         for name, parameter in document.get("Parameters", {}).items()
         if "Default" in parameter
     }
-    resolved: Node = _with_defaults(document, defaults)
+    resolved: Node = with_references(document, {**defaults, **(parameters or {})})
     return resolved
 
 
-def _with_defaults(node: Any, defaults: Node) -> Any:
-    """The same tree with every ``Ref`` to a parameter replaced by the parameter's default."""
+def with_references(node: Any, values: Mapping[str, Any]) -> Any:
+    """The same tree with every ``Ref`` to a name of ``values`` replaced by its value."""
     if isinstance(node, list):
-        return [_with_defaults(item, defaults) for item in node]
+        return [with_references(item, values) for item in node]
     if not isinstance(node, dict):
         return node
-    if len(node) == 1 and isinstance(node.get("Ref"), str) and node["Ref"] in defaults:
-        return defaults[node["Ref"]]
-    return {key: _with_defaults(value, defaults) for key, value in node.items()}
+    if len(node) == 1 and isinstance(node.get("Ref"), str) and node["Ref"] in values:
+        return values[node["Ref"]]
+    return {key: with_references(value, values) for key, value in node.items()}

@@ -1,7 +1,7 @@
 """Which services the functions talk to: the local parts, or the user's where the user names them.
 
 The rule is the same everywhere: a service whose variables the user has set is used as set, and
-its local part is not started.
+its local part is not started. Everything else is as the template has it.
 """
 
 from __future__ import annotations
@@ -10,10 +10,12 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from context_search.adapters.secrets import with_values
 from local.embedding import DIMENSIONS, MODEL, PASSAGE_PARAMS, QUERY_PARAMS
 from local.emulator import CREDENTIALS, UPLOAD_BUCKET, queue_url
 from local.invocation import REGION
 from local.template import TemplateError
+from local.variables import Variables
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -56,61 +58,82 @@ class Endpoints:
     dead_letter_queue_url: str
 
 
-# A web page whose name its owner leads to this machine comes with that name.
-_LOCAL_HOSTS = "127.0.0.1:* localhost:* [::1]:*"
-# One machine is restarted often and has nobody else's late writes to fear, so what a killed stack
-# left behind is taken up within seconds. Every handler thread may need a connection.
-_PATIENCE = {
+# What the template does not set, because a deployment has it from elsewhere or wants the default.
+_LOCAL_ONLY = {
+    # One process stands for all functions, whose names the template gives them one by one.
+    "POWERTOOLS_SERVICE_NAME": "context-search",
+    # API Gateway answers under its own names only. Here a web page whose name its owner leads to
+    # this machine comes with that name.
+    "ALLOWED_HOSTS": "127.0.0.1:* localhost:* [::1]:*",
+    # Lambda runs one request at a time; here every handler thread may need a connection.
+    "DATABASE_CONNECTIONS": "104",
+    # One machine is restarted often and has nobody else's late writes to fear, so what a killed
+    # stack left behind is taken up within seconds.
     "INDEX_LEASE_SECONDS": "15",
     "SILENT_AFTER_SECONDS": "10",
     "DELETE_GRACE_SECONDS": "20",
-    "DATABASE_CONNECTIONS": "80",
 }
 
 
 def function_environment(
-    user: Mapping[str, str], choice: Choice, endpoints: Endpoints, secrets: Mapping[str, str]
+    user: Mapping[str, str],
+    choice: Choice,
+    endpoints: Endpoints,
+    secrets: Mapping[str, str],
+    template: Path,
 ) -> dict[str, str]:
-    """The environment the functions run in: the user's, with every local part filled in."""
+    """The environment the functions run in: the template's, with parameters from here.
+
+    A variable of the user's stands for the parameter that sets it; the local parts come before
+    it. What the template does not set is the user's, or ``_LOCAL_ONLY``.
+    """
+    variables = Variables.read(template)
     environment = {name: value for name, value in user.items() if name != "PYTHONPATH"}
-    environment |= {
-        "DATABASE_URL": endpoints.database_url,
-        "QUEUE_URL": endpoints.queue_url,
-        "DEAD_LETTER_QUEUE_URL": endpoints.dead_letter_queue_url,
-        "LITELLM_LOCAL_MODEL_COST_MAP": "True",  # litellm would fetch it from GitHub
-        **_direct_loopback(user),
+    chosen = {name: value for name, value in environment.items() if value}
+    references = {
+        "SecretsArn": "",  # the environment holds the secrets itself
+        **variables.parameters_of({**chosen, **_local_variables(choice, endpoints)}),
+        "Queue": endpoints.queue_url,
+        "DeadLetterQueue": endpoints.dead_letter_queue_url,
+        "UploadBucket": UPLOAD_BUCKET if choice.queue else user.get("UPLOAD_BUCKET", ""),
     }
-    for name, value in {
-        "INTERNAL_SECRET": secrets["internal_secret"],
-        "QUERY_HASH_KEY": secrets["query_hash_key"],
-        "POWERTOOLS_SERVICE_NAME": "context-search",
-        "POWERTOOLS_METRICS_NAMESPACE": "context-search",
-        "POWERTOOLS_LOG_LEVEL": "INFO",
-        "ALLOWED_HOSTS": _LOCAL_HOSTS,
-        **_PATIENCE,
-    }.items():
-        environment.setdefault(name, value)
-    if choice.turbopuffer:
-        environment.pop("TURBOPUFFER_REGION", None)
-        environment |= {
-            "TURBOPUFFER_API_KEY": "local",
-            "TURBOPUFFER_BASE_URL": endpoints.turbopuffer_url,
-        }
-    if choice.embedding:
-        environment |= _local_embedding()
+    environment = {**_LOCAL_ONLY, **environment, **variables.shared(references)}
+    environment = with_values(environment, _secret(user, choice, endpoints, secrets))
+    environment |= _direct_loopback(user)
     if endpoints.emulator_url:
         environment = _local_aws(environment, endpoints.emulator_url)
     return environment
 
 
-def _local_embedding() -> dict[str, str]:
+def _local_variables(choice: Choice, endpoints: Endpoints) -> dict[str, str]:
+    """What parameters of the template have to lead to for the local parts to be used."""
+    chosen: dict[str, str] = {}
+    if choice.turbopuffer:
+        chosen |= {"TURBOPUFFER_BASE_URL": endpoints.turbopuffer_url}
+    if choice.embedding:
+        chosen |= {
+            "EMBEDDING_MODEL": MODEL,
+            "EMBEDDING_DIMENSIONS": str(DIMENSIONS),
+            # Its vectors blur over more than that: +1.2 nDCG points in Chinese, decision 0010.
+            "EMBEDDING_WINDOW_TOKENS": "250",
+            "EMBEDDING_QUERY_PARAMS": json.dumps(dict(QUERY_PARAMS)),
+            "EMBEDDING_PASSAGE_PARAMS": json.dumps(dict(PASSAGE_PARAMS)),
+        }
+    return chosen
+
+
+def _secret(
+    user: Mapping[str, str], choice: Choice, endpoints: Endpoints, secrets: Mapping[str, str]
+) -> dict[str, str]:
+    """The values that the secret of a deployment has: the user's, or made here."""
+    key = user.get("TURBOPUFFER_API_KEY", "")
     return {
-        "EMBEDDING_MODEL": MODEL,
-        "EMBEDDING_DIMENSIONS": str(DIMENSIONS),
-        # Its vectors blur over more than that: +1.2 nDCG points in Chinese, docs/decisions/0010.
-        "EMBEDDING_WINDOW_TOKENS": "250",
-        "EMBEDDING_QUERY_PARAMS": json.dumps(dict(QUERY_PARAMS)),
-        "EMBEDDING_PASSAGE_PARAMS": json.dumps(dict(PASSAGE_PARAMS)),
+        "database_url": endpoints.database_url,
+        "turbopuffer_api_key": "local" if choice.turbopuffer else key,
+        "embedding_api_key": user.get("EMBEDDING_API_KEY", ""),
+        "internal_secret": user.get("INTERNAL_SECRET") or secrets["internal_secret"],
+        "internal_secret_previous": user.get("INTERNAL_SECRET_PREVIOUS", ""),
+        "query_hash_key": user.get("QUERY_HASH_KEY") or secrets["query_hash_key"],
     }
 
 
@@ -124,7 +147,6 @@ def _local_aws(environment: Mapping[str, str], emulator_url: str) -> dict[str, s
             "AWS_ENDPOINT_URL": emulator_url,
             "AWS_REGION": REGION,
             "AWS_DEFAULT_REGION": REGION,  # the name boto3 reads
-            "UPLOAD_BUCKET": UPLOAD_BUCKET,
         }
     )
 

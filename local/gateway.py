@@ -7,16 +7,20 @@ https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-quotas.htm
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import json
 import logging
 import threading
 import time
 import uuid
-from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
 
 import uvicorn
 
+from local.fair_threads import FairThreads
+from local.http_bodies import fits_an_event, has_two_lengths, read_body
 from local.http_events import HttpRequest, HttpResponse, request_event, response_of
 from local.routes import RouteMatch, RouteTable
 
@@ -24,18 +28,16 @@ if TYPE_CHECKING:
     import socket
     from collections.abc import Awaitable, Callable, Iterable
 
+    from local.http_bodies import Message, Receive
     from local.invocation import LambdaFunction
 
-    Message = dict[str, Any]
-    Receive = Callable[[], Awaitable[Message]]
     Send = Callable[[Message], Awaitable[None]]
 
-MAX_BODY_BYTES = 10 * 1024 * 1024
-MAX_EVENT_BYTES = 6 * 1024 * 1024
 INTEGRATION_TIMEOUT_S = 30.0
-# A little more than the 64 searches a project may have in flight, so that admission control is
-# what answers a crowd and not the queue of this pool.
-HANDLER_THREADS = 72
+# A caller has a little more than the 64 searches a project may have in flight, so that admission
+# control is what answers a crowd, at once, and there are always some for the others.
+CALLER_THREADS = 72
+HANDLER_THREADS = 96
 _START_DEADLINE_S = 10.0
 _STOP_GRACE_S = 5
 
@@ -48,7 +50,7 @@ class GatewayApp:
     def __init__(
         self,
         functions: Iterable[LambdaFunction],
-        threads: ThreadPoolExecutor,
+        threads: FairThreads,
         timeout_s: float = INTEGRATION_TIMEOUT_S,
     ) -> None:
         self._routes = RouteTable(functions)
@@ -60,10 +62,10 @@ class GatewayApp:
         if scope["type"] != "http":
             raise RuntimeError(f"an HTTP API does not speak {scope['type']}")
         try:
-            body = await _read_body(receive)
+            body = await read_body(receive)
         except ConnectionResetError:
             return
-        response = await self._respond(scope, body)
+        response = _BAD_LENGTH if has_two_lengths(scope) else await self._respond(scope, body)
         headers = [
             *response.headers,
             (b"content-length", str(len(response.body)).encode()),
@@ -73,47 +75,28 @@ class GatewayApp:
         await send({"type": "http.response.body", "body": response.body})
 
     async def _respond(self, scope: Message, body: bytes | None) -> HttpResponse:
-        if body is None or not _fits_an_event(body):
+        if body is None or not fits_an_event(body):
             return _message(413, "Request Entity Too Large")
         match = self._routes.match(scope["method"], scope["path"])
         if match is None:
             return _message(404, "Not Found")
-        loop = asyncio.get_running_loop()
-        call = loop.run_in_executor(self._threads, _invoke, _request(scope, body), match)
+        request = _request(scope, body)
+        call = self._threads.submit(_caller(request), partial(_invoke, request, match))
         try:
             # Shielded: a handler cannot be stopped from outside, its thread goes on.
-            return await asyncio.wait_for(asyncio.shield(call), self._timeout_s)
+            waiting = asyncio.shield(asyncio.wrap_future(call))
+            return await asyncio.wait_for(waiting, self._timeout_s)
         except TimeoutError:
+            call.cancel()
             logger.warning("%s took over %s s", match.route_key, self._timeout_s)
             return _message(503, "Service Unavailable")
 
 
-async def _read_body(receive: Receive) -> bytes | None:
-    """The whole body, or None for one over the limit (read to its end, so the client hears us).
-
-    Raises ConnectionResetError when the client goes away before the end.
-    """
-    pieces: list[bytes] = []
-    size = 0
-    more = True
-    while more:
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            raise ConnectionResetError("the client went away")
-        piece = message.get("body", b"")
-        size += len(piece)
-        if size <= MAX_BODY_BYTES:
-            pieces.append(piece)
-        more = message.get("more_body", False)
-    return b"".join(pieces) if size <= MAX_BODY_BYTES else None
-
-
-def _fits_an_event(body: bytes) -> bool:
-    """Lambda takes 6 MB, and the body travels as a JSON string, its quotes escaped."""
-    if len(body) <= MAX_EVENT_BYTES // 3:
-        return True
-    text = body.decode("utf-8", "replace")
-    return len(json.dumps(text, ensure_ascii=False).encode()) <= MAX_EVENT_BYTES
+def _caller(request: HttpRequest) -> str:
+    """Who has a turn of its own: a key or a secret, of which only the hash is kept."""
+    headers = dict(request.headers)
+    secret = headers.get("authorization") or headers.get("x-internal-secret") or request.path
+    return hashlib.sha256(secret.encode()).hexdigest()
 
 
 def _request(scope: Message, body: bytes) -> HttpRequest:
@@ -142,6 +125,10 @@ def _message(status: int, message: str) -> HttpResponse:
     return HttpResponse(status, ((b"content-type", b"application/json"),), body)
 
 
+_BAD_LENGTH = _message(400, "Bad Request")
+_BAD_LENGTH = replace(_BAD_LENGTH, headers=(*_BAD_LENGTH.headers, (b"connection", b"close")))
+
+
 class Gateway:
     """A running HTTP API on a socket that already listens. Use as a context manager."""
 
@@ -151,12 +138,13 @@ class Gateway:
         listener: socket.socket,
         timeout_s: float = INTEGRATION_TIMEOUT_S,
     ) -> None:
-        self._threads = ThreadPoolExecutor(HANDLER_THREADS, thread_name_prefix="function")
+        self._threads = FairThreads(HANDLER_THREADS, CALLER_THREADS)
         self._listener = listener
         self._server = uvicorn.Server(
             uvicorn.Config(
                 GatewayApp(functions, self._threads, timeout_s),
                 lifespan="off",
+                ws="none",  # an HTTP API serves the request and lets the upgrade be
                 log_config=None,
                 access_log=False,
                 server_header=False,
@@ -184,4 +172,4 @@ class Gateway:
         self._server.should_exit = True
         self._thread.join()
         self._listener.close()
-        self._threads.shutdown(wait=False, cancel_futures=True)
+        self._threads.shutdown()

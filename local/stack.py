@@ -119,8 +119,7 @@ class Stack:
         vectors_url = (
             self._start_turbopuffer(checks) if choice.turbopuffer else turbopuffer_url(self._user)
         )
-        template = read_template(self._options.template)
-        work, dead = queue_urls(self._user, emulator_url, template)
+        work, dead = queue_urls(self._user, emulator_url, read_template(self._options.template))
         self.endpoints = Endpoints(
             database_url=self._start_postgres() if choice.database else self._user["DATABASE_URL"],
             turbopuffer_url=vectors_url,
@@ -141,7 +140,9 @@ class Stack:
         self._state.clear_temporary()
         settings = emulator_environment(port, self._state.root)
         # Killed at the end: it keeps nothing in memory that is worth a goodbye.
-        child = self._child("ministack", ["local.child", "ministack"], settings, grace_s=0)
+        child = self._child(
+            "ministack", ["local.child", "local.guarded_ministack"], settings, grace_s=0
+        )
         url = f"http://127.0.0.1:{port}"
         checks.append((child, f"{url}/_ministack/health"))
         return url
@@ -163,7 +164,9 @@ class Stack:
 
     def _start_runner(self, choice: Choice, listener: socket.socket) -> tuple[Child, int]:
         """Start the functions' process; returns it with the pipe that says when it serves."""
-        settings = function_environment(self._user, choice, self.endpoints, self._state.secrets())
+        settings = function_environment(
+            self._user, choice, self.endpoints, self._state.secrets(), self._options.template
+        )
         self.internal_secret = settings["INTERNAL_SECRET"]
         ready, says_ready = os.pipe()
         self._parts.callback(os.close, ready)
@@ -178,9 +181,8 @@ class Stack:
             schedule_every_s=self._options.schedule_every_s,
         )
         descriptors = (options.listener_fd, options.ready_fd)
-        child = self._child(
-            "functions", ["local.runner", options.dump()], settings, pass_fds=descriptors
-        )
+        arguments = ["local.runner", options.dump()]
+        child = self._child("functions", arguments, settings, pass_fds=descriptors)
         os.close(says_ready)
         return child, ready
 

@@ -1,7 +1,7 @@
-"""What the local stack needs to know from ``template.yaml``: functions, routes, queues.
+"""What the local stack needs to know from ``template.yaml``: functions, routes, queues, variables.
 
-The template stays the one place that says which function serves which route, how queues are
-tuned and how the event source mapping batches. SAM reference:
+The template stays the one place that says which function serves which route, in which environment
+it runs, how queues are tuned and how the event source mapping batches. SAM reference:
 https://docs.aws.amazon.com/serverless-application-model/latest/developerguide/sam-specification.html
 """
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from aws_lambda_powertools import Logger
-
 from context_search.bootstrap import parts
+from context_search.wire.logs import function_logger
 from context_search.wire.metrics import emit_cleanup
 
-logger = Logger(service="cleanup")
+logger = function_logger("cleanup")
 
 
 @logger.inject_lambda_context(clear_state=True)

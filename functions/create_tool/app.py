@@ -5,8 +5,6 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
-from aws_lambda_powertools import Logger
-
 from context_search.bootstrap import parts
 from context_search.wire.http import (
     health,
@@ -20,16 +18,17 @@ from context_search.wire.http import (
 )
 from context_search.wire.http.app import LambdaHandler, http_app, lambda_handler_of
 from context_search.wire.http.contract import contract
+from context_search.wire.logs import function_logger
 from context_search.wire.metrics import emit_request
 
-logger = Logger(service="create-tool")
+logger = function_logger("create-tool")
 
 
 @lru_cache(maxsize=1)
 def _handler() -> LambdaHandler:
     tenancy = [health, tables, uploads, tools, keys]
     modules = [*tenancy, project_index, rebuilds, retrieval_settings]
-    app = http_app([module.router for module in modules], parts(), contract=contract)
+    app = http_app([module.router for module in modules], parts(), contract=contract, log=logger)
     return lambda_handler_of(app)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from aws_lambda_powertools import Logger
 from aws_lambda_powertools.utilities.batch import (
     BatchProcessor,
     EventType,
@@ -18,10 +17,11 @@ from context_search.domain.errors import ContextSearchError, InvalidInputError
 from context_search.ports.time import Deadline
 from context_search.services.retrying import RetryLater
 from context_search.wire.errors import log_text
+from context_search.wire.logs import function_logger
 from context_search.wire.metrics import emit_error, emit_node, emit_queue_age
 from context_search.wire.orders import EnumerateOrder, ImportOrder, NodeOrder, Order, parse_order
 
-logger = Logger(service="index-node")
+logger = function_logger("index-node")
 RETRY_S = 30.0
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
-from aws_lambda_powertools import Logger
-
 from context_search.bootstrap import parts
 from context_search.wire.http import (
     adopt,
@@ -17,14 +15,16 @@ from context_search.wire.http import (
     search,
 )
 from context_search.wire.http.app import LambdaHandler, http_app, lambda_handler_of
+from context_search.wire.logs import function_logger
 
-logger = Logger(service="search")
+logger = function_logger("search")
 
 
 @lru_cache(maxsize=1)
 def _handler() -> LambdaHandler:
     modules = [search, retrieve, project_search, mcps, adopt, protected_resource]
-    return lambda_handler_of(http_app([module.router for module in modules], parts()))
+    app = http_app([module.router for module in modules], parts(), log=logger)
+    return lambda_handler_of(app)
 
 
 @logger.inject_lambda_context(clear_state=True)

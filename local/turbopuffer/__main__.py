@@ -11,6 +11,7 @@ from pathlib import Path
 
 import uvicorn
 
+from local.loopback_only import loopback_only
 from local.turbopuffer import create_app
 from local.turbopuffer.abortable import AbortableProtocol
 from local.turbopuffer.service import Limits
@@ -30,7 +31,7 @@ def main() -> None:
     host, port = listener.getsockname()[:2]
     print(f"turbopuffer: listening on http://{host}:{port}", flush=True)
     config = uvicorn.Config(
-        app,
+        loopback_only(app, options.host),
         http=AbortableProtocol,
         access_log=False,
         log_level="warning",

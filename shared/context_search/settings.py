@@ -71,6 +71,7 @@ class Settings:
     database_connections: int = 2
     upload_bucket: str = ""
     upload_max_bytes: int = MAX_UPLOAD_BYTES
+    memory_bytes: int | None = None
 
     @classmethod
     def from_environ(cls, environ: Mapping[str, str]) -> Settings:
@@ -109,6 +110,8 @@ class Settings:
             database_connections=int(read.number("DATABASE_CONNECTIONS", 2)),
             upload_bucket=read.optional("UPLOAD_BUCKET") or "",
             upload_max_bytes=int(read.number("UPLOAD_MAX_BYTES", MAX_UPLOAD_BYTES)),
+            # Lambda's own, in MB; on one machine there is none.
+            memory_bytes=int(read.number("AWS_LAMBDA_FUNCTION_MEMORY_SIZE", 0)) << 20 or None,
         )
 
 

@@ -13,9 +13,14 @@ from tests.adapters.scripted_embeddings import item, vector
 
 
 class OpenAiServer:
-    """An HTTP server with OpenAI's ``/embeddings``; ``status`` and ``headers`` set what it does."""
+    """An HTTP server with OpenAI's ``/embeddings``; ``status`` and ``headers`` set what it does.
+
+    With ``accepted`` every other key gets the status ``refusal``.
+    """
 
     def __init__(self) -> None:
+        self.accepted: str | None = None
+        self.refusal = 401
         self.status, self.headers = 200, dict[str, str]()
         self.requests: list[tuple[dict[str, Any], str]] = []
         self.connections: set[Any] = set()
@@ -48,7 +53,8 @@ class OpenAiServer:
                     self.answer(json.dumps(outer.reply(body)).encode())
 
             def answer(self, raw: bytes) -> None:
-                self.send_response(outer.status)
+                known = outer.accepted in (None, self.headers["authorization"].split()[-1])
+                self.send_response(outer.status if known else outer.refusal)
                 for name, value in outer.headers.items():
                     self.send_header(name, value)
                 self.send_header("content-type", "application/json")

@@ -67,7 +67,7 @@ FAILURES: list[tuple[Callable[[Any], Exception], type[EmbeddingError], float | N
     (litellm_error("InternalServerError"), EmbeddingUnavailableError, None),
     (litellm_error("ServiceUnavailableError"), EmbeddingUnavailableError, None),
     (litellm_error("BadRequestError"), EmbeddingRejectedError, None),
-    (litellm_error("AuthenticationError"), EmbeddingRejectedError, None),
+    (litellm_error("AuthenticationError"), EmbeddingUnavailableError, None),
     (litellm_error("NotFoundError"), EmbeddingRejectedError, None),
     (litellm_error("ContextWindowExceededError"), EmbeddingRejectedError, None),
     (

@@ -55,6 +55,27 @@ def test_calls_with_different_deadlines_share_one_connection(
     assert len(server.connections) == 1
 
 
+@pytest.mark.parametrize("status", [401, 403])
+def test_a_key_that_has_taken_the_place_of_a_refused_one_is_used_from_then_on(
+    openai_server: tuple[OpenAiServer, str], status: int
+) -> None:
+    server, url = openai_server
+    server.accepted, server.refusal = "new", status
+    asked: list[str | None] = []
+
+    def instead_of(refused: str | None) -> str | None:
+        asked.append(refused)
+        return "new"
+
+    model = "openai/text-embedding-3-small"
+    renewed = LitellmEmbedder(model, 3, api_key=KEY, api_base=url, instead_of=instead_of)
+    assert renewed.embed_query("a", timeout_s=30) == vector(1)
+    assert renewed.embed_passages(["bb"], timeout_s=30) == [vector(2)]
+    assert asked == [KEY]
+    keys = [authorization for _, authorization in server.requests]
+    assert keys == [f"Bearer {KEY}", "Bearer new", "Bearer new"]
+
+
 @pytest.mark.parametrize(
     ("status", "headers", "expected", "retry_after_s"),
     [
@@ -63,7 +84,7 @@ def test_calls_with_different_deadlines_share_one_connection(
         (500, {}, EmbeddingUnavailableError, None),
         (503, {"retry-after": "4"}, EmbeddingUnavailableError, 4.0),
         (400, {}, EmbeddingRejectedError, None),
-        (401, {}, EmbeddingRejectedError, None),
+        (401, {}, EmbeddingUnavailableError, None),
         (403, {}, EmbeddingRejectedError, None),
         (404, {}, EmbeddingRejectedError, None),
     ],

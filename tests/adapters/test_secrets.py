@@ -7,11 +7,6 @@ from collections.abc import Iterator
 
 import boto3
 import pytest
-from aws_lambda_powertools.utilities import parameters
-from aws_lambda_powertools.utilities.parameters.base import (  # type: ignore[attr-defined]
-    DEFAULT_PROVIDERS,
-    clear_caches,
-)
 
 from context_search.adapters.secrets import with_secrets
 from context_search.settings import SettingsError
@@ -37,18 +32,10 @@ def aws() -> Iterator[dict[str, str]]:
 def arn(aws: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     for name, value in aws.items():
         monkeypatch.setenv(name, value)
-    forget()
     client = boto3.client("secretsmanager")
     made = client.create_secret(Name="context-search", SecretString=json.dumps(VALUES))
     yield made["ARN"]
     client.delete_secret(SecretId=made["ARN"], ForceDeleteWithoutRecovery=True)
-    forget()
-
-
-def forget() -> None:
-    """Powertools keeps values, and the client with its endpoint, for the life of a process."""
-    clear_caches()  # type: ignore[no-untyped-call]
-    DEFAULT_PROVIDERS.clear()
 
 
 def test_the_secret_is_laid_over_the_environment(arn: str) -> None:
@@ -77,6 +64,26 @@ def test_a_secret_that_is_no_json_object_says_so_and_shows_nothing(arn: str, tex
     assert "canary" not in log_text(caught.value)
 
 
+def test_a_secret_that_was_changed_is_read_as_it_is_now(arn: str) -> None:
+    assert with_secrets({"SECRETS_ARN": arn})["TURBOPUFFER_API_KEY"] == "tpuf_x"
+    boto3.client("secretsmanager").put_secret_value(
+        SecretId=arn, SecretString=json.dumps({"turbopuffer_api_key": "tpuf_y"})
+    )
+    assert with_secrets({"SECRETS_ARN": arn})["TURBOPUFFER_API_KEY"] == "tpuf_y"
+
+
+def test_a_secret_that_is_not_text_is_none(arn: str) -> None:
+    boto3.client("secretsmanager").put_secret_value(SecretId=arn, SecretBinary=b"{}")
+    with pytest.raises(SettingsError, match="is not a JSON object"):
+        with_secrets({"SECRETS_ARN": arn})
+
+
+def test_a_secrets_manager_that_is_away_says_so(arn: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
+    with pytest.raises(SettingsError, match="EndpointConnectionError"):
+        with_secrets({"SECRETS_ARN": arn})
+
+
 def test_a_secret_that_is_missing_stops_the_function(arn: str) -> None:
-    with pytest.raises(parameters.exceptions.GetParameterError):
+    with pytest.raises(SettingsError, match="SECRETS_ARN: ResourceNotFoundException"):
         with_secrets({"SECRETS_ARN": f"{arn}x"})

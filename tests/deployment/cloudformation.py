@@ -29,3 +29,22 @@ def actions(statement: dict[str, Any]) -> set[str]:
     """The statement's actions, written as one or as a list."""
     action = statement["Action"]
     return {action} if isinstance(action, str) else set(action)
+
+
+def keeps_rules(template: dict[str, Any]) -> bool:
+    """Whether CloudFormation would take the parameters that are filled in."""
+    return all(
+        not holds(rule["RuleCondition"])
+        or all(holds(each["Assert"]) for each in rule["Assertions"])
+        for rule in template["Rules"].values()
+    )
+
+
+def holds(condition: Any) -> bool:
+    """What CloudFormation makes of a condition whose parameters are filled in."""
+    [(function, arguments)] = condition.items()
+    if function == "Fn::Not":
+        return not holds(arguments[0])
+    assert function == "Fn::Equals"
+    left, right = arguments
+    return bool(left == right)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from context_search.domain.uploads import FUNCTION_BYTES, MEMORY_A_BYTE, import_memory
+from local.cloudformation import load
+from local.options import ROOT
 from tests.deployment.cloudformation import Resources, of_type
 
 
@@ -53,3 +56,11 @@ def test_every_function_knows_the_bucket_by_its_reference(functions: Resources) 
 
 def test_the_function_that_imports_has_the_memory_for_it(functions: Resources) -> None:
     assert functions["IndexNodeFunction"]["MemorySize"] == {"Ref": "IndexMemory"}
+
+
+def test_the_largest_document_fits_into_that_memory() -> None:
+    parameters = load(ROOT / "template.yaml")["Parameters"]
+    upload, memory = parameters["UploadMaxBytes"], parameters["IndexMemory"]
+    assert import_memory(int(upload["Default"])) <= int(memory["Default"]) << 20
+    assert f"{MEMORY_A_BYTE} times" in upload["Description"]
+    assert f"{FUNCTION_BYTES // 1_000_000} MB" in upload["Description"]

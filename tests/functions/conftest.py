@@ -38,10 +38,9 @@ def deployed(
     """The four functions with an environment of their own, for the tests of one file."""
     with databases.migrated() as url, pytest.MonkeyPatch.context() as patch:
         database_url = urlsplit(postgres_url)._replace(path=f"/{url.database}").geturl()
-        made = Deployment.of(aws, DATABASE_URL=database_url, TURBOPUFFER_BASE_URL=turbopuffer_url)
+        made = Deployment.of(aws, database_url, turbopuffer_url)
         for name, value in made.environment.items():
             patch.setenv(name, value)
-        patch.delenv("SECRETS_ARN", raising=False)
         parts.cache_clear()
         register_words()
         yield made

@@ -14,11 +14,13 @@ import boto3
 
 from context_search.adapters.in_memory.embedder import WordEmbedder
 from context_search.adapters.litellm_embedder import import_litellm
+from context_search.adapters.secrets import with_values
 from context_search.bootstrap import parts
 from local.invocation import LambdaFunction
 from local.options import ROOT
 from local.sqs_events import sqs_event
 from local.template import read_template
+from local.variables import Variables
 
 if TYPE_CHECKING:
     from mypy_boto3_sqs import SQSClient
@@ -27,6 +29,13 @@ if TYPE_CHECKING:
 CANARY = "canary-91b7"
 SECRET = f"{CANARY}-internal"
 DIMENSIONS = 64
+SECRET_VALUES = {
+    "turbopuffer_api_key": f"{CANARY}-turbopuffer",
+    "embedding_api_key": f"{CANARY}-model",
+    "internal_secret": SECRET,
+    "internal_secret_previous": None,
+    "query_hash_key": f"{CANARY}-hash",
+}
 VISIBILITY_S = 720  # the template's
 SMALL = {"chunk_threshold": 20, "chunk_size": 100, "chunk_overlap": 10}
 failures: list[Exception] = []
@@ -85,6 +94,12 @@ def event(name: str) -> dict[str, Any]:
     return loaded
 
 
+def load_functions() -> dict[str, LambdaFunction]:
+    """The functions that the template names, as new processes have them."""
+    template = read_template(ROOT / "template.yaml")
+    return {spec.code.name: LambdaFunction.load(spec) for spec in template.functions}
+
+
 @dataclass
 class Deployment:
     """Functions by the name of their folder, and the queues between them."""
@@ -94,8 +109,8 @@ class Deployment:
     sqs: SQSClient
 
     @classmethod
-    def of(cls, aws: dict[str, str], **urls: str) -> Deployment:
-        """Makes queues, and loads the functions that the template names."""
+    def of(cls, aws: dict[str, str], url: str, turbopuffer_url: str) -> Deployment:
+        """Makes queues, and loads the functions that the template names, in its environment."""
         sqs = boto3.client(
             "sqs",
             endpoint_url=aws["AWS_ENDPOINT_URL"],
@@ -105,21 +120,12 @@ class Deployment:
         )
         name = uuid4().hex
         queues = [sqs.create_queue(QueueName=f"{kind}{name}")["QueueUrl"] for kind in "qd"]
-        environment = {
-            **aws,
-            **urls,
-            "QUEUE_URL": queues[0],
-            "DEAD_LETTER_QUEUE_URL": queues[1],
-            "TURBOPUFFER_API_KEY": f"{CANARY}-turbopuffer",
-            "EMBEDDING_MODEL": "words/model",
-            "EMBEDDING_DIMENSIONS": str(DIMENSIONS),
-            "EMBEDDING_API_KEY": f"{CANARY}-model",
-            "INTERNAL_SECRET": SECRET,
-            "QUERY_HASH_KEY": f"{CANARY}-hash",
-        }
-        template = read_template(ROOT / "template.yaml")
-        functions = {spec.code.name: LambdaFunction.load(spec) for spec in template.functions}
-        return cls(environment, functions, sqs)
+        places = {"Queue": queues[0], "DeadLetterQueue": queues[1], "UploadBucket": "uploads"}
+        choices = {"EmbeddingModel": "words/model", "EmbeddingDimensions": str(DIMENSIONS)}
+        choices |= {"TurbopufferBaseUrl": turbopuffer_url, "SecretsArn": ""}
+        deployed = Variables.read(ROOT / "template.yaml").shared({**places, **choices})
+        environment = {**aws, **with_values(deployed, {**SECRET_VALUES, "database_url": url})}
+        return cls(environment, load_functions(), sqs)
 
     def http(
         self,

@@ -99,7 +99,7 @@ def test_a_document_that_nobody_knows_is_deleted_and_the_others_stay(
 ) -> None:
     before = deployed.documents(tool["namespace"])
     url = deployed.environment["TURBOPUFFER_BASE_URL"]
-    with Turbopuffer(api_key="k", base_url=url, region=None) as client:
+    with Turbopuffer(api_key="k", base_url="{region}", region=url) as client:
         client.namespace(tool["namespace"]).write(
             upsert_rows=[{"id": "stranger", "vector": [0.5] * 64}],
             distance_metric="cosine_distance",
@@ -116,7 +116,7 @@ def test_a_namespace_that_nobody_knows_is_counted_and_stays(
     deployed: Deployment, tool: dict[str, Any]
 ) -> None:
     url = deployed.environment["TURBOPUFFER_BASE_URL"]
-    with Turbopuffer(api_key="k", base_url=url, region=None) as client:
+    with Turbopuffer(api_key="k", base_url="{region}", region=url) as client:
         name = "project_987654_table_1"
         stranger = client.namespace(name)
         stranger.write(upsert_rows=[{"id": 1}])

@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 
 from local.options import ROOT
+from tests.builders import english
+from tests.functions.deployment import Deployment
 
 pytestmark = pytest.mark.stack
 ENVIRONMENT = {
@@ -36,7 +38,9 @@ root = Path(sys.argv[1])
           if spec.code.name == sys.argv[2]]
 function = LambdaFunction.load(spec)
 answer = function.invoke(json.loads(sys.argv[3]))
-print(json.dumps([answer, sorted(module.partition(".")[0] for module in sys.modules)]))
+packages = {module.partition(".")[0] for module in sys.modules}
+adapters = {module for module in sys.modules if module.startswith("context_search.adapters.")}
+print(json.dumps([answer, sorted(packages | adapters)]))
 """
 
 
@@ -48,7 +52,10 @@ def request(method: str, path: str) -> dict[str, object]:
 
 
 def after(function: str, event: object, **variables: str) -> tuple[dict[str, object], set[str]]:
-    """The answer of a function that has just started, and the packages it has loaded by then."""
+    """The answer of a function that has just started, and what it has loaded by then.
+
+    That is: packages by their first name, and our adapters.
+    """
     environment = {**os.environ, **ENVIRONMENT, **variables}  # noqa: TID251 - tests have no settings
     environment.pop("SECRETS_ARN", None)
     environment["PYTHONPATH"] = f"{ROOT}:{ROOT / 'shared'}"
@@ -88,6 +95,27 @@ def test_index_node_refuses_a_bad_message_before_it_loads_a_model() -> None:
     answer, modules = after("index_node", batch)
     assert len(answer["batchItemFailures"]) == 1  # type: ignore[arg-type]
     assert "litellm" not in modules
+
+
+QUEUE = "context_search.adapters.sqs_queue"
+
+
+def test_a_search_makes_no_client_of_the_queue(deployed: Deployment) -> None:
+    tool = deployed.tool({"a": english(500, 1)}, strategy="keyword")
+    deployed.drain()
+    event: dict[str, Any] = request("POST", f"/api/v1/tools/{tool['tool_id']}/search")
+    event["headers"] |= {"authorization": f"Bearer {tool['key']}"}
+    event["body"] = json.dumps({"query": "harbour winter ledger"})
+    answer, modules = after("search", event, **deployed.environment)
+    assert json.loads(str(answer["body"]))["results"]
+    assert not {QUEUE, "boto3"} & modules
+
+    event |= request("PUT", f"/api/v1/tables/{tool['table_id']}/data")
+    event["headers"] |= {"authorization": f"Bearer {tool['key']}"}
+    event["body"] = json.dumps({"a": english(500, 2)})
+    answer, modules = after("create_tool", event, **deployed.environment)
+    assert answer["statusCode"] == 200
+    assert QUEUE in modules
 
 
 CRYPTOGRAPHY = {"jwt", "cryptography", "_cffi_backend"}

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
 
+from local.fair_threads import FairThreads
 from local.gateway import GatewayApp
 from tests.functions.deployment import CANARY, SECRET, Deployment, listening
 from tests.wire.http.api import exposed
@@ -32,8 +32,8 @@ def test_a_key_in_a_path_is_in_no_log(
     headers: dict[str, str],
 ) -> None:
     lines: list[str] = []
-    with ThreadPoolExecutor(1) as threads, listening(lines):
-        gateway: Any = GatewayApp(deployed.functions.values(), threads)
+    with listening(lines):
+        gateway: Any = GatewayApp(deployed.functions.values(), FairThreads(1, 1))
         response = TestClient(gateway).request(method, path, headers=headers)
     assert response.status_code in {401, 404, 405, 415}
     printed = capfd.readouterr()
@@ -44,9 +44,8 @@ def test_a_key_in_a_path_is_in_no_log(
 
 def asked(deployed: Deployment, method: str, path: str, body: object) -> int:
     """One request through the gateway; the status."""
-    with ThreadPoolExecutor(1) as threads:
-        gateway: Any = GatewayApp(deployed.functions.values(), threads)
-        return TestClient(gateway).request(method, path, json=body).status_code
+    gateway: Any = GatewayApp(deployed.functions.values(), FairThreads(1, 1))
+    return TestClient(gateway).request(method, path, json=body).status_code
 
 
 def message(method: str, **params: object) -> dict[str, object]:

@@ -8,6 +8,7 @@ import signal
 from typing import TYPE_CHECKING, Any
 
 import boto3
+import httpx2
 import pytest
 
 from local.emulator import queue_url
@@ -64,6 +65,27 @@ def test_it_listens_on_one_port_of_the_loopback_address_only(emulator: tuple[str
     [(address, port)] = listening_addresses(child.pid)
     assert address == "127.0.0.1"
     assert endpoint == f"http://127.0.0.1:{port}"
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({}, 200),
+        ({"Host": "localhost"}, 200),
+        ({"Host": "rebound.example"}, 400),
+        ({"Host": "127.0.0.1.rebound.example"}, 400),
+        ({"Origin": "https://page.example"}, 403),
+        ({"Origin": "null"}, 403),
+    ],
+)
+@pytest.mark.parametrize(
+    ("method", "path"), [("GET", "/_ministack/health"), ("OPTIONS", "/uploads")]
+)
+def test_no_web_page_reaches_it(
+    emulator: tuple[str, Child], headers: dict[str, str], status: int, method: str, path: str
+) -> None:
+    reply = httpx2.request(method, f"{emulator[0]}{path}", headers=headers)
+    assert reply.status_code == status
 
 
 def test_queues_have_the_templates_properties(emulator: tuple[str, Child], tmp_path: Path) -> None:

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from local.gateway import MAX_BODY_BYTES, MAX_EVENT_BYTES, Gateway
+from local.gateway import CALLER_THREADS, Gateway
+from local.http_bodies import MAX_BODY_BYTES, MAX_EVENT_BYTES
 from local.processes import listen
 from local.template import RouteSpec
 from tests.local.tiny import tiny_function
@@ -155,6 +156,80 @@ def test_handlers_run_side_by_side() -> None:
         for client in clients:
             client.join()
     assert statuses == [200] * 40
+
+
+def test_a_crowd_of_one_caller_does_not_keep_another_waiting() -> None:
+    entered, release = threading.Semaphore(0), threading.Event()
+    statuses: list[int] = []
+
+    def handler(event: dict[str, Any], _: Any) -> str:
+        if event["headers"]["authorization"] == "Bearer crowd":
+            entered.release()
+            release.wait(30)
+        return "ok"
+
+    with _serving(handler) as site:
+
+        def come() -> None:
+            statuses.append(site.call("GET", "/f", authorization="Bearer crowd")[0])
+
+        crowd = [threading.Thread(target=come) for _ in range(2 * CALLER_THREADS)]
+        for one in crowd:
+            one.start()
+        for _ in range(CALLER_THREADS):
+            assert entered.acquire(timeout=30)
+        status, _, body = site.call("GET", "/f", authorization="Bearer single")
+        assert (status, body) == (200, b"ok")
+        assert statuses == []  # all of the crowd is still there
+        release.set()
+        for one in crowd:
+            one.join()
+    assert statuses == [200] * 2 * CALLER_THREADS
+
+
+def _raw(site: _Site, *lines: str, body: bytes = b"") -> bytes:
+    """All that comes back on a connection of its own, which the server has to end."""
+    with closing(socket.create_connection(("127.0.0.1", site.port), timeout=20)) as connection:
+        connection.sendall("\r\n".join([*lines, "", ""]).encode() + body)
+        return b"".join(iter(lambda: connection.recv(65_536), b""))
+
+
+def test_a_body_with_two_lengths_is_refused_and_nothing_behind_it_is_served() -> None:
+    served: list[str] = []
+
+    def handler(event: dict[str, Any], _: Any) -> str:
+        served.append(event["rawPath"])
+        return "ok"
+
+    smuggled = b"0\r\n\r\nGET /f/smuggled HTTP/1.1\r\nHost: h\r\n\r\n"
+    length = f"Content-Length: {len(smuggled)}"
+    with _serving(handler) as site:
+        for order in (
+            [length, "Transfer-Encoding: chunked"],
+            ["Transfer-Encoding: chunked", length],
+        ):
+            reply = _raw(site, "POST /f HTTP/1.1", "Host: h", *order, body=smuggled)
+            assert reply.startswith(b"HTTP/1.1 400 ")
+            assert reply.count(b"HTTP/1.1") == 1
+    assert served == []
+
+
+def test_an_upgrade_to_websocket_is_let_be_as_by_an_http_api(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    upgrade = ["Connection: Upgrade, close", "Upgrade: websocket", "Sec-WebSocket-Version: 13"]
+    with _serving(lambda *_: "ordinary") as site:
+        reply = _raw(
+            site,
+            "GET /f HTTP/1.1",
+            "Host: h",
+            *upgrade,
+            "Sec-WebSocket-Key: eA==",
+            "Origin: http://a",
+        )
+    assert reply.startswith(b"HTTP/1.1 200 ")
+    assert reply.endswith(b"ordinary")
+    assert [record for record in caplog.records if record.exc_info] == []
 
 
 def test_a_handler_has_an_event_loop_as_mangum_expects_it() -> None:

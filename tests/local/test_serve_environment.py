@@ -8,6 +8,9 @@ from pathlib import Path
 import pytest
 
 from local.environment import Choice, Endpoints, function_environment, process_environment
+from local.options import ROOT
+from local.template import TemplateError
+from local.variables import Variables
 
 ENDPOINTS = Endpoints(
     database_url="postgresql://local",
@@ -20,7 +23,7 @@ SECRETS = {"internal_secret": "made-secret", "query_hash_key": "made-key"}
 
 
 def _environment(user: dict[str, str], endpoints: Endpoints = ENDPOINTS) -> dict[str, str]:
-    return function_environment(user, Choice.of(user), endpoints, SECRETS)
+    return function_environment(user, Choice.of(user), endpoints, SECRETS, ROOT / "template.yaml")
 
 
 def test_without_services_of_the_users_everything_is_local() -> None:
@@ -64,13 +67,48 @@ def test_half_a_service_is_none() -> None:
     assert Choice.of({"TURBOPUFFER_API_KEY": "k", "QUEUE_URL": "q", "DATABASE_URL": ""}) == Choice(
         database=True, turbopuffer=True, embedding=True, queue=True
     )
-    assert "TURBOPUFFER_REGION" not in _environment({"TURBOPUFFER_REGION": "gcp-us-central1"})
+    half = _environment({"TURBOPUFFER_REGION": "gcp-us-central1"})
+    assert half["TURBOPUFFER_BASE_URL"] == "http://127.0.0.1:1"
 
 
-def test_a_real_model_keeps_its_own_dimensions_and_parameters() -> None:
+def test_a_real_model_keeps_its_own_dimensions_and_has_the_parameters_of_a_deployment() -> None:
     environment = _environment({"EMBEDDING_MODEL": "cohere/x", "EMBEDDING_DIMENSIONS": "1024"})
     assert environment["EMBEDDING_DIMENSIONS"] == "1024"
-    assert "EMBEDDING_QUERY_PARAMS" not in environment
+    assert environment["EMBEDDING_QUERY_PARAMS"] == "{}"
+    assert environment["EMBEDDING_WINDOW_TOKENS"] == "0"
+
+
+def test_what_the_template_sets_is_set_here_and_empty_where_it_is_empty_there() -> None:
+    variables = Variables.read(ROOT / "template.yaml")
+    references = {"SecretsArn": "a", "Queue": "q", "DeadLetterQueue": "d", "UploadBucket": "b"}
+    for function in variables.by_function:
+        deployed = variables.of(function, references)
+        here = _environment({})
+        assert deployed.keys() <= here.keys()
+        untouched = {name for name, value in deployed.items() if here[name] == value}
+        assert {"TURBOPUFFER_REGION", "EMBEDDING_API_BASE", "JWT_ISSUER"} <= untouched
+        assert (here["EMBEDDING_API_BASE"], here["JWT_ISSUER"]) == ("", "")
+
+
+def test_a_real_turbopuffer_leaves_the_other_variable_empty_as_a_deployment_does() -> None:
+    region = {"TURBOPUFFER_API_KEY": "k", "TURBOPUFFER_REGION": "gcp-us-central1"}
+    environment = _environment(region)
+    assert region.items() <= environment.items()
+    assert environment["TURBOPUFFER_BASE_URL"] == ""
+
+
+def test_every_variable_of_the_template_may_be_the_users() -> None:
+    user = {"STRING_MAX_CHARS": "7", "POWERTOOLS_LOG_LEVEL": "DEBUG", "INDEX_LEASE_SECONDS": "5"}
+    assert user.items() <= _environment(user).items()
+    assert _environment({"STRING_MAX_CHARS": ""})["STRING_MAX_CHARS"] == "50000000"
+
+
+def test_a_variable_that_is_computed_in_another_way_is_named(tmp_path: Path) -> None:
+    template = tmp_path / "template.yaml"
+    text = ROOT.joinpath("template.yaml").read_text()
+    template.write_text(text.replace("QUEUE_URL: !Ref Queue", "QUEUE_URL: !GetAtt Queue.QueueUrl"))
+    with pytest.raises(TemplateError, match="QUEUE_URL"):
+        function_environment({}, Choice.of({}), ENDPOINTS, SECRETS, template)
 
 
 def test_the_users_aws_account_is_out_of_reach_while_sqs_is_local() -> None:

@@ -48,7 +48,12 @@ def running_emulator(state: Path) -> Iterator[tuple[str, Child]]:
     port = free_port()
     user = dict(os.environ)  # noqa: TID251  tests have no settings
     environment = {**process_environment(user, ROOT), **emulator_environment(port, state)}
-    child = Child("ministack", ["local.child", "ministack"], environment, state / "ministack.log")
+    child = Child(
+        "ministack",
+        ["local.child", "local.guarded_ministack"],
+        environment,
+        state / "ministack.log",
+    )
     try:
         child.wait_for_http(f"http://127.0.0.1:{port}/_ministack/health", 30)
         yield f"http://127.0.0.1:{port}", child

@@ -20,7 +20,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 TEMPLATE = """
-Globals: { Function: { Handler: app.lambda_handler, Timeout: 29, MemorySize: 512 } }
+Parameters:
+  TurbopufferRegion: { Type: String, Default: aws-us-east-1 }
+Globals:
+  Function:
+    Handler: app.lambda_handler
+    Timeout: 29
+    MemorySize: 512
+    Environment:
+      Variables: { QUEUE_URL: !Ref Queue, TURBOPUFFER_REGION: !Ref TurbopufferRegion }
 Resources:
   Create:
     Type: AWS::Serverless::Function

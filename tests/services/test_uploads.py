@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pytest
 
@@ -18,7 +18,7 @@ from context_search.domain.errors import (
     UploadMissingError,
 )
 from context_search.domain.model import Principal, Table
-from context_search.domain.uploads import NewUpload, Upload, UploadFormat
+from context_search.domain.uploads import NewUpload, Upload, UploadFormat, import_memory
 from context_search.ports.uploads import SignedPut
 from context_search.services.cleanup_report import CleanupLimits, CleanupReport
 from context_search.services.import_document import MAX_RUNS, ImportDocument
@@ -315,3 +315,34 @@ def test_after_a_day_an_upload_is_forgotten_with_its_object(office: Office) -> N
     assert office.objects.contents == {}
     with pytest.raises(NotFoundError):
         office.now(imported)
+
+
+def test_a_document_that_does_not_fit_into_the_memory_is_refused_before_it_is_read(
+    office: Office,
+) -> None:
+    table = office.table({})
+    small, large = b"[1]", b"[" + b"1," * 1000 + b"1]"
+    office.import_document = replace(
+        office.import_document, memory_bytes=import_memory(len(large) - 1)
+    )
+    office.upload(table, small)
+    office.work()
+    assert office.document(table) == "[1]"
+    refused = office.upload(table, large)
+    office.objects.contents.clear()  # who reads would miss it
+    office.work()
+    assert office.error(refused) == "DOCUMENT_TOO_LARGE"
+    message = (office.now(refused).last_error or {})["message"]
+    assert "raise IndexMemory" in str(message)
+
+
+def test_a_larger_document_that_takes_the_place_of_the_completed_one_is_refused_too(
+    office: Office,
+) -> None:
+    table = office.table({})
+    office.import_document = replace(office.import_document, memory_bytes=import_memory(10))
+    refused = office.upload(table, b"[1]")
+    office.objects.contents[refused.key] = b"[" + b"1," * 10 + b"1]"
+    office.work()
+    assert office.error(refused) == "DOCUMENT_TOO_LARGE"
+    assert office.document(table) == "{}"

@@ -40,10 +40,11 @@ class LitellmEmbedder:
     drops it for the others. ``batch_size`` is the most texts per request. ``query_params`` and
     ``passage_params`` are further arguments of ``litellm.embedding`` for the two kinds of text
     (``{"input_type": "query"}``). ``prepare`` runs once, after litellm is imported and before the
-    first request: it may register a custom provider.
+    first request: it may register a custom provider. ``instead_of`` tells which key has taken the
+    place of one that the provider refuses, if one has.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - each by its name, most with a default
         self,
         model: str,
         dimensions: int,
@@ -54,6 +55,7 @@ class LitellmEmbedder:
         api_key: str | None = None,
         api_base: str | None = None,
         prepare: Callable[[], None] | None = None,
+        instead_of: Callable[[str | None], str | None] = lambda _: None,
     ) -> None:
         self._model = model
         self._dimensions = dimensions
@@ -64,11 +66,12 @@ class LitellmEmbedder:
             "drop_params": True,
             "num_retries": 0,
             "max_retries": 0,
-            "api_key": api_key,
             "api_base": api_base,
         }
         self._query_arguments = arguments | dict(query_params or {})
         self._passage_arguments = arguments | dict(passage_params or {})
+        self._api_key = api_key
+        self._instead_of = instead_of
         self._prepare = prepare
         self._litellm: Any = None
         self._lock = threading.Lock()
@@ -117,17 +120,32 @@ class LitellmEmbedder:
     def _embed(
         self, texts: list[str], arguments: Mapping[str, object], deadline: float
     ) -> list[list[float]]:
+        key = self._api_key
+        reply = self._reply(texts, arguments, key, deadline)
+        if _refuses_key(reply) and (other := self._instead_of(key)) is not None:
+            self._api_key = other
+            reply = self._reply(texts, arguments, other, deadline)
+        if isinstance(reply, Exception):
+            # Raised outside of the handler: a chained litellm error would carry text into logs.
+            raise _failure(reply)
+        return _vectors(reply, len(texts), self._dimensions)
+
+    def _reply(
+        self,
+        texts: list[str],
+        arguments: Mapping[str, object],
+        api_key: str | None,
+        deadline: float,
+    ) -> Any:
+        """What litellm gives, or what it raised."""
         timeout_s = deadline - time.monotonic()
         if timeout_s <= 0:
             raise EmbeddingTimeoutError("the deadline passed before the request was sent")
+        given = {"api_key": api_key, **arguments}
         try:
-            reply = self._litellm.embedding(input=texts, timeout=timeout_s, **arguments)
+            return self._litellm.embedding(input=texts, timeout=timeout_s, **given)
         except Exception as error:  # noqa: BLE001 litellm lets errors of any library through
-            failure = _failure(error)
-        else:
-            return _vectors(reply, len(texts), self._dimensions)
-        # Raised outside of the handler: a chained litellm error would carry the text into logs.
-        raise failure
+            return error
 
 
 def import_litellm() -> Any:
@@ -177,13 +195,18 @@ def _checked(vector: Any, dimensions: int) -> list[float]:
     return list(vector)
 
 
+def _refuses_key(reply: Any) -> bool:
+    return isinstance(reply, Exception) and getattr(reply, "status_code", None) in (401, 403)
+
+
 def _failure(error: Exception) -> EmbeddingError:
     """Our error for one of litellm's, whose own message may quote the text and is dropped."""
     status = getattr(error, "status_code", None)
     message = f"{type(error).__name__} with status {status}"
     if status in (408, 504):  # what litellm's Timeout carries
         return EmbeddingTimeoutError(message)
-    if status != 429 and status in range(400, 500):
+    # 401: the key is refused, not the text, and another takes its place.
+    if status not in (401, 429) and status in range(400, 500):
         return EmbeddingRejectedError(message)
     return EmbeddingUnavailableError(message, retry_after_s=_retry_after_s(error))
 

@@ -16,11 +16,15 @@ from context_search.domain.errors import (
 from context_search.domain.limits import LONGEST_RETRY_S
 
 LONGEST_PAUSE_S = 2.0
+_PASSING = (401, 408)
 
 
 @contextmanager
 def translated() -> Iterator[None]:
-    """Maps the SDK's errors; only a definite 4xx counts as refused."""
+    """Maps the SDK's errors; only a definite 4xx counts as refused.
+
+    A key that is not known is none: another takes its place, and the request is good.
+    """
     try:
         yield
     except turbopuffer.NotFoundError as error:
@@ -28,7 +32,7 @@ def translated() -> Iterator[None]:
     except (turbopuffer.RateLimitError, turbopuffer.ConflictError) as error:
         raise _unavailable(error) from error
     except turbopuffer.APIStatusError as error:
-        if error.status_code >= 500 or error.status_code == 408:
+        if error.status_code >= 500 or error.status_code in _PASSING:
             raise _unavailable(error) from error
         raise VectorStoreRejectedError(f"turbopuffer answered {error.status_code}") from error
     except turbopuffer.APIError as error:

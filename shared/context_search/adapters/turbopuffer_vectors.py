@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 
 import turbopuffer
 from turbopuffer import DefaultHttpxClient, Turbopuffer
 
+from context_search.adapters.renewed_key import RenewedKey
 from context_search.adapters.turbopuffer_errors import refuse_long_pauses, translated
 from context_search.domain.config import IndexConfig
 from context_search.domain.errors import NamespaceMissingError, VectorStoreUnavailableError
@@ -45,15 +46,28 @@ class TurbopufferVectors:
     """One client for the life of the process; it keeps connections and is safe for threads."""
 
     def __init__(
-        self, *, api_key: str, region: str | None = None, base_url: str | None = None
+        self,
+        *,
+        api_key: str,
+        region: str | None = None,
+        base_url: str | None = None,
+        instead_of: Callable[[str], str | None] = lambda _: None,
     ) -> None:
-        """``base_url`` names another server than turbopuffer's own, and then takes no region."""
-        http_client = DefaultHttpxClient(event_hooks={"response": [refuse_long_pauses]})
+        """``base_url`` names another server than turbopuffer's own, and then takes no region.
+
+        ``instead_of`` tells which key has taken the place of one that is refused, if one has.
+        """
+        http_client = DefaultHttpxClient(
+            auth=RenewedKey(api_key, instead_of),
+            event_hooks={"response": [refuse_long_pauses]},
+        )
         weakref.finalize(self, http_client.close)
         self._client = Turbopuffer(
             api_key=api_key,
-            region=None if base_url else region,
-            base_url=base_url,
+            # Both always: what is None here the SDK reads from the environment, where the one that
+            # was not chosen is there too, and empty.
+            region=base_url or f"https://{region}.turbopuffer.com",
+            base_url="{region}",
             timeout=WRITE_TIMEOUT_S,
             max_retries=WRITE_RETRIES,
             http_client=http_client,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
@@ -33,8 +34,17 @@ class Access(ProjectWork):
         """Bearer keys, and tokens where an issuer is configured."""
         return AuthenticateBearer(self.authenticate_key, self._authenticate_token)
 
-    @cached_property
+    @property
     def _authenticate_token(self) -> AuthenticateToken | None:
+        known, tokens = self.settings.tokens, self._tokens
+        if known is None or tokens is None:
+            return None
+        # One secret for two purposes: what is hashed begins differently.
+        subject_key = f"subject {self.fresh_settings.query_hash_key}"
+        return AuthenticateToken(self.store, tokens, known.project_claim, subject_key)
+
+    @cached_property
+    def _tokens(self) -> Callable[[], AccessTokens] | None:
         known = self.settings.tokens
         if known is None:
             return None
@@ -45,9 +55,7 @@ class Access(ProjectWork):
 
             return JwtTokens(known.issuer, known.audience, self.clock)
 
-        # One secret for two purposes: what is hashed begins differently.
-        subject_key = f"subject {self.settings.query_hash_key}"
-        return AuthenticateToken(self.store, tokens, known.project_claim, subject_key)
+        return tokens
 
     @property
     def token_issuer(self) -> str | None:
@@ -57,7 +65,10 @@ class Access(ProjectWork):
     @property
     def authenticate_internal(self) -> AuthenticateInternal:
         """The shared secret."""
-        return AuthenticateInternal(self.settings.internal_secrets)
+        return AuthenticateInternal(
+            self.fresh_settings.internal_secrets,
+            lambda refused: self.instead_of(refused, lambda settings: settings.internal_secrets),
+        )
 
     @property
     def answer_once(self) -> AnswerOnce:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from context_search.adapters.postgres.pool import Database
 from context_search.adapters.postgres.store import PostgresStore
 from context_search.adapters.postgres.url import DatabaseUrl
-from context_search.adapters.system_clock import SystemClock
+from context_search.bootstrap.live_settings import LiveSettings
 from context_search.domain.config import IndexConfig
 from context_search.ports.embedding import Embedder
+from context_search.ports.queue import Message, Queue
 from context_search.ports.time import Deadline
 from context_search.settings import Settings
 
@@ -19,19 +22,43 @@ if TYPE_CHECKING:
     from context_search.adapters.turbopuffer_vectors import TurbopufferVectors
 
 
-class Adapters:
+STATEMENT_MS = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class OnUse:
+    """The port ``Queue``, over one that is made when there is something to send."""
+
+    queue: Callable[[], Queue]
+
+    def send(self, messages: Sequence[Message]) -> list[int]:
+        """See the port."""
+        return self.queue().send(messages)
+
+
+class Adapters(LiveSettings):
     """Postgres, turbopuffer, SQS, the embedding model and the clock."""
 
-    def __init__(self, settings: Settings) -> None:
-        self.settings = settings
-        self.clock = SystemClock()
+    def __init__(
+        self, settings: Settings, read_again: Callable[[], Settings] | None = None
+    ) -> None:
+        super().__init__(settings, read_again)
         self._embedders: dict[tuple[str, int], Embedder] = {}
 
     @cached_property
     def store(self) -> PostgresStore:
         """Postgres."""
-        url = DatabaseUrl.parse(self.settings.database_url)
-        return PostgresStore(Database(url, max_connections=self.settings.database_connections))
+        return PostgresStore(self._connecting(STATEMENT_MS))
+
+    def _connecting(self, statement_timeout_ms: int) -> Database:
+        return Database(
+            DatabaseUrl.parse(self.settings.database_url),
+            max_connections=self.settings.database_connections,
+            statement_timeout_ms=statement_timeout_ms,
+            instead_of=lambda refused: self.instead_of(
+                refused, lambda settings: DatabaseUrl.parse(settings.database_url)
+            ),
+        )
 
     @cached_property
     def vectors(self) -> TurbopufferVectors:
@@ -42,6 +69,9 @@ class Adapters:
             api_key=self.settings.turbopuffer_api_key,
             region=self.settings.turbopuffer_region,
             base_url=self.settings.turbopuffer_base_url,
+            instead_of=lambda refused: self.instead_of(
+                refused, lambda settings: settings.turbopuffer_api_key
+            ),
         )
 
     @cached_property
@@ -51,6 +81,11 @@ class Adapters:
 
         settings = self.settings
         return SqsQueue(sqs_client(), settings.queue_url, settings.dead_letter_queue_url)
+
+    @property
+    def queue_on_use(self) -> Queue:
+        """SQS, whose client is made with the first message: a search has none as a rule."""
+        return OnUse(lambda: self.queue)
 
     def embedder_of(self, config: IndexConfig) -> Embedder:
         """The embedding model that an index was built with."""
@@ -65,6 +100,9 @@ class Adapters:
                 passage_params=self.settings.embedding_passage_params,
                 api_key=self.settings.embedding_api_key,
                 api_base=self.settings.embedding_api_base,
+                instead_of=lambda refused: self.instead_of(
+                    refused, lambda settings: settings.embedding_api_key
+                ),
             )
         return self._embedders[key]
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from context_search.adapters.postgres.pool import Database
 from context_search.adapters.postgres.store import PostgresStore
-from context_search.adapters.postgres.url import DatabaseUrl
 from context_search.bootstrap.adapters import Adapters
 from context_search.services.outgoing import Deliver, RelayOutbox
 
@@ -34,11 +32,7 @@ class UploadParts(Adapters):
     @cached_property
     def patient_store(self) -> PostgresStore:
         """Postgres, with time for a large document: a connection of its own."""
-        url = DatabaseUrl.parse(self.settings.database_url)
-        connections = self.settings.database_connections
-        return PostgresStore(
-            Database(url, max_connections=connections, statement_timeout_ms=IMPORT_STATEMENT_MS)
-        )
+        return PostgresStore(self._connecting(IMPORT_STATEMENT_MS))
 
     @cached_property
     def import_document(self) -> ImportDocument:
@@ -49,8 +43,9 @@ class UploadParts(Adapters):
             self.store,
             self.patient_store,
             self.objects,
-            RelayOutbox(self.store, Deliver(self.store, self.queue)),
+            RelayOutbox(self.store, Deliver(self.store, self.queue_on_use)),
             self.settings.upload_max_bytes,
+            self.settings.memory_bytes,
         )
 
     @property
@@ -71,7 +66,7 @@ class UploadParts(Adapters):
             complete=uploads.CompleteUpload(
                 self.store,
                 self.objects,
-                Deliver(self.store, self.queue),
+                Deliver(self.store, self.queue_on_use),
                 self.settings.upload_max_bytes,
             ),
             read=uploads.ReadUpload(self.store),

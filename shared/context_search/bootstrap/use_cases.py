@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import cache, cached_property, lru_cache
 from typing import TYPE_CHECKING
 
+from context_search.adapters.postgres.url import DatabaseUrl
 from context_search.adapters.secrets import with_secrets
 from context_search.bootstrap.access import Access
 from context_search.domain.query_hash import query_hash
@@ -115,7 +116,7 @@ class Parts(Access):
 
     def hash_of(self, query: str) -> str:
         """What logs say instead of a question."""
-        return query_hash(self.settings.query_hash_key, query)
+        return query_hash(self.fresh_settings.query_hash_key, query)
 
     @cached_property
     def search(self) -> SearchUseCases:
@@ -187,4 +188,11 @@ class Parts(Access):
 @lru_cache(maxsize=1)
 def parts() -> Parts:
     """Returns the parts of this process, made from its environment."""
-    return Parts(Settings.from_environ(with_secrets(environment())))
+    return Parts(_settings(), _settings)
+
+
+def _settings() -> Settings:
+    """Returns the settings as they are now. Raises ContextSearchError for unusable ones."""
+    settings = Settings.from_environ(with_secrets(environment()))
+    DatabaseUrl.parse(settings.database_url)  # rather here than when a connection is needed
+    return settings

@@ -26,7 +26,7 @@ class Work(UploadParts):
     @property
     def deliver(self) -> Deliver:
         """Sends messages after their transaction."""
-        return Deliver(self.store, self.queue)
+        return Deliver(self.store, self.queue_on_use)
 
     @property
     def relay(self) -> RelayOutbox:

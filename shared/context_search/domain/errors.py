@@ -204,7 +204,7 @@ class EmbeddingError(ContextSearchError):
 
 
 class EmbeddingUnavailableError(EmbeddingError):
-    """The provider is down, throttles (429, see ``retry_after_s``) or cannot be reached."""
+    """The provider is away, throttles (429, see ``retry_after_s``), or refuses the key (401)."""
 
     code = "EMBEDDING_UNAVAILABLE"
 
@@ -216,7 +216,7 @@ class EmbeddingTimeoutError(EmbeddingUnavailableError):
 
 
 class EmbeddingRejectedError(EmbeddingError):
-    """The provider refuses the input or the credentials; the same call will fail again."""
+    """The provider refuses the input; the same call will fail again."""
 
     code = "EMBEDDING_REJECTED"
     retryable = False
@@ -237,7 +237,7 @@ class VectorStoreError(ContextSearchError):
 
 
 class VectorStoreUnavailableError(VectorStoreError):
-    """No definite answer: 429, 5xx, timeout, dropped connection. Never read it as absence."""
+    """No definite answer: 401, 429, 5xx, timeout, dropped connection. Never read it as absence."""
 
     code = "VECTOR_STORE_UNAVAILABLE"
 

@@ -16,6 +16,18 @@ CONTENT_TYPES: Mapping[UploadFormat, str] = {
 }
 MAX_INLINE_BYTES = 6_000_000
 MAX_UPLOAD_BYTES = 250_000_000
+MEMORY_A_BYTE = 11
+"""What importing a JSON document takes of the function's memory: many small records, measured."""
+FUNCTION_BYTES = 250_000_000
+"""What the function takes without a document."""
+
+
+def import_memory(size: int) -> int:
+    """Returns how many bytes of memory the import of a document of ``size`` bytes takes.
+
+    Long strings take a third of it; lists of nothing but numbers or empty values more.
+    """
+    return FUNCTION_BYTES + MEMORY_A_BYTE * size
 
 
 @dataclass(frozen=True, slots=True)

@@ -97,14 +97,26 @@ class AuthenticateBearer:
 
 @dataclass(frozen=True, slots=True)
 class AuthenticateInternal:
-    """Checks the shared secret of internal callers; two are valid while one is being rotated."""
+    """Checks the shared secret of internal callers; two are valid while one is being rotated.
+
+    ``instead_of`` tells which secrets have taken the place of those that do not match.
+    """
 
     secrets: tuple[str, ...] = field(repr=False)
+    instead_of: Callable[[tuple[str, ...]], tuple[str, ...] | None] = lambda _: None
 
     def __call__(self, presented: str | None) -> None:
         """Returns when the secret is right; raises UnauthenticatedError otherwise."""
-        given = (presented or "").encode()
-        # Every secret is compared, so that the time does not tell which one was close.
-        matches = [hmac.compare_digest(given, secret.encode()) for secret in self.secrets]
-        if not any(matches):
-            raise UnauthenticatedError("the internal secret is missing or wrong")
+        if presented and (
+            _matches(presented, self.secrets)
+            or _matches(presented, self.instead_of(self.secrets) or ())
+        ):
+            return
+        raise UnauthenticatedError("the internal secret is missing or wrong")
+
+
+def _matches(presented: str, secrets: tuple[str, ...]) -> bool:
+    given = presented.encode()
+    # Every secret is compared, so that the time does not tell which one was close.
+    matches = [hmac.compare_digest(given, secret.encode()) for secret in secrets]
+    return any(matches)

@@ -17,7 +17,7 @@ from context_search.domain.errors import (
     InvalidDocumentError,
     NotFoundError,
 )
-from context_search.domain.uploads import MAX_UPLOAD_BYTES, Upload
+from context_search.domain.uploads import MAX_UPLOAD_BYTES, Upload, import_memory
 from context_search.ports.store import Store
 from context_search.ports.uploads import Objects
 from context_search.services.outgoing import RelayOutbox
@@ -34,7 +34,8 @@ class ImportDocument:
     only an upload that is ``importing`` is written at all. What can never succeed ends as
     ``failed``; so does an import that was stopped without a word three times, for it does not fit
     into the memory or the time of a function.
-    ``patient`` is the store with a time limit for large documents.
+    ``patient`` is the store with a time limit for large documents. ``memory_bytes`` is what the
+    function has; a document that needs more is refused before it is read.
     """
 
     store: Store
@@ -42,6 +43,7 @@ class ImportDocument:
     objects: Objects
     relay: RelayOutbox
     max_bytes: int = MAX_UPLOAD_BYTES
+    memory_bytes: int | None = None
 
     def __call__(self, upload_id: int) -> Imported:
         """Raises what is worth another try: a part that is away."""
@@ -77,15 +79,24 @@ class ImportDocument:
 
     def _text(self, upload: Upload) -> str:
         content = bytearray()
+        self._check_size(upload.bytes or 0)
         for piece in self.objects.read(upload.key):
-            if len(content) + len(piece) > self.max_bytes:
-                raise DocumentTooLargeError(f"the document has over {self.max_bytes} bytes")
+            self._check_size(len(content) + len(piece))
             content += piece
         if upload.size not in (None, len(content)):
             raise InvalidDocumentError(f"{len(content)} bytes were uploaded, not {upload.size}")
         if upload.sha256 not in (None, hashlib.sha256(content).hexdigest()):
             raise InvalidDocumentError("the sha256 of what was uploaded is another one")
         return document_text(content, upload.format)
+
+    def _check_size(self, size: int) -> None:
+        if size > self.max_bytes:
+            raise DocumentTooLargeError(f"the document has over {self.max_bytes} bytes")
+        if self.memory_bytes is not None and import_memory(size) > self.memory_bytes:
+            raise DocumentTooLargeError(
+                f"a document of {size} bytes takes {import_memory(size) >> 20} MB of memory to"
+                f" import and the function has {self.memory_bytes >> 20}: raise IndexMemory"
+            )
 
     def _write(self, upload: Upload, text: str) -> Imported:
         with self.patient.transaction() as work:

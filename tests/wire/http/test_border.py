@@ -60,7 +60,7 @@ def test_an_unexpected_error_is_logged_under_the_id_that_its_problem_tells(
     problem(response, 500, "INTERNAL")
     assert response.headers["x-request-id"] == "trace-me"
     [record] = [found for found in caplog.records if found.levelno == logging.ERROR]
-    assert "trace-me" in record.getMessage()
+    assert vars(record)["request_id"] == "trace-me"
 
 
 def test_a_search_is_logged_under_its_id(api: Api, caplog: pytest.LogCaptureFixture) -> None:

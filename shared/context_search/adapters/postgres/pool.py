@@ -15,7 +15,7 @@ from context_search.adapters.postgres.transaction import REPLY_MARGIN_S, Transac
 from context_search.domain.errors import ContextSearchError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from context_search.adapters.postgres.url import DatabaseUrl
     from context_search.ports.time import Deadline
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["Database", "Transaction", "bulk"]
 
 _CONNECT_S = 5.0
+_INVALID_AUTHORIZATION = "28"  # a class of SQLSTATE: unknown role, wrong password
 _IDLE_IN_TRANSACTION_MS = 30_000
 
 
@@ -43,12 +44,15 @@ class Database:
         max_connections: int = 1,
         acquire_timeout_s: float = 5.0,
         application_name: str = "context-search",
+        instead_of: Callable[[DatabaseUrl], DatabaseUrl | None] = lambda _: None,
     ) -> None:
         """``acquire_timeout_s`` is how long a thread waits for one of ``max_connections``.
 
-        A timeout of 0 milliseconds means none.
+        A timeout of 0 milliseconds means none. ``instead_of`` tells which URL has taken the place
+        of one that was refused, if one has.
         """
         self._url = url
+        self._instead_of = instead_of
         self._statement_timeout_ms = statement_timeout_ms
         self._lock_timeout_ms = lock_timeout_ms
         self._acquire_timeout_s = acquire_timeout_s
@@ -119,8 +123,21 @@ class Database:
             return None
 
     def _connect(self, deadline: Deadline | None) -> Connection:
+        url = self._url
+        try:
+            return self._login(url, deadline)
+        except PostgresUnavailableError as refusal:
+            if not refusal.sqlstate.startswith(_INVALID_AUTHORIZATION):
+                raise
+            if (other := self._instead_of(url)) is None:
+                raise
+        # Nothing has been sent yet, so nothing is done twice.
+        self._url = other
+        return self._login(other, deadline)
+
+    def _login(self, url: DatabaseUrl, deadline: Deadline | None) -> Connection:
         timeout_s = _at_most(_CONNECT_S, deadline)
-        return Connection(self._url, application_name=self._application_name, timeout_s=timeout_s)
+        return Connection(url, application_name=self._application_name, timeout_s=timeout_s)
 
     def _give_back(self, connection: Connection) -> None:
         if connection.transaction_status in {"T", "E"}:

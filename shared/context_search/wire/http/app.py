@@ -7,6 +7,7 @@ import logging
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from aws_lambda_powertools import Logger
 from fastapi import APIRouter, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
@@ -21,7 +22,6 @@ from context_search.wire.http.border import RequestIds, request_id
 from context_search.wire.http.strict_json import BodyRefusedError
 from context_search.wire.http.unrouted import misses_method, unrouted
 
-_log = logging.getLogger(__name__)
 # Mangum logs the path of every request, and a key may travel in it.
 logging.getLogger("mangum").setLevel(logging.CRITICAL)
 
@@ -33,8 +33,11 @@ def http_app(
     use_cases: object,
     *,
     contract: Callable[[], dict[str, Any]] | None = None,
+    log: Logger | None = None,
 ) -> FastAPI:
     """Returns an application that serves ``routers`` and answers every error as a problem.
+
+    What went wrong on our side is written to ``log``, the function's.
 
     The routes find their use cases as attributes of ``use_cases`` (``bootstrap.Parts``).
     """
@@ -48,6 +51,7 @@ def http_app(
     )
     app.state.use_cases = use_cases
     app.state.contract = contract
+    app.state.log = log or Logger(service="http")
     app.add_middleware(RequestIds)
     for router in routers:
         app.include_router(router)
@@ -83,12 +87,13 @@ def _answer(status: int, body: dict[str, object], headers: dict[str, str]) -> Re
     return JSONResponse(named, status, headers, media_type=PROBLEM_JSON)
 
 
-async def _known(_: Request, error: Exception) -> Response:
+async def _known(request: Request, error: Exception) -> Response:
     if not isinstance(error, ContextSearchError):
         raise error
     status, body, headers = problem_of(error)
     if status >= 500:
-        _log.error("request %s failed: %s, %s", request_id(), error.code, error.message)
+        told = {"request_id": request_id(), "code": error.code, "detail": error.message}
+        request.app.state.log.error("request failed", extra=told)
     return _answer(status, body, headers)
 
 
@@ -118,7 +123,8 @@ async def _http(request: Request, error: Exception) -> Response:
     return _answer(error.status_code, body, {**headers, **(error.headers or {})})
 
 
-async def _unexpected(_: Request, error: Exception) -> Response:
-    _log.error("request %s: unexpected error\n%s", request_id(), log_text(error))
+async def _unexpected(request: Request, error: Exception) -> Response:
+    told = {"request_id": request_id(), "trace": log_text(error)}
+    request.app.state.log.error("unexpected error", extra=told)
     body, headers = problem(500, "INTERNAL", "an unexpected error, see the log")
     return _answer(500, body, headers)

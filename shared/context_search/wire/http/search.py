@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -21,6 +20,7 @@ from context_search.services.list_tools import ListTools
 from context_search.wire.answers import search_answer
 from context_search.wire.errors import log_text
 from context_search.wire.explain import explained
+from context_search.wire.http.border import request_id
 from context_search.wire.http.dependencies import Internal, SearchCaller, ToolId, bearer_key
 from context_search.wire.http.protected_resource import mcp_metadata_address
 from context_search.wire.http.requests import ExplainBody, SearchBody
@@ -29,7 +29,6 @@ from context_search.wire.mcp import McpRequest, ServerIdentity, Toolbox, handle
 from context_search.wire.mcp.search_toolbox import SearchToolbox
 from context_search.wire.observed import Search
 
-_log = logging.getLogger(__name__)
 router = APIRouter(route_class=StrictJsonRoute, tags=["search"])
 ANY = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
 IDENTITY = ServerIdentity(
@@ -113,7 +112,9 @@ async def _mcp(
         McpRequest(request.method, _joined(request.headers), await request.body()),
         authenticate=authenticate,
         server=IDENTITY,
-        on_error=lambda error: _log.error("MCP request failed\n%s", log_text(error)),
+        on_error=lambda error: request.app.state.log.error(
+            "MCP request failed", extra={"request_id": request_id(), "trace": log_text(error)}
+        ),
         allowed_origins=use.allowed_origins,
         allowed_hosts=use.allowed_hosts,
         resource_metadata=resource_metadata,

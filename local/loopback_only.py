@@ -1,0 +1,35 @@
+"""What stands before a part of the local stack that needs no key from whoever reaches it.
+
+It listens on 127.0.0.1, which every web page that this machine shows can reach too: under the
+name of its own site, if that is made to lead here (DNS rebinding), or across sites.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from starlette.datastructures import Headers
+from starlette.middleware.trustedhost import TrustedHostMiddleware
+from starlette.responses import PlainTextResponse
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Receive, Scope, Send
+
+_NAMES = ("127.0.0.1", "localhost")
+
+
+def loopback_only(app: ASGIApp, host: str = "127.0.0.1") -> ASGIApp:
+    """The application for programs of this machine.
+
+    Another ``Host`` than this machine's names, or the ``host`` that it listens on, is 400. Any
+    ``Origin`` is 403: only browsers send one, and no page has a reason to come here.
+    """
+
+    async def without_pages(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] in ("http", "websocket") and "origin" in Headers(scope=scope):
+            refusal = PlainTextResponse("no web page is served here", status_code=403)
+            await refusal(scope, receive, send)
+            return
+        await app(scope, receive, send)
+
+    return TrustedHostMiddleware(without_pages, [*_NAMES, host], www_redirect=False)

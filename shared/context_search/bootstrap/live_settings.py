@@ -1,0 +1,70 @@
+"""The settings of a process that outlives its secrets: passwords and keys are rotated."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from typing import TypeVar
+
+from context_search.adapters.system_clock import SystemClock
+from context_search.domain.errors import ContextSearchError
+from context_search.ports.time import Clock
+from context_search.settings import Settings
+
+MAX_AGE = timedelta(seconds=300)
+RETRY = timedelta(seconds=60)
+PAUSE = timedelta(seconds=5)
+"""Between two looks at the secret, whatever is refused meanwhile, and by whomever."""
+T = TypeVar("T")
+
+
+class LiveSettings:
+    """``settings``, as new as they have to be.
+
+    Whoever was refused with a value out of the secret asks what it is by now: ``instead_of``.
+    Values that nobody refuses are read from ``fresh_settings``, which is five minutes old at most.
+    ``read_again`` gives the settings with the secret as it is now; None where nothing can change.
+    """
+
+    clock: Clock
+
+    def __init__(
+        self, settings: Settings, read_again: Callable[[], Settings] | None = None
+    ) -> None:
+        self.settings = settings
+        self.clock = SystemClock()
+        self._read_again = read_again
+        self._read_at = self.clock.now()
+        self._looked_at: datetime | None = None
+        self._looking = threading.Lock()
+
+    @property
+    def fresh_settings(self) -> Settings:
+        """The settings, read again when they are older than five minutes."""
+        if self.clock.now() - self._read_at >= MAX_AGE:
+            self._look()
+        return self.settings
+
+    def instead_of(self, refused: T, pick: Callable[[Settings], T]) -> T | None:
+        """Returns the value that has taken the place of a refused one, or None: it is the same."""
+        if pick(self.settings) == refused:
+            self._look()
+        value = pick(self.settings)
+        return None if value == refused else value
+
+    def _look(self) -> None:
+        if self._read_again is None:
+            return
+        with self._looking:
+            now = self.clock.now()
+            if self._looked_at is not None and now - self._looked_at < PAUSE:
+                return
+            self._looked_at = now
+            try:
+                self.settings = self._read_again()
+            except ContextSearchError:
+                # What is known goes on being used, and its age is asked for again in a minute.
+                self._read_at = now - MAX_AGE + RETRY
+            else:
+                self._read_at = now

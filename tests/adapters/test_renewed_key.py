@@ -1,0 +1,87 @@
+"""A key of turbopuffer that is rotated while its client lives."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import pytest
+
+from context_search.adapters.turbopuffer_vectors import TurbopufferVectors
+from context_search.domain.errors import VectorStoreRejectedError, VectorStoreUnavailableError
+
+OLD, NEW = "tpuf_old", "tpuf_new"
+
+
+class KeyedServer:
+    """turbopuffer's list of namespaces for one key, and ``refusal`` for every other."""
+
+    def __init__(self, refusal: int) -> None:
+        self.refusal = refusal
+        self.keys: list[str] = []
+
+    @contextmanager
+    def running(self) -> Iterator[str]:
+        outer = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def log_message(self, *_: Any) -> None: ...
+
+            def do_GET(self) -> None:
+                key = self.headers["authorization"].removeprefix("Bearer ")
+                outer.keys.append(key)
+                body = {"namespaces": [{"id": "project_1"}], "next_cursor": None}
+                raw = json.dumps(body if key == NEW else {"status": "error"}).encode()
+                self.send_response(200 if key == NEW else outer.refusal)
+                self.send_header("content-type", "application/json")
+                self.send_header("content-length", str(len(raw)))
+                self.end_headers()
+                self.wfile.write(raw)
+
+        server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}"
+        finally:
+            server.shutdown()
+            server.server_close()
+
+
+@pytest.mark.parametrize("refusal", [401, 403])
+def test_the_new_key_is_used_for_the_refused_request_and_from_then_on(refusal: int) -> None:
+    asked: list[str] = []
+
+    def instead_of(refused: str) -> str:
+        asked.append(refused)
+        return NEW
+
+    server = KeyedServer(refusal)
+    with server.running() as url:
+        vectors = TurbopufferVectors(api_key=OLD, base_url=url, instead_of=instead_of)
+        for _ in range(2):
+            assert vectors.namespaces_after("project_", "", 10) == ["project_1"]
+    assert asked == [OLD]
+    assert server.keys == [OLD, NEW, NEW]
+
+
+@pytest.mark.parametrize(
+    ("refusal", "expected"),
+    [(401, VectorStoreUnavailableError), (403, VectorStoreRejectedError)],
+)
+def test_a_key_that_nothing_has_replaced_is_asked_for_at_every_refusal(
+    refusal: int, expected: type[Exception]
+) -> None:
+    known = iter([None, NEW])
+    server = KeyedServer(refusal)
+    with server.running() as url:
+        vectors = TurbopufferVectors(api_key=OLD, base_url=url, instead_of=lambda _: next(known))
+        with pytest.raises(expected, match=str(refusal)):
+            vectors.namespaces_after("project_", "", 10)
+        assert vectors.namespaces_after("project_", "", 10) == ["project_1"]
+    assert server.keys == [OLD, OLD, NEW]

@@ -1,0 +1,53 @@
+"""A program: builds every part of a function in one environment after the other.
+
+Takes a JSON list of environments on standard input, and becomes each of them in turn, because
+libraries read the environment too. Prints a list of objects: part → what building it raised.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from functools import cached_property
+
+from context_search.bootstrap import Parts, parts
+from context_search.domain.config import IndexConfig
+
+KINDS = (property, cached_property)
+
+
+def building(name: str) -> str | None:
+    """What it raises, or None."""
+    made = parts()
+    model = made.settings
+    try:
+        if name == "embedder_of":
+            config = IndexConfig(model.embedding_model, model.embedding_dimensions)
+            made.embedder_of(config).warm_up()  # type: ignore[attr-defined]
+        elif name == "tokens":
+            tokens = made.authenticate.tokens
+            _ = tokens and tokens.tokens()
+        else:
+            getattr(made, name)
+    except Exception as error:  # noqa: BLE001 - this is what is looked for
+        return f"{type(error).__name__}: {error}"
+    return None
+
+
+def failures(environment: dict[str, str]) -> dict[str, str]:
+    """Everything that cannot be built."""
+    os.environ.clear()  # noqa: TID251 - what libraries see
+    os.environ.update(environment)  # noqa: TID251
+    parts.cache_clear()
+    try:
+        parts()
+    except Exception as error:  # noqa: BLE001
+        return {"parts": f"{type(error).__name__}: {error}"}
+    every = {name for name in dir(Parts) if isinstance(getattr(Parts, name), KINDS)}
+    told = {name: building(name) for name in sorted(every | {"embedder_of", "tokens"})}
+    return {name: error for name, error in told.items() if error is not None}
+
+
+if __name__ == "__main__":
+    print(json.dumps([failures(each) for each in json.load(sys.stdin)]))  # noqa: T201

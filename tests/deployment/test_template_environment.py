@@ -1,0 +1,141 @@
+"""Every part can be built in the environments that the template gives its functions."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import boto3
+import pytest
+
+from local.cloudformation import read, with_references
+from local.variables import Variables
+from tests.builders import aws_server
+from tests.deployment.cloudformation import keeps_rules
+
+ROOT = Path(__file__).resolve().parents[2]
+TEMPLATE = ROOT / "template.yaml"
+WRITTEN = read(TEMPLATE)
+PARAMETERS: dict[str, dict[str, Any]] = WRITTEN["Parameters"]
+DEFAULTS = {name: each["Default"] for name, each in PARAMETERS.items() if "Default" in each}
+RULES = {"Rules": WRITTEN["Rules"]}
+QUEUE = "https://sqs.us-east-1.amazonaws.com/123456789012"
+RESOURCES = {
+    "Queue": f"{QUEUE}/queue",
+    "DeadLetterQueue": f"{QUEUE}/dead",
+    "UploadBucket": "context-search-uploadbucket",
+}
+SECRET = {
+    "database_url": "postgresql://context_search:password@database.example:5432/context_search",
+    "turbopuffer_api_key": "tpuf_key",
+    "embedding_api_key": "sk-key",
+    "internal_secret": "internal",
+    "internal_secret_previous": "",
+    "query_hash_key": "hash",
+}
+# Where any text will not do.
+FORMS = {
+    "EmbeddingModel": "voyage/voyage-3",
+    "EmbeddingQueryParams": '{"input_type": "query"}',
+    "EmbeddingPassageParams": '{"input_type": "document"}',
+    "TurbopufferRegion": "gcp-europe-west3",
+}
+Change = tuple[str, str]
+
+
+def values(name: str) -> Iterator[str]:
+    """What a parameter may be beside its default: each choice, another number or text, nothing."""
+    declared = PARAMETERS[name]
+    default = str(declared.get("Default", ""))
+    if "AllowedValues" in declared:
+        choices = [str(each) for each in declared["AllowedValues"]]
+    elif declared["Type"] == "Number":
+        choices = [str(declared["MinValue"]), str(int(default) + 1)]
+    else:
+        choices = [FORMS.get(name, "https://something.example")]
+        choices += [""] if not declared.get("MinLength") else []
+    yield from (each for each in choices if each != default)
+
+
+def changes() -> list[Change]:
+    """Every parameter with every such value, but the secret's, without which nothing works."""
+    return [(name, value) for name in PARAMETERS if name != "SecretsArn" for value in values(name)]
+
+
+def is_allowed(*several: Change) -> bool:
+    return keeps_rules(with_references(RULES, {**DEFAULTS, **dict(several)}))
+
+
+def cases() -> list[dict[str, str]]:
+    """The defaults, each change, and in twos those that the rules refuse one by one."""
+    every = changes()
+    alone = [change for change in every if is_allowed(change)]
+    refused = [change for change in every if change not in alone]
+    pairs = [
+        pair
+        for pair in combinations(every, 2)
+        if set(pair) & set(refused) and pair[0][0] != pair[1][0] and is_allowed(*pair)
+    ]
+    assert {change for pair in pairs for change in pair} >= set(refused)
+    return [{}, *({name: value} for name, value in alone), *map(dict, pairs)]
+
+
+@pytest.fixture(scope="module")
+def aws() -> Iterator[dict[str, str]]:
+    """moto, and the only variables that Lambda gives and the template does not."""
+    with aws_server() as environment:
+        yield environment
+
+
+@pytest.fixture(scope="module")
+def secret_arn(aws: dict[str, str]) -> str:
+    client = boto3.client(
+        "secretsmanager",
+        endpoint_url=aws["AWS_ENDPOINT_URL"],
+        region_name=aws["AWS_DEFAULT_REGION"],
+        aws_access_key_id=aws["AWS_ACCESS_KEY_ID"],
+        aws_secret_access_key=aws["AWS_SECRET_ACCESS_KEY"],
+    )
+    made = client.create_secret(Name="context-search", SecretString=json.dumps(SECRET))
+    return made["ARN"]
+
+
+def test_every_parameter_of_a_variable_is_changed() -> None:
+    changed = {name for case in cases() for name in case}
+    read_by = {
+        variable["Ref"]
+        for variables in Variables.read(TEMPLATE).by_function.values()
+        for variable in variables.values()
+        if isinstance(variable, dict)
+    }
+    assert read_by - changed == {"SecretsArn", *RESOURCES}
+
+
+def test_every_part_of_every_function_can_be_built_with_whatever_parameters(
+    aws: dict[str, str], secret_arn: str
+) -> None:
+    variables = Variables.read(TEMPLATE)
+    given = [{"SecretsArn": secret_arn, **RESOURCES, **case} for case in cases()]
+    environments: list[dict[str, str]] = []
+    for function in variables.by_function:
+        # The functions differ in a name that is none of a parameter's.
+        for each in given if function == "SearchFunction" else given[:1]:
+            environment = {**aws, **variables.of(function, each)}
+            environments += [environment] if environment not in environments else []
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.deployment.built_parts"],
+        cwd=ROOT,
+        env={"PYTHONPATH": f"{ROOT}:{ROOT / 'shared'}", **environments[0]},
+        input=json.dumps(environments),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    for environment, failures in zip(environments, json.loads(done.stdout), strict=True):
+        assert failures == {}, environment
