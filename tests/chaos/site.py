@@ -20,7 +20,8 @@ SETTLES_WITHIN_S = 60.0
 _UNREST = """
     SELECT (SELECT count(*) FROM outbox), (SELECT count(*) FROM tombstone),
            (SELECT count(*) FROM index_generation WHERE state IN ('retired', 'queued', 'building')),
-           (SELECT count(*) FROM context_table WHERE deleted_at IS NOT NULL),
+           (SELECT count(*) FROM context_table WHERE context_search_remove_at IS NOT NULL),
+           (SELECT count(*) FROM tool WHERE context_search_remove_at IS NOT NULL),
            (SELECT count(*) FROM node WHERE state IN ('queued', 'claimed')),
            (SELECT count(*) FROM index_generation AS generation
             JOIN index_table ON index_table.index_id = generation.index_id

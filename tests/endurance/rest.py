@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from context_search.adapters.postgres.presence import TABLE_IS_THERE, TOOL_IS_THERE
 from context_search.domain.documents import StringNode, string_nodes
 from tests.builders import until
 from tests.endurance.edits import Edits
@@ -59,7 +60,7 @@ class _Rest:
     def tables(self) -> list[int]:
         """The live tables of the run's project."""
         rows = self.stack.sql(
-            "SELECT id FROM context_table WHERE project_id = :project AND deleted_at IS NULL"
+            f"SELECT id FROM context_table WHERE project_id = :project AND {TABLE_IS_THERE}"
             " ORDER BY id",
             project=self.tenant.project_id,
         )
@@ -69,9 +70,8 @@ class _Rest:
         """Id, table and scope of the live tools; also of those whose answer got lost."""
         rows = self.stack.sql(
             "SELECT tool.id, table_id, json_path FROM tool"
-            " JOIN context_table ON context_table.id = table_id"
-            " WHERE tool.project_id = :project AND tool.deleted_at IS NULL"
-            " AND context_table.deleted_at IS NULL ORDER BY tool.id",
+            f" JOIN context_table ON context_table.id = table_id AND {TABLE_IS_THERE}"
+            f" WHERE tool.project_id = :project AND {TOOL_IS_THERE} ORDER BY tool.id",
             project=self.tenant.project_id,
         )
         return [(tool_id, table_id, scope) for tool_id, table_id, scope in rows]
