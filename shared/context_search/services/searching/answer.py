@@ -38,7 +38,7 @@ class Target:
 class Question:
     """What is asked: the text, its ``words`` (our tokens), and how many candidates a leg gives.
 
-    Recency counts up to ``asked_at``.
+    Recency counts up to ``asked_at``. ``shown`` is how many passages the caller shows.
     """
 
     text: str
@@ -46,6 +46,7 @@ class Question:
     strategy: Strategy
     candidates: int
     asked_at: datetime
+    shown: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,10 +58,12 @@ class RunSearch:
         *,
         strategy: Strategy | None = None,
         candidates: int = CANDIDATES_PER_LEG,
+        shown: int | None = None,
     ) -> Answer:
         """Returns all ranked hits. ``key`` names the target and its caller for a short memory.
 
-        ``strategy`` None is the target's own; ``candidates`` are per leg, at most 10,000.
+        ``strategy`` None is the target's own; ``candidates`` are per leg, at most 10,000. So many
+        hits as are ``shown`` (None: the target's ``top_k``) are ranked where there are so many.
         It takes no longer than its ``Patience``, switches of the index included.
         Raises QueryEmptyError, NotFoundError, BackpressureError and SearchUnavailableError.
         """
@@ -79,7 +81,8 @@ class RunSearch:
                         return self._evicted(key, target, strategy, query, watch, deadline)
                     asked = strategy or target.search.strategy
                     words, now = query_tokens(query), self.clock.now()
-                    question = Question(query, words, asked, candidates, now)
+                    wish = target.search.top_k if shown is None else shown
+                    question = Question(query, words, asked, candidates, now, wish)
                     wider = replace(question, candidates=wanted)
                     found = self.find(target, wider, deadline)
                     if "namespace_missing" in found.degraded:

@@ -103,7 +103,7 @@ class SearchProject:
             return Target(index, asked.reach, _RANKED[asked.strategy], status)
 
         key = ("project", principal.project_id, asked.strategy, asked.reach)
-        answer = self.run(key, open_index, asked.query, candidates=asked.candidates)
+        answer = self.run(key, open_index, asked.query, candidates=asked.candidates, shown=PAGE)
         if not answer.hits:
             is_cut, hint = answer.found.is_cut, _hint(answer, hidden=0)
             return ProjectPage(answer, truncated=is_cut, hint=hint, whole=answer)
