@@ -46,7 +46,7 @@ class PostgresPermits:
         wanted = {"pool": pool, "size": size, "count": count, "holder": holder, "lease": lease_s}
         [[taken, rows]] = self.tx.run_and_commit(_TAKE, **wanted)
         if not taken and rows < size:
-            # Another request may fill the pool at the same moment: the permits are there either way.
+            # Another request may fill it at the same moment: the permits are there either way.
             self.tx.run_and_commit(_FILL, pool=pool, size=size)
             [[taken, _]] = self.tx.run_and_commit(_TAKE, **wanted)
         return holder if taken else None

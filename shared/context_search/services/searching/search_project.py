@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Literal
 
-from context_search.domain.analysis import query_tokens
+from context_search.domain.analysis import query_weights
 from context_search.domain.config import SearchConfig, Strategy
 from context_search.domain.errors import CursorInvalidError
 from context_search.domain.model import HydratedChunk, Index, Principal, Reach
@@ -176,7 +176,7 @@ def _kept(
 def _hits(
     index: Index, asked: ProjectQuestion, rows: Sequence[Row], chunks: Mapping[str, HydratedChunk]
 ) -> list[Hit]:
-    words, model = query_tokens(asked.query), index.config.model
+    words, model = query_weights(asked.query), index.config.model
     found = [(row, chunks[row.doc_id]) for row in rows if row.doc_id in chunks]
     return [
         row.hit(chunk, relevance_of(model, words, row.cosine, chunk.chunk_text))
