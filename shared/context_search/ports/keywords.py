@@ -20,7 +20,7 @@ class ChunkTokens:
 
 @dataclass(frozen=True, slots=True)
 class Unkeyed:
-    """A chunk from before tokens were kept."""
+    """A chunk whose tokens are not kept."""
 
     id: int
     text: str
@@ -53,7 +53,7 @@ class KeywordIndex(Protocol):
         ...
 
     def unkeyed(self, *, limit: int) -> list[Unkeyed]:
-        """Takes chunks that were indexed before tokens were kept.
+        """Takes chunks from before tokens were kept, and those whose tokens were deleted by hand.
 
         The caller puts their tokens in the same transaction; no later call gives them.
         """

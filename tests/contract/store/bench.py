@@ -46,6 +46,10 @@ class Bench(Steps, ABC):
     def delete_by_hand(self, node_id: int) -> None:
         """Deletes the row of a node beside all our code."""
 
+    @abstractmethod
+    def delete_words_by_hand(self, generation_id: int) -> None:
+        """Deletes the words of a generation's chunks beside all our code."""
+
     def project(self) -> Project:
         """A new project."""
         with self.store.transaction() as work:
@@ -154,6 +158,14 @@ class MemoryBench(Bench):
         with self.store.transaction():
             remove_nodes(self.rows, self.clock, [node_id])
 
+    def delete_words_by_hand(self, generation_id: int) -> None:
+        with self.store.transaction():
+            for row in list(self.rows.chunks.values()):
+                node = self.rows.nodes[self.rows.sets[row.set_id].node_id]
+                if node.generation_id == generation_id and row.tokens is not None:
+                    self.rows.change(self.rows.chunks, row.id, tokens=None)
+                    self.rows.words_backlog[row.set_id] = None
+
 
 class PostgresBench(Bench):
     """Postgres; time passes by making every timestamp earlier."""
@@ -187,3 +199,7 @@ class PostgresBench(Bench):
     def delete_by_hand(self, node_id: int) -> None:
         with self.database.transaction() as tx:
             tx.run("DELETE FROM node WHERE id = :id", id=node_id)
+
+    def delete_words_by_hand(self, generation_id: int) -> None:
+        with self.database.transaction() as tx:
+            tx.run("DELETE FROM chunk_words WHERE generation_id = :id", id=generation_id)

@@ -9,6 +9,7 @@ from context_search.domain.bm25 import idf, term_weight
 from context_search.domain.errors import KeywordTimeoutError
 from context_search.domain.model import ChunkSet, Index, Reach
 from context_search.ports.keywords import ChunkTokens
+from context_search.services.chunk_documents import chunk_tokens
 from tests.builders import chinese, english
 from tests.contract.store.bench import OTHER, TEXT, Bench, PostgresBench
 from tests.steps import table_of
@@ -219,6 +220,28 @@ def test_nothing_waits_for_words_in_a_new_store(bench: Bench) -> None:
     bench.finish(bench.node()[1])
     with bench.store.transaction() as work:
         assert work.keywords.unkeyed(limit=9) == []
+
+
+@pytest.mark.parametrize("limit", [1, 2, 9])
+def test_words_that_were_deleted_by_hand_are_noticed_and_written_again(
+    bench: Bench, limit: int
+) -> None:
+    index, other = searchable(bench, {"a": TEXT}), searchable(bench, {"a": TEXT})
+    before = found(bench, index, TEXT)
+    bench.delete_words_by_hand(index.generation_id)
+    assert found(bench, index, TEXT) == []
+    rounds = 0
+    while True:
+        with bench.store.transaction() as work:
+            waiting = work.keywords.unkeyed(limit=limit)
+            work.keywords.put(chunk_tokens(waiting))
+        if not waiting:
+            break
+        assert len(waiting) <= limit
+        rounds += 1
+    assert rounds == -(-len(before) // limit)
+    assert found(bench, index, TEXT) == before
+    assert len(found(bench, other, TEXT)) == len(before)
 
 
 @pytest.mark.parametrize("timeout_s", [0.0, -1.0])

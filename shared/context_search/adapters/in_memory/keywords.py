@@ -46,9 +46,17 @@ class MemoryKeywords:
         ]
         return sorted(found, key=lambda one: (-one.score, one.doc_id))[:limit]
 
-    def unkeyed(self, *, limit: int) -> list[Unkeyed]:  # noqa: ARG002
+    def unkeyed(self, *, limit: int) -> list[Unkeyed]:
         """See the port. Nothing here is older than the port."""
-        return []
+        lost = [
+            row
+            for row in self.rows.chunks.values()
+            if row.tokens is None and row.set_id in self.rows.words_backlog
+        ]
+        if len(lost) < limit:
+            for set_id in list(self.rows.words_backlog):
+                del self.rows.words_backlog[set_id]
+        return [Unkeyed(row.id, row.text) for row in lost[:limit]]
 
     def _active(self, index: Index) -> list[ChunkRow]:
         sets = {

@@ -181,7 +181,9 @@ class FindCandidates:
                     target.reach,
                     question.words,
                     question.candidates,
-                    timeout_s=self.patience.for_keywords(search.deadline),
+                    timeout_s=self.patience.for_keywords(
+                        search.deadline, are_all=search.legs.vector is None
+                    ),
                 )
         except DatabaseUnavailableError as error:
             search.note("keywords_unavailable", error)
