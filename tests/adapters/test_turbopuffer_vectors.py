@@ -106,7 +106,7 @@ def ask(
     query = VectorQuery(
         scope_key=scope_key(scope),
         vector=vector_of(text) if "v" in legs else None,
-        tokens=tokens(text) if "k" in legs else None,
+        tokens=dict.fromkeys(tokens(text), 1.0) if "k" in legs else None,
         limit=limit,
     )
     return vectors.query(namespace, query, timeout_s=timeout_s)

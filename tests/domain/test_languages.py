@@ -82,3 +82,25 @@ def test_the_best_in_another_language_is_third_where_its_vector_is_near(
 def test_a_place_is_nothing_that_a_better_passage_in_another_language_loses() -> None:
     compared = across_languages({**OWN, "zh": 0.0}, {"zh": 0.95}, {"zh": 0.4}, 1.0)
     assert ranking(compared)[0] == "zh"
+
+
+FAR = {"a": 0.1, "b": 0.05}
+
+
+@pytest.mark.parametrize(
+    ("relevance", "similarities", "place"),
+    [
+        (0.02, {"zh": 0.24, "zh2": 0.1, "zh3": 0.1}, 3),
+        (0.008, {"zh": 0.17, "zh2": 0.17, "zh3": 0.17}, 6),  # near as all of its kind: weather
+        (0.004, {"zh": 0.13, "zh2": 0.01, "zh3": 0.0}, 6),  # the nearest of what is far
+        (0.02, {"zh": 0.24}, 3),  # nothing to compare it with
+        (0.003, {"zh": 0.11}, 6),
+    ],
+)
+def test_only_a_passage_that_is_near_itself_is_third(
+    relevance: float, similarities: dict[str, float], place: int
+) -> None:
+    own = {name: 0.9 - number / 10 for number, name in enumerate("abcde")}
+    foreign = {name: relevance if name == "zh" else 0.0 for name in similarities}
+    compared = across_languages({**own, "zh": 0.0}, foreign, {**FAR, **similarities}, 1.0)
+    assert ranking(compared).index("zh") + 1 == place

@@ -84,6 +84,31 @@ def test_a_title_that_matches_lifts_the_texts_of_its_object() -> None:
     assert {name for name in scores if scores[name] > without[name]} == {"text", "its end"}
 
 
+def test_a_text_whose_keys_name_what_is_asked_for_is_lifted() -> None:
+    words = ["warranti", "apach", "2.0"]
+    said = [word for word in words if word == "warranti"]
+
+    def passage(key: str, keys: set[str]) -> Passage:
+        sightings = list(enumerate(said))
+        return Passage(sightings, frozenset(said), 900, (1, f"/{key}"), 3, False, frozenset(keys))
+
+    passages = {"apache": passage("Apache-2.0", {"apach", "2.0"}), "mit": passage("MIT", set())}
+    scores = rerank(dict.fromkeys(passages, 0.5), {}, words, passages)
+    assert scores["apache"] > scores["mit"]
+    nameless = {name: replace(each, keys=frozenset()) for name, each in passages.items()}
+    assert scores["mit"] == rerank(dict.fromkeys(passages, 0.5), {}, words, nameless)["mit"]
+
+
+def test_a_key_that_all_have_lifts_all_alike() -> None:
+    passages = {
+        name: Passage([(0, "door")], frozenset({"door"}), 900, (1, f"/{name}/text"), 0, False, keys)
+        for name in ("a", "b")
+        for keys in [frozenset({"text"})]
+    }
+    scores = rerank({"a": 0.6, "b": 0.5}, {}, ["door", "text"], passages)
+    assert scores["a"] > scores["b"]
+
+
 def test_short_strings_of_an_array_are_no_titles_of_each_other() -> None:
     passages = {
         "short": passage("red door", length=8, pointer="/lines/0"),

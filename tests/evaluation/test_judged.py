@@ -29,8 +29,9 @@ def write(path: Path, *rows: object, end: str = "\n") -> None:
     path.write_bytes("".join(f"{line}{end}" for line in lines).encode())
 
 
-def test_the_shipped_sets_are_thirty_questions_each() -> None:
-    assert [len(judged.questions) for judged in read_sets(SHIPPED)] == [30] * 4
+def test_the_shipped_sets_have_thirty_questions_or_more_each() -> None:
+    counts = {judged.name: len(judged.questions) for judged in read_sets(SHIPPED)}
+    assert counts == {"cross_en_on_zh": 30, "cross_zh_on_en": 30, "en": 30, "keyed": 40, "zh": 30}
 
 
 def test_pointers_begin_at_the_document_of_the_set(folder: Path) -> None:

@@ -139,7 +139,6 @@ def test_words_that_are_missing_are_written_again(
 ) -> None:
     [[before]] = deployed.sql("SELECT count(*) FROM chunk_words")
     deployed.sql("DELETE FROM chunk_words RETURNING 1")
-    deployed.sql("INSERT INTO words_backlog (set_id) SELECT id FROM chunk_set RETURNING 1")
     assert run(deployed)["chunks_keyed"] == before > 0
     assert deployed.sql("SELECT count(*) FROM chunk_words") == [[before]]
     assert run(deployed)["chunks_keyed"] == 0

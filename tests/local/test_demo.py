@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from context_search.domain.analysis import query_tokens
+from context_search.domain.analysis import query_weights
 from context_search.domain.chunking import chunk_spans
 from context_search.domain.relevance import CALIBRATIONS, relevance
 from context_search.domain.windows import window_texts
@@ -39,6 +39,6 @@ def test_the_english_question_of_the_demo_finds_the_chinese_paragraph_that_answe
     cosines = shared_encoder().encode_passages([text for _, text in windows]) @ question
     best, _ = windows[int(cosines.argmax())]
     assert ANSWER in best[:200]  # the demo prints the first 420 characters
-    assert relevance(float(cosines.max()), query_tokens(ENGLISH), [], CALIBRATIONS[MODEL]) > (
+    assert relevance(float(cosines.max()), query_weights(ENGLISH), [], CALIBRATIONS[MODEL]) > (
         BEST_OF_THE_ENGLISH_TEXTS + 0.1
     )

@@ -165,7 +165,7 @@ def test_a_search_reaches_one_table_of_many() -> None:
     one, _ = estate.table({"a": "harbour"}), estate.table({"a": "harbour"})
     estate.on()
     query = VectorQuery(
-        scope_key(""), vector=None, tokens=["harbour"], limit=9, table_ids=(one.id,)
+        scope_key(""), vector=None, tokens={"harbour": 1.0}, limit=9, table_ids=(one.id,)
     )
     legs = estate.vectors.query(estate.index().namespace, query, timeout_s=1)
     assert legs.keyword is not None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 
 import turbopuffer
@@ -195,7 +195,19 @@ def _subqueries(query: VectorQuery) -> Iterator[dict[str, object]]:
     if query.vector is not None:
         yield {"rank_by": ("vector", "ANN", query.vector), **common}
     if query.tokens is not None:
-        yield {"rank_by": ("content", "BM25", query.tokens), **common}
+        yield {"rank_by": _by_words(query.tokens), **common}
+
+
+def _by_words(tokens: Mapping[str, float]) -> tuple[object, ...]:
+    """Returns the order by BM25 of tokens that count as much as their values say."""
+    alike: dict[float, list[str]] = {}
+    for token, weight in tokens.items():
+        alike.setdefault(weight, []).append(token)
+    parts = [
+        leg if weight == 1.0 else ("Product", weight, leg)
+        for weight, leg in ((weight, ("content", "BM25", names)) for weight, names in alike.items())
+    ]
+    return parts[0] if len(parts) == 1 else ("Sum", parts)
 
 
 def _best(rows: Sequence[turbopuffer.types.Row], *, sign: float, offset: float) -> list[Ranked]:

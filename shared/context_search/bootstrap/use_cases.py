@@ -131,11 +131,7 @@ class Parts(Access):
             authenticate=self.authenticate,
             authenticate_key=self.authenticate_key,
             search=Observed("tool", search, self.hash_of),
-            explain=Observed(
-                "explain",
-                lambda tool_id, caller, query, _: search.ranked(tool_id, caller, query),
-                self.hash_of,
-            ),
+            explain=Observed("explain", search.ranked, self.hash_of),
             list_tools=ListTools(self.store),
             allowed_origins=self.settings.allowed_origins,
             allowed_hosts=self.settings.allowed_hosts,

@@ -85,7 +85,7 @@ class DocumentTooLargeError(InvalidDocumentError):
 
 
 class QueryEmptyError(InvalidInputError):
-    """The query has no letter and no number in it."""
+    """The query has no letter and no number in it: signs and emoji have no tokens."""
 
     code = "QUERY_EMPTY"
 

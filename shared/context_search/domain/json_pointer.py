@@ -10,6 +10,7 @@ from context_search.domain.errors import InvalidPointerError
 # ASCII only: str.isdigit() also accepts other scripts' digits, and int() accepts "1_0". It refuses
 # more than 4,300 digits with a ValueError; no array is that long.
 _ARRAY_INDEX = re.compile(r"(?:0|[1-9][0-9]{0,18})\Z")
+MAX_KEY_CHARACTERS = 160
 _BAD_ESCAPE = re.compile(r"~(?![01])")
 
 
@@ -65,6 +66,18 @@ def ancestors(pointer: str) -> list[str]:
     """
     tokens = pointer.split("/")
     return ["/".join(tokens[: count + 1]) for count in range(len(tokens))]
+
+
+def last_keys(pointer: str) -> list[str]:
+    """Returns the last two keys of a pointer, outermost first, that are no index of an array.
+
+    Each is cut to ``MAX_KEY_CHARACTERS``.
+
+    >>> last_keys("/licences/Apache-2.0/parts/0"), last_keys("/rows/7")
+    (['Apache-2.0', 'parts'], ['rows'])
+    """
+    keys = [key for key in split(pointer) if not _ARRAY_INDEX.match(key)]
+    return [key[:MAX_KEY_CHARACTERS] for key in keys[-2:]]
 
 
 def resolve(document: object, tokens: Sequence[str]) -> object:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from statistics import median
 
 import regex
 
@@ -13,6 +14,11 @@ SAMPLE = 400
 LETTERS_PER_WORD = 5
 FULL_COVERAGE = 0.8
 NEAREST = 3
+LEAST_RELEVANCE = 0.0067
+"""Five widths under the middle of a model's calibration: what is farther answers nothing."""
+STANDS_OUT = 0.05
+"""So much nearer than the middle one of its kind is a passage that answers; all of a kind are near
+to a question that none of them answers."""
 _CJK_RUN = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}]++")
 _OTHER_LETTER = regex.compile(r"[\p{L}--[\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}]]", regex.V1)
 
@@ -49,8 +55,9 @@ def across_languages(
     being 1 however little it matches: they count in full from 80 % of the question's words in the
     best of them, ``best_coverage``. Passages that repeat the question's words still come before
     one that answers it, so the best in another language is third at least where it is among the
-    three nearest by ``vector`` (similarities): docs/quality.md has what that gains and costs. Where
-    the second and what follows are equal, it only gets their score.
+    three nearest by ``vector`` (similarities), has a relevance of its own and stands out among its
+    kind: docs/quality.md has what that gains and costs. Where the second and what follows are
+    equal, it only gets their score.
 
     >>> across_languages({"en": 0.9, "zh": 0.2}, {"zh": 0.5}, {"zh": 0.4, "en": 0.3}, 0.4)
     {'en': 0.45, 'zh': 0.5}
@@ -59,7 +66,14 @@ def across_languages(
     compared = {name: foreign.get(name, score * trust) for name, score in scores.items()}
     nearest = next((name for name in ranking(vector)[:NEAREST] if name in foreign), None)
     own = sorted((score for name, score in compared.items() if name not in foreign), reverse=True)
-    if nearest is not None and len(own) > 1:
+    if nearest is not None and len(own) > 1 and _is_near(nearest, foreign, vector):
         third = sum(own[1:3]) / len(own[1:3])  # halfway between the second and what follows
         compared[nearest] = max(compared[nearest], third)
     return compared
+
+
+def _is_near(name: str, foreign: Mapping[str, float], vector: Mapping[str, float]) -> bool:
+    """Says whether the best passage in another language may be more than the best of nothing."""
+    others = [vector[other] for other in foreign if other != name]
+    stands_out = not others or vector[name] - median(others) >= STANDS_OUT
+    return stands_out and foreign[name] >= LEAST_RELEVANCE

@@ -5,7 +5,8 @@ candidate up: words of the question close together, rare ones above all (proximi
 Exploration of Proximity Measures in Information Retrieval, SIGIR 2007); a neighbour in the same
 string that matches well; a text long enough to answer, as BM25 prefers a title that only repeats
 the question; and a short string beside the text in its object, a title or a path, that matches
-well. docs/quality.md has what each gains.
+well. The keys of its pointer count like such a title: much JSON is keyed by name. docs/quality.md
+has what each gains.
 """
 
 from __future__ import annotations
@@ -33,7 +34,8 @@ class Passage:
     """A candidate: where it has words of the question, and which; its length in code points.
 
     ``sightings`` are in the order of its tokens. ``place`` names its string, ``index`` its number
-    among the chunks there; ``is_whole`` when it is the only one.
+    among the chunks there; ``is_whole`` when it is the only one. ``keys`` are the words of the
+    question in the last keys of its pointer.
     """
 
     sightings: Sequence[Sighting]
@@ -42,6 +44,7 @@ class Passage:
     place: tuple[int, str]
     index: int
     is_whole: bool
+    keys: frozenset[str] = frozenset()
 
     @property
     def is_title(self) -> bool:
@@ -59,7 +62,7 @@ class Passage:
 def rerank(
     fused: Mapping[str, float],
     keyword: Mapping[str, float],
-    words: Sequence[str],
+    words: Collection[str],
     passages: Mapping[str, Passage],
 ) -> dict[str, float]:
     """Returns the scores of ``fused`` (0..1) after the second look, in 0..1 again.
@@ -68,6 +71,7 @@ def rerank(
     the question, ``passages`` every id of both with sightings of these.
     """
     weights = word_weights(words, [passage.vocabulary for passage in passages.values()])
+    named = _named(words, passages)
     beside = {(p.place, p.index): keyword.get(name, 0.0) for name, p in passages.items()}
     titles = _titles(keyword, passages)
     total = 1.0 + PROXIMITY_WEIGHT + NEIGHBOUR_WEIGHT + LENGTH_WEIGHT
@@ -82,6 +86,7 @@ def rerank(
             + LENGTH_WEIGHT * min(1.0, passage.length / FULL_LENGTH)
         ) / total
         title = 0.0 if passage.is_title else titles.get(passage.owner, 0.0)
+        title = max(title, named[name])
         scores[name] = seen + (1.0 - seen) * TITLE_WEIGHT * title
     return scores
 
@@ -98,7 +103,13 @@ def _titles(
     return best
 
 
-def word_weights(words: Sequence[str], texts: Collection[frozenset[str]]) -> dict[str, float]:
+def _named(words: Collection[str], passages: Mapping[str, Passage]) -> dict[str, float]:
+    """Returns the share of the question (0..1) that the keys of each passage's pointer have."""
+    weights = word_weights(words, [p.vocabulary | p.keys for p in passages.values()])
+    return {name: sum(weights[word] for word in p.keys) for name, p in passages.items()}
+
+
+def word_weights(words: Collection[str], texts: Collection[frozenset[str]]) -> dict[str, float]:
     """Returns what each word weighs that any of the texts has, together 1: BM25's idf in them.
 
     The index would say better how rare a word is, but does not tell; among candidates a rare one

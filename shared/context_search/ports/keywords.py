@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -20,7 +20,7 @@ class ChunkTokens:
 
 @dataclass(frozen=True, slots=True)
 class Unkeyed:
-    """A chunk from before tokens were kept."""
+    """A chunk whose tokens are not kept."""
 
     id: int
     text: str
@@ -34,9 +34,17 @@ class KeywordIndex(Protocol):
         ...
 
     def best(
-        self, index: Index, reach: Reach, words: Sequence[str], limit: int, *, timeout_s: float
+        self,
+        index: Index,
+        reach: Reach,
+        words: Mapping[str, float],
+        limit: int,
+        *,
+        timeout_s: float,
     ) -> list[Ranked]:
         """Returns up to ``limit`` chunks that have any of ``words``, by BM25, ties by id.
+
+        A word's BM25 is multiplied by its value, what it counts.
 
         Only active chunks of the index's generation within ``reach``. A statement that takes
         longer than ``timeout_s`` raises KeywordTimeoutError and ends the transaction; the limit
@@ -45,7 +53,7 @@ class KeywordIndex(Protocol):
         ...
 
     def unkeyed(self, *, limit: int) -> list[Unkeyed]:
-        """Takes chunks that were indexed before tokens were kept.
+        """Takes chunks from before tokens were kept, and those whose tokens were deleted by hand.
 
         The caller puts their tokens in the same transaction; no later call gives them.
         """

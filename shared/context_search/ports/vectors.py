@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
@@ -35,13 +35,14 @@ class VectorDocument:
 class VectorQuery:
     """What to rank in one namespace; a leg is skipped when its operand is None.
 
+    ``tokens`` are those of the keyword leg with what each counts, above 0 and at most 1.
     ``scope_key`` keeps only documents below one pointer, ``table_ids`` those of some tables.
     ``limit`` is per leg.
     """
 
     scope_key: str
     vector: Sequence[float] | None
-    tokens: Sequence[str] | None
+    tokens: Mapping[str, float] | None
     limit: int
     table_ids: tuple[int, ...] | None = None
 

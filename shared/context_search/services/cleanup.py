@@ -22,6 +22,7 @@ from context_search.services.idempotency import KEPT_S
 from context_search.services.outgoing import RelayOutbox, enumerate_message, node_message
 from context_search.services.rebuild import REBUILDS_AT_ONCE, retire_outdated
 from context_search.services.removal import RemoveDeleted
+from context_search.services.searching.admission import UNUSED_S
 from context_search.services.searching.kept_ranking import RANKING_AGE_S
 from context_search.services.settle import SettleIndex
 from context_search.services.status import write_summaries
@@ -33,6 +34,7 @@ CHUNKS_PER_STEP = 500
 COMPARISONS_PER_STEP = 200
 TOMBSTONES_PER_STEP = 1_000
 REQUESTS_PER_STEP = 1_000
+PERMITS_PER_STEP = 1_000
 STEP_RESERVE_S = 20.0
 ROUNDS_PER_STEP = 50
 Step = Callable[[CleanupReport], bool]
@@ -212,6 +214,7 @@ class Cleanup:
         with self.store.transaction() as work:
             work.quotas.compact()
             work.rankings.forget_old(older_than_s=RANKING_AGE_S)
+            work.permits.forget_unused(unused_s=UNUSED_S, limit=PERMITS_PER_STEP)
             report.readings = work.gauges.read()
         return False
 

@@ -22,6 +22,7 @@ from context_search.adapters.postgres.keyword_ranking import (
 from context_search.domain.bm25 import idf, term_weight
 from context_search.domain.ids import scope_key
 from context_search.domain.model import Reach
+from context_search.ports.vectors import Ranked
 
 
 def term(word: str, matching: int) -> Term:
@@ -30,6 +31,10 @@ def term(word: str, matching: int) -> Term:
 
 def words(terms: list[Term]) -> list[str]:
     return [each.word for each in terms]
+
+
+def scored(found: list[Candidate], terms: list[Term], size: Size) -> list[Ranked]:
+    return rescored(found, terms, {each.word: 1.0 for each in terms}, size)
 
 
 def test_the_rarest_words_are_asked_for_as_far_as_they_go() -> None:
@@ -78,25 +83,25 @@ def test_a_pair_of_common_characters_counts_as_the_rarer_of_both_and_goes_before
 
 def test_how_often_a_word_is_there_is_seen_in_the_text() -> None:
     found = [Candidate("a", 0.0, frozenset({"ferri"}), 4, "ferry, ferries: harbour boat")]
-    [ranked] = rescored(found, [term("ferri", 2), term("boat", 5), term("quay", 1)], Size(9, 4.0))
+    [ranked] = scored(found, [term("ferri", 2), term("boat", 5), term("quay", 1)], Size(9, 4.0))
     expected = idf(2, 9) * term_weight(2, 4, 4.0) + idf(5, 9)
     assert ranked.score == pytest.approx(expected)
 
 
 def test_a_key_that_is_not_in_the_text_counts_once() -> None:
     found = [Candidate("a", 0.0, frozenset({"heading"}), 4, "ferry")]
-    [ranked] = rescored(found, [term("heading", 3)], Size(9, 4.0))
+    [ranked] = scored(found, [term("heading", 3)], Size(9, 4.0))
     assert ranked.score == pytest.approx(idf(3, 9))
 
 
 def test_characters_that_are_no_neighbours_are_no_pair() -> None:
     found = [Candidate("a", 9.0, frozenset({"图书"}), 4, "书里有图")]
-    assert rescored(found, [term("图书", 3)], Size(9, 4.0)) == []
+    assert scored(found, [term("图书", 3)], Size(9, 4.0)) == []
 
 
 def test_a_pair_is_worth_what_the_texts_show() -> None:
     found = [Candidate(name, 9.0, frozenset({"图书"}), 4, text) for name, text in _PAIRS.items()]
-    [ranked] = rescored(found, [term("图书", 8)], Size(9, 4.0))
+    [ranked] = scored(found, [term("图书", 8)], Size(9, 4.0))
     assert ranked.doc_id == "a"
     assert ranked.score == pytest.approx(idf(1, 9))
 

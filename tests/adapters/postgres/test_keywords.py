@@ -9,7 +9,7 @@ import pytest
 from context_search.adapters.postgres.keyword_search import RESCORED
 from context_search.adapters.postgres.pool import Database
 from context_search.adapters.postgres.store import PostgresStore
-from context_search.domain.analysis import query_tokens
+from context_search.domain.analysis import query_weights
 from context_search.domain.errors import DatabaseUnavailableError, KeywordTimeoutError
 from context_search.domain.model import Index, Reach
 from context_search.ports.keywords import Unkeyed
@@ -43,7 +43,7 @@ def best(
     bench: Workbench, index: Index, query: str, limit: int = 50, timeout_s: float = 9
 ) -> list[Ranked]:
     with bench.store.transaction() as work:
-        words = query_tokens(query)
+        words = query_weights(query)
         return work.keywords.best(index, Reach(), words, limit, timeout_s=timeout_s)
 
 

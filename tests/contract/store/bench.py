@@ -51,6 +51,10 @@ class Bench(Steps, ABC):
     def put_away(self, row: Table | SearchTool, *, back: bool = False) -> None:
         """Puts a row into its owner's trash, or takes it out, beside all our code."""
 
+    @abstractmethod
+    def delete_words_by_hand(self, generation_id: int) -> None:
+        """Deletes the words of a generation's chunks beside all our code."""
+
     def project(self) -> Project:
         """A new project."""
         with self.store.transaction() as work:
@@ -164,6 +168,14 @@ class MemoryBench(Bench):
         with self.store.transaction():
             self.rows.change(rows, row.id, deleted=not back)
 
+    def delete_words_by_hand(self, generation_id: int) -> None:
+        with self.store.transaction():
+            for row in list(self.rows.chunks.values()):
+                node = self.rows.nodes[self.rows.sets[row.set_id].node_id]
+                if node.generation_id == generation_id and row.tokens is not None:
+                    self.rows.change(self.rows.chunks, row.id, tokens=None)
+                    self.rows.words_backlog[row.set_id] = None
+
 
 class PostgresBench(Bench):
     """Postgres; time passes by making every timestamp earlier."""
@@ -203,3 +215,7 @@ class PostgresBench(Bench):
         at = "NULL" if back else "now()"
         with self.database.transaction() as tx:
             tx.run(f"UPDATE {name} SET deleted_at = {at} WHERE id = :id", id=row.id)
+
+    def delete_words_by_hand(self, generation_id: int) -> None:
+        with self.database.transaction() as tx:
+            tx.run("DELETE FROM chunk_words WHERE generation_id = :id", id=generation_id)

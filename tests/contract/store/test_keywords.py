@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from context_search.domain.analysis import query_tokens, tokens
+from context_search.domain.analysis import query_tokens, query_weights, tokens
 from context_search.domain.bm25 import idf, term_weight
 from context_search.domain.errors import KeywordTimeoutError
 from context_search.domain.model import ChunkSet, Index, Reach
 from context_search.ports.keywords import ChunkTokens
+from context_search.services.chunk_documents import chunk_tokens
 from tests.builders import chinese, english
 from tests.contract.store.bench import OTHER, TEXT, Bench, PostgresBench
 from tests.steps import table_of
@@ -34,7 +35,7 @@ def found(
 ) -> list[tuple[str, float]]:
     """Document ids and scores, best first."""
     with bench.store.transaction() as work:
-        ranked = work.keywords.best(index, reach, query_tokens(query), limit, timeout_s=9)
+        ranked = work.keywords.best(index, reach, query_weights(query), limit, timeout_s=9)
     return [(one.doc_id, one.score) for one in ranked]
 
 
@@ -62,6 +63,16 @@ def test_the_order_is_bm25(bench: Bench) -> None:
             ferry * term_weight(3, 5, mean),
         ]
     )
+
+
+def test_a_word_counts_what_the_question_says(bench: Bench) -> None:
+    texts = ["ferry harbour quay tower", "ferry uncle boat winter", "harbour tenant boat tower"]
+    index = searchable(bench, texts)
+    with bench.store.transaction() as work:
+        words = {"ferri": 1.0, "harbour": 0.25}
+        ranked = work.keywords.best(index, EVERYWHERE, words, 5, timeout_s=9)
+    ferry, harbour = (idf(2, 3) * term_weight(1, 4, 4) * weight for weight in words.values())
+    assert [one.score for one in ranked] == pytest.approx([ferry + harbour, ferry, harbour])
 
 
 def test_neighbours_in_chinese_count_more_than_scattered_characters(bench: Bench) -> None:
@@ -101,7 +112,8 @@ def test_quotes_and_operators_in_words_are_only_characters(bench: Bench) -> None
     index = searchable(bench, [TEXT])
     with bench.store.transaction() as work:
         words = ["a'b", "\\", "a & b", "!x", "('", "x:*", "<->", "''", "\\'"]
-        assert work.keywords.best(index, EVERYWHERE, words, 5, timeout_s=9) == []
+        wanted = dict.fromkeys(words, 1.0)
+        assert work.keywords.best(index, EVERYWHERE, wanted, 5, timeout_s=9) == []
 
 
 def test_equal_scores_are_ordered_by_id(bench: Bench) -> None:
@@ -210,10 +222,32 @@ def test_nothing_waits_for_words_in_a_new_store(bench: Bench) -> None:
         assert work.keywords.unkeyed(limit=9) == []
 
 
+@pytest.mark.parametrize("limit", [1, 2, 9])
+def test_words_that_were_deleted_by_hand_are_noticed_and_written_again(
+    bench: Bench, limit: int
+) -> None:
+    index, other = searchable(bench, {"a": TEXT}), searchable(bench, {"a": TEXT})
+    before = found(bench, index, TEXT)
+    bench.delete_words_by_hand(index.generation_id)
+    assert found(bench, index, TEXT) == []
+    rounds = 0
+    while True:
+        with bench.store.transaction() as work:
+            waiting = work.keywords.unkeyed(limit=limit)
+            work.keywords.put(chunk_tokens(waiting))
+        if not waiting:
+            break
+        assert len(waiting) <= limit
+        rounds += 1
+    assert rounds == -(-len(before) // limit)
+    assert found(bench, index, TEXT) == before
+    assert len(found(bench, other, TEXT)) == len(before)
+
+
 @pytest.mark.parametrize("timeout_s", [0.0, -1.0])
 def test_without_time_there_is_no_answer(bench: Bench, timeout_s: float) -> None:
     if not isinstance(bench, PostgresBench):
         pytest.skip("memory takes no time")
     index = searchable(bench, {"a": TEXT})
     with pytest.raises(KeywordTimeoutError), bench.store.transaction() as work:
-        work.keywords.best(index, EVERYWHERE, ["ferry"], 9, timeout_s=timeout_s)
+        work.keywords.best(index, EVERYWHERE, {"ferry": 1.0}, 9, timeout_s=timeout_s)

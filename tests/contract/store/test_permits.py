@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from tests.contract.store.bench import Bench
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+
+from tests.contract.store.bench import Bench, PostgresBench
 
 
 def take(bench: Bench, count: int = 1, *, pool: str = "a", size: int = 3) -> str | None:
@@ -25,6 +28,21 @@ def test_a_pool_has_so_many_permits_and_no_more(bench: Bench) -> None:
     assert all([take(bench), take(bench), take(bench)])
     assert take(bench) is None
     assert take(bench, pool="b") is not None
+
+
+def test_the_first_of_a_pool_to_come_at_once_all_get_a_permit(bench: Bench) -> None:
+    at_once = 8 if isinstance(bench, PostgresBench) else 1  # memory has one transaction at a time
+    with ThreadPoolExecutor(at_once) as threads:
+        for number in range(12):
+            first = partial(take, bench, pool=f"new {number}", size=64)
+            assert None not in list(threads.map(lambda _, take=first: take(), range(8)))
+
+
+def test_a_pool_of_which_half_was_forgotten_is_whole_again_when_it_is_asked(bench: Bench) -> None:
+    give_back(bench, take(bench, 3))
+    bench.pass_time(70)
+    assert forget(bench, limit=2) == 2
+    assert take(bench, 3) is not None
 
 
 def test_what_was_given_back_is_free_again_at_once(bench: Bench) -> None:

@@ -71,7 +71,8 @@ def ask(
     scope: str = "",
     limit: int = 10,
 ) -> tuple[list[Ranked] | None, list[Ranked] | None]:
-    query = VectorQuery(scope_key(scope), vector, tokens, limit)
+    wanted = None if tokens is None else dict.fromkeys(tokens, 1.0)
+    query = VectorQuery(scope_key(scope), vector, wanted, limit)
     legs = vectors.query(namespace, query, timeout_s=10)
     return legs.vector, legs.keyword
 
@@ -267,13 +268,35 @@ def test_namespaces_are_listed_by_prefix_in_their_order(
     assert vectors.namespaces_after(f"{prefix}3", "", 9) == []
 
 
+def test_a_word_of_the_question_counts_as_much_as_it_says(
+    vectors: VectorStore, filled: str
+) -> None:
+    def scores(tokens: dict[str, float]) -> dict[str, float]:
+        query = VectorQuery(scope_key(""), None, tokens, 10)
+        leg = vectors.query(filled, query, timeout_s=10).keyword
+        return {row.doc_id: row.score for row in leg or []}
+
+    alone = [scores({word: 1.0}) for word in ("red", "fox", "hen")]
+    together = scores({"red": 1.0, "fox": 0.25, "hen": 0.5})
+    assert together == {
+        name: pytest.approx(
+            sum(w * leg.get(name, 0.0) for w, leg in zip((1, 0.25, 0.5), alone, strict=True)),
+            rel=1e-5,
+        )
+        for name in {**alone[0], **alone[1], **alone[2]}
+    }
+    assert scores({"hen": 0.5}) == {
+        name: pytest.approx(score / 2, rel=1e-5) for name, score in alone[2].items()
+    }
+
+
 def test_a_leg_of_as_many_documents_as_it_may_give_is_cut(
     vectors: VectorStore, namespace: str
 ) -> None:
     windows = [document("/a", [1, 0, 0], ["harbour"]), document("/a", [1, 0, 0], None, window=1)]
     vectors.upsert(namespace, windows, config=CONFIG)
     for limit, is_cut in ((2, True), (3, False)):
-        query = VectorQuery(scope_key(""), [1, 0, 0], ["harbour"], limit)
+        query = VectorQuery(scope_key(""), [1, 0, 0], {"harbour": 1.0}, limit)
         legs = vectors.query(namespace, query, timeout_s=10)
         assert legs.vector is not None
         assert (len(legs.vector), legs.is_cut) == (1, is_cut)

@@ -6,7 +6,12 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from context_search.domain.analysis import has_searchable_character, query_tokens, tokens
+from context_search.domain.analysis import (
+    has_searchable_character,
+    query_tokens,
+    query_weights,
+    tokens,
+)
 
 
 @pytest.mark.parametrize(
@@ -103,6 +108,28 @@ def test_two_spellings_of_the_same_have_the_same_tokens(text: str, same: str) ->
 
 def test_query_tokens_are_distinct_and_in_order() -> None:
     assert query_tokens("shoes and a shoe, 鞋 鞋") == ["shoe", "鞋"]
+
+
+@pytest.mark.parametrize(
+    ("question", "weights"),
+    [
+        ("release 2.0", {"releas": 1, "2.0": 1 / 2, "2": 1 / 4, "0": 1 / 4}),
+        ("X200", {"x200": 1 / 2, "x": 1 / 4, "200": 1 / 4}),
+        ("2017oppo", {"2017oppo": 1 / 2, "2017": 1 / 2, "oppo": 1}),
+        (
+            "Apache-2.0",
+            {"apache-2.0": 1 / 2, "apache-2": 1 / 6, "apach": 1, "2": 1 / 6, "0": 1 / 6},
+        ),
+        ("2.0 and 2", {"2.0": 1 / 2, "2": 1, "0": 1 / 4}),
+        ("open_file", {"open_file": 1, "open": 1, "file": 1}),
+        ("2020年", {"2020": 1, "年": 1}),
+    ],
+)
+def test_the_parts_of_a_version_or_model_share_what_one_word_counts(
+    question: str, weights: dict[str, float]
+) -> None:
+    assert query_weights(question) == pytest.approx(weights)
+    assert query_tokens(question) == list(query_weights(question))
 
 
 @pytest.mark.parametrize(

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
 
+from context_search.domain.analysis import query_weights
 from context_search.domain.config import SearchConfig
 from context_search.domain.model import HydratedChunk, Reach
 from context_search.services.searching.answer import Found, Hit, Question, Target
@@ -13,7 +15,7 @@ from context_search.services.searching.ranking import LOOKED_AT, rank, relevance
 from tests.builders import an_index
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
-WORDS = ["harbour"]
+WORDS = {"harbour": 1.0}
 
 
 def ranked(count: int, search: SearchConfig) -> list[Hit]:
@@ -62,7 +64,7 @@ def lift(words: list[str]) -> float:
         for number, (pointer, text) in enumerate(texts.items())
     }
     target = Target(an_index(), Reach(), SearchConfig(), "ready")
-    question = Question(" ".join(words), words, "hybrid", 3, NOW)
+    question = Question(" ".join(words), dict.fromkeys(words, 1.0), "hybrid", 3, NOW)
     keyword = {"/a/title": 3.0, "/a/body": 1.0, "/b/body": 1.0}
     hits = rank(target, question, Found(vector=dict.fromkeys(texts, 0.4), keyword=keyword), chunks)
     scores = {hit.json_path: hit.score for hit in hits}
@@ -71,3 +73,35 @@ def lift(words: list[str]) -> float:
 
 def test_a_title_lifts_its_text_as_far_as_keywords_are_trusted() -> None:
     assert lift(["harbour"]) > lift(["harbour", "closes", "winter", "storm", "season"]) > 0
+
+
+@pytest.mark.parametrize("strategy", ["hybrid", "semantic"])
+@pytest.mark.parametrize("fusion", ["convex", "rrf"])
+@pytest.mark.parametrize("words", [{}, {"xxxxxxxx": 1.0}])
+def test_a_text_of_emoji_only_is_no_answer_to_a_question_without_a_word_that_anybody_has(
+    strategy: str, fusion: str, words: dict[str, float]
+) -> None:
+    texts = {"d1": "🦜🎺🦜", "d2": "the old harbour"}
+    search = SearchConfig(strategy=strategy, fusion=fusion)  # type: ignore[arg-type]
+    question = Question("the", words, "hybrid", 3, NOW)
+    chunks = {name: replace(chunk(name), chunk_text=text) for name, text in texts.items()}
+    found = Found(vector={"d1": 0.5, "d2": 0.45, "d3": 0.1})
+    chunks["d3"] = replace(chunk("d3"), chunk_text="a quay")
+    hits = rank(Target(an_index(), Reach(), search, "ready"), question, found, chunks)
+    assert [hit.chunk.turbopuffer_doc_id for hit in hits] == ["d2", "d1", "d3"]
+    assert hits[1].relevance < 0.2
+
+
+def test_the_keys_of_a_text_are_searched_as_titles_are() -> None:
+    pointers = ("/licences/Apache-2.0", "/licences/MIT")
+    chunks = {
+        pointer: replace(chunk(f"d{number}"), json_pointer=pointer)
+        for number, pointer in enumerate(pointers)
+    }
+    question = "harbour under Apache 2.0"
+    asked = Question(question, query_weights(question), "hybrid", 3, NOW)
+    alike = dict.fromkeys(pointers, 0.4)
+    target = Target(an_index(), Reach(), SearchConfig(), "ready")
+    best, other = rank(target, asked, Found(vector=alike, keyword=alike), chunks)
+    assert (best.json_path, best.score > other.score) == ("/licences/Apache-2.0", True)
+    assert best.relevance == other.relevance

@@ -40,7 +40,7 @@ class Candidates:
             self.chunks = work.chunks
         ids = sorted(bench.ids(index))
         self.target = Target(index, Reach(), search, "ready")
-        words = ["harbour", "garden"]
+        words = {"harbour": 1.0, "garden": 1.0}
         self.question = Question("harbour garden", words, "hybrid", count, bench.clock.now())
         self.found = Found(
             vector={name: 0.9 - place / 1000 for place, name in enumerate(ids[::2])},

@@ -25,8 +25,9 @@ from context_search.services.evict import UseIndex
 from context_search.services.searching.answer import Answer, Target
 from context_search.services.searching.assembly import run_search
 from context_search.services.searching.patience import USUAL
+from context_search.services.searching.search_tool import SearchWithTool
 from context_search.services.status import index_of, live_tool
-from tests.services.house import House, prose
+from tests.services.house import SILENT_S, House, prose
 
 
 class LateEmbedder(WordEmbedder):
@@ -130,6 +131,25 @@ def test_a_search_that_was_slow_still_has_time_to_ask_postgres_after_a_switch() 
     assert (answer.found.keywords_from, bool(answer.hits)) == ("postgres", True)
     assert answer.degraded == ["embed_timeout", "backend_unavailable"]
     assert house.late.given[0] == USUAL.keywords_s
+    assert house.clock.monotonic() - began <= USUAL.search_s
+
+
+@pytest.mark.parametrize(("strategy", "seconds"), [("keyword", 13.0), ("hybrid", USUAL.keywords_s)])
+def test_keywords_that_are_all_there_is_have_the_time_that_is_left(
+    strategy: str, seconds: float
+) -> None:
+    house = House(storage="lean")
+    tool_id = house.tool(house.table({"a": prose(2_000)}), strategy=strategy).tool.id
+    house.work()
+    late = LateStore(house.store, house.clock)
+    use_index, embedder = UseIndex(house.store, house.deliver), house.embedder
+    run = run_search(
+        late, house.vectors, lambda _: embedder, use_index, house.clock, house.clock.advance
+    )
+    began = house.clock.monotonic()
+    answer = SearchWithTool(run, SILENT_S)(tool_id, house.principal, "harbour ledger", 5)
+    assert (answer.degraded, bool(answer.hits)) == ([], True)
+    assert late.given == [seconds]
     assert house.clock.monotonic() - began <= USUAL.search_s
 
 

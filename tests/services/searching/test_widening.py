@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from context_search.adapters.in_memory.vectors import DictVectors
+from context_search.ports.vectors import Legs, VectorQuery
 from tests.services.house import House, prose
 
 ONCE = "The harbour is named once in this report about a quiet winter. "
@@ -30,6 +32,46 @@ def test_what_is_live_is_found_behind_more_dead_documents_than_a_leg_has_places(
     answer = house.search(tool_id, house.principal, "harbour", 5)
     assert [hit.json_path for hit in answer.hits] == ["/kept"]
     assert answer.gone > 300
+
+
+class CountingVectors(DictVectors):
+    """Counts how often it is asked."""
+
+    asked = 0
+
+    def query(self, namespace: str, query: VectorQuery, *, timeout_s: float) -> Legs:
+        self.asked += 1
+        return super().query(namespace, query, timeout_s=timeout_s)
+
+
+def windowed(chunks: int, strategy: str) -> tuple[House, CountingVectors, int]:
+    """A tool over so many chunks of about thirty windows each."""
+    house = House(chunk_size=2_000, window_tokens=20)
+    house.vectors = counting = CountingVectors()
+    house.index_node, house.search = house.worker(), house.searcher(house.embedder)
+    table = house.table([prose(1_900, seed) for seed in range(chunks)])
+    tool_id = house.tool(table, strategy=strategy).tool.id
+    house.work()
+    assert len(house.rows()) == chunks
+    assert len(house.documents()) > 20 * chunks
+    return house, counting, tool_id
+
+
+@pytest.mark.parametrize("strategy", ["hybrid", "semantic"])
+def test_as_many_chunks_are_found_as_are_shown_though_each_has_many_windows(strategy: str) -> None:
+    house, _, tool_id = windowed(18, strategy)
+    for shown in (20, 18):
+        assert len(house.search(tool_id, house.principal, "zebra", shown).hits) == 18
+    assert len(house.search(tool_id, house.principal, "zebra", 7).hits) == 7
+
+
+def test_the_legs_are_asked_once_where_enough_chunks_come_at_once() -> None:
+    house, counting, tool_id = windowed(18, "hybrid")
+    assert len(house.search(tool_id, house.principal, "harbour", 18).hits) == 18  # by their words
+    assert counting.asked == 1
+    few, counting, tool_id = windowed(1, "semantic")
+    assert len(few.search(tool_id, few.principal, "zebra", 20).hits) == 1
+    assert counting.asked == 1
 
 
 def test_a_leg_gives_no_more_live_candidates_than_it_was_asked_for() -> None:

@@ -30,7 +30,7 @@ class MemoryKeywords:
         self,
         index: Index,
         reach: Reach,
-        words: Sequence[str],
+        words: Mapping[str, float],
         limit: int,
         *,
         timeout_s: float,  # noqa: ARG002
@@ -46,9 +46,17 @@ class MemoryKeywords:
         ]
         return sorted(found, key=lambda one: (-one.score, one.doc_id))[:limit]
 
-    def unkeyed(self, *, limit: int) -> list[Unkeyed]:  # noqa: ARG002
+    def unkeyed(self, *, limit: int) -> list[Unkeyed]:
         """See the port. Nothing here is older than the port."""
-        return []
+        lost = [
+            row
+            for row in self.rows.chunks.values()
+            if row.tokens is None and row.set_id in self.rows.words_backlog
+        ]
+        if len(lost) < limit:
+            for set_id in list(self.rows.words_backlog):
+                del self.rows.words_backlog[set_id]
+        return [Unkeyed(row.id, row.text) for row in lost[:limit]]
 
     def _active(self, index: Index) -> list[ChunkRow]:
         sets = {
@@ -63,12 +71,12 @@ class MemoryKeywords:
         ]
 
 
-def _scores(counts: Mapping[str, Counter[str]], words: Sequence[str]) -> dict[str, float]:
+def _scores(counts: Mapping[str, Counter[str]], words: Mapping[str, float]) -> dict[str, float]:
     mean = sum(count.total() for count in counts.values()) / (len(counts) or 1)
     scores: dict[str, float] = {}
-    for word in dict.fromkeys(words):
+    for word, asked in words.items():
         having = {name: count for name, count in counts.items() if word in count}
-        worth = idf(len(having), len(counts))
+        worth = asked * idf(len(having), len(counts))
         for name, count in having.items():
             weight = term_weight(count[word], count.total(), mean)
             scores[name] = scores.get(name, 0.0) + worth * weight

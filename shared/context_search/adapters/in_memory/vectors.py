@@ -91,9 +91,9 @@ def _by_keyword(documents: Sequence[VectorDocument], query: VectorQuery) -> dict
     counted = {document.id: Counter(document.tokens or ()) for document in documents}
     mean = sum(counts.total() for counts in counted.values()) / (len(counted) or 1) or 1.0
     scores: dict[str, float] = {}
-    for token in query.tokens or ():
+    for token, weight in (query.tokens or {}).items():
         having = [doc_id for doc_id, counts in counted.items() if token in counts]
-        worth = idf(len(having), len(counted))
+        worth = weight * idf(len(having), len(counted))
         for doc_id in having:
             count, length = counted[doc_id][token], counted[doc_id].total()
             scores[doc_id] = scores.get(doc_id, 0.0) + worth * term_weight(count, length, mean)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from context_search.domain.analysis import tokens
@@ -71,7 +71,7 @@ class Candidate:
     text: str
 
 
-def selective(words: Sequence[str]) -> list[str]:
+def selective(words: Collection[str]) -> list[str]:
     """Returns the distinct words to look up; of a long question some are left out."""
     distinct = dict.fromkeys(words)
     return sorted(distinct, key=lambda word: len(word) == 1 and is_unspaced(word))[:MOST_WORDS]
@@ -98,11 +98,19 @@ def affordable(terms: Sequence[Term]) -> list[Term]:
     return rarest
 
 
-def rescored(found: Sequence[Candidate], terms: Sequence[Term], size: Size) -> list[Ranked]:
-    """Returns the candidates with their BM25, those without any of the words left out."""
+def rescored(
+    found: Sequence[Candidate], terms: Sequence[Term], words: Mapping[str, float], size: Size
+) -> list[Ranked]:
+    """Returns the candidates with their BM25, those without any of the words left out.
+
+    ``words`` says what each of them counts.
+    """
     counts = {one.doc_id: _counts(one, terms) for one in found}
     having = Counter(word for count in counts.values() for word in count)
-    worths = {term.word: idf(_matching(term, having[term.word]), size.chunks) for term in terms}
+    worths = {
+        term.word: words[term.word] * idf(_matching(term, having[term.word]), size.chunks)
+        for term in terms
+    }
     return [
         Ranked(one.doc_id, _score(counts[one.doc_id], worths, one.length, size.mean_length))
         for one in found

@@ -6,7 +6,7 @@ docs/decisions/0014-postgres-keywords.md has the reasons and the measurements.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -56,7 +56,7 @@ class KeywordSearch:
     index: Index
     deadline: float
 
-    def __call__(self, reach: Reach, words: Sequence[str], limit: int) -> list[Ranked]:
+    def __call__(self, reach: Reach, words: Mapping[str, float], limit: int) -> list[Ranked]:
         """See ``KeywordIndex.best``. Behind the first candidates a word counts only once."""
         # A table that was never analysed looks small: all of it would be read, and unpacked.
         self.tx.run("SET LOCAL enable_seqscan = off")
@@ -64,12 +64,12 @@ class KeywordSearch:
         terms = self._terms(words, size)
         if not terms:
             return []
-        found = self._candidates(reach, affordable(terms), size, max(limit, RESCORED))
-        ranked = rescored(found[:RESCORED], terms, size)
+        found = self._candidates(reach, affordable(terms), words, size, max(limit, RESCORED))
+        ranked = rescored(found[:RESCORED], terms, words, size)
         ranked += [Ranked(one.doc_id, one.score) for one in found[RESCORED:]]
         return sorted(ranked, key=lambda one: (-one.score, one.doc_id))[:limit]
 
-    def _terms(self, words: Sequence[str], size: Size) -> list[Term]:
+    def _terms(self, words: Collection[str], size: Size) -> list[Term]:
         """Returns the words whose keys some chunk has; counting is most of what a search takes."""
         wanted = selective(words)
         terms = self._counted([word for word in wanted if len(keys_of(word)) == 1], size)
@@ -125,7 +125,12 @@ class KeywordSearch:
         return Size(*row)
 
     def _candidates(
-        self, reach: Reach, terms: Sequence[Term], size: Size, limit: int
+        self,
+        reach: Reach,
+        terms: Sequence[Term],
+        words: Mapping[str, float],
+        size: Size,
+        limit: int,
     ) -> list[Candidate]:
         rows = self._run(
             f"""
@@ -148,7 +153,7 @@ class KeywordSearch:
             ORDER BY score DESC, chunk_id LIMIT :limit
             """,
             queries=[narrowed(term.query, self.index.id, reach) for term in terms],
-            worths=[idf(term.matching, size.chunks) for term in terms],
+            worths=[words[term.word] * idf(term.matching, size.chunks) for term in terms],
             mean=size.mean_length,
             most=MOST_MATCHES,
             generation=self.index.generation_id,

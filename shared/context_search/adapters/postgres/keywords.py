@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -52,7 +52,13 @@ class PostgresKeywords:
         )
 
     def best(
-        self, index: Index, reach: Reach, words: Sequence[str], limit: int, *, timeout_s: float
+        self,
+        index: Index,
+        reach: Reach,
+        words: Mapping[str, float],
+        limit: int,
+        *,
+        timeout_s: float,
     ) -> list[Ranked]:
         """See the port."""
         try:

@@ -14,17 +14,20 @@ _TAKE = """
         SELECT pool, number FROM permit
         WHERE pool = :pool AND number <= :size
           AND (lease_until < clock_timestamp() OR holder = :holder)
-        ORDER BY number LIMIT :count FOR UPDATE SKIP LOCKED)
-    UPDATE permit
-    SET holder = :holder, lease_until = clock_timestamp() + make_interval(secs => :lease)
-    FROM free
-    WHERE permit.pool = free.pool AND permit.number = free.number
-      AND (SELECT count(*) FROM free) = :count
-    RETURNING 1
+        ORDER BY number LIMIT :count FOR UPDATE SKIP LOCKED),
+    taken AS (
+        UPDATE permit
+        SET holder = :holder, lease_until = clock_timestamp() + make_interval(secs => :lease)
+        FROM free
+        WHERE permit.pool = free.pool AND permit.number = free.number
+          AND (SELECT count(*) FROM free) = :count
+        RETURNING 1)
+    SELECT (SELECT count(*) FROM taken),
+           (SELECT count(*) FROM permit WHERE pool = :pool AND number <= :size)
 """
 _FILL = """
     INSERT INTO permit (pool, number) SELECT :pool, number FROM generate_series(1, :size) AS number
-    ON CONFLICT DO NOTHING RETURNING 1
+    ON CONFLICT DO NOTHING
 """
 
 
@@ -41,10 +44,12 @@ class PostgresPermits:
         """See the port."""
         holder = secrets.token_hex(8)
         wanted = {"pool": pool, "size": size, "count": count, "holder": holder, "lease": lease_s}
-        if self.tx.run_and_commit(_TAKE, **wanted):
-            return holder
-        is_new = self.tx.run_and_commit(_FILL, pool=pool, size=size)
-        return holder if is_new and self.tx.run_and_commit(_TAKE, **wanted) else None
+        [[taken, rows]] = self.tx.run_and_commit(_TAKE, **wanted)
+        if not taken and rows < size:
+            # Another request may fill it at the same moment: the permits are there either way.
+            self.tx.run_and_commit(_FILL, pool=pool, size=size)
+            [[taken, _]] = self.tx.run_and_commit(_TAKE, **wanted)
+        return holder if taken else None
 
     def give_back(self, pool: str, holder: str) -> None:
         """See the port."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from .highlighting import match_spans
 from .sightings import Lookout, Sighting
-from .terms import has_searchable_character, query_tokens, tokens
+from .terms import has_searchable_character, query_tokens, query_weights, tokens
 
 ANALYSIS_VERSION = 1
 
@@ -19,5 +19,6 @@ __all__ = [
     "has_searchable_character",
     "match_spans",
     "query_tokens",
+    "query_weights",
     "tokens",
 ]

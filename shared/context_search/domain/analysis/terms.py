@@ -11,6 +11,7 @@ from .normalization import normalize
 from .pieces import PIECE, has_unspaced, is_unspaced
 from .question_words import without_question_words
 
+_SHORTEST_WORD = 4  # letters; shorter parts of a version or model are hardly words
 _LONGEST_REMEMBERED = 40  # characters of a piece; longer ones hardly come twice
 
 
@@ -38,7 +39,35 @@ def query_tokens(text: str) -> list[str]:
 
     Empty when the query holds stop words only: the index has none to find.
     """
-    return list(dict.fromkeys(_tokens(topic(text))))
+    return list(query_weights(text))
+
+
+def query_weights(text: str) -> dict[str, float]:
+    """The tokens of ``query_tokens`` with what each counts, 1 but for parts of a version or model.
+
+    ``GPLv3`` is five tokens, ``2.0`` three, each of them in many a text: the whole counts half, and
+    what of it is no word by itself, numbers and parts under four letters, shares the other half.
+
+    >>> query_weights("release 2.0")
+    {'releas': 1.0, '2.0': 0.5, '2': 0.25, '0': 0.25}
+    """
+    weights: dict[str, float] = {}
+    for piece in PIECE.findall(topic(text)):
+        names = piece_tokens(piece)
+        shares = _shares(names) if len(names) > 1 and not is_unspaced(piece) else [1.0] * len(names)
+        for name, share in zip(names, shares, strict=True):
+            weights[name] = max(share, weights.get(name, 0.0))
+    return weights
+
+
+def _shares(names: list[str]) -> list[float]:
+    """What each token of a name counts, the whole first."""
+    whole, *parts = names
+    if not any(map(str.isdigit, whole)):
+        return [1.0] * len(names)
+    is_word = [part.isalpha() and len(part) >= _SHORTEST_WORD for part in parts]
+    share = 0.5 / max(1, is_word.count(False))
+    return [0.5, *(1.0 if each else share for each in is_word)]
 
 
 def topic(query: str) -> str:

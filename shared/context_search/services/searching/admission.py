@@ -17,6 +17,8 @@ RETRY_AFTER_S = 0.2
 LEASE_S = 30.0
 """Longer than API Gateway lets any request run."""
 POLL_S = 0.025
+UNUSED_S = 86_400.0
+"""After so long the rows of a pool that nobody used are deleted; they are made anew when it is."""
 GIVE_BACK_S = 2.0
 """So long an answer that is there waits for its places to be given back."""
 

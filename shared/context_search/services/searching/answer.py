@@ -36,16 +36,18 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is asked: the text, its ``words`` (our tokens), and how many candidates a leg gives.
+    """What is asked: the text, its ``words`` (our tokens, with what each counts), and how many
+    candidates a leg gives.
 
-    Recency counts up to ``asked_at``.
+    Recency counts up to ``asked_at``. ``shown`` is how many passages the caller shows.
     """
 
     text: str
-    words: Sequence[str]
+    words: Mapping[str, float]
     strategy: Strategy
     candidates: int
     asked_at: datetime
+    shown: int = 0
 
 
 @dataclass(frozen=True, slots=True)

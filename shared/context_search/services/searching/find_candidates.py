@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from context_search.domain.errors import (
@@ -123,7 +123,7 @@ class FindCandidates:
         target: Target,
         question: Question,
         vector: list[float] | None,
-        tokens: Sequence[str] | None,
+        tokens: Mapping[str, float] | None,
     ) -> bool:
         """Returns False when the question has to go elsewhere."""
         if vector is None and tokens is None:
@@ -181,7 +181,9 @@ class FindCandidates:
                     target.reach,
                     question.words,
                     question.candidates,
-                    timeout_s=self.patience.for_keywords(search.deadline),
+                    timeout_s=self.patience.for_keywords(
+                        search.deadline, are_all=search.legs.vector is None
+                    ),
                 )
         except DatabaseUnavailableError as error:
             search.note("keywords_unavailable", error)

@@ -34,9 +34,17 @@ class Patience:
         left_s = deadline.left_s() - self.keywords_s - self.rows_s
         return max(0.0, min(usual_s, left_s))
 
-    def for_keywords(self, deadline: Deadline) -> float:
-        """Returns how long Postgres may look for keywords."""
-        return max(0.0, min(self.keywords_s, deadline.left_s() - self.rows_s))
+    def for_keywords(self, deadline: Deadline, *, are_all: bool) -> float:
+        """Returns how long Postgres may look for keywords.
+
+        Where they are all there is to answer with, a database that was not asked for long may read
+        its index from disk: they have the time that is left, but for one more try of the usual
+        length, as the index may be switched meanwhile.
+        """
+        left_s = deadline.left_s() - self.rows_s
+        usual_s = min(self.keywords_s, left_s)
+        alone_s = left_s - self.keywords_s - self.rows_s if are_all else 0.0
+        return max(0.0, usual_s, alone_s)
 
 
 USUAL = Patience()

@@ -2,57 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 from context_search.domain.analysis import Lookout
 from context_search.domain.config import SearchConfig
-from context_search.domain.fusion import (
-    convex_combination,
-    min_max,
-    ranking,
-    reciprocal_rank_fusion,
-)
-from context_search.domain.json_pointer import relative
-from context_search.domain.languages import across_languages, is_foreign
+from context_search.domain.fusion import min_max, ranking
+from context_search.domain.json_pointer import last_keys, relative
+from context_search.domain.languages import is_foreign
 from context_search.domain.model import HydratedChunk
-from context_search.domain.recency import linear_combination, max_normalised, recency
+from context_search.domain.recency import max_normalised, recency
 from context_search.domain.relevance import (
     CALIBRATIONS,
     DEFAULT_CALIBRATION,
-    coverage,
     relevance,
+    worth,
 )
-from context_search.domain.reranking import Passage, rerank
+from context_search.domain.reranking import Passage
 from context_search.services.searching.answer import Evidence, Found, Hit, Question, Target
-
-# A keyword leg whose best hit covers less of the question than this is mostly noise (a question
-# in another language): its weight falls in proportion and goes to the vector leg.
-WEAK_COVERAGE = 0.4
+from context_search.services.searching.fusing import Live, Scores, cosines, fused, linear
 
 LOOKED_AT = 200
 """Linear scores need no text: only of so many hits, more than are shown, it is read."""
-
-Scores = Mapping[str, float]
-
-
-@dataclass(frozen=True, slots=True)
-class _Live:
-    """The candidates whose chunks are live, with what the ranking needs to know of each.
-
-    Others take no part, so they cannot distort the normalisation.
-    """
-
-    vector: Scores
-    keyword: Scores
-    recency: Scores
-    words: Sequence[str]
-    passages: Mapping[str, Passage] = field(default_factory=dict)
-
-    def vocabulary(self, name: str) -> frozenset[str]:
-        """The question's words in a candidate; none where the text was not looked at."""
-        passage = self.passages.get(name)
-        return passage.vocabulary if passage else frozenset()
 
 
 def rank(
@@ -67,15 +38,19 @@ def rank(
     """
     live = _live(question, found, chunks)
     is_linear = target.search.fusion == "linear"
-    scores = _linear(target.search, live) if is_linear else {}
+    scores = linear(target.search, live) if is_linear else {}
     order = _order(scores, live)
     worth_a_look = order[:LOOKED_AT] if is_linear else chunks
     look_for = Lookout(question.words)
-    live = replace(live, passages={name: _passage(chunks[name], look_for) for name in worth_a_look})
+    in_keys = _words_in_keys(look_for, {chunks[name].json_pointer for name in worth_a_look})
+    passages = {name: _passage(chunks[name], look_for, in_keys) for name in worth_a_look}
+    live = replace(live, passages=passages)
     evidence = _evidence(target.search, live)
     calibration = CALIBRATIONS.get(target.index.config.model, DEFAULT_CALIBRATION)
+    worths = {name: worth(chunks[name].chunk_text) for name in live.passages}
     relevances = {
-        name: relevance(live.vector.get(name), live.words, live.vocabulary(name), calibration)
+        name: worths.get(name, 1.0)
+        * relevance(live.vector.get(name), live.words, live.vocabulary(name), calibration)
         for name in chunks
     }
     if not is_linear:
@@ -84,7 +59,10 @@ def rank(
             for name in live.vector
             if is_foreign(question.text, chunks[name].chunk_text)
         }
-        scores = _fuse(target.search, live, foreign)
+        scores = {
+            name: worths[name] * score
+            for name, score in fused(target.search, live, foreign).items()
+        }
         order = _order(scores, live)
     return [
         Hit(
@@ -106,18 +84,19 @@ def looked_at(
 ) -> list[str]:
     """Returns the candidates whose texts a linear ranking looks at; needs no text itself."""
     live = _live(question, found, chunks)
-    return _order(_linear(search, live), live)[:LOOKED_AT]
+    return _order(linear(search, live), live)[:LOOKED_AT]
 
 
-def relevance_of(model: str, words: Sequence[str], cosine: float | None, text: str) -> float:
+def relevance_of(model: str, words: Mapping[str, float], cosine: float | None, text: str) -> float:
     """Returns the relevance of a text whose vector has this similarity to the question's."""
     having = [word for _, word in Lookout(words)(text)]
-    return relevance(cosine, words, having, CALIBRATIONS.get(model, DEFAULT_CALIBRATION))
+    calibration = CALIBRATIONS.get(model, DEFAULT_CALIBRATION)
+    return worth(text) * relevance(cosine, words, having, calibration)
 
 
-def _live(question: Question, found: Found, chunks: Mapping[str, HydratedChunk]) -> _Live:
+def _live(question: Question, found: Found, chunks: Mapping[str, HydratedChunk]) -> Live:
     now = question.asked_at
-    return _Live(
+    return Live(
         vector={name: score for name, score in found.vector.items() if name in chunks},
         keyword={name: score for name, score in found.keyword.items() if name in chunks},
         recency={name: recency(chunk.changed_at, now) for name, chunk in chunks.items()},
@@ -125,11 +104,21 @@ def _live(question: Question, found: Found, chunks: Mapping[str, HydratedChunk])
     )
 
 
-def _order(scores: Scores, live: _Live) -> list[str]:
+def _order(scores: Scores, live: Live) -> list[str]:
     return sorted(scores, key=lambda name: (-scores[name], -live.recency[name], name))
 
 
-def _passage(chunk: HydratedChunk, look_for: Lookout) -> Passage:
+def _words_in_keys(look_for: Lookout, pointers: Iterable[str]) -> dict[str, frozenset[str]]:
+    """Returns which words of the question are in the last keys of each pointer."""
+    return {
+        pointer: frozenset([word for _, word in look_for("\n".join(last_keys(pointer)))])
+        for pointer in pointers
+    }
+
+
+def _passage(
+    chunk: HydratedChunk, look_for: Lookout, in_keys: Mapping[str, frozenset[str]]
+) -> Passage:
     sightings = look_for(chunk.chunk_text)
     return Passage(
         sightings=sightings,
@@ -138,51 +127,20 @@ def _passage(chunk: HydratedChunk, look_for: Lookout) -> Passage:
         place=(chunk.table_id, chunk.json_pointer),
         index=chunk.chunk_index,
         is_whole=chunk.total_chunks == 1,
+        keys=in_keys[chunk.json_pointer],
     )
 
 
-def _fuse(search: SearchConfig, live: _Live, foreign: Scores) -> Scores:
-    if not live.keyword:
-        return min_max(live.vector)
-    if search.fusion == "rrf" and live.vector:
-        weights = [search.vector_weight, search.bm25_weight]
-        return reciprocal_rank_fusion([live.vector, live.keyword], weights)
-    best_coverage = coverage(live.words, live.vocabulary(ranking(live.keyword)[0]))
-    trust = min(1.0, best_coverage / WEAK_COVERAGE)
-    keyword = min_max(live.keyword)
-    fused = _convex(search, live, trust) if live.vector else keyword
-    trusted = {name: trust * score for name, score in keyword.items()}
-    scores = rerank(fused, trusted, live.words, live.passages)
-    return across_languages(scores, foreign, live.vector, best_coverage) if foreign else scores
-
-
-def _linear(search: SearchConfig, live: _Live) -> Scores:
-    return linear_combination(
-        [max_normalised(live.keyword), _cosines(live.vector), live.recency],
-        [search.bm25_weight, search.vector_weight, search.recency_weight],
-    )
-
-
-def _convex(search: SearchConfig, live: _Live, trust: float) -> Scores:
-    bm25_weight = search.bm25_weight * trust
-    vector_weight = search.vector_weight + search.bm25_weight - bm25_weight
-    return convex_combination([live.vector, live.keyword], [vector_weight, bm25_weight])
-
-
-def _cosines(leg: Scores) -> dict[str, float]:
-    return {name: min(1.0, max(0.0, score)) for name, score in leg.items()}
-
-
-def _evidence(search: SearchConfig, live: _Live) -> dict[str, Evidence]:
+def _evidence(search: SearchConfig, live: Live) -> dict[str, Evidence]:
     is_linear = search.fusion == "linear"
-    semantic = _cosines(live.vector) if is_linear else min_max(live.vector)
+    semantic = cosines(live.vector) if is_linear else min_max(live.vector)
     bm25 = max_normalised(live.keyword) if is_linear else min_max(live.keyword)
     ranks = [
         {name: rank for rank, name in enumerate(ranking(leg), start=1)}
         for leg in (live.vector, live.keyword)
     ]
     matched = {
-        name: [word for word in dict.fromkeys(live.words) if word in passage.vocabulary]
+        name: [word for word in live.words if word in passage.vocabulary]
         for name, passage in live.passages.items()
     }
     return {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, replace
 
-from context_search.domain.analysis import has_searchable_character, query_tokens
+from context_search.domain.analysis import has_searchable_character, query_weights
 from context_search.domain.config import Strategy
 from context_search.domain.errors import QueryEmptyError, SearchUnavailableError
 from context_search.domain.model import HydratedChunk, Reach
@@ -58,15 +58,19 @@ class RunSearch:
         *,
         strategy: Strategy | None = None,
         candidates: int = CANDIDATES_PER_LEG,
+        shown: int | None = None,
     ) -> Answer:
         """Returns all ranked hits. ``key`` names the target and its caller for a short memory.
 
-        ``strategy`` None is the target's own; ``candidates`` are per leg, at most 10,000.
+        ``strategy`` None is the target's own; ``candidates`` are per leg, at most 10,000. So many
+        hits as are ``shown`` (None: the target's ``top_k``) are ranked where there are so many.
         It takes no longer than its ``Patience``, switches of the index included.
         Raises QueryEmptyError, NotFoundError, BackpressureError and SearchUnavailableError.
         """
         if not has_searchable_character(query):
-            raise QueryEmptyError("the query has no letter and no number in it")
+            raise QueryEmptyError(
+                "the query has no letter and no number in it; emoji and signs are not searched for"
+            )
         watch = Stopwatch(self.clock)
         deadline = self.find.patience.from_now(self.clock)
         with watch.timing("total"):
@@ -78,8 +82,9 @@ class RunSearch:
                     if target.status == "evicted":
                         return self._evicted(key, target, strategy, query, watch, deadline)
                     asked = strategy or target.search.strategy
-                    words, now = query_tokens(query), self.clock.now()
-                    question = Question(query, words, asked, candidates, now)
+                    words, now = query_weights(query), self.clock.now()
+                    wish = target.search.top_k if shown is None else shown
+                    question = Question(query, words, asked, candidates, now, wish)
                     wider = replace(question, candidates=wanted)
                     found = self.find(target, wider, deadline)
                     if "namespace_missing" in found.degraded:

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Literal
 
-from context_search.domain.analysis import query_tokens
+from context_search.domain.analysis import query_weights
 from context_search.domain.config import SearchConfig, Strategy
 from context_search.domain.errors import CursorInvalidError
 from context_search.domain.model import HydratedChunk, Index, Principal, Reach
@@ -103,7 +103,7 @@ class SearchProject:
             return Target(index, asked.reach, _RANKED[asked.strategy], status)
 
         key = ("project", principal.project_id, asked.strategy, asked.reach)
-        answer = self.run(key, open_index, asked.query, candidates=asked.candidates)
+        answer = self.run(key, open_index, asked.query, candidates=asked.candidates, shown=PAGE)
         if not answer.hits:
             is_cut, hint = answer.found.is_cut, _hint(answer, hidden=0)
             return ProjectPage(answer, truncated=is_cut, hint=hint, whole=answer)
@@ -176,7 +176,7 @@ def _kept(
 def _hits(
     index: Index, asked: ProjectQuestion, rows: Sequence[Row], chunks: Mapping[str, HydratedChunk]
 ) -> list[Hit]:
-    words, model = query_tokens(asked.query), index.config.model
+    words, model = query_weights(asked.query), index.config.model
     found = [(row, chunks[row.doc_id]) for row in rows if row.doc_id in chunks]
     return [
         row.hit(chunk, relevance_of(model, words, row.cosine, chunk.chunk_text))

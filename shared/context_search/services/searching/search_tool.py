@@ -10,6 +10,9 @@ from context_search.services.searching.answer import Answer, Target
 from context_search.services.searching.run_search import RunSearch
 from context_search.services.status import live_tool_with_index
 
+MOST_SHOWN = 20
+"""Who takes more, as retrieve does to choose from, takes what one question to the legs brings."""
+
 
 @dataclass(frozen=True, slots=True)
 class SearchWithTool:
@@ -25,10 +28,12 @@ class SearchWithTool:
 
         Raises what RunSearch raises; a deleted or foreign tool is NotFoundError.
         """
-        answer = self.ranked(tool_id, principal, query)
+        answer = self.ranked(tool_id, principal, query, top_k)
         return replace(answer, hits=answer.hits[: top_k or answer.search.top_k])
 
-    def ranked(self, tool_id: int, principal: Principal | None, query: str) -> Answer:
+    def ranked(
+        self, tool_id: int, principal: Principal | None, query: str, top_k: int | None = None
+    ) -> Answer:
         """The same with every hit that was ranked."""
 
         def open_tool(work: UnitOfWork) -> Target:
@@ -37,4 +42,5 @@ class SearchWithTool:
             return Target(index, Reach(tool.scope.json_pointer), tool.search, status)
 
         caller = None if principal is None else principal.project_id
-        return self.run(("tool", tool_id, caller), open_tool, query)
+        shown = None if top_k is None else min(top_k, MOST_SHOWN)
+        return self.run(("tool", tool_id, caller), open_tool, query, shown=shown)

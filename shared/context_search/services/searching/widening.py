@@ -1,7 +1,8 @@
-"""More candidates where those that were found are not live any more.
+"""More candidates where those that were found are not live any more, or are few chunks.
 
 What was deleted stays in turbopuffer until the next ``cleanup``. A deleted table, or an array that
 lost most of its elements, could take all places of a leg, and live hits behind them none.
+A large chunk has many windows, each of them a document: eight chunks could take all places, too.
 """
 
 from __future__ import annotations
@@ -23,9 +24,10 @@ Chunks = Mapping[str, HydratedChunk]
 def enough(question: Question, asked: int, found: Found, live: Chunks) -> int:
     """Returns how many candidates a leg should give: ``asked``, as it was asked for, or more.
 
-    More when there are more, and of a leg less than half is live that ``question`` wants.
+    More when there are more, and either fewer chunks came than are shown, or of a leg less than
+    half is live that ``question`` wants.
     """
-    is_short = any(
+    is_short = len(live) < question.shown or any(
         2 * len(leg.keys() & live.keys()) < min(len(leg), question.candidates)
         for leg in (found.vector, found.keyword)
     )

@@ -78,7 +78,7 @@ async def explain(
     tool_id: ToolId, body: ExplainBody, caller: SearchCaller, use: Use
 ) -> JSONResponse:
     """The same search with its candidates, cuts, scores and timings."""
-    answer = use.explain(tool_id, caller, body.query, None)
+    answer = use.explain(tool_id, caller, body.query, body.top_k)
     shown = body.top_k or answer.search.top_k
     return JSONResponse(explained(answer, query_tokens(body.query), shown))
 
