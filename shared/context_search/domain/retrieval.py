@@ -43,11 +43,15 @@ class RetrievalSettings:
 
 @dataclass(frozen=True, slots=True)
 class ChunkText:
-    """A chunk in its place: ``text`` is ``content[start:end]`` of its set's node."""
+    """A chunk in its place: ``text`` is ``content[start:end]`` of its set's node.
+
+    It is number ``index``, from 0, of ``total`` in its set.
+    """
 
     id: int
     set_id: int
     index: int
+    total: int
     start: int
     end: int
     text: str
