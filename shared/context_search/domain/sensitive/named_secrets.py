@@ -77,17 +77,17 @@ def named_secrets(text: str) -> Spans:
         if said is None:
             continue
         start = said.end()
-        value = (_QUOTED if said["quote"] else _BEGINNING).match(text, start)
+        value = (said["quote"] and _QUOTED.match(text, start)) or _BEGINNING.match(text, start)
         if value and _is_secret(_read(text, name, said, value)):
-            at = value.end() if said["quote"] else _end(text, value)
+            at = _end(text, value, is_quoted=bool(said["quote"]))
             yield start, at
 
 
-def _end(text: str, value: re.Match[str]) -> int:
+def _end(text: str, value: re.Match[str], *, is_quoted: bool) -> int:
     """Where the whole of it ends; the end of a sentence is not part of it."""
     rest = _REST.match(text, value.end())
     end = rest.end() if rest else value.end()
-    return end - 1 if text[end - 1] in ".:?" and end - 1 > value.start() else end
+    return end if is_quoted else value.start() + len(text[value.start() : end].rstrip(".:?"))
 
 
 def _read(text: str, name: re.Match[str], said: re.Match[str], value: re.Match[str]) -> _Said:
@@ -95,6 +95,7 @@ def _read(text: str, name: re.Match[str], said: re.Match[str], value: re.Match[s
     kinds = {"chinese": "password", "chinese_key": "secret"}
     kind = kinds.get(group, group)
     before = text[max(0, name.start() - 40) : name.start()]
+    shown = value[0] if said["quote"] else value[0].rstrip(".:?")
     return _Said(
         kind=kind,  # type: ignore[arg-type]
         sign=said["sign"] or ("=" if said["listed"] and said["quote"] else ""),
@@ -104,9 +105,9 @@ def _read(text: str, name: re.Match[str], said: re.Match[str], value: re.Match[s
         is_short=bool(name["pass"]),
         is_chinese=group in kinds,
         is_on_next_line="\n" in said[0],
-        value=value[0] if said["quote"] else value[0].rstrip(".:?"),
+        value=shown,
         text=text,
-        end=value.end() if said["quote"] else value.start() + len(value[0].rstrip(".:?")),
+        end=value.start() + len(shown),
     )
 
 
