@@ -22,7 +22,8 @@ _PATTERNS = tuple(
         ("sk-", r"(?<![A-Za-z])sk-[A-Za-z0-9_-]{16,}+"),
         ("cs_", r"(?<![A-Za-z])cs_(?:mcp_)?[A-Za-z0-9_-]{43}(?![A-Za-z0-9_-])"),
         (
-            "gh glpat- npm_ pypi- hf_ tpuf_ whsec_ k_ xox xapp- dop_ shp ATATT PMAK- r8_ rubygems_",
+            "ghp_ gho_ ghu_ ghs_ ghr_ github_pat_ glpat- xox xapp- npm_ pypi- hf_ tpuf_ whsec_"
+            " _live_ _test_ _v1_ shpat_ shpca_ shppa_ shpss_ ATATT PMAK- r8_ rubygems_",
             r"(?:gh[pousr]_|github_pat_|glpat-|xox[abeoprs]-|xapp-|npm_|pypi-|hf_|tpuf_|whsec_"
             r"|(?:sk|rk|pk)_(?:live|test)_|do[opr]_v1_|shp(?:at|ca|pa|ss)_|ATATT|PMAK-|r8_|rubygems_)"
             r"[A-Za-z0-9_=-]{20,}+",
@@ -54,9 +55,7 @@ _HEADERS = re.compile(
     r"([A-Za-z0-9._~+/=-]{12,}+)"
 )
 _BASIC = re.compile(r"(?i:basic)\s{1,4}([A-Za-z0-9+/_-]{6,}+={0,2}+)")
-_USER = re.compile(
-    rf"(?<![\w-])(?:-u|--user|--proxy-user)[ =]{{0,2}}[\"']?[\w.@+-]{{1,64}}+:({RUN}{{3,}}+)"
-)
+_USER = re.compile(rf"(?<![\w-])(?:-u|--user)[ =]{{0,2}}[\"']?[\w.@+-]{{1,64}}+:({RUN}{{3,}}+)")
 _CURL = re.compile(r"\b(?:curl|wget|http|https)\b")
 
 
@@ -65,11 +64,13 @@ def known_keys(text: str) -> Spans:
     for words, pattern in _PATTERNS:
         if any(word in text for word in words):
             yield from (match.span(match.lastindex or 0) for match in pattern.finditer(text))
-    yield from (match.span(match.lastindex or 0) for match in _HEADERS.finditer(text))
-    for match in _BASIC.finditer(text):
+    lower = text.lower()
+    if "bearer" in lower or "authorization" in lower:
+        yield from (match.span(match.lastindex or 0) for match in _HEADERS.finditer(text))
+    for match in _BASIC.finditer(text) if "basic" in lower else ():
         if _is_user_and_password(match[1]):
             yield match.span(1)
-    for match in _USER.finditer(text):
+    for match in _USER.finditer(text) if "-u" in text else ():
         if is_said(_CURL, text, match.start(), reach=200):
             yield match.span(1)
 

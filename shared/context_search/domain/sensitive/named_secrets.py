@@ -11,14 +11,31 @@ from typing import Literal
 
 from context_search.domain.sensitive.spans import RUN, Spans
 
+# A name begins with one of the stems, but for what stands before a key.
+_STEMS = ("pass", "pwd", "secret", "token", "credential", "key", "session", "sess=", "sid=", "csrf")
+_STEMS += (
+    "xsrf",
+    "jwt",
+    "sig=",
+    "密码",
+    "密碼",
+    "口令",
+    "密钥",
+    "密鑰",
+    "秘钥",
+    "私钥",
+    "令牌",
+    "凭证",
+)
 _NAME = re.compile(
     r"(?i:(?P<password>password|passwd|passphrase|pwd|(?P<pass>(?<![A-Za-z])pass(?![A-Za-z])))"
-    r"|(?P<secret>secret(?:[ _-]?(?:access[ _-]?)?key)?|token|credentials?"
-    r"|(?:api|access|private|account|encryption|signing|auth|master)[ _-]?key(?:[_-]?id)?)"
-    r"|(?P<session>(?<![A-Za-z])(?:session(?:[_-]?id)?|sess|sid|csrf|xsrf|jwt|sig)|sessid"
-    r"|connect\.sid))"
-    r"|(?P<variable>(?<=[A-Z0-9])_KEY)"
+    r"|(?P<secret>secret|token|credentials?)|(?P<key>key(?:[_-]?id)?)"
+    r"|(?P<session>session(?:[_-]?id)?|sess|(?<![A-Za-z])(?:sid|csrf|xsrf|jwt|sig)))"
     r"|(?P<chinese>密码|密碼|口令)|(?P<chinese_key>密钥|密鑰|秘钥|私钥|令牌|凭证)"
+)
+_KIND_OF_KEY = re.compile(
+    r"(?i:(?P<secret>api|access|private|secret|account|encryption|signing|auth|master)[ _-]?\Z)"
+    r"|(?P<variable>[A-Z0-9]_\Z)"
 )
 _SAID = re.compile(
     r"(?:(?P<listed>[\"']\s?,\s?(?=[\"']))|[\"'\])]{0,2}\s{0,3}(?P<sign>:=|=>|[:=](?![:=])|>(?=[^<>\s]{1,200}</)|是|为|設為|设为"
@@ -71,16 +88,30 @@ class _Said:
 def named_secrets(text: str) -> Spans:
     """Returns the values, without their names."""
     at = 0
-    while name := _NAME.search(text, at):
-        at = name.end()
-        said = _SAID.match(text, at)
-        if said is None:
+    for place in _places(text):
+        name = _NAME.match(text, place) if place >= at else None
+        said = _SAID.match(text, name.end()) if name else None
+        if name is None or said is None:
             continue
         start = said.end()
+        if name["key"] and not _KIND_OF_KEY.search(text, max(0, place - 12), place):
+            continue
         value = (said["quote"] and _QUOTED.match(text, start)) or _BEGINNING.match(text, start)
         if value and _is_secret(_read(text, name, said, value)):
             at = _end(text, value, is_quoted=bool(said["quote"]))
             yield start, at
+
+
+def _places(text: str) -> list[int]:
+    """Where a stem of a name begins."""
+    lower = text.replace("\u0130", "I").lower()  # the one letter that is two in lower case
+    places = []
+    for stem in _STEMS:
+        at = lower.find(stem)
+        while at >= 0:
+            places.append(at)
+            at = lower.find(stem, at + len(stem))
+    return sorted(places)
 
 
 def _end(text: str, value: re.Match[str], *, is_quoted: bool) -> int:
@@ -92,9 +123,11 @@ def _end(text: str, value: re.Match[str], *, is_quoted: bool) -> int:
 
 def _read(text: str, name: re.Match[str], said: re.Match[str], value: re.Match[str]) -> _Said:
     [group] = [group for group, value in name.groupdict().items() if value and group != "pass"]
-    kinds = {"chinese": "password", "chinese_key": "secret"}
-    kind = kinds.get(group, group)
+    kind = {"chinese": "password", "chinese_key": "secret"}.get(group, group)
     before = text[max(0, name.start() - 40) : name.start()]
+    if name["key"]:
+        of = _KIND_OF_KEY.search(text, max(0, name.start() - 12), name.start())
+        kind = of.lastgroup if of else None
     shown = value[0] if said["quote"] else value[0].rstrip(".:?")
     return _Said(
         kind=kind,  # type: ignore[arg-type]
@@ -103,7 +136,7 @@ def _read(text: str, name: re.Match[str], said: re.Match[str], value: re.Match[s
         is_spaced=any(character.isspace() for character in said[0]),
         is_attribute=re.search(r"\w\.\w*\Z", before) is not None,
         is_short=bool(name["pass"]),
-        is_chinese=group in kinds,
+        is_chinese=group.startswith("chinese"),
         is_on_next_line="\n" in said[0],
         value=shown,
         text=text,

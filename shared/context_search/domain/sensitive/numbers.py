@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from datetime import date
 
-from context_search.domain.sensitive.spans import Spans, is_said
+from context_search.domain.sensitive.spans import Spans, is_said, near_digits
 
 _SPACE = "[ \u00a0\u2007\u202f-]"
 _START, _END = r"(?<![0-9A-Za-z_])(?<![0-9]\.)", r"(?![0-9A-Za-z_])(?!\.[0-9])"
@@ -33,11 +33,11 @@ _ID_WORDS = re.compile(r"(?i:身份证|身份號|證件|证件|\bid card|\bid n(
 
 def id_cards(text: str) -> Spans:
     """Returns Chinese identity card numbers; old ones, of 15 digits, behind words that say so."""
-    for match in _ID_CARD.finditer(text):
+    for match in near_digits(_ID_CARD, text):
         place, _, born, serial = match.groups()
         if _is_date(born) and _check_11_2(place + born + serial.upper()):
             yield match.span()
-    for match in _OLD_ID_CARD.finditer(text):
+    for match in near_digits(_OLD_ID_CARD, text):
         if is_said(_ID_WORDS, text, match.start()):
             yield match.span()
 
@@ -56,24 +56,25 @@ def _check_11_2(number: str) -> bool:
 
 
 # ---- IBAN: country, check digits, then the account, alone or in groups of four
-_COUNTRIES = (
+_COUNTRIES = frozenset(
     "AD AE AL AT AZ BA BE BG BH BI BR BY CH CR CY CZ DE DJ DK DO EE EG ES FI FK FO FR GB GE GI GL"
     " GR GT HR HU IE IL IQ IS IT JO KW KZ LB LC LI LT LU LV LY MC MD ME MK MN MR MT MU NI NL NO OM"
-    " PK PL PS PT QA RO RS RU SA SC SD SE SI SK SM SO ST SV TL TN TR UA VA VG XK YE"
-).replace(" ", "|")
+    " PK PL PS PT QA RO RS RU SA SC SD SE SI SK SM SO ST SV TL TN TR UA VA VG XK YE".split()
+)
 _IBAN = re.compile(
-    rf"{_START}(?:(?:{_COUNTRIES})[0-9]{{2}}(?:{_SPACE}[A-Z0-9]{{4}}){{2,7}}(?:{_SPACE}[A-Z0-9]{{1,3}})?"
-    rf"|(?i:{_COUNTRIES})[0-9]{{2}}[A-Za-z0-9]{{11,30}}){_END}"
+    rf"{_START}[A-Za-z]{{2}}[0-9]{{2}}"
+    rf"(?:(?:{_SPACE}[A-Z0-9]{{4}}){{2,7}}(?:{_SPACE}[A-Z0-9]{{1,3}})?|[A-Za-z0-9]{{11,30}}){_END}"
 )
 _SHORTEST_IBAN = 15
 
 
 def ibans(text: str) -> Spans:
     """Returns international bank account numbers."""
-    for match in _IBAN.finditer(text):
+    for match in near_digits(_IBAN, text):
         for end in _group_ends(match):
             number = re.sub(_SPACE, "", match[0][: end - match.start()]).upper()
-            if len(number) >= _SHORTEST_IBAN and _check_97(number):
+            is_long = len(number) >= _SHORTEST_IBAN
+            if is_long and number[:2] in _COUNTRIES and _check_97(number):
                 yield match.start(), end
                 break
 
@@ -107,7 +108,7 @@ _OLD_VISA_DIGITS = 13
 
 def bank_cards(text: str) -> Spans:
     """Returns the numbers of debit and credit cards."""
-    for match in _CARD.finditer(text):
+    for match in near_digits(_CARD, text):
         if is_said(OTHER_NUMBERS, text, match.start()):
             continue
         for end in _group_ends(match):
@@ -134,7 +135,7 @@ _SSN_WORDS = re.compile(r"(?i:\bssns?\b|\bssn|social security|社会安全)")
 
 def ssns(text: str) -> Spans:
     """Returns social security numbers: with hyphens, or behind words that say so."""
-    for match in _SSN.finditer(text):
+    for match in near_digits(_SSN, text):
         if is_said(_SSN_WORDS, text, match.start()) or (
             match[1] == "-" and not is_said(OTHER_NUMBERS, text, match.start())
         ):

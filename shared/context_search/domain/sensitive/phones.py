@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from context_search.domain.sensitive.numbers import OTHER_NUMBERS
-from context_search.domain.sensitive.spans import Spans, is_said
+from context_search.domain.sensitive.spans import Spans, is_said, near_digits
 
 _GAP = r"[ \t.\-·\u00a0\u2007\u2010-\u2015\u202f\u200b-\u200d\u2060\u2212\ufeff]"
 # Not in a longer number, a decimal fraction, a power, a hexadecimal number or a name.
@@ -34,8 +34,6 @@ _PHONE = re.compile(
     """,
     re.VERBOSE,
 )
-# Where seven digits stand close together; what has none of it has no number.
-_DIGITS = re.compile(rf"(?:[0-9](?:{_GAP}|[()]){{0,3}}){{7,}}+")
 _WORDS = re.compile(
     r"(?i:\b(?:phone|tel|mobile|cell|fax|call|dial|ring|whatsapp)|电话|電話|手机|座机|热线|客服|拨)"
 )
@@ -48,14 +46,9 @@ _LARGEST_INTEGERS = frozenset({"2147483647", "2147483648", "4294967295", "429496
 
 def phones(text: str) -> Spans:
     """Returns the numbers, with their extensions."""
-    at = 0
-    for digits in _DIGITS.finditer(text):
-        for match in _PHONE.finditer(text, max(at, digits.start() - 3), digits.end() + 20):
-            if match.start() >= digits.end():
-                break
-            at = match.end()
-            if _is_phone(text, match):
-                yield match.span()
+    for match in near_digits(_PHONE, text):
+        if _is_phone(text, match):
+            yield match.span()
 
 
 def _is_phone(text: str, match: re.Match[str]) -> bool:
