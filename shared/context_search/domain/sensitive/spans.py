@@ -16,7 +16,8 @@ _HALF_WIDTH = {chr(code): chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)} 
 # Where seven digits stand close together; a text that has none has no number to find.
 _GAPS = r"[ \t.\-·()\u00a0\u2007\u2010-\u2015\u202f\u200b-\u200d\u2060\u2212\ufeff]"
 _DIGITS = re.compile(rf"(?:[0-9]{_GAPS}{{0,3}}){{7,}}+")
-_AROUND_CHARS = 40
+# How far a number with letters in it reaches beyond its digits: an IBAN, an extension.
+_BEFORE_CHARS, _BEHIND_CHARS = 12, 24
 
 
 def folded(text: str) -> str:
@@ -30,8 +31,8 @@ def near_digits(pattern: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:
     for digits in _DIGITS.finditer(text):
         if digits.end() <= at:
             continue
-        at = max(at, digits.start() - _AROUND_CHARS)
-        for match in pattern.finditer(text, at, digits.end() + _AROUND_CHARS):
+        at = max(at, digits.start() - _BEFORE_CHARS)
+        for match in pattern.finditer(text, at, digits.end() + _BEHIND_CHARS):
             if match.start() >= digits.end():
                 break  # it may be cut off, and is looked at again
             at = match.end()
