@@ -34,7 +34,8 @@ class Case:
         text, secrets, at = "", [], 0
         for match in _SECRET.finditer(marked):
             text += marked[at : match.start()]
-            secrets.append(Sensitive(match[1], len(text), len(text) + len(match[2])))
+            kind = next(kind for kind in SENSITIVE_KINDS if kind == match[1])
+            secrets.append(Sensitive(kind, len(text), len(text) + len(match[2])))
             text += match[2]
             at = match.end()
         return cls(text + marked[at:], tuple(secrets), row["language"], row.get("named", False))

@@ -18,7 +18,7 @@ REACH_CHARS = 256
 # A run with three letters and no line of base64 in it; or characters that are in no run. What
 # quotes each line of a private key has fewer letters.
 _BREAK = re.compile(
-    rf"(?<!{RUN})(?!&?(?:nbsp|quot)(?!{RUN}))(?={RUN}*?[A-Za-z]{{3}})"
+    rf"(?<!{RUN})(?!&?(?:nbsp|quot)(?!{RUN}))(?={RUN}{{0,64}}?[A-Za-z]{{3}})"
     rf"(?:(?![A-Za-z0-9+/=]{{16}}){RUN})++(?!{RUN})|[^\x00-\x7f\s]{{4}}"
 )
 

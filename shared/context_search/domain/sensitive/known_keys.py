@@ -35,7 +35,7 @@ _PATTERNS = tuple(
         ("AGE-SECRET-KEY-1", r"AGE-SECRET-KEY-1[0-9A-Z]{50,}+"),
         (
             "hooks.slack.com",
-            r"hooks\.slack\.com/(?:services|workflows)/[A-Za-z0-9]+/[A-Za-z0-9]+/(\w{16,}+)",
+            r"hooks\.slack\.com/\w{8,9}/\w{8,12}/\w{8,12}/(\w{16,}+)",
         ),
         # JSON Web Token
         (

@@ -9,14 +9,14 @@ from context_search.domain.sensitive.spans import RUN, Spans
 
 # A name begins with one of the stems, but for what stands before a key.
 _STEMS = (
-    *("pass", "pwd", "secret", "token", "credential", "key"),
-    *("session", "sess=", "sid=", "csrf", "xsrf", "jwt", "sig="),
+    *("pass", "pwd", "pw", "secret", "token", "credential", "key"),
+    *("session", "sessid", "sess=", "sid=", "csrf", "xsrf", "jwt", "sig="),
     *("密码", "密碼", "口令", "密钥", "密鑰", "秘钥", "私钥", "令牌", "凭证"),
 )
 _NAME = re.compile(
-    r"(?i:(?P<password>password|passwd|passphrase|pwd|(?P<pass>(?<![A-Za-z])pass(?![A-Za-z])))"
+    r"(?i:(?P<password>password|passwd|passphrase|pwd|(?<![A-Za-z])pw(?![A-Za-z])|(?P<pass>(?<![A-Za-z])pass(?![A-Za-z])))"
     r"|(?P<secret>secret|token|credentials?)|(?P<key>key(?:[_-]?id)?)"
-    r"|(?P<session>session(?:[_-]?id)?|sess|(?<![A-Za-z])(?:sid|csrf|xsrf|jwt|sig)))"
+    r"|(?P<session>sess(?:ion)?(?:[_-]?id)?|(?<![A-Za-z])(?:sid|csrf|xsrf|jwt|sig)))"
     r"|(?P<chinese>密码|密碼|口令)|(?P<chinese_key>密钥|密鑰|秘钥|私钥|令牌|凭证)"
 )
 _KIND_OF_KEY = re.compile(
@@ -24,12 +24,13 @@ _KIND_OF_KEY = re.compile(
     r"|(?P<variable>[A-Z0-9]_\Z)"
 )
 _SAID = re.compile(
-    r"(?:(?P<listed>[\"']\s?,\s?(?=[\"']))|[\"'\])]{0,2}\s{0,3}(?P<sign>:=|=>|[:=](?![:=])|>(?=[^<>\s]{1,200}</)|是|为|設為|设为"
-    r"|(?:(?:is|was|are) )?set to|\b(?:is|was)\b|))\s{0,6}"
+    r"(?:(?P<listed>[\"']\s?,\s?(?=[\"']))|[\"'\])]{0,2}(?:\s(?:for|of|to|on)\s[\w.-]{1,30}(?=\s))?\s{0,3}"
+    r"(?P<sign>:=|=>|[:=](?![:=])|>(?=[^<>\s]{1,200}</)|(?:设置|設置|修改|改)?[为成為]了?|是"
+    r"|(?:(?:is|was|are) )?set to|\b(?:is|was)\b|(?<=\s)[-–—](?=\s)|))\s{0,6}"
     r"(?P<quote>[rbf]?[\"'`「“]|)"
 )
 # Of an endless value the beginning decides.
-_BEGINNING = re.compile(rf"{RUN}{{1,256}}")
+_BEGINNING = re.compile(rf"{RUN}{{1,80}}")
 _REST = re.compile(rf"{RUN}*+")
 _QUOTED = re.compile(r"[^\"'`」”\r\n\\<>{}]{1,200}(?=[\"'`」”])")
 _ATTRIBUTE = re.compile(r"\w\.\w{0,30}\Z")

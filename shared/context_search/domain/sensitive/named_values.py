@@ -15,14 +15,14 @@ _WORDS = re.compile(
     r"|object|undefined|empty|unset|hidden|redacted|missing|invalid|wrong|incorrect|expired|default"
     r"|hash(?:ed)?|encrypted|plain(?:text)?|bearer|basic|password|passwd|passphrase|pwd|pass|secret|token"
     r"|key|varchar|char|bytes|read|write|ok|yes|no|see|here|login|example|change|reset|protected|unknown"
-    r"|(?:sha|md|hs|rs|es|aes|rsa|utf|base|argon|oauth|bcrypt|pbkdf|scrypt|v)-?[0-9]{1,4}(?:id)?(?:[-_][a-z]+)?)"
+    r"|(?:sha|md|hs|rs|es|aes|rsa|utf|base|argon|oauth|bcrypt|pbkdf|scrypt|v)-?[0-9]{1,4}(?:id)?(?:[-_][a-z]++)?)"
 )
-_REFERENCE = re.compile(r"\$\w+|%\w+%|[A-Za-z_]+(?:\.[A-Za-z_]+)+[.:]?")
-_IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
+_REFERENCE = re.compile(r"\$\w++|%\w++%|[A-Za-z_]++(?:\.[A-Za-z_]++)++[.:]?")
+_IDENTIFIER = re.compile(r"[A-Za-z_]\w*+")
 _NAMES_IN_IT = re.compile(r"(?i:pass|pwd|token|secret|key|hash)")
-_WORD = re.compile(r"[A-Z]?[a-z]{3,}|(?<![A-Za-z])[A-Z]{4,}(?![A-Za-z])")
+_WORD = re.compile(r"[A-Z]?[a-z]{3,}+|(?<![A-Za-z])[A-Z]{4,}+(?![A-Za-z])")
 _MARK = re.compile(r"[!@#$%^&*+=~?]")
-_ENDS = re.compile(r"[ \t]*(?:[\r\n\"'`,;<)#|】」”，。；、！）\\]|\Z|//)")
+_ENDS = re.compile(r"[ \t]*+(?:[\r\n\"'`,;<)#|】」”，。；、！）\\]|\Z|//)")
 _COUNTED = re.compile(r"\s?[位年个個天秒次字至到种]|\s(?:chars?|characters|digits|bits|bytes)\b")
 _LONGER_THAN_WORDS = 22
 
@@ -54,7 +54,7 @@ class NamedValue:
     @property
     def is_assigned(self) -> bool:
         """Tells whether the sign says that the value is all that there is."""
-        return self.sign in (":", "=", ":=", "=>", ">", "是", "为", "設為", "设为")
+        return self.sign in (":", "=", ":=", "=>", ">", "是", "为", "為")
 
 
 def is_secret(named: NamedValue) -> bool:
@@ -119,7 +119,7 @@ def _is_random(value: str) -> bool:
     """Tells whether letters and digits are mixed as in no word or name; 8 characters or more."""
     if len(value) < 8 or not _has_letter(value) or not _has_digit(value):
         return False
-    groups = len(re.findall("[0-9]+", value))
+    groups = len(re.findall("[0-9]++", value))
     words = sum(len(word) for word in _WORD.findall(value) if len(word) >= 4)
     return groups > 2 or words < 0.6 * len(value)
 

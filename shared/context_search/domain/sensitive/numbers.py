@@ -16,8 +16,8 @@ _SPACE = "[ \u00a0\u2007\u202f-]"
 _START, _END = r"(?<![0-9A-Za-z_])(?<![0-9]\.)", r"(?![0-9A-Za-z_])(?!\.[0-9])"
 # Numbers that name a thing.
 OTHER_NUMBERS = re.compile(
-    r"(?i:\b(?:order|invoice|tracking|item|part|sku|isbn|ean|upc|serial|ticket|ref|timestamp)\b"
-    r"|订单|单号|流水|编号|序列号|条码|快递|#)"
+    r"(?i:\b(?:order|invoice|tracking|item|part|sku|isbn|ean|upc|serial|ticket|ref|timestamp|[ugp]?id)\b"
+    r"|订单|单号|流水|编号|序列号|条码|快递|#)[^0-9]{0,12}\Z"
 )
 
 # ---- Chinese identity cards: place, date of birth, serial number, and since 1999 a check digit
@@ -108,14 +108,13 @@ _OLD_VISA_DIGITS = 13
 def bank_cards(text: str) -> Spans:
     """Returns the numbers of debit and credit cards."""
     for match in near_digits(_CARD, text):
-        if is_said(OTHER_NUMBERS, text, match.start()):
+        is_called_card = is_said(_CARD_WORDS, text, match.start())
+        if is_said(OTHER_NUMBERS, text, match.start()) and not is_called_card:
             continue
         for end in _group_ends(match):
             number = re.sub(_SPACE, "", match[0][: end - match.start()])
             is_card = _ISSUERS.fullmatch(number) and _check_luhn(number)
-            if is_card and (
-                len(number) > _OLD_VISA_DIGITS or is_said(_CARD_WORDS, text, match.start())
-            ):
+            if is_card and (len(number) > _OLD_VISA_DIGITS or is_called_card):
                 yield match.start(), end
                 break
 
