@@ -14,6 +14,10 @@ PEM = f"-----BEGIN RSA PRIVATE KEY-----\n{BODY}\nwmN5\n-----END RSA PRIVATE KEY-
 
 EMAILS = [
     "foo@bar.com",
+    "bob.o'neil@example.com",
+    '"john smith"@example.com',
+    "bob@[192.168.0.1]",
+    "zhang@例子.公司",
     "first.last+tag@mail.example.co.uk",
     "a_b-c%d@x-y.org",
     "jörg@müller.de",
@@ -46,6 +50,18 @@ PHONES = [
     "+44 20 7946 0958",
     "+491701234567",
     "07700 900123",
+    "4155552671",
+    "0571-87654321-802",
+]
+NUMBERS = [
+    ("id_card", "11010519491231002X"),
+    ("id_card", "110105 19491231 002X"),
+    ("bank_card", "4111 1111 1111 1111"),
+    ("bank_card", "3782 822463 10005"),
+    ("bank_card", "5555555555554444"),
+    ("iban", "DE89 3704 0044 0532 0130 00"),
+    ("iban", "GB82WEST12345698765432"),
+    ("ssn", "401-22-7788"),
 ]
 KEYS = [
     "AKIAIOSFODNN7EXAMPLE",
@@ -87,7 +103,7 @@ NAMED = [
 HARMLESS = [
     "The bearer of this letter is expected at 10:20:30 on 2024-01-15.",
     "react@18.2.0 and @types/node@20",
-    "user@[1.2.3.4], @mention, a @ b, foo@bar",
+    "@mention, a @ b, foo@bar, user@host:~/dir",
     "身份证号 110101199003071234, 订单 20131234567812345",
     "192.168.100.1, 3.14159265358979, 978-7-111-54742-6, 1234567890123",
     "1999 2000 2001 2002, +1.23, +100, 12-34-56, 100,000,000",
@@ -108,6 +124,7 @@ CASES = [
     *(("email", text) for text in EMAILS),
     *(("phone", text) for text in PHONES),
     *(("key", text) for text in KEYS),
+    *NUMBERS,
 ]
 
 
@@ -122,13 +139,14 @@ def test_two_beside_each_other_are_both_found(kind: str, text: str) -> None:
     assert found(f"{text}; {text}") == [(kind, text), (kind, text)]
 
 
-@pytest.mark.parametrize("number", [p for p in PHONES if not p.startswith(("+44", "+49"))])
+@pytest.mark.parametrize("number", PHONES)
 def test_numbers_that_only_a_space_parts_are_all_found(number: str) -> None:
     assert found(f"{number} 13912345678") == [("phone", number), ("phone", "13912345678")]
 
 
-def test_a_number_of_any_other_country_takes_the_next_one_with_it_rather_than_show_a_part() -> None:
-    assert found("+491701234567 13912345678.") == [("phone", "+491701234567 13912345678")]
+def test_a_number_of_any_other_country_ends_with_a_group() -> None:
+    numbers = ["+491701234567", "13912345678"]
+    assert found(" ".join(numbers) + ".") == [("phone", number) for number in numbers]
 
 
 @pytest.mark.parametrize(("text", "secret"), NAMED)
@@ -148,6 +166,17 @@ def test_a_full_stop_does_not_belong_to_the_address() -> None:
 def test_where_finds_overlap_one_covers_all() -> None:
     assert found("pg://user:pass@db.example.com/x") == [("key", "pass@db.example.com")]
     assert found("a@b.com-c@d.com") == [("email", "a@b.com-c@d.com")]
+
+
+@pytest.mark.parametrize(("kind", "number"), NUMBERS)
+def test_a_number_that_may_be_shown_is_not_half_hidden_as_another(kind: str, number: str) -> None:
+    others = tuple(other for other in SENSITIVE_KINDS if other != kind)
+    assert found(number, others) == []
+
+
+def test_a_body_of_lines_is_told_from_a_certificate_by_its_first_line() -> None:
+    assert found(f"-----BEGIN CERTIFICATE-----\n{BODY}\n-----END CERTIFICATE-----") == []
+    assert found(f"-----BEGIN EC PUBLIC KEY-----\n> {BODY}") == []
 
 
 def test_only_the_kinds_that_are_asked_for_are_found() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from context_search.domain.sensitive import SENSITIVE_KINDS
 from tests.builders import english, planted
 from tests.functions.deployment import CANARY, Deployment
 
@@ -32,7 +33,8 @@ def test_settings_of_one_function_rule_what_the_other_retrieves(deployed: Deploy
     [mark] = passage["redactions"]
     assert TEXT[mark["char_start"] : mark["char_end"]] == "１３８-1234-5678"
     assert "1234" not in passage["text"]
-    assert found["json"]["redaction"]["counts"] == {"key": 0, "email": 0, "phone": 1}
+    counts = dict.fromkeys(SENSITIVE_KINDS, 0) | {"phone": 1}
+    assert found["json"]["redaction"]["counts"] == counts
     assert 0 < found["json"]["accounting"]["used"] <= 200
 
 

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from typing import Any
 
 from context_search.domain.sensitive import SENSITIVE_KINDS, SensitiveKind
+
+# The kinds that there were before settings told "all" from a choice.
+_ONCE_ALL = {"key", "email", "phone"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,23 +35,40 @@ class RetrievalSettings:
         return self.kinds if self.redaction else ()
 
     def to_json(self) -> str:
-        """Returns the canonical JSON text."""
-        return json.dumps(asdict(self), sort_keys=True, separators=(",", ":"))
+        """Returns the canonical JSON text. Without kinds it means all that there are by then."""
+        values = asdict(self) | {"hidden": self.kinds}
+        del values["kinds"]
+        if self.kinds == SENSITIVE_KINDS:
+            del values["hidden"]
+        return json.dumps(values, sort_keys=True, separators=(",", ":"))
 
     @classmethod
     def from_mapping(cls, values: Mapping[str, object]) -> RetrievalSettings:
-        """Returns the settings of a stored JSON object; what is missing keeps its default."""
-        kinds = values.get("kinds", SENSITIVE_KINDS)
-        return cls(**{**values, "kinds": tuple(kinds)})  # type: ignore[arg-type]
+        """Returns the settings of a stored JSON object; what is missing keeps its default.
+
+        ``kinds`` is how they were once written, also where a project had not chosen any.
+        """
+        rest = {name: value for name, value in values.items() if name not in ("kinds", "hidden")}
+        return cls(**rest, kinds=_stored_kinds(values))  # type: ignore[arg-type]
+
+
+def _stored_kinds(values: Mapping[str, Any]) -> tuple[SensitiveKind, ...]:
+    once: Sequence[SensitiveKind] = values.get("kinds", SENSITIVE_KINDS)
+    unchosen = SENSITIVE_KINDS if set(once) == _ONCE_ALL else once
+    return tuple(values.get("hidden", unchosen))
 
 
 @dataclass(frozen=True, slots=True)
 class ChunkText:
-    """A chunk in its place: ``text`` is ``content[start:end]`` of its set's node."""
+    """A chunk in its place: ``text`` is ``content[start:end]`` of its set's node.
+
+    It is number ``index``, from 0, of ``total`` in its set.
+    """
 
     id: int
     set_id: int
     index: int
+    total: int
     start: int
     end: int
     text: str

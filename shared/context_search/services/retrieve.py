@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby
 
 from context_search.domain.model import HydratedChunk, Principal
 from context_search.domain.packing import Dropped, Packing, Piece, Wanted, pack
 from context_search.domain.redaction import Passage, Replacement
 from context_search.domain.retrieval import ChunkText, RetrievalSettings
-from context_search.domain.sensitive import SensitiveKind, find_sensitive
 from context_search.ports.store import Store
 from context_search.ports.tokens import TokenCounter
+from context_search.services.read_sources import Source, read_sources
 from context_search.services.searching.answer import Answer, Hit
 from context_search.services.status import live_tool, project_of
 
@@ -21,9 +20,6 @@ Search = Callable[[int, Principal | None, str, int | None], Answer]
 
 # Of so many hits at most, those that are relevant enough are taken.
 CANDIDATES = 100
-# A secret that a chunk's edge cuts is recognised by what stands beyond the edge.
-MARGIN_CHARS = 512
-MARGIN_CHUNKS = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,8 +103,8 @@ def retrieve(
     relevant = [hit for hit in answer.hits if hit.relevance >= settings.min_score]
     hits = {hit.chunk.id: hit for hit in relevant[: settings.top_k]}
     chunks = [hit.chunk for hit in hits.values()]
-    sources = _read(store, project_id, chunks, settings) if hits else []
-    texts = [_passage(chunks, settings.hidden_kinds) for chunks in sources]
+    read = _read(store, project_id, chunks, settings) if hits else []
+    sources, texts = [source.chunks for source, _ in read], [passage for _, passage in read]
 
     def measure(piece: Piece) -> int:
         return counter.count(texts[piece.text].show(piece.start, piece.end).text)
@@ -127,38 +123,9 @@ def retrieve(
 
 def _read(
     store: Store, project_id: int, hits: Sequence[HydratedChunk], settings: RetrievalSettings
-) -> list[list[ChunkText]]:
-    """Returns the chunks around the hits, as runs without a gap."""
-    longest = max(hit.char_end - hit.char_start for hit in hits)
-    margin = min(MARGIN_CHUNKS, -(-MARGIN_CHARS // max(1, longest)))
+) -> list[tuple[Source, Passage]]:
     with store.transaction(project_id) as work:
-        found = work.surroundings.around(
-            [hit.id for hit in hits], reach=settings.neighbours + margin
-        )
-    known = {chunk.id for chunk in found}
-    # Replaced since the search has read it: then it stands alone.
-    alone = [[_text_of(hit, -hit.id)] for hit in hits if hit.id not in known]
-    return [*_runs(found), *alone]
-
-
-def _text_of(hit: HydratedChunk, set_id: int) -> ChunkText:
-    return ChunkText(hit.id, set_id, hit.chunk_index, hit.char_start, hit.char_end, hit.chunk_text)
-
-
-def _runs(chunks: Sequence[ChunkText]) -> Iterator[list[ChunkText]]:
-    # Within a run, the distance between a chunk's index and its place in the list is constant.
-    numbered = groupby(enumerate(chunks), lambda pair: (pair[1].set_id, pair[1].index - pair[0]))
-    return ([chunk for _, chunk in run] for _, run in numbered)
-
-
-def _passage(chunks: Sequence[ChunkText], kinds: Sequence[SensitiveKind]) -> Passage:
-    start, end = chunks[0].start, chunks[0].start
-    parts = []
-    for chunk in chunks:
-        parts.append(chunk.text[end - chunk.start :])
-        end = chunk.end
-    text = "".join(parts)
-    return Passage(text, start, find_sensitive(text, kinds))
+        return read_sources(work.surroundings, hits, settings)
 
 
 def _wanted(

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from context_search.domain.sensitive import SENSITIVE_KINDS
 from tests.builders import english, planted
 from tests.wire.http.api import CANARY, Api, answer, problem
 
@@ -18,7 +19,7 @@ DEFAULTS = {
     "minScore": 0.7,
     "maxTokens": 1500,
     "neighbours": 1,
-    "redaction": {"enabled": True, "kinds": ["key", "email", "phone"]},
+    "redaction": {"enabled": True, "kinds": list(SENSITIVE_KINDS)},
 }
 
 
@@ -59,7 +60,8 @@ def test_a_passage_has_its_place_its_tokens_and_its_redactions(
     assert text == TEXT[best["char_start"] : best["char_end"]]
     assert (best["json_path"], best["json_pointer"]) == ("/a/t", "/a/t")
     assert best["chunks"][0]["relevance"] == best["relevance"] >= 0.7
-    assert found["redaction"] == {"enabled": True, "counts": {"key": 0, "email": 1, "phone": 1}}
+    counts = dict.fromkeys(SENSITIVE_KINDS, 0) | {"email": 1, "phone": 1}
+    assert found["redaction"] == {"enabled": True, "counts": counts}
     assert found["accounting"]["used"] == sum(hit["tokens"] for hit in found["results"])
     assert found["accounting"]["tokenizer"] == "cl100k_base"
     assert found["retrieval"]["mode_used"] == "hybrid"

@@ -25,7 +25,7 @@ class MemorySurroundings:
             if any(hit.set_id == row.set_id and abs(hit.index - row.index) <= reach for hit in hits)
         ]
         return [
-            ChunkText(row.id, row.set_id, row.index, row.start, row.end, row.text)
+            ChunkText(row.id, row.set_id, row.index, row.total, row.start, row.end, row.text)
             for row in sorted(near, key=lambda row: (row.set_id, row.index))
         ]
 

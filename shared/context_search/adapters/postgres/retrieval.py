@@ -21,8 +21,8 @@ class PostgresSurroundings:
         """See the port."""
         rows = self.tx.run(
             """
-            SELECT id, set_id, chunk_index, char_start, char_end, chunk_text FROM chunks
-            WHERE id IN (
+            SELECT id, set_id, chunk_index, total_chunks, char_start, char_end, chunk_text
+            FROM chunks WHERE id IN (
                 SELECT near.id FROM chunks AS hit
                 JOIN chunk_set ON chunk_set.id = hit.set_id AND chunk_set.state = 'active'
                 JOIN chunks AS near ON near.set_id = hit.set_id AND near.chunk_index

@@ -7,6 +7,7 @@ from typing import get_args
 
 from context_search.domain.config import Fusion, Storage, Strategy
 from context_search.domain.progress import IndexStatus
+from context_search.domain.sensitive import SENSITIVE_KINDS
 from context_search.wire.http.catalog_schemas import CATALOG_SCHEMAS
 from context_search.wire.http.search_schemas import SEARCH_SCHEMAS, SETTINGS_NUMBERS
 from context_search.wire.http.shapes import (
@@ -174,6 +175,6 @@ SCHEMAS: Mapping[str, Schema] = {
         project_id=ID,
         version=COUNT,
         **SETTINGS_NUMBERS,
-        redaction=obj(enabled=TRUTH, kinds=many(one_of("key", "email", "phone"))),
+        redaction=obj(enabled=TRUTH, kinds=many(one_of(*SENSITIVE_KINDS))),
     ),
 }

@@ -1,0 +1,85 @@
+"""Secrets with a form of their own: prefixes of makers, tokens, headers, passwords in addresses.
+
+Where a pattern has a group, only the group is secret.
+"""
+
+from __future__ import annotations
+
+import re
+from base64 import b64decode
+from binascii import Error
+
+from context_search.domain.sensitive.spans import RUN, Spans, is_said
+
+# One of the words must be in the text, or the pattern is not tried.
+_PATTERNS = tuple(
+    (words.split(" "), re.compile(pattern))
+    for words, pattern in (
+        (
+            "AKIA ASIA ABIA ACCA",
+            r"(?<![A-Za-z0-9])(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}(?![A-Z0-9])",
+        ),
+        ("sk-", r"(?<![A-Za-z])sk-[A-Za-z0-9_-]{16,}+"),
+        ("cs_", r"(?<![A-Za-z])cs_(?:mcp_)?[A-Za-z0-9_-]{43}(?![A-Za-z0-9_-])"),
+        (
+            "ghp_ gho_ ghu_ ghs_ ghr_ github_pat_ glpat- xox xapp- npm_ pypi- hf_ tpuf_ whsec_"
+            " _live_ _test_ _v1_ shpat_ shpca_ shppa_ shpss_ ATATT PMAK- r8_ rubygems_",
+            r"(?:gh[pousr]_|github_pat_|glpat-|xox[abeoprs]-|xapp-|npm_|pypi-|hf_|tpuf_|whsec_"
+            r"|(?:sk|rk|pk)_(?:live|test)_|do[opr]_v1_|shp(?:at|ca|pa|ss)_|ATATT|PMAK-|r8_|rubygems_)"
+            r"[A-Za-z0-9_=-]{20,}+",
+        ),
+        ("AIza", r"AIza[A-Za-z0-9_-]{30,}+"),
+        ("LTAI AKID", r"(?:LTAI|AKID)[A-Za-z0-9]{12,}+"),
+        ("ya29.", r"ya29\.[A-Za-z0-9_-]{20,}+"),
+        ("SG.", r"SG\.[A-Za-z0-9_-]{16,}+\.[A-Za-z0-9_-]{16,}+"),
+        ("AGE-SECRET-KEY-1", r"AGE-SECRET-KEY-1[0-9A-Z]{50,}+"),
+        (
+            "hooks.slack.com",
+            r"hooks\.slack\.com/\w{8,9}/\w{8,12}/\w{8,12}/(\w{16,}+)",
+        ),
+        # JSON Web Token
+        (
+            "eyJ",
+            r"(?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{8,}+\.[A-Za-z0-9_-]{8,}+(?:\.[A-Za-z0-9_-]*+)*+",
+        ),
+        # passwords in addresses: of any length, or short with other characters in them
+        (
+            "://",
+            rf"://[^\s/@:\"'<>]{{0,100}}+:((?:(?![/@]){RUN})++|[^\s/@\"'<>]{{1,200}}+)@",
+        ),
+    )
+)
+_HEADERS = re.compile(
+    r"(?i:bearer)\s{1,4}([A-Za-z0-9._~+/=-]{20,}+)"
+    r"|(?i:authorization)[\"']?\s{0,3}[:=]\s{0,3}[\"']?(?:[A-Za-z]{2,12}\s{1,4})?"
+    r"([A-Za-z0-9._~+/=-]{12,}+)"
+)
+_BASIC = re.compile(r"(?i:basic)\s{1,4}([A-Za-z0-9+/_-]{6,}+={0,2}+)")
+_USER = re.compile(rf"(?<![\w-])(?:-u|--user)[ =]{{0,2}}[\"']?[\w.@+-]{{1,64}}+:({RUN}{{3,}}+)")
+_CURL = re.compile(r"\b(?:curl|wget|http|https)\b")
+
+
+def known_keys(text: str) -> Spans:
+    """Returns the secrets."""
+    for words, pattern in _PATTERNS:
+        if any(word in text for word in words):
+            yield from (match.span(match.lastindex or 0) for match in pattern.finditer(text))
+    lower = text.lower()
+    if "bearer" in lower or "authorization" in lower:
+        yield from (match.span(match.lastindex or 0) for match in _HEADERS.finditer(text))
+    for match in _BASIC.finditer(text) if "basic" in lower else ():
+        if _is_user_and_password(match[1]):
+            yield match.span(1)
+    for match in _USER.finditer(text) if "-u" in text else ():
+        if is_said(_CURL, text, match.start(), reach=200):
+            yield match.span(1)
+
+
+def _is_user_and_password(encoded: str) -> bool:
+    """Tells whether it is ``user:password`` in base64, cut to any length."""
+    try:
+        # Only the beginning: a name is no longer, and what follows may have been cut off.
+        decoded = b64decode(encoded[: min(400, len(encoded)) // 4 * 4], altchars=b"-_")
+    except Error:
+        return False
+    return b":" in decoded and all(byte >= 0x20 for byte in decoded)
