@@ -12,11 +12,15 @@ from context_search.domain.model import Index, Principal, Project, Scope, Search
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A value inside of a document: its JSON text, None where that is too long; size in bytes."""
+    """A value inside of a document: its JSON text, None where that is too long.
+
+    ``size`` in bytes; of numbers that alone are too long, theirs.
+    """
 
     revision: int
     size: int
     text: str | None
+    is_string: bool
 
 
 class Projects(Protocol):
@@ -72,7 +76,11 @@ class Tables(Protocol):
         ...
 
     def read(self, table_id: int) -> tuple[int, str]:
-        """Returns the revision and the JSON text of the document. Raises NotFoundError."""
+        """Returns the revision and the JSON text of the document.
+
+        Raises NotFoundError, and DocumentTooLargeError when the numbers in it, written out, take
+        over 256,000,000 bytes.
+        """
         ...
 
     def part(self, table_id: int, path: Sequence[str], *, max_bytes: int) -> Part | None:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 
 from context_search.domain.config import IndexConfig
 from context_search.domain.documents import StringNode, parse_stored
-from context_search.domain.errors import ContextSearchError
+from context_search.domain.errors import (
+    ContextSearchError,
+    DocumentTooLargeError,
+    InvalidDocumentError,
+)
 from context_search.domain.ids import pointer_sha256
 from context_search.domain.model import Index
 from context_search.ports.indexing import NodeUpsert
@@ -18,14 +22,20 @@ from context_search.services.chunk_documents import spans
 from context_search.services.outgoing import Deliver, enumerate_message, node_orders
 from context_search.services.read_ahead import Document, is_compared, read_ahead
 from context_search.services.settle import SettleIndex
+from context_search.services.unindexable import give_up, locked_revision
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one node may be at most; beyond it the node is skipped and the others go on."""
+    """What one node may be at most; beyond it the node is skipped and the others go on.
+
+    ``max_pointer_chars`` is for all nodes of a document together: each of their chunks carries
+    the pointer, and a long key stands in the pointer of everything below it.
+    """
 
     max_node_chars: int = 50_000_000
     max_node_chunks: int = 200_000
+    max_pointer_chars: int = 250_000_000
 
 
 def compare(
@@ -74,14 +84,28 @@ def enumerate_index(
     queued: list[int] = []
     generations = work.indexes.live(index.id)
     for generation in generations:
-        wanted = {
-            pointer_sha256(node.json_pointer): node
-            for node in document.strings(scopes, generation.config)
-        }
+        wanted = _wanted(document.strings(scopes, generation.config), generation.config, limits)
         queued += _bring_up(work, generation, table_id, wanted, limits)
     for generation in generations:
         work.indexes.mark_enumerated(generation, table_id, document.revision, scopes)
     return queued
+
+
+def _wanted(
+    strings: Iterable[StringNode], config: IndexConfig, limits: Limits
+) -> dict[bytes, StringNode]:
+    step = config.chunk_size - config.chunk_overlap
+    pointer_chars = 0
+    wanted: dict[bytes, StringNode] = {}
+    for node in strings:
+        pointer_chars += len(node.json_pointer) * (1 + len(node.text) // step)
+        if pointer_chars > limits.max_pointer_chars:
+            raise DocumentTooLargeError(
+                "the pointers of the strings, one for each chunk, have over"
+                f" {limits.max_pointer_chars} characters: give shorter keys"
+            )
+        wanted[pointer_sha256(node.json_pointer)] = node
+    return wanted
 
 
 def _bring_up(
@@ -121,6 +145,8 @@ class EnumerateIndex:
     """The order ``enumerate``: brings an index up to a document and queues what changed.
 
     Without a table, the index of a project orders one comparison for each that needs it.
+    A document that cannot be indexed, whatever is tried, leaves the index without its strings and
+    with an error that says why, until the document changes.
     """
 
     store: Store
@@ -132,6 +158,8 @@ class EnumerateIndex:
         """Does nothing when index or table is gone; safe to repeat. A failure is noted."""
         try:
             orders = self._orders(index_id, table_id)
+        except InvalidDocumentError:
+            orders = self._once_more(index_id, table_id)
         except Exception as error:
             with suppress(ContextSearchError), self.store.transaction() as work:
                 work.indexes.note_failed(index_id, _record(error))
@@ -158,6 +186,19 @@ class EnumerateIndex:
             return work.outbox.add(messages), messages
 
 
+    def _once_more(
+        self, index_id: int, table_id: int | None
+    ) -> tuple[list[int], list[Message]] | None:
+        """Gives up when the document that cannot be indexed is still the same."""
+        seen = locked_revision(self.store, index_id, table_id)
+        try:
+            return self._orders(index_id, table_id)
+        except InvalidDocumentError as error:
+            if seen is not None:
+                give_up(self.store, index_id, seen, _record(error))
+        return [], []
+
+
 def _order_each(work: UnitOfWork, index: Index) -> list[Message]:
     if index.evicted_at is not None:
         return []
@@ -168,4 +209,5 @@ def _record(error: Exception) -> dict[str, object]:
     """The message of a foreign exception may quote the document: it stays out."""
     if not isinstance(error, ContextSearchError):
         error = ContextSearchError("an unexpected error, see the log")
-    return {"code": error.code, "message": error.message, "retryable": True}
+    will_pass = not isinstance(error, InvalidDocumentError)
+    return {"code": error.code, "message": error.message, "retryable": will_pass}

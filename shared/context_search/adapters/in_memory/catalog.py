@@ -96,11 +96,13 @@ class MemoryTables:
         if (row := self.rows.tables.get(table_id)) is None:
             return None
         try:
-            text = to_json(resolve(parse_exact(row.data_json), path))
+            value = resolve(parse_exact(row.data_json), path)
         except KeyError:
             return None
+        text = to_json(value)
         size = len(text.encode())
-        return Part(row.revision, size, text if size <= max_bytes else None)
+        shown = text if size <= max_bytes else None
+        return Part(row.revision, size, shown, isinstance(value, str))
 
     def replace(
         self, table_id: int, data_json: str, *, expected_revision: int | None

@@ -17,6 +17,7 @@ from context_search.domain.progress import (
     NodeProgress,
     Progress,
     eviction_reason,
+    is_refused,
     index_status,
 )
 
@@ -56,6 +57,7 @@ class MemoryNodes(NodeWork):
             rebuilding=index.is_rebuilding,
             stalled=self._is_stalled(index.generation_id, stalled_s),
             evicted=index.evicted_at is not None,
+            refused=is_refused(self._order_error(index)),
         )
 
     def _set_of(self, node_id: int) -> SetRow | None:

@@ -7,6 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from context_search.adapters.postgres.pool import Transaction
+from context_search.adapters.postgres.written import (
+    NUMBERS_OF_DATA,
+    NUMBERS_OF_VALUE,
+    READABLE,
+    text_of,
+)
 from context_search.domain.errors import NotFoundError
 from context_search.domain.model import Project, Table
 from context_search.ports.catalog import Part
@@ -118,10 +124,12 @@ class PostgresTables:
     def size(self, table_id: int) -> int:
         """See the port. Of a document that is large even when compressed it is that size."""
         rows = self.tx.run(
-            """
-            SELECT CASE WHEN pg_column_size(data) > 5000000 THEN pg_column_size(data)
+            f"""
+            SELECT CASE WHEN stored > 5000000 THEN stored WHEN numbers > 5000000 THEN numbers
                         ELSE octet_length(CAST(data AS text)) END
-            FROM context_table WHERE id = :table
+            FROM context_table, LATERAL (
+                SELECT pg_column_size(data) AS stored, {NUMBERS_OF_DATA} AS numbers) AS sized
+            WHERE id = :table
             """,
             table=table_id,
         )
@@ -134,28 +142,33 @@ class PostgresTables:
     def read(self, table_id: int) -> tuple[int, str]:
         """See the port."""
         rows = self.tx.run(
-            "SELECT revision, CAST(data AS text) FROM context_table WHERE id = :table",
-            table=table_id,
+            f"SELECT revision, {READABLE} FROM context_table WHERE id = :table", table=table_id
         )
         if not rows:
             raise NotFoundError("there is no such table")
-        [[revision, text]] = rows
-        return revision, "null" if text is None else text
+        [[revision, text, has_document]] = rows
+        return revision, text_of(text, has_document)
 
     def part(self, table_id: int, path: Sequence[str], *, max_bytes: int) -> Part | None:
         """See the port. ``#>`` takes more for an index of an array than a JSON pointer does."""
         cuts = [len(path) - at for at, token in enumerate(path) if _NO_INDEX.match(token)]
         rows = self.tx.run(
-            """
+            f"""
             WITH part AS MATERIALIZED (
-                SELECT revision,
-                       CAST(COALESCE(data, 'null') #> CAST(:path AS text[]) AS text) AS value
+                SELECT revision, COALESCE(data, 'null') #> CAST(:path AS text[]) AS value
                 FROM context_table WHERE id = :table AND NOT EXISTS (
                     SELECT FROM unnest(CAST(:cuts AS int[])) AS cut
-                    WHERE jsonb_typeof(data #> trim_array(CAST(:path AS text[]), cut)) = 'array'))
-            SELECT revision, octet_length(value),
-                   CASE WHEN octet_length(value) <= :most THEN value END
-            FROM part WHERE value IS NOT NULL
+                    WHERE jsonb_typeof(data #> trim_array(CAST(:path AS text[]), cut)) = 'array')),
+            sized AS MATERIALIZED (
+                SELECT revision, value, {NUMBERS_OF_VALUE} AS numbers FROM part
+                WHERE value IS NOT NULL),
+            written AS MATERIALIZED (
+                SELECT revision, value, numbers,
+                       CASE WHEN numbers <= :most THEN CAST(value AS text) END AS text FROM sized)
+            SELECT revision, COALESCE(octet_length(text), numbers),
+                   CASE WHEN octet_length(text) <= :most THEN text END,
+                   jsonb_typeof(value) = 'string'
+            FROM written
             """,
             table=table_id,
             path=list(path),

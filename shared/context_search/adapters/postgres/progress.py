@@ -17,6 +17,7 @@ from context_search.domain.progress import (
     NodeState,
     Progress,
     eviction_reason,
+    is_refused,
     index_status,
 )
 
@@ -155,6 +156,7 @@ def _status(index: Index, states: dict[NodeState, int], work: _Work, *, full: bo
         full=full,
         rebuilding=index.is_rebuilding,
         evicted=index.evicted_at is not None,
+        refused=is_refused(work.order_error),
     )
 
 

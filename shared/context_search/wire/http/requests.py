@@ -46,10 +46,15 @@ Description = Annotated[
 ]
 # Said to clients only: the service answers a broken pointer with a code of its own.
 _POINTER_SCHEMA: dict[str, JsonValue] = {"pattern": "^(/([^~/]|~[01])*)*$"}
+_PART_SCHEMA: dict[str, JsonValue] = {"pattern": "^(/([^~/]|~[01])*)+$"}
 JsonPointer = Annotated[str, Field(max_length=100_000, json_schema_extra=_POINTER_SCHEMA)]
 # Percent-encoded it is up to twelve times as long, and servers take about 64 kB of a URL.
 PointerInUrl = Annotated[
     str, Query(alias="pointer", max_length=5_200, json_schema_extra=_POINTER_SCHEMA)
+]
+PointerToPart = Annotated[
+    str,
+    Query(alias="pointer", min_length=1, max_length=5_200, json_schema_extra=_PART_SCHEMA),
 ]
 Weight = Annotated[float, Field(ge=0, le=1)]
 

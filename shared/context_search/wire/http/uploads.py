@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Annotated, cast
 
-from fastapi import APIRouter, Depends, Path, Request, Response
+from fastapi import APIRouter, Depends, Request, Response
 from fastapi.responses import JSONResponse
 from pydantic import Field, JsonValue
 
@@ -20,13 +20,14 @@ from context_search.services.uploads import (
 )
 from context_search.wire.http.dependencies import Caller, TableId
 from context_search.wire.http.idempotency import Once
+from context_search.wire.http.query_parameters import IdInPath
 from context_search.wire.http.requests import Body
 from context_search.wire.http.revisions import IfMatch
 from context_search.wire.http.strict_json import StrictJsonRoute
 
 router = APIRouter(prefix="/api/v1", route_class=StrictJsonRoute, tags=["uploads"])
 
-UploadId = Annotated[int, Path(ge=1, le=2**63 - 1)]
+UploadId = IdInPath
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,6 +64,7 @@ ROWS: Mapping[Operation, Row] = {
     ("GET", f"{_TABLES}/data"): Row(MANAGE, 200),
     ("PUT", f"{_TABLES}/data"): Row(MANAGE, 200, {}),
     ("PATCH", f"{_TABLES}/data"): Row(MANAGE, 200, {}),
+    ("DELETE", f"{_TABLES}/data"): Row(MANAGE, 200, query={"pointer": "/strings/0"}),
     ("POST", _UPLOADS): Row(MANAGE, 201, {"format": "json"}),
     ("GET", f"{_UPLOADS}/{{upload_id}}"): Row(MANAGE, 200),
     ("POST", f"{_UPLOADS}/{{upload_id}}/complete"): Row(MANAGE, 202),
