@@ -18,6 +18,7 @@ from context_search.domain.model import Principal, Scope, Table
 from context_search.ports.embedding import Embedder
 from context_search.ports.queue import Message
 from context_search.ports.time import Deadline
+from context_search.services.change_document import ChangeDocument
 from context_search.services.chunk_vectors import ChunkVectors
 from context_search.services.cleanup import Cleanup
 from context_search.services.cleanup_report import CleanupLimits
@@ -35,7 +36,6 @@ from context_search.services.searching.search_tool import SearchWithTool
 from context_search.services.settle import SettleIndex
 from context_search.services.status import ReadStatus, ToolStatus
 from context_search.services.sweep import SweepNamespace
-from context_search.services.change_document import ChangeDocument
 from context_search.services.tables import CreateTable, DeleteTable, DeleteTool
 
 SILENT_S = 60.0

@@ -14,6 +14,7 @@ from context_search.domain.errors import ContextSearchError
 from context_search.domain.model import Principal
 from context_search.ports.queue import Message
 from context_search.ports.time import Deadline
+from context_search.services.change_document import ChangeDocument
 from context_search.services.chunk_vectors import ChunkVectors
 from context_search.services.cleanup_report import CleanupLimits
 from context_search.services.create_search_tool import CreateSearchTool
@@ -31,7 +32,6 @@ from context_search.services.redrive import Redrive
 from context_search.services.retrying import RetryLater
 from context_search.services.searching.answer import Answer
 from context_search.services.searching.search_tool import SearchWithTool
-from context_search.services.change_document import ChangeDocument
 from context_search.services.tables import CreateProject, CreateTable, DeleteTable
 from tests.simulation import conditions
 from tests.simulation.conditions import CONFIG, LAMBDA_S, LEASE_S, SILENT_S, VISIBILITY_S

@@ -76,9 +76,7 @@ def _decimals(text: str, exponent: re.Match[str] | None) -> int:
     return (len(fraction[1]) if fraction else 0) - (int(exponent[1]) if exponent else 0)
 
 
-def _written_length(
-    number: JsonNumber, text: str, exponent: re.Match[str], decimals: int
-) -> int:
+def _written_length(number: JsonNumber, text: str, exponent: re.Match[str], decimals: int) -> int:
     """How many characters Postgres writes, at most: no exponent, and every place that there is."""
     mantissa = text[: exponent.start()].removeprefix("-")
     whole = len(mantissa.partition(".")[0]) + int(exponent[1]) if number else 1

@@ -2,40 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 
 from context_search.domain.config import IndexConfig
 from context_search.domain.documents import StringNode, parse_stored
-from context_search.domain.errors import (
-    ContextSearchError,
-    DocumentTooLargeError,
-    InvalidDocumentError,
-)
-from context_search.domain.ids import pointer_sha256
+from context_search.domain.errors import ContextSearchError, InvalidDocumentError
 from context_search.domain.model import Index
 from context_search.ports.indexing import NodeUpsert
 from context_search.ports.queue import Message
 from context_search.ports.store import Store, UnitOfWork
 from context_search.services.chunk_documents import spans
 from context_search.services.outgoing import Deliver, enumerate_message, node_orders
-from context_search.services.read_ahead import Document, is_compared, read_ahead
+from context_search.services.read_ahead import Document, by_pointer, is_compared, read_ahead
 from context_search.services.settle import SettleIndex
 from context_search.services.unindexable import give_up, locked_revision
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one node may be at most; beyond it the node is skipped and the others go on.
-
-    ``max_pointer_chars`` is for all nodes of a document together: each of their chunks carries
-    the pointer, and a long key stands in the pointer of everything below it.
-    """
+    """What one node may be at most; beyond it the node is skipped and the others go on."""
 
     max_node_chars: int = 50_000_000
     max_node_chunks: int = 200_000
-    max_pointer_chars: int = 250_000_000
 
 
 def compare(
@@ -84,28 +74,11 @@ def enumerate_index(
     queued: list[int] = []
     generations = work.indexes.live(index.id)
     for generation in generations:
-        wanted = _wanted(document.strings(scopes, generation.config), generation.config, limits)
+        wanted = by_pointer(document.strings(scopes, generation.config), generation.config)
         queued += _bring_up(work, generation, table_id, wanted, limits)
     for generation in generations:
         work.indexes.mark_enumerated(generation, table_id, document.revision, scopes)
     return queued
-
-
-def _wanted(
-    strings: Iterable[StringNode], config: IndexConfig, limits: Limits
-) -> dict[bytes, StringNode]:
-    step = config.chunk_size - config.chunk_overlap
-    pointer_chars = 0
-    wanted: dict[bytes, StringNode] = {}
-    for node in strings:
-        pointer_chars += len(node.json_pointer) * (1 + len(node.text) // step)
-        if pointer_chars > limits.max_pointer_chars:
-            raise DocumentTooLargeError(
-                "the pointers of the strings, one for each chunk, have over"
-                f" {limits.max_pointer_chars} characters: give shorter keys"
-            )
-        wanted[pointer_sha256(node.json_pointer)] = node
-    return wanted
 
 
 def _bring_up(
@@ -184,7 +157,6 @@ class EnumerateIndex:
             else:
                 messages = compare(work, index, chosen, self.limits, ahead)
             return work.outbox.add(messages), messages
-
 
     def _once_more(
         self, index_id: int, table_id: int | None

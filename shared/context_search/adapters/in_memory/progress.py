@@ -17,8 +17,8 @@ from context_search.domain.progress import (
     NodeProgress,
     Progress,
     eviction_reason,
-    is_refused,
     index_status,
+    is_refused,
 )
 
 

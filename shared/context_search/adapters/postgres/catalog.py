@@ -141,13 +141,10 @@ class PostgresTables:
 
     def read(self, table_id: int) -> tuple[int, str]:
         """See the port."""
-        rows = self.tx.run(
-            f"SELECT revision, {READABLE} FROM context_table WHERE id = :table", table=table_id
-        )
-        if not rows:
+        sql = f"SELECT {READABLE}, revision FROM context_table WHERE id = :table"
+        if not (rows := self.tx.run(sql, table=table_id)):
             raise NotFoundError("there is no such table")
-        [[revision, text, has_document]] = rows
-        return revision, text_of(text, has_document)
+        return rows[0][2], text_of(*rows[0][:2])
 
     def part(self, table_id: int, path: Sequence[str], *, max_bytes: int) -> Part | None:
         """See the port. ``#>`` takes more for an index of an array than a JSON pointer does."""

@@ -17,8 +17,8 @@ from context_search.domain.progress import (
     NodeState,
     Progress,
     eviction_reason,
-    is_refused,
     index_status,
+    is_refused,
 )
 
 _IN_SCOPE = "(scope = '' OR json_pointer = scope OR starts_with(json_pointer, scope || '/'))"

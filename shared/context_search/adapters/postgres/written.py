@@ -17,8 +17,9 @@ MAX_NUMBERS_BYTES = 256_000_000
 # below 5,000 levels: what follows a path calls itself for each.
 _NUMBERS = """
     CASE WHEN pg_column_size({value}) < 10000 THEN 0 ELSE (
-        SELECT COALESCE(sum(octet_length(number)), 0) FROM jsonb_array_elements_text(
-            jsonb_path_query_array({value}, 'strict $.**{{0 to 5000}} ? (@.type() == "number")')) AS number)
+        SELECT COALESCE(sum(octet_length(number)), 0)
+        FROM jsonb_array_elements_text(jsonb_path_query_array(
+            {value}, 'strict $.**{{0 to 5000}} ? (@.type() == "number")')) AS number)
     END
 """
 NUMBERS_OF_DATA = _NUMBERS.format(value="data")

@@ -82,7 +82,9 @@ async def read_integrity(use: Use) -> JSONResponse:
 
 
 @router.post("/internal/index/redrive", dependencies=[Internal])
-async def redrive(use: Use, limit: Annotated[int, Query(ge=1, le=1000), Decimal] = 100) -> JSONResponse:
+async def redrive(
+    use: Use, limit: Annotated[int, Query(ge=1, le=1000), Decimal] = 100
+) -> JSONResponse:
     """Brings messages of the dead-letter queue back, and quarantined nodes to work again."""
     return JSONResponse(asdict(use.redrive(limit)))
 

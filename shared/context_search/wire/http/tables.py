@@ -20,7 +20,12 @@ from context_search.services.tables import (
 from context_search.wire.answers import table_answer
 from context_search.wire.http.dependencies import Caller, Internal, TableId, own_project
 from context_search.wire.http.idempotency import OPERATORS, Once
-from context_search.wire.http.requests import CreateProjectBody, CreateTableBody, PointerInUrl, PointerToPart
+from context_search.wire.http.requests import (
+    CreateProjectBody,
+    CreateTableBody,
+    PointerInUrl,
+    PointerToPart,
+)
 from context_search.wire.http.revisions import IfMatch, etag
 from context_search.wire.http.strict_json import StrictJsonRoute
 
