@@ -24,11 +24,15 @@ class Project:
 
 @dataclass(frozen=True, slots=True)
 class Principal:
-    """Who is calling: a project, or with ``mcp_id`` one MCP instance of it; and what it may do."""
+    """Who is calling: a project, or with ``mcp_id`` one MCP instance of it; and what it may do.
+
+    ``expires_at`` is the end of the caller's key; None for one that has none, and for a token.
+    """
 
     project_id: int
     mcp_id: int | None = None
     permissions: frozenset[Permission] = ALL_PERMISSIONS
+    expires_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
