@@ -24,10 +24,7 @@ class Project:
 
 @dataclass(frozen=True, slots=True)
 class Principal:
-    """Who is calling: a project, or with ``mcp_id`` one MCP instance of it; and what it may do.
-
-    ``expires_at`` is the end of the caller's key; None for one that has none, and for a token.
-    """
+    """Who is calling: a project, or one MCP instance of it; what it may do, until when its key."""
 
     project_id: int
     mcp_id: int | None = None

@@ -23,6 +23,16 @@ class Part:
     is_string: bool
 
 
+@dataclass(frozen=True, slots=True)
+class StringsAt:
+    """The strings at a place of a document and below it: how long the longest is, in characters.
+
+    0 where there is none; None where nobody looked, because the document is large.
+    """
+
+    longest: int | None
+
+
 class Projects(Protocol):
     """Tenants."""
 
@@ -87,6 +97,13 @@ class Tables(Protocol):
         """Returns the value at an unescaped path, its text if that has at most so many bytes.
 
         None when the path leads nowhere. Never takes more of a document than it returns.
+        """
+        ...
+
+    def strings_at(self, table_id: int, path: Sequence[str], *, measured: bool) -> StringsAt | None:
+        """Returns the strings at an unescaped path, None when it leads nowhere.
+
+        Measures them if so wanted, of documents that take up to 5 MB.
         """
         ...
 

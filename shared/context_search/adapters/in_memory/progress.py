@@ -100,6 +100,10 @@ class MemoryNodes(NodeWork):
         nodes.sort(key=lambda row: row.state in ("queued", "claimed"))
         return [self._node_progress(node) for node in nodes[:limit]]
 
+    def has_any(self, index: Index, scope: str) -> bool:
+        """See the port."""
+        return bool(self.of_generation(index.generation_id, scope))
+
     def in_scope(self, index: Index, scope: str, *, limit: int) -> list[NodeProgress]:
         """See the port."""
         nodes = sorted(

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from context_search.adapters.postgres.parts import Parts
 from context_search.adapters.postgres.pool import Transaction
 from context_search.adapters.postgres.written import (
     NUMBERS_OF_DATA,
-    NUMBERS_OF_VALUE,
     READABLE,
     text_of,
 )
 from context_search.domain.errors import NotFoundError
 from context_search.domain.model import Project, Table
-from context_search.ports.catalog import Part
-
-# What C's strtol takes for a number, but no index of RFC 6901 is.
-_NO_INDEX = re.compile(r"(?!(?:0|[1-9][0-9]*)\Z)[ \t\n\v\f\r]*[+-]?[0-9]+\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +43,8 @@ _TABLE = "id, project_id, name, description, revision, updated_at"
 
 
 @dataclass(frozen=True, slots=True)
-class PostgresTables:
-    """The port ``Tables``."""
-
-    tx: Transaction
+class PostgresTables(Parts):
+    """The port ``Tables``: documents as a whole, and from ``Parts`` what is in them."""
 
     def add(self, project_id: int, name: str, description: str | None, data_json: str) -> Table:
         """See the port."""
@@ -145,34 +138,6 @@ class PostgresTables:
         if not (rows := self.tx.run(sql, table=table_id)):
             raise NotFoundError("there is no such table")
         return rows[0][2], text_of(*rows[0][:2])
-
-    def part(self, table_id: int, path: Sequence[str], *, max_bytes: int) -> Part | None:
-        """See the port. ``#>`` takes more for an index of an array than a JSON pointer does."""
-        cuts = [len(path) - at for at, token in enumerate(path) if _NO_INDEX.match(token)]
-        rows = self.tx.run(
-            f"""
-            WITH part AS MATERIALIZED (
-                SELECT revision, COALESCE(data, 'null') #> CAST(:path AS text[]) AS value
-                FROM context_table WHERE id = :table AND NOT EXISTS (
-                    SELECT FROM unnest(CAST(:cuts AS int[])) AS cut
-                    WHERE jsonb_typeof(data #> trim_array(CAST(:path AS text[]), cut)) = 'array')),
-            sized AS MATERIALIZED (
-                SELECT revision, value, {NUMBERS_OF_VALUE} AS numbers FROM part
-                WHERE value IS NOT NULL),
-            written AS MATERIALIZED (
-                SELECT revision, value, numbers,
-                       CASE WHEN numbers <= :most THEN CAST(value AS text) END AS text FROM sized)
-            SELECT revision, COALESCE(octet_length(text), numbers),
-                   CASE WHEN octet_length(text) <= :most THEN text END,
-                   jsonb_typeof(value) = 'string'
-            FROM written
-            """,
-            table=table_id,
-            path=list(path),
-            cuts=cuts,
-            most=max_bytes,
-        )
-        return Part(*rows[0]) if rows else None
 
     def replace(
         self, table_id: int, data_json: str, *, expected_revision: int | None

@@ -109,6 +109,10 @@ class PostgresNodes(NodeWork):
             for scope in scopes
         }
 
+    def has_any(self, index: Index, scope: str) -> bool:
+        """See the port."""
+        return bool(self._listed("", index, scope, 1))
+
     def in_scope(self, index: Index, scope: str, *, limit: int) -> list[NodeProgress]:
         """See the port."""
         return self._listed('ORDER BY json_pointer COLLATE "C"', index, scope, limit)

@@ -30,6 +30,7 @@ _STATUS = one_of(*get_args(IndexStatus))
 _INTEGRITY = obj(
     namespace=TEXT, at=TIME, checked=COUNT, missing=COUNT, orphans=COUNT, repaired=COUNT
 )
+_EMPTY = {"hint": one_of("scope_missing", "no_long_strings"), "longest_string": COUNT}
 _STATES = {"type": "object", "additionalProperties": COUNT}
 _COUNTERS = {
     "nodes_count": COUNT,
@@ -125,6 +126,7 @@ SCHEMAS: Mapping[str, Schema] = {
         expires_at=TIME,
     ),
     "NewSearchTool": obj(
+        _EMPTY,
         tool_id=ID,
         name=TEXT,
         status=_STATUS,
@@ -147,6 +149,7 @@ SCHEMAS: Mapping[str, Schema] = {
         created_at=TIME,
     ),
     "SearchIndex": obj(
+        _EMPTY,
         tool_id=ID,
         namespace=TEXT,
         **_SUMMARY,
