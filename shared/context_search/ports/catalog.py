@@ -148,7 +148,10 @@ class Tools(Protocol):
         ...
 
     def first_of_names(self, principal: Principal, names: Sequence[str]) -> dict[str, int]:
-        """Returns for each name the lowest id of the project's live tools that have it."""
+        """Returns for each name the lowest id of the project's live tools that have it.
+
+        Names are in lower case; those of tools match whatever case their ASCII letters are in.
+        """
         ...
 
     def of_index(self, index_id: int, *, tool_id: int | None = None) -> list[SearchTool]:

@@ -111,10 +111,10 @@ class PostgresTools:
         """See the port."""
         rows = self.tx.run(
             f"""
-            SELECT tool.name, min(tool.id) FROM tool
+            SELECT lower(tool.name COLLATE "C"), min(tool.id) FROM tool
             JOIN context_table ON context_table.id = table_id AND context_table.deleted_at IS NULL
             WHERE {LIVE} AND tool.project_id = :project
-              AND tool.name = ANY(CAST(:names AS text[])) GROUP BY tool.name
+              AND lower(tool.name COLLATE "C") = ANY(CAST(:names AS text[])) GROUP BY 1
             """,
             project=principal.project_id,
             names=list(names),
