@@ -77,11 +77,28 @@ def _walk(arguments: argparse.Namespace) -> Walk:
         return Walk(sample_document(), arguments.ask or QUESTIONS, arguments.threshold)
     if not arguments.ask:
         raise ValueError('say what to look for: make demo FILE=my.json ASK="…"')
+    return Walk(_document(arguments.file), arguments.ask, arguments.threshold)
+
+
+def _document(file: Path) -> object:
+    text = file.read_text("utf-8-sig")
     try:
-        document = json.loads(arguments.file.read_bytes())
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        where = f"{file} is not JSON: {error.msg} in line {error.lineno}"
+        if _is_json_lines(text):
+            where += (
+                "; it is JSON Lines, which a table takes as an upload with"
+                ' "format": "jsonl" (docs/api.md, Uploads)'
+            )
+        raise ValueError(where) from None
+
+
+def _is_json_lines(text: str) -> bool:
+    try:
+        return all(line.isspace() or json.loads(line) is not ... for line in text.splitlines(True))
     except ValueError:
-        raise ValueError(f"{arguments.file} is not JSON") from None
-    return Walk(document, arguments.ask, arguments.threshold)
+        return False
 
 
 def _take(walk: Walk, console: Console, base_url: str, internal_secret: str) -> None:
@@ -105,7 +122,9 @@ def _take(walk: Walk, console: Console, base_url: str, internal_secret: str) -> 
     console.print(f"  {state['status']}: {state['indexed_chunks_count']:,} chunks")
     if not state["nodes_count"]:
         console.print(
-            "  no string is long enough to be indexed; try THRESHOLD=1000", style="yellow"
+            f"  nothing to find: the longest string has {longest:,} characters, and those from"
+            f" {walk.threshold:,} on are indexed; try THRESHOLD={max(1, longest // 2)}",
+            style="yellow",
         )
     mcp_url = f"{base_url}/mcp"
     console.print(f"asking over MCP, {mcp_url}")

@@ -11,9 +11,10 @@ from context_search.adapters.in_memory.embedder import WordEmbedder
 from context_search.domain.analysis import tokens
 from context_search.domain.chunking import chunk_spans
 from context_search.domain.config import IndexConfig
-from context_search.domain.documents import content_hash, string_nodes
+from context_search.domain.documents import content_hash
 from context_search.domain.ids import ancestor_keys, document_id, window_ids
 from context_search.domain.model import Table
+from context_search.domain.string_nodes import string_nodes
 from context_search.domain.windows import window_texts
 from tests.chaos.site import Site
 from tests.chaos.stored import documents, namespaces

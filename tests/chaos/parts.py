@@ -148,7 +148,7 @@ class ChaosParts(Parts):
             "create_tool": lambda project, table, scope: tools.create_search_tool(
                 wanted_tool(project, table, scope)
             ),
-            "replace": lambda project, table, document: tables.replace_document(
+            "replace": lambda project, table, document: tables.change_document.replace(
                 Principal(project), table, document
             ),
             "delete_table": lambda project, table: tables.delete_table(Principal(project), table),

@@ -65,7 +65,7 @@ class Site:
 
     def replace(self, table: Table, document: object) -> None:
         """Writes another document."""
-        self.parts.tables.replace_document(Principal(table.project_id), table.id, document)
+        self.parts.tables.change_document.replace(Principal(table.project_id), table.id, document)
 
     def index(self, tool: SearchTool) -> Index:
         """The index that serves a tool."""

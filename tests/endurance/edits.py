@@ -11,8 +11,8 @@ from typing import Any
 
 import httpx2
 
-from context_search.domain.documents import string_nodes
 from context_search.domain.json_pointer import join, replace_value, resolve, split
+from context_search.domain.string_nodes import string_nodes
 from tests.endurance.hits import deviation
 from tests.endurance.served import ServedStack
 from tests.endurance.texts import MARKER, Texts

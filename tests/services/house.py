@@ -18,6 +18,7 @@ from context_search.domain.model import Principal, Scope, Table
 from context_search.ports.embedding import Embedder
 from context_search.ports.queue import Message
 from context_search.ports.time import Deadline
+from context_search.services.change_document import ChangeDocument
 from context_search.services.chunk_vectors import ChunkVectors
 from context_search.services.cleanup import Cleanup
 from context_search.services.cleanup_report import CleanupLimits
@@ -35,7 +36,7 @@ from context_search.services.searching.search_tool import SearchWithTool
 from context_search.services.settle import SettleIndex
 from context_search.services.status import ReadStatus, ToolStatus
 from context_search.services.sweep import SweepNamespace
-from context_search.services.tables import CreateTable, DeleteTable, DeleteTool, ReplaceDocument
+from context_search.services.tables import CreateTable, DeleteTable, DeleteTool
 
 SILENT_S = 60.0
 WORDS = re.findall(
@@ -86,7 +87,7 @@ class House:
         self.deliver = Deliver(self.store, self.queue)
         self.relay = RelayOutbox(self.store, self.deliver)
         self.create_table = CreateTable(self.store, self.relay)
-        self.replace = ReplaceDocument(self.store, self.relay)
+        self.replace = ChangeDocument(self.store, self.relay).replace
         self.delete_tool = DeleteTool(self.store, self.deliver)
         self.delete_table = DeleteTable(self.store)
         self.create_tool = CreateSearchTool(self.store, self.deliver, Limits(), SILENT_S)

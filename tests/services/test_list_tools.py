@@ -13,7 +13,7 @@ from context_search.services.create_search_tool import NewSearchTool
 from context_search.services.list_tools import ListTools
 from tests.services.house import House
 
-VALID = re.compile(r"[A-Za-z0-9_.-]{1,64}")  # MCP 2026-07-28, server/tools, "Tool Names"
+VALID = re.compile(r"[A-Za-z0-9_-]{1,64}")  # what the models behind MCP clients take
 NAMES = st.sampled_from(
     ["faq", "faq_1", "faq_2", "FAQ", "知识库", "库存 2026", "_", "-", "..", "a" * 128]
 )

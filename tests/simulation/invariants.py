@@ -10,9 +10,10 @@ from functools import lru_cache
 
 from context_search.adapters.in_memory.comparisons import needed_scopes
 from context_search.adapters.in_memory.rows import NodeRow, Rows
-from context_search.domain.documents import content_hash, string_nodes
+from context_search.domain.documents import content_hash
 from context_search.domain.ids import chunk_document_id, window_ids
 from context_search.domain.json_pointer import contains, resolve, split
+from context_search.domain.string_nodes import string_nodes
 from context_search.ports.vectors import VectorDocument
 from context_search.services.searching.answer import Answer
 from tests.simulation.conditions import TEXTS

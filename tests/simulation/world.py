@@ -14,6 +14,7 @@ from context_search.domain.errors import ContextSearchError
 from context_search.domain.model import Principal
 from context_search.ports.queue import Message
 from context_search.ports.time import Deadline
+from context_search.services.change_document import ChangeDocument
 from context_search.services.chunk_vectors import ChunkVectors
 from context_search.services.cleanup_report import CleanupLimits
 from context_search.services.create_search_tool import CreateSearchTool
@@ -31,7 +32,7 @@ from context_search.services.redrive import Redrive
 from context_search.services.retrying import RetryLater
 from context_search.services.searching.answer import Answer
 from context_search.services.searching.search_tool import SearchWithTool
-from context_search.services.tables import CreateProject, CreateTable, DeleteTable, ReplaceDocument
+from context_search.services.tables import CreateProject, CreateTable, DeleteTable
 from tests.simulation import conditions
 from tests.simulation.conditions import CONFIG, LAMBDA_S, LEASE_S, SILENT_S, VISIBILITY_S
 from tests.simulation.messages import Envelope, SimQueue
@@ -143,7 +144,7 @@ class World:
         self.create_tool = CreateSearchTool(store, deliver, Limits(self.max_node_chars), SILENT_S)
         search = simulated_search(store, self.vectors, self.embedder, deliver, self.clock)
         self.search = SearchWithTool(search, SILENT_S)
-        self.replace_document = ReplaceDocument(store, self.relay)
+        self.replace_document = ChangeDocument(store, self.relay).replace
         self.delete_tool = self.mutation.delete_tool(store, deliver)
         self.delete_table = DeleteTable(store)
         self.redrive = Redrive(store, self.queue, deliver)

@@ -40,13 +40,14 @@ class Parts(Access):
     def tables(self) -> TableUseCases:
         """The use cases of projects and tables."""
         from context_search.services import tables  # noqa: PLC0415
+        from context_search.services.change_document import ChangeDocument  # noqa: PLC0415
         from context_search.wire.http.tables import TableUseCases  # noqa: PLC0415
 
         return TableUseCases(
             create_project=tables.CreateProject(self.store),
             create_table=tables.CreateTable(self.store, self.relay),
             read_table=tables.ReadTable(self.store),
-            replace_document=tables.ReplaceDocument(self.store, self.relay),
+            change_document=ChangeDocument(self.store, self.relay),
             delete_table=tables.DeleteTable(self.store),
         )
 

@@ -30,13 +30,14 @@ class KeyOwner:
 
 @dataclass(frozen=True, slots=True)
 class NewApiKey:
-    """A key as it is to be stored. ``lifetime_s`` None never expires."""
+    """A key as it is to be stored. ``lifetime_s`` None never expires; ``ends_by`` is the latest."""
 
     name: str | None
     prefix: str
     key_hash: bytes = field(repr=False)
     permissions: frozenset[Permission] = ALL_PERMISSIONS
     lifetime_s: float | None = None
+    ends_by: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ import io
 
 from context_search.domain.documents import MAX_DEPTH, parse_json
 from context_search.domain.errors import InvalidDocumentError
+from context_search.domain.json_number import Numbers
 from context_search.domain.uploads import UploadFormat
 
 
@@ -20,12 +21,15 @@ def document_text(content: bytes | bytearray, form: UploadFormat) -> str:
         parse_json(content)
         return content.decode("utf-8-sig")
     lines = enumerate(io.BytesIO(content), start=1)
-    return f"[{','.join(_checked(line, number) for number, line in lines if line.strip())}]"
+    numbers = Numbers()
+    checked = (_checked(line, at, numbers) for at, line in lines if line.strip())
+    return f"[{','.join(checked)}]"
 
 
-def _checked(line: bytes, number: int) -> str:
+def _checked(line: bytes, at: int, numbers: Numbers) -> str:
     try:
-        parse_json(line, max_depth=MAX_DEPTH - 1)  # it will be inside of an array
+        # It will be inside of an array.
+        parse_json(line, max_depth=MAX_DEPTH - 1, numbers=numbers)
     except InvalidDocumentError as error:
-        raise InvalidDocumentError(f"line {number}: {error.message}") from None
+        raise type(error)(f"line {at}: {error.message}") from None
     return line.decode("utf-8-sig").strip()

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from context_search.domain.errors import InvalidDocumentError
-from context_search.domain.json_number import JsonNumber, finite, integer, stored_integer
-from context_search.domain.json_pointer import escape, resolve, split
+from context_search.domain.json_number import JsonNumber, Numbers, integer, stored_integer
 
 MAX_DEPTH = 256
 _TEXT = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
@@ -34,21 +33,31 @@ def content_hash(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def parse_json(body: bytes | bytearray, *, max_depth: int = MAX_DEPTH) -> object:
+def parse_json(
+    body: bytes | bytearray, *, max_depth: int = MAX_DEPTH, numbers: Numbers | None = None
+) -> object:
     """Returns the JSON value of a request body, with the border rules applied.
 
     UTF-8 (a byte order mark is dropped), at most ``max_depth`` levels, finite numbers of at most
     1,000 digits, no NUL and no lone surrogate in any string or key: what Postgres or an
-    embedding provider would refuse later is refused here. Numbers keep their digits.
-    Raises InvalidDocumentError, which never quotes the document.
+    embedding provider would refuse later is refused here. Numbers keep their digits; ``numbers``
+    counts those of several pieces together. No object has a key twice: others would see another
+    value than we do.
+    Raises InvalidDocumentError, which never quotes the document, and DocumentTooLargeError when
+    its numbers become much longer than they were sent.
     """
+    numbers = numbers or Numbers()
     try:
         text = body.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise InvalidDocumentError("the body is not UTF-8") from None
     try:
         value: object = json.loads(
-            text, parse_int=integer, parse_float=finite, parse_constant=_refuse_constant
+            text,
+            object_pairs_hook=members,
+            parse_int=integer,
+            parse_float=numbers.finite,
+            parse_constant=_refuse_constant,
         )
     except json.JSONDecodeError as error:
         raise InvalidDocumentError(f"the body is not JSON (at character {error.pos})") from None
@@ -57,6 +66,14 @@ def parse_json(body: bytes | bytearray, *, max_depth: int = MAX_DEPTH) -> object
     # An escape is the only way in for NUL and lone surrogates.
     _check_values(value, with_strings="\\u" in text, max_depth=max_depth)
     return value
+
+
+def members(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    """Returns the object of these members. Raises InvalidDocumentError for a key that is twice."""
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise InvalidDocumentError("an object has the same key twice")
+    return found
 
 
 def _refuse_constant(_: str) -> float:
@@ -160,28 +177,3 @@ def _parse(
 
 def _no_number(_: str) -> None:
     return None
-
-
-def string_nodes(document: object, *, scope: str, threshold: int) -> Iterator[StringNode]:
-    """Yields the strings of at least ``threshold`` code points in ``scope``, in document order.
-
-    Walks without recursion. A scope that leads nowhere has no strings.
-    """
-    try:
-        root = resolve(document, split(scope))
-    except KeyError:
-        return
-    waiting: list[tuple[str, object]] = [(scope, root)]
-    while waiting:
-        pointer, value = waiting.pop()
-        if isinstance(value, str):
-            if len(value) >= threshold:
-                yield StringNode(pointer, value)
-        elif isinstance(value, dict):
-            waiting.extend(
-                (f"{pointer}/{escape(key)}", child) for key, child in reversed(value.items())
-            )
-        elif isinstance(value, list):
-            waiting.extend(
-                (f"{pointer}/{index}", value[index]) for index in range(len(value) - 1, -1, -1)
-            )

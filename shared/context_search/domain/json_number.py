@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
-from context_search.domain.errors import InvalidDocumentError
+from context_search.domain.errors import DocumentTooLargeError, InvalidDocumentError
 
 MAX_DIGITS = 1000
+MAX_GROWTH = 6_000_000
+_INFINITY = float("inf")
 _FRACTION = re.compile(r"\.(\d+)")
 _EXPONENT = re.compile(r"[eE]([-+]?\d+)\Z")
 
@@ -34,24 +37,51 @@ def integer(text: str) -> int:
     return int(text)
 
 
-def finite(text: str) -> JsonNumber:
-    """Returns a number of a request, exact.
+@dataclass(slots=True)
+class Numbers:
+    """Reads the numbers of one document, and counts how much longer Postgres writes them.
 
-    Raises InvalidDocumentError over 1,000 digits, written out in full, and beyond the range of a
-    double: most who read the document would take it for infinity.
+    ``1e-999`` is six characters in a request and 1,001 in ``jsonb``: each is within the limits,
+    but all of them together are not.
     """
-    number = JsonNumber(text)
-    is_infinite = number in (float("inf"), float("-inf"))
-    if len(text) > MAX_DIGITS or is_infinite or _places(text) > MAX_DIGITS:
-        raise InvalidDocumentError("a number is out of range")
-    return number
+
+    growth: int = 0
+
+    def finite(self, text: str) -> JsonNumber:
+        """Returns a number of a request, exact.
+
+        Raises InvalidDocumentError over 1,000 digits, written out in full, beyond the range of a
+        double (most who read the document would take it for infinity), and where the numbers
+        that it reads become over 6,000,000 characters longer than they were sent.
+        """
+        number = JsonNumber(text)
+        exponent = _EXPONENT.search(text)
+        decimals = _decimals(text, exponent)
+        is_infinite = number in (_INFINITY, -_INFINITY)
+        if len(text) > MAX_DIGITS or is_infinite or abs(decimals) > MAX_DIGITS:
+            raise InvalidDocumentError("a number is out of range")
+        if exponent is not None:
+            self.growth += max(0, _written_length(number, text, exponent, decimals) - len(text))
+            if self.growth > MAX_GROWTH:
+                raise DocumentTooLargeError(
+                    "the numbers, written out in full, are over"
+                    f" {MAX_GROWTH} characters longer than they were sent"
+                )
+        return number
 
 
-def _places(text: str) -> int:
-    """How far the last digit, or a zero's exponent, is from the decimal point."""
-    fraction, exponent = _FRACTION.search(text), _EXPONENT.search(text)
-    decimals = len(fraction[1]) if fraction else 0
-    return abs((int(exponent[1]) if exponent else 0) - decimals)
+def _decimals(text: str, exponent: re.Match[str] | None) -> int:
+    """How far the last digit, or a zero's exponent, is behind the decimal point."""
+    fraction = _FRACTION.search(text)
+    return (len(fraction[1]) if fraction else 0) - (int(exponent[1]) if exponent else 0)
+
+
+def _written_length(number: JsonNumber, text: str, exponent: re.Match[str], decimals: int) -> int:
+    """How many characters Postgres writes, at most: no exponent, and every place that there is."""
+    mantissa = text[: exponent.start()].removeprefix("-")
+    whole = len(mantissa.partition(".")[0]) + int(exponent[1]) if number else 1
+    fraction = 1 + decimals if decimals > 0 else 0
+    return text.startswith("-") + max(1, whole) + fraction
 
 
 def stored_integer(text: str) -> int | JsonNumber:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from typing import cast
 
 from context_search.domain.errors import InvalidPointerError
 
@@ -98,8 +99,9 @@ def resolve(document: object, tokens: Sequence[str]) -> object:
 
 
 def replace_value(document: object, tokens: Sequence[str], value: object) -> object:
-    """Puts ``value`` where ``tokens`` lead, which must exist (or be a new key of an object).
+    """Puts ``value`` where ``tokens`` lead, which must exist, be a new key of an object, or ``-``.
 
+    ``-`` is the place behind the last element of an array (RFC 6901, section 4).
     Changes ``document`` in place and returns it; without tokens it returns ``value``.
     Raises KeyError when the path leads nowhere.
     """
@@ -108,9 +110,26 @@ def replace_value(document: object, tokens: Sequence[str], value: object) -> obj
     parent = resolve(document, tokens[:-1])
     if isinstance(parent, dict):
         parent[tokens[-1]] = value
-    elif isinstance(parent, list):
-        resolve(parent, tokens[-1:])
-        parent[int(tokens[-1])] = value
+    elif isinstance(parent, list) and tokens[-1] == "-":
+        parent.append(value)
     else:
-        raise KeyError(tokens[-1])
+        resolve(parent, tokens[-1:])
+        cast(list[object], parent)[int(tokens[-1])] = value
+    return document
+
+
+def remove_value(document: object, tokens: Sequence[str]) -> object:
+    """Takes out the member or the element that ``tokens`` lead to; those behind it move up.
+
+    Changes ``document`` in place and returns it. Raises KeyError when the path leads nowhere, and
+    for the whole document.
+    """
+    if not tokens:
+        raise KeyError
+    parent = resolve(document, tokens[:-1])
+    resolve(parent, tokens[-1:])
+    if isinstance(parent, dict):
+        del parent[tokens[-1]]
+    else:
+        del cast(list[object], parent)[int(tokens[-1])]
     return document

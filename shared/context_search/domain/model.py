@@ -25,11 +25,12 @@ class Project:
 
 @dataclass(frozen=True, slots=True)
 class Principal:
-    """Who is calling: a project, or with ``mcp_id`` one MCP instance of it; and what it may do."""
+    """Who is calling: a project, or one MCP instance of it; what it may do, until when its key."""
 
     project_id: int
     mcp_id: int | None = None
     permissions: frozenset[Permission] = ALL_PERMISSIONS
+    expires_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Literal
 
 NodeState = Literal["queued", "claimed", "indexed", "quarantined", "skipped"]
-IndexStatus = Literal["indexing", "ready", "rebuilding", "degraded", "stalled", "evicted"]
+IndexStatus = Literal["indexing", "ready", "rebuilding", "degraded", "stalled", "evicted", "error"]
 
 EvictionCause = Literal["limit", "operator"]
 
@@ -59,11 +59,13 @@ def index_status(
     full: bool = False,
     rebuilding: bool = False,
     evicted: bool = False,
+    refused: bool = False,
 ) -> IndexStatus:
     """Derives the status from the nodes' states; it is never stored as truth.
 
     ``behind``: a change of the table waits to be compared. ``stalled``: an unfinished node has
-    been silent for too long. ``full``: a node waits for room in the project.
+    been silent for too long. ``full``: a node waits for room in the project. ``refused``: a
+    document cannot be indexed as it is.
     """
     if evicted:
         return "evicted"
@@ -71,9 +73,16 @@ def index_status(
         return "stalled"
     if behind or states.get("queued", 0) or states.get("claimed", 0):
         return "indexing"
+    if refused:
+        return "error"
     if full or states.get("quarantined", 0):
         return "degraded"
     return "rebuilding" if rebuilding else "ready"
+
+
+def is_refused(order_error: Mapping[str, object] | None) -> bool:
+    """Tells whether a comparison failed for good: the document has to change first."""
+    return order_error is not None and order_error.get("retryable") is False
 
 
 _EVICTED: dict[EvictionCause, tuple[str, str]] = {

@@ -13,7 +13,7 @@ class Keys(Protocol):
     """API keys, by their hash. Those of a deleted MCP instance are gone with it."""
 
     def add(self, owner: KeyOwner, new: NewApiKey) -> ApiKey:
-        """Stores a key."""
+        """Stores a key; it expires after its lifetime or at ``ends_by``, whichever comes first."""
         ...
 
     def principal_of(self, key_hash: bytes, *, noted_every_s: float) -> Principal | None:

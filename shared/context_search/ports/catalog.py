@@ -20,11 +20,25 @@ from context_search.domain.model import (
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A value inside of a document: its JSON text, None where that is too long; size in bytes."""
+    """A value inside of a document: its JSON text, None where that is too long.
+
+    ``size`` in bytes; of numbers that alone are too long, theirs.
+    """
 
     revision: int
     size: int
     text: str | None
+    is_string: bool
+
+
+@dataclass(frozen=True, slots=True)
+class StringsAt:
+    """The strings at a place of a document and below it: how long the longest is, in characters.
+
+    0 where there is none; None where nobody looked, because the document is large.
+    """
+
+    longest: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,13 +107,24 @@ class Tables(Protocol):
         ...
 
     def read(self, table_id: int) -> tuple[int, str]:
-        """Returns the revision and the JSON text of the document. Raises NotFoundError."""
+        """Returns the revision and the JSON text of the document.
+
+        Raises NotFoundError, and DocumentTooLargeError when the numbers in it, written out, take
+        over 256,000,000 bytes.
+        """
         ...
 
     def part(self, table_id: int, path: Sequence[str], *, max_bytes: int) -> Part | None:
         """Returns the value at an unescaped path, its text if that has at most so many bytes.
 
         None when the path leads nowhere. Never takes more of a document than it returns.
+        """
+        ...
+
+    def strings_at(self, table_id: int, path: Sequence[str], *, measured: bool) -> StringsAt | None:
+        """Returns the strings at an unescaped path, None when it leads nowhere.
+
+        Measures them if so wanted, of documents that take up to 5 MB.
         """
         ...
 
@@ -144,7 +169,10 @@ class Tools(Protocol):
         ...
 
     def first_of_names(self, principal: Principal, names: Sequence[str]) -> dict[str, int]:
-        """Returns for each name the lowest id of the project's live tools that have it."""
+        """Returns for each name the lowest id of the project's live tools that have it.
+
+        Names are in lower case; those of tools match whatever case their ASCII letters are in.
+        """
         ...
 
     def records(self, tool_ids: Sequence[int]) -> dict[int, ToolRecord]:

@@ -26,6 +26,10 @@ class NodeCounts(Protocol):
         """Returns the counters of several scopes, from one pass over the nodes."""
         ...
 
+    def has_any(self, index: Index, scope: str) -> bool:
+        """Tells whether the active generation has a node in a scope, in whatever state."""
+        ...
+
     def in_scope(self, index: Index, scope: str, *, limit: int) -> list[NodeProgress]:
         """Returns nodes of a scope, by pointer."""
         ...

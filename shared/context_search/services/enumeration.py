@@ -8,16 +8,16 @@ from dataclasses import dataclass
 
 from context_search.domain.config import IndexConfig
 from context_search.domain.documents import StringNode, parse_stored
-from context_search.domain.errors import ContextSearchError
-from context_search.domain.ids import pointer_sha256
+from context_search.domain.errors import ContextSearchError, InvalidDocumentError
 from context_search.domain.model import Index
 from context_search.ports.indexing import NodeUpsert
 from context_search.ports.queue import Message
 from context_search.ports.store import Store, UnitOfWork
 from context_search.services.chunk_documents import spans
 from context_search.services.outgoing import Deliver, enumerate_message, node_orders
-from context_search.services.read_ahead import Document, is_compared, read_ahead
+from context_search.services.read_ahead import Document, by_pointer, is_compared, read_ahead
 from context_search.services.settle import SettleIndex
+from context_search.services.unindexable import give_up, locked_revision
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,10 +75,7 @@ def enumerate_index(
     queued: list[int] = []
     generations = work.indexes.live(index.id)
     for generation in generations:
-        wanted = {
-            pointer_sha256(node.json_pointer): node
-            for node in document.strings(scopes, generation.config)
-        }
+        wanted = by_pointer(document.strings(scopes, generation.config), generation.config)
         queued += _bring_up(work, generation, table_id, wanted, limits)
     for generation in generations:
         work.indexes.mark_enumerated(generation, table_id, document.revision, scopes)
@@ -122,6 +119,8 @@ class EnumerateIndex:
     """The order ``enumerate``: brings an index up to a document and queues what changed.
 
     Without a table, the index of a project orders one comparison for each that needs it.
+    A document that cannot be indexed, whatever is tried, leaves the index without its strings and
+    with an error that says why, until the document changes.
     """
 
     store: Store
@@ -133,6 +132,8 @@ class EnumerateIndex:
         """Does nothing when index or table is gone; safe to repeat. A failure is noted."""
         try:
             orders = self._orders(index_id, table_id)
+        except InvalidDocumentError:
+            orders = self._once_more(index_id, table_id)
         except Exception as error:
             with suppress(ContextSearchError), self.store.transaction() as work:
                 work.indexes.note_failed(index_id, _record(error))
@@ -158,6 +159,18 @@ class EnumerateIndex:
                 messages = compare(work, index, chosen, self.limits, ahead)
             return work.outbox.add(messages), messages
 
+    def _once_more(
+        self, index_id: int, table_id: int | None
+    ) -> tuple[list[int], list[Message]] | None:
+        """Gives up when the document that cannot be indexed is still the same."""
+        seen = locked_revision(self.store, index_id, table_id)
+        try:
+            return self._orders(index_id, table_id)
+        except InvalidDocumentError as error:
+            if seen is not None:
+                give_up(self.store, index_id, seen, _record(error))
+        return [], []
+
 
 def _order_each(work: UnitOfWork, index: Index) -> list[Message]:
     if index.evicted_at is not None:
@@ -169,4 +182,5 @@ def _record(error: Exception) -> dict[str, object]:
     """The message of a foreign exception may quote the document: it stays out."""
     if not isinstance(error, ContextSearchError):
         error = ContextSearchError("an unexpected error, see the log")
-    return {"code": error.code, "message": error.message, "retryable": True}
+    will_pass = not isinstance(error, InvalidDocumentError)
+    return {"code": error.code, "message": error.message, "retryable": will_pass}

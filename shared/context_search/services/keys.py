@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import secrets
 from dataclasses import dataclass, field, replace
 
 from context_search.domain.access import (
+    ALL_PERMISSIONS,
     MCP_PERMISSIONS,
     ApiKey,
     KeyOwner,
@@ -76,20 +78,20 @@ class CreateKey:
     store: Store
 
     def __call__(self, caller: Principal, mcp_id: int | None, wish: KeyWish) -> ShownKey:
-        """Returns the key. A project's has at most the permissions of the caller's.
+        """Returns the key. It may do what the caller's may at most, and ends with it at the latest.
 
         Raises PermissionDeniedError for more, and NotFoundError for a foreign instance and where
         there is no such project.
         """
         wanted = caller.permissions if wish.permissions is None else wish.permissions
-        if mcp_id is None and not wanted <= caller.permissions:
-            lacking = ", ".join(in_order(wanted - caller.permissions))
-            raise PermissionDeniedError(f"a key cannot give what it has not: {lacking}")
         with self.store.transaction(caller.project_id) as work:
             if not work.projects.exists(caller.project_id):  # an operator may name any
                 raise NotFoundError("there is no such project")
             owner = owner_of(work, caller, mcp_id)
-            return add_key(work, owner, replace(wish, permissions=wanted))
+            made = add_key(work, owner, replace(wish, permissions=wanted), caller)
+            if (wish.lifetime_s or 0) > (made.key.lifetime_s or math.inf):
+                raise PermissionDeniedError("a key cannot make one that lives longer than itself")
+            return made
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +128,7 @@ class RotateKey:
     def __call__(
         self, caller: Principal, mcp_id: int | None, key_id: int, *, old_expires_in_s: float
     ) -> ShownKey:
-        """Returns the new key: same name, permissions and lifetime.
+        """Returns the new key: same name, permissions and lifetime, up to the end of the caller's.
 
         Raises NotFoundError for a key that is not good any more, and PermissionDeniedError for
         one that may do more than the caller's.
@@ -134,10 +136,8 @@ class RotateKey:
         with self.store.transaction(caller.project_id) as work:
             owner = owner_of(work, caller, mcp_id)
             old = _live_key(work, owner, key_id)
-            if mcp_id is None and not old.permissions <= caller.permissions:
-                raise PermissionDeniedError("this key may do more than yours")
             work.keys.expire_within(old.id, old_expires_in_s)
-            return add_key(work, owner, KeyWish(old.name, old.lifetime_s, old.permissions))
+            return add_key(work, owner, KeyWish(old.name, old.lifetime_s, old.permissions), caller)
 
 
 def owner_of(work: UnitOfWork, caller: Principal, mcp_id: int | None) -> KeyOwner:
@@ -147,15 +147,21 @@ def owner_of(work: UnitOfWork, caller: Principal, mcp_id: int | None) -> KeyOwne
     return KeyOwner(caller.project_id, mcp_id)
 
 
-def add_key(work: UnitOfWork, owner: KeyOwner, wish: KeyWish) -> ShownKey:
-    """Stores a new key; one of an MCP instance may search and nothing else."""
-    is_project = owner.mcp_id is None
-    made = new_key(PROJECT_PREFIX if is_project else MCP_PREFIX)
-    new = NewApiKey(wish.name, made.prefix, made.hash, lifetime_s=wish.lifetime_s)
-    if not is_project:
-        new = replace(new, permissions=MCP_PERMISSIONS)
-    elif wish.permissions is not None:
-        new = replace(new, permissions=wish.permissions)
+def add_key(
+    work: UnitOfWork, owner: KeyOwner, wish: KeyWish, maker: Principal | None = None
+) -> ShownKey:
+    """Stores a new key; one of an MCP instance may search and nothing else.
+
+    No key makes one that may do more or lives longer: it ends with its ``maker``'s at the latest.
+    None is a trusted caller without a key. Raises PermissionDeniedError.
+    """
+    made = new_key(PROJECT_PREFIX if owner.mcp_id is None else MCP_PREFIX)
+    permissions = MCP_PERMISSIONS if owner.mcp_id else wish.permissions or ALL_PERMISSIONS
+    if maker is not None and not permissions <= maker.permissions:
+        lacking = ", ".join(in_order(permissions - maker.permissions))
+        raise PermissionDeniedError(f"a key cannot give what it has not: {lacking}")
+    ends_by = None if maker is None else maker.expires_at
+    new = NewApiKey(wish.name, made.prefix, made.hash, permissions, wish.lifetime_s, ends_by)
     return ShownKey(work.keys.add(owner, new), made.text)
 
 

@@ -15,7 +15,7 @@ from context_search.services.pages import page_of
 TOOLS_PER_PAGE = 20
 """Tools of one page: each comes with its schemas, about 3 kB, and an agent reads them all."""
 _LENGTH = 64
-_VALID = re.compile(r"[A-Za-z0-9_.-]{1,64}\Z")
+_VALID = re.compile(r"[A-Za-z0-9_-]{1,64}\Z")
 _INVALID_RUN = re.compile(r"[^A-Za-z0-9]+")
 _ENDS_IN_ID = re.compile(r"_([0-9]{1,18})\Z")
 
@@ -56,7 +56,8 @@ class ListTools:
             if ends_in_id:
                 tool_id = int(ends_in_id[1])
             else:
-                tool_id = work.tools.first_of_names(principal, [name]).get(name, 0)
+                lower = name.lower()
+                tool_id = work.tools.first_of_names(principal, [lower]).get(lower, 0)
             found = work.tools.page(principal, after=tool_id - 1, limit=1) if tool_id else []
         if not found or found[0].id != tool_id:
             return None
@@ -67,7 +68,8 @@ class ListTools:
 def plain_name(tool: SearchTool) -> str | None:
     """Returns the tool's own name where clients accept it and it cannot be taken for one with id.
 
-    Source: MCP 2026-07-28, server/tools, "Tool Names"; 64 is what common clients take.
+    MCP takes dots, too, and 128 characters (2026-07-28, server/tools, "Tool Names"); the models
+    behind the clients take 64 of ``[a-zA-Z0-9_-]``.
     """
     is_plain = _VALID.match(tool.name) and not _ENDS_IN_ID.search(tool.name)
     return tool.name if is_plain else None
@@ -76,16 +78,16 @@ def plain_name(tool: SearchTool) -> str | None:
 def unique_names(work: UnitOfWork, tools: Sequence[SearchTool]) -> Mapping[int, str]:
     """Returns for each id of tools of one project the name that agents call it by.
 
-    A plain name belongs to the oldest tool that has it, whatever is bound where.
+    A plain name belongs to the oldest tool that has it, in upper or lower case, whatever is bound
+    where.
     """
     if not tools:
         return {}
     owner = Principal(tools[0].project_id)
-    first = work.tools.first_of_names(owner, [tool.name for tool in tools])
-    return {
-        tool.id: (plain_name(tool) if first.get(tool.name) == tool.id else None) or _with_id(tool)
-        for tool in tools
-    }
+    plain = {tool.id: name for tool in tools if (name := plain_name(tool))}
+    first = work.tools.first_of_names(owner, [name.lower() for name in plain.values()])
+    mine = {tool_id for tool_id, name in plain.items() if first[name.lower()] == tool_id}
+    return {tool.id: plain[tool.id] if tool.id in mine else _with_id(tool) for tool in tools}
 
 
 def _with_id(tool: SearchTool) -> str:

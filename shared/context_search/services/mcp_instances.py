@@ -35,13 +35,14 @@ class CreateMcp:
     ) -> tuple[McpInstance, ShownKey]:
         """``bindings`` are tool ids and whether they are enabled; all of them or nothing is done.
 
-        Raises NotFoundError for a tool that is missing or foreign, ConflictError for one twice.
+        Raises NotFoundError for a tool that is missing or foreign, ConflictError for one twice,
+        and PermissionDeniedError for a caller who may not search: the key may.
         """
         with self.store.transaction(caller.project_id) as work:
             mcp = work.mcps.add(caller.project_id, name)
             for tool_id, status in bindings:
                 bind(work, caller, mcp.id, tool_id, status=status)
-            return mcp, add_key(work, KeyOwner(caller.project_id, mcp.id), KeyWish(name))
+            return mcp, add_key(work, KeyOwner(caller.project_id, mcp.id), KeyWish(name), caller)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from context_search.domain.config import IndexConfig
-from context_search.domain.documents import StringNode, parse_stored, string_nodes
+from context_search.domain.documents import StringNode, parse_stored
+from context_search.domain.errors import DocumentTooLargeError
+from context_search.domain.ids import pointer_sha256
 from context_search.domain.model import Index
+from context_search.domain.string_nodes import string_nodes
 from context_search.ports.store import Store, UnitOfWork
+
+MAX_POINTER_CHARS = 250_000_000
+"""For all nodes of a document together: a long key stands in the pointer of everything below it,
+and each chunk carries its pointer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,3 +57,23 @@ def is_compared(work: UnitOfWork, index: Index, table_id: int) -> bool:
     Not asked for a project's: it has very many tables, and one order for each that needs it.
     """
     return index.table_id is not None and table_id not in work.indexes.uncompared(index.id)
+
+
+def by_pointer(strings: Iterable[StringNode], config: IndexConfig) -> dict[bytes, StringNode]:
+    """Returns the nodes of a document by ``pointer_sha256``; one that comes twice is there once.
+
+    Raises DocumentTooLargeError when their pointers, one for each chunk, are over 250,000,000
+    characters.
+    """
+    step = config.chunk_size - config.chunk_overlap
+    pointer_chars = 0
+    found: dict[bytes, StringNode] = {}
+    for node in strings:
+        pointer_chars += len(node.json_pointer) * (1 + len(node.text) // step)
+        if pointer_chars > MAX_POINTER_CHARS:
+            raise DocumentTooLargeError(
+                "the pointers of the strings, one for each chunk, have over"
+                f" {MAX_POINTER_CHARS} characters: give shorter keys"
+            )
+        found[pointer_sha256(node.json_pointer)] = node
+    return found

@@ -10,6 +10,7 @@ from context_search.domain.errors import NotFoundError, ProjectIndexOffError
 from context_search.domain.model import Index, Principal, SearchTool
 from context_search.domain.progress import NodeProgress, Progress
 from context_search.ports.store import Store, UnitOfWork
+from context_search.services.hints import EmptyScope, empty_scope
 
 LISTED_NODES = 200
 """At most so many nodes are listed in an answer."""
@@ -20,7 +21,7 @@ class ToolStatus:
     """A tool with the state of its index.
 
     ``nodes`` lists at most 200 of its scope, by pointer; ``not_indexed`` at most 200 that are not
-    indexed, first those that nobody will take up.
+    indexed, first those that nobody will take up. ``empty`` says why there is no node at all.
     """
 
     tool: SearchTool
@@ -29,6 +30,7 @@ class ToolStatus:
     nodes: list[NodeProgress]
     integrity: dict[str, object] | None = None
     not_indexed: list[NodeProgress] = field(default_factory=list)
+    empty: EmptyScope | None = None
 
 
 def project_of(principal: Principal | None) -> int | None:
@@ -82,7 +84,9 @@ def tool_status(work: UnitOfWork, tool: SearchTool, *, silent_s: float) -> ToolS
     reports = work.sweeps.reports(index.id)
     proven = next((each for each in reports if each["namespace"] == index.namespace), None)
     not_indexed = work.nodes.not_indexed(index, scope, limit=LISTED_NODES)
-    return ToolStatus(tool, index, progress, nodes, proven, not_indexed)
+    is_settled = progress.status in ("ready", "rebuilding") and not progress.nodes_count
+    empty = empty_scope(work, tool, index, measured=True) if is_settled else None
+    return ToolStatus(tool, index, progress, nodes, proven, not_indexed, empty)
 
 
 def write_summaries(

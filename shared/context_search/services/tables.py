@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 
 from context_search.domain.access import KeyOwner
-from context_search.domain.documents import check_depth, parse_exact, to_json
-from context_search.domain.errors import (
-    ConflictError,
-    DatabaseUnavailableError,
-    DocumentTooLargeError,
-    NotFoundError,
-)
-from context_search.domain.json_pointer import replace_value, resolve, split
-from context_search.domain.merge_patch import merge_patch
+from context_search.domain.documents import check_depth, to_json
+from context_search.domain.errors import DocumentTooLargeError, NotFoundError
+from context_search.domain.json_pointer import split
 from context_search.domain.model import Principal, Project, Table
 from context_search.domain.uploads import MAX_INLINE_BYTES
 from context_search.ports.queue import Message
 from context_search.ports.store import Store, UnitOfWork
 from context_search.services.keys import KeyWish, ShownKey, add_key
 from context_search.services.outgoing import Deliver, RelayOutbox, enumerate_message
+
+_OF_STRINGS = "one string is not read in parts; search and retrieve give passages of it"
+_OF_OTHERS = "ask for parts of it with pointer"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +62,7 @@ class ReadTable:
     def __call__(self, principal: Principal, table_id: int) -> Table:
         """Raises NotFoundError."""
         with self.store.transaction(principal.project_id) as work:
-            return _live_table(work, principal, table_id)
+            return live_table(work, principal, table_id)
 
     def document(self, principal: Principal, table_id: int, pointer: str) -> tuple[int, str]:
         """Returns the revision and the JSON text of the value at ``pointer``.
@@ -77,14 +72,14 @@ class ReadTable:
         """
         path = split(pointer)
         with self.store.transaction(principal.project_id) as work:
-            _live_table(work, principal, table_id)
+            live_table(work, principal, table_id)
             part = work.tables.part(table_id, path, max_bytes=MAX_INLINE_BYTES)
         if part is None:
             raise NotFoundError("the pointer leads nowhere in this table")
         if part.text is None or _carried_bytes(part.size, part.text) > MAX_INLINE_BYTES:
             raise DocumentTooLargeError(
-                f"the value has {part.size} bytes, an answer {MAX_INLINE_BYTES}:"
-                " ask for parts of it with pointer"
+                f"the value has {part.size} bytes, an answer {MAX_INLINE_BYTES}: "
+                + (_OF_STRINGS if part.is_string else _OF_OTHERS)
             )
         return part.revision, part.text
 
@@ -92,58 +87,6 @@ class ReadTable:
 def _carried_bytes(size: int, text: str) -> int:
     """Returns what a JSON text takes in Lambda's answer, in which it is a JSON string."""
     return size + text.count('"') + text.count("\\")
-
-
-@dataclass(frozen=True, slots=True)
-class ReplaceDocument:
-    """Writes a new document; the strings that changed are indexed again by themselves."""
-
-    store: Store
-    relay: RelayOutbox
-
-    def __call__(
-        self,
-        principal: Principal,
-        table_id: int,
-        value: object,
-        *,
-        pointer: str = "",
-        if_revision: int | None = None,
-        as_patch: bool = False,
-    ) -> Table:
-        """Writes ``value`` as the document, or to ``pointer`` inside of it.
-
-        With ``as_patch`` it is a JSON Merge Patch (RFC 7396) of what is there.
-
-        Raises NotFoundError, InvalidPointerError, InvalidDocumentError when it gets too deep, and
-        ConflictError when ``if_revision`` is not the current revision.
-        """
-        path = split(pointer)
-        with self.store.transaction(principal.project_id) as work:
-            table = _live_table(work, principal, table_id)
-            document = value
-            if path or as_patch:
-                work.tables.lock_for_change(table_id)
-                before = parse_exact(work.tables.read(table_id)[1])
-                document = _changed(before, path, value, as_patch=as_patch)
-                check_depth(document)
-            changed = work.tables.replace(
-                table.id, to_json(document), expected_revision=if_revision
-            )
-        if changed is None:
-            raise ConflictError("the table has another revision by now")
-        with suppress(DatabaseUnavailableError):  # the change is committed; cleanup sends it too
-            self.relay.newest()
-        return changed
-
-
-def _changed(before: object, path: Sequence[str], value: object, *, as_patch: bool) -> object:
-    try:
-        if as_patch:
-            value = merge_patch(resolve(before, path), value)
-        return replace_value(before, path, value)
-    except KeyError:
-        raise NotFoundError("the pointer leads nowhere in this table") from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +98,7 @@ class DeleteTable:
     def __call__(self, principal: Principal, table_id: int) -> None:
         """Raises NotFoundError."""
         with self.store.transaction(principal.project_id) as work:
-            _live_table(work, principal, table_id)
+            live_table(work, principal, table_id)
             work.tables.mark_deleted(table_id)
 
 
@@ -182,7 +125,8 @@ class DeleteTool:
         self.deliver(outbox_ids, messages)
 
 
-def _live_table(work: UnitOfWork, principal: Principal, table_id: int) -> Table:
+def live_table(work: UnitOfWork, principal: Principal, table_id: int) -> Table:
+    """Returns a live table of the caller's project. Raises NotFoundError."""
     table = work.tables.find(table_id, project_id=principal.project_id)
     if table is None:
         raise NotFoundError("there is no such table")

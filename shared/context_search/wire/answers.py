@@ -25,12 +25,15 @@ def search_answer(
     if with_hints:
         for hit, result in zip(shown, results, strict=True):
             result["context_hint"] = context_hint(hit.chunk)
-    return {
+    body: dict[str, object] = {
         "query": answer.query,
         "results": results,
         "retrieval": retrieval(answer),
         "index": {"status": answer.index_status},
     }
+    if answer.hint is not None:
+        body["hint"] = answer.hint
+    return body
 
 
 def retrieval(answer: Answer) -> dict[str, object]:
@@ -114,7 +117,17 @@ def created_tool_answer(status: ToolStatus) -> dict[str, object]:
             }
             for node in status.nodes
         ],
+        **_empty(status),
     }
+
+
+def _empty(status: ToolStatus) -> dict[str, object]:
+    """Why nothing will be found, and how long the longest string is where that is known."""
+    if status.empty is None:
+        return {}
+    longest = status.empty.longest
+    measured = {} if longest is None else {"longest_string": longest}
+    return {"hint": status.empty.hint, **measured}
 
 
 def tool_answer(status: ToolStatus) -> dict[str, object]:
@@ -167,6 +180,7 @@ def search_index_answer(status: ToolStatus) -> dict[str, object]:
             }
             for node in status.not_indexed
         ],
+        **_empty(status),
     }
 
 

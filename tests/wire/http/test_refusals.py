@@ -159,7 +159,7 @@ def test_an_unknown_route_is_a_problem_too(api: Api, path: str) -> None:
         ("GET", "/api/v1/projects"),
         ("PUT", "/api/v1/tables/1"),
         ("POST", "/api/v1/tables/1"),
-        ("DELETE", "/api/v1/tables/1/data"),
+        ("POST", "/api/v1/tables/1/data"),
         ("PATCH", "/api/v1/tools/1"),
         ("GET", "/api/v1/tools/1/search"),
         ("POST", "/healthz"),

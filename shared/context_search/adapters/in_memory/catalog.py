@@ -12,9 +12,10 @@ from context_search.adapters.in_memory.comparisons import tables_of
 from context_search.adapters.in_memory.rows import OutboxRow, Rows
 from context_search.domain.documents import parse_exact, to_json
 from context_search.domain.errors import NotFoundError
-from context_search.domain.json_pointer import resolve
+from context_search.domain.json_pointer import join, resolve
 from context_search.domain.model import Project, Table
-from context_search.ports.catalog import Part
+from context_search.domain.string_nodes import string_nodes
+from context_search.ports.catalog import Part, StringsAt
 from context_search.ports.time import Clock
 
 
@@ -97,11 +98,25 @@ class MemoryTables:
         if (row := self.rows.tables.get(table_id)) is None:
             return None
         try:
-            text = to_json(resolve(parse_exact(row.data_json), path))
+            value = resolve(parse_exact(row.data_json), path)
         except KeyError:
             return None
+        text = to_json(value)
         size = len(text.encode())
-        return Part(row.revision, size, text if size <= max_bytes else None)
+        shown = text if size <= max_bytes else None
+        return Part(row.revision, size, shown, isinstance(value, str))
+
+    def strings_at(self, table_id: int, path: Sequence[str], *, measured: bool) -> StringsAt | None:
+        """See the port."""
+        if (row := self.rows.tables.get(table_id)) is None:
+            return None
+        document, scope = parse_exact(row.data_json), join(path)
+        try:
+            resolve(document, path)
+        except KeyError:
+            return None
+        found = string_nodes(document, scope=scope, threshold=0) if measured else ()
+        return StringsAt(max((len(node.text) for node in found), default=0) if measured else None)
 
     def replace(
         self, table_id: int, data_json: str, *, expected_revision: int | None

@@ -36,7 +36,9 @@ class Comparisons:
     ) -> None:
         """See the port."""
         self.rows.compared[index.generation_id, table_id] = (revision, tuple(scopes))
-        self.rows.change(self.rows.indexes, index.id, order_error=None)
+        error = self.rows.indexes[index.id].order_error or {}
+        if error.get("table_id", table_id) == table_id:
+            self.rows.change(self.rows.indexes, index.id, order_error=None)
 
     def order_comparisons(self, generation_id: int) -> None:
         """Forgets what a generation was compared with: somebody has ordered to compare it."""

@@ -23,7 +23,8 @@ class MemoryKeys:
     def add(self, owner: KeyOwner, new: NewApiKey) -> ApiKey:
         """See the port."""
         now = self.clock.now()
-        expires_at = None if new.lifetime_s is None else now + timedelta(seconds=new.lifetime_s)
+        wanted = None if new.lifetime_s is None else now + timedelta(seconds=new.lifetime_s)
+        expires_at = min((end for end in (wanted, new.ends_by) if end), default=None)
         key = ApiKey(
             self.rows.new_id(), new.name, new.prefix, new.permissions, now, expires_at=expires_at
         )
@@ -42,7 +43,7 @@ class MemoryKeys:
             return None
         if key.last_used_at is None or key.last_used_at < now - timedelta(seconds=noted_every_s):
             self._change(key.id, replace(key, last_used_at=now))
-        return Principal(owner.project_id, owner.mcp_id, key.permissions)
+        return Principal(owner.project_id, owner.mcp_id, key.permissions, key.expires_at)
 
     def page(self, owner: KeyOwner, *, after: int, limit: int) -> list[ApiKey]:
         """See the port."""

@@ -18,6 +18,7 @@ from context_search.domain.progress import (
     Progress,
     eviction_reason,
     index_status,
+    is_refused,
 )
 
 
@@ -56,6 +57,7 @@ class MemoryNodes(NodeWork):
             rebuilding=index.is_rebuilding,
             stalled=self._is_stalled(index.generation_id, stalled_s),
             evicted=index.evicted_at is not None,
+            refused=is_refused(self._order_error(index)),
         )
 
     def _set_of(self, node_id: int) -> SetRow | None:
@@ -97,6 +99,10 @@ class MemoryNodes(NodeWork):
         nodes = [n for n in self.of_generation(index.generation_id, scope) if n.state != "indexed"]
         nodes.sort(key=lambda row: row.state in ("queued", "claimed"))
         return [self._node_progress(node) for node in nodes[:limit]]
+
+    def has_any(self, index: Index, scope: str) -> bool:
+        """See the port."""
+        return bool(self.of_generation(index.generation_id, scope))
 
     def in_scope(self, index: Index, scope: str, *, limit: int) -> list[NodeProgress]:
         """See the port."""

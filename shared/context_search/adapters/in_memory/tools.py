@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -62,8 +63,9 @@ class MemoryTools:
         """See the port."""
         first: dict[str, int] = {}
         for tool in self._live(principal.project_id):
-            if tool.name in names:
-                first.setdefault(tool.name, tool.id)
+            lower = re.sub("[A-Z]+", lambda letters: letters[0].lower(), tool.name)
+            if lower in names:
+                first.setdefault(lower, tool.id)
         return first
 
     def records(self, tool_ids: Sequence[int]) -> dict[int, ToolRecord]:

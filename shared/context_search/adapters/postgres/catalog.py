@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from context_search.adapters.postgres.parts import Parts
 from context_search.adapters.postgres.pool import Transaction
 from context_search.adapters.postgres.presence import TABLE_IS_THERE
+from context_search.adapters.postgres.written import (
+    NUMBERS_OF_DATA,
+    READABLE,
+    text_of,
+)
 from context_search.domain.errors import NotFoundError
 from context_search.domain.model import Project, Table
-from context_search.ports.catalog import Part
-
-# What C's strtol takes for a number, but no index of RFC 6901 is.
-_NO_INDEX = re.compile(r"(?!(?:0|[1-9][0-9]*)\Z)[ \t\n\v\f\r]*[+-]?[0-9]+\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,10 +45,8 @@ _TABLE = "id, project_id, name, description, revision, CAST(updated_at AS timest
 
 
 @dataclass(frozen=True, slots=True)
-class PostgresTables:
-    """The port ``Tables``."""
-
-    tx: Transaction
+class PostgresTables(Parts):
+    """The port ``Tables``: documents as a whole, and from ``Parts`` what is in them."""
 
     def add(self, project_id: int, name: str, description: str | None, data_json: str) -> Table:
         """See the port."""
@@ -120,10 +119,12 @@ class PostgresTables:
     def size(self, table_id: int) -> int:
         """See the port. Of a document that is large even when compressed it is that size."""
         rows = self.tx.run(
-            """
-            SELECT CASE WHEN pg_column_size(data) > 5000000 THEN pg_column_size(data)
+            f"""
+            SELECT CASE WHEN stored > 5000000 THEN stored WHEN numbers > 5000000 THEN numbers
                         ELSE octet_length(CAST(data AS text)) END
-            FROM context_table WHERE id = :table
+            FROM context_table, LATERAL (
+                SELECT pg_column_size(data) AS stored, {NUMBERS_OF_DATA} AS numbers) AS sized
+            WHERE id = :table
             """,
             table=table_id,
         )
@@ -135,36 +136,10 @@ class PostgresTables:
 
     def read(self, table_id: int) -> tuple[int, str]:
         """See the port."""
-        rows = self.tx.run(
-            "SELECT revision, CAST(data AS text) FROM context_table WHERE id = :table",
-            table=table_id,
-        )
-        if not rows:
+        sql = f"SELECT {READABLE}, revision FROM context_table WHERE id = :table"
+        if not (rows := self.tx.run(sql, table=table_id)):
             raise NotFoundError("there is no such table")
-        [[revision, text]] = rows
-        return revision, "null" if text is None else text
-
-    def part(self, table_id: int, path: Sequence[str], *, max_bytes: int) -> Part | None:
-        """See the port. ``#>`` takes more for an index of an array than a JSON pointer does."""
-        cuts = [len(path) - at for at, token in enumerate(path) if _NO_INDEX.match(token)]
-        rows = self.tx.run(
-            """
-            WITH part AS MATERIALIZED (
-                SELECT revision,
-                       CAST(COALESCE(data, 'null') #> CAST(:path AS text[]) AS text) AS value
-                FROM context_table WHERE id = :table AND NOT EXISTS (
-                    SELECT FROM unnest(CAST(:cuts AS int[])) AS cut
-                    WHERE jsonb_typeof(data #> trim_array(CAST(:path AS text[]), cut)) = 'array'))
-            SELECT revision, octet_length(value),
-                   CASE WHEN octet_length(value) <= :most THEN value END
-            FROM part WHERE value IS NOT NULL
-            """,
-            table=table_id,
-            path=list(path),
-            cuts=cuts,
-            most=max_bytes,
-        )
-        return Part(*rows[0]) if rows else None
+        return rows[0][2], text_of(*rows[0][:2])
 
     def replace(
         self, table_id: int, data_json: str, *, expected_revision: int | None

@@ -84,8 +84,11 @@ class Following:
             """
             UPDATE search_index SET order_error = NULL
             WHERE id = :index AND order_error IS NOT NULL
+              -- That another table's document cannot be indexed is still so.
+              AND COALESCE(CAST(order_error ->> 'table_id' AS bigint), :table) = :table
             """,
             index=index.id,
+            table=table_id,
         )
 
     def uncompared(self, index_id: int) -> list[int]:

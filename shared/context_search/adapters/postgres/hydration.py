@@ -9,7 +9,9 @@ from datetime import datetime
 
 from context_search.adapters.postgres.chunks import ChunkSets
 from context_search.adapters.postgres.presence import TABLE_IS_THERE
+from context_search.adapters.postgres.written import READABLE, text_of
 from context_search.domain.documents import content_hash, parse_stored
+from context_search.domain.errors import InvalidDocumentError
 from context_search.domain.ids import chunk_document_id, pointer_sha256
 from context_search.domain.json_pointer import resolve, split
 from context_search.domain.model import HydratedChunk, Index, Reach
@@ -118,10 +120,13 @@ class PostgresChunks(ChunkSets):
 
     def _live_hashes(self, table_id: int, pointers: Sequence[str]) -> Mapping[str, str | None]:
         # Read whole: Postgres would unpack the document anew for each pointer (74 ms at 5 MB).
-        [[text]] = self.tx.run(
-            "SELECT CAST(data AS text) FROM context_table WHERE id = :table", table=table_id
+        [row] = self.tx.run(
+            f"SELECT {READABLE} FROM context_table WHERE id = :table", table=table_id
         )
-        document = parse_stored(text or "null")
+        try:
+            document = parse_stored(text_of(*row))
+        except InvalidDocumentError:  # the comparison says so; until then none of it is there
+            document = None
         return {pointer: _string_hash(document, pointer) for pointer in pointers}
 
     def first_texts(

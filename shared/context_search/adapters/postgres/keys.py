@@ -19,7 +19,7 @@ _LIVE = """
 # SKIP LOCKED: of many requests with one key at the same moment, one writes and none waits.
 _PRINCIPAL = f"""
     WITH found AS (
-        SELECT api_key.id, api_key.project_id, mcp_id, permissions, last_used_at
+        SELECT api_key.id, api_key.project_id, mcp_id, permissions, last_used_at, expires_at
         FROM api_key LEFT JOIN mcp ON mcp.id = mcp_id
         WHERE key_hash = :hash AND {_LIVE} AND mcp.status IS NOT FALSE),
     noted AS (
@@ -28,7 +28,7 @@ _PRINCIPAL = f"""
             WHERE found.last_used_at IS NULL
                OR found.last_used_at < clock_timestamp() - make_interval(secs => :every)
             FOR NO KEY UPDATE OF api_key SKIP LOCKED))
-    SELECT project_id, mcp_id, permissions FROM found
+    SELECT project_id, mcp_id, permissions, expires_at FROM found
 """
 
 
@@ -45,7 +45,8 @@ class PostgresKeys:
             INSERT INTO api_key
                 (project_id, mcp_id, name, prefix, key_hash, permissions, created_at, expires_at)
             SELECT :project, :mcp, :name, :prefix, :hash, :permissions, at,
-                   at + make_interval(secs => CAST(:lifetime AS double precision))
+                   LEAST(at + make_interval(secs => CAST(:lifetime AS double precision)),
+                         CAST(:ends_by AS timestamptz))
             FROM clock_timestamp() AS at RETURNING {_KEY}
             """,
             project=owner.project_id,
@@ -55,13 +56,17 @@ class PostgresKeys:
             hash=new.key_hash,
             permissions=in_order(new.permissions),
             lifetime=new.lifetime_s,
+            ends_by=new.ends_by,
         )
         return _key(row)
 
     def principal_of(self, key_hash: bytes, *, noted_every_s: float) -> Principal | None:
         """See the port."""
         rows = self.tx.run_and_commit(_PRINCIPAL, hash=key_hash, every=noted_every_s)
-        return Principal(rows[0][0], rows[0][1], frozenset(rows[0][2])) if rows else None
+        if not rows:
+            return None
+        [[project_id, mcp_id, permissions, expires_at]] = rows
+        return Principal(project_id, mcp_id, frozenset(permissions), expires_at)
 
     def page(self, owner: KeyOwner, *, after: int, limit: int) -> list[ApiKey]:
         """See the port."""

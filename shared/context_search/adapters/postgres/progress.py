@@ -18,6 +18,7 @@ from context_search.domain.progress import (
     Progress,
     eviction_reason,
     index_status,
+    is_refused,
 )
 
 _IN_SCOPE = "(scope = '' OR json_pointer = scope OR starts_with(json_pointer, scope || '/'))"
@@ -108,6 +109,10 @@ class PostgresNodes(NodeWork):
             for scope in scopes
         }
 
+    def has_any(self, index: Index, scope: str) -> bool:
+        """See the port."""
+        return bool(self._listed("", index, scope, 1))
+
     def in_scope(self, index: Index, scope: str, *, limit: int) -> list[NodeProgress]:
         """See the port."""
         return self._listed('ORDER BY json_pointer COLLATE "C"', index, scope, limit)
@@ -155,6 +160,7 @@ def _status(index: Index, states: dict[NodeState, int], work: _Work, *, full: bo
         full=full,
         rebuilding=index.is_rebuilding,
         evicted=index.evicted_at is not None,
+        refused=is_refused(work.order_error),
     )
 
 

@@ -7,7 +7,8 @@ from context_search.adapters.postgres.presence import TABLE_IS_THERE, TOOL_IS_TH
 from context_search.domain.model import Index
 
 _MOVING = f"""
-    SELECT EXISTS (SELECT FROM node WHERE generation_id = :generation AND state <> 'indexed')
+    SELECT EXISTS (SELECT FROM search_index WHERE id = :index AND order_error IS NOT NULL)
+        OR EXISTS (SELECT FROM node WHERE generation_id = :generation AND state <> 'indexed')
         OR EXISTS (
             SELECT FROM context_table LEFT JOIN comparison
                 ON generation_id = :generation AND comparison.table_id = context_table.id

@@ -110,10 +110,10 @@ class PostgresTools(UnservedTools):
         """See the port."""
         rows = self.tx.run(
             f"""
-            SELECT {_NAME}, min(tool.id) FROM tool
+            SELECT lower({_NAME} COLLATE "C"), min(tool.id) FROM tool
             JOIN context_table ON context_table.id = table_id AND {TABLE_IS_THERE}
             WHERE {LIVE} AND tool.project_id = :project
-              AND {_NAME} = ANY(CAST(:names AS text[])) GROUP BY 1
+              AND lower({_NAME} COLLATE "C") = ANY(CAST(:names AS text[])) GROUP BY 1
             """,
             project=principal.project_id,
             names=list(names),

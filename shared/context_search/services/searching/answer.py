@@ -10,6 +10,7 @@ from typing import Literal
 from context_search.domain.config import SearchConfig, Strategy
 from context_search.domain.model import HydratedChunk, Index, Reach
 from context_search.domain.progress import IndexStatus
+from context_search.services.hints import Hint
 
 LegName = Literal["vector", "keyword"]
 Degradation = Literal[
@@ -111,7 +112,7 @@ class Answer:
 
     ``gone`` counts candidates that were dropped because their chunk is not live any more,
     ``ranked`` all that were ranked before ``hits`` was cut. ``target_was_kept`` says that what is
-    searched was known from before.
+    searched was known from before, ``hint`` why there is no hit.
     """
 
     query: str
@@ -126,3 +127,13 @@ class Answer:
     seconds: Mapping[str, float] = field(default_factory=dict)
     search: SearchConfig = field(default_factory=SearchConfig)
     target_was_kept: bool = False
+    hint: Hint | None = None
+
+
+def hint_of(answer: Answer, *, hidden: int = 0) -> Hint:
+    """Returns why an answer shows nothing; ``hidden`` hits were not good enough."""
+    if answer.index_status == "evicted":
+        return "index_evicted"
+    if hidden:
+        return "low_scores_hidden"
+    return "no_match" if answer.index_status in ("ready", "rebuilding") else "index_incomplete"

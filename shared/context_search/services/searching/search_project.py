@@ -7,14 +7,14 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import Literal
 
 from context_search.domain.analysis import query_weights
 from context_search.domain.config import SearchConfig, Strategy
 from context_search.domain.errors import CursorInvalidError
 from context_search.domain.model import HydratedChunk, Index, Principal, Reach
 from context_search.ports.store import Store, UnitOfWork
-from context_search.services.searching.answer import Answer, Hit, Target
+from context_search.services.hints import Hint
+from context_search.services.searching.answer import Answer, Hit, Target, hint_of
 from context_search.services.searching.kept_ranking import (
     KEPT_FORM,
     RANKING_AGE_S,
@@ -31,7 +31,6 @@ LOW_SCORE = 0.25
 KEPT_RANKINGS = 100
 """At most so many rankings of a project wait for their further pages."""
 
-Hint = Literal["index_evicted", "index_incomplete", "low_scores_hidden", "no_match"]
 _CURSOR = re.compile(r"([0-9a-f]{32})\.([0-9]{1,6})")
 _LINEAR = SearchConfig(fusion="linear", bm25_weight=0.55, vector_weight=0.35, recency_weight=0.10)
 # A leg that is not asked for has no share, so that a score means the same for each strategy.
@@ -105,7 +104,7 @@ class SearchProject:
         key = ("project", principal.project_id, asked.strategy, asked.reach)
         answer = self.run(key, open_index, asked.query, candidates=asked.candidates, shown=PAGE)
         if not answer.hits:
-            is_cut, hint = answer.found.is_cut, _hint(answer, hidden=0)
+            is_cut, hint = answer.found.is_cut, hint_of(answer)
             return ProjectPage(answer, truncated=is_cut, hint=hint, whole=answer)
         return self._first(principal, asked, answer, opened[-1])
 
@@ -122,7 +121,7 @@ class SearchProject:
                 name = work.rankings.keep(principal.project_id, body, at_most=KEPT_RANKINGS)
                 cursor = f"{name}.{PAGE}"
             labels = labels_of(work, index, [hit.chunk for hit in shown[:PAGE]])
-        hint = None if shown else _hint(answer, hidden=ranking.hidden)
+        hint = None if shown else hint_of(answer, hidden=ranking.hidden)
         page = replace(answer, hits=list(map(_with_whole_path, shown[:PAGE])), ranked=len(shown))
         return ProjectPage(page, labels, cursor, ranking.truncated, ranking.hidden, hint, answer)
 
@@ -187,11 +186,3 @@ def _hits(
 def _with_whole_path(hit: Hit) -> Hit:
     """A project has no scope that a path could be relative to."""
     return replace(hit, json_path=hit.chunk.json_pointer)
-
-
-def _hint(answer: Answer, *, hidden: int) -> Hint:
-    if answer.index_status == "evicted":
-        return "index_evicted"
-    if hidden:
-        return "low_scores_hidden"
-    return "no_match" if answer.index_status in ("ready", "rebuilding") else "index_incomplete"

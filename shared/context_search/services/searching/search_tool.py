@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 
 from context_search.domain.model import Principal, Reach
 from context_search.ports.store import UnitOfWork
-from context_search.services.searching.answer import Answer, Target
+from context_search.services.hints import Hint, empty_scope
+from context_search.services.searching.answer import Answer, Target, hint_of
 from context_search.services.searching.run_search import RunSearch
 from context_search.services.status import live_tool_with_index
 
@@ -43,4 +44,14 @@ class SearchWithTool:
 
         caller = None if principal is None else principal.project_id
         shown = None if top_k is None else min(top_k, MOST_SHOWN)
-        return self.run(("tool", tool_id, caller), open_tool, query, shown=shown)
+        answer = self.run(("tool", tool_id, caller), open_tool, query, shown=shown)
+        return answer if answer.hits else replace(answer, hint=self._hint(answer, tool_id, caller))
+
+    def _hint(self, answer: Answer, tool_id: int, project_id: int | None) -> Hint | None:
+        hint = hint_of(answer)
+        if hint != "no_match":
+            return hint
+        with self.run.store.transaction(project_id) as work:
+            found = work.tools.find_with_index(tool_id, project_id=project_id)
+            empty = found and empty_scope(work, *found, measured=False)
+        return empty.hint if empty else hint

@@ -8,9 +8,11 @@ from pydantic import Field
 
 from context_search.domain.access import Permission
 from context_search.services.keys import KeyWish
+from context_search.wire.http.left_out import LeftOut, NotNull
 from context_search.wire.http.requests import Body, Id, Name
 
 _YEAR_S = 31_536_000
+_Scopes = Annotated[list[Permission], Field(min_length=1, max_length=3)]
 Lifetime = Annotated[int, Field(ge=1, le=10 * _YEAR_S)]
 
 
@@ -18,7 +20,7 @@ class CreateMcpKeyBody(Body):
     """``POST …/mcps/{mcp_id}/keys``. Without ``expires_in`` (seconds) the key never expires."""
 
     name: Name | None = None
-    expires_in: Lifetime | None = None
+    expires_in: Annotated[Lifetime | LeftOut, NotNull] = None
 
     def wish(self) -> KeyWish:
         """Returns what is wanted."""
@@ -28,7 +30,7 @@ class CreateMcpKeyBody(Body):
 class CreateKeyBody(CreateMcpKeyBody):
     """``POST …/projects/{project_id}/keys``. Without ``scopes`` it has those of the caller's."""
 
-    scopes: Annotated[list[Permission], Field(min_length=1, max_length=3)] | None = None
+    scopes: Annotated[_Scopes | LeftOut, NotNull] = None
 
     def wish(self) -> KeyWish:
         """Returns what is wanted."""

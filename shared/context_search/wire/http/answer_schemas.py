@@ -32,6 +32,7 @@ _STATUS = one_of(*get_args(IndexStatus))
 _INTEGRITY = obj(
     namespace=TEXT, at=TIME, checked=COUNT, missing=COUNT, orphans=COUNT, repaired=COUNT
 )
+_EMPTY = {"hint": one_of("scope_missing", "no_long_strings"), "longest_string": COUNT}
 _STATES = {"type": "object", "additionalProperties": COUNT}
 _COUNTERS = {
     "nodes_count": COUNT,
@@ -109,6 +110,7 @@ SCHEMAS: Mapping[str, Schema] = {
         bearer_methods_supported=many(one_of("header")),
     ),
     "NewSearchTool": obj(
+        _EMPTY,
         tool_id=ID,
         name=TEXT,
         status=_STATUS,
@@ -131,6 +133,7 @@ SCHEMAS: Mapping[str, Schema] = {
         created_at=maybe(TIME),
     ),
     "SearchIndex": obj(
+        _EMPTY,
         tool_id=ID,
         namespace=TEXT,
         **_SUMMARY,

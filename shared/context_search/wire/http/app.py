@@ -19,6 +19,7 @@ from context_search import __version__
 from context_search.domain.errors import ContextSearchError
 from context_search.wire.errors import PROBLEM_JSON, log_text, problem, problem_of
 from context_search.wire.http.border import RequestIds, request_id
+from context_search.wire.http.query_parameters import KnownParameters
 from context_search.wire.http.strict_json import BodyRefusedError
 from context_search.wire.http.unrouted import misses_method, unrouted
 
@@ -48,6 +49,7 @@ def http_app(
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
+        dependencies=[KnownParameters],
     )
     app.state.use_cases = use_cases
     app.state.contract = contract

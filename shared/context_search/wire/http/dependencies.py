@@ -9,19 +9,20 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Annotated, Protocol, cast
 
-from fastapi import Depends, Path, Request
+from fastapi import Depends, Request
 
 from context_search.domain.access import Permission
 from context_search.domain.errors import NotFoundError, PermissionDeniedError
 from context_search.domain.model import Principal
 from context_search.services.authenticate import AuthenticateBearer, AuthenticateInternal
 from context_search.services.idempotency import AnswerOnce
+from context_search.wire.http.query_parameters import IdInPath
 
-TableId = Annotated[int, Path(ge=1, le=2**63 - 1)]
-ProjectId = Annotated[int, Path(ge=1, le=2**63 - 1)]
-ToolId = Annotated[int, Path(ge=1, le=2**63 - 1)]
-KeyId = Annotated[int, Path(ge=1, le=2**63 - 1)]
-McpId = Annotated[int, Path(ge=1, le=2**63 - 1)]
+TableId = IdInPath
+ProjectId = IdInPath
+ToolId = IdInPath
+KeyId = IdInPath
+McpId = IdInPath
 
 
 class UseCases(Protocol):

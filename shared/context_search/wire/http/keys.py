@@ -14,10 +14,11 @@ from context_search.wire.access_answers import key_answer, page_answer, shown_ke
 from context_search.wire.http.access_requests import CreateKeyBody, CreateMcpKeyBody, RotateKeyBody
 from context_search.wire.http.dependencies import Caller, KeyId, McpId, Owner, OwnerOrOperator
 from context_search.wire.http.idempotency import Once
+from context_search.wire.http.query_parameters import Decimal
 from context_search.wire.http.strict_json import StrictJsonRoute
 
 router = APIRouter(prefix="/api/v1", route_class=StrictJsonRoute, tags=["keys"])
-Cursor = Annotated[int, Query(ge=0, le=2**63 - 1)]
+Cursor = Annotated[int, Query(ge=0, le=2**63 - 1), Decimal]
 
 
 @dataclass(frozen=True, slots=True)

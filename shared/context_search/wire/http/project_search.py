@@ -22,6 +22,7 @@ from context_search.services.searching.search_project import (
 )
 from context_search.wire.explain import explanation
 from context_search.wire.http.dependencies import SearchOwner
+from context_search.wire.http.left_out import LeftOut, NotNull
 from context_search.wire.http.requests import Body, Id, JsonPointer
 from context_search.wire.http.strict_json import StrictJsonRoute
 from context_search.wire.observed import Observed
@@ -34,12 +35,15 @@ router = APIRouter(route_class=StrictJsonRoute, tags=["project search"])
 _CURSOR: dict[str, JsonValue] = {"pattern": r"^[0-9a-f]{32}\.[0-9]{1,6}$"}
 
 
+_Tables = Annotated[list[Id], Field(min_length=1, max_length=1_000)]
+
+
 class ProjectExplainBody(Body):
     """``POST /api/v1/projects/{project_id}/search/explain``; ``candidates`` are per leg."""
 
     query: Annotated[str, Field(min_length=1, max_length=2_000)]
     strategy: Strategy = "hybrid"
-    tables: Annotated[list[Id], Field(min_length=1, max_length=1_000)] | None = None
+    tables: Annotated[_Tables | LeftOut, NotNull] = None
     json_pointer: JsonPointer = ""
     candidates: Annotated[int, Field(ge=1, le=5_000)] = 200
     include_low_score: bool = False

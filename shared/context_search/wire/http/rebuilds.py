@@ -15,6 +15,7 @@ from context_search.services.integrity import ReadIntegrity
 from context_search.services.rebuild import ReindexProject, RollBack, StartRebuild
 from context_search.services.redrive import Redrive
 from context_search.wire.http.dependencies import Internal, Owner, ToolId
+from context_search.wire.http.query_parameters import Decimal, TrueOrFalse
 from context_search.wire.http.strict_json import StrictJsonRoute
 
 router = APIRouter(route_class=StrictJsonRoute, tags=["operations"])
@@ -42,7 +43,7 @@ Use = Annotated[OperationUseCases, Depends(_use_cases)]
 
 @router.post("/internal/tools/{tool_id}/chunks/rebuild", dependencies=[Internal], status_code=202)
 async def rebuild(
-    tool_id: ToolId, use: Use, *, dry_run: Annotated[bool, Query()] = False
+    tool_id: ToolId, use: Use, *, dry_run: Annotated[bool, Query(), TrueOrFalse] = False
 ) -> Response:
     """Builds the tool's index anew beside the one that answers; ``dry_run`` only estimates."""
     if dry_run:
@@ -58,7 +59,7 @@ async def roll_back(tool_id: ToolId, use: Use) -> JSONResponse:
 
 @router.delete("/internal/tools/{tool_id}/chunks", dependencies=[Internal])
 async def delete_chunks(
-    tool_id: ToolId, use: Use, *, shared: Annotated[bool, Query()] = False
+    tool_id: ToolId, use: Use, *, shared: Annotated[bool, Query(), TrueOrFalse] = False
 ) -> JSONResponse:
     """Empties the tool's index; the next search or rebuild has it built again.
 
@@ -81,7 +82,9 @@ async def read_integrity(use: Use) -> JSONResponse:
 
 
 @router.post("/internal/index/redrive", dependencies=[Internal])
-async def redrive(use: Use, limit: Annotated[int, Query(ge=1, le=1000)] = 100) -> JSONResponse:
+async def redrive(
+    use: Use, limit: Annotated[int, Query(ge=1, le=1000), Decimal] = 100
+) -> JSONResponse:
     """Brings messages of the dead-letter queue back, and quarantined nodes to work again."""
     return JSONResponse(asdict(use.redrive(limit)))
 

@@ -5,7 +5,14 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 from fastapi import Query
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    JsonValue,
+    model_validator,
+)
 
 from context_search.domain.config import (
     MAX_PREVIEW,
@@ -54,10 +61,15 @@ Description = Annotated[
 ]
 # Said to clients only: the service answers a broken pointer with a code of its own.
 _POINTER_SCHEMA: dict[str, JsonValue] = {"pattern": "^(/([^~/]|~[01])*)*$"}
+_PART_SCHEMA: dict[str, JsonValue] = {"pattern": "^(/([^~/]|~[01])*)+$"}
 JsonPointer = Annotated[str, Field(max_length=100_000, json_schema_extra=_POINTER_SCHEMA)]
 # Percent-encoded it is up to twelve times as long, and servers take about 64 kB of a URL.
 PointerInUrl = Annotated[
     str, Query(alias="pointer", max_length=5_200, json_schema_extra=_POINTER_SCHEMA)
+]
+PointerToPart = Annotated[
+    str,
+    Query(alias="pointer", min_length=1, max_length=5_200, json_schema_extra=_PART_SCHEMA),
 ]
 Weight = Annotated[float, Field(ge=0, le=1)]
 
@@ -158,20 +170,21 @@ class CreateSearchToolBody(Body):
     name: ToolName
     description: Description | None = None
     type: Literal["search"] = "search"
-    json_path: JsonPointer | None = None
-    json_pointer: JsonPointer | None = None
+    json_path: JsonPointer = ""
+    json_pointer: JsonPointer = ""
     search_config: SearchConfigBody = Field(default_factory=SearchConfigBody)
 
     @model_validator(mode="after")
     def _one_scope(self) -> CreateSearchToolBody:
-        if None not in (self.json_path, self.json_pointer) and self.json_path != self.json_pointer:
+        is_both = {"json_path", "json_pointer"} <= self.model_fields_set
+        if is_both and self.json_path != self.json_pointer:
             raise ValueError("json_path and json_pointer name two different scopes")
         return self
 
     @property
     def scope(self) -> str:
         """The pointer below which the tool may look; the whole document by default."""
-        return self.json_path or self.json_pointer or ""
+        return self.json_path or self.json_pointer
 
 
 class ExplainBody(Body):

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import Annotated
 
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, Field, model_validator
 from pydantic.alias_generators import to_camel
 
 from context_search.domain.retrieval import RetrievalSettings
@@ -29,6 +29,15 @@ class _Body(Body):
     model_config = ConfigDict(
         alias_generator=to_camel, validate_by_name=True, validate_by_alias=True
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _is_named_once(cls, given: object) -> object:
+        names = given if isinstance(given, dict) else {}
+        for field in cls.model_fields:
+            if field != (alias := to_camel(field)) and field in names and alias in names:
+                raise ValueError(f"{alias} and {field} are the same field: give one of them")
+        return given
 
 
 class RetrieveBody(_Body):

@@ -23,7 +23,7 @@ ANSWERS: Mapping[str, Mapping[str, str]] = {
     "/api/v1/projects": {"post": "NewProject"},
     "/api/v1/tables": {"post": "Table"},
     _TABLE: {"get": "Table"},
-    f"{_TABLE}/data": {"get": "Document", "put": "Table", "patch": "Table"},
+    f"{_TABLE}/data": {"get": "Document", "put": "Table", "patch": "Table", "delete": "Table"},
     f"{_TABLE}/uploads": {"post": "NewUpload"},
     f"{_TABLE}/uploads/{{upload_id}}": {"get": "Upload"},
     f"{_TABLE}/uploads/{{upload_id}}/complete": {"post": "Upload"},

@@ -94,7 +94,7 @@ _ACCOUNTING = obj(
     below_min_score=COUNT,
 )
 SETTINGS_NUMBERS = {"topK": ID, "minScore": SHARE, "maxTokens": ID, "neighbours": COUNT}
-_HINT = {"hint": one_of("no_match", "low_scores_hidden", "index_incomplete", "index_evicted")}
+_HINT = {"hint": _PARTS["hint"]}
 _PAGE: Mapping[str, Schema] = {
     "query": TEXT,
     "results": many(_FOUND),

@@ -38,7 +38,10 @@ class StrictJsonRequest(Request):
         """Raises BodyRefusedError over 6,000,000 bytes; Lambda lets few more through."""
         body = await super().body()
         if len(body) > MAX_INLINE_BYTES:
-            message = f"a body may have {MAX_INLINE_BYTES} bytes; larger documents are uploaded"
+            message = (
+                f"a body may have {MAX_INLINE_BYTES} bytes; a larger document goes through"
+                " POST /api/v1/tables/{table_id}/uploads"
+            )
             raise BodyRefusedError(DocumentTooLargeError(message))
         return body
 

@@ -10,17 +10,22 @@ from fastapi.responses import JSONResponse
 
 from context_search.domain.documents import parse_json
 from context_search.domain.model import Table
+from context_search.services.change_document import ChangeDocument
 from context_search.services.tables import (
     CreateProject,
     CreateTable,
     DeleteTable,
     ReadTable,
-    ReplaceDocument,
 )
 from context_search.wire.answers import table_answer
 from context_search.wire.http.dependencies import Caller, Internal, TableId, own_project
 from context_search.wire.http.idempotency import OPERATORS, Once
-from context_search.wire.http.requests import CreateProjectBody, CreateTableBody, PointerInUrl
+from context_search.wire.http.requests import (
+    CreateProjectBody,
+    CreateTableBody,
+    PointerInUrl,
+    PointerToPart,
+)
 from context_search.wire.http.revisions import IfMatch, etag
 from context_search.wire.http.strict_json import StrictJsonRoute
 
@@ -34,7 +39,7 @@ class TableUseCases:
     create_project: CreateProject
     create_table: CreateTable
     read_table: ReadTable
-    replace_document: ReplaceDocument
+    change_document: ChangeDocument
     delete_table: DeleteTable
 
 
@@ -111,9 +116,12 @@ async def read_document(
 async def replace_document(
     table_id: TableId, request: Request, caller: Caller, use: Use, change: Change
 ) -> JSONResponse:
-    """Replaces the document, or the value at ``pointer``, by the JSON value of the body."""
+    """Replaces the document, or the value at ``pointer``, by the JSON value of the body.
+
+    A pointer that ends in ``-`` appends to an array.
+    """
     value = parse_json(await request.body())
-    return _changed(use.replace_document(caller, table_id, value, **change))
+    return _changed(use.change_document.replace(caller, table_id, value, **change))
 
 
 @router.patch("/tables/{table_id}/data")
@@ -122,7 +130,17 @@ async def patch_document(
 ) -> JSONResponse:
     """Applies a JSON Merge Patch (RFC 7396) to the document, or to the value at ``pointer``."""
     patch = parse_json(await request.body())
-    return _changed(use.replace_document(caller, table_id, patch, as_patch=True, **change))
+    return _changed(use.change_document.merge(caller, table_id, patch, **change))
+
+
+@router.delete("/tables/{table_id}/data")
+async def remove_from_document(
+    table_id: TableId, caller: Caller, use: Use, pointer: PointerToPart, if_match: IfMatch = None
+) -> JSONResponse:
+    """Takes the member or the element at ``pointer`` out; the elements behind it move up."""
+    return _changed(
+        use.change_document.remove(caller, table_id, pointer=pointer, if_revision=if_match)
+    )
 
 
 def _changed(table: Table) -> JSONResponse:

@@ -19,6 +19,7 @@ from context_search.services.wait import WaitUntilSettled
 from context_search.wire.answers import created_tool_answer, search_index_answer, tool_answer
 from context_search.wire.http.dependencies import Caller, Internal, ReadCaller, ToolId, own_project
 from context_search.wire.http.idempotency import Once
+from context_search.wire.http.query_parameters import Decimal
 from context_search.wire.http.requests import CreateSearchToolBody
 from context_search.wire.http.strict_json import StrictJsonRoute
 from context_search.wire.metrics import emit_created
@@ -50,7 +51,7 @@ async def create_search_tool(
     caller: Caller,
     use: Use,
     once: Once,
-    wait: Annotated[int, Query(ge=0, le=25)] = 0,
+    wait: Annotated[int, Query(ge=0, le=25), Decimal] = 0,
 ) -> Response:
     """Creates a Search Tool and orders the indexing of its scope; ``wait`` holds the answer.
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Annotated, cast
 
-from fastapi import APIRouter, Depends, Path, Request, Response
+from fastapi import APIRouter, Depends, Request, Response
 from fastapi.responses import JSONResponse
-from pydantic import Field, JsonValue
+from pydantic import AfterValidator, Field, JsonValue
 
 from context_search.domain.uploads import MAX_UPLOAD_BYTES, NewUpload, Upload, UploadFormat
 from context_search.ports.uploads import SignedPut
@@ -20,13 +20,15 @@ from context_search.services.uploads import (
 )
 from context_search.wire.http.dependencies import Caller, TableId
 from context_search.wire.http.idempotency import Once
+from context_search.wire.http.left_out import LeftOut, NotNull
+from context_search.wire.http.query_parameters import IdInPath
 from context_search.wire.http.requests import Body
 from context_search.wire.http.revisions import IfMatch
 from context_search.wire.http.strict_json import StrictJsonRoute
 
 router = APIRouter(prefix="/api/v1", route_class=StrictJsonRoute, tags=["uploads"])
 
-UploadId = Annotated[int, Path(ge=1, le=2**63 - 1)]
+UploadId = IdInPath
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +51,16 @@ Use = Annotated[UploadUseCases, Depends(_use_cases)]
 _MAX_BYTES: dict[str, JsonValue] = {"maximum": MAX_UPLOAD_BYTES}
 
 
+_Size = Annotated[int, Field(ge=1, le=2**40, json_schema_extra=_MAX_BYTES)]
+_Sha256 = Annotated[str, Field(pattern="^[0-9a-fA-F]{64}$"), AfterValidator(str.lower)]
+
+
 class CreateUploadBody(Body):
     """``POST …/uploads``: ``size`` in bytes, ``sha256`` in hex, both checked where given."""
 
     format: UploadFormat
-    size: Annotated[int, Field(ge=1, le=2**40, json_schema_extra=_MAX_BYTES)] | None = None
-    sha256: Annotated[str, Field(pattern="^[0-9a-f]{64}$")] | None = None
+    size: Annotated[_Size | LeftOut, NotNull] = None
+    sha256: Annotated[_Sha256 | LeftOut, NotNull] = None
 
 
 @router.post("/tables/{table_id}/uploads", status_code=201)

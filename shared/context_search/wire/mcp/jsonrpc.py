@@ -7,6 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NoReturn, TypeAlias
 
+from context_search.domain.documents import members
+from context_search.domain.errors import InvalidDocumentError
+
 PARSE_ERROR = -32700
 INVALID_REQUEST = -32600
 METHOD_NOT_FOUND = -32601
@@ -58,9 +61,16 @@ Message: TypeAlias = Call | Notice | Reply
 
 
 def parse_json(body: bytes) -> object:
-    """Decode UTF-8 JSON. Raises RpcError -32700, also for NaN, Infinity and absurd nesting."""
+    """Decode UTF-8 JSON.
+
+    Raises RpcError -32700, also for NaN, Infinity, absurd nesting and a key that comes twice.
+    """
     try:
-        return json.loads(body.decode("utf-8"), parse_constant=_refuse_constant)
+        return json.loads(
+            body.decode("utf-8"), object_pairs_hook=members, parse_constant=_refuse_constant
+        )
+    except InvalidDocumentError as error:
+        raise RpcError(PARSE_ERROR, error.message) from None
     except (ValueError, RecursionError):
         raise RpcError(PARSE_ERROR, "the body is not valid UTF-8 JSON") from None
 

@@ -8,6 +8,7 @@ from typing import get_args
 from context_search.domain.model import SearchTool
 from context_search.domain.plain_text import without_hidden_characters
 from context_search.domain.progress import IndexStatus
+from context_search.services.hints import Hint
 from context_search.wire.mcp.contract import ToolDescription
 
 MAX_QUERY_CHARS = 2_000
@@ -107,6 +108,12 @@ SEARCH_OUTPUT_SCHEMA: Mapping[str, object] = {
             "type": "integer",
             "minimum": 1,
             "description": "Hits left out at the end because the result would be too long.",
+        },
+        "hint": {
+            "type": "string",
+            "enum": list(get_args(Hint)),
+            "description": "Why there are no results. With scope_missing and no_long_strings this "
+            "tool never has any: tell whoever set it up.",
         },
         "retrieval": {
             "type": "object",

@@ -1,0 +1,42 @@
+"""Why there is nothing to find: what an answer without results says beside it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from context_search.domain.json_pointer import split
+from context_search.domain.model import Index, SearchTool
+from context_search.ports.store import UnitOfWork
+
+EmptyHint = Literal["scope_missing", "no_long_strings"]
+Hint = Literal["index_evicted", "index_incomplete", "low_scores_hidden", "no_match", EmptyHint]
+
+
+@dataclass(frozen=True, slots=True)
+class EmptyScope:
+    """Why an index has nothing of a scope.
+
+    The place is not in the document, or has no string as long as the tool's ``chunk_threshold``;
+    then ``longest`` is the longest one, in characters, None where nobody looked.
+    """
+
+    hint: EmptyHint
+    longest: int | None = None
+
+
+def empty_scope(
+    work: UnitOfWork, tool: SearchTool, index: Index, *, measured: bool
+) -> EmptyScope | None:
+    """Returns why an index that is up to its document has nothing of a tool's scope.
+
+    None where it has something. Looks into the document only where it has not; to find out that
+    the place exists, and with ``measured`` how long the strings are.
+    """
+    scope = tool.scope
+    if work.nodes.has_any(index, scope.json_pointer):
+        return None
+    found = work.tables.strings_at(scope.table_id, split(scope.json_pointer), measured=measured)
+    if found is None:
+        return EmptyScope("scope_missing")
+    return EmptyScope("no_long_strings", found.longest)
