@@ -9,7 +9,7 @@ from context_search.adapters.postgres.pool import Database
 from context_search.adapters.postgres.store import PostgresStore
 from context_search.adapters.postgres.url import DatabaseUrl
 from context_search.bootstrap.adapters import Adapters
-from context_search.services.outgoing import Deliver, RelayOutbox
+from context_search.services.outgoing import Deliver
 
 if TYPE_CHECKING:
     from context_search.ports.uploads import Objects
@@ -49,7 +49,7 @@ class UploadParts(Adapters):
             self.store,
             self.patient_store,
             self.objects,
-            RelayOutbox(self.store, Deliver(self.store, self.queue)),
+            Deliver(self.store, self.queue),
             self.settings.upload_max_bytes,
         )
 
@@ -58,7 +58,7 @@ class UploadParts(Adapters):
         """What cleanup does for uploads."""
         from context_search.services.expire_uploads import ExpireUploads  # noqa: PLC0415
 
-        return ExpireUploads(self.store, self.queue, self.objects)
+        return ExpireUploads(self.store, Deliver(self.store, self.queue), self.objects)
 
     @cached_property
     def uploads(self) -> UploadUseCases:

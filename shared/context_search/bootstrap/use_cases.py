@@ -43,9 +43,9 @@ class Parts(Access):
 
         return TableUseCases(
             create_project=tables.CreateProject(self.store),
-            create_table=tables.CreateTable(self.store, self.relay),
+            create_table=tables.CreateTable(self.store, self.deliver),
             read_table=tables.ReadTable(self.store),
-            replace_document=tables.ReplaceDocument(self.store, self.relay),
+            replace_document=tables.ReplaceDocument(self.store, self.deliver),
             delete_table=tables.DeleteTable(self.store),
         )
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from context_search.bootstrap.uploads import UploadParts
 from context_search.services.enumeration import Limits
-from context_search.services.outgoing import Deliver, RelayOutbox
+from context_search.services.order_book import OrderBook
+from context_search.services.outgoing import Deliver
 from context_search.services.rebuild import Model
 from context_search.services.settle import SettleIndex
 
@@ -29,9 +30,9 @@ class Work(UploadParts):
         return Deliver(self.store, self.queue)
 
     @property
-    def relay(self) -> RelayOutbox:
-        """Sends what the outbox still holds."""
-        return RelayOutbox(self.store, self.deliver)
+    def order_book(self) -> OrderBook:
+        """What workers do with their orders."""
+        return OrderBook(self.store, self.deliver)
 
     @property
     def limits(self) -> Limits:
@@ -98,8 +99,7 @@ class Work(UploadParts):
         return Cleanup(
             store=self.store,
             vectors=self.vectors,
-            queue=self.queue,
-            relay=self.relay,
+            deliver=self.deliver,
             settle=self.settle,
             sweep=SweepNamespace(self.store, self.vectors, self.deliver),
             uploads=self.expire_uploads,

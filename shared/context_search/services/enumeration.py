@@ -16,7 +16,7 @@ from context_search.ports.queue import Message
 from context_search.ports.store import Store, UnitOfWork
 from context_search.services.chunk_documents import spans
 from context_search.services.outgoing import Deliver, enumerate_message, node_orders
-from context_search.services.read_ahead import Document, is_compared, read_ahead
+from context_search.services.read_ahead import Document, read_ahead
 from context_search.services.settle import SettleIndex
 
 
@@ -47,7 +47,7 @@ def compare(
     if not work.indexes.scopes(locked.id):
         work.indexes.retire(locked.id)
         return []
-    if locked.evicted_at is not None or is_compared(work, locked, table_id):
+    if locked.evicted_at is not None or work.indexes.follows(locked.id, table_id):
         return []
     queued = enumerate_index(work, locked, table_id, limits, ahead)
     return node_orders(work, queued)
@@ -129,33 +129,35 @@ class EnumerateIndex:
     limits: Limits
 
     def __call__(self, index_id: int, table_id: int | None = None) -> None:
-        """Does nothing when index or table is gone; safe to repeat. A failure is noted."""
+        """Does nothing when index or table is gone; safe to repeat. A failure is noted.
+
+        What is compared already costs one small statement.
+        """
         try:
-            orders = self._orders(index_id, table_id)
+            with self.store.transaction() as work:
+                if work.indexes.follows(index_id, table_id):
+                    return
+            owners = self._order(index_id, table_id)
         except Exception as error:
             with suppress(ContextSearchError), self.store.transaction() as work:
                 work.indexes.note_failed(index_id, _record(error))
             raise
-        if orders is None:
-            return
-        self.deliver(*orders)
-        if not orders[1]:  # no node will do it
+        self.deliver(owners)
+        if not owners:  # no node will do it
             self.settle(index_id)
 
-    def _orders(
-        self, index_id: int, table_id: int | None
-    ) -> tuple[list[int], list[Message]] | None:
+    def _order(self, index_id: int, table_id: int | None) -> list[int]:
         ahead = read_ahead(self.store, index_id, table_id)
         with self.store.transaction() as work:
             index = work.indexes.find(index_id)
             if index is None:
-                return None
+                return []
             chosen = table_id or index.table_id
             if chosen is None:
                 messages = _order_each(work, index)
             else:
                 messages = compare(work, index, chosen, self.limits, ahead)
-            return work.outbox.add(messages), messages
+            return work.outbox.add(messages)
 
 
 def _order_each(work: UnitOfWork, index: Index) -> list[Message]:

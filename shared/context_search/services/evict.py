@@ -113,9 +113,8 @@ class UseIndex:
         return True
 
     def _note(self, index: Index, deadline: Deadline) -> None:
-        messages: list[Message] = []
         with self.store.transaction(None, deadline) as work:
-            if note_use(work, index):
-                messages = [enumerate_message(index.id)]
-            outbox_ids = work.outbox.add(messages)
-        self.deliver(outbox_ids, messages)
+            is_due = note_use(work, index)
+            messages = [enumerate_message(index.id, index.table_id)] if is_due else []
+            owners = work.outbox.add(messages)
+        self.deliver(owners)

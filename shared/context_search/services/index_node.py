@@ -151,11 +151,10 @@ class IndexNode:
             work.keywords.put(keyed)
 
     def _hand_over(self, claim: Claim, *, progressed: bool) -> Outcome:
-        message = node_message(claim.node_id)
         with self.store.transaction() as work:
             work.nodes.release(claim, retry_in_s=0, error=None, progressed=progressed)
-            outbox_ids = work.outbox.add([message])
-        self.deliver(outbox_ids, [message])
+            owners = work.outbox.add([node_message(claim.node_id)])
+        self.deliver(owners)
         return "handed_over"
 
     def _failed(

@@ -18,10 +18,9 @@ from context_search.domain.json_pointer import replace_value, resolve, split
 from context_search.domain.merge_patch import merge_patch
 from context_search.domain.model import Principal, Project, Table
 from context_search.domain.uploads import MAX_INLINE_BYTES
-from context_search.ports.queue import Message
 from context_search.ports.store import Store, UnitOfWork
 from context_search.services.keys import KeyWish, ShownKey, add_key
-from context_search.services.outgoing import Deliver, RelayOutbox, enumerate_message
+from context_search.services.outgoing import Deliver, enumerate_message
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +41,7 @@ class CreateTable:
     """Stores a JSON document. Nothing is indexed until a tool, or project search, wants it."""
 
     store: Store
-    relay: RelayOutbox
+    deliver: Deliver
 
     def __call__(
         self, principal: Principal, name: str, description: str | None, document: object
@@ -54,7 +53,7 @@ class CreateTable:
         check_depth(document)
         with self.store.transaction(principal.project_id) as work:
             table = work.tables.add(principal.project_id, name, description, to_json(document))
-        self.relay.newest()
+        self.deliver([table.project_id])
         return table
 
 
@@ -99,7 +98,7 @@ class ReplaceDocument:
     """Writes a new document; the strings that changed are indexed again by themselves."""
 
     store: Store
-    relay: RelayOutbox
+    deliver: Deliver
 
     def __call__(
         self,
@@ -132,8 +131,7 @@ class ReplaceDocument:
             )
         if changed is None:
             raise ConflictError("the table has another revision by now")
-        with suppress(DatabaseUnavailableError):  # the change is committed; cleanup sends it too
-            self.relay.newest()
+        self.deliver([table.project_id])
         return changed
 
 
@@ -168,7 +166,6 @@ class DeleteTool:
 
     def __call__(self, principal: Principal, tool_id: int) -> None:
         """Raises NotFoundError."""
-        messages: list[Message] = []
         with self.store.transaction(principal.project_id) as work:
             tool = work.tools.find(tool_id, project_id=principal.project_id)
             if tool is None:
@@ -177,9 +174,8 @@ class DeleteTool:
             work.tables.lock(tool.scope.table_id)
             work.tools.mark_deleted(tool_id)
             work.indexes.uncover(tool_id)
-            messages = [enumerate_message(tool.index_id)]
-            outbox_ids = work.outbox.add(messages)
-        self.deliver(outbox_ids, messages)
+            owners = work.outbox.add([enumerate_message(tool.index_id, tool.scope.table_id)])
+        self.deliver(owners)
 
 
 def _live_table(work: UnitOfWork, principal: Principal, table_id: int) -> Table:

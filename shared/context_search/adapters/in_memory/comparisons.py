@@ -48,6 +48,14 @@ class Comparisons:
         for key in [key for key in self.rows.compared if key[0] == generation_id]:
             self.rows.ordered[key] = self.clock.now()
 
+    def follows(self, index_id: int, table_id: int | None = None) -> bool:
+        """See the port."""
+        lacking = self.uncompared(index_id)
+        follows = not lacking if table_id is None else table_id not in lacking
+        if follows and index_id in self.rows.indexes:
+            self.rows.change(self.rows.indexes, index_id, order_error=None)
+        return follows
+
     def uncompared(self, index_id: int) -> list[int]:
         """See the port."""
         return sorted(
@@ -62,11 +70,13 @@ class Comparisons:
         """See the port."""
         now = self.clock.now()
         since = now - timedelta(seconds=silent_s)
+        known = {row.key for row in self.rows.outbox.values()}
         found = [
             (generation, table)
             for generation, table in self._behind()
             if self._is_wanted(self._index_of(generation))
             and self._is_silent(generation, table, since)
+            and f"enumerate:{generation.index_id}:{table.id}" not in known
         ][:limit]
         for generation, table in found:
             self.rows.ordered[generation.id, table.id] = now

@@ -95,8 +95,9 @@ class MemoryIndexes(Comparisons):
 
     def note_failed(self, index_id: int, error: Mapping[str, object]) -> None:
         """See the port."""
-        record = {**error, "at": self.clock.now().isoformat()}
-        self.rows.change(self.rows.indexes, index_id, order_error=record)
+        if self.uncompared(index_id):
+            record = {**error, "at": self.clock.now().isoformat()}
+            self.rows.change(self.rows.indexes, index_id, order_error=record)
 
     def with_unsettled_tools(self, *, limit: int) -> list[int]:
         """See the port."""

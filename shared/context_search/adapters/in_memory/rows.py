@@ -150,7 +150,13 @@ class OutboxRow:
     id: int
     body: Message
     created_at: datetime
+    project_id: int
+    key: str | None
     claimed_until: datetime | None = None
+    claimed_at: datetime | None = None
+    sent_at: datetime | None = None
+    begun_at: datetime | None = None
+    due_at: datetime | None = None
 
 
 class Rows:

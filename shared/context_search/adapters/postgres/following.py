@@ -24,8 +24,7 @@ _OTHER_SCOPES = """
                 SELECT FROM needed_scope WHERE needed_scope.index_id = search_index.id
                   AND (scope IN ('', known) OR starts_with(known, scope || '/')))))
 """
-# Generations that should follow their tables, each with each table that it does not follow.
-_UNCOMPARED = f"""
+UNCOMPARED = f"""
     FROM index_generation AS generation
     JOIN search_index ON search_index.id = generation.index_id
     JOIN index_table ON index_table.index_id = generation.index_id
@@ -34,7 +33,8 @@ _UNCOMPARED = f"""
     WHERE generation.state IN ('active', 'building')
       AND (comparison.revision IS DISTINCT FROM index_table.revision OR {_OTHER_SCOPES})
 """
-BEHIND = f"EXISTS (SELECT {_UNCOMPARED} AND generation.id = :generation)"
+"""Generations that should follow their tables, each with each table that it does not follow."""
+BEHIND = f"EXISTS (SELECT {UNCOMPARED} AND generation.id = :generation)"
 """Whether a generation does not follow one of its tables."""
 
 
@@ -80,11 +80,30 @@ class Following:
             index=index.id,
         )
 
+    def follows(self, index_id: int, table_id: int | None = None) -> bool:
+        """See the port."""
+        [[follows]] = self.tx.run(
+            f"""
+            WITH asked AS (
+                SELECT NOT EXISTS (
+                    SELECT {UNCOMPARED} AND search_index.id = :index
+                    AND (CAST(:table AS bigint) IS NULL OR index_table.table_id = :table)
+                ) AS follows),
+            forgotten AS (
+                UPDATE search_index SET order_error = NULL FROM asked
+                WHERE id = :index AND follows AND order_error IS NOT NULL)
+            SELECT follows FROM asked
+            """,
+            index=index_id,
+            table=table_id,
+        )
+        return bool(follows)
+
     def uncompared(self, index_id: int) -> list[int]:
         """See the port."""
         rows = self.tx.run(
             f"""
-            SELECT DISTINCT index_table.table_id {_UNCOMPARED} AND search_index.id = :index
+            SELECT DISTINCT index_table.table_id {UNCOMPARED} AND search_index.id = :index
             ORDER BY 1
             """,
             index=index_id,
@@ -101,13 +120,16 @@ class Following:
         rows = self.tx.run(
             f"""
             WITH due AS (
-                SELECT generation.id, index_table.index_id, index_table.table_id {_UNCOMPARED}
+                SELECT generation.id, index_table.index_id, index_table.table_id {UNCOMPARED}
                   AND (evicted_at IS NULL  -- or nobody needs it any more, and it has to go
                        OR search_index.table_id IS NOT NULL
                        AND NOT EXISTS (SELECT FROM needed_scope
                                       WHERE needed_scope.index_id = index_table.index_id))
                   AND GREATEST(index_table.updated_at, generation.created_at, ordered_at)
                       < statement_timestamp() - make_interval(secs => :silent)
+                  AND NOT EXISTS (  -- an order that is in the book is not lost
+                      SELECT FROM outbox WHERE key = format(
+                          'enumerate:%s:%s', index_table.index_id, index_table.table_id))
                 ORDER BY generation.id, index_table.table_id LIMIT :limit),
             taken AS (
                 INSERT INTO comparison (generation_id, table_id, ordered_at)
