@@ -46,8 +46,8 @@ class MemoryOutbox:
                 row = rows.indexes.get(index_id)
                 return row.project_id if row else 0
             case {"kind": "import", "upload_id": int() as upload_id}:
-                upload = rows.uploads.get(upload_id)
-                return upload.project_id if upload else 0
+                saved = rows.uploads.get(upload_id)
+                return saved.upload.project_id if saved else 0
             case {"node_id": int() as node_id} | {"node_ids": [int() as node_id, *_]}:
                 node = rows.nodes.get(node_id)
                 table = rows.tables.get(node.table_id) if node else None
@@ -78,7 +78,7 @@ class MemoryOutbox:
         """See the port."""
         for order_id in order_ids:
             row = self.rows.outbox.get(order_id)
-            if row is not None and row.begun_at is None:
+            if row is not None and row.claimed_until is not None:
                 self._change(order_id, sent_at=self.clock.now(), claimed_until=None)
 
     def begin(self, order_id: int) -> int | None:
@@ -115,7 +115,13 @@ class MemoryOutbox:
             for row in self.rows.outbox.values()
         )
         stays, due_at = resting < window, now + timedelta(seconds=after_s)
-        self._change(order_id, due_at=due_at, claimed_at=None, sent_at=now if stays else None)
+        self._change(
+            order_id,
+            due_at=due_at,
+            claimed_at=None,
+            claimed_until=None,
+            sent_at=now if stays else None,
+        )
         return stays
 
     def reopen(self, *, silent_s: float) -> int:

@@ -92,7 +92,7 @@ class PostgresOutbox:
         self.tx.run(
             """
             UPDATE outbox SET sent_at = clock_timestamp(), claimed_until = NULL
-            WHERE id = ANY(CAST(:ids AS bigint[])) AND begun_at IS NULL  -- who begins notes it, too
+            WHERE id = ANY(CAST(:ids AS bigint[])) AND claimed_until IS NOT NULL  -- not begun since
             """,
             ids=list(order_ids),
         )
@@ -132,7 +132,7 @@ class PostgresOutbox:
         rows = self.tx.run(
             """
             UPDATE outbox SET due_at = clock_timestamp() + make_interval(secs => :after),
-                claimed_at = NULL, sent_at = CASE WHEN (
+                claimed_at = NULL, claimed_until = NULL, sent_at = CASE WHEN (
                     SELECT count(*) FROM outbox AS other
                     WHERE other.project_id = outbox.project_id AND other.sent_at IS NOT NULL
                       AND other.due_at > statement_timestamp()) < :window THEN clock_timestamp() END
