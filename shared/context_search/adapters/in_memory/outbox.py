@@ -146,9 +146,9 @@ class MemoryOutbox:
 
     def has_neighbours(self, table_id: int) -> bool:
         """See the port."""
-        now, own = self.clock.now(), self.rows.tables[table_id].project_id
+        now, table = self.clock.now(), self.rows.tables.get(table_id)
         return any(
-            row.project_id not in (0, own) and row.begun_at is None and _is_due(row, now)
+            row.project_id not in (0, table and table.project_id) and row.begun_at is None and _is_due(row, now)
             for row in self.rows.outbox.values()
         )
 

@@ -186,9 +186,9 @@ class PostgresOutbox:
         """See the port."""
         [[found]] = self.tx.run(
             f"""
-            SELECT EXISTS (SELECT FROM outbox WHERE begun_at IS NULL AND {_IS_DUE}
-                           AND project_id NOT IN (
-                               0, (SELECT project_id FROM context_table WHERE id = :table)))
+            SELECT EXISTS (
+                SELECT FROM outbox WHERE begun_at IS NULL AND {_IS_DUE} AND project_id NOT IN (
+                    0, COALESCE((SELECT project_id FROM context_table WHERE id = :table), 0)))
             """,
             table=table_id,
         )
