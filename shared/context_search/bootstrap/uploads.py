@@ -24,6 +24,11 @@ IMPORT_STATEMENT_MS = 80_000
 class UploadParts(Adapters):
     """Documents that come through S3."""
 
+    @property
+    def deliver(self) -> Deliver:
+        """Sends orders after their transaction; those of twice as many as there are workers."""
+        return Deliver(self.store, self.queue, 2 * self.settings.index_concurrency)
+
     @cached_property
     def objects(self) -> Objects:
         """S3."""
@@ -49,7 +54,7 @@ class UploadParts(Adapters):
             self.store,
             self.patient_store,
             self.objects,
-            Deliver(self.store, self.queue),
+            self.deliver,
             self.settings.upload_max_bytes,
         )
 
@@ -58,7 +63,7 @@ class UploadParts(Adapters):
         """What cleanup does for uploads."""
         from context_search.services.expire_uploads import ExpireUploads  # noqa: PLC0415
 
-        return ExpireUploads(self.store, Deliver(self.store, self.queue), self.objects)
+        return ExpireUploads(self.store, self.deliver, self.objects)
 
     @cached_property
     def uploads(self) -> UploadUseCases:
@@ -71,7 +76,7 @@ class UploadParts(Adapters):
             complete=uploads.CompleteUpload(
                 self.store,
                 self.objects,
-                Deliver(self.store, self.queue),
+                self.deliver,
                 self.settings.upload_max_bytes,
             ),
             read=uploads.ReadUpload(self.store),

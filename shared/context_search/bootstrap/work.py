@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from context_search.bootstrap.uploads import UploadParts
 from context_search.services.enumeration import Limits
 from context_search.services.order_book import OrderBook
-from context_search.services.outgoing import Deliver
 from context_search.services.rebuild import Model
 from context_search.services.settle import SettleIndex
 
@@ -23,11 +22,6 @@ EMBED_TIMEOUT_S = 30.0
 
 class Work(UploadParts):
     """What SQS and the scheduler can ask for, and what it shares with HTTP."""
-
-    @property
-    def deliver(self) -> Deliver:
-        """Sends messages after their transaction."""
-        return Deliver(self.store, self.queue)
 
     @property
     def order_book(self) -> OrderBook:

@@ -107,7 +107,6 @@ class CreateSearchTool:
         table_id = status.tool.scope.table_id
         with self.store.transaction(status.tool.project_id) as work:
             messages = compare(work, status.index, table_id, self.limits, ahead)
-            work.outbox.withdraw(enumerate_message(status.index.id, table_id))
             owners = work.outbox.add(messages)
             told = tool_status(work, status.tool, silent_s=self.silent_s)
         self.deliver(owners)

@@ -47,7 +47,10 @@ def compare(
     if not work.indexes.scopes(locked.id):
         work.indexes.retire(locked.id)
         return []
-    if locked.evicted_at is not None or work.indexes.follows(locked.id, table_id):
+    if locked.evicted_at is not None:
+        return []
+    work.outbox.withdraw(enumerate_message(locked.id, table_id))  # what it is for is in sight
+    if work.indexes.follows(locked.id, table_id):
         return []
     queued = enumerate_index(work, locked, table_id, limits, ahead)
     return node_orders(work, queued)

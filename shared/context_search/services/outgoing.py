@@ -17,7 +17,7 @@ NODES_APART = 20
 NODES_PER_MESSAGE = 1_000
 MESSAGE_CHARS = 100_000
 WINDOW = 16
-"""Twice the workers of the template: they never wait for a project that is alone."""
+"""Twice the usual number of workers: they never wait for orders of a project that is alone."""
 LOST_AFTER_S = 1_800.0
 """Two and a half visibility timeouts: what a killed worker had has come back by then."""
 
