@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 
 from context_search.adapters.in_memory.comparisons import tables_of
-from context_search.adapters.in_memory.rows import OutboxRow, Rows
+from context_search.adapters.in_memory.order_rows import OutboxRow
+from context_search.adapters.in_memory.rows import Rows
 from context_search.domain.orders import ORDER_ID
 from context_search.services.order_book import Begun
 from context_search.services.outgoing import LOST_AFTER_S

@@ -31,7 +31,7 @@ def test_what_is_sent_is_understood() -> None:
     )
 
 
-RECORDED = json.loads((Path(__file__).parents[2] / "events/queue_messages.json").read_text())
+RECORDED = json.loads((Path(__file__).parent / "recorded_messages.json").read_text())
 
 
 @pytest.mark.parametrize("release", ["before the order book", "this release"])

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from context_search.adapters.in_memory.rows import OutboxRow, Rows
+from context_search.adapters.in_memory.order_rows import OutboxRow
+from context_search.adapters.in_memory.rows import Rows
 from context_search.domain.orders import order_key
 from context_search.ports.queue import Message
 from context_search.ports.time import Clock

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from context_search.adapters.in_memory.caller_rows import IdempotencyRow, KeyRow, PermitRow
 from context_search.adapters.in_memory.journal import Journal, Journaled
+from context_search.adapters.in_memory.order_rows import OutboxRow
 from context_search.adapters.in_memory.upload_rows import UploadRow
 from context_search.domain.access import Binding, McpInstance
 from context_search.domain.config import IndexConfig, SearchConfig
@@ -16,7 +17,6 @@ from context_search.domain.model import GenerationState, Scope
 from context_search.domain.progress import EvictionCause, NodeState
 from context_search.domain.retrieval import StoredSettings
 from context_search.ports.delivery import SweepCounts
-from context_search.ports.queue import Message
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,20 +143,6 @@ class TombstoneRow:
     window_count: int
     created_at: datetime
     deleted_at: datetime | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class OutboxRow:
-    id: int
-    body: Message
-    created_at: datetime
-    project_id: int
-    key: str | None
-    claimed_until: datetime | None = None
-    claimed_at: datetime | None = None
-    sent_at: datetime | None = None
-    begun_at: datetime | None = None
-    due_at: datetime | None = None
 
 
 class Rows:
