@@ -20,6 +20,7 @@ from context_search.adapters.turbopuffer_vectors import TurbopufferVectors
 from context_search.domain.config import IndexConfig, SearchConfig
 from context_search.domain.errors import QueryEmptyError
 from context_search.domain.model import Index, Principal, Scope, SearchTool
+from context_search.domain.orders import ORDER_ID
 from context_search.ports.time import Deadline
 from context_search.services.chunk_vectors import ChunkVectors
 from context_search.services.create_search_tool import CreateSearchTool, NewSearchTool
@@ -28,7 +29,8 @@ from context_search.services.evict import UseIndex
 from context_search.services.index_node import IndexLimits, IndexNode
 from context_search.services.index_nodes import IndexNodes
 from context_search.services.index_together import IndexTogether
-from context_search.services.outgoing import Deliver, RelayOutbox
+from context_search.services.order_book import OrderBook
+from context_search.services.outgoing import Deliver
 from context_search.services.searching.assembly import run_search
 from context_search.services.searching.search_tool import SearchWithTool
 from context_search.services.settle import SettleIndex
@@ -71,11 +73,15 @@ class Pipeline:
 
     def index(self, name: str, document: object) -> int:
         """Indexes a document, and returns the id of its table."""
-        relay = RelayOutbox(self._store, self._deliver)
-        table_id = CreateTable(self._store, relay)(PRINCIPAL, name, None, document).id
+        table_id = CreateTable(self._store, self._deliver)(PRINCIPAL, name, None, document).id
         self.tool(table_id, SearchConfig())
+        book = OrderBook(self._store, self._deliver)
         while self._queue.messages:
-            self._carry_out(self._queue.messages.pop(0))
+            message = self._queue.messages.pop(0)
+            begun = book.begin(int(str(message[ORDER_ID])))
+            self._carry_out(message)
+            if begun is not None:
+                book.finish(begun)
         return table_id
 
     def tool(self, table_id: int, search: SearchConfig) -> SearchTool:

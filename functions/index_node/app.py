@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from contextlib import suppress
+from typing import Any, NoReturn
 
 from aws_lambda_powertools.utilities.batch import (
     BatchProcessor,
@@ -15,6 +16,7 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 from context_search.bootstrap import parts
 from context_search.domain.errors import ContextSearchError, InvalidInputError
 from context_search.ports.time import Deadline
+from context_search.services.order_book import Begun
 from context_search.services.retrying import RetryLater
 from context_search.wire.errors import log_text
 from context_search.wire.logs import function_logger
@@ -23,6 +25,8 @@ from context_search.wire.orders import EnumerateOrder, ImportOrder, NodeOrder, O
 
 logger = function_logger("index-node")
 RETRY_S = 30.0
+UNEXPECTED_S = 600.0
+UNKNOWN_KIND_S = 60.0
 
 
 @logger.inject_lambda_context(clear_state=True)
@@ -40,26 +44,62 @@ def _carry_out(record: SQSRecord, context: LambdaContext) -> None:
     if sent_ms := record.attributes.get("SentTimestamp"):
         emit_queue_age(parts().clock.now().timestamp() - float(sent_ms) / 1000)
     try:
-        _obey(parse_order(record.body), parts().deadline(context))
+        order = parse_order(record.body)
     except InvalidInputError as error:
         logger.error("order refused", extra={"code": error.code, "detail": error.message})
         emit_error(error)
         raise
+    if order is None:
+        _leave_to_later_release(record)
+    else:
+        _obey_once(order, record, parts().deadline(context))
+
+
+def _leave_to_later_release(record: SQSRecord) -> NoReturn:
+    """Later each time: the queue gives a message up after 20 receives, which are hours so."""
+    receives = int(record.attributes.get("ApproximateReceiveCount") or 1)
+    if receives == 1:
+        logger.error("order of a later release", extra={"message_id": record.message_id})
+    parts().queue.come_back(record.receipt_handle, UNKNOWN_KIND_S * receives)
+    raise InvalidInputError("an order of a later release")
+
+
+def _obey_once(order: Order, record: SQSRecord, deadline: Deadline) -> None:
+    """Carries out an order that is in the book, and crosses it out."""
+    book, begun = parts().order_book, None
+    try:
+        begun = book.begin(order.order)
+        if begun is None:
+            logger.info("done before", extra={"kind": order.kind})
+            return
+        _obey(order, deadline)
+        book.finish(begun)
     except RetryLater as later:
         if later.report:
             emit_node(later.report)
-        parts().queue.come_back(record.receipt_handle, later.after_s)
-        raise
+        if _comes_back(record, begun, later.after_s):
+            raise
     except ContextSearchError as error:
         logger.warning("order failed", extra={"code": error.code, "detail": error.message})
         emit_error(error)
-        parts().queue.come_back(record.receipt_handle, error.retry_after_s or RETRY_S)
-        raise
+        if _comes_back(record, begun, error.retry_after_s or RETRY_S):
+            raise
     except Exception as error:
         # The batch processor reports the message and keeps the reason to itself.
         logger.error("unexpected error", extra={"trace": log_text(error)})
         emit_error(ContextSearchError())
-        raise
+        if _comes_back(record, begun, UNEXPECTED_S):
+            raise
+
+
+def _comes_back(record: SQSRecord, begun: Begun | None, after_s: float) -> bool:
+    """Puts an order off; False when the book sends it again, without this message."""
+    if begun is not None:
+        with suppress(ContextSearchError):
+            if not parts().order_book.rest(begun, after_s):
+                return False
+    parts().queue.come_back(record.receipt_handle, after_s)
+    return True
 
 
 def _obey(order: Order, deadline: Deadline) -> None:

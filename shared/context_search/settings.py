@@ -18,6 +18,7 @@ MAX_NODE_CHUNKS = 200_000
 INDEX_LEASE_S = 90.0
 SILENT_AFTER_S = 180.0
 DELETE_GRACE_S = 1800.0
+INDEX_CONCURRENCY = 8
 
 
 class SettingsError(ContextSearchError):
@@ -64,6 +65,7 @@ class Settings:
     index_lease_s: float = INDEX_LEASE_S
     silent_after_s: float = SILENT_AFTER_S
     delete_grace_s: float = DELETE_GRACE_S
+    index_concurrency: int = INDEX_CONCURRENCY
     delete_unknown_namespaces: bool = False
     max_node_chars: int = MAX_NODE_CHARS
     max_node_chunks: int = MAX_NODE_CHUNKS
@@ -103,6 +105,7 @@ class Settings:
             index_lease_s=read.number("INDEX_LEASE_SECONDS", INDEX_LEASE_S),
             silent_after_s=read.number("SILENT_AFTER_SECONDS", SILENT_AFTER_S),
             delete_grace_s=read.number("DELETE_GRACE_SECONDS", DELETE_GRACE_S),
+            index_concurrency=int(read.number("INDEX_CONCURRENCY", INDEX_CONCURRENCY)),
             delete_unknown_namespaces=read.flag("DELETE_UNKNOWN_NAMESPACES"),
             max_node_chars=int(read.number("STRING_MAX_CHARS", MAX_NODE_CHARS)),
             max_node_chunks=int(read.number("STRING_MAX_CHUNKS", MAX_NODE_CHUNKS)),

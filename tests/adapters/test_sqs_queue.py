@@ -13,6 +13,7 @@ import pytest
 
 from context_search.adapters.sqs_queue import SqsQueue, sqs_client
 from context_search.domain.errors import QueueUnavailableError
+from context_search.ports.queue import Message
 from context_search.services.outgoing import node_message
 from tests.builders import aws_server, until
 
@@ -137,11 +138,12 @@ def dead(queue: SqsQueue) -> int:
 
 def test_dead_letters_come_back_as_they_were(with_dead_letters: SqsQueue) -> None:
     bury(with_dead_letters, *[json.dumps(message) for message in MESSAGES])
-    assert with_dead_letters.move_back(12) == 12
-    assert with_dead_letters.move_back(100) == 13
-    assert with_dead_letters.move_back(100) == 0
-    bodies = [json.loads(message["Body"]) for message in received(with_dead_letters)]
-    assert sorted(bodies, key=lambda body: body["node_id"]) == MESSAGES
+    kept: list[Message] = []
+    assert with_dead_letters.take_up(12, kept.extend) == 12
+    assert with_dead_letters.take_up(100, kept.extend) == 13
+    assert with_dead_letters.take_up(100, kept.extend) == 0
+    assert sorted(kept, key=lambda body: int(str(body["node_id"]))) == MESSAGES
+    assert received(with_dead_letters) == []
     assert dead(with_dead_letters) == 0
 
 
@@ -150,6 +152,7 @@ def test_what_nobody_understands_stays_dead_and_does_not_stop_the_others(
 ) -> None:
     good = json.dumps(MESSAGES[0])
     bury(with_dead_letters, "not json", good, "[1]", '"text"', "{", good)
-    assert with_dead_letters.move_back(100) == 2
-    assert len(received(with_dead_letters)) == 2
+    kept: list[Message] = []
+    assert with_dead_letters.take_up(100, kept.extend) == 2
+    assert kept == [MESSAGES[0]] * 2
     assert dead(with_dead_letters) == 4

@@ -179,6 +179,10 @@ class GatedQueue:
         with self.gate.around("send"):
             return self.inner.send(messages)
 
+    def is_empty(self) -> bool:
+        """See the port."""
+        return self.inner.is_empty()
+
 
 @dataclass
 class GatedEmbedder:

@@ -21,8 +21,9 @@ from context_search.ports.queue import Message, Queue
 from context_search.ports.time import Deadline
 from context_search.services.create_search_tool import NewSearchTool
 from context_search.services.index_node import IndexNode
+from context_search.services.retrying import RetryLater
 from context_search.settings import Settings
-from context_search.wire.orders import ImportOrder, NodeOrder, NodesOrder, parse_order
+from context_search.wire.orders import ImportOrder, NodeOrder, NodesOrder, Order, parse_order
 from tests.chaos.gate import Gate, GatedEmbedder, GatedQueue, GatedStore, GatedVectors
 
 if TYPE_CHECKING:
@@ -125,13 +126,26 @@ class ChaosParts(Parts):
     def carry_out(self, body: Message) -> object:
         """Does what a message says, as the function does. Raises what the services raise."""
         order = parse_order(json.dumps(body))
+        assert order is not None
+        begun = self.order_book.begin(order.order)
+        if begun is None:
+            return None
+        try:
+            done = self._obey(order)
+        except RetryLater as later:
+            self.order_book.rest(begun, later.after_s)
+            raise
+        self.order_book.finish(begun)
+        return done
+
+    def _obey(self, order: Order) -> object:
         if isinstance(order, NodeOrder):
             return self.index_node(order.node_id, self.in_time())
         if isinstance(order, NodesOrder):
             return list(self.index_nodes(order.node_ids, self.in_time()))
         if isinstance(order, ImportOrder):
             return self.import_document(order.upload_id)
-        return self.enumerate_index(order.index_id)
+        return self.enumerate_index(order.index_id, order.table_id)
 
     @cached_property
     def orders(self) -> dict[str, Callable[..., object]]:

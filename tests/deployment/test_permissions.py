@@ -10,6 +10,7 @@ from tests.deployment.cloudformation import Resources, actions, of_type, stateme
 
 BASICS = {"secretsmanager:GetSecretValue", "logs:CreateLogStream", "logs:PutLogEvents"}
 SEND = {"sqs:SendMessage"}
+COUNT = {"sqs:GetQueueAttributes"}
 RECEIVE = {
     "sqs:ReceiveMessage",
     "sqs:DeleteMessage",
@@ -24,7 +25,7 @@ GRANTED = {
     "CreateToolRole": BASICS | SEND | REDRIVE | PUT_UPLOAD,
     "SearchRole": BASICS | SEND,
     "IndexNodeRole": BASICS | SEND | RECEIVE | IMPORT_UPLOAD,
-    "CleanupRole": BASICS | SEND | FORGET_UPLOAD,
+    "CleanupRole": BASICS | SEND | COUNT | FORGET_UPLOAD,
     "CleanupFunctionScheduleRole": {"lambda:InvokeFunction"},
 }
 

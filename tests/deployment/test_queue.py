@@ -66,3 +66,12 @@ def test_the_first_dead_letter_raises_an_alarm(resources: Resources) -> None:
         {"Name": "QueueName", "Value": {"Fn::GetAtt": ["DeadLetterQueue", "QueueName"]}}
     ]
     assert (alarm["ComparisonOperator"], alarm["Threshold"]) == ("GreaterThanThreshold", 0)
+
+
+def test_a_queue_that_takes_no_orders_raises_an_alarm_before_users_ask(
+    resources: Resources,
+) -> None:
+    alarm = resources["OutboxAlarm"]["Properties"]
+    assert (alarm["Namespace"], alarm["MetricName"]) == ("context-search", "outbox_age_seconds")
+    assert alarm["Dimensions"] == [{"Name": "service", "Value": "cleanup"}]
+    assert (alarm["ComparisonOperator"], alarm["Threshold"]) == ("GreaterThanThreshold", 300)

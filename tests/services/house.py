@@ -28,7 +28,8 @@ from context_search.services.evict import UseIndex
 from context_search.services.expire_uploads import ExpireUploads
 from context_search.services.import_document import ImportDocument
 from context_search.services.index_node import IndexLimits, IndexNode
-from context_search.services.outgoing import Deliver, RelayOutbox
+from context_search.services.order_book import OrderBook
+from context_search.services.outgoing import Deliver
 from context_search.services.rebuild import Model, RollBack, StartRebuild
 from context_search.services.retrying import RetryLater
 from context_search.services.searching.assembly import run_search
@@ -85,9 +86,9 @@ class House:
             **{"threshold": 20, "chunk_size": 100, "chunk_overlap": 10, **config},  # type: ignore[arg-type]
         )
         self.deliver = Deliver(self.store, self.queue)
-        self.relay = RelayOutbox(self.store, self.deliver)
-        self.create_table = CreateTable(self.store, self.relay)
-        self.replace = ChangeDocument(self.store, self.relay).replace
+        self.book = OrderBook(self.store, self.deliver)
+        self.create_table = CreateTable(self.store, self.deliver)
+        self.replace = ChangeDocument(self.store, self.deliver).replace
         self.delete_tool = DeleteTool(self.store, self.deliver)
         self.delete_table = DeleteTable(self.store)
         self.create_tool = CreateSearchTool(self.store, self.deliver, Limits(), SILENT_S)
@@ -100,7 +101,7 @@ class House:
         self.read_status = ReadStatus(self.store, SILENT_S)
         self.search = self.searcher(self.embedder)
         self.index_node = self.worker()
-        self.import_document = ImportDocument(self.store, self.store, self.objects, self.relay)
+        self.import_document = ImportDocument(self.store, self.store, self.objects, self.deliver)
 
     def worker(self, **limits: float) -> IndexNode:
         """Returns a worker with other limits."""
@@ -119,11 +120,10 @@ class House:
         return Cleanup(
             store=self.store,
             vectors=self.vectors,
-            queue=self.queue,
-            relay=self.relay,
+            deliver=self.deliver,
             settle=self.settle,
             sweep=self.sweep,
-            uploads=ExpireUploads(self.store, self.queue, self.objects),
+            uploads=ExpireUploads(self.store, self.deliver, self.objects),
             limits=limits,
         )
 
@@ -160,17 +160,25 @@ class House:
         """Carries out all messages, those that come back later included."""
         while self.queue.messages:
             message = self.queue.messages.pop(0)
-            if message["kind"] == "enumerate":
-                self.enumerate(*compared_by(message))
-                continue
-            if message["kind"] == "import":
-                self.import_document(int(str(message["upload_id"])))
+            begun = self.book.begin(message.get("order"))  # type: ignore[arg-type]
+            if begun is None:
                 continue
             try:
-                (worker or self.index_node)(int(str(message["node_id"])), self.deadline())
+                self.obey(message, worker or self.index_node)
+                self.book.finish(begun)
             except RetryLater as later:
+                self.book.rest(begun, later.after_s)
                 self.clock.advance(later.after_s + 1)
                 self.queue.messages.append(message)
+
+    def obey(self, message: Message, worker: IndexNode) -> None:
+        """Carries out one message."""
+        if message["kind"] == "enumerate":
+            self.enumerate(*compared_by(message))
+        elif message["kind"] == "import":
+            self.import_document(int(str(message["upload_id"])))
+        else:
+            worker(int(str(message["node_id"])), self.deadline())
 
     def deadline(self, seconds: float = 900) -> Deadline:
         """Returns a deadline from now."""

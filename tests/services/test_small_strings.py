@@ -139,6 +139,9 @@ def test_a_string_that_changed_meanwhile_is_not_swapped_in() -> None:
 
 def test_what_there_is_no_time_for_is_ordered_again() -> None:
     house = built()
+    begun = house.book.begin(max(house.store.rows.outbox))
     ids = ordered(house)
     assert list(nodes_of(house)(ids, house.deadline(seconds=30))) == []
+    assert begun is not None
+    house.book.finish(begun)
     assert ordered(house) == ids

@@ -63,7 +63,7 @@ class Office(House):
         )
         self.read_upload = ReadUpload(self.store)
         self.import_document = ImportDocument(
-            self.store, self.store, self.objects, self.relay, max_bytes=100_000
+            self.store, self.store, self.objects, self.deliver, max_bytes=100_000
         )
 
     def upload(

@@ -45,7 +45,7 @@ def _settle(world: World) -> None:
         world.clock.advance(ROUNDS_S[number % 2])
         world.clean_up()
         world.finish_tasks()
-        for envelope in world.queue.deliverable():
+        while (envelope := world.queue.next()) is not None:
             world.receive(envelope)
             world.finish_tasks()
         if number >= at_least and _is_quiet(world):

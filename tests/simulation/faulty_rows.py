@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from context_search.adapters.in_memory.catalog_rows import TableRow
 from context_search.adapters.in_memory.chunks import MemoryChunks
-from context_search.adapters.in_memory.delivery import MemoryGraveyard, MemoryOutbox
+from context_search.adapters.in_memory.delivery import MemoryGraveyard
 from context_search.adapters.in_memory.indexes import MemoryIndexes
+from context_search.adapters.in_memory.outbox import MemoryOutbox
 from context_search.adapters.in_memory.progress import MemoryNodes
 from context_search.adapters.in_memory.removal import remove_sets
 from context_search.adapters.in_memory.rows import GenerationRow, Rows
@@ -152,10 +153,14 @@ class ForgetsWindows(MemoryGraveyard):
 class ForgetfulOutbox(MemoryOutbox):
     """Messages are sent, and forgotten before anybody knows that they arrived."""
 
-    def add(self, messages: Iterable[Message]) -> list[int]:
-        ids = super().add(messages)
-        self.remove(ids)
-        return ids
+    def take(self, project_id: int, *, window: int) -> list[tuple[int, Message]]:
+        taken = super().take(project_id, window=window)
+        for order_id, _ in taken:
+            self.finish(order_id)
+        return taken
+
+    def begin(self, order_id: int) -> int | None:
+        return super().begin(order_id) or 0
 
 
 class ActiveOnly(MemoryIndexes):

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from tests.simulation.calm import heal, replay
 from tests.simulation.crowding import Crowd
+from tests.simulation.fairness import Fairness
 from tests.simulation.invariants import Violated, Watch
 from tests.simulation.moves import Moves
 from tests.simulation.mutation import Mutation
@@ -40,6 +41,7 @@ def watched(seed: int, mutation: Mutation) -> World:
     world = World(seed, mutation)
     Watch(world)
     Crowd(world)
+    Fairness(world)
     return world
 
 

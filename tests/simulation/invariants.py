@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from functools import lru_cache
 
-from context_search.adapters.in_memory.comparisons import needed_scopes
+from context_search.adapters.in_memory.comparisons import needed_scopes, tables_of
 from context_search.adapters.in_memory.rows import NodeRow, Rows
 from context_search.domain.documents import content_hash
 from context_search.domain.ids import chunk_document_id, window_ids
@@ -166,8 +166,8 @@ def wanted_nodes(rows: Rows, index_id: int) -> dict[str, str]:
     Nothing is wanted in an evicted one.
     """
     index = rows.indexes[index_id]
-    table = next(iter(rows.tables.values()), None)  # there is one, or none any more
-    if table is None or not table.is_there or index.evicted_at is not None:
+    table = next(iter(tables_of(rows, index)), None)  # there is one, or none any more
+    if table is None or index.evicted_at is not None:
         return {}
     scopes = needed_scopes(rows, index)
     found = string_nodes(json.loads(table.data_json), scope="", threshold=index.config.threshold)

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from context_search.adapters.in_memory.clock import ManualClock
+from context_search.adapters.in_memory.outbox import MemoryOutbox
+from context_search.adapters.in_memory.rows import Rows
+from context_search.adapters.in_memory.store import MemoryUnitOfWork
 from context_search.domain.errors import QueueUnavailableError
+from context_search.domain.orders import ORDER_ID
 from context_search.ports.queue import Message
-from tests.simulation.conditions import MAX_RECEIVES, VISIBILITY_S
+from context_search.ports.time import Clock
+from tests.simulation.conditions import MAX_RECEIVES, OVERTAKES, VISIBILITY_S
 from tests.simulation.scheduler import Scheduler
 from tests.simulation.weather import Weather
 
@@ -21,19 +26,21 @@ class Envelope:
     visible_at: float
     receives: int = 0
     in_flight: bool = False
+    overtaken: int = 0
 
 
 @dataclass
 class SimQueue:
     """The ports ``Queue`` and ``DeadLetters``.
 
-    Where ``joins`` is true, several orders for a node each travel as one order ``nodes``.
+    Where ``is_fair`` is true, a message is overtaken a few times at most, as in SQS as a rule;
+    otherwise they come in any order. ``ever_sent`` names no orders, which are done by then.
     """
 
     clock: ManualClock
     scheduler: Scheduler
     weather: Weather
-    joins: bool
+    is_fair: bool
     waiting: list[Envelope] = field(default_factory=list)
     dead: list[Message] = field(default_factory=list)
     ever_sent: list[Message] = field(default_factory=list)
@@ -41,31 +48,39 @@ class SimQueue:
     def send(self, messages: Sequence[Message]) -> list[int]:
         """See the port."""
         self.scheduler.pause()
-        fault = self.weather.fault("send", "refused", "partial", "lost reply", "lost")
+        fault = self.weather.fault("send", "refused", "partial", "lost reply", "lost", weight=3)
         taken = list(range(len(messages)))
         if fault == "refused":
             raise QueueUnavailableError("simulated")
         if fault == "partial":
             taken = [position for position in taken if self.weather.random.random() < 0.5]
         bodies = [messages[position] for position in taken]
-        for body in _joined(bodies) if self.joins else bodies:
+        for body in bodies:
             if fault == "lost":  # as if it had been received too often
                 self.dead.append(body)
             else:
                 self.waiting.append(Envelope(body, self.clock.monotonic()))
-            self.ever_sent.append(body)
+            self.ever_sent.append(without_order(body))
         if fault == "lost reply":
             raise QueueUnavailableError("simulated")
         return taken
 
-    def move_back(self, limit: int) -> int:
+    def is_empty(self) -> bool:
+        """See the port."""
+        self.scheduler.pause()
+        if self.weather.fault("count", "refused"):
+            raise QueueUnavailableError("simulated")
+        return not self.waiting
+
+    def take_up(self, limit: int, keep: Callable[[Sequence[Message]], None]) -> int:
         """See the port ``DeadLetters``."""
         self.scheduler.pause()
-        if self.weather.fault("move back", "refused"):
+        if self.weather.fault("take up", "refused"):
             raise QueueUnavailableError("simulated")
-        moved, self.dead = self.dead[:limit], self.dead[limit:]
-        self.waiting += [Envelope(body, self.clock.monotonic()) for body in moved]
-        return len(moved)
+        taken = self.dead[:limit]
+        keep(taken)
+        self.dead = [body for body in self.dead if not any(body is each for each in taken)]
+        return len(taken)
 
     def expire(self) -> None:
         """What waits was not received in time: SQS keeps a message for days, not for ever."""
@@ -77,6 +92,21 @@ class SimQueue:
         """Returns the messages that a worker could receive now."""
         now = self.clock.monotonic()
         return [each for each in self.waiting if not each.in_flight and each.visible_at <= now]
+
+    def next(self) -> Envelope | None:
+        """Returns the message that a worker receives next, None without one."""
+        deliverable = self.deliverable()
+        if not deliverable:
+            return None
+        if not self.is_fair:
+            return self.weather.random.choice(deliverable)
+        deliverable.sort(key=lambda envelope: envelope.visible_at)
+        chosen = 0
+        if deliverable[0].overtaken < OVERTAKES:
+            chosen = self.weather.random.randrange(min(OVERTAKES, len(deliverable)))
+        for envelope in deliverable[:chosen]:
+            envelope.overtaken += 1
+        return deliverable[chosen]
 
     def settle(self, envelope: Envelope, again_s: float | None) -> None:
         """A worker has ended: the message is gone, comes back (``again_s``), or is put aside."""
@@ -91,6 +121,28 @@ class SimQueue:
         self.waiting.remove(envelope)
         if again_s is not None:
             self.dead.append(envelope.body)
+
+
+def without_order(body: Message) -> Message:
+    """Returns what a message says, as one of an earlier release."""
+    return {name: value for name, value in body.items() if name != ORDER_ID}
+
+
+def joining(unit_of_work: type[MemoryUnitOfWork]) -> type[MemoryUnitOfWork]:
+    """Returns a unit of work where several orders for a node each are one order ``nodes``."""
+
+    class Joining(unit_of_work):  # type: ignore[misc, valid-type]
+        def __init__(self, rows: Rows, clock: Clock) -> None:
+            super().__init__(rows, clock)
+            usual: type[MemoryOutbox] = type(self.outbox)
+
+            class Outbox(usual):  # type: ignore[misc, valid-type]
+                def add(self, messages: Iterable[Message]) -> list[int]:
+                    return usual.add(self, _joined(list(messages)))
+
+            self.outbox: MemoryOutbox = Outbox(rows, clock)
+
+    return Joining
 
 
 def _joined(messages: Sequence[Message]) -> list[Message]:

@@ -35,6 +35,8 @@ class Moves:
         users = Users(world)
         for _ in range(1 if world.is_small else self.random.choice(FIRST_TOOLS)):
             world.create_tool(users.wanted_tool())
+        if world.neighbour is not None:
+            world.create_tool(users.tool_next_door())
         world.weather.chance = self.random.choice(CHANCES)
         world.scheduler.stall_chance = self.random.choice(STALLS)
         self.pauses = self.random.choice((PAUSES_S, SHORT_PAUSES_S, SHORT_PAUSES_S, LONG_PAUSES_S))
@@ -106,7 +108,7 @@ class Moves:
     def _receive_one(self) -> bool:
         if self.world.scheduler.count("node", "enumerate") >= MAX_WORKERS:
             return False
-        deliverable = self.world.queue.deliverable()
-        if deliverable:
-            self.world.receive(self.random.choice(deliverable))
-        return bool(deliverable)
+        envelope = self.world.queue.next()
+        if envelope is not None:
+            self.world.receive(envelope)
+        return envelope is not None

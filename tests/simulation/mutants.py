@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from tests.simulation import faulty_limits as limits
 from tests.simulation import faulty_nodes as nodes
+from tests.simulation import faulty_orders as orders
 from tests.simulation import faulty_rows as rows
 from tests.simulation import faulty_steps as steps
 from tests.simulation.faulty_limits import limited_by
@@ -94,6 +95,11 @@ MUTANTS = [
     Mutation(
         "evicted, yet indexed", unit_of_work=limited_by(indexes=limits.EvictedFollows), seed=17
     ),
+    Mutation("no window", unit_of_work=work_with(outbox=orders.NoWindow)),
+    Mutation("each write its order", unit_of_work=work_with(outbox=orders.EachWriteItsOrder)),
+    Mutation("sent again while in the queue", cleanup=orders.SendsAgain),
+    Mutation("begun late", book=orders.BeginsLate),
+    Mutation("forgotten first", book=orders.ForgetsFirst),
     Mutation(
         "waits for ever",
         unit_of_work=limited_by(quotas=limits.WaitsForEver),

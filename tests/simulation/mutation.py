@@ -8,6 +8,7 @@ from context_search.adapters.in_memory.store import MemoryUnitOfWork
 from context_search.services.cleanup import Cleanup
 from context_search.services.index_node import IndexNode
 from context_search.services.index_together import IndexTogether
+from context_search.services.order_book import OrderBook
 from context_search.services.settle import SettleIndex
 from context_search.services.sweep import SweepNamespace
 from context_search.services.tables import DeleteTool
@@ -29,6 +30,7 @@ class Mutation:
     together: type[IndexTogether] = IndexTogether
     delete_tool: type[DeleteTool] = DeleteTool
     cleanup: type[Cleanup] = Cleanup
+    book: type[OrderBook] = OrderBook
     settle: type[SettleIndex] = SettleIndex
     sweep: type[SweepNamespace] = SweepNamespace
     grace_s: float = GRACE_S

@@ -52,9 +52,11 @@ def delete_tool_by_sql(world: World) -> bool:
     False when there is none.
     """
     rows = world.memory.rows
-    if not rows.tools:
+    own = world.principal.project_id
+    tools = sorted(tool.id for tool in rows.tools.values() if tool.project_id == own)
+    if not tools:
         return False
-    tool_id = world.random.choice(sorted(rows.tools))
+    tool_id = world.random.choice(tools)
     tool = rows.tools[tool_id]
     is_soft = world.random.random() < 0.5
     what = "restore" if tool.deleted and is_soft else "mark deleted" if is_soft else "delete"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 
 from context_search.domain.config import SearchConfig
 from context_search.domain.model import Scope
@@ -24,7 +25,17 @@ class Users:
 
     def moves(self) -> list[tuple[float, Move]]:
         """Returns what users do, and how often, one thing against another."""
-        return [*self._usual_moves(), *self._project_moves()]
+        return [*self._usual_moves(), *self._project_moves(), *self._neighbours_moves()]
+
+    def _neighbours_moves(self) -> list[tuple[float, Move]]:
+        if self.world.neighbour is None:
+            return []
+        return [(1, self._edit_next_door), (1, self._edit), (0.5, self._reindex)]
+
+    def _edit_next_door(self) -> None:
+        world, document = self.world, self.world.document()
+        run = lambda: world.replace_document(world.neighbour, world.next_door.id, document)  # type: ignore[arg-type]  # noqa: E731
+        world.spawn("user", "edit next door", run)
 
     def _project_moves(self) -> list[tuple[float, Move]]:
         world = self.world
@@ -82,6 +93,12 @@ class Users:
         texts = json.dumps(document, ensure_ascii=False)
         world.spawn("user", f"edit {texts[:60]}", run)
 
+    def tool_next_door(self) -> NewSearchTool:
+        """Returns the tool of the neighbour."""
+        table = self.world.next_door
+        scope, project_id = Scope(table.id, ""), table.project_id
+        return replace(self.wanted_tool(), project_id=project_id, scope=scope)
+
     def wanted_tool(self) -> NewSearchTool:
         """Returns some Search Tool that somebody might create."""
         scopes = SMALL_SCOPES if self.world.is_small else SCOPES
@@ -100,8 +117,8 @@ class Users:
         world.spawn("user", name, lambda: world.create_tool(wanted))
 
     def _with_some_tool(self, name: str, run: Callable[[int], object]) -> None:
-        tools = self.world.memory.rows.tools.values()
-        live = [tool.id for tool in tools if tool.is_there]
+        own, tools = self.world.principal.project_id, self.world.memory.rows.tools.values()
+        live = [tool.id for tool in tools if tool.is_there and tool.project_id == own]
         if live:
             tool_id = self.random.choice(live)
             self.world.spawn("user", f"{name} {tool_id}", lambda: run(tool_id))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 
 from context_search.adapters.in_memory.clock import ManualClock
 from context_search.adapters.in_memory.store import MemoryStore
@@ -12,6 +13,7 @@ from context_search.adapters.in_memory.uploads import DictObjects
 from context_search.adapters.in_memory.vectors import DictVectors
 from context_search.domain.errors import ContextSearchError
 from context_search.domain.model import Principal
+from context_search.domain.orders import ORDER_ID
 from context_search.ports.queue import Message
 from context_search.ports.time import Deadline
 from context_search.services.change_document import ChangeDocument
@@ -22,7 +24,8 @@ from context_search.services.enumeration import EnumerateIndex, Limits
 from context_search.services.expire_uploads import ExpireUploads
 from context_search.services.index_node import IndexLimits
 from context_search.services.index_nodes import IndexNodes
-from context_search.services.outgoing import Deliver, RelayOutbox
+from context_search.services.order_book import Begun
+from context_search.services.outgoing import Deliver
 from context_search.services.project_index import (
     SwitchProjectIndexOff,
     SwitchProjectIndexOn,
@@ -34,8 +37,16 @@ from context_search.services.searching.answer import Answer
 from context_search.services.searching.search_tool import SearchWithTool
 from context_search.services.tables import CreateProject, CreateTable, DeleteTable
 from tests.simulation import conditions
-from tests.simulation.conditions import CONFIG, LAMBDA_S, LEASE_S, SILENT_S, VISIBILITY_S
-from tests.simulation.messages import Envelope, SimQueue
+from tests.simulation.conditions import (
+    CONFIG,
+    LAMBDA_S,
+    LEASE_S,
+    RETRY_S,
+    SILENT_S,
+    VISIBILITY_S,
+    WINDOW,
+)
+from tests.simulation.messages import Envelope, SimQueue, joining
 from tests.simulation.mutation import Mutation
 from tests.simulation.parts import SimEmbedder, SimStore, SimVectors
 from tests.simulation.scheduler import Killed, Kind, Scheduler
@@ -64,13 +75,15 @@ class World:
         self.scheduler = Scheduler(self.random)
         self.weather = Weather(self.random)
         self.network = Network(self.clock)
-        self.memory = MemoryStore(self.clock, mutation.unit_of_work)
+        unit_of_work = mutation.unit_of_work
+        self.memory = MemoryStore(self.clock, joining(unit_of_work) if self.joins else unit_of_work)
         self.documents = DictVectors()
         self.history: list[str] = []
         self.is_damaged = False
         self.on_answer: Callable[[Answer], None] = lambda _: None
+        self.on_begin: Callable[[Begun], None] = lambda _: None
         self.after_step: Callable[[], None] = lambda: None
-        self.queue = SimQueue(self.clock, self.scheduler, self.weather, self.joins)
+        self.queue = SimQueue(self.clock, self.scheduler, self.weather, self.has_neighbour)
         self.store = SimStore(self.memory, self.scheduler, self.weather)
         self.vectors = SimVectors(self.documents, self.scheduler, self.weather, self.network)
         self.embedder = SimEmbedder(self.scheduler, self.weather)
@@ -78,7 +91,12 @@ class World:
         self._build_management()
         project, _ = CreateProject(self.store)("p")
         self.principal = Principal(project.id)
-        self.table = CreateTable(self.store, self.relay)(self.principal, "t", None, self.document())
+        create_table = CreateTable(self.store, self.deliver)
+        self.table = create_table(self.principal, "t", None, self.document())
+        self.neighbour: Principal | None = None
+        if self.has_neighbour:
+            self.neighbour = Principal(CreateProject(self.store)("n")[0].id)
+            self.next_door = create_table(self.neighbour, "t", None, self.document())
 
     @property
     def seen(self) -> Counter[str]:
@@ -93,6 +111,8 @@ class World:
         self.is_small = not self.is_crowded and pick((True, is_narrow))
         self.max_node_chars = pick(conditions.MAX_NODE_CHARS)
         self.joins = pick((True, False, False))
+        is_alone = self.is_crowded or self.is_small or self.mutation.has_project_index
+        self.has_neighbour = not is_alone and pick((True, False))
         self.texts = conditions.TEXTS
         if self.is_small:
             self.texts = self.random.sample(conditions.LONG_TEXTS, 2)
@@ -101,8 +121,8 @@ class World:
 
     def _build_indexing(self) -> None:
         store, vectors, mutation = self.store, self.vectors, self.mutation
-        self.deliver = Deliver(store, self.queue)
-        self.relay = RelayOutbox(store, self.deliver)
+        self.deliver = Deliver(store, self.queue, WINDOW)
+        self.book = mutation.book(store, self.deliver)
         settle, limits = mutation.settle(store, SILENT_S), Limits(self.max_node_chars)
         self.enumerate_index = EnumerateIndex(store, self.deliver, settle, limits)
         self.index_node = mutation.index_node(
@@ -126,11 +146,10 @@ class World:
         self.cleanup = mutation.cleanup(
             store,
             vectors,
-            self.queue,
-            self.relay,
+            self.deliver,
             settle,
             mutation.sweep(store, vectors, self.deliver, page=3),
-            ExpireUploads(store, self.queue, DictObjects()),
+            ExpireUploads(store, self.deliver, DictObjects()),
             CleanupLimits(SILENT_S, mutation.grace_s, self.keep_s, self.limits),
         )
 
@@ -144,7 +163,7 @@ class World:
         self.create_tool = CreateSearchTool(store, deliver, Limits(self.max_node_chars), SILENT_S)
         search = simulated_search(store, self.vectors, self.embedder, deliver, self.clock)
         self.search = SearchWithTool(search, SILENT_S)
-        self.replace_document = ChangeDocument(store, self.relay).replace
+        self.replace_document = ChangeDocument(store, deliver).replace
         self.delete_tool = self.mutation.delete_tool(store, deliver)
         self.delete_table = DeleteTable(store)
         self.redrive = Redrive(store, self.queue, deliver)
@@ -201,7 +220,26 @@ class World:
             again_s = error.after_s if isinstance(error, RetryLater) else VISIBILITY_S
             self.queue.settle(envelope, None if error is None else again_s)
 
-        self.spawn(*self._work_of(envelope), ended)
+        kind, name, work = self._work_of(envelope)
+        self.spawn(kind, name, lambda: self._obey(envelope.body, work), ended)
+
+    def _obey(self, body: Message, work: Callable[[], object]) -> None:
+        """Carries out an order that is in the book, as the function does."""
+        begun = self.book.begin(body.get(ORDER_ID))  # type: ignore[arg-type]
+        if begun is None:
+            return
+        self.on_begin(begun)
+        try:
+            work()
+            self.book.finish(begun)
+        except (RetryLater, ContextSearchError) as error:
+            after_s = error.after_s if isinstance(error, RetryLater) else RETRY_S
+            with suppress(ContextSearchError):
+                if not self.book.rest(begun, after_s):
+                    self.seen["order: put off in the book"] += 1
+                    return
+            self.seen["order: rests in the queue"] += 1
+            raise RetryLater(after_s) from error
 
     def _work_of(self, envelope: Envelope) -> tuple[Kind, str, Callable[[], object]]:
         body, deadline = envelope.body, self.deadline()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -17,12 +17,18 @@ from context_search.ports.queue import Message
 
 if TYPE_CHECKING:
     from mypy_boto3_sqs import SQSClient
+    from mypy_boto3_sqs.literals import QueueAttributeFilterType
     from mypy_boto3_sqs.type_defs import MessageTypeDef
 
 BATCH = 10  # of one SendMessageBatch
 # All attempts together within a request's time: what SQS does not take stays in the outbox.
 _CONFIG = Config(connect_timeout=2, read_timeout=5, retries={"mode": "standard", "max_attempts": 2})
 MAX_VISIBILITY_S = 43_200
+_COUNTS: list[QueueAttributeFilterType] = [
+    "ApproximateNumberOfMessages",
+    "ApproximateNumberOfMessagesNotVisible",
+    "ApproximateNumberOfMessagesDelayed",
+]
 
 
 def sqs_client() -> SQSClient:
@@ -60,28 +66,36 @@ class SqsQueue:
         )
         return [int(entry["Id"]) for entry in reply.get("Successful", [])]
 
-    def move_back(self, limit: int) -> int:
-        """See the port ``DeadLetters``. Receive, send, delete: it works on every SQS.
+    def is_empty(self) -> bool:
+        """See the port."""
+        try:
+            reply = self.client.get_queue_attributes(QueueUrl=self.url, AttributeNames=_COUNTS)
+        except (BotoCoreError, ClientError) as error:
+            raise QueueUnavailableError(f"SQS: {type(error).__name__}") from error
+        return all(int(count) == 0 for count in reply["Attributes"].values())
+
+    def take_up(self, limit: int, keep: Callable[[Sequence[Message]], None]) -> int:
+        """See the port ``DeadLetters``. Receive, keep, delete: it works on every SQS.
 
         What is no message of ours stays where it is.
         """
         moved = 0
         try:
             while moved < limit and (letters := self._receive_dead(min(BATCH, limit - moved))):
-                moved += self._move(letters)
+                moved += self._move(letters, keep)
         except (BotoCoreError, ClientError) as error:
             raise QueueUnavailableError(f"SQS: {type(error).__name__}") from error
         return moved
 
-    def _move(self, letters: Sequence[MessageTypeDef]) -> int:
+    def _move(
+        self, letters: Sequence[MessageTypeDef], keep: Callable[[Sequence[Message]], None]
+    ) -> int:
         read = [(letter["ReceiptHandle"], _message(letter["Body"])) for letter in letters]
         ours = [(receipt, message) for receipt, message in read if message is not None]
-        taken = self.send([message for _, message in ours])
-        for position in taken:
-            self.client.delete_message(
-                QueueUrl=self.dead_letter_url, ReceiptHandle=ours[position][0]
-            )
-        return len(taken)
+        keep([message for _, message in ours])
+        for receipt, _ in ours:
+            self.client.delete_message(QueueUrl=self.dead_letter_url, ReceiptHandle=receipt)
+        return len(ours)
 
     def _receive_dead(self, count: int) -> list[MessageTypeDef]:
         reply = self.client.receive_message(

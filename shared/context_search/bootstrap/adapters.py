@@ -35,6 +35,10 @@ class OnUse:
         """See the port."""
         return self.queue().send(messages)
 
+    def is_empty(self) -> bool:
+        """See the port."""
+        return self.queue().is_empty()
+
 
 class Adapters(LiveSettings):
     """Postgres, turbopuffer, SQS, the embedding model and the clock."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from context_search.adapters.postgres.store import PostgresStore
 from context_search.bootstrap.adapters import Adapters
-from context_search.services.outgoing import Deliver, RelayOutbox
+from context_search.services.outgoing import Deliver
 
 if TYPE_CHECKING:
     from context_search.ports.uploads import Objects
@@ -21,6 +21,11 @@ IMPORT_STATEMENT_MS = 80_000
 
 class UploadParts(Adapters):
     """Documents that come through S3."""
+
+    @property
+    def deliver(self) -> Deliver:
+        """Sends orders after their transaction; those of twice as many as there are workers."""
+        return Deliver(self.store, self.queue_on_use, 2 * self.settings.index_concurrency)
 
     @cached_property
     def objects(self) -> Objects:
@@ -43,7 +48,7 @@ class UploadParts(Adapters):
             self.store,
             self.patient_store,
             self.objects,
-            RelayOutbox(self.store, Deliver(self.store, self.queue_on_use)),
+            self.deliver,
             self.settings.upload_max_bytes,
             self.settings.memory_bytes,
         )
@@ -53,7 +58,7 @@ class UploadParts(Adapters):
         """What cleanup does for uploads."""
         from context_search.services.expire_uploads import ExpireUploads  # noqa: PLC0415
 
-        return ExpireUploads(self.store, self.queue, self.objects)
+        return ExpireUploads(self.store, self.deliver, self.objects)
 
     @cached_property
     def uploads(self) -> UploadUseCases:
@@ -66,7 +71,7 @@ class UploadParts(Adapters):
             complete=uploads.CompleteUpload(
                 self.store,
                 self.objects,
-                Deliver(self.store, self.queue_on_use),
+                self.deliver,
                 self.settings.upload_max_bytes,
             ),
             read=uploads.ReadUpload(self.store),

@@ -45,9 +45,9 @@ class Parts(Access):
 
         return TableUseCases(
             create_project=tables.CreateProject(self.store),
-            create_table=tables.CreateTable(self.store, self.relay),
+            create_table=tables.CreateTable(self.store, self.deliver),
             read_table=tables.ReadTable(self.store),
-            change_document=ChangeDocument(self.store, self.relay),
+            change_document=ChangeDocument(self.store, self.deliver),
             delete_table=tables.DeleteTable(self.store),
         )
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from context_search.bootstrap.uploads import UploadParts
 from context_search.services.enumeration import Limits
-from context_search.services.outgoing import Deliver, RelayOutbox
+from context_search.services.order_book import OrderBook
 from context_search.services.rebuild import Model
 from context_search.services.settle import SettleIndex
 
@@ -24,14 +24,9 @@ class Work(UploadParts):
     """What SQS and the scheduler can ask for, and what it shares with HTTP."""
 
     @property
-    def deliver(self) -> Deliver:
-        """Sends messages after their transaction."""
-        return Deliver(self.store, self.queue_on_use)
-
-    @property
-    def relay(self) -> RelayOutbox:
-        """Sends what the outbox still holds."""
-        return RelayOutbox(self.store, self.deliver)
+    def order_book(self) -> OrderBook:
+        """What workers do with their orders."""
+        return OrderBook(self.store, self.deliver)
 
     @property
     def limits(self) -> Limits:
@@ -98,8 +93,7 @@ class Work(UploadParts):
         return Cleanup(
             store=self.store,
             vectors=self.vectors,
-            queue=self.queue,
-            relay=self.relay,
+            deliver=self.deliver,
             settle=self.settle,
             sweep=SweepNamespace(self.store, self.vectors, self.deliver),
             uploads=self.expire_uploads,

@@ -1,30 +1,10 @@
-"""What still has to reach SQS, or to leave turbopuffer."""
+"""What still has to leave turbopuffer."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
-
-from context_search.ports.queue import Message
-
-
-class Outbox(Protocol):
-    """Messages that wait to be sent."""
-
-    def add(self, messages: Iterable[Message]) -> list[int]:
-        """Stores messages and returns their ids."""
-        ...
-
-    def take(
-        self, *, older_than_s: float, limit: int, newest_first: bool = False
-    ) -> list[tuple[int, Message]]:
-        """Returns messages that nobody has sent, and keeps others from taking them for a minute."""
-        ...
-
-    def remove(self, ids: Sequence[int]) -> None:
-        """Forgets messages that were sent."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

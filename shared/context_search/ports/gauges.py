@@ -9,7 +9,8 @@ from typing import Protocol
 @dataclass(frozen=True, slots=True)
 class Readings:
     """Chunks of the generations that answer, nodes in quarantine, indexes that are evicted, and
-    for how many seconds the oldest message waits to be sent (0: none does).
+    for how many seconds the queue has not taken the oldest order that there was a place for in its
+    project's window (0: there is none). An order that waits for a place does not count.
     """
 
     active_chunks: int

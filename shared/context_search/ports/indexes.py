@@ -77,6 +77,13 @@ class Indexes(Protocol):
         """Notes which revision of a table, and which scopes, the nodes of a generation are of."""
         ...
 
+    def follows(self, index_id: int, table_id: int | None = None) -> bool:
+        """Tells whether each live generation follows a table, or all, in one small statement.
+
+        Then what ``note_failed`` noted is over, and forgotten.
+        """
+        ...
+
     def uncompared(self, index_id: int) -> list[int]:
         """Returns the live tables of an index that a live generation does not follow by now.
 
@@ -93,12 +100,15 @@ class Indexes(Protocol):
         """Returns index and table where nobody compared the two for ``silent_s``.
 
         Counted from the last change, order or take; each is taken once in that time. Evicted
-        indexes and deleted tables are left alone.
+        indexes and deleted tables are left alone, and so is what the order book has an order for.
         """
         ...
 
     def note_failed(self, index_id: int, error: Mapping[str, object]) -> None:
-        """Notes why an order to compare an index failed, until one succeeds; adds ``at``."""
+        """Notes why an order to compare an index failed, until one succeeds; adds ``at``.
+
+        Not for an index that follows all of its tables by now.
+        """
         ...
 
     def with_unsettled_tools(self, *, limit: int) -> list[int]:

@@ -88,8 +88,8 @@ class Nodes(NodeCounts, Protocol):
         """Returns nodes whose lease or due time passed ``silent_s`` ago, and takes them once.
 
         Only nodes of generations that follow their document: others cannot be claimed. A queued
-        node waits for its turn, and is not abandoned, while others of its generation get indexed,
-        or others of any that were not due later.
+        node waits for its turn, and is not abandoned, while the order book has an order for nodes
+        of its project that is not younger and does not rest: it may be this one's.
         """
         ...
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 Message = Mapping[str, object]
@@ -11,10 +11,11 @@ Message = Mapping[str, object]
 class DeadLetters(Protocol):
     """Messages that were received too often."""
 
-    def move_back(self, limit: int) -> int:
-        """Sends up to ``limit`` of them to the queue again, and returns how many.
+    def take_up(self, limit: int, keep: Callable[[Sequence[Message]], None]) -> int:
+        """Hands up to ``limit`` of them to ``keep``, then deletes them, and returns how many.
 
-        A message may come back twice, it is never lost. Raises QueueUnavailableError.
+        A message may be handed over twice, it is never lost. Raises QueueUnavailableError, and
+        what ``keep`` raises.
         """
         ...
 
@@ -24,4 +25,11 @@ class Queue(Protocol):
 
     def send(self, messages: Sequence[Message]) -> list[int]:
         """Sends messages and returns the positions of those that were taken."""
+        ...
+
+    def is_empty(self) -> bool:
+        """Tells whether there is no message at all: waiting, put off, or at a worker.
+
+        Counted about a minute ago. Raises QueueUnavailableError.
+        """
         ...

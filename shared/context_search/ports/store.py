@@ -8,12 +8,13 @@ from typing import Protocol
 from context_search.ports.access import Keys, McpInstances
 from context_search.ports.batches import Batches
 from context_search.ports.catalog import Projects, Tables, Tools
-from context_search.ports.delivery import Graveyard, Outbox, Sweeps
+from context_search.ports.delivery import Graveyard, Sweeps
 from context_search.ports.gauges import Gauges
 from context_search.ports.idempotency import IdempotencyKeys
 from context_search.ports.indexes import Indexes
 from context_search.ports.indexing import Chunks, Nodes
 from context_search.ports.keywords import KeywordIndex
+from context_search.ports.outbox import Outbox
 from context_search.ports.permits import Permits
 from context_search.ports.quotas import Evictions, Quotas
 from context_search.ports.rankings import Rankings

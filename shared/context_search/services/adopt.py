@@ -90,7 +90,6 @@ class TakeOverTools:
             )
             note_use(work, index)
             work.indexes.cover(index.id, tool_id=tool.id, scope=scope.json_pointer)
-            messages = [enumerate_message(index.id)]
-            outbox_ids = work.outbox.add(messages)
-        self.deliver(outbox_ids, messages)
+            owners = work.outbox.add([enumerate_message(index.id, scope.table_id)])
+        self.deliver(owners)
         return scope

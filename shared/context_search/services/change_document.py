@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass
 
 from context_search.domain.documents import check_depth, parse_exact, to_json
 from context_search.domain.errors import (
     ConflictError,
-    DatabaseUnavailableError,
     DocumentTooLargeError,
     InvalidPointerError,
     NotFoundError,
@@ -19,7 +17,7 @@ from context_search.domain.merge_patch import merge_patch
 from context_search.domain.model import Principal, Table
 from context_search.domain.uploads import MAX_UPLOAD_BYTES
 from context_search.ports.store import Store, UnitOfWork
-from context_search.services.outgoing import RelayOutbox
+from context_search.services.outgoing import Deliver
 from context_search.services.tables import live_table
 
 
@@ -33,7 +31,7 @@ class ChangeDocument:
     """
 
     store: Store
-    relay: RelayOutbox
+    deliver: Deliver
     max_bytes: int = MAX_UPLOAD_BYTES
 
     def replace(
@@ -119,6 +117,5 @@ class ChangeDocument:
     def _followed(self, changed: Table | None) -> Table:
         if changed is None:
             raise ConflictError("the table has another revision by now")
-        with suppress(DatabaseUnavailableError):  # the change is committed; cleanup sends it too
-            self.relay.newest()
+        self.deliver([changed.project_id])
         return changed

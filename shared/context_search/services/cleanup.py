@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 from context_search.domain.errors import ContextSearchError, VectorStoreError
 from context_search.domain.ids import window_ids
-from context_search.ports.queue import Queue
 from context_search.ports.store import Store
 from context_search.ports.time import Deadline
 from context_search.ports.vectors import VectorStore
@@ -19,7 +18,7 @@ from context_search.services.cleanup_report import CleanupLimits, CleanupReport
 from context_search.services.evict import EvictColdest
 from context_search.services.expire_uploads import ExpireUploads
 from context_search.services.idempotency import KEPT_S
-from context_search.services.outgoing import RelayOutbox, enumerate_message, node_message
+from context_search.services.outgoing import Deliver, RelayOutbox, enumerate_message, node_orders
 from context_search.services.rebuild import REBUILDS_AT_ONCE, retire_outdated
 from context_search.services.removal import RemoveDeleted
 from context_search.services.searching.admission import UNUSED_S
@@ -46,8 +45,7 @@ class Cleanup:
 
     store: Store
     vectors: VectorStore
-    queue: Queue
-    relay: RelayOutbox
+    deliver: Deliver
     settle: SettleIndex
     sweep: SweepNamespace
     uploads: ExpireUploads
@@ -92,14 +90,17 @@ class Cleanup:
         return False
 
     def _relay(self, report: CleanupReport) -> bool:
-        sent = self.relay(older_than_s=self.limits.silent_s / 3)
-        report.messages_relayed += sent
-        return sent == self.relay.limit
+        report.messages_relayed += RelayOutbox(self.store, self.deliver)(
+            silent_s=self.limits.silent_s
+        )
+        return False
 
     def _revive(self, report: CleanupReport) -> bool:
         with self.store.transaction() as work:
             nodes = work.nodes.abandoned(silent_s=self.limits.silent_s, limit=NODES_PER_STEP)
-        report.nodes_revived += len(self.queue.send([node_message(node) for node in nodes]))
+            owners = work.outbox.add(node_orders(work, nodes))
+        self.deliver(owners)
+        report.nodes_revived += len(nodes)
         return len(nodes) == NODES_PER_STEP
 
     def _keep_uploads(self, report: CleanupReport) -> bool:
@@ -111,16 +112,23 @@ class Cleanup:
     def _compare(self, report: CleanupReport) -> bool:
         with self.store.transaction() as work:
             behind = work.indexes.behind(silent_s=self.limits.silent_s, limit=COMPARISONS_PER_STEP)
-        messages = [enumerate_message(index_id, table_id) for index_id, table_id in behind]
-        report.comparisons_ordered += len(self.queue.send(messages))
+            owners = work.outbox.add(
+                enumerate_message(index_id, table_id) for index_id, table_id in behind
+            )
+        self.deliver(owners)
+        report.comparisons_ordered += len(behind)
         return len(behind) == COMPARISONS_PER_STEP
 
     def _rebuild(self, report: CleanupReport) -> bool:
         retire_outdated(self.store, older_than_s=self.limits.keep_previous_s)
         with self.store.transaction() as work:
             promoted = work.rebuilds.promote(at_once=REBUILDS_AT_ONCE)
-            work.outbox.add([enumerate_message(index_id) for index_id in promoted])
+            indexes = [work.indexes.find(index_id) for index_id in promoted]
+            owners = work.outbox.add(
+                enumerate_message(index.id, index.table_id) for index in indexes if index
+            )
             building = work.rebuilds.building(limit=NODES_PER_STEP)
+        self.deliver(owners)
         for index_id in building:
             try:
                 report.generations_switched += self.settle(index_id)
@@ -136,7 +144,9 @@ class Cleanup:
     def _readmit(self, report: CleanupReport) -> bool:
         with self.store.transaction() as work:
             nodes = work.quotas.readmit(self.limits.project, limit=NODES_PER_STEP)
-        report.nodes_readmitted += len(self.queue.send([node_message(node) for node in nodes]))
+            owners = work.outbox.add(node_orders(work, nodes))
+        self.deliver(owners)
+        report.nodes_readmitted += len(nodes)
         return False
 
     def _keep_tokens(self, report: CleanupReport) -> bool:

@@ -18,7 +18,7 @@ from context_search.ports.store import Store
 from context_search.services.enumeration import Limits, compare
 from context_search.services.evict import note_use
 from context_search.services.outgoing import Deliver, enumerate_message
-from context_search.services.read_ahead import Document, is_compared, read_ahead
+from context_search.services.read_ahead import Document, read_ahead
 from context_search.services.status import ToolStatus, live_tool, tool_status, write_summaries
 
 INLINE_DOCUMENT_BYTES = 5_000_000
@@ -55,17 +55,17 @@ class CreateSearchTool:
     def __call__(self, wanted: NewSearchTool) -> ToolStatus:
         """Raises InvalidPointerError, and NotFoundError for a missing or foreign table."""
         split(wanted.scope.json_pointer)
-        status, outbox_ids = self._add(wanted)
-        if outbox_ids:
-            status = self._compared(status, outbox_ids)
+        status, is_done = self._add(wanted)
+        if not is_done:
+            status = self._compared(status)
         with suppress(DatabaseUnavailableError):  # the tool is there; cleanup writes them too
             write_summaries(
                 self.store, status.index.id, silent_s=self.silent_s, tool_id=status.tool.id
             )
         return status
 
-    def _add(self, wanted: NewSearchTool) -> tuple[ToolStatus, list[int]]:
-        """Returns the tool, and the order to compare its index unless that is done."""
+    def _add(self, wanted: NewSearchTool) -> tuple[ToolStatus, bool]:
+        """Returns the tool, and whether its index needs no comparison; else that is ordered."""
         with self.store.transaction(wanted.project_id) as work:
             work.tables.lock(wanted.scope.table_id, with_project=True)
             table = work.tables.find(wanted.scope.table_id, project_id=wanted.project_id)
@@ -83,36 +83,33 @@ class CreateSearchTool:
             )
             note_use(work, index)
             work.indexes.cover(index.id, tool_id=tool_id, scope=wanted.scope.json_pointer)
-            is_done = is_compared(work, index, table.id)
-            outbox_ids = [] if is_done else work.outbox.add([enumerate_message(index.id)])
+            is_done = work.indexes.follows(index.id, table.id)
+            work.outbox.add([] if is_done else [enumerate_message(index.id, table.id)])
             tool = live_tool(work, tool_id, None)
-            return tool_status(work, tool, silent_s=self.silent_s), outbox_ids
+            return tool_status(work, tool, silent_s=self.silent_s), is_done
 
-    def _compared(self, status: ToolStatus, outbox_ids: list[int]) -> ToolStatus:
+    def _compared(self, status: ToolStatus) -> ToolStatus:
         """Has the order carried out, here or by the queue; the status says how far it is."""
         index = status.index
         with suppress(ContextSearchError):  # the tool is there, and its order waits
             if self._is_small(status):
                 ahead = read_ahead(self.store, index.id)
                 if ahead is None or _has_few_strings(ahead, index.config):
-                    return self._compare(status, outbox_ids, ahead)
-        self.deliver(outbox_ids, [enumerate_message(index.id)])
+                    return self._compare(status, ahead)
+        self.deliver([status.tool.project_id])
         return status
 
     def _is_small(self, status: ToolStatus) -> bool:
         with self.store.transaction(status.tool.project_id) as work:
             return work.tables.size(status.tool.scope.table_id) <= INLINE_DOCUMENT_BYTES
 
-    def _compare(
-        self, status: ToolStatus, outbox_ids: list[int], ahead: Document | None
-    ) -> ToolStatus:
+    def _compare(self, status: ToolStatus, ahead: Document | None) -> ToolStatus:
         table_id = status.tool.scope.table_id
         with self.store.transaction(status.tool.project_id) as work:
             messages = compare(work, status.index, table_id, self.limits, ahead)
-            work.outbox.remove(outbox_ids)
-            node_ids = work.outbox.add(messages)
+            owners = work.outbox.add(messages)
             told = tool_status(work, status.tool, silent_s=self.silent_s)
-        self.deliver(node_ids, messages)
+        self.deliver(owners)
         return told
 
 

@@ -15,7 +15,7 @@ from context_search.ports.queue import Message
 from context_search.ports.store import Store, UnitOfWork
 from context_search.services.chunk_documents import spans
 from context_search.services.outgoing import Deliver, enumerate_message, node_orders
-from context_search.services.read_ahead import Document, by_pointer, is_compared, read_ahead
+from context_search.services.read_ahead import Document, by_pointer, read_ahead
 from context_search.services.settle import SettleIndex
 from context_search.services.unindexable import give_up, locked_revision
 
@@ -43,12 +43,13 @@ def compare(
         return []
     work.indexes.share(index)
     locked = work.indexes.find(index.id)  # it may have been evicted before the lock was ours
-    if locked is None:
-        return []
-    if not work.indexes.may_be_needed(locked.id):
+    if locked is not None and not work.indexes.may_be_needed(locked.id):
         work.indexes.retire(locked.id)
         return []
-    if locked.evicted_at is not None or is_compared(work, locked, table_id):
+    if locked is None or locked.evicted_at is not None:
+        return []
+    work.outbox.withdraw(enumerate_message(locked.id, table_id))  # what it is for is in sight
+    if work.indexes.follows(locked.id, table_id):
         return []
     queued = enumerate_index(work, locked, table_id, limits, ahead)
     return node_orders(work, queued)
@@ -129,47 +130,47 @@ class EnumerateIndex:
     limits: Limits
 
     def __call__(self, index_id: int, table_id: int | None = None) -> None:
-        """Does nothing when index or table is gone; safe to repeat. A failure is noted."""
+        """Does nothing when index or table is gone; safe to repeat. A failure is noted.
+
+        What is compared already costs one small statement.
+        """
         try:
-            orders = self._orders(index_id, table_id)
+            with self.store.transaction() as work:
+                if work.indexes.follows(index_id, table_id):
+                    return
+            owners = self._order(index_id, table_id)
         except InvalidDocumentError:
-            orders = self._once_more(index_id, table_id)
+            owners = self._once_more(index_id, table_id)
         except Exception as error:
             with suppress(ContextSearchError), self.store.transaction() as work:
                 work.indexes.note_failed(index_id, _record(error))
             raise
-        if orders is None:
-            return
-        self.deliver(*orders)
-        if not orders[1]:  # no node will do it
+        self.deliver(owners)
+        if not owners:  # no node will do it
             self.settle(index_id)
 
-    def _orders(
-        self, index_id: int, table_id: int | None
-    ) -> tuple[list[int], list[Message]] | None:
+    def _order(self, index_id: int, table_id: int | None) -> list[int]:
         ahead = read_ahead(self.store, index_id, table_id)
         with self.store.transaction() as work:
             index = work.indexes.find(index_id)
             if index is None:
-                return None
+                return []
             chosen = table_id or index.table_id
             if chosen is None:
                 messages = _order_each(work, index)
             else:
                 messages = compare(work, index, chosen, self.limits, ahead)
-            return work.outbox.add(messages), messages
+            return work.outbox.add(messages)
 
-    def _once_more(
-        self, index_id: int, table_id: int | None
-    ) -> tuple[list[int], list[Message]] | None:
+    def _once_more(self, index_id: int, table_id: int | None) -> list[int]:
         """Gives up when the document that cannot be indexed is still the same."""
         seen = locked_revision(self.store, index_id, table_id)
         try:
-            return self._orders(index_id, table_id)
+            return self._order(index_id, table_id)
         except InvalidDocumentError as error:
             if seen is not None:
                 give_up(self.store, index_id, seen, _record(error))
-        return [], []
+        return []
 
 
 def _order_each(work: UnitOfWork, index: Index) -> list[Message]:

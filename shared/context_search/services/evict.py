@@ -10,7 +10,6 @@ from context_search.domain.errors import ContextSearchError
 from context_search.domain.limits import ProjectLimits, Usage
 from context_search.domain.model import Claim, Index, PlannedChunk
 from context_search.domain.progress import PROJECT_FULL
-from context_search.ports.queue import Message
 from context_search.ports.store import Store, UnitOfWork
 from context_search.ports.time import Deadline
 from context_search.services.outgoing import Deliver, enumerate_message
@@ -113,9 +112,8 @@ class UseIndex:
         return True
 
     def _note(self, index: Index, deadline: Deadline) -> None:
-        messages: list[Message] = []
         with self.store.transaction(None, deadline) as work:
-            if note_use(work, index):
-                messages = [enumerate_message(index.id)]
-            outbox_ids = work.outbox.add(messages)
-        self.deliver(outbox_ids, messages)
+            is_due = note_use(work, index)
+            messages = [enumerate_message(index.id, index.table_id)] if is_due else []
+            owners = work.outbox.add(messages)
+        self.deliver(owners)

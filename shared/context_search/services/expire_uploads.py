@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from context_search.ports.queue import Queue
 from context_search.ports.store import Store
 from context_search.ports.uploads import Objects
+from context_search.services.outgoing import Deliver
 from context_search.services.uploads import import_message
 
 UPLOAD_LIVES_S = 86_400.0
@@ -18,14 +18,16 @@ class ExpireUploads:
     """Uploads end: imported, failed, or forgotten a day after they were made."""
 
     store: Store
-    queue: Queue
+    deliver: Deliver
     objects: Objects
 
     def revive(self, silent_s: float) -> int:
         """Orders imports again that nobody has worked on for so long; returns how many."""
         with self.store.transaction() as work:
             silent = work.uploads.silent(silent_s=silent_s, limit=UPLOADS_PER_STEP)
-        return len(self.queue.send([import_message(upload_id) for upload_id in silent]))
+            owners = work.outbox.add([import_message(upload_id) for upload_id in silent])
+        self.deliver(owners)
+        return len(silent)
 
     def forget(self) -> int:
         """Deletes objects, then rows, of what is outdated; returns how many, at most 50."""

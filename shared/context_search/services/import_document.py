@@ -20,7 +20,7 @@ from context_search.domain.errors import (
 from context_search.domain.uploads import MAX_UPLOAD_BYTES, Upload, import_memory
 from context_search.ports.store import Store
 from context_search.ports.uploads import Objects
-from context_search.services.outgoing import RelayOutbox
+from context_search.services.outgoing import Deliver
 
 MAX_RUNS = 3
 Imported = Literal["done", "failed", "nothing_to_do"]
@@ -41,7 +41,7 @@ class ImportDocument:
     store: Store
     patient: Store
     objects: Objects
-    relay: RelayOutbox
+    deliver: Deliver
     max_bytes: int = MAX_UPLOAD_BYTES
     memory_bytes: int | None = None
 
@@ -61,7 +61,7 @@ class ImportDocument:
             return self._fail(upload_id, error)
         with suppress(ContextSearchError):  # the document is committed; cleanup does these too
             self.objects.delete(upload.key)
-            self.relay.newest()
+            self.deliver([upload.project_id])
         return done
 
     def _begin(self, upload_id: int) -> Upload | None:

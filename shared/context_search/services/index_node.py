@@ -38,6 +38,7 @@ from context_search.services.settle import SettleIndex
 class IndexLimits:
     """How long a worker owns a node, how often it fails in vain, chunks a batch, room a project.
 
+    ``turn_s`` is how long a string is worked on, between two batches, while other projects wait.
     ``batch_nodes`` small strings go together, each ``attempts_together`` times at most: what then
     still fails is tried alone, so that it is known which one it is.
     """
@@ -45,6 +46,7 @@ class IndexLimits:
     lease_s: float = 90.0
     max_attempts: int = 8
     batch_reserve_s: float = 60.0
+    turn_s: float = 10.0
     batch_chunks: int = 200
     batch_nodes: int = 500
     attempts_together: int = 4
@@ -106,8 +108,10 @@ class IndexNode:
         missing = chunk_set.missing
         run.trails = chunk_trails(claim) if missing else []
         size = self.limits.batch_chunks
+        turn_ends = self.clock.monotonic() + self.limits.turn_s
         for first in range(0, len(missing), size):
-            if deadline.left_s() < self.limits.batch_reserve_s:
+            is_late = deadline.left_s() < self.limits.batch_reserve_s
+            if is_late or (first and self._gives_way(claim, turn_ends)):
                 return self._hand_over(claim, progressed=first > 0)
             self._write_batch(run, chunk_set, missing[first : first + size])
         with run.stage("swap"), self.store.transaction() as work:
@@ -150,12 +154,18 @@ class IndexNode:
             work.chunks.mark_present(chunk_set.id, [chunk.index for chunk in batch])
             work.keywords.put(keyed)
 
+    def _gives_way(self, claim: Claim, turn_ends: float) -> bool:
+        """A worker leaves a long string after its turn, when other projects wait for one."""
+        if self.clock.monotonic() < turn_ends:
+            return False
+        with self.store.transaction() as work:
+            return work.outbox.has_neighbours(claim.table_id)
+
     def _hand_over(self, claim: Claim, *, progressed: bool) -> Outcome:
-        message = node_message(claim.node_id)
         with self.store.transaction() as work:
             work.nodes.release(claim, retry_in_s=0, error=None, progressed=progressed)
-            outbox_ids = work.outbox.add([message])
-        self.deliver(outbox_ids, [message])
+            owners = work.outbox.add([node_message(claim.node_id)])
+        self.deliver(owners)
         return "handed_over"
 
     def _failed(

@@ -107,10 +107,9 @@ class IndexNodes:
         return deadline.left_s() < self.index_node.limits.batch_reserve_s
 
     def _hand_over(self, node_ids: Sequence[int]) -> None:
-        message = {"kind": "nodes", "node_ids": list(node_ids)}
         with self.store.transaction() as work:
-            outbox_ids = work.outbox.add([message])
-        self.deliver(outbox_ids, [message])
+            owners = work.outbox.add([{"kind": "nodes", "node_ids": list(node_ids)}])
+        self.deliver(owners)
 
 
 def _groups(claims: Sequence[Claim]) -> list[list[Claim]]:

@@ -1,11 +1,13 @@
-"""Messages leave after the commit; what does not leave stays in the outbox for ``cleanup``."""
+"""Orders leave after the commit, a few of each project at a time; the others wait in the outbox."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from context_search.domain.errors import DatabaseUnavailableError, QueueUnavailableError
+from context_search.domain.orders import ORDER_ID
 from context_search.ports.queue import Message, Queue
 from context_search.ports.store import Store, UnitOfWork
 
@@ -14,8 +16,10 @@ SMALL_STRING = 9_999
 NODES_APART = 20
 NODES_PER_MESSAGE = 1_000
 MESSAGE_CHARS = 100_000
-SENT_PER_STEP = 100
-SENT_AT_ONCE = 1_000
+WINDOW = 16
+"""Twice the usual number of workers: they never wait for orders of a project that is alone."""
+LOST_AFTER_S = 1_800.0
+"""Two and a half visibility timeouts: what a killed worker had has come back by then."""
 
 
 def node_message(node_id: int) -> Message:
@@ -60,50 +64,71 @@ def _groups(node_ids: Sequence[int], chars: Mapping[int, int]) -> Iterator[list[
 
 @dataclass(frozen=True, slots=True)
 class Deliver:
-    """Sends messages of the outbox and forgets those that the queue took.
+    """Sends the orders of projects that their windows have room for; the others wait in the book.
 
-    Never raises for a queue or a database that is away, as what the caller did is committed, and
-    sends at most 1,000 at once, so that no caller waits for long: nothing is lost, ``cleanup``
-    sends the rest.
+    A worker that is done with an order sends the next one (``OrderBook``). So a project has
+    ``window`` orders before those of others in the queue at most, whatever it does.
     """
 
     store: Store
     queue: Queue
+    window: int = WINDOW
 
-    def __call__(self, outbox_ids: Sequence[int], messages: Sequence[Message]) -> int:
-        """Returns how many messages were sent; positions of both arguments correspond."""
-        sent = 0
-        for first in range(0, min(len(messages), SENT_AT_ONCE), SENT_PER_STEP):
-            step = messages[first : first + SENT_PER_STEP]
-            try:
-                taken = self.queue.send(step)
-                sent += len(taken)
-                with self.store.transaction() as work:
-                    work.outbox.remove([outbox_ids[first + position] for position in taken])
-            except (QueueUnavailableError, DatabaseUnavailableError):
-                break
-        return sent
+    def __call__(self, projects: Iterable[int]) -> None:
+        """Never raises for a queue or a database that is away, as what the caller did is committed.
+
+        Nothing is lost: ``cleanup`` sends the rest.
+        """
+        with suppress(QueueUnavailableError, DatabaseUnavailableError):
+            for project_id in projects:
+                self.send(project_id)
+
+    def send(self, project_id: int) -> int:
+        """Returns how many orders were sent.
+
+        Raises QueueUnavailableError when the queue did not take all of them.
+        """
+        with self.store.transaction() as work:
+            taken = work.outbox.take(project_id, window=self.window)
+        return self.post(taken)
+
+    def post(self, taken: Sequence[tuple[int, Message]]) -> int:
+        """The same for orders that were taken from the book."""
+        if not taken:
+            return 0
+        sent = self.queue.send([{**body, ORDER_ID: order_id} for order_id, body in taken])
+        with self.store.transaction() as work:
+            work.outbox.note_sent([taken[position][0] for position in sent])
+        if len(sent) < len(taken):
+            raise QueueUnavailableError("the queue took only some of the messages")
+        return len(sent)
 
 
 @dataclass(frozen=True, slots=True)
 class RelayOutbox:
-    """Sends what waits in the outbox: written by triggers, or left behind by a crash."""
+    """Sends what waits: written by triggers, or left behind by a crash, a fault or a lost message.
+
+    What is in the queue is not sent again. An order is taken for lost when it has been silent for
+    ``silent_s`` and the queue says that it is empty, or else for LOST_AFTER_S: where other
+    projects keep the queue busy, one message that went astray would never come to light.
+    """
 
     store: Store
     deliver: Deliver
-    limit: int = 1_000
+    limit: int = 200
 
-    def __call__(self, *, older_than_s: float) -> int:
-        """Returns how many messages were sent. A message may be sent twice, never lost."""
-        return self._send(older_than_s=older_than_s, limit=self.limit, newest_first=False)
+    def __call__(self, *, silent_s: float) -> int:
+        """Returns how many orders were sent. One may be sent twice, never lost.
 
-    def newest(self, limit: int = 10) -> int:
-        """Sends what was written just now, whatever else is waiting."""
-        return self._send(older_than_s=0, limit=limit, newest_first=True)
-
-    def _send(self, *, older_than_s: float, limit: int, newest_first: bool) -> int:
+        Raises QueueUnavailableError, DatabaseUnavailableError.
+        """
+        sent = self._send()
+        after_s = silent_s if self.deliver.queue.is_empty() else max(silent_s, LOST_AFTER_S)
         with self.store.transaction() as work:
-            taken = work.outbox.take(
-                older_than_s=older_than_s, limit=limit, newest_first=newest_first
-            )
-        return self.deliver([outbox_id for outbox_id, _ in taken], [body for _, body in taken])
+            lost = work.outbox.reopen(silent_s=after_s)
+        return sent + self._send() if lost else sent
+
+    def _send(self) -> int:
+        with self.store.transaction() as work:
+            projects = work.outbox.waiting(limit=self.limit)
+        return sum(self.deliver.send(project_id) for project_id in projects)

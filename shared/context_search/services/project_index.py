@@ -58,9 +58,9 @@ class SwitchProjectIndexOn:
                 index = work.indexes.add_to_project(principal.project_id, config)
             is_due = note_use(work, index) or is_new
             messages = [enumerate_message(index.id)] if is_due else []
-            outbox_ids = work.outbox.add(messages)
+            owners = work.outbox.add(messages)
             status = _status(work, principal, self.silent_s)
-        self.deliver(outbox_ids, messages)
+        self.deliver(owners)
         return status
 
 

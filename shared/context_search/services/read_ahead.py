@@ -9,9 +9,8 @@ from context_search.domain.config import IndexConfig
 from context_search.domain.documents import StringNode, parse_stored
 from context_search.domain.errors import DocumentTooLargeError
 from context_search.domain.ids import pointer_sha256
-from context_search.domain.model import Index
 from context_search.domain.string_nodes import string_nodes
-from context_search.ports.store import Store, UnitOfWork
+from context_search.ports.store import Store
 
 MAX_POINTER_CHARS = 250_000_000
 """For all nodes of a document together: a long key stands in the pointer of everything below it,
@@ -39,24 +38,17 @@ def read_ahead(store: Store, index_id: int, table_id: int | None = None) -> Docu
     compare. Raises InvalidDocumentError.
     """
     with store.transaction() as work:
-        if (index := work.indexes.find(index_id)) is None:
+        index = work.indexes.find(index_id)
+        if index is None or index.evicted_at is not None:
             return None
         chosen = table_id or index.table_id
-        if chosen is None or is_compared(work, index, chosen):
+        if chosen is None:
             return None
         if work.tables.find(chosen, project_id=index.project_id) is None:
             return None
         scopes = work.indexes.scopes(index_id)
         revision, text = work.tables.read(chosen)
     return Document(revision, parse_stored(text), scopes)
-
-
-def is_compared(work: UnitOfWork, index: Index, table_id: int) -> bool:
-    """Tells whether the index of a table is up to it, for every scope that tools need.
-
-    Not asked for a project's: it has very many tables, and one order for each that needs it.
-    """
-    return index.table_id is not None and table_id not in work.indexes.uncompared(index.id)
 
 
 def by_pointer(strings: Iterable[StringNode], config: IndexConfig) -> dict[bytes, StringNode]:

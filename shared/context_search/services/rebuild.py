@@ -78,9 +78,9 @@ class StartRebuild:
                 raise ConflictError("the table has such an index already: create the tool again")
             generation = work.rebuilds.start(index, config, at_once=REBUILDS_AT_ONCE)
             is_due = work.evictions.revive(index.id) or generation.state == "building"
-            messages = [enumerate_message(index.id)] if is_due else []
-            outbox_ids = work.outbox.add(messages)
-        self.deliver(outbox_ids, messages)
+            messages = [enumerate_message(index.id, index.table_id)] if is_due else []
+            owners = work.outbox.add(messages)
+        self.deliver(owners)
         return generation
 
 
@@ -153,7 +153,6 @@ class RollBack:
                 raise ConflictError("another index of the table has the earlier configuration")
             work.rebuilds.switch(previous)
             work.tools.mark_unsettled(index.id)
-            messages = [enumerate_message(index.id)]
-            outbox_ids = work.outbox.add(messages)
-        self.deliver(outbox_ids, messages)
+            owners = work.outbox.add([enumerate_message(index.id, index.table_id)])
+        self.deliver(owners)
         return replace(previous, state="active")

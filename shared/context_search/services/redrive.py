@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from context_search.ports.queue import DeadLetters
+from context_search.domain.orders import ORDER_ID
+from context_search.ports.queue import DeadLetters, Message
 from context_search.ports.store import Store
-from context_search.services.outgoing import Deliver, node_message
+from context_search.services.outgoing import Deliver, node_orders
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +21,10 @@ class Redriven:
 
 @dataclass(frozen=True, slots=True)
 class Redrive:
-    """Moves dead letters back to the queue and lets quarantined nodes be claimed again."""
+    """Puts dead letters back into the order book and lets quarantined nodes be claimed again.
+
+    They leave it like all others, a few of each project at a time.
+    """
 
     store: Store
     dead_letters: DeadLetters
@@ -27,10 +32,17 @@ class Redrive:
 
     def __call__(self, limit: int) -> Redriven:
         """Handles at most ``limit`` of each. Raises QueueUnavailableError."""
-        moved = self.dead_letters.move_back(limit)
+        moved = self.dead_letters.take_up(limit, self._keep)
         with self.store.transaction() as work:
             nodes = work.nodes.pardon(limit=limit)
-            messages = [node_message(node) for node in nodes]
-            outbox_ids = work.outbox.add(messages)
-        self.deliver(outbox_ids, messages)
+            owners = work.outbox.add(node_orders(work, nodes))
+        self.deliver(owners)
         return Redriven(moved, len(nodes))
+
+    def _keep(self, letters: Sequence[Message]) -> None:
+        """What names an order that is not in the book is done; what names none is an older one."""
+        orders = [order_id for each in letters if isinstance(order_id := each.get(ORDER_ID), int)]
+        with self.store.transaction() as work:
+            owners = work.outbox.add(each for each in letters if ORDER_ID not in each)
+            owners += work.outbox.restore(orders)
+        self.deliver(owners)

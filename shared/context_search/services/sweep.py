@@ -10,7 +10,7 @@ from context_search.domain.ids import chunk_document_id, window_ids
 from context_search.ports.delivery import SweepCounts, SweepCursor
 from context_search.ports.store import Store
 from context_search.ports.vectors import VectorStore
-from context_search.services.outgoing import Deliver, node_message
+from context_search.services.outgoing import Deliver, node_orders
 
 PAGE = 1_000
 
@@ -95,7 +95,6 @@ class SweepNamespace:
             return 0
         with self.store.transaction() as work:
             nodes = work.sweeps.requeue_missing(namespace, missing)
-            messages = [node_message(node) for node in nodes]
-            outbox_ids = work.outbox.add(messages)
-        self.deliver(outbox_ids, messages)
+            owners = work.outbox.add(node_orders(work, nodes))
+        self.deliver(owners)
         return len(missing)

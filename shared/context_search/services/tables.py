@@ -10,10 +10,9 @@ from context_search.domain.errors import DocumentTooLargeError, NotFoundError
 from context_search.domain.json_pointer import split
 from context_search.domain.model import Principal, Project, Table
 from context_search.domain.uploads import MAX_INLINE_BYTES
-from context_search.ports.queue import Message
 from context_search.ports.store import Store, UnitOfWork
 from context_search.services.keys import KeyWish, ShownKey, add_key
-from context_search.services.outgoing import Deliver, RelayOutbox, enumerate_message
+from context_search.services.outgoing import Deliver, enumerate_message
 
 _OF_STRINGS = "one string is not read in parts; search and retrieve give passages of it"
 _OF_OTHERS = "ask for parts of it with pointer"
@@ -37,7 +36,7 @@ class CreateTable:
     """Stores a JSON document. Nothing is indexed until a tool, or project search, wants it."""
 
     store: Store
-    relay: RelayOutbox
+    deliver: Deliver
 
     def __call__(
         self, principal: Principal, name: str, description: str | None, document: object
@@ -49,7 +48,7 @@ class CreateTable:
         check_depth(document)
         with self.store.transaction(principal.project_id) as work:
             table = work.tables.add(principal.project_id, name, description, to_json(document))
-        self.relay.newest()
+        self.deliver([table.project_id])
         return table
 
 
@@ -111,7 +110,6 @@ class DeleteTool:
 
     def __call__(self, principal: Principal, tool_id: int) -> None:
         """Raises NotFoundError."""
-        messages: list[Message] = []
         with self.store.transaction(principal.project_id) as work:
             tool = work.tools.find(tool_id, project_id=principal.project_id)
             if tool is None:
@@ -120,9 +118,8 @@ class DeleteTool:
             work.tables.lock(tool.scope.table_id)
             work.tools.mark_deleted(tool_id)
             work.indexes.uncover(tool_id)
-            messages = [enumerate_message(tool.index_id)]
-            outbox_ids = work.outbox.add(messages)
-        self.deliver(outbox_ids, messages)
+            owners = work.outbox.add([enumerate_message(tool.index_id, tool.scope.table_id)])
+        self.deliver(owners)
 
 
 def live_table(work: UnitOfWork, principal: Principal, table_id: int) -> Table:

@@ -103,15 +103,14 @@ class CompleteUpload:
             raise UploadMissingError("nothing was uploaded yet")
         if size > self.max_bytes:
             raise DocumentTooLargeError(f"an upload may have {self.max_bytes} bytes")
-        message = import_message(upload.id)
         with self.store.transaction(project_id=principal.project_id) as work:
             locked = work.uploads.lock(upload.id)
             if locked is None or locked.state != "pending":
                 return locked or upload
             upload = replace(locked, state="importing", bytes=size)
             work.uploads.save(upload)
-            outbox_ids = work.outbox.add([message])
-        self.deliver(outbox_ids, [message])
+            owners = work.outbox.add([import_message(upload.id)])
+        self.deliver(owners)
         return upload
 
 

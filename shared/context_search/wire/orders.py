@@ -10,7 +10,14 @@ from context_search.domain.errors import InvalidInputError
 
 
 class _Order(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+    """``order`` is the id in the order book; a message of an earlier release has none.
+
+    Fields of a later release are ignored: it has to carry out orders without them as well.
+    """
+
+    model_config = ConfigDict(extra="ignore", strict=True, frozen=True)
+
+    order: int | None = None
 
 
 class NodeOrder(_Order):
@@ -46,9 +53,15 @@ Order = NodeOrder | NodesOrder | EnumerateOrder | ImportOrder
 _Orders: TypeAdapter[Order] = TypeAdapter(Annotated[Order, Field(discriminator="kind")])
 
 
-def parse_order(body: str) -> Order:
-    """Returns the order of a message. Raises InvalidInputError for anything else."""
+def parse_order(body: str) -> Order | None:
+    """Returns the order of a message; None for one of a kind that only a later release knows.
+
+    Raises InvalidInputError for anything else.
+    """
     try:
         return _Orders.validate_json(body)
     except ValidationError as error:
-        raise InvalidInputError(f"not an order: {error.errors()[0]['type']}") from None
+        what = error.errors()[0]["type"]
+        if what == "union_tag_invalid":
+            return None
+        raise InvalidInputError(f"not an order: {what}") from None

@@ -1,9 +1,8 @@
-"""Outbox and graveyard in Postgres: nothing that has to be sent or deleted is ever forgotten."""
+"""The graveyard in Postgres, and the triggers that fill it and the outbox."""
 
 from __future__ import annotations
 
 import json
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -26,9 +25,10 @@ def bench(module_database: Database) -> Workbench:
     return Workbench.alone(PostgresStore(module_database))
 
 
-def take(bench: Workbench, older_than_s: float = 0, limit: int = 9) -> list[tuple[int, Message]]:
+def taken(bench: Workbench, index: Index) -> list[Message]:
+    """Takes the orders of an index' project that wait."""
     with bench.store.transaction() as work:
-        return work.outbox.take(older_than_s=older_than_s, limit=limit)
+        return [body for _, body in work.outbox.take(index.project_id, window=99)]
 
 
 def built(bench: Workbench, strings: int = 1) -> Index:
@@ -58,50 +58,15 @@ def delete_all_nodes(bench: Workbench) -> None:
     bench.sql("DELETE FROM node")
 
 
-def test_a_message_is_taken_by_one_relay_at_a_time_and_forgotten_when_sent(
-    bench: Workbench,
-) -> None:
-    messages = [enumerate_message(n) for n in range(3)]
-    with bench.store.transaction() as work:
-        ids = work.outbox.add(messages)
-        assert work.outbox.add([]) == []
-    assert sorted(take(bench, limit=2)) == list(zip(ids, messages, strict=True))[:2]
-    assert take(bench) == [(ids[2], messages[2])]
-    assert take(bench) == []
-    bench.sql("UPDATE outbox SET claimed_until = now() - interval '1 s'")
-    assert len(take(bench)) == 3  # the relay that took them died
-    with bench.store.transaction() as work:
-        work.outbox.remove(ids[:2])
-        work.outbox.remove([])
-    assert bench.sql("SELECT id FROM outbox") == [[ids[2]]]
-
-
-def test_young_messages_are_left_to_those_who_wrote_them(bench: Workbench) -> None:
-    with bench.store.transaction() as work:
-        work.outbox.add([enumerate_message(1)])
-    assert take(bench, older_than_s=60) == []
-    let_pass(bench, "outbox", "created_at", 61)
-    assert len(take(bench, older_than_s=60)) == 1
-
-
-def test_a_relay_passes_by_what_another_one_holds(bench: Workbench) -> None:
-    with bench.store.transaction() as work:
-        ids = work.outbox.add([enumerate_message(n) for n in range(4)])
-    with ThreadPoolExecutor(1) as other, bench.tx() as tx:
-        tx.run("SELECT FROM outbox WHERE id = ANY(CAST(:ids AS bigint[])) FOR UPDATE", ids=ids[:2])
-        taken = other.submit(take, bench).result(timeout=10)
-    assert sorted(outbox_id for outbox_id, _ in taken) == ids[2:]
-
-
 def test_a_change_by_plain_sql_orders_a_comparison_of_every_index(bench: Workbench) -> None:
     index = built(bench)
     untouched = built(bench)
     sql = "UPDATE context_table SET data = '[\"new\"]' WHERE id = :id"
     bench.sql(sql, id=index.table_id)
-    assert [body for _, body in take(bench)] == [enumerate_message(index.id, index.table_id)]
+    assert taken(bench, index) == [enumerate_message(index.id, index.table_id)]
     bench.sql(sql, id=index.table_id)  # the same again is no change
     bench.sql("UPDATE context_table SET name = 'x' WHERE id = :id", id=untouched.table_id)
-    assert take(bench) == []
+    assert taken(bench, index) == taken(bench, untouched) == []
 
 
 def test_the_order_and_the_change_commit_together_or_not_at_all(bench: Workbench) -> None:
@@ -114,7 +79,7 @@ def test_the_order_and_the_change_commit_together_or_not_at_all(bench: Workbench
 
     with pytest.raises(ZeroDivisionError):
         change_and_fail()
-    assert take(bench) == []
+    assert taken(bench, index) == []
 
 
 def test_a_document_is_deleted_twice_before_its_tombstone_goes(bench: Workbench) -> None:

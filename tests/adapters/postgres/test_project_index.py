@@ -55,7 +55,8 @@ def compared(bench: Workbench, status: ProjectIndexStatus) -> list[int]:
     deliver = Deliver(bench.store, queue)
     run = EnumerateIndex(bench.store, deliver, SettleIndex(bench.store, 180.0), Limits())
     with bench.store.transaction() as work:
-        queue.send([body for _, body in work.outbox.take(older_than_s=-1, limit=100)])
+        taken = work.outbox.take(status.index.project_id, window=100)
+        queue.send([body for _, body in taken])
     run(status.index.id)
     while queue.messages:
         message = queue.messages.pop(0)

@@ -25,6 +25,7 @@ from context_search.domain.model import (
     Table,
 )
 from context_search.ports.delivery import Tombstone
+from context_search.ports.queue import Message
 from context_search.services.enumeration import Limits, enumerate_index
 from tests.builders import english
 from tests.stack import clear_rows
@@ -46,6 +47,21 @@ class Bench(Steps, ABC):
     @abstractmethod
     def delete_by_hand(self, node_id: int) -> None:
         """Deletes the row of a node beside all our code."""
+
+    def orders(self) -> list[Message]:
+        """Takes every order that waits; they are claimed then."""
+        with self.store.transaction() as work:
+            projects = sorted(work.outbox.waiting(limit=100))
+            taken = [work.outbox.take(project, window=1_000) for project in projects]
+        return [dict(body) for orders in taken for _, body in orders]
+
+    def lose_orders(self) -> None:
+        """Empties the order book."""
+        with self.store.transaction() as work:
+            projects = sorted(work.outbox.waiting(limit=100))
+            taken = [work.outbox.take(project, window=1_000) for project in projects]
+            for order_id, _ in (order for orders in taken for order in orders):
+                work.outbox.finish(order_id)
 
     @abstractmethod
     def put_away(self, row: Table | SearchTool, *, back: bool = False) -> None:

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
-from context_search.domain.model import Claim
+from context_search.domain.model import Claim, Index
+from context_search.services.enumeration import Limits, compare
+from context_search.services.outgoing import enumerate_message, node_message
 from tests.contract.store.bench import OTHER, TEXT, Bench
-from tests.steps import SMALL
+from tests.steps import SMALL, table_of
 
 
 def abandoned(bench: Bench, *, silent_s: float = 300, limit: int = 100) -> list[int]:
     with bench.store.transaction() as work:
         return work.nodes.abandoned(silent_s=silent_s, limit=limit)
+
+
+def ordered(bench: Bench, index: Index) -> list[int]:
+    """Compares an index with its table, and orders the nodes in the same transaction."""
+    with bench.store.transaction() as work:
+        messages = compare(work, index, table_of(index), Limits(), None)
+        work.outbox.add(messages)
+    return [int(str(message["node_id"])) for message in messages]
 
 
 def test_a_queued_node_is_abandoned_when_it_is_due_for_long(bench: Bench) -> None:
@@ -82,11 +92,49 @@ def test_nodes_of_generations_that_do_not_follow_are_left(bench: Bench) -> None:
     assert abandoned(bench) == []
 
 
-def test_a_queued_node_waits_for_its_turn_while_others_get_indexed(bench: Bench) -> None:
-    _, index = bench.tool(bench.table({"a": TEXT, "b": OTHER}))
-    first, second = bench.enumerate(index)
-    bench.pass_time(301)
-    bench.finish(first)
+def test_a_queued_node_waits_for_its_turn_while_its_order_may_be_in_the_book(
+    bench: Bench,
+) -> None:
+    table = bench.table({"a": TEXT})
+    _, index = bench.tool(table)
+    bench.lose_orders()
+    [node_id] = ordered(bench, index)
+    with bench.store.transaction() as work:
+        [(order_id, _)] = work.outbox.take(table.project_id, window=1)
+    bench.pass_time(10_000)
     assert abandoned(bench) == []
+    with bench.store.transaction() as work:
+        work.outbox.begin(order_id)
+    assert abandoned(bench) == []
+    with bench.store.transaction() as work:
+        work.outbox.finish(order_id)
+    assert abandoned(bench) == [node_id]
+
+
+def test_other_orders_do_not_keep_a_node_waiting(bench: Bench) -> None:
+    project = bench.project()
+    _, index = bench.tool(bench.table({"a": TEXT}, project))
+    [lost] = bench.enumerate(index)
+    ordered(bench, bench.tool(bench.table({"a": TEXT}))[1])
+    with bench.store.transaction() as work:
+        work.outbox.add([enumerate_message(index.id)])
+    bench.pass_time(200)
+    ordered(bench, bench.tool(bench.table({"a": TEXT}, project))[1])
+    bench.pass_time(101)
+    assert abandoned(bench) == [lost]
+
+
+def test_an_order_that_rests_is_not_waited_for(bench: Bench) -> None:
+    project = bench.project()
+    _, index = bench.tool(bench.table({"a": TEXT, "b": OTHER}, project))
+    lost, failing = bench.enumerate(index)
+    with bench.store.transaction() as work:
+        work.outbox.add([node_message(failing)])
+        [(order_id, _)] = work.outbox.take(project.id, window=1)
+        work.outbox.begin(order_id)
+        work.outbox.rest(order_id, after_s=4_000, window=1)
+        claim = work.nodes.claim(failing, lease_s=1)
+        assert claim is not None
+        work.nodes.release(claim, retry_in_s=4_000, error=None, progressed=False)
     bench.pass_time(301)
-    assert abandoned(bench) == [second]
+    assert abandoned(bench) == [lost]

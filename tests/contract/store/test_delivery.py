@@ -1,4 +1,4 @@
-"""Contract of ``Outbox`` and ``Graveyard``."""
+"""Contract of ``Graveyard``."""
 
 from __future__ import annotations
 
@@ -7,67 +7,6 @@ from dataclasses import replace
 from context_search.domain.model import Index
 from tests.contract.store.bench import TEXT, Bench
 from tests.steps import SMALL
-
-BODIES = [{"kind": "node", "node_id": number} for number in range(3)]
-
-
-def add(bench: Bench) -> list[int]:
-    with bench.store.transaction() as work:
-        return work.outbox.add(BODIES)
-
-
-def take(
-    bench: Bench, *, older_than_s: float = 0, limit: int = 9, newest_first: bool = False
-) -> list[int]:
-    with bench.store.transaction() as work:
-        taken = work.outbox.take(older_than_s=older_than_s, limit=limit, newest_first=newest_first)
-    assert all(dict(body) in BODIES for _, body in taken)
-    return [outbox_id for outbox_id, _ in taken]
-
-
-def test_messages_are_stored_in_their_order(bench: Bench) -> None:
-    ids = add(bench)
-    assert ids == sorted(set(ids))
-    with bench.store.transaction() as work:
-        taken = sorted(work.outbox.take(older_than_s=0, limit=9))
-        assert work.outbox.add([]) == []
-    assert [(outbox_id, dict(body)) for outbox_id, body in taken] == list(
-        zip(ids, BODIES, strict=True)
-    )
-
-
-def test_a_taken_message_is_nobody_elses_for_a_minute(bench: Bench) -> None:
-    ids = add(bench)
-    assert sorted(take(bench)) == ids
-    assert take(bench) == []
-    bench.pass_time(50)
-    assert take(bench) == []
-    bench.pass_time(11)
-    assert sorted(take(bench)) == ids
-
-
-def test_young_messages_are_left(bench: Bench) -> None:
-    ids = add(bench)
-    bench.pass_time(50)
-    assert take(bench, older_than_s=60) == []
-    bench.pass_time(11)
-    assert sorted(take(bench, older_than_s=60)) == ids
-
-
-def test_the_oldest_messages_come_first_or_the_newest(bench: Bench) -> None:
-    ids = add(bench)
-    assert sorted(take(bench, limit=1)) == ids[:1]
-    assert sorted(take(bench, limit=1, newest_first=True)) == ids[2:]
-    assert take(bench) == ids[1:2]
-
-
-def test_sent_messages_are_forgotten(bench: Bench) -> None:
-    ids = add(bench)
-    with bench.store.transaction() as work:
-        work.outbox.remove([*ids[:2], 10**9])
-        work.outbox.remove([])
-        work.outbox.remove(ids[:1])
-    assert take(bench) == ids[2:]
 
 
 def buried(bench: Bench, *, config: object = SMALL) -> Index:

@@ -6,6 +6,7 @@ import pytest
 
 from context_search.domain.limits import ProjectLimits, Usage
 from context_search.domain.model import Index, Project
+from context_search.services.outgoing import node_message
 from tests.builders import english
 from tests.contract.store.bench import TEXT, Bench
 from tests.steps import SMALL, table_of
@@ -425,7 +426,11 @@ def test_readings_are_those_of_all_projects(bench: Bench) -> None:
     claim = bench.claim(sick)
     with bench.store.transaction() as work:
         work.nodes.quarantine(claim, {"code": "X"})
-        work.outbox.add([{"kind": "node", "node_id": sick}])
+        owners = work.outbox.add([node_message(sick), node_message(10**9)])
+        for project_id in owners:
+            work.outbox.take(project_id, window=1)
+        [foreign] = work.outbox.add([node_message(10**9 + 1)])
+        assert work.outbox.take(foreign, window=1) == []  # waits for a place, not for the queue
     bench.pass_time(90)
     with bench.store.transaction() as work:
         work.quotas.compact()

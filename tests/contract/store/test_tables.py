@@ -181,22 +181,11 @@ def test_a_change_orders_a_comparison_of_every_index_of_the_table(bench: Bench) 
     table, neighbour = bench.table({"a": 1}, project), bench.table({"a": 1}, project)
     _, index = bench.tool(table)
     bench.tool(neighbour)
-    _forget_messages(bench)
+    bench.orders()
     bench.change(table, {"a": 1})
-    assert _bodies(bench) == []
+    assert bench.orders() == []
     bench.change(table, {"a": 2})
-    assert _bodies(bench) == [enumerate_message(index.id, table.id)]
-
-
-def _forget_messages(bench: Bench) -> None:
-    with bench.store.transaction() as work:
-        taken = work.outbox.take(older_than_s=-1, limit=100)
-        work.outbox.remove([outbox_id for outbox_id, _ in taken])
-
-
-def _bodies(bench: Bench) -> list[object]:
-    with bench.store.transaction() as work:
-        return [dict(body) for _, body in work.outbox.take(older_than_s=-1, limit=100)]
+    assert bench.orders() == [enumerate_message(index.id, table.id)]
 
 
 def test_projects_have_ids_of_their_own(bench: Bench) -> None:

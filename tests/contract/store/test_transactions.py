@@ -50,7 +50,7 @@ def test_an_error_takes_everything_back_in_every_table(bench: Bench) -> None:
         assert [node.id for node in known] == [node_id]
         assert work.indexes.find(index.id) == index
         assert work.indexes.is_compared(index)
-        assert work.outbox.take(older_than_s=-1, limit=9) == []
+        assert work.outbox.waiting(limit=9) == []
         work.nodes.hold(claim, lease_s=1)
 
 

@@ -28,31 +28,32 @@ def abandoned(bench: Bench) -> list[int]:
         return work.nodes.abandoned(silent_s=300, limit=9)
 
 
-def test_who_waits_behind_others_in_the_queue_is_neither_stalled_nor_abandoned(
-    bench: Bench,
-) -> None:
-    _, first = bench.tool(bench.table({"a": TEXT, "b": OTHER}))
-    one, _ = bench.enumerate(first)
-    bench.pass_time(1)
-    _, waiting = bench.tool(bench.table({"a": TEXT}))
+def test_who_waits_behind_others_of_the_project_is_not_stalled(bench: Bench) -> None:
+    project = bench.project()
+    _, waiting = bench.tool(bench.table({"a": TEXT}, project))
     bench.enumerate(waiting)
+    _, busy = bench.tool(bench.table({"a": TEXT, "b": OTHER}, project))
+    one, other = bench.enumerate(busy)
     bench.pass_time(400)
+    assert status(bench, waiting.id) == "stalled"
     claim = bench.claim(one)
-    assert (status(bench, waiting.id), abandoned(bench)) == ("indexing", [])
+    assert status(bench, waiting.id) == "indexing"
     bench.mark(chunk_set := bench.begin(claim))
     bench.activate(claim, chunk_set)
-    assert (status(bench, waiting.id), abandoned(bench)) == ("indexing", [])
+    assert status(bench, waiting.id) == "indexing"
     bench.pass_time(301)
     assert status(bench, waiting.id) == "stalled"
+    bench.finish(other)
+    assert status(bench, waiting.id) == "indexing"
 
 
-def test_who_was_passed_by_is_stalled_and_abandoned(bench: Bench) -> None:
+def test_work_on_another_project_is_no_progress(bench: Bench) -> None:
     index, passed_by = bench.node()
-    bench.pass_time(1)
-    _, other = bench.tool(bench.table({"a": TEXT}))
-    [later] = bench.enumerate(other)
+    _, other = bench.tool(bench.table({"a": TEXT, "b": OTHER}))
+    one, two = bench.enumerate(other)
     bench.pass_time(400)
-    bench.finish(later)
+    bench.finish(one)
+    bench.claim(two)
     assert (status(bench, index.id), abandoned(bench)) == ("stalled", [passed_by])
 
 
@@ -131,13 +132,37 @@ def test_a_skipped_node_says_why_and_when_it_was_skipped(
 
 def test_an_order_to_compare_that_failed_is_shown_until_one_succeeds(bench: Bench) -> None:
     _, index = bench.tool(bench.table({"a": TEXT}))
-    [node_id] = bench.enumerate(index)
-    bench.finish(node_id)
     failure = {"code": "INTERNAL", "message": "m", "retryable": True}
     with bench.store.transaction() as work:
         work.indexes.note_failed(index.id, failure)
+        assert not work.indexes.follows(index.id)
     shown = progress(bench, index.id).last_error
     assert shown is not None
     assert shown == {**failure, "at": shown["at"]}
     bench.enumerate(index)
+    assert progress(bench, index.id).last_error is None
+
+
+def test_a_failure_is_not_noted_when_somebody_has_compared_the_index_meanwhile(
+    bench: Bench,
+) -> None:
+    _, index = bench.tool(bench.table({"a": TEXT}))
+    bench.enumerate(index)
+    with bench.store.transaction() as work:
+        work.indexes.note_failed(index.id, ERROR)
+    assert progress(bench, index.id).last_error is None
+
+
+def test_a_failure_is_over_when_the_index_turns_out_to_be_compared(bench: Bench) -> None:
+    project = bench.project()
+    table = bench.table({"a": TEXT}, project)
+    index = bench.project_index(project.id)
+    with bench.store.transaction() as work:
+        work.indexes.note_failed(index.id, ERROR)
+        assert not work.indexes.follows(index.id, table.id)
+    assert progress(bench, index.id).last_error is not None
+    bench.delete(table)  # there is nothing to compare any more
+    with bench.store.transaction() as work:
+        assert work.indexes.follows(index.id, table.id)
+        assert work.indexes.follows(index.id)
     assert progress(bench, index.id).last_error is None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -19,9 +20,10 @@ from context_search.adapters.postgres.store import PostgresStore
 from context_search.bootstrap import Parts
 from context_search.domain.config import IndexConfig
 from context_search.ports.embedding import Embedder
+from context_search.ports.queue import Message
 from context_search.ports.time import Deadline
 from context_search.settings import Settings
-from context_search.wire.orders import ImportOrder, NodeOrder, NodesOrder, parse_order
+from context_search.wire.orders import ImportOrder, NodeOrder, NodesOrder, Order, parse_order
 
 CANARY = "canary-5f2c"
 SECRET = f"{CANARY}-internal"
@@ -35,9 +37,9 @@ _CLIENT_LOGGERS = ("httpx", "httpcore", "asyncio")
 class LocalQueue(ListQueue):
     """A queue none of whose messages was ever received too often."""
 
-    def move_back(self, limit: int) -> int:
+    def take_up(self, limit: int, keep: Callable[[Sequence[Message]], None]) -> int:
         """The port ``DeadLetters``."""
-        del limit
+        del limit, keep
         return 0
 
 
@@ -90,15 +92,22 @@ class LocalParts(Parts):
         """Carries out every order that waits."""
         while self.queue.messages:
             order = parse_order(json.dumps(self.queue.messages.pop(0)))
-            deadline = Deadline(self.clock, self.clock.monotonic() + 120)
-            if isinstance(order, NodeOrder):
-                self.index_node(order.node_id, deadline)
-            elif isinstance(order, NodesOrder):
-                list(self.index_nodes(order.node_ids, deadline))
-            elif isinstance(order, ImportOrder):
-                self.import_document(order.upload_id)
-            else:
-                self.enumerate_index(order.index_id, order.table_id)
+            assert order is not None
+            begun = self.order_book.begin(order.order)
+            if begun is not None:
+                self._obey(order)
+                self.order_book.finish(begun)
+
+    def _obey(self, order: Order) -> None:
+        deadline = Deadline(self.clock, self.clock.monotonic() + 120)
+        if isinstance(order, NodeOrder):
+            self.index_node(order.node_id, deadline)
+        elif isinstance(order, NodesOrder):
+            list(self.index_nodes(order.node_ids, deadline))
+        elif isinstance(order, ImportOrder):
+            self.import_document(order.upload_id)
+        else:
+            self.enumerate_index(order.index_id, order.table_id)
 
 
 @dataclass

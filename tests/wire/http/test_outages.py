@@ -31,6 +31,7 @@ from context_search.domain.model import Principal
 from context_search.ports.embedding import Embedder
 from context_search.ports.queue import Message
 from context_search.services.evict import UseIndex
+from context_search.services.outgoing import RelayOutbox
 from context_search.services.searching.assembly import run_search
 from context_search.services.searching.patience import Patience
 from context_search.services.searching.search_tool import SearchWithTool
@@ -179,7 +180,7 @@ def test_without_the_queue_nothing_is_refused_and_nothing_lost(
     queue.is_away = False
     with parts.store.database.transaction() as tx:  # as if cleanup came a minute later
         tx.run("UPDATE outbox SET claimed_until = NULL")
-    assert parts.relay(older_than_s=0) > 0
+    assert RelayOutbox(parts.store, parts.deliver)(silent_s=60) > 0
     parts.work()
     assert {hit["json_path"] for hit in api.search(tool, "harbour", top_k=20)["results"]} == {
         "/a",

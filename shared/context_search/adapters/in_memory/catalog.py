@@ -9,7 +9,8 @@ from fractions import Fraction
 
 from context_search.adapters.in_memory.catalog_rows import TableRow
 from context_search.adapters.in_memory.comparisons import tables_of
-from context_search.adapters.in_memory.rows import OutboxRow, Rows
+from context_search.adapters.in_memory.outbox import MemoryOutbox
+from context_search.adapters.in_memory.rows import Rows
 from context_search.domain.documents import parse_exact, to_json
 from context_search.domain.errors import NotFoundError
 from context_search.domain.json_pointer import join, resolve
@@ -58,11 +59,11 @@ class MemoryTables:
 
     def _order_comparisons(self, table_id: int) -> None:
         """What the triggers do in Postgres."""
-        for index in sorted(self.rows.indexes.values(), key=lambda index: index.id):
-            if any(table.id == table_id for table in tables_of(self.rows, index)):
-                body = {"kind": "enumerate", "index_id": index.id, "table_id": table_id}
-                outbox_id = self.rows.new_id()
-                self.rows.outbox[outbox_id] = OutboxRow(outbox_id, body, self.clock.now())
+        MemoryOutbox(self.rows, self.clock).add(
+            {"kind": "enumerate", "index_id": index.id, "table_id": table_id}
+            for index in self.rows.indexes.values()
+            if any(table.id == table_id for table in tables_of(self.rows, index))
+        )
 
     def find(self, table_id: int, *, project_id: int) -> Table | None:
         """See the port."""

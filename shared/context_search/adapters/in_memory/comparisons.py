@@ -10,6 +10,7 @@ from context_search.adapters.in_memory.catalog_rows import TableRow
 from context_search.adapters.in_memory.rows import GenerationRow, IndexRow, Rows
 from context_search.domain.json_pointer import contains
 from context_search.domain.model import Index
+from context_search.domain.progress import is_refused
 from context_search.ports.time import Clock
 
 
@@ -51,6 +52,15 @@ class Comparisons:
         for key in [key for key in self.rows.compared if key[0] == generation_id]:
             self.rows.ordered[key] = self.clock.now()
 
+    def follows(self, index_id: int, table_id: int | None = None) -> bool:
+        """See the port."""
+        lacking = self.uncompared(index_id)
+        follows = not lacking if table_id is None else table_id not in lacking
+        index = self.rows.indexes.get(index_id)
+        if follows and index and not is_refused(index.order_error):
+            self.rows.change(self.rows.indexes, index_id, order_error=None)
+        return follows
+
     def uncompared(self, index_id: int) -> list[int]:
         """See the port."""
         return sorted(
@@ -65,11 +75,13 @@ class Comparisons:
         """See the port."""
         now = self.clock.now()
         since = now - timedelta(seconds=silent_s)
+        known = {row.key for row in self.rows.outbox.values()}
         found = [
             (generation, table)
             for generation, table in self._behind()
             if self._is_due(self._index_of(generation))
             and self._is_silent(generation, table, since)
+            and f"enumerate:{generation.index_id}:{table.id}" not in known
         ][:limit]
         for generation, table in found:
             self.rows.ordered[generation.id, table.id] = now

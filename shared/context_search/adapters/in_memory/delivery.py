@@ -1,54 +1,15 @@
-"""Outbox and graveyard in memory."""
+"""The graveyard in memory."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from context_search.adapters.in_memory.removal import remove_some
-from context_search.adapters.in_memory.rows import OutboxRow, Rows
+from context_search.adapters.in_memory.rows import Rows
 from context_search.ports.delivery import SweepCursor, Tombstone
-from context_search.ports.queue import Message
 from context_search.ports.time import Clock
-
-
-@dataclass(frozen=True, slots=True)
-class MemoryOutbox:
-    """The port ``Outbox``."""
-
-    rows: Rows
-    clock: Clock
-
-    def add(self, messages: Iterable[Message]) -> list[int]:
-        """See the port."""
-        ids = []
-        for message in messages:
-            outbox_id = self.rows.new_id()
-            self.rows.outbox[outbox_id] = OutboxRow(outbox_id, message, self.clock.now())
-            ids.append(outbox_id)
-        return ids
-
-    def take(
-        self, *, older_than_s: float, limit: int, newest_first: bool = False
-    ) -> list[tuple[int, Message]]:
-        """See the port."""
-        now = self.clock.now()
-        before = now - timedelta(seconds=older_than_s)
-        taken = [
-            row
-            for _, row in sorted(self.rows.outbox.items(), reverse=newest_first)
-            if row.created_at <= before and (row.claimed_until is None or row.claimed_until < now)
-        ][:limit]
-        for row in taken:
-            until = now + timedelta(minutes=1)
-            self.rows.change(self.rows.outbox, row.id, claimed_until=until)
-        return [(row.id, row.body) for row in taken]
-
-    def remove(self, ids: Sequence[int]) -> None:
-        """See the port."""
-        for outbox_id in ids:
-            self.rows.outbox.pop(outbox_id, None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,11 @@ class MemoryGauges:
             if row.state == "active" and row.index_id
         }
         now = self.clock.now()
-        ages = [(now - row.created_at).total_seconds() for row in self.rows.outbox.values()]
+        ages = [
+            (now - row.claimed_at).total_seconds()
+            for row in self.rows.outbox.values()
+            if row.claimed_at and row.sent_at is None
+        ]
         return Readings(
             active_chunks=sum(row.namespace in active for row in self.rows.chunks.values()),
             quarantined_nodes=sum(node.state == "quarantined" for node in self.rows.nodes.values()),

@@ -11,6 +11,7 @@ from context_search.adapters.in_memory.rows import CoverageRow, GenerationRow, I
 from context_search.domain.config import IndexConfig
 from context_search.domain.ids import generation_namespace, table_namespace
 from context_search.domain.model import Index
+from context_search.domain.progress import is_refused
 from context_search.ports.time import Clock
 
 
@@ -100,8 +101,9 @@ class MemoryIndexes(Comparisons):
 
     def note_failed(self, index_id: int, error: Mapping[str, object]) -> None:
         """See the port."""
-        record = {**error, "at": self.clock.now().isoformat()}
-        self.rows.change(self.rows.indexes, index_id, order_error=record)
+        if is_refused(error) or self.uncompared(index_id):
+            record = {**error, "at": self.clock.now().isoformat()}
+            self.rows.change(self.rows.indexes, index_id, order_error=record)
 
     def with_unsettled_tools(self, *, limit: int) -> list[int]:
         """See the port."""

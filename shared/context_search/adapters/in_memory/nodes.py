@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from context_search.adapters.in_memory.node_rows import NodeRows
 from context_search.adapters.in_memory.removal import remove_sets
@@ -120,29 +120,20 @@ class NodeWork(NodeRows):
             self.rows.change(self.rows.nodes, node_id, **queued)
         return found
 
-    def waits(self, row: NodeRow, since: datetime) -> bool:
-        """Tells whether workers have not come to a queued node yet.
-
-        That is so while they do, or since ``since`` did, a node that was not due later.
-        """
-        now = self.clock.now()
+    def _has_order(self, node: NodeRow) -> bool:
+        """Tells whether there is an order that may be this node's: one that is not younger."""
+        project_id, now = self.rows.tables[node.table_id].project_id, self.clock.now()
         return any(
-            other.next_at <= row.next_at
-            and (
-                (other.indexed_at is not None and other.indexed_at > since)
-                or (other.state == "claimed" and (other.lease_until or now) > now)
-            )
-            for other in self.rows.nodes.values()
+            row.project_id == project_id
+            and row.body["kind"] in ("node", "nodes")
+            and row.created_at <= node.next_at
+            and (row.due_at is None or row.due_at <= now)
+            for row in self.rows.outbox.values()
         )
 
     def abandoned(self, *, silent_s: float, limit: int) -> list[int]:
         """See the port."""
         silent_since = (now := self.clock.now()) - timedelta(seconds=silent_s)
-        moving = {
-            row.generation_id
-            for row in self.rows.nodes.values()
-            if row.indexed_at and row.indexed_at > silent_since
-        }
         live = {
             row.id for row in self.rows.generations.values() if row.state in ("active", "building")
         }
@@ -152,10 +143,7 @@ class NodeWork(NodeRows):
             if row.state in ("queued", "claimed")
             and row.generation_id in live
             and (row.lease_until or row.next_at) < silent_since
-            and (
-                row.state == "claimed"
-                or (row.generation_id not in moving and not self.waits(row, silent_since))
-            )
+            and (row.state == "claimed" or not self._has_order(row))
         ][:limit]
         queued: dict[str, object] = {"state": "queued", "lease_until": None, "next_at": now}
         for node_id in found:

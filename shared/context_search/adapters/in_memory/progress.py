@@ -30,20 +30,19 @@ class MemoryNodes(NodeWork):
         """See the port."""
         return self._status(index, self.of_generation(index.generation_id), stalled_s)
 
-    def _is_stalled(self, generation_id: int, stalled_s: float) -> bool:
+    def _is_stalled(self, index: Index, stalled_s: float) -> bool:
         now = self.clock.now()
         since = now - timedelta(seconds=stalled_s)
-        nodes = self.of_generation(generation_id)
-        overdue = any(
-            (row.lease_until or row.next_at) < since
-            and (row.state == "claimed" or not self.waits(row, since))
-            for row in nodes
-            if row.state in ("queued", "claimed")
-        )
-        return overdue and not any(
+        own = {row.id for row in self.rows.indexes.values() if row.project_id == index.project_id}
+        served = {row.id for row in self.rows.generations.values() if row.index_id in own}
+        return any(
+            row.state in ("queued", "claimed") and (row.lease_until or row.next_at) < since
+            for row in self.of_generation(index.generation_id)
+        ) and not any(
             (row.state == "claimed" and row.lease_until and row.lease_until > now)
             or (row.indexed_at and row.indexed_at > since)
-            for row in nodes
+            for row in self.rows.nodes.values()
+            if row.generation_id in served
         )
 
     def _status(self, index: Index, nodes: Sequence[NodeRow], stalled_s: float) -> IndexStatus:
@@ -55,7 +54,7 @@ class MemoryNodes(NodeWork):
                 for row in nodes
             ),
             rebuilding=index.is_rebuilding,
-            stalled=self._is_stalled(index.generation_id, stalled_s),
+            stalled=self._is_stalled(index, stalled_s),
             evicted=index.evicted_at is not None,
             refused=is_refused(self._order_error(index)),
         )

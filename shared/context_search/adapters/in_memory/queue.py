@@ -17,3 +17,7 @@ class ListQueue:
         """See the port."""
         self.messages.extend(dict(message) for message in messages)
         return list(range(len(messages)))
+
+    def is_empty(self) -> bool:
+        """See the port."""
+        return not self.messages

@@ -10,6 +10,7 @@ from typing import Any, Literal
 from context_search.adapters.in_memory.caller_rows import IdempotencyRow, KeyRow, PermitRow
 from context_search.adapters.in_memory.catalog_rows import TableRow, ToolRow
 from context_search.adapters.in_memory.journal import Journal, Journaled
+from context_search.adapters.in_memory.order_rows import OutboxRow
 from context_search.adapters.in_memory.upload_rows import UploadRow
 from context_search.domain.access import Binding, McpInstance
 from context_search.domain.config import IndexConfig
@@ -17,7 +18,6 @@ from context_search.domain.model import GenerationState
 from context_search.domain.progress import EvictionCause, NodeState
 from context_search.domain.retrieval import StoredSettings
 from context_search.ports.delivery import SweepCounts
-from context_search.ports.queue import Message
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,14 +119,6 @@ class TombstoneRow:
     window_count: int
     created_at: datetime
     deleted_at: datetime | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class OutboxRow:
-    id: int
-    body: Message
-    created_at: datetime
-    claimed_until: datetime | None = None
 
 
 class Rows:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from context_search.adapters.in_memory.batches import MemoryBatches
 from context_search.adapters.in_memory.catalog import MemoryProjects, MemoryTables
 from context_search.adapters.in_memory.chunks import MemoryChunks
-from context_search.adapters.in_memory.delivery import MemoryGraveyard, MemoryOutbox
+from context_search.adapters.in_memory.delivery import MemoryGraveyard
 from context_search.adapters.in_memory.evictions import MemoryEvictions
 from context_search.adapters.in_memory.gauges import MemoryGauges
 from context_search.adapters.in_memory.idempotency import MemoryIdempotencyKeys
@@ -16,6 +16,7 @@ from context_search.adapters.in_memory.indexes import MemoryIndexes
 from context_search.adapters.in_memory.keys import MemoryKeys
 from context_search.adapters.in_memory.keywords import MemoryKeywords
 from context_search.adapters.in_memory.mcps import MemoryMcpInstances
+from context_search.adapters.in_memory.outbox import MemoryOutbox
 from context_search.adapters.in_memory.permits import MemoryPermits
 from context_search.adapters.in_memory.progress import MemoryNodes
 from context_search.adapters.in_memory.quotas import MemoryQuotas

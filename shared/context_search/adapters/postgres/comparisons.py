@@ -6,8 +6,9 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from context_search.adapters.postgres.following import Following
+from context_search.adapters.postgres.following import UNCOMPARED, Following
 from context_search.adapters.postgres.presence import TOOL_IS_THERE, TOOL_MAY_RETURN
+from context_search.domain.progress import is_refused
 
 # The caller has it compared; cleanup need not.
 _NOTE_ORDER = """
@@ -70,12 +71,15 @@ class Comparisons(Following):
     def note_failed(self, index_id: int, error: Mapping[str, object]) -> None:
         """See the port."""
         self.tx.run(
-            """
+            f"""
             UPDATE search_index SET order_error = CAST(:error AS jsonb)
-                || jsonb_build_object('at', clock_timestamp()) WHERE id = :index
+                || jsonb_build_object('at', clock_timestamp())
+            WHERE id = :index AND (:final OR EXISTS (  -- or somebody else has compared it meanwhile
+                SELECT {UNCOMPARED} AND generation.index_id = :index))
             """,
             index=index_id,
             error=json.dumps(error),
+            final=is_refused(error),
         )
 
     def with_unsettled_tools(self, *, limit: int) -> list[int]:

@@ -1,57 +1,13 @@
-"""Outbox and graveyard in Postgres."""
+"""The graveyard in Postgres."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from context_search.adapters.postgres.pool import Transaction
 from context_search.adapters.postgres.removal import remove_nodes
 from context_search.ports.delivery import SweepCursor, Tombstone
-from context_search.ports.queue import Message
-
-
-@dataclass(frozen=True, slots=True)
-class PostgresOutbox:
-    """The port ``Outbox``."""
-
-    tx: Transaction
-
-    def add(self, messages: Iterable[Message]) -> list[int]:
-        """See the port."""
-        rows = self.tx.run(
-            """
-            INSERT INTO outbox (body) SELECT value FROM jsonb_array_elements(CAST(:bodies AS jsonb))
-            RETURNING id
-            """,
-            bodies=json.dumps(list(messages)),
-        )
-        return [outbox_id for [outbox_id] in rows]
-
-    def take(
-        self, *, older_than_s: float, limit: int, newest_first: bool = False
-    ) -> list[tuple[int, Message]]:
-        """See the port."""
-        rows = self.tx.run(
-            f"""
-            UPDATE outbox SET claimed_until = clock_timestamp() + interval '1 minute'
-            WHERE id IN (
-                SELECT id FROM outbox
-                WHERE created_at <= statement_timestamp() - make_interval(secs => :age)
-                  AND (claimed_until IS NULL OR claimed_until < clock_timestamp())
-                ORDER BY id {"DESC" if newest_first else "ASC"} LIMIT :limit
-                FOR UPDATE SKIP LOCKED)
-            RETURNING id, body
-            """,
-            age=older_than_s,
-            limit=limit,
-        )
-        return [(outbox_id, json.loads(body)) for outbox_id, body in rows]
-
-    def remove(self, ids: Sequence[int]) -> None:
-        """See the port."""
-        self.tx.run("DELETE FROM outbox WHERE id = ANY(CAST(:ids AS bigint[]))", ids=list(ids))
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,8 +31,7 @@ _IS_LEFT = f"""
         SELECT FROM coverage JOIN tool ON tool.id = coverage.tool_id
         WHERE coverage.index_id = search_index.id AND {TOOL_MAY_RETURN})
 """
-# Generations that should follow their tables, each with each table that it does not follow.
-_UNCOMPARED = f"""
+UNCOMPARED = f"""
     FROM index_generation AS generation
     JOIN search_index ON search_index.id = generation.index_id
     JOIN index_table ON index_table.index_id = generation.index_id
@@ -42,7 +41,8 @@ _UNCOMPARED = f"""
       AND (comparison.revision IS DISTINCT FROM index_table.revision OR {_OTHER_SCOPES}
            OR {_IS_LEFT})
 """
-BEHIND = f"EXISTS (SELECT {_UNCOMPARED} AND generation.id = :generation)"
+"""Generations that should follow their tables, each with each table that it does not follow."""
+BEHIND = f"EXISTS (SELECT {UNCOMPARED} AND generation.id = :generation)"
 """Whether a generation does not follow one of its tables."""
 
 
@@ -91,11 +91,30 @@ class Following:
             table=table_id,
         )
 
+    def follows(self, index_id: int, table_id: int | None = None) -> bool:
+        """See the port."""
+        [[follows]] = self.tx.run(
+            f"""
+            WITH asked AS (
+                SELECT NOT EXISTS (
+                    SELECT {UNCOMPARED} AND search_index.id = :index
+                    AND (CAST(:table AS bigint) IS NULL OR index_table.table_id = :table)
+                ) AS follows),
+            forgotten AS (
+                UPDATE search_index SET order_error = NULL FROM asked
+                WHERE id = :index AND follows AND order_error ->> 'retryable' = 'true')
+            SELECT follows FROM asked
+            """,
+            index=index_id,
+            table=table_id,
+        )
+        return bool(follows)
+
     def uncompared(self, index_id: int) -> list[int]:
         """See the port."""
         rows = self.tx.run(
             f"""
-            SELECT DISTINCT index_table.table_id {_UNCOMPARED} AND search_index.id = :index
+            SELECT DISTINCT index_table.table_id {UNCOMPARED} AND search_index.id = :index
             ORDER BY 1
             """,
             index=index_id,
@@ -112,10 +131,13 @@ class Following:
         rows = self.tx.run(
             f"""
             WITH due AS (
-                SELECT generation.id, index_table.index_id, index_table.table_id {_UNCOMPARED}
+                SELECT generation.id, index_table.index_id, index_table.table_id {UNCOMPARED}
                   AND (evicted_at IS NULL OR {_IS_LEFT})
                   AND GREATEST(index_table.updated_at, generation.created_at, ordered_at)
                       < statement_timestamp() - make_interval(secs => :silent)
+                  AND NOT EXISTS (  -- an order that is in the book is not lost
+                      SELECT FROM outbox WHERE key = format(
+                          'enumerate:%s:%s', index_table.index_id, index_table.table_id))
                 ORDER BY generation.id, index_table.table_id LIMIT :limit),
             taken AS (
                 INSERT INTO comparison (generation_id, table_id, ordered_at)

@@ -22,8 +22,8 @@ class PostgresGauges:
                     WHERE state = 'active'),
                    (SELECT count(*) FROM node WHERE state = 'quarantined'),
                    (SELECT count(*) FROM search_index WHERE evicted_at IS NOT NULL),
-                   (SELECT CAST(COALESCE(extract(epoch FROM clock_timestamp() - min(created_at)), 0)
-                                AS float8) FROM outbox)
+                   (SELECT CAST(COALESCE(extract(epoch FROM clock_timestamp() - min(claimed_at)), 0)
+                                AS float8) FROM outbox WHERE sent_at IS NULL)
             """
         )
         return Readings(*row)

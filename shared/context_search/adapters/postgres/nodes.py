@@ -14,18 +14,6 @@ from context_search.domain.model import Claim
 from context_search.domain.progress import NodeState
 from context_search.domain.reassembly import text_of_chunks
 
-# How far workers have come: the earliest due time of what they did lately, or are doing. A queued
-# node that is due later waits behind others; one that is due earlier was passed by.
-REACHED = """
-    (SELECT min(next_at) FROM (
-        (SELECT next_at FROM node
-         WHERE indexed_at > statement_timestamp() - make_interval(secs => :silent)
-         ORDER BY indexed_at DESC LIMIT 1000)
-        UNION ALL
-        SELECT next_at FROM node WHERE state = 'claimed'
-         AND COALESCE(lease_until, next_at) > statement_timestamp()) AS served)
-"""
-
 
 @dataclass(frozen=True, slots=True)
 class NodeWork(NodeRows):
@@ -163,20 +151,19 @@ class NodeWork(NodeRows):
     def abandoned(self, *, silent_s: float, limit: int) -> list[int]:
         """See the port."""
         rows = self.tx.run(
-            f"""
+            """
             UPDATE node SET state = 'queued', lease_until = NULL, next_at = clock_timestamp()
             WHERE id IN (
-                SELECT id FROM node WHERE state IN ('queued', 'claimed')
-                  AND COALESCE(lease_until, next_at)
+                SELECT node.id FROM node JOIN context_table ON context_table.id = table_id
+                WHERE node.state IN ('queued', 'claimed') AND COALESCE(lease_until, next_at)
                       < statement_timestamp() - make_interval(secs => :silent)
                   AND generation_id IN (
                       SELECT id FROM index_generation WHERE state IN ('active', 'building'))
-                  AND (state = 'claimed' OR NOT EXISTS (
-                      SELECT FROM node AS other WHERE other.generation_id = node.generation_id
-                      AND other.indexed_at
-                          > statement_timestamp() - make_interval(secs => :silent))
-                      AND COALESCE(next_at < {REACHED}, true))
-                ORDER BY id LIMIT :limit FOR UPDATE SKIP LOCKED)
+                  AND (node.state = 'claimed' OR NOT EXISTS (
+                      SELECT FROM outbox WHERE outbox.project_id = context_table.project_id
+                      AND body ->> 'kind' IN ('node', 'nodes') AND outbox.created_at <= next_at
+                      AND (due_at IS NULL OR due_at <= statement_timestamp())))
+                ORDER BY node.id LIMIT :limit FOR UPDATE OF node SKIP LOCKED)
             RETURNING id
             """,
             silent=silent_s,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from context_search.adapters.postgres.following import BEHIND
-from context_search.adapters.postgres.nodes import REACHED, NodeWork
+from context_search.adapters.postgres.nodes import NodeWork
 from context_search.adapters.postgres.resting import is_at_rest
 from context_search.domain.model import Index
 from context_search.domain.progress import (
@@ -27,12 +27,15 @@ _WORK = f"""
     EXISTS (
         SELECT FROM node WHERE generation_id = :generation
         AND state IN ('queued', 'claimed') AND COALESCE(lease_until, next_at)
-            < statement_timestamp() - make_interval(secs => :silent)
-        AND (state = 'claimed' OR COALESCE(next_at < {REACHED}, true)))
-    AND NOT EXISTS (
-        SELECT FROM node WHERE generation_id = :generation AND (
-            state = 'claimed' AND lease_until > statement_timestamp()
-            OR indexed_at > statement_timestamp() - make_interval(secs => :silent))),
+            < statement_timestamp() - make_interval(secs => :silent))
+    AND NOT EXISTS (  -- workers are at strings of the project, so this one waits for its turn
+        SELECT FROM search_index AS own
+        JOIN index_generation AS served ON served.index_id = own.id
+        WHERE own.project_id = :project AND (
+            EXISTS (SELECT FROM node WHERE generation_id = served.id
+                    AND state = 'claimed' AND lease_until > statement_timestamp())
+            OR EXISTS (SELECT FROM node WHERE generation_id = served.id AND indexed_at
+                       > statement_timestamp() - make_interval(secs => :silent)))),
     (SELECT order_error FROM search_index WHERE id = :index),
     {BEHIND}
 """
@@ -67,6 +70,7 @@ class PostgresNodes(NodeWork):
                    ) AS counted), {_WORK}
             """,
             index=index.id,
+            project=index.project_id,
             generation=index.generation_id,
             silent=stalled_s,
         )
@@ -101,7 +105,11 @@ class PostgresNodes(NodeWork):
             scopes=sorted(set(scopes)),
         )
         [row] = self.tx.run(
-            f"SELECT {_WORK}", index=index.id, generation=index.generation_id, silent=stalled_s
+            f"SELECT {_WORK}",
+            index=index.id,
+            project=index.project_id,
+            generation=index.generation_id,
+            silent=stalled_s,
         )
         work = _work(row)
         return {

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from context_search.adapters.postgres.batches import PostgresBatches
 from context_search.adapters.postgres.catalog import PostgresProjects, PostgresTables
-from context_search.adapters.postgres.delivery import PostgresGraveyard, PostgresOutbox
+from context_search.adapters.postgres.delivery import PostgresGraveyard
 from context_search.adapters.postgres.evictions import PostgresEvictions
 from context_search.adapters.postgres.gauges import PostgresGauges
 from context_search.adapters.postgres.hydration import PostgresChunks
@@ -17,6 +17,7 @@ from context_search.adapters.postgres.indexes import PostgresIndexes
 from context_search.adapters.postgres.keys import PostgresKeys
 from context_search.adapters.postgres.keywords import PostgresKeywords
 from context_search.adapters.postgres.mcps import PostgresMcpInstances
+from context_search.adapters.postgres.outbox import PostgresOutbox
 from context_search.adapters.postgres.permits import PostgresPermits
 from context_search.adapters.postgres.pool import Database, Transaction
 from context_search.adapters.postgres.progress import PostgresNodes

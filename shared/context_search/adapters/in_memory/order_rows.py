@@ -1,0 +1,22 @@
+"""The row of an order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from context_search.ports.queue import Message
+
+
+@dataclass(frozen=True, slots=True)
+class OutboxRow:
+    id: int
+    body: Message
+    created_at: datetime
+    project_id: int
+    key: str | None
+    claimed_until: datetime | None = None
+    claimed_at: datetime | None = None
+    sent_at: datetime | None = None
+    begun_at: datetime | None = None
+    due_at: datetime | None = None

@@ -1,0 +1,195 @@
+"""The order book in Postgres."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from context_search.adapters.postgres.pool import Transaction
+from context_search.domain.orders import order_key
+from context_search.ports.queue import Message
+
+# Whose order it is, by what it names.
+_PROJECT = """
+    CASE body ->> 'kind'
+        WHEN 'enumerate' THEN (
+            SELECT project_id FROM search_index WHERE id = CAST(body ->> 'index_id' AS bigint))
+        WHEN 'import' THEN (
+            SELECT project_id FROM upload WHERE id = CAST(body ->> 'upload_id' AS bigint))
+        ELSE (
+            SELECT project_id FROM node JOIN context_table ON context_table.id = table_id
+            WHERE node.id = CAST(
+                COALESCE(body ->> 'node_id', body -> 'node_ids' ->> 0) AS bigint))
+    END
+"""
+_IS_DUE = "(due_at IS NULL OR due_at <= statement_timestamp())"
+_IS_FREE = "(claimed_until IS NULL OR claimed_until < statement_timestamp())"
+_WAITS = f"sent_at IS NULL AND {_IS_FREE} AND {_IS_DUE}"
+
+
+@dataclass(frozen=True, slots=True)
+class PostgresOutbox:
+    """The port ``Outbox``."""
+
+    tx: Transaction
+
+    def add(self, messages: Iterable[Message]) -> list[int]:
+        """See the port."""
+        # Each key once, or the statement would meet its own row; in order, so that two
+        # transactions cannot wait for each other.
+        orders = [(order_key(message), message) for message in messages]
+        distinct = {key or json.dumps(message): (key, message) for key, message in orders}
+        rows = [{"key": key, "body": body} for _, (key, body) in sorted(distinct.items())]
+        if not rows:
+            return []
+        # DO UPDATE locks the order that is there. DO NOTHING would not: a worker could begin it,
+        # read the document as it was before this transaction, and call it done.
+        found = self.tx.run(
+            f"""
+            INSERT INTO outbox (body, project_id, key)
+            SELECT body, COALESCE({_PROJECT}, 0), key
+            FROM jsonb_to_recordset(CAST(:rows AS jsonb)) AS row (key text, body jsonb)
+            ON CONFLICT (key) WHERE begun_at IS NULL DO UPDATE SET key = excluded.key
+            RETURNING project_id
+            """,
+            rows=json.dumps(rows),
+        )
+        return sorted({project_id for [project_id] in found})
+
+    def withdraw(self, message: Message) -> None:
+        """See the port."""
+        self.tx.run(
+            "DELETE FROM outbox WHERE key = :key AND begun_at IS NULL", key=order_key(message)
+        )
+
+    def take(self, project_id: int, *, window: int) -> list[tuple[int, Message]]:
+        """See the port."""
+        # One at a time counts the places of a project; the count has to see what the last one did.
+        self.tx.run(
+            "SELECT pg_advisory_xact_lock(hashtextextended('context_search.orders', :project))",
+            project=project_id,
+        )
+        rows = self.tx.run(
+            f"""
+            UPDATE outbox SET claimed_until = clock_timestamp() + interval '1 minute',
+                claimed_at = COALESCE(claimed_at, clock_timestamp())
+            WHERE id IN (
+                SELECT id FROM outbox WHERE project_id = :project AND {_WAITS}
+                ORDER BY id LIMIT GREATEST(0, :window - (
+                    SELECT count(*) FROM outbox WHERE project_id = :project
+                    AND (sent_at IS NOT NULL AND {_IS_DUE} OR sent_at IS NULL AND NOT {_IS_FREE})))
+                FOR UPDATE SKIP LOCKED)
+            RETURNING id, body
+            """,
+            project=project_id,
+            window=window,
+        )
+        return sorted((order_id, json.loads(body)) for order_id, body in rows)
+
+    def note_sent(self, order_ids: Sequence[int]) -> None:
+        """See the port."""
+        self.tx.run(
+            """
+            UPDATE outbox SET sent_at = clock_timestamp(), claimed_until = NULL
+            WHERE id = ANY(CAST(:ids AS bigint[])) AND claimed_until IS NOT NULL  -- not begun since
+            """,
+            ids=list(order_ids),
+        )
+
+    def begin(self, order_id: int) -> int | None:
+        """See the port."""
+        rows = self.tx.run(
+            """
+            UPDATE outbox SET begun_at = clock_timestamp(), due_at = NULL, claimed_until = NULL,
+                sent_at = COALESCE(sent_at, clock_timestamp())
+            WHERE id = :id RETURNING project_id
+            """,
+            id=order_id,
+        )
+        return rows[0][0] if rows else None
+
+    def finish(self, order_id: int) -> None:
+        """See the port."""
+        self.tx.run("DELETE FROM outbox WHERE id = :id", id=order_id)
+
+    def rest(self, order_id: int, *, after_s: float, window: int) -> bool:
+        """See the port."""
+        # Those that rest for the same have less to say than this one.
+        self.tx.run(
+            """
+            DELETE FROM outbox WHERE id IN (
+                SELECT other.id FROM outbox AS other JOIN outbox AS own ON own.key = other.key
+                WHERE own.id = :id AND other.id <> own.id
+                  AND other.begun_at IS NOT NULL AND other.due_at > statement_timestamp()
+                FOR UPDATE OF other SKIP LOCKED)
+               OR id = :id AND EXISTS (
+                SELECT FROM outbox AS open
+                WHERE open.key = outbox.key AND open.begun_at IS NULL AND open.id <> outbox.id)
+            """,
+            id=order_id,
+        )
+        rows = self.tx.run(
+            """
+            UPDATE outbox SET due_at = clock_timestamp() + make_interval(secs => :after),
+                claimed_at = NULL, claimed_until = NULL, sent_at = CASE WHEN (
+                    SELECT count(*) FROM outbox AS other
+                    WHERE other.project_id = outbox.project_id AND other.sent_at IS NOT NULL
+                      AND other.due_at > statement_timestamp()) < :window THEN clock_timestamp() END
+            WHERE id = :id RETURNING sent_at IS NOT NULL
+            """,
+            id=order_id,
+            after=after_s,
+            window=window,
+        )
+        return bool(rows and rows[0][0])
+
+    def reopen(self, *, silent_s: float) -> int:
+        """See the port."""
+        return len(
+            self.tx.run(
+                """
+                UPDATE outbox SET sent_at = NULL, claimed_at = NULL, due_at = NULL WHERE id IN (
+                    SELECT id FROM outbox
+                    WHERE sent_at IS NOT NULL AND GREATEST(sent_at, begun_at, due_at)
+                          < statement_timestamp() - make_interval(secs => :silent)
+                    ORDER BY id FOR UPDATE SKIP LOCKED)
+                RETURNING 1
+                """,
+                silent=silent_s,
+            )
+        )
+
+    def restore(self, order_ids: Sequence[int]) -> list[int]:
+        """See the port."""
+        rows = self.tx.run(
+            """
+            UPDATE outbox SET sent_at = NULL, claimed_at = NULL, due_at = NULL
+            WHERE id = ANY(CAST(:ids AS bigint[])) RETURNING project_id
+            """,
+            ids=list(order_ids),
+        )
+        return sorted({project_id for [project_id] in rows})
+
+    def waiting(self, *, limit: int) -> list[int]:
+        """See the port. At random, so that nobody is beyond the limit for ever."""
+        rows = self.tx.run(
+            f"""
+            SELECT project_id FROM outbox WHERE {_WAITS}
+            GROUP BY project_id ORDER BY random() LIMIT :limit
+            """,
+            limit=limit,
+        )
+        return [project_id for [project_id] in rows]
+
+    def has_neighbours(self, table_id: int) -> bool:
+        """See the port."""
+        [[found]] = self.tx.run(
+            f"""
+            SELECT EXISTS (
+                SELECT FROM outbox WHERE begun_at IS NULL AND {_IS_DUE} AND project_id NOT IN (
+                    0, COALESCE((SELECT project_id FROM context_table WHERE id = :table), 0)))
+            """,
+            table=table_id,
+        )
+        return bool(found)

@@ -1,0 +1,27 @@
+"""Orders: what the queue's messages ask for. They hold ids only and say how things shall be."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+
+ORDER_ID = "order"
+"""The name under which a message carries the id of its order."""
+
+
+def order_key(message: Mapping[str, object]) -> str | None:
+    """Returns what is equal for orders of which one is enough; None for an unknown kind.
+
+    The trigger ``context_search_data_changed`` writes the same text for a comparison.
+    """
+    match message:
+        case {"kind": "enumerate", "index_id": index_id}:
+            return f"enumerate:{index_id}:{message.get('table_id') or ''}"
+        case {"kind": "node", "node_id": node_id}:
+            return f"node:{node_id}"
+        case {"kind": "nodes", "node_ids": Sequence() as node_ids}:
+            text = ",".join(str(node_id) for node_id in node_ids)
+            return f"nodes:{hashlib.sha256(text.encode()).hexdigest()[:32]}"
+        case {"kind": "import", "upload_id": upload_id}:
+            return f"import:{upload_id}"
+    return None

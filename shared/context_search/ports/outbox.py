@@ -1,0 +1,76 @@
+"""The order book: what has to be done, from the transaction that causes it until it is done."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Protocol
+
+from context_search.ports.queue import Message
+
+
+class Outbox(Protocol):
+    """Orders by project. One waits, is in the queue, is begun by a worker, may rest, and is done.
+
+    In the queue, a project has at most ``window`` orders that do not rest, and as many that do.
+    """
+
+    def add(self, messages: Iterable[Message]) -> list[int]:
+        """Stores orders and returns the projects that they are of, ascending.
+
+        An equal order that nobody has begun is enough, and nobody begins it before the
+        transaction ends. A project that cannot be told is 0.
+        """
+        ...
+
+    def withdraw(self, message: Message) -> None:
+        """Forgets an order that nobody has begun: the caller carries it out."""
+        ...
+
+    def take(self, project_id: int, *, window: int) -> list[tuple[int, Message]]:
+        """Returns the oldest waiting orders of a project, as many as its window has room for.
+
+        They are the caller's to send: others leave them alone for a minute.
+        """
+        ...
+
+    def note_sent(self, order_ids: Sequence[int]) -> None:
+        """Notes that the queue took them."""
+        ...
+
+    def begin(self, order_id: int) -> int | None:
+        """Notes that a worker has an order; an equal one that comes now is a new one.
+
+        Waits for transactions that have added to it. Returns its project; None when it is done.
+        """
+        ...
+
+    def finish(self, order_id: int) -> None:
+        """Forgets an order that is done."""
+        ...
+
+    def rest(self, order_id: int, *, after_s: float, window: int) -> bool:
+        """Lets a begun order rest, and tells whether its message may rest in the queue meanwhile.
+
+        False when an equal order is there that nobody has begun, which is enough then, and when
+        as many orders of the project rest in the queue already: it waits in the book then.
+        """
+        ...
+
+    def reopen(self, *, silent_s: float) -> int:
+        """Lets orders wait that were sent, begun or due for the last time that long ago.
+
+        Returns how many.
+        """
+        ...
+
+    def restore(self, order_ids: Sequence[int]) -> list[int]:
+        """Lets these orders wait again, unless they are done; returns the projects they are of."""
+        ...
+
+    def waiting(self, *, limit: int) -> list[int]:
+        """Returns projects with orders that wait to be sent, in no order."""
+        ...
+
+    def has_neighbours(self, table_id: int) -> bool:
+        """Tells whether orders of other projects than a table's wait for a worker."""
+        ...

@@ -1,0 +1,297 @@
+"""Contract of ``Outbox``: the order book, from an order's cause to its end."""
+
+from __future__ import annotations
+
+import pytest
+
+from context_search.domain.model import Project
+from context_search.ports.queue import Message
+from context_search.services.outgoing import enumerate_message, node_message
+from context_search.services.uploads import import_message
+from tests.contract.store.bench import OTHER, TEXT, Bench
+
+WINDOW = 3
+
+
+def comparisons(bench: Bench, project: Project, count: int) -> list[Message]:
+    """Adds orders to compare so many indexes of a project; the oldest comes first."""
+    messages = []
+    for _ in range(count):
+        table = bench.table({}, project)
+        _, index = bench.tool(table)
+        messages.append(enumerate_message(index.id, table.id))
+        add(bench, messages[-1])
+    return messages
+
+
+def add(bench: Bench, *messages: Message) -> list[int]:
+    with bench.store.transaction() as work:
+        return work.outbox.add(messages)
+
+
+def take(bench: Bench, project: Project, window: int = WINDOW) -> dict[int, Message]:
+    with bench.store.transaction() as work:
+        return {
+            order_id: dict(body) for order_id, body in work.outbox.take(project.id, window=window)
+        }
+
+
+def send(bench: Bench, project: Project, window: int = WINDOW) -> dict[int, Message]:
+    taken = take(bench, project, window)
+    with bench.store.transaction() as work:
+        work.outbox.note_sent(list(taken))
+    return taken
+
+
+def begin(bench: Bench, order_id: int) -> int | None:
+    with bench.store.transaction() as work:
+        return work.outbox.begin(order_id)
+
+
+def finish(bench: Bench, order_id: int) -> None:
+    with bench.store.transaction() as work:
+        work.outbox.finish(order_id)
+
+
+def rest(bench: Bench, order_id: int, after_s: float, window: int = WINDOW) -> bool:
+    with bench.store.transaction() as work:
+        return work.outbox.rest(order_id, after_s=after_s, window=window)
+
+
+def reopen(bench: Bench, silent_s: float) -> int:
+    with bench.store.transaction() as work:
+        return work.outbox.reopen(silent_s=silent_s)
+
+
+def waiting(bench: Bench) -> list[int]:
+    with bench.store.transaction() as work:
+        return sorted(work.outbox.waiting(limit=99))
+
+
+def test_an_order_is_of_the_project_of_what_it_names(bench: Bench) -> None:
+    project = bench.project()
+    table = bench.table({"a": TEXT}, project)
+    _, index = bench.tool(table)
+    [node_id] = bench.enumerate(index)
+    own: list[Message] = [
+        enumerate_message(index.id),
+        enumerate_message(index.id, table.id),
+        node_message(node_id),
+        {"kind": "nodes", "node_ids": [node_id]},
+    ]
+    for message in own:
+        assert add(bench, message) == [project.id]
+    foreign = bench.node()[1]
+    assert add(bench, node_message(foreign), node_message(node_id)) != [project.id]
+    assert list(take(bench, project, 9).values()) == own
+    assert add(bench) == []
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        enumerate_message(10**9),
+        node_message(10**9),
+        import_message(10**9),
+        {"kind": "nodes", "node_ids": [10**9]},
+        {"kind": "of a later release"},
+    ],
+)
+def test_an_order_for_what_is_gone_is_nobodys_and_leaves_like_others(
+    bench: Bench, message: Message
+) -> None:
+    assert add(bench, message) == [0]
+    assert list(take(bench, Project(0, "")).values()) == [message]
+
+
+def test_equal_orders_that_nobody_has_begun_are_one(bench: Bench) -> None:
+    project = bench.project()
+    [first, second] = comparisons(bench, project, 2)
+    for _ in range(20):
+        assert add(bench, first, second, first) == [project.id]
+    assert list(take(bench, project, 9).values()) == [first, second]
+    add(bench, first)
+    assert take(bench, project, 9) == {}
+
+
+def test_many_writes_make_one_order_for_each_index_and_table(bench: Bench) -> None:
+    project = bench.project()
+    table, other = bench.table({"a": TEXT}, project), bench.table({}, project)
+    _, index = bench.tool(table)
+    whole = bench.project_index(project.id)
+    for number in range(10):
+        bench.change(table, {"a": number})
+        bench.change(other, {"a": number})
+    assert sorted(take(bench, project, 99).values(), key=str) == sorted(
+        (
+            enumerate_message(index.id, table.id),
+            enumerate_message(whole.id, table.id),
+            enumerate_message(whole.id, other.id),
+        ),
+        key=str,
+    )
+
+
+def test_what_is_added_to_an_order_that_was_begun_is_a_new_one(bench: Bench) -> None:
+    project = bench.project()
+    [message] = comparisons(bench, project, 1)
+    [order_id] = send(bench, project)
+    assert begin(bench, order_id) == project.id
+    add(bench, message)
+    add(bench, message)
+    [second] = send(bench, project)
+    assert second != order_id
+    finish(bench, order_id)
+    assert begin(bench, order_id) is None
+    assert begin(bench, second) == project.id
+
+
+def test_a_project_has_a_window_of_orders_in_the_queue_and_no_more(bench: Bench) -> None:
+    one, other = bench.project(), bench.project()
+    messages = comparisons(bench, one, 5)
+    [lone] = comparisons(bench, other, 1)
+    sent = send(bench, one)
+    assert list(sent.values()) == messages[:WINDOW]
+    assert send(bench, one) == {}
+    assert list(send(bench, other).values()) == [lone]
+    first, second, third = sent
+    begin(bench, first)
+    assert send(bench, one) == {}
+    finish(bench, first)
+    assert list(send(bench, one).values()) == messages[3:4]
+    finish(bench, second)
+    finish(bench, third)
+    assert list(send(bench, one).values()) == messages[4:]
+
+
+def test_an_order_that_is_being_sent_has_its_place_for_a_minute(bench: Bench) -> None:
+    project = bench.project()
+    messages = comparisons(bench, project, 4)
+    taken = take(bench, project)
+    assert waiting(bench) == [project.id]
+    assert take(bench, project) == {}
+    bench.pass_time(50)
+    assert take(bench, project) == {}
+    bench.pass_time(11)
+    assert take(bench, project) == taken
+    assert list(taken.values()) == messages[:WINDOW]
+
+
+def test_projects_with_waiting_orders_are_told(bench: Bench) -> None:
+    one, other = bench.project(), bench.project()
+    comparisons(bench, one, 4)
+    comparisons(bench, other, 1)
+    assert waiting(bench) == sorted((one.id, other.id))
+    with bench.store.transaction() as work:
+        assert len(work.outbox.waiting(limit=1)) == 1
+    send(bench, other)
+    assert waiting(bench) == [one.id]
+    send(bench, one)
+    assert waiting(bench) == [one.id]
+    send(bench, one, 4)
+    assert waiting(bench) == []
+
+
+def test_an_order_that_rests_leaves_its_place_and_takes_it_again_when_due(bench: Bench) -> None:
+    project = bench.project()
+    messages = comparisons(bench, project, 6)
+    first, *_ = send(bench, project)
+    begin(bench, first)
+    assert rest(bench, first, 100)
+    assert list(send(bench, project).values()) == messages[3:4]
+    bench.pass_time(101)
+    assert send(bench, project, WINDOW + 1) == {}
+    assert begin(bench, first) == project.id
+
+
+def test_no_more_rest_in_the_queue_than_have_a_place_in_it(bench: Bench) -> None:
+    project = bench.project()
+    comparisons(bench, project, 5)
+    orders = list(send(bench, project, 5))
+    for order_id in orders:
+        begin(bench, order_id)
+    assert [rest(bench, order_id, 100) for order_id in orders] == [True] * 3 + [False] * 2
+    assert waiting(bench) == []
+    bench.pass_time(101)
+    assert waiting(bench) == [project.id]
+    assert list(send(bench, project, 9)) == orders[3:]
+
+
+def test_a_resting_order_is_given_up_for_an_equal_one(bench: Bench) -> None:
+    project = bench.project()
+    [message] = comparisons(bench, project, 1)
+    [first] = send(bench, project)
+    begin(bench, first)
+    rest(bench, first, 1_000)
+    add(bench, message)  # it rests: what is new need not wait so long
+    [second] = send(bench, project)
+    begin(bench, second)
+    assert rest(bench, second, 100)
+    assert begin(bench, first) is None
+    begin(bench, second)
+    add(bench, message)
+    assert not rest(bench, second, 100)
+    assert begin(bench, second) is None
+    [third] = send(bench, project)
+    assert begin(bench, third) == project.id
+
+
+def test_an_order_is_sent_again_when_it_was_silent_for_long(bench: Bench) -> None:
+    project = bench.project()
+    messages = comparisons(bench, project, 3)
+    waits, begun, rests = send(bench, project)
+    begin(bench, begun)
+    begin(bench, rests)
+    rest(bench, rests, 300)
+    bench.pass_time(290)
+    assert reopen(bench, 300) == 0
+    bench.pass_time(11)
+    assert reopen(bench, 300) == 2
+    assert list(send(bench, project)) == [waits, begun]
+    bench.pass_time(301)
+    assert reopen(bench, 300) == 3
+    assert send(bench, project) == dict(zip((waits, begun, rests), messages, strict=True))
+
+
+def test_orders_whose_messages_died_wait_again(bench: Bench) -> None:
+    project = bench.project()
+    comparisons(bench, project, 2)
+    died, done = send(bench, project)
+    begin(bench, died)
+    finish(bench, done)
+    with bench.store.transaction() as work:
+        assert work.outbox.restore([died, done, 10**9]) == [project.id]
+        assert work.outbox.restore([]) == []
+    assert list(send(bench, project)) == [died]
+
+
+def test_who_carries_an_order_out_withdraws_it_unless_it_was_begun(bench: Bench) -> None:
+    project = bench.project()
+    one, other = comparisons(bench, project, 2)
+    first, second = send(bench, project)
+    begin(bench, first)
+    with bench.store.transaction() as work:
+        work.outbox.withdraw(one)
+        work.outbox.withdraw(other)
+        work.outbox.withdraw(other)
+    assert begin(bench, first) == project.id
+    assert begin(bench, second) is None
+
+
+def test_neighbours_are_told_while_their_orders_wait_for_a_worker(bench: Bench) -> None:
+    project, other = bench.project(), bench.project()
+    table = bench.table({"a": TEXT, "b": OTHER}, project)
+
+    def has_neighbours() -> bool:
+        with bench.store.transaction() as work:
+            return work.outbox.has_neighbours(table.id)
+
+    comparisons(bench, project, 2)
+    add(bench, enumerate_message(10**9))
+    assert not has_neighbours()
+    comparisons(bench, other, 1)
+    assert has_neighbours()
+    [order_id] = send(bench, other)
+    assert has_neighbours()
+    begin(bench, order_id)
+    assert not has_neighbours()
