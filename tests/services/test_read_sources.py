@@ -178,6 +178,13 @@ def test_a_run_that_goes_on_beyond_all_that_is_read_is_hidden_up_to_its_gap() ->
     assert len(first) > 100
 
 
+def test_what_is_read_further_on_tells_a_certificate_from_a_key() -> None:
+    certificate = lines(5_000, 1, "\n").replace("RSA PRIVATE KEY", "CERTIFICATE")
+    text = f"{english(2_000)}\n{certificate}\n{english(2_000)}"
+    middle, start = shown(text, 1_000, 100, 4)
+    assert middle == text[start : start + 1_000]
+
+
 def test_sums_of_files_are_no_run_that_goes_on() -> None:
     sums = "\n".join(f"{letters(64, seed).lower()}  reports/page{seed}.txt" for seed in range(400))
     text, start = shown(sums, 1_000, 100, 12)
