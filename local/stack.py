@@ -140,9 +140,7 @@ class Stack:
         self._state.clear_temporary()
         settings = emulator_environment(port, self._state.root)
         # Killed at the end: it keeps nothing in memory that is worth a goodbye.
-        child = self._child(
-            "ministack", ["local.child", "local.guarded_ministack"], settings, grace_s=0
-        )
+        child = self._child("ministack", ["local.child", "local.ministack"], settings, grace_s=0)
         url = f"http://127.0.0.1:{port}"
         checks.append((child, f"{url}/_ministack/health"))
         return url

@@ -50,7 +50,7 @@ def running_emulator(state: Path) -> Iterator[tuple[str, Child]]:
     environment = {**process_environment(user, ROOT), **emulator_environment(port, state)}
     child = Child(
         "ministack",
-        ["local.child", "local.guarded_ministack"],
+        ["local.child", "local.ministack"],
         environment,
         state / "ministack.log",
     )

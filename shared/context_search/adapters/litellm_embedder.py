@@ -10,15 +10,14 @@ import atexit
 import gc
 import importlib
 import logging
-import math
 import os
 import threading
 import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from context_search.adapters.embedding_reply import vectors_of
 from context_search.domain.errors import (
-    EmbeddingDimensionMismatchError,
     EmbeddingError,
     EmbeddingRejectedError,
     EmbeddingTimeoutError,
@@ -128,7 +127,7 @@ class LitellmEmbedder:
         if isinstance(reply, Exception):
             # Raised outside of the handler: a chained litellm error would carry text into logs.
             raise _failure(reply)
-        return _vectors(reply, len(texts), self._dimensions)
+        return vectors_of(reply, len(texts), self._dimensions)
 
     def _reply(
         self,
@@ -164,35 +163,6 @@ def import_litellm() -> Any:
         litellm.client_session = importlib.import_module("httpx").Client(follow_redirects=True)
         atexit.register(litellm.client_session.close)
     return litellm
-
-
-def _vectors(reply: Any, count: int, dimensions: int) -> list[list[float]]:
-    """The reply's vectors in the order of the texts; EmbeddingDimensionMismatchError if wrong."""
-    try:
-        items = reply.data or ()
-        if len(items) != count:
-            raise EmbeddingDimensionMismatchError(f"{len(items)} vectors for {count} texts")
-        return [_checked(item["embedding"], dimensions) for item in _in_order(items)]
-    except (AttributeError, KeyError, TypeError):
-        raise EmbeddingDimensionMismatchError("the reply is no list of number lists") from None
-
-
-def _in_order(items: Sequence[Any]) -> Sequence[Any]:
-    """Sorted by ``index`` where the provider gives one; then each index has to be there once."""
-    indexes = [item.get("index") for item in items]
-    if all(index is None for index in indexes):
-        return items
-    if sorted(indexes) != list(range(len(items))):
-        raise EmbeddingDimensionMismatchError("the reply's indexes are not each there once")
-    return sorted(items, key=lambda item: int(item["index"]))
-
-
-def _checked(vector: Any, dimensions: int) -> list[float]:
-    if len(vector) != dimensions:
-        raise EmbeddingDimensionMismatchError(f"{len(vector)} numbers, {dimensions} expected")
-    if not all(map(math.isfinite, vector)):
-        raise EmbeddingDimensionMismatchError("the reply holds NaN or infinity")
-    return list(vector)
 
 
 def _refuses_key(reply: Any) -> bool:

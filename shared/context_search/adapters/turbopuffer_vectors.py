@@ -10,6 +10,7 @@ import turbopuffer
 from turbopuffer import DefaultHttpxClient, Turbopuffer
 
 from context_search.adapters.renewed_key import RenewedKey
+from context_search.adapters.turbopuffer_documents import row_of, schema_of
 from context_search.adapters.turbopuffer_errors import refuse_long_pauses, translated
 from context_search.domain.config import IndexConfig
 from context_search.domain.errors import NamespaceMissingError, VectorStoreUnavailableError
@@ -20,26 +21,6 @@ WRITE_TIMEOUT_S = 30.0
 WRITE_RETRIES = 2
 MAX_QUERY_LIMIT = 10_000
 MAX_PAGE = 1_000
-
-_FILTERABLE = {"filterable": True}
-_STORED = {"filterable": False}
-_SCHEMA = {
-    "ancestors": {"type": "[]string", **_FILTERABLE},
-    "table_id": {"type": "int", **_FILTERABLE},
-    "set_id": {"type": "int", **_FILTERABLE},
-    "chunk_id": {"type": "int", **_FILTERABLE},
-    "updated_at": {"type": "datetime", **_FILTERABLE},
-    "json_pointer": {"type": "string", **_STORED},
-    "chunk_index": {"type": "int", **_STORED},
-    "total_chunks": {"type": "int", **_STORED},
-    "content_hash": {"type": "string", **_STORED},
-}
-# Our own tokens, matched as they are: docs/decisions/0007-keyword-analysis.md.
-_CONTENT = {
-    "type": "[]string",
-    # The default length of 39 would drop longer identifiers and paths without a word.
-    "full_text_search": {"tokenizer": "pre_tokenized_array", "max_token_length": 254},
-}
 
 
 class TurbopufferVectors:
@@ -77,17 +58,11 @@ class TurbopufferVectors:
         self, namespace: str, documents: Sequence[VectorDocument], *, config: IndexConfig
     ) -> None:
         """See the port. The whole schema goes with every write, so that filters always resolve."""
-        schema: dict[str, object] = {
-            **_SCHEMA,
-            "vector": {"type": f"[{config.dimensions}]f32", "ann": True},
-        }
-        if config.storage == "full":
-            schema["content"] = _CONTENT
         with translated():
             self._client.namespace(namespace).write(
-                upsert_rows=[_row(document) for document in documents],  # type: ignore[misc]
+                upsert_rows=[row_of(document) for document in documents],  # type: ignore[misc]
                 distance_metric="cosine_distance",
-                schema=schema,  # type: ignore[arg-type]
+                schema=schema_of(config),  # type: ignore[arg-type]
             )
 
     def delete(self, namespace: str, ids: Sequence[str]) -> None:
@@ -162,25 +137,6 @@ class TurbopufferVectors:
                 self._client.namespace(namespace).delete_all()
         except NamespaceMissingError:
             return
-
-
-def _row(document: VectorDocument) -> dict[str, object]:
-    row: dict[str, object] = {
-        "id": document.id,
-        "vector": document.vector,
-        "ancestors": document.ancestors,
-        "table_id": document.table_id,
-        "set_id": document.set_id,
-        "chunk_id": document.chunk_id,
-        "updated_at": document.updated_at,
-        "json_pointer": document.json_pointer,
-        "chunk_index": document.chunk_index,
-        "total_chunks": document.total_chunks,
-        "content_hash": document.content_hash,
-    }
-    if document.tokens is not None:
-        row["content"] = document.tokens
-    return row
 
 
 def _subqueries(query: VectorQuery) -> Iterator[dict[str, object]]:

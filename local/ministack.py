@@ -1,4 +1,4 @@
-"""``python -m local.guarded_ministack``: MiniStack for programs of this machine, not for pages.
+"""``python -m local.ministack``: MiniStack for programs of this machine, not for pages.
 
 By itself it answers to any ``Host``, and lets scripts of every site read what it says
 (``Access-Control-Allow-Origin: *``), to purge queues and read uploads among other things.
