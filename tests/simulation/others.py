@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+from context_search.adapters.in_memory.catalog import MemoryTables
 from context_search.adapters.in_memory.removal import remove_table, remove_tool
 from tests.simulation.world import World
 
@@ -42,7 +43,7 @@ def move_table_to_trash(world: World) -> bool:
     world.note(f"other program: {what} the table")
     world.seen[f"other program: {what} table"] += 1
     with world.memory.transaction():
-        rows.change(rows.tables, table_id, deleted=not is_back)
+        MemoryTables(rows, world.clock).put_away(table_id, back=is_back)
     return True
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from context_search.adapters.in_memory.catalog import MemoryTables
 from context_search.adapters.in_memory.clock import ManualClock
 from context_search.adapters.in_memory.removal import remove_nodes
 from context_search.adapters.in_memory.store import MemoryStore
@@ -180,9 +181,11 @@ class MemoryBench(Bench):
             remove_nodes(self.rows, self.clock, [node_id])
 
     def put_away(self, row: Table | SearchTool, *, back: bool = False) -> None:
-        rows: Any = self.rows.tables if isinstance(row, Table) else self.rows.tools
         with self.store.transaction():
-            self.rows.change(rows, row.id, deleted=not back)
+            if isinstance(row, Table):
+                MemoryTables(self.rows, self.clock).put_away(row.id, back=back)
+            else:
+                self.rows.change(self.rows.tools, row.id, deleted=not back)
 
     def delete_words_by_hand(self, generation_id: int) -> None:
         with self.store.transaction():

@@ -65,6 +65,12 @@ class MemoryTables:
             if any(table.id == table_id for table in tables_of(self.rows, index))
         )
 
+    def put_away(self, table_id: int, *, back: bool) -> None:
+        """What an owner's own program does: the table goes to his trash, or comes back from it."""
+        self.rows.change(self.rows.tables, table_id, deleted=not back)
+        if back:
+            self._order_comparisons(table_id)
+
     def find(self, table_id: int, *, project_id: int) -> Table | None:
         """See the port."""
         row = self.rows.tables.get(table_id)

@@ -33,6 +33,11 @@ BEGIN
     RETURN NULL;
 END $$;
 
+-- What was written to a table in its owner's trash was compared with nothing.
+CREATE TRIGGER context_search_table_restored AFTER UPDATE OF deleted_at ON context_table
+    FOR EACH ROW WHEN (OLD.deleted_at IS NOT NULL AND NEW.deleted_at IS NULL)
+    EXECUTE FUNCTION context_search_data_changed();
+
 DO $$
 BEGIN
     EXECUTE format(
