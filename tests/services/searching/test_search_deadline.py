@@ -134,9 +134,7 @@ def test_a_search_that_was_slow_still_has_time_to_ask_postgres_after_a_switch() 
     assert house.clock.monotonic() - began <= USUAL.search_s
 
 
-@pytest.mark.parametrize(
-    ("strategy", "seconds"), [("keyword", 13.0), ("hybrid", USUAL.keywords_s)]
-)
+@pytest.mark.parametrize(("strategy", "seconds"), [("keyword", 13.0), ("hybrid", USUAL.keywords_s)])
 def test_keywords_that_are_all_there_is_have_the_time_that_is_left(
     strategy: str, seconds: float
 ) -> None:
