@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any, Literal
 
 from context_search.adapters.in_memory.caller_rows import IdempotencyRow, KeyRow, PermitRow
+from context_search.adapters.in_memory.coverage_rows import CoverageRow
 from context_search.adapters.in_memory.journal import Journal, Journaled
 from context_search.adapters.in_memory.upload_rows import UploadRow
 from context_search.domain.access import Binding, McpInstance
@@ -79,12 +80,6 @@ class GenerationRow:
     sweep_counts: SweepCounts = field(default_factory=SweepCounts)
     swept_at: datetime | None = None
     integrity: Mapping[str, object] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class CoverageRow:
-    index_id: int
-    scope: str
 
 
 @dataclass(frozen=True, slots=True)
