@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from itertools import islice
 
 import turbopuffer
@@ -12,6 +12,7 @@ from turbopuffer import DefaultHttpxClient, Turbopuffer
 from context_search.adapters.renewed_key import RenewedKey
 from context_search.adapters.turbopuffer_documents import row_of, schema_of
 from context_search.adapters.turbopuffer_errors import refuse_long_pauses, translated
+from context_search.adapters.turbopuffer_queries import subqueries
 from context_search.domain.config import IndexConfig
 from context_search.domain.errors import NamespaceMissingError, VectorStoreUnavailableError
 from context_search.domain.ids import chunk_document_id
@@ -75,7 +76,7 @@ class TurbopufferVectors:
 
     def query(self, namespace: str, query: VectorQuery, *, timeout_s: float) -> Legs:
         """See the port. One request for both legs; at most one retry within the deadline."""
-        queries = list(_subqueries(query))
+        queries = list(subqueries(query))
         client = self._client.with_options(timeout=timeout_s / 2, max_retries=1)
         with translated():
             reply = client.namespace(namespace).multi_query(queries=queries)  # type: ignore[arg-type]
@@ -137,33 +138,6 @@ class TurbopufferVectors:
                 self._client.namespace(namespace).delete_all()
         except NamespaceMissingError:
             return
-
-
-def _subqueries(query: VectorQuery) -> Iterator[dict[str, object]]:
-    inside: tuple[object, ...] = ("ancestors", "Contains", query.scope_key)
-    if query.table_ids is not None:
-        inside = ("And", [inside, ("table_id", "In", list(query.table_ids))])
-    common = {
-        "filters": inside,
-        "limit": query.limit,
-        "include_attributes": False,
-    }
-    if query.vector is not None:
-        yield {"rank_by": ("vector", "ANN", query.vector), **common}
-    if query.tokens is not None:
-        yield {"rank_by": _by_words(query.tokens), **common}
-
-
-def _by_words(tokens: Mapping[str, float]) -> tuple[object, ...]:
-    """Returns the order by BM25 of tokens that count as much as their values say."""
-    alike: dict[float, list[str]] = {}
-    for token, weight in tokens.items():
-        alike.setdefault(weight, []).append(token)
-    parts = [
-        leg if weight == 1.0 else ("Product", weight, leg)
-        for weight, leg in ((weight, ("content", "BM25", names)) for weight, names in alike.items())
-    ]
-    return parts[0] if len(parts) == 1 else ("Sum", parts)
 
 
 def _best(rows: Sequence[turbopuffer.types.Row], *, sign: float, offset: float) -> list[Ranked]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 from context_search.adapters.in_memory.catalog import MemoryTables
 from context_search.adapters.in_memory.clock import ManualClock

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from context_search.adapters.in_memory.comparisons import Comparisons, is_left, needed_scopes
-from context_search.adapters.in_memory.rows import CoverageRow, GenerationRow, IndexRow, Rows
+from context_search.adapters.in_memory.coverage_rows import CoverageRow
+from context_search.adapters.in_memory.rows import GenerationRow, IndexRow, Rows
 from context_search.domain.config import IndexConfig
 from context_search.domain.ids import generation_namespace, table_namespace
 from context_search.domain.model import Index

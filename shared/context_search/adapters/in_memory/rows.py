@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from context_search.adapters.in_memory.caller_rows import IdempotencyRow, KeyRow, PermitRow
 from context_search.adapters.in_memory.catalog_rows import TableRow, ToolRow
+from context_search.adapters.in_memory.coverage_rows import CoverageRow
 from context_search.adapters.in_memory.journal import Journal, Journaled
 from context_search.adapters.in_memory.order_rows import OutboxRow
 from context_search.adapters.in_memory.upload_rows import UploadRow
@@ -55,12 +56,6 @@ class GenerationRow:
     sweep_counts: SweepCounts = field(default_factory=SweepCounts)
     swept_at: datetime | None = None
     integrity: Mapping[str, object] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class CoverageRow:
-    index_id: int
-    scope: str
 
 
 @dataclass(frozen=True, slots=True)

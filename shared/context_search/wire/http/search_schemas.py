@@ -29,7 +29,11 @@ _HIT: dict[str, Any] = _PARTS["results"]["items"]
 _HINTED = {**_HIT, "properties": {**_HIT["properties"], "context_hint": TEXT}}
 _BREAKDOWN = obj(bm25=NUMBER, semantic=NUMBER, recency=SHARE)
 _SPAN = obj(start=COUNT, end=COUNT)
-_LEG = obj(rank=maybe(ID), score=maybe(NUMBER))
+_NOTHING: Schema = {"type": "null"}
+_LEG = {
+    "description": "Both are null where the leg did not rank the candidate.",
+    "anyOf": [obj(rank=ID, score=NUMBER), obj(rank=_NOTHING, score=_NOTHING)],
+}
 _CANDIDATE = obj(
     {
         "scoreBreakdown": _BREAKDOWN,
