@@ -27,7 +27,19 @@ WRITERS = 5
 TABLES = 3
 CHUNK_SIZES = (400, 500, 600, 700)
 STRINGS = 10
-WORDS = "harbour winter garden meadow notary quarry railway tenant valley orchard ledger".split()
+WORDS = [
+    "harbour",
+    "winter",
+    "garden",
+    "meadow",
+    "notary",
+    "quarry",
+    "railway",
+    "tenant",
+    "valley",
+    "orchard",
+    "ledger",
+]
 
 
 def main() -> None:
@@ -39,9 +51,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         Path(folder).chmod(0o711)  # PostgreSQL's account has to reach it
         state = State(Path(folder) / "state")
-        with Stack(state, dict(os.environ), report=print) as stack:  # noqa: TID251 - handed on
+        with Stack(state, dict(os.environ), report=lambda _: None) as stack:  # noqa: TID251 - handed on
             alone = _indexed_after(stack)
-            print(f"alone {alone:.1f}", flush=True)
             if arguments.strings:
                 busy = _fill(stack, arguments.strings)
             else:
@@ -74,9 +85,7 @@ def _write(stack: Stack, seconds: float) -> str:
     tables = []
     for number in range(TABLES):
         data = {f"k{each}": _text(3_000, 100 * number + each) for each in range(STRINGS)}
-        made = project.post(
-            "/api/v1/tables", project_id=project.project_id, name="busy", data=data
-        )
+        made = project.post("/api/v1/tables", project_id=project.project_id, name="busy", data=data)
         tables.append(int(made["id"]))
     tools = [_tool(project, table, size) for table in tables for size in CHUNK_SIZES]
     whole = f"/api/v1/projects/{project.project_id}/search-index"

@@ -116,9 +116,7 @@ class Pipeline:
     def _carry_out(self, message: Any) -> None:
         deadline = Deadline(self._clock, self._clock.monotonic() + RUN_S)
         if message["kind"] == "enumerate":
-            EnumerateIndex(self._store, self._deliver, self._settle, Limits())(
-                message["index_id"]
-            )
+            EnumerateIndex(self._store, self._deliver, self._settle, Limits())(message["index_id"])
         elif message["kind"] == "nodes":
             list(self._index_nodes(message["node_ids"], deadline))
         else:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from context_search.adapters.in_memory.outbox import MemoryOutbox
 from context_search.adapters.in_memory.order_rows import OutboxRow
+from context_search.adapters.in_memory.outbox import MemoryOutbox
 from context_search.ports.queue import Message
 from context_search.services.cleanup import Cleanup
 from context_search.services.cleanup_report import CleanupReport

@@ -36,7 +36,15 @@ from context_search.services.searching.answer import Answer
 from context_search.services.searching.search_tool import SearchWithTool
 from context_search.services.tables import CreateProject, CreateTable, DeleteTable, ReplaceDocument
 from tests.simulation import conditions
-from tests.simulation.conditions import CONFIG, LAMBDA_S, LEASE_S, RETRY_S, SILENT_S, VISIBILITY_S, WINDOW
+from tests.simulation.conditions import (
+    CONFIG,
+    LAMBDA_S,
+    LEASE_S,
+    RETRY_S,
+    SILENT_S,
+    VISIBILITY_S,
+    WINDOW,
+)
 from tests.simulation.messages import Envelope, SimQueue, joining
 from tests.simulation.mutation import Mutation
 from tests.simulation.parts import SimEmbedder, SimStore, SimVectors

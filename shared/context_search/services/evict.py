@@ -10,7 +10,6 @@ from context_search.domain.errors import ContextSearchError
 from context_search.domain.limits import ProjectLimits, Usage
 from context_search.domain.model import Claim, Index, PlannedChunk
 from context_search.domain.progress import PROJECT_FULL
-from context_search.ports.queue import Message
 from context_search.ports.store import Store, UnitOfWork
 from context_search.ports.time import Deadline
 from context_search.services.outgoing import Deliver, enumerate_message

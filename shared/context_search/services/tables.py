@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 
 from context_search.domain.access import KeyOwner
 from context_search.domain.documents import check_depth, parse_exact, to_json
 from context_search.domain.errors import (
     ConflictError,
-    DatabaseUnavailableError,
     DocumentTooLargeError,
     NotFoundError,
 )

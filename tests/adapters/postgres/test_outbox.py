@@ -104,9 +104,7 @@ def test_a_writer_that_takes_everything_back_takes_nothing_from_others(
     assert len(take(bench, index)) == 1
 
 
-def test_senders_of_one_project_do_not_overfill_its_window(
-    bench: Workbench, index: Index
-) -> None:
+def test_senders_of_one_project_do_not_overfill_its_window(bench: Workbench, index: Index) -> None:
     tools = [bench.tool(bench.table(n))[1] for n in range(12)]
     for each in tools:
         order(bench, each)
@@ -125,9 +123,9 @@ def test_many_who_order_the_same_at_once_order_it_once(bench: Workbench, index: 
 def test_rows_of_the_release_before_are_sent_and_its_ways_do_no_harm(
     bench: Workbench, index: Index
 ) -> None:
-    """While it is rolled out, or back, it adds rows without our columns and deletes what it sent."""
+    """While rolled out, or back, it adds rows without our columns and deletes what it sent."""
     order(bench, index)
-    bench.sql("INSERT INTO outbox (body) VALUES ('{\"kind\": \"node\", \"node_id\": 1}')")
+    bench.sql('INSERT INTO outbox (body) VALUES (\'{"kind": "node", "node_id": 1}\')')
     with bench.store.transaction() as work:
         assert sorted(work.outbox.waiting(limit=9)) == [0, index.project_id]
         [(foreign, body)] = work.outbox.take(0, window=1)

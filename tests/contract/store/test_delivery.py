@@ -8,6 +8,7 @@ from context_search.domain.model import Index
 from tests.contract.store.bench import OTHER, TEXT, Bench
 from tests.steps import SMALL
 
+
 def buried(bench: Bench, *, config: object = SMALL) -> Index:
     """An index whose only node was removed."""
     _, index = bench.tool(bench.table({"a": TEXT}), config=config)  # type: ignore[arg-type]

@@ -35,9 +35,7 @@ class MemoryOutbox:
             if key is not None and row.key == key and row.begun_at is None:
                 return row.project_id
         order_id, project_id = self.rows.new_id(), self._project_of(body)
-        self.rows.outbox[order_id] = OutboxRow(
-            order_id, body, self.clock.now(), project_id, key
-        )
+        self.rows.outbox[order_id] = OutboxRow(order_id, body, self.clock.now(), project_id, key)
         return project_id
 
     def _project_of(self, body: Message) -> int:
@@ -66,9 +64,7 @@ class MemoryOutbox:
         """See the port."""
         now = self.clock.now()
         rows = [row for _, row in sorted(self.rows.outbox.items()) if row.project_id == project_id]
-        places = sum(
-            _is_due(row, now) if row.sent_at else not _is_free(row, now) for row in rows
-        )
+        places = sum(_is_due(row, now) if row.sent_at else not _is_free(row, now) for row in rows)
         taken = [row for row in rows if _waits(row, now)][: max(0, window - places)]
         for row in taken:
             until, first = now + timedelta(minutes=1), row.claimed_at or now
@@ -149,7 +145,9 @@ class MemoryOutbox:
         """See the port."""
         now, table = self.clock.now(), self.rows.tables.get(table_id)
         return any(
-            row.project_id not in (0, table and table.project_id) and row.begun_at is None and _is_due(row, now)
+            row.project_id not in (0, table and table.project_id)
+            and row.begun_at is None
+            and _is_due(row, now)
             for row in self.rows.outbox.values()
         )
 

@@ -13,6 +13,7 @@ from context_search.domain.model import Claim
 from context_search.domain.progress import NodeState
 from context_search.domain.reassembly import text_of_chunks
 
+
 @dataclass(frozen=True, slots=True)
 class NodeWork(NodeRows):
     """The part of the port ``Nodes`` that workers use."""
