@@ -26,6 +26,13 @@ class EachWriteItsOrder(MemoryOutbox):
         return project_id
 
 
+class NeverWithdraws(MemoryOutbox):
+    """A comparison leaves equal orders alone, which it could carry out; they cost a look each."""
+
+    def withdraw(self, message: Message) -> None:
+        pass
+
+
 class SendsAgain(Cleanup):
     """What is silent is sent again, whether it is in the queue or not."""
 

@@ -134,13 +134,15 @@ def joining(unit_of_work: type[MemoryUnitOfWork]) -> type[MemoryUnitOfWork]:
     class Joining(unit_of_work):  # type: ignore[misc, valid-type]
         def __init__(self, rows: Rows, clock: Clock) -> None:
             super().__init__(rows, clock)
-            usual: type[MemoryOutbox] = type(self.outbox)
+            self.outbox: MemoryOutbox = _joining_book(type(self.outbox))(rows, clock)
 
-            class Outbox(usual):  # type: ignore[misc, valid-type]
-                def add(self, messages: Iterable[Message]) -> list[int]:
-                    return usual.add(self, _joined(list(messages)))
+    return Joining
 
-            self.outbox: MemoryOutbox = Outbox(rows, clock)
+
+def _joining_book(usual: type[MemoryOutbox]) -> type[MemoryOutbox]:
+    class Joining(usual):  # type: ignore[misc, valid-type]
+        def add(self, messages: Iterable[Message]) -> list[int]:
+            return usual.add(self, _joined(list(messages)))
 
     return Joining
 

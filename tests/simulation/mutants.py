@@ -16,19 +16,19 @@ from tests.simulation.faulty_rows import work_with
 from tests.simulation.mutation import Mutation
 
 MUTANTS = [
-    Mutation("no fence", unit_of_work=work_with(nodes=nodes.NodesWithoutFence)),
+    Mutation("no fence", unit_of_work=work_with(nodes=nodes.NodesWithoutFence), seed=32),
     Mutation(
         "no re-read at the swap",
         unit_of_work=work_with(
             nodes=nodes.NodesThatKeepTheirWorker, chunks=rows.ChunksWithoutReread
         ),
         is_seen_in_small=True,
-        seed=353,
-        within=2_000,
+        within=3_000,
+        seed=685,
     ),
-    Mutation("no grace for tombstones", grace_s=0, is_seen_in_small=True, seed=81, within=2_000),
+    Mutation("no grace for tombstones", grace_s=0, is_seen_in_small=True, within=3_000, seed=162),
     Mutation("vectors before their rows", index_node=steps.VectorsBeforeRows),
-    Mutation("no tombstones", unit_of_work=work_with(chunks=rows.ChunksWithoutTombstones), seed=9),
+    Mutation("no tombstones", unit_of_work=work_with(chunks=rows.ChunksWithoutTombstones)),
     Mutation(
         "acknowledge first, no reconciler", acknowledges_first=True, cleanup=steps.NoReconciler
     ),
@@ -41,69 +41,73 @@ MUTANTS = [
     Mutation("deleting a tool takes shared chunks", delete_tool=steps.DeleteSharedChunks),
     Mutation("search without hydration", unit_of_work=work_with(chunks=rows.UnhydratedChunks)),
     Mutation("old set deleted first", unit_of_work=work_with(chunks=rows.OldSetFirst)),
-    Mutation("present on a timeout", index_node=steps.PresentOnTimeout),
+    Mutation("present on a timeout", index_node=steps.PresentOnTimeout, seed=20),
     Mutation("vectors before their rows, together", together=steps.VectorsBeforeRowsTogether),
     Mutation("present on a timeout, together", together=steps.PresentOnTimeoutTogether),
     Mutation(
-        "swap without a claim, together", together=steps.SwapsWithoutHolding, seed=42, within=2_000
+        "swap without a claim, together",
+        together=steps.SwapsWithoutHolding,
+        within=3_000,
+        seed=2234,
     ),
-    Mutation("content ids", unit_of_work=work_with(chunks=rows.ContentIds), seed=29),
+    Mutation("content ids", unit_of_work=work_with(chunks=rows.ContentIds)),
     Mutation(
         "content ids, tombstones cancelled",
         unit_of_work=work_with(chunks=rows.ContentIdsThatCancelTombstones),
         is_seen_in_small=True,
-        seed=381,
-        within=2_000,
+        within=3_000,
+        seed=396,
     ),
     Mutation(
         "quarantine takes all",
         unit_of_work=work_with(nodes=nodes.QuarantineTakesAll),
-        seed=5,
-        within=2_000,
+        within=3_000,
+        seed=120,
     ),
     Mutation(
         "orphans while built",
         unit_of_work=work_with(chunks=rows.OrphansWhileBuilt),
-        seed=128,
-        within=2_000,
+        within=3_000,
     ),
     Mutation(
-        "the sweep believes an old list", sweep=steps.BelievesAnOldList, seed=212, within=2_000
+        "the sweep believes an old list", sweep=steps.BelievesAnOldList, within=3_000, seed=481
     ),
-    Mutation("tombstones forgotten first", cleanup=steps.TombstonesForgottenFirst, seed=59),
-    Mutation("namespaces forgotten first", cleanup=steps.NamespaceForgottenFirst, within=2_000),
+    Mutation("tombstones forgotten first", cleanup=steps.TombstonesForgottenFirst),
+    Mutation("namespaces forgotten first", cleanup=steps.NamespaceForgottenFirst, within=3_000),
     Mutation("edits reach one generation", unit_of_work=work_with(indexes=rows.ActiveOnly)),
-    Mutation("tools deleted unseen", unit_of_work=work_with(indexes=rows.ToolsUnseen), seed=37),
-    Mutation("switch without a look", settle=steps.SwitchesUnseen, seed=17),
+    Mutation("tools deleted unseen", unit_of_work=work_with(indexes=rows.ToolsUnseen), seed=90),
+    Mutation("switch without a look", settle=steps.SwitchesUnseen),
     Mutation(
         "evicts what is in use",
         unit_of_work=limited_by(evictions=limits.EvictsWhatIsInUse),
-        seed=17,
+        seed=26,
     ),
     Mutation("evicts without need", unit_of_work=limited_by(evictions=limits.EvictsWithoutNeed)),
     Mutation(
         "revived unordered, no comparison",
         unit_of_work=limited_by(evictions=limits.RevivesUnordered),
         cleanup=steps.NoComparison,
-        seed=17,
     ),
-    Mutation("no comparison", cleanup=steps.NoComparison, seed=20, within=2_000),
+    Mutation("no comparison", cleanup=steps.NoComparison, within=3_000, seed=90),
     Mutation("windows forgotten", unit_of_work=work_with(graveyard=rows.ForgetsWindows)),
     Mutation(
-        "half built for ever", unit_of_work=work_with(nodes=nodes.KeepsWhatIsHalfBuilt), seed=238
+        "half built for ever", unit_of_work=work_with(nodes=nodes.KeepsWhatIsHalfBuilt), seed=128
     ),
     Mutation(
-        "evicted, yet indexed", unit_of_work=limited_by(indexes=limits.EvictedFollows), seed=17
+        "evicted, yet indexed", unit_of_work=limited_by(indexes=limits.EvictedFollows), seed=23
     ),
     Mutation("no window", unit_of_work=work_with(outbox=orders.NoWindow)),
     Mutation("each write its order", unit_of_work=work_with(outbox=orders.EachWriteItsOrder)),
     Mutation("sent again while in the queue", cleanup=orders.SendsAgain),
-    Mutation("begun late", book=orders.BeginsLate),
+    Mutation(
+        "begun late, nothing withdrawn",
+        unit_of_work=work_with(outbox=orders.NeverWithdraws),
+        book=orders.BeginsLate,
+    ),
     Mutation("forgotten first", book=orders.ForgetsFirst),
     Mutation(
         "waits for ever",
         unit_of_work=limited_by(quotas=limits.WaitsForEver),
-        seed=240,
-        within=2_000,
+        within=3_000,
     ),
 ]

@@ -37,9 +37,8 @@ def compare(
     is emptied; an evicted one is left alone.
     Returns the orders to index what changed. What was read ahead counts if it is still so.
     """
-    if work.tables.lock(table_id) is None:
-        return []
-    if work.tables.find(table_id, project_id=index.project_id) is None:
+    is_there = work.tables.lock(table_id) is not None
+    if not (is_there and work.tables.find(table_id, project_id=index.project_id)):
         return []
     work.indexes.share(index)
     locked = work.indexes.find(index.id)  # it may have been evicted before the lock was ours

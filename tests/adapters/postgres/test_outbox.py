@@ -123,7 +123,7 @@ def test_many_who_order_the_same_at_once_order_it_once(bench: Workbench, index: 
 def test_rows_of_the_release_before_are_sent_and_its_ways_do_no_harm(
     bench: Workbench, index: Index
 ) -> None:
-    """While it is rolled out, or back, it adds rows without our columns and deletes them."""
+    """While rolled out, or back, it adds rows without our columns and deletes what it sent."""
     order(bench, index)
     bench.sql('INSERT INTO outbox (body) VALUES (\'{"kind": "node", "node_id": 1}\')')
     with bench.store.transaction() as work:

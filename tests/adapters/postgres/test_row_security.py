@@ -250,6 +250,7 @@ ALL_PROJECTS = {
     "services/index_nodes.py": "a worker",
     "services/index_together.py": "a worker",
     "services/integrity.py": "operators",
+    "services/order_book.py": "orders of all projects are in one outbox",
     "services/outgoing.py": "orders of all projects are in one outbox",
     "services/rebuild.py": "operators, and reindexing: reads no text",
     "services/redrive.py": "operators",
