@@ -49,6 +49,25 @@ def test_one_lost_document_is_embedded_again_and_no_other() -> None:
     assert house.embedder.embedded == embedded + 1
 
 
+def test_a_chunk_of_more_windows_than_a_page_holds_does_not_stop_a_sweep() -> None:
+    house = House(window_tokens=3)
+    namespace = built(house)
+    lost = max(house.vectors.namespaces[namespace])
+    del house.vectors.namespaces[namespace][lost]
+    sweep = replace(house.sweep, page=3)
+    found = 0
+    for _ in range(len(house.documents())):
+        page = sweep(older_than_s=0)
+        assert page is not None
+        found += page.missing
+        with house.store.transaction() as work:
+            if work.sweeps.reports(None):
+                break
+    else:
+        raise AssertionError("the sweep does not end")
+    assert found == 1
+
+
 def test_a_healthy_namespace_has_a_report_without_findings() -> None:
     house = House()
     built(house)

@@ -48,6 +48,10 @@ class SweepNamespace:
         ids = self._listed(cursor)
         ends = [page[-1] for page in (ids, [row[0] for row in rows]) if len(page) == self.page]
         end = min((chunk_document_id(each) for each in ends), default="")
+        if (
+            end and end <= cursor.after
+        ):  # a page of windows of one chunk: on behind the last of them
+            end = ids[-1]
         ids = [each for each in ids if not end or chunk_document_id(each) <= end]
         rows = [row for row in rows if not end or row[0] <= end]
         orphans = self._delete_orphans(cursor.namespace, ids)
