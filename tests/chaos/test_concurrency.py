@@ -105,7 +105,7 @@ def test_fifty_creates_over_overlapping_scopes_are_one_index(
             """
             SELECT (SELECT count(*) FROM search_index), (SELECT count(*) FROM index_generation),
                    (SELECT count(*) FROM node), (SELECT count(*) FROM coverage),
-                   (SELECT count(*) FROM outbox)
+                   (SELECT count(*) FROM outbox WHERE sent_at IS NULL)
             """
         )
     assert counts == [[1, 1, 3, 50, 0]]

@@ -66,9 +66,12 @@ def test_a_worker_may_die_anywhere_in_small_strings_that_come_together(
         table = site.table(owner, [LONG[:50], LONG[50:100]])
         return table, site.tool(table)
 
-    def order(_: Place) -> Order:
-        nodes = [message["node_id"] for message in site.orders()]
-        return "carry_out", {"kind": "nodes", "node_ids": nodes}
+    def order(place: Place) -> Order:
+        table, tool = place
+        index = site.index(tool)
+        with site.parts.store.transaction() as work:
+            known = work.nodes.known(index.generation_id, table.id)
+        return "carry_out", {"kind": "nodes", "node_ids": [node.id for node in known]}
 
     calls = kills.everywhere(prepare, order)
     assert calls.count("upsert") == 1

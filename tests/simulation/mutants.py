@@ -103,6 +103,7 @@ MUTANTS = [
         "begun late, nothing withdrawn",
         unit_of_work=work_with(outbox=orders.NeverWithdraws),
         book=orders.BeginsLate,
+        seed=22,
     ),
     Mutation("forgotten first", book=orders.ForgetsFirst),
     Mutation(
