@@ -86,7 +86,7 @@ def unique_names(work: UnitOfWork, tools: Sequence[SearchTool]) -> Mapping[int, 
     owner = Principal(tools[0].project_id)
     plain = {tool.id: name for tool in tools if (name := plain_name(tool))}
     first = work.tools.first_of_names(owner, [name.lower() for name in plain.values()])
-    mine = {tool_id for tool_id, name in plain.items() if first[name.lower()] == tool_id}
+    mine = {tool_id for tool_id, name in plain.items() if first.get(name.lower()) == tool_id}
     return {tool.id: plain[tool.id] if tool.id in mine else _with_id(tool) for tool in tools}
 
 
