@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from local.embedding import DIMENSIONS, MODEL, PASSAGE_PARAMS, QUERY_PARAMS
 from local.emulator import CREDENTIALS, UPLOAD_BUCKET, queue_url
 from local.invocation import REGION
+from local.options import DEFAULT_WORKERS
 from local.template import TemplateError
 
 if TYPE_CHECKING:
@@ -65,6 +66,7 @@ _PATIENCE = {
     "SILENT_AFTER_SECONDS": "10",
     "DELETE_GRACE_SECONDS": "20",
     "DATABASE_CONNECTIONS": "80",
+    "INDEX_CONCURRENCY": str(DEFAULT_WORKERS),
 }
 
 
