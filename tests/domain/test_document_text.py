@@ -78,12 +78,12 @@ def test_a_refusal_names_the_line_and_quotes_nothing() -> None:
 def test_the_numbers_of_all_lines_count_together() -> None:
     line = b"[" + b",".join([b"1e-999"] * 3_500) + b"]\n"
     document_text(line, "jsonl")
-    with pytest.raises(DocumentTooLargeError, match="^line 2: the numbers"):
+    with pytest.raises(DocumentTooLargeError, match=r"^line 2: the numbers"):
         document_text(line * 2, "jsonl")
-    with pytest.raises(DocumentTooLargeError, match="^the numbers"):
+    with pytest.raises(DocumentTooLargeError, match=r"^the numbers"):
         document_text(b"[%b,%b]" % (line, line), "json")
 
 
 def test_a_key_that_comes_twice_is_named_with_its_line() -> None:
-    with pytest.raises(InvalidDocumentError, match="^line 2: an object has the same key twice"):
+    with pytest.raises(InvalidDocumentError, match=r"^line 2: an object has the same key twice"):
         document_text(b'{"a": 1}\n{"a": 1, "a": 2}\n', "jsonl")

@@ -19,7 +19,8 @@ from tests.wire.http.access.matrix import (
     markers,
     request_of,
 )
-from tests.wire.http.access.test_keys_and_scopes import State, state_of
+from tests.wire.http.access.stores import State
+from tests.wire.http.access.test_keys_and_scopes import state_of
 from tests.wire.http.access.things import Tenant
 from tests.wire.http.api import SECRET, Api, LocalParts, answer, problem
 
