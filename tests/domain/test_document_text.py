@@ -8,7 +8,7 @@ import pytest
 
 from context_search.domain.document_text import document_text
 from context_search.domain.documents import parse_json
-from context_search.domain.errors import InvalidDocumentError
+from context_search.domain.errors import DocumentTooLargeError, InvalidDocumentError
 from context_search.domain.uploads import UploadFormat
 
 
@@ -73,3 +73,17 @@ def test_a_refusal_names_the_line_and_quotes_nothing() -> None:
         document_text(b'1\n\n{"canary": oh}\n', "jsonl")
     assert refusal.value.message.startswith("line 3: ")
     assert "canary" not in refusal.value.message
+
+
+def test_the_numbers_of_all_lines_count_together() -> None:
+    line = b"[" + b",".join([b"1e-999"] * 3_500) + b"]\n"
+    document_text(line, "jsonl")
+    with pytest.raises(DocumentTooLargeError, match=r"^line 2: the numbers"):
+        document_text(line * 2, "jsonl")
+    with pytest.raises(DocumentTooLargeError, match=r"^the numbers"):
+        document_text(b"[%b,%b]" % (line, line), "json")
+
+
+def test_a_key_that_comes_twice_is_named_with_its_line() -> None:
+    with pytest.raises(InvalidDocumentError, match=r"^line 2: an object has the same key twice"):
+        document_text(b'{"a": 1}\n{"a": 1, "a": 2}\n', "jsonl")

@@ -220,9 +220,7 @@ def test_a_failing_model_is_asked_again_after_a_pause(empty: Deployment) -> None
     assert node(empty, node_id, "state, last_error") == ["indexed", None]
 
 
-def test_a_document_too_deep_to_read_is_refused_and_logged(
-    empty: Deployment, log: list[str]
-) -> None:
+def test_a_document_too_deep_to_read_is_given_up_and_its_tool_says_why(empty: Deployment) -> None:
     tool = empty.tool(DOCUMENT)
     empty.drain()
     deep = "[" * 15_000 + "]" * 15_000  # which Postgres takes
@@ -232,8 +230,14 @@ def test_a_document_too_deep_to_read_is_refused_and_logged(
         id=tool["table_id"],
     )
     [order] = empty.send(json.dumps(enumerate_message(index_of(empty, tool))))
-    assert empty.index([order]) == {order["MessageId"]}
-    assert any("INVALID_DOCUMENT" in line for line in log)
+    assert empty.index([order]) == set()
+    [[error]] = empty.sql(
+        "SELECT order_error FROM search_index WHERE id = :id", id=index_of(empty, tool)
+    )
+    assert (json.loads(error)["code"], json.loads(error)["retryable"]) == (
+        "INVALID_DOCUMENT",
+        False,
+    )
     empty.sql("UPDATE context_table SET data = '{}' WHERE id = :id", id=tool["table_id"])
 
 

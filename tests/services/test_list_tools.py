@@ -71,3 +71,22 @@ def test_what_is_readable_of_a_name_stays_readable() -> None:
         f"ChanPin_price_list_2026_{ids[1]}",
         f"BangZhu_{ids[2]}",
     ]
+
+
+def test_names_are_those_that_models_take_and_differ_in_more_than_case() -> None:
+    house = House()
+    ids = named(house, "faq", "FAQ", "price.list", "a-B_c")
+    assert list(shown(house).values()) == ["faq", f"FAQ_{ids[1]}", f"price_list_{ids[2]}", "a-B_c"]
+    find = ListTools(house.store).find
+    assert [find(house.principal, name) for name in ("FAQ", "Faq", "price.list", "A-B_C")] == [
+        None
+    ] * 4
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(NAMES | TEXT, min_size=1, max_size=8))
+def test_no_two_names_differ_in_case_only(names: list[str]) -> None:
+    house = House()
+    named(house, *names)
+    found = [name.lower() for name in shown(house).values()]
+    assert len(set(found)) == len(found)

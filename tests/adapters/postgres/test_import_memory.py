@@ -27,7 +27,7 @@ from context_search.adapters.postgres.store import PostgresStore
 from context_search.adapters.postgres.url import DatabaseUrl
 from context_search.domain.uploads import NewUpload
 from context_search.services.import_document import ImportDocument
-from context_search.services.outgoing import Deliver, RelayOutbox
+from context_search.services.outgoing import Deliver
 
 class File:
     def read(self, key):
@@ -49,9 +49,9 @@ with store.transaction() as work:
     table = work.tables.add(project.id, "t", "", "{}")
     made = work.uploads.add(NewUpload(project.id, table.id, sys.argv[3]))
     work.uploads.save(replace(made, state="importing", bytes=Path(sys.argv[2]).stat().st_size))
-relay = RelayOutbox(store, Deliver(store, ListQueue()))
+deliver = Deliver(store, ListQueue())
 before = most()
-done = ImportDocument(store, store, File(), relay)(made.id)
+done = ImportDocument(store, store, File(), deliver)(made.id)
 print(json.dumps([done, before, most()]))
 """
 

@@ -18,6 +18,7 @@ from context_search.domain.errors import LeaseLostError
 from context_search.domain.ids import pointer_sha256
 from context_search.domain.model import Claim, Index
 from context_search.services.enumeration import Limits
+from context_search.services.outgoing import node_message
 from tests.builders import Workbench, english, until
 from tests.steps import table_of
 
@@ -285,18 +286,23 @@ class TestAbandoned:
         assert self.abandoned(bench) == []
         assert bench.claim(orphaned).attempt == 2
 
-    def test_what_waits_while_others_get_indexed_is_not_abandoned(self, bench: Workbench) -> None:
-        _, index = bench.tool(bench.table([english(50, seed) for seed in range(3)]))
-        waiting, orphaned, done = bench.enumerate(index)
+    def test_what_has_an_order_waits_for_its_turn_and_is_not_abandoned(
+        self, bench: Workbench
+    ) -> None:
+        _, index = bench.tool(bench.table([english(50, seed) for seed in range(2)]))
+        waiting, orphaned = bench.enumerate(index)
         bench.claim(orphaned)
-        bench.finish(bench.claim(done))
+        with bench.store.transaction() as work:
+            work.outbox.add([node_message(waiting)])
+        past = "now() - interval '101 s'"
+        bench.sql(f"UPDATE outbox SET created_at = {past}")
         bench.sql(
-            "UPDATE node SET next_at = now() - interval '101 s',"
-            " lease_until = CASE WHEN id = :orphaned THEN now() - interval '101 s' END",
+            f"UPDATE node SET next_at = {past},"
+            f" lease_until = CASE WHEN id = :orphaned THEN {past} END",
             orphaned=orphaned,
         )
         assert self.abandoned(bench) == [orphaned]
-        bench.sql("UPDATE node SET indexed_at = indexed_at - interval '101 s'")
+        bench.sql("DELETE FROM outbox")
         assert self.abandoned(bench) == [waiting]
 
     def test_a_worker_that_only_seemed_dead_writes_nothing_more(self, bench: Workbench) -> None:

@@ -143,3 +143,14 @@ def test_that_a_key_is_in_use_is_noted_at_most_once_a_minute(bench: Bench) -> No
         # Whether the clock goes on or what is stored gets older: the distance says when it was.
         ages.append(round((key.last_used_at - key.created_at).total_seconds(), -1))
     assert ages == [0, 0, 80, 80]
+
+
+def test_a_key_ends_after_its_lifetime_or_when_it_has_to(bench: Bench) -> None:
+    owner = KeyOwner(bench.project().id)
+    end = add(bench, owner, b"a", lifetime_s=90.0).expires_at
+    assert add(bench, owner, b"b", ends_by=end).expires_at == end
+    assert add(bench, owner, b"c", ends_by=end, lifetime_s=900.0).expires_at == end
+    assert add(bench, owner, b"d", ends_by=end, lifetime_s=5.0).lifetime_s == 5.0
+    principal = principal_of(bench, b"c")
+    assert principal is not None
+    assert principal.expires_at == end

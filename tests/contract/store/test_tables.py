@@ -8,7 +8,8 @@ import pytest
 
 from context_search.domain.documents import parse_json, to_json
 from context_search.domain.errors import NotFoundError
-from context_search.domain.model import Project
+from context_search.domain.model import Project, Table
+from context_search.ports.catalog import StringsAt
 from context_search.services.outgoing import enumerate_message
 from tests.contract.store.bench import Bench
 
@@ -201,3 +202,26 @@ def test_a_project_is_there_or_not(bench: Bench) -> None:
     for nowhere in (10**9, 2**63 - 1):
         with bench.store.transaction(nowhere) as work:
             assert not work.projects.exists(nowhere)
+
+
+def strings_at(bench: Bench, table: Table, path: list[str], *, measured: bool) -> StringsAt | None:
+    with bench.store.transaction() as work:
+        return work.tables.strings_at(table.id, path, measured=measured)
+
+
+def test_the_strings_at_a_place_are_measured_in_characters(bench: Bench) -> None:
+    table = bench.table({"a": ["x", {"b": "\U0001f600" * 5}], "n": [1], "s": "abc", "null": None})
+    measured = {"": 5, "a": 5, "n": 0, "s": 3, "null": 0}
+    for key, longest in measured.items():
+        path = [key] if key else []
+        assert strings_at(bench, table, path, measured=True) == StringsAt(longest)
+        assert strings_at(bench, table, path, measured=False) == StringsAt(None)
+    for path in (["zz"], ["a", "2"], ["a", "-1"], ["a", "01"], ["s", "0"]):
+        assert strings_at(bench, table, path, measured=True) is None
+
+
+def test_a_part_says_whether_it_is_one_string(bench: Bench) -> None:
+    table = bench.table({"s": "abc" * 9, "a": ["x" * 9]})
+    with bench.store.transaction() as work:
+        parts = [work.tables.part(table.id, [key], max_bytes=5) for key in ("s", "a")]
+    assert [part and (part.text, part.is_string) for part in parts] == [(None, True), (None, False)]

@@ -12,11 +12,11 @@ from context_search.domain.errors import DocumentTooLargeError
 MAX_NUMBERS_BYTES = 256_000_000
 """What the numbers of one document may take: all of an upload, and what they may grow by."""
 
-# Under 10 kB, compressed or not, it cannot come to that. An array, because jsonb_path_query takes
-# time that grows with the square of what it finds. An eighth of the memory of the whole text. Not
-# below 5,000 levels: what follows a path calls itself for each.
+# Under 2 kB, also compressed to a ninetieth, it cannot come to that. An array, because
+# jsonb_path_query takes time that grows with the square of what it finds. An eighth of the memory
+# of the whole text. Not below 5,000 levels: what follows a path calls itself for each.
 _NUMBERS = """
-    CASE WHEN pg_column_size({value}) < 10000 THEN 0 ELSE (
+    CASE WHEN pg_column_size({value}) < 2000 THEN 0 ELSE (
         SELECT COALESCE(sum(octet_length(number)), 0)
         FROM jsonb_array_elements_text(jsonb_path_query_array(
             {value}, 'strict $.**{{0 to 5000}} ? (@.type() == "number")')) AS number)
