@@ -10,6 +10,7 @@ import pytest
 
 from context_search.bootstrap import parts
 from context_search.domain.json_number import MAX_GROWTH
+from context_search.services.outgoing import RelayOutbox
 from context_search.services.read_ahead import MAX_POINTER_CHARS
 from context_search.wire.mcp.legacy import MAX_BATCH
 from tests.builders import english
@@ -77,7 +78,8 @@ BILLION = '[{}, "text"]'.format(", ".join(["1e-16000"] * 20_000))
 
 
 def search_state(stranger: Stranger, tool_id: int) -> dict[str, Any]:
-    parts().deliver.newest()  # what programs with SQL order waits in the outbox
+    # What programs with SQL order waits in the outbox.
+    RelayOutbox(parts().store, parts().deliver)(silent_s=3_600)
     stranger.deployed.drain()
     return stranger.state(tool_id)
 

@@ -103,7 +103,8 @@ def test_hits_lie_below_the_keys_that_they_name(
     stranger, document, _, tool_id = keys
     for number in range(0, COUNT, 5):
         hits = stranger.hits(tool_id, f"lantern {number} harbour", document)
-        assert hits[0]["json_path"] == join([STRINGS[number]]), ascii(STRINGS[number])
+        # Not always the first: a key with that number in it lifts its own text.
+        assert join([STRINGS[number]]) in {hit["json_path"] for hit in hits}, ascii(STRINGS[number])
 
 
 def test_every_string_is_a_scope_that_holds_one_string(
