@@ -165,9 +165,7 @@ def test_a_failing_model_is_asked_again_after_a_pause(empty: Deployment) -> None
     assert node(empty, node_id, "state, last_error") == ["indexed", None]
 
 
-def test_a_document_too_deep_to_read_is_refused_and_logged(
-    empty: Deployment, log: list[str]
-) -> None:
+def test_a_document_too_deep_to_read_is_an_error_of_its_index(empty: Deployment) -> None:
     tool = empty.tool(DOCUMENT)
     empty.drain()
     deep = "[" * 15_000 + "]" * 15_000  # which Postgres takes
@@ -177,8 +175,14 @@ def test_a_document_too_deep_to_read_is_refused_and_logged(
         id=tool["table_id"],
     )
     [order] = empty.send(json.dumps(enumerate_message(index_of(empty, tool))))
-    assert empty.index([order]) == {order["MessageId"]}
-    assert "INVALID_DOCUMENT" in log[-1]
+    assert empty.index([order]) == set()
+    path = f"/api/v1/tools/{tool['tool_id']}/search-index"
+    told = empty.http("GET", path, key=tool["key"])["json"]
+    assert (told["status"], told["nodes"]) == ("error", {})
+    assert (told["last_error"]["code"], told["last_error"]["retryable"]) == (
+        "INVALID_DOCUMENT",
+        False,
+    )
     empty.sql("UPDATE context_table SET data = '{}' WHERE id = :id", id=tool["table_id"])
 
 

@@ -259,6 +259,7 @@ ALL_PROJECTS = {
     "services/status.py": "writes the summaries of tools",
     "services/sweep.py": "the schedule",
     "services/tables.py": "a project that is being made",
+    "services/unindexable.py": "a worker",
     "services/unknown_namespaces.py": "the schedule",
     "bootstrap/use_cases.py": "asks whether the database answers",
 }

@@ -26,7 +26,7 @@ def test_an_unknown_path_is_404(api: Api, path: str) -> None:
 @pytest.mark.parametrize(
     ("method", "path", "allowed"),
     [
-        ("POST", "/api/v1/tables/1/data", "GET, PATCH, PUT"),
+        ("POST", "/api/v1/tables/1/data", "DELETE, GET, PATCH, PUT"),
         ("OPTIONS", "/api/v1/tables", "POST"),
         ("GET", "/api/v1/tools/search", "POST"),
         ("DELETE", "/api/v1/tools/search", "POST"),
