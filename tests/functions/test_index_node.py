@@ -220,7 +220,7 @@ def test_a_failing_model_is_asked_again_after_a_pause(empty: Deployment) -> None
     assert node(empty, node_id, "state, last_error") == ["indexed", None]
 
 
-def test_a_document_too_deep_to_read_is_given_up_and_its_tool_says_why(empty: Deployment) -> None:
+def test_a_document_too_deep_to_read_is_an_error_of_its_index(empty: Deployment) -> None:
     tool = empty.tool(DOCUMENT)
     empty.drain()
     deep = "[" * 15_000 + "]" * 15_000  # which Postgres takes
@@ -231,10 +231,10 @@ def test_a_document_too_deep_to_read_is_given_up_and_its_tool_says_why(empty: De
     )
     [order] = empty.send(json.dumps(enumerate_message(index_of(empty, tool))))
     assert empty.index([order]) == set()
-    [[error]] = empty.sql(
-        "SELECT order_error FROM search_index WHERE id = :id", id=index_of(empty, tool)
-    )
-    assert (json.loads(error)["code"], json.loads(error)["retryable"]) == (
+    path = f"/api/v1/tools/{tool['tool_id']}/search-index"
+    told = empty.http("GET", path, key=tool["key"])["json"]
+    assert (told["status"], told["nodes"]) == ("error", {})
+    assert (told["last_error"]["code"], told["last_error"]["retryable"]) == (
         "INVALID_DOCUMENT",
         False,
     )

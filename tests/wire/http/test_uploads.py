@@ -132,6 +132,7 @@ def test_completing_before_the_document_is_there_is_a_conflict(api: Api) -> None
         {"format": "json", "size": "5"},
         {"format": "json", "size": True},
         {"format": "json", "sha256": "ab"},
+        {"format": "json", "sha256": "g" * 64},
         {"format": "json", "sha256": "a" * 64 + "\n"},
         {"format": "json", "key": "uploads/1/1"},
     ],
