@@ -147,6 +147,25 @@ def test_changes_while_it_is_indexed(site: Site, crowd: ChaosParts, owner: Princ
     check(site, [(table, tool)])
 
 
+def test_a_neighbour_writes_all_the_time_while_strings_are_indexed(
+    site: Site, crowd: ChaosParts, owner: Principal
+) -> None:
+    table, loud = site.table(owner, DOCUMENT), site.table(site.project(), DOCUMENT)
+    tools = [site.tool(table), site.tool(loud)]
+    at_once(
+        [
+            *[change(crowd, loud, n) for n in range(60)],
+            *[change(crowd, table, n) for n in range(5)],
+            *[worker(crowd, site.queue) for _ in range(30)],
+            *[crowd.orders["cleanup"] for _ in range(3)],
+        ]
+    )
+    with site.parts.database.transaction() as tx:
+        waiting = tx.run("SELECT key, count(*) FROM outbox WHERE begun_at IS NULL GROUP BY key")
+    assert all(count == 1 for _, count in waiting)
+    check(site, list(zip([table, loud], tools, strict=True)))
+
+
 def test_creates_and_deletes_of_tools_changes_rebuilds_workers_and_cleanup(
     site: Site, crowd: ChaosParts, owner: Principal
 ) -> None:

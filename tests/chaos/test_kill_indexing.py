@@ -6,6 +6,8 @@ import pytest
 
 from context_search.domain.model import Principal
 from context_search.ports.queue import Message
+from context_search.services.outgoing import WINDOW
+from tests.builders import english
 from tests.chaos.killing import DOCUMENT, EDITED, LONG, Kills, Order, Place, indexed
 from tests.chaos.mortal import Mortals
 from tests.chaos.site import Site
@@ -41,6 +43,26 @@ def test_a_worker_may_die_anywhere_in_a_new_string(
     assert calls.count("embed") >= 2
     assert "nodes.claim" in calls
     assert "nodes.hold+chunks.activate" in calls
+    kills.check()
+
+
+def test_a_worker_may_die_anywhere_beside_the_backlog_of_a_neighbour(
+    site: Site, kills: Kills, owner: Principal
+) -> None:
+    loud = site.project()
+    crowd = [site.table(loud, [english(90, seed) for seed in range(WINDOW)]) for _ in range(2)]
+    backlog = [(table, site.tool(table)) for table in crowd]
+    waiting = site.orders()
+    assert len(waiting) == WINDOW  # the others wait for a place
+
+    def prepare() -> Place:
+        table = site.table(owner, {"a": LONG})
+        return table, site.tool(table)
+
+    calls = kills.everywhere(prepare, lambda _: ("carry_out", take(site)))
+    assert "outbox.finish" in " ".join(calls)
+    site.receive(waiting)
+    kills.places += backlog
     kills.check()
 
 
