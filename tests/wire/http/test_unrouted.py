@@ -29,6 +29,7 @@ def test_an_unknown_path_is_404(api: Api, path: str) -> None:
         ("POST", "/api/v1/tables/1/data", "DELETE, GET, PATCH, PUT"),
         ("OPTIONS", "/api/v1/tables", "POST"),
         ("GET", "/api/v1/tools/search", "POST"),
+        ("GET", "/api/v1/tools/search?wait=0", "POST"),
         ("DELETE", "/api/v1/tools/search", "POST"),
         ("GET", "/api/v1/tools/1/search", "POST"),
         ("PUT", "/api/v1/mcps/1", "DELETE, GET, PATCH"),

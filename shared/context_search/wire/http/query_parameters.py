@@ -15,6 +15,7 @@ from fastapi.routing import APIRoute
 from pydantic import BeforeValidator
 
 from context_search.domain.errors import InvalidInputError
+from context_search.wire.http.unrouted import misses_method
 
 _DECIMAL = re.compile(r"0|[1-9][0-9]*")
 _BOOLEAN = {"true": True, "false": False}
@@ -47,6 +48,8 @@ async def _check(request: Request) -> None:
         return
     known = set(_declared(cast(APIRoute, request.scope["route"]).dependant))
     if set(given) <= known and max(given.values()) == 1:
+        return
+    if misses_method(request):  # another route has caught it: the answer is 405
         return
     # The name that was given may be a secret.
     names = ", ".join(sorted(known))
