@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import Any, NoReturn
+from typing import Any
 
 from aws_lambda_powertools.utilities.batch import (
     BatchProcessor,
@@ -21,7 +21,14 @@ from context_search.services.retrying import RetryLater
 from context_search.wire.errors import log_text
 from context_search.wire.logs import function_logger
 from context_search.wire.metrics import emit_error, emit_node, emit_queue_age
-from context_search.wire.orders import EnumerateOrder, ImportOrder, NodeOrder, Order, parse_order
+from context_search.wire.orders import (
+    EnumerateOrder,
+    ImportOrder,
+    NodeOrder,
+    Order,
+    order_id_of,
+    parse_order,
+)
 
 logger = function_logger("index-node")
 RETRY_S = 30.0
@@ -48,20 +55,30 @@ def _carry_out(record: SQSRecord, context: LambdaContext) -> None:
     except InvalidInputError as error:
         logger.error("order refused", extra={"code": error.code, "detail": error.message})
         emit_error(error)
-        raise
+        _put_off(record, UNEXPECTED_S, error)
+        return
     if order is None:
         _leave_to_later_release(record)
     else:
         _obey_once(order, record, parts().deadline(context))
 
 
-def _leave_to_later_release(record: SQSRecord) -> NoReturn:
+def _leave_to_later_release(record: SQSRecord) -> None:
     """Later each time: the queue gives a message up after 20 receives, which are hours so."""
     receives = int(record.attributes.get("ApproximateReceiveCount") or 1)
     if receives == 1:
         logger.error("order of a later release", extra={"message_id": record.message_id})
-    parts().queue.come_back(record.receipt_handle, UNKNOWN_KIND_S * receives)
-    raise InvalidInputError("an order of a later release")
+    error = InvalidInputError("an order of a later release")
+    _put_off(record, UNKNOWN_KIND_S * receives, error)
+
+
+def _put_off(record: SQSRecord, after_s: float, error: ContextSearchError) -> None:
+    """What cannot be carried out takes no place among its project's orders meanwhile."""
+    begun = None
+    with suppress(ContextSearchError):
+        begun = parts().order_book.begin(order_id_of(record.body))
+    if _comes_back(record, begun, after_s):
+        raise error
 
 
 def _obey_once(order: Order, record: SQSRecord, deadline: Deadline) -> None:

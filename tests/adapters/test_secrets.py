@@ -33,7 +33,7 @@ def arn(aws: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     for name, value in aws.items():
         monkeypatch.setenv(name, value)
     client = boto3.client("secretsmanager")
-    made = client.create_secret(Name="context-search", SecretString=json.dumps(VALUES))
+    made = client.create_secret(Name="of-an-adapter", SecretString=json.dumps(VALUES))
     yield made["ARN"]
     client.delete_secret(SecretId=made["ARN"], ForceDeleteWithoutRecovery=True)
 

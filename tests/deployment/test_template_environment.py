@@ -101,7 +101,7 @@ def secret_arn(aws: dict[str, str]) -> str:
         aws_access_key_id=aws["AWS_ACCESS_KEY_ID"],
         aws_secret_access_key=aws["AWS_SECRET_ACCESS_KEY"],
     )
-    made = client.create_secret(Name="context-search", SecretString=json.dumps(SECRET))
+    made = client.create_secret(Name="of-a-template", SecretString=json.dumps(SECRET))
     return made["ARN"]
 
 

@@ -80,7 +80,8 @@ class Indexes(Protocol):
     def follows(self, index_id: int, table_id: int | None = None) -> bool:
         """Tells whether each live generation follows a table, or all, in one small statement.
 
-        Then what ``note_failed`` noted is over, and forgotten.
+        Then a passing failure that ``note_failed`` noted is over, and forgotten; not one that is
+        ``retryable`` false, which ends when its table is compared again.
         """
         ...
 
@@ -105,9 +106,11 @@ class Indexes(Protocol):
         ...
 
     def note_failed(self, index_id: int, error: Mapping[str, object]) -> None:
-        """Notes why an order to compare an index failed, until one succeeds; adds ``at``.
+        """Notes why an order to compare an index failed; adds ``at``.
 
-        Not for an index that follows all of its tables by now.
+        A passing failure is noted until one succeeds, and not for an index that follows all of
+        its tables by now. One that is ``retryable`` false names its ``table_id``, is always noted
+        and is not replaced by a passing one. It counts while the index has that table.
         """
         ...
 

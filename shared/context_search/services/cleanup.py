@@ -18,7 +18,13 @@ from context_search.services.cleanup_report import CleanupLimits, CleanupReport
 from context_search.services.evict import EvictColdest
 from context_search.services.expire_uploads import ExpireUploads
 from context_search.services.idempotency import KEPT_S
-from context_search.services.outgoing import Deliver, RelayOutbox, enumerate_message, node_orders
+from context_search.services.outgoing import (
+    Deliver,
+    RelayOutbox,
+    add_one_by_one,
+    enumerate_message,
+    node_orders,
+)
 from context_search.services.rebuild import REBUILDS_AT_ONCE, retire_outdated
 from context_search.services.removal import RemoveDeleted
 from context_search.services.searching.admission import UNUSED_S
@@ -112,10 +118,8 @@ class Cleanup:
     def _compare(self, report: CleanupReport) -> bool:
         with self.store.transaction() as work:
             behind = work.indexes.behind(silent_s=self.limits.silent_s, limit=COMPARISONS_PER_STEP)
-            owners = work.outbox.add(
-                enumerate_message(index_id, table_id) for index_id, table_id in behind
-            )
-        self.deliver(owners)
+        messages = [enumerate_message(index_id, table_id) for index_id, table_id in behind]
+        self.deliver(add_one_by_one(self.store, messages))
         report.comparisons_ordered += len(behind)
         return len(behind) == COMPARISONS_PER_STEP
 

@@ -14,7 +14,12 @@ from context_search.ports.indexing import NodeUpsert
 from context_search.ports.queue import Message
 from context_search.ports.store import Store, UnitOfWork
 from context_search.services.chunk_documents import spans
-from context_search.services.outgoing import Deliver, enumerate_message, node_orders
+from context_search.services.outgoing import (
+    Deliver,
+    add_one_by_one,
+    enumerate_message,
+    node_orders,
+)
 from context_search.services.read_ahead import Document, by_pointer, read_ahead
 from context_search.services.settle import SettleIndex
 from context_search.services.unindexable import give_up, locked_revision
@@ -155,11 +160,10 @@ class EnumerateIndex:
             if index is None:
                 return []
             chosen = table_id or index.table_id
-            if chosen is None:
-                messages = _order_each(work, index)
-            else:
-                messages = compare(work, index, chosen, self.limits, ahead)
-            return work.outbox.add(messages)
+            if chosen is not None:
+                return work.outbox.add(compare(work, index, chosen, self.limits, ahead))
+            messages = _order_each(work, index)
+        return add_one_by_one(self.store, messages)
 
     def _once_more(self, index_id: int, table_id: int | None) -> list[int]:
         """Gives up when the document that cannot be indexed is still the same."""

@@ -62,6 +62,19 @@ def _groups(node_ids: Sequence[int], chars: Mapping[int, int]) -> Iterator[list[
         yield group
 
 
+def add_one_by_one(store: Store, messages: Iterable[Message]) -> list[int]:
+    """Adds orders, each in a transaction of its own; returns their projects.
+
+    A program that changes many tables holds the orders for them in an order of its own: who held
+    one of these and waited for another would end that program's transaction as a deadlock.
+    """
+    owners: set[int] = set()
+    for message in messages:
+        with store.transaction() as work:
+            owners.update(work.outbox.add([message]))
+    return sorted(owners)
+
+
 @dataclass(frozen=True, slots=True)
 class Deliver:
     """Sends the orders of projects that their windows have room for; the others wait in the book.

@@ -25,7 +25,9 @@ def give_up(
     """
     table_id, revision = seen
     with store.transaction() as work:
-        if work.tables.lock(table_id) == revision and work.indexes.find(index_id) is not None:
+        index = work.indexes.find(index_id)
+        if work.tables.lock(table_id) == revision and index is not None and not index.evicted_at:
+            work.indexes.share(index)
             _empty(work, index_id, table_id, revision)
             work.indexes.note_failed(index_id, {**record, "table_id": table_id})
 

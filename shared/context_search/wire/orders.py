@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
@@ -51,6 +52,16 @@ class ImportOrder(_Order):
 
 Order = NodeOrder | NodesOrder | EnumerateOrder | ImportOrder
 _Orders: TypeAdapter[Order] = TypeAdapter(Annotated[Order, Field(discriminator="kind")])
+
+
+def order_id_of(body: str) -> int | None:
+    """Returns the id in the order book that a message names, whatever else it says."""
+    try:
+        said = json.loads(body)
+    except ValueError:
+        return None
+    order_id = said.get("order") if isinstance(said, dict) else None
+    return order_id if type(order_id) is int and 0 < order_id < 2**63 else None
 
 
 def parse_order(body: str) -> Order | None:

@@ -51,6 +51,29 @@ def change(index: Index) -> tuple[str, int | None]:
     return "UPDATE context_table SET data = '1' WHERE id = :id", index.table_id
 
 
+def test_a_program_that_changes_tables_in_its_own_order_never_waits_in_a_circle(
+    bench: Workbench,
+) -> None:
+    """It holds the order of its second table, and asks for that of the first."""
+    indexes = [bench.tool(bench.table(0))[1] for _ in range(2)]
+    for index in indexes:
+        order(bench, index)
+    taken = [order_id for order_id, _ in take(bench, indexes[0])]
+    first, second = indexes
+
+    def note() -> None:  # both: the second is left alone, nobody waits
+        with bench.store.transaction() as work:
+            work.outbox.note_sent(taken)
+            work.outbox.restore(taken)
+
+    with ThreadPoolExecutor(1) as pool, bench.tx() as program:
+        program.run("UPDATE context_table SET data = '1' WHERE id = :id", id=second.table_id)
+        pool.submit(note).result()
+        program.run("UPDATE context_table SET data = '1' WHERE id = :id", id=first.table_id)
+    states = bench.sql("SELECT sent_at IS NOT NULL FROM outbox ORDER BY id")
+    assert len(states) == 2
+
+
 def test_who_begins_an_order_sees_what_was_added_to_it(bench: Workbench, index: Index) -> None:
     """A writer that has not committed counts on the order that is there."""
     order(bench, index)

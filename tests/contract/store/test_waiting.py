@@ -153,6 +153,26 @@ def test_a_failure_is_not_noted_when_somebody_has_compared_the_index_meanwhile(
     assert progress(bench, index.id).last_error is None
 
 
+REFUSED = {"code": "DOCUMENT_TOO_LARGE", "message": "too large", "retryable": False}
+
+
+def test_a_document_that_is_refused_stays_refused_until_it_is_gone(bench: Bench) -> None:
+    table = bench.table({"a": "text " * 20})
+    _, index = bench.tool(table)
+    bench.enumerate(index)
+    with bench.store.transaction() as work:
+        work.indexes.note_failed(index.id, {**REFUSED, "table_id": table.id})
+        work.indexes.note_failed(index.id, {"code": "X", "message": "x", "retryable": True})
+        assert work.indexes.follows(index.id, table.id)
+        told = work.nodes.progress(index, "", stalled_s=100)
+    assert told.last_error is not None
+    assert told.last_error["code"] == "DOCUMENT_TOO_LARGE"
+    with bench.store.transaction() as work:
+        work.tables.mark_deleted(table.id)
+    with bench.store.transaction() as work:
+        assert work.nodes.progress(index, "", stalled_s=100).last_error is None
+
+
 def test_a_failure_is_over_when_the_index_turns_out_to_be_compared(bench: Bench) -> None:
     project = bench.project()
     table = bench.table({"a": TEXT}, project)

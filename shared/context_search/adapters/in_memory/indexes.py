@@ -102,7 +102,9 @@ class MemoryIndexes(Comparisons):
 
     def note_failed(self, index_id: int, error: Mapping[str, object]) -> None:
         """See the port."""
-        if is_refused(error) or self.uncompared(index_id):
+        row = self.rows.indexes.get(index_id)
+        kept = row is None or is_refused(row.order_error)  # that one is still so
+        if is_refused(error) or (self.uncompared(index_id) and not kept):
             record = {**error, "at": self.clock.now().isoformat()}
             self.rows.change(self.rows.indexes, index_id, order_error=record)
 

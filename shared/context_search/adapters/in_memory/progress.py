@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
-from context_search.adapters.in_memory.comparisons import Comparisons
+from context_search.adapters.in_memory.comparisons import Comparisons, tables_of
 from context_search.adapters.in_memory.nodes import NodeWork
-from context_search.adapters.in_memory.rows import NodeRow, SetRow
+from context_search.adapters.in_memory.rows import IndexRow, NodeRow, SetRow
 from context_search.domain.model import Index
 from context_search.domain.progress import (
     PROJECT_FULL,
@@ -84,8 +84,15 @@ class MemoryNodes(NodeWork):
         )
 
     def _order_error(self, index: Index) -> dict[str, object] | None:
-        error = self.rows.indexes[index.id].order_error
-        return dict(error) if error else None
+        row = self.rows.indexes[index.id]
+        error = row.order_error
+        if error is None or not self._is_there(row, error.get("table_id")):
+            return None
+        return dict(error)
+
+    def _is_there(self, row: IndexRow, table_id: object) -> bool:
+        """A table that is gone is no trouble."""
+        return table_id is None or table_id in {table.id for table in tables_of(self.rows, row)}
 
     def progress_of(
         self, index: Index, scopes: Sequence[str], *, stalled_s: float

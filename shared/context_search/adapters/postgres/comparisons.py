@@ -74,8 +74,10 @@ class Comparisons(Following):
             f"""
             UPDATE search_index SET order_error = CAST(:error AS jsonb)
                 || jsonb_build_object('at', clock_timestamp())
-            WHERE id = :index AND (:final OR EXISTS (  -- or somebody else has compared it meanwhile
-                SELECT {UNCOMPARED} AND generation.index_id = :index))
+            WHERE id = :index AND (:final
+                OR order_error ->> 'retryable' IS DISTINCT FROM 'false'  -- that one is still so
+                AND EXISTS (  -- or somebody else has compared it meanwhile
+                    SELECT {UNCOMPARED} AND generation.index_id = :index))
             """,
             index=index_id,
             error=json.dumps(error),

@@ -152,17 +152,20 @@ class NodeWork(NodeRows):
         """See the port."""
         rows = self.tx.run(
             """
+            WITH oldest AS MATERIALIZED (
+                SELECT project_id, min(created_at) AS at FROM outbox
+                WHERE body ->> 'kind' IN ('node', 'nodes')
+                  AND (due_at IS NULL OR due_at <= statement_timestamp())
+                GROUP BY project_id)
             UPDATE node SET state = 'queued', lease_until = NULL, next_at = clock_timestamp()
             WHERE id IN (
                 SELECT node.id FROM node JOIN context_table ON context_table.id = table_id
+                LEFT JOIN oldest ON oldest.project_id = context_table.project_id
                 WHERE node.state IN ('queued', 'claimed') AND COALESCE(lease_until, next_at)
                       < statement_timestamp() - make_interval(secs => :silent)
                   AND generation_id IN (
                       SELECT id FROM index_generation WHERE state IN ('active', 'building'))
-                  AND (node.state = 'claimed' OR NOT EXISTS (
-                      SELECT FROM outbox WHERE outbox.project_id = context_table.project_id
-                      AND body ->> 'kind' IN ('node', 'nodes') AND outbox.created_at <= next_at
-                      AND (due_at IS NULL OR due_at <= statement_timestamp())))
+                  AND (node.state = 'claimed' OR oldest.at IS NULL OR oldest.at > next_at)
                 ORDER BY node.id LIMIT :limit FOR UPDATE OF node SKIP LOCKED)
             RETURNING id
             """,

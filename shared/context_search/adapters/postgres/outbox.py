@@ -74,12 +74,14 @@ class PostgresOutbox:
             f"""
             UPDATE outbox SET claimed_until = clock_timestamp() + interval '1 minute',
                 claimed_at = COALESCE(claimed_at, clock_timestamp())
-            WHERE id IN (
+            WHERE id = ANY(ARRAY(
                 SELECT id FROM outbox WHERE project_id = :project AND {_WAITS}
-                ORDER BY id LIMIT GREATEST(0, :window - (
-                    SELECT count(*) FROM outbox WHERE project_id = :project
-                    AND (sent_at IS NOT NULL AND {_IS_DUE} OR sent_at IS NULL AND NOT {_IS_FREE})))
-                FOR UPDATE SKIP LOCKED)
+                ORDER BY id LIMIT GREATEST(0, :window
+                    - (SELECT count(*) FROM outbox
+                       WHERE project_id = :project AND sent_at IS NOT NULL AND {_IS_DUE})
+                    - (SELECT count(*) FROM outbox WHERE project_id = :project
+                       AND sent_at IS NULL AND claimed_until >= statement_timestamp()))
+                FOR UPDATE SKIP LOCKED))
             RETURNING id, body
             """,
             project=project_id,
@@ -90,9 +92,14 @@ class PostgresOutbox:
     def note_sent(self, order_ids: Sequence[int]) -> None:
         """See the port."""
         self.tx.run(
+            # What a program's own transaction has locked is left: it would wait for us in turn.
+            # It is sent again when the claim ends.
             """
             UPDATE outbox SET sent_at = clock_timestamp(), claimed_until = NULL
-            WHERE id = ANY(CAST(:ids AS bigint[])) AND claimed_until IS NOT NULL  -- not begun since
+            WHERE id = ANY(ARRAY(
+                SELECT id FROM outbox WHERE id = ANY(CAST(:ids AS bigint[]))
+                  AND claimed_until IS NOT NULL  -- not begun since
+                ORDER BY id FOR UPDATE SKIP LOCKED))
             """,
             ids=list(order_ids),
         )
@@ -118,12 +125,17 @@ class PostgresOutbox:
         # Those that rest for the same have less to say than this one.
         self.tx.run(
             """
-            DELETE FROM outbox WHERE id IN (
+            DELETE FROM outbox WHERE id = ANY(ARRAY(
                 SELECT other.id FROM outbox AS other JOIN outbox AS own ON own.key = other.key
                 WHERE own.id = :id AND other.id <> own.id
                   AND other.begun_at IS NOT NULL AND other.due_at > statement_timestamp()
-                FOR UPDATE OF other SKIP LOCKED)
-               OR id = :id AND EXISTS (
+                FOR UPDATE OF other SKIP LOCKED))
+            """,
+            id=order_id,
+        )
+        self.tx.run(
+            """
+            DELETE FROM outbox WHERE id = :id AND EXISTS (
                 SELECT FROM outbox AS open
                 WHERE open.key = outbox.key AND open.begun_at IS NULL AND open.id <> outbox.id)
             """,
@@ -165,7 +177,10 @@ class PostgresOutbox:
         rows = self.tx.run(
             """
             UPDATE outbox SET sent_at = NULL, claimed_at = NULL, due_at = NULL
-            WHERE id = ANY(CAST(:ids AS bigint[])) RETURNING project_id
+            WHERE id = ANY(ARRAY(
+                SELECT id FROM outbox WHERE id = ANY(CAST(:ids AS bigint[]))
+                ORDER BY id FOR UPDATE SKIP LOCKED))
+            RETURNING project_id
             """,
             ids=list(order_ids),
         )

@@ -36,7 +36,10 @@ _WORK = f"""
                     AND state = 'claimed' AND lease_until > statement_timestamp())
             OR EXISTS (SELECT FROM node WHERE generation_id = served.id AND indexed_at
                        > statement_timestamp() - make_interval(secs => :silent)))),
-    (SELECT order_error FROM search_index WHERE id = :index),
+    (SELECT order_error FROM search_index WHERE id = :index
+     AND (order_error ->> 'table_id' IS NULL OR EXISTS (  -- a table that is gone is no trouble
+         SELECT FROM index_table WHERE index_table.index_id = :index
+         AND index_table.table_id = CAST(order_error ->> 'table_id' AS bigint)))),
     {BEHIND}
 """
 # The set that answers, or while there is none the one that is being built.

@@ -10,9 +10,21 @@ ALTER TABLE outbox
     ADD COLUMN begun_at timestamptz,    -- a worker has it: what is written from now on is a new order
     ADD COLUMN due_at timestamptz;      -- it rests until then
 
+UPDATE outbox SET project_id = COALESCE(CASE body ->> 'kind'
+    WHEN 'enumerate' THEN (
+        SELECT project_id FROM search_index WHERE id = CAST(body ->> 'index_id' AS bigint))
+    WHEN 'import' THEN (
+        SELECT project_id FROM upload WHERE id = CAST(body ->> 'upload_id' AS bigint))
+    ELSE (
+        SELECT project_id FROM node JOIN context_table ON context_table.id = table_id
+        WHERE node.id = CAST(COALESCE(body ->> 'node_id', body -> 'node_ids' ->> 0) AS bigint))
+    END, 0);
+
 CREATE UNIQUE INDEX outbox_open ON outbox (key) WHERE begun_at IS NULL;
 CREATE INDEX outbox_key ON outbox (key);
 CREATE INDEX outbox_waiting ON outbox (project_id, id) WHERE sent_at IS NULL;
+CREATE INDEX outbox_claimed ON outbox (project_id)
+    WHERE sent_at IS NULL AND claimed_until IS NOT NULL;
 CREATE INDEX outbox_sent ON outbox (project_id) WHERE sent_at IS NOT NULL;
 
 -- DO UPDATE, though it changes nothing: it locks the order that is there until this transaction
