@@ -239,7 +239,7 @@ class VectorStoreError(ContextSearchError):
 
 
 class VectorStoreUnavailableError(VectorStoreError):
-    """No definite answer: 401, 429, 5xx, timeout, dropped connection. Never read it as absence."""
+    """No definite answer: 401, 403, 429, 5xx, timeout, lost connection; it is no absence."""
 
     code = "VECTOR_STORE_UNAVAILABLE"
 
