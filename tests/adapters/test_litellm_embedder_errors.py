@@ -72,7 +72,7 @@ FAILURES: list[tuple[Callable[[Any], Exception], type[EmbeddingError], float | N
     (litellm_error("ContextWindowExceededError"), EmbeddingRejectedError, None),
     (
         litellm_error("PermissionDeniedError", response=http_response(403)),
-        EmbeddingRejectedError,
+        EmbeddingUnavailableError,
         None,
     ),
     (lambda _: StatusError(429, {"retry-after": "3"}), EmbeddingUnavailableError, 3.0),

@@ -85,7 +85,7 @@ def test_a_key_that_has_taken_the_place_of_a_refused_one_is_used_from_then_on(
         (503, {"retry-after": "4"}, EmbeddingUnavailableError, 4.0),
         (400, {}, EmbeddingRejectedError, None),
         (401, {}, EmbeddingUnavailableError, None),
-        (403, {}, EmbeddingRejectedError, None),
+        (403, {}, EmbeddingUnavailableError, None),
         (404, {}, EmbeddingRejectedError, None),
     ],
 )

@@ -44,6 +44,10 @@ class KeyedServer:
                 self.end_headers()
                 self.wfile.write(raw)
 
+            def do_POST(self) -> None:
+                self.rfile.read(int(self.headers["content-length"]))
+                self.do_GET()
+
         server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
         try:
@@ -85,3 +89,11 @@ def test_a_key_that_nothing_has_replaced_is_asked_for_at_every_refusal(
             vectors.namespaces_after("project_", "", 10)
         assert vectors.namespaces_after("project_", "", 10) == ["project_1"]
     assert server.keys == [OLD, OLD, NEW]
+
+
+@pytest.mark.parametrize("refusal", [401, 403])
+def test_work_that_is_refused_for_its_key_may_be_tried_again(refusal: int) -> None:
+    with KeyedServer(refusal).running() as url:
+        vectors = TurbopufferVectors(api_key=OLD, base_url=url)
+        with pytest.raises(VectorStoreUnavailableError, match=str(refusal)):
+            vectors.delete("project_1_table_1_i1_g1", ["1"])

@@ -5,12 +5,15 @@ from __future__ import annotations
 import pytest
 
 from context_search.domain.errors import (
+    DatabaseUnavailableError,
     EmbeddingTimeoutError,
     EmbeddingUnavailableError,
     NotFoundError,
     QueryEmptyError,
 )
 from context_search.domain.model import Principal
+from context_search.services import hints
+from context_search.services.searching import search_tool
 from tests.services.house import House, prose
 
 
@@ -41,6 +44,30 @@ def test_nothing_to_index_is_an_empty_answer() -> None:
     assert status.progress.status == "ready"
     answer = house.search(status.tool.id, house.principal, "anything", 5)
     assert (answer.hits, answer.index_status, answer.degraded) == ([], "ready", [])
+
+
+def hint_of_an_empty_answer(house: House) -> str | None:
+    tool_id = house.tool(house.table({"a": "short", "b": "x" * 50})).tool.id
+    return house.search(tool_id, house.principal, "anything", 5).hint
+
+
+def test_why_there_is_nothing_is_said_of_documents_up_to_a_size(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    house = House(threshold=1_000)
+    assert hint_of_an_empty_answer(house) == "no_long_strings"
+    monkeypatch.setattr(hints, "MOST_READ", 10)
+    assert hint_of_an_empty_answer(house) == "no_match"
+
+
+def test_an_answer_stands_when_nobody_can_say_why_it_is_empty(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise DatabaseUnavailableError("out of time")
+
+    monkeypatch.setattr(search_tool, "empty_scope", refuse)
+    assert hint_of_an_empty_answer(House(threshold=1_000)) == "no_match"
 
 
 def test_before_the_index_is_ready_the_answer_says_so() -> None:

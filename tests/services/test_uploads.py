@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from context_search.adapters.in_memory.uploads import DictObjects
+from context_search.adapters.postgres.errors import from_server
 from context_search.domain.errors import (
     ConflictError,
     DocumentTooLargeError,
@@ -113,6 +114,17 @@ def test_a_document_is_imported_and_indexed(office: Office) -> None:
     assert (office.now(upload).state, office.now(upload).revision) == ("done", 2)
     assert office.objects.contents == {}
     assert office.read_status(tool.id, office.principal).progress.nodes_count == 1
+
+
+@pytest.mark.parametrize("sqlstate", ["23503", "23505", "23514"])
+def test_what_postgres_says_of_a_statement_is_not_shown(office: Office, sqlstate: str) -> None:
+    upload = office.upload(office.table({}), b"{}")
+    office.moody.moods = [from_server({"C": sqlstate, "n": "of_the_owner", "t": "his_table"})]
+    office.work()
+    assert office.error(upload) == "DOCUMENT_REJECTED"
+    told = office.now(upload).last_error
+    assert told is not None
+    assert told["message"] == "Postgres does not take this document"
 
 
 def test_lines_become_an_array(office: Office) -> None:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
 _LOGGERS_THAT_MAY_QUOTE_TEXT = ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy", "openai")
+_KEY_REFUSED = (401, 403)
 
 
 class LitellmEmbedder:
@@ -166,7 +167,7 @@ def import_litellm() -> Any:
 
 
 def _refuses_key(reply: Any) -> bool:
-    return isinstance(reply, Exception) and getattr(reply, "status_code", None) in (401, 403)
+    return isinstance(reply, Exception) and getattr(reply, "status_code", None) in _KEY_REFUSED
 
 
 def _failure(error: Exception) -> EmbeddingError:
@@ -175,8 +176,8 @@ def _failure(error: Exception) -> EmbeddingError:
     message = f"{type(error).__name__} with status {status}"
     if status in (408, 504):  # what litellm's Timeout carries
         return EmbeddingTimeoutError(message)
-    # 401: the key is refused, not the text, and another takes its place.
-    if status not in (401, 429) and status in range(400, 500):
+    # The key is refused, not the text, and another takes its place.
+    if status not in (*_KEY_REFUSED, 429) and status in range(400, 500):
         return EmbeddingRejectedError(message)
     return EmbeddingUnavailableError(message, retry_after_s=_retry_after_s(error))
 

@@ -16,14 +16,14 @@ from context_search.domain.errors import (
 from context_search.domain.limits import LONGEST_RETRY_S
 
 LONGEST_PAUSE_S = 2.0
-_PASSING = (401, 408)
+_PASSING = (401, 403, 408)
 
 
 @contextmanager
-def translated() -> Iterator[None]:
-    """Maps the SDK's errors; only a definite 4xx counts as refused.
+def translated(*, final: int | None = None) -> Iterator[None]:
+    """Maps the SDK's errors; only a definite 4xx counts as refused, and ``final``.
 
-    A key that is not known is none: another takes its place, and the request is good.
+    A key that is refused is none: another takes its place, and the request is good.
     """
     try:
         yield
@@ -32,7 +32,8 @@ def translated() -> Iterator[None]:
     except (turbopuffer.RateLimitError, turbopuffer.ConflictError) as error:
         raise _unavailable(error) from error
     except turbopuffer.APIStatusError as error:
-        if error.status_code >= 500 or error.status_code in _PASSING:
+        passing = error.status_code >= 500 or error.status_code in _PASSING
+        if passing and error.status_code != final:
             raise _unavailable(error) from error
         raise VectorStoreRejectedError(f"turbopuffer answered {error.status_code}") from error
     except turbopuffer.APIError as error:

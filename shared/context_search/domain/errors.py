@@ -48,11 +48,13 @@ class ContextSearchError(Exception):
 
     ``code`` is stable and part of the contract, ``retryable`` says whether the same call may
     succeed later, ``retry_after_s`` how long to wait when the failing part said so.
+    ``is_for_callers`` is False where the message is for the log alone.
     The message must never hold document text, query text or a secret.
     """
 
     code = "INTERNAL"
     retryable = False
+    is_for_callers = True
 
     def __init__(self, message: str = "", *, retry_after_s: float | None = None) -> None:
         super().__init__(message or self.code)
@@ -204,7 +206,7 @@ class EmbeddingError(ContextSearchError):
 
 
 class EmbeddingUnavailableError(EmbeddingError):
-    """The provider is away, throttles (429, see ``retry_after_s``), or refuses the key (401)."""
+    """The provider is away, throttles (429, see ``retry_after_s``), or refuses the key."""
 
     code = "EMBEDDING_UNAVAILABLE"
 
@@ -237,7 +239,7 @@ class VectorStoreError(ContextSearchError):
 
 
 class VectorStoreUnavailableError(VectorStoreError):
-    """No definite answer: 401, 429, 5xx, timeout, dropped connection. Never read it as absence."""
+    """No definite answer: 401, 403, 429, 5xx, timeout, lost connection; it is no absence."""
 
     code = "VECTOR_STORE_UNAVAILABLE"
 

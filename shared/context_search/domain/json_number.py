@@ -56,9 +56,12 @@ class Numbers:
         """
         number = JsonNumber(text)
         exponent = _EXPONENT.search(text)
-        decimals = _decimals(text, exponent)
         is_infinite = number in (_INFINITY, -_INFINITY)
-        if len(text) > MAX_DIGITS or is_infinite or abs(decimals) > MAX_DIGITS:
+        if (
+            len(text) > MAX_DIGITS  # first: Python reads no exponent of 5,000 digits
+            or is_infinite
+            or abs(decimals := _decimals(text, exponent)) > MAX_DIGITS
+        ):
             raise InvalidDocumentError("a number is out of range")
         if exponent is not None:
             self.growth += max(0, _written_length(number, text, exponent, decimals) - len(text))

@@ -110,7 +110,8 @@ class ChangeDocument:
         self, work: UnitOfWork, table: Table, document: object, if_revision: int | None
     ) -> Table | None:
         text = to_json(document)
-        if len(text) > self.max_bytes:
+        # A character has at most four bytes: what is far below the limit is not encoded.
+        if 4 * len(text) > self.max_bytes < len(text.encode()):
             raise DocumentTooLargeError(f"the document would have over {self.max_bytes} bytes")
         return work.tables.replace(table.id, text, expected_revision=if_revision)
 

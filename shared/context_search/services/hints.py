@@ -13,6 +13,10 @@ EmptyHint = Literal["scope_missing", "no_long_strings"]
 Hint = Literal["index_evicted", "index_incomplete", "low_scores_hidden", "no_match", EmptyHint]
 
 
+MOST_READ = 5_000_000
+"""How large a document, in bytes, a search looks into to say why it found nothing."""
+
+
 @dataclass(frozen=True, slots=True)
 class EmptyScope:
     """Why an index has nothing of a scope.
@@ -31,10 +35,13 @@ def empty_scope(
     """Returns why an index that is up to its document has nothing of a tool's scope.
 
     None where it has something. Looks into the document only where it has not; to find out that
-    the place exists, and with ``measured`` how long the strings are.
+    the place exists, and with ``measured`` how long the strings are. Without ``measured`` None
+    for a document of over 5,000,000 bytes, too: each empty search would unpack it.
     """
     scope = tool.scope
     if work.nodes.has_any(index, scope.json_pointer):
+        return None
+    if not measured and work.tables.size(scope.table_id) > MOST_READ:
         return None
     found = work.tables.strings_at(scope.table_id, split(scope.json_pointer), measured=measured)
     if found is None:

@@ -124,9 +124,9 @@ class ImportDocument:
 
     def _fail(self, upload_id: int, error: ContextSearchError) -> Imported:
         # What Postgres says of a statement is for the log.
-        is_ours = error.code != ContextSearchError.code
-        message = error.message if is_ours else "Postgres does not take this document"
-        code = error.code if is_ours else "DOCUMENT_REJECTED"
+        shown = error.is_for_callers
+        message = error.message if shown else "Postgres does not take this document"
+        code = error.code if shown else "DOCUMENT_REJECTED"
         with self.store.transaction() as work:
             upload = work.uploads.lock(upload_id)
             if upload is None or upload.state != "importing":

@@ -167,6 +167,23 @@ def test_his_search_tools_are_taken_over_or_listed_as_not(
     assert [one["tool_id"] for one in adopt(his, cursor="1")["taken_over"]] == [2, 4]
 
 
+def test_a_config_that_cannot_be_read_holds_up_no_other_tool(api: Api, owner: Database) -> None:
+    table = api.table({"a": 1})
+    [[unread], [taken]] = sql(
+        owner,
+        "INSERT INTO tool (table_id, type, name, search_config)"
+        " VALUES (:id, 'search', 'x', CAST(:stored AS jsonb)), (:id, 'search', 'y', NULL)"
+        " RETURNING id",
+        id=table["id"],
+        stored='{"his": %s}' % ("9" * 5_000),
+    )
+    said = adopt(api, api.project_id)
+    assert [one["tool_id"] for one in said["taken_over"]] == [taken]
+    assert [(one["tool_id"], one["code"]) for one in said["not_taken_over"]] == [
+        (unread, "INVALID_INPUT")
+    ]
+
+
 def test_a_project_that_is_not_there_is_not_adopted(his: Api) -> None:
     response = his.internally("POST", "/internal/projects/999999999/adopt")
     problem(response, 404, "NOT_FOUND")

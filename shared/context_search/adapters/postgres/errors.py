@@ -41,6 +41,8 @@ class TransactionAbortedError(PostgresUnavailableError):
 class StatementRejectedError(ContextSearchError):
     """A definite no of the server. ``constraint`` and ``table`` are empty when not concerned."""
 
+    is_for_callers = False
+
     def __init__(
         self, message: str, *, sqlstate: str, constraint: str = "", table: str = ""
     ) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
+from context_search.domain.errors import ContextSearchError
 from context_search.domain.model import Principal, Reach
 from context_search.ports.store import UnitOfWork
 from context_search.services.hints import Hint, empty_scope
@@ -51,7 +53,9 @@ class SearchWithTool:
         hint = hint_of(answer)
         if hint != "no_match":
             return hint
-        with self.run.store.transaction(project_id) as work:
+        empty = None
+        # The question is answered; that nobody says why there is nothing does not fail it.
+        with suppress(ContextSearchError), self.run.store.transaction(project_id) as work:
             found = work.tools.find_with_index(tool_id, project_id=project_id)
             empty = found and empty_scope(work, *found, measured=False)
         return empty.hint if empty else hint

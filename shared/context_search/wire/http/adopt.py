@@ -46,7 +46,10 @@ async def adopt(project_id: ProjectId, use: Use, cursor: Cursor = 0) -> JSONResp
 
 def _index_config(stored: str | None, model: Model) -> IndexConfig:
     """Reads how a tool wants to be indexed; what is no field of ours is its owner's own."""
-    found = json.loads(stored or "null")
+    try:
+        found = json.loads(stored or "null")
+    except (ValueError, RecursionError):  # a number of 5,000 digits, or too deep
+        raise InvalidInputError("search_config cannot be read") from None
     found = {} if found is None else found
     if not isinstance(found, dict):
         raise InvalidInputError("search_config is no JSON object")

@@ -1,6 +1,12 @@
 -- Who deletes rows of chunk_words by hand makes keyword search in Postgres blind for their chunks.
 -- Their sets are noted here, and cleanup writes their words again.
 
+-- What was deleted before. It reads all chunks: first, so that no lock is held meanwhile.
+INSERT INTO words_backlog (set_id)
+SELECT DISTINCT set_id FROM chunks
+WHERE present AND NOT EXISTS (SELECT FROM chunk_words WHERE chunk_id = chunks.id)
+ON CONFLICT DO NOTHING;
+
 CREATE FUNCTION context_search_words_gone() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     INSERT INTO words_backlog (set_id)
@@ -20,9 +26,3 @@ BEGIN
         'ALTER FUNCTION context_search_words_gone() SECURITY DEFINER SET search_path = %I, pg_temp',
         current_schema());
 END $$;
-
--- What was deleted before.
-INSERT INTO words_backlog (set_id)
-SELECT DISTINCT set_id FROM chunks
-WHERE present AND NOT EXISTS (SELECT FROM chunk_words WHERE chunk_id = chunks.id)
-ON CONFLICT DO NOTHING;
