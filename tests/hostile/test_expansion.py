@@ -11,7 +11,7 @@ import pytest
 from context_search.bootstrap import parts
 from context_search.domain.json_number import MAX_GROWTH
 from context_search.services.outgoing import RelayOutbox
-from context_search.services.read_ahead import MAX_POINTER_CHARS
+from context_search.services.read_ahead import MAX_POINTER_CHARS, MAX_POINTER_LENGTH
 from context_search.wire.mcp.legacy import MAX_BATCH
 from tests.builders import english
 from tests.functions.deployment import event
@@ -138,6 +138,12 @@ def test_pointers_are_limited_together(stranger: Stranger) -> None:
     assert "kkk" not in json.dumps(state)
     assert stranger.write(table_id, json.dumps({"k": texts}).encode()).status == 200
     stranger.deployed.drain()
+
+
+def test_a_pointer_has_a_limit_of_its_own(stranger: Stranger) -> None:
+    for length, expected in ((MAX_POINTER_LENGTH - 1, "ready"), (MAX_POINTER_LENGTH, "error")):
+        table_id = stranger.table({"k" * length: english(300, 4)})
+        assert search_state(stranger, stranger.tool(table_id))["status"] == expected
 
 
 def test_a_long_pointer_counts_for_each_chunk_of_its_string(stranger: Stranger) -> None:

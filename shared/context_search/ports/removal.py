@@ -37,6 +37,9 @@ class Removals(Protocol):
         """
         ...
 
-    def put_off(self, removal: Removal, *, retry_in_s: float) -> None:
-        """Keeps a row that could not be removed from being due for so long."""
+    def put_off(self, removal: Removal, *, retry_in_s: float) -> bool:
+        """Keeps a row that could not be removed from being due for so long.
+
+        False when it is gone, or somebody has it locked.
+        """
         ...

@@ -70,7 +70,6 @@ class Cleanup:
             self._keep_tokens,
             self._keep_uploads,
             self._remove_nodes,
-            self._remove_rows,
             self._bury,
             self._delete_namespaces,
             self._sweep,
@@ -78,6 +77,7 @@ class Cleanup:
             self._summarise,
             self._measure,
             self._find_unknown,
+            self._remove_rows,  # last: it may wait for locks of the database's owner
         ]
         for step in steps:
             try:

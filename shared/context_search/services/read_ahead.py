@@ -12,6 +12,9 @@ from context_search.domain.ids import pointer_sha256
 from context_search.domain.string_nodes import string_nodes
 from context_search.ports.store import Store
 
+MAX_POINTER_LENGTH = 20_000
+"""Characters of one pointer: every answer that names a string carries it, and Lambda's may have
+6 MB."""
 MAX_POINTER_CHARS = 250_000_000
 """For all nodes of a document together: a long key stands in the pointer of everything below it,
 and each chunk carries its pointer."""
@@ -54,13 +57,17 @@ def read_ahead(store: Store, index_id: int, table_id: int | None = None) -> Docu
 def by_pointer(strings: Iterable[StringNode], config: IndexConfig) -> dict[bytes, StringNode]:
     """Returns the nodes of a document by ``pointer_sha256``; one that comes twice is there once.
 
-    Raises DocumentTooLargeError when their pointers, one for each chunk, are over 250,000,000
-    characters.
+    Raises DocumentTooLargeError when a pointer has over 20,000 characters, or all of them, one for
+    each chunk, over 250,000,000.
     """
     step = config.chunk_size - config.chunk_overlap
     pointer_chars = 0
     found: dict[bytes, StringNode] = {}
     for node in strings:
+        if len(node.json_pointer) > MAX_POINTER_LENGTH:
+            raise DocumentTooLargeError(
+                f"a string has a pointer of over {MAX_POINTER_LENGTH} characters: give shorter keys"
+            )
         pointer_chars += len(node.json_pointer) * (1 + len(node.text) // step)
         if pointer_chars > MAX_POINTER_CHARS:
             raise DocumentTooLargeError(

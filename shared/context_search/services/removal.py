@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 
 from context_search.domain.errors import ContextSearchError
@@ -10,6 +11,8 @@ from context_search.ports.store import Store
 
 REMOVALS_PER_STEP = 200
 RETRY_S = 3_600.0
+SOON_S = 60.0
+MOST_WAITS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,24 +24,33 @@ class RemoveDeleted:
     def __call__(self) -> tuple[int, list[str]]:
         """Returns how many rows are gone, and of each that stays which, and why.
 
-        It is tried again after an hour, or at once what may work at once.
+        It is tried again after an hour, or after a minute what may work soon. A run ends at the
+        third of those: each has waited for a lock.
         """
         with self.store.transaction() as work:
             due = work.removals.due(limit=REMOVALS_PER_STEP)
-        removed, failed = 0, []
+        removed, waited, failed = 0, 0, []
         for removal in due:
+            name = f"remove_{removal.kind} {removal.row_id}"
             try:
                 with self.store.transaction() as work:
-                    removed += work.removals.remove(removal)
+                    is_gone = work.removals.remove(removal)
             except ContextSearchError as error:
-                failed.append(f"remove_{removal.kind} {removal.row_id}: {_reason(error)}")
-                if not error.retryable:
-                    self._put_off(removal)
+                failed.append(f"{name}: {_reason(error)}")
+                self._put_off(removal, SOON_S if error.retryable else RETRY_S)
+                waited += error.retryable
+                if waited == MOST_WAITS:
+                    break
+            else:
+                removed += is_gone
+                if not is_gone and self._put_off(removal, RETRY_S):
+                    failed.append(f"{name}: KEPT (a trigger of the database's owner)")
         return removed, failed
 
-    def _put_off(self, removal: Removal) -> None:
-        with self.store.transaction() as work:
-            work.removals.put_off(removal, retry_in_s=RETRY_S)
+    def _put_off(self, removal: Removal, retry_in_s: float) -> bool:
+        with suppress(ContextSearchError), self.store.transaction() as work:
+            return work.removals.put_off(removal, retry_in_s=retry_in_s)
+        return False
 
 
 def _reason(error: ContextSearchError) -> str:

@@ -144,6 +144,25 @@ def test_his_trigger_that_says_no_is_reported_without_its_words(
     assert clean_up(bench) == [f"remove_table {table.id}: INTERNAL (SQLSTATE P0001)"]
 
 
+def test_his_trigger_that_keeps_rows_is_named_and_keeps_no_others(
+    bench: Workbench, his_url: DatabaseUrl
+) -> None:
+    kept, gone = bench.table({}), bench.table({})
+    owner = Connection(his_url, timeout_s=60.0)
+    owner.query(
+        "CREATE FUNCTION keep() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END'"
+    )
+    owner.query(
+        "CREATE TRIGGER keep BEFORE DELETE ON context_table FOR EACH ROW"
+        f" WHEN (OLD.id = {kept.id}) EXECUTE FUNCTION keep()"
+    )
+    owner.close()
+    delete(bench, kept, gone)
+    assert clean_up(bench) == [f"remove_table {kept.id}: KEPT (a trigger of the database's owner)"]
+    assert (kept.id in ids(bench), gone.id in ids(bench)) == (True, False)
+    assert clean_up(bench) == []  # not every minute
+
+
 def test_what_he_declared_for_his_rows_happens(bench: Workbench) -> None:
     table, other = bench.table({}), bench.table({})
     bench.sql(

@@ -125,11 +125,13 @@ class MemoryRemovals:
             remove_table(self.rows, self.clock, removal.row_id)
         return True
 
-    def put_off(self, removal: Removal, *, retry_in_s: float) -> None:
+    def put_off(self, removal: Removal, *, retry_in_s: float) -> bool:
         """See the port."""
-        if self._is_marked(removal):
-            later = self.clock.now() + timedelta(seconds=retry_in_s)
-            self.rows.change(self._rows_of(removal), removal.row_id, remove_at=later)
+        if not self._is_marked(removal):
+            return False
+        later = self.clock.now() + timedelta(seconds=retry_in_s)
+        self.rows.change(self._rows_of(removal), removal.row_id, remove_at=later)
+        return True
 
     def _is_marked(self, removal: Removal) -> bool:
         row = self._rows_of(removal).get(removal.row_id)

@@ -165,9 +165,10 @@ class PostgresTables(Parts):
             """
             WITH marked AS (
                 UPDATE context_table SET context_search_remove_at = clock_timestamp()
-                WHERE id = :table RETURNING id)
+                WHERE id = :table RETURNING id, project_id)
             UPDATE tool SET context_search_remove_at = clock_timestamp()
             FROM marked, coverage WHERE tool.table_id = marked.id AND coverage.tool_id = tool.id
+              AND tool.project_id = marked.project_id
             """,
             table=table_id,
         )

@@ -23,7 +23,10 @@ _REMOVE_FROM: Mapping[str, str] = {
 }
 _PUT_OFF = """
     UPDATE {rows} SET context_search_remove_at = clock_timestamp() + make_interval(secs => :wait)
-    WHERE id = :id AND context_search_remove_at IS NOT NULL
+    WHERE id IN (
+        SELECT id FROM {rows} WHERE id = :id AND context_search_remove_at IS NOT NULL
+        FOR NO KEY UPDATE SKIP LOCKED)
+    RETURNING 1
 """
 _PUT_OFF_IN: Mapping[str, str] = {
     "table": _PUT_OFF.format(rows="context_table"),
@@ -110,6 +113,7 @@ class PostgresRemovals:
         """See the port."""
         return bool(self.tx.run(_REMOVE_FROM[removal.kind], id=removal.row_id))
 
-    def put_off(self, removal: Removal, *, retry_in_s: float) -> None:
+    def put_off(self, removal: Removal, *, retry_in_s: float) -> bool:
         """See the port."""
-        self.tx.run(_PUT_OFF_IN[removal.kind], id=removal.row_id, wait=retry_in_s)
+        rows = self.tx.run(_PUT_OFF_IN[removal.kind], id=removal.row_id, wait=retry_in_s)
+        return bool(rows)
