@@ -56,6 +56,15 @@ _HEADERS = re.compile(
 )
 _BASIC = re.compile(r"(?i:basic)\s{1,4}([A-Za-z0-9+/_-]{6,}+={0,2}+)")
 _USER = re.compile(rf"(?<![\w-])(?:-u|--user)[ =]{{0,2}}[\"']?[\w.@+-]{{1,64}}+:({RUN}{{3,}}+)")
+# A password of a command: behind a gap only where ``-p`` has no other meaning.
+_OF_COMMAND = re.compile(
+    rf"(?<=\s)-p(?:(?P<attached>(?![$'\"]){RUN}{{4,}}+)"
+    rf"|\s?(?P<quote>[\"'])(?P<quoted>(?!\$)[^\"'\r\n]{{3,100}})(?P=quote)"
+    rf"|\s(?P<apart>(?![$'\"]){RUN}{{4,}}+))"
+)
+_MYSQL = re.compile(r"\b(?:mysql\w{0,10}|mariadb(?:-\w{1,10})?)\s[^;|&\n]{0,150}\Z")
+_SSHPASS = re.compile(r"\bsshpass\s[^;|&\n]{0,40}\Z")
+_ODD = re.compile(r"(?=.{0,80}[A-Za-z])(?=.{0,80}[0-9!@#$%^&*+=~?]).", re.DOTALL)
 _CURL = re.compile(r"\b(?:curl|wget|http|https)\b")
 
 
@@ -73,6 +82,19 @@ def known_keys(text: str) -> Spans:
     for match in _USER.finditer(text) if "-u" in text else ():
         if is_said(_CURL, text, match.start(), reach=200):
             yield match.span(1)
+    for match in _OF_COMMAND.finditer(text) if " -p" in text else ():
+        if _is_of_command(text, match):
+            yield match.span(match.lastgroup or 0)
+
+
+def _is_of_command(text: str, match: re.Match[str]) -> bool:
+    if is_said(_SSHPASS, text, match.start(), reach=60):
+        return bool(match["quoted"]) or _ODD.match(match["attached"] or match["apart"]) is not None
+    if match["apart"] or (match["quoted"] and text[match.start() + 2].isspace()):
+        return False
+    value = match["attached"] or match["quoted"]
+    is_mysql = is_said(_MYSQL, text, match.start(), reach=200)
+    return is_mysql and _ODD.match(value) is not None
 
 
 def _is_user_and_password(encoded: str) -> bool:

@@ -23,16 +23,25 @@ _KIND_OF_KEY = re.compile(
     r"(?i:(?P<secret>api|access|private|secret|account|encryption|signing|auth|master)[ _-]?\Z)"
     r"|(?P<variable>[A-Z0-9]_\Z)"
 )
+# Quotes in a string have backslashes before them.
+_ESCAPES = r"\\{0,7}"
+_TAG = r"</?(?i:b|i|em|strong|code|tt|kbd|span)>"
 _SAID = re.compile(
-    r"(?:(?P<listed>[\"']\s?,\s?(?=[\"']))|[\"'\])]{0,2}(?:\s(?:for|of|to|on)\s[\w.-]{1,30}(?=\s))?\s{0,3}"
-    r"(?P<sign>:=|=>|[:=](?![:=])|>(?=[^<>\s]{1,200}</)|(?:设置|設置|修改|改)?[为成為]了?|是"
-    r"|(?:(?:is|was|are) )?set to|\b(?:is|was)\b|(?<=\s)[-–—](?=\s)|))\s{0,6}"
-    r"(?P<quote>[rbf]?[\"'`「“]|)"
+    rf"(?:(?P<listed>{_ESCAPES}[\"']\s?,\s?(?={_ESCAPES}[\"']))"
+    rf"|(?:{_ESCAPES}[\"']|[\])]|(?:`|\*{{1,2}})(?=\s{{0,3}}[:=|])|{_TAG}){{0,3}}"
+    r"(?:\s(?:for|of|to|on)\s[\w.-]{1,30}(?=\s))?\s{0,3}"
+    r"(?P<sign>:=|=>|[:=](?![:=])|%3[ADad]|>(?=[^<>\s]{1,200}</)|(?:设置|設置|修改|改)?[为成為]了?|是"
+    r"|(?P<cell>\|(?=\s)|</t[dh]>\s{0,6}<td>)"
+    r"|(?:(?:is|was|are) )?set to|\b(?:is|was)\b|(?<=\s)[-–—](?=\s)|))"
+    rf"(?:(?<=[:=])[*_]{{1,2}}(?=\s))?\s{{0,6}}(?:{_TAG}\s{{0,2}}){{0,2}}"
+    rf"(?P<quote>[rbf]?{_ESCAPES}[\"'`「“]|)"
 )
+# The first cell of a row.
+_ROW = re.compile(r"^[ \t>]{0,8}\|[^|\n]{0,40}\Z", re.MULTILINE)
 # Of an endless value the beginning decides.
 _BEGINNING = re.compile(rf"{RUN}{{1,80}}")
 _REST = re.compile(rf"{RUN}*+")
-_QUOTED = re.compile(r"[^\"'`」”\r\n\\<>{}]{1,200}(?=[\"'`」”])")
+_QUOTED = re.compile(r"[^\"'`」”\r\n\\<>{}]{1,200}(?=\\{0,7}[\"'`」”])")
 _ATTRIBUTE = re.compile(r"\w\.\w{0,30}\Z")
 
 
@@ -88,16 +97,33 @@ def _named(
     text: str, kind: SecretKind, name: re.Match[str], said: re.Match[str], value: re.Match[str]
 ) -> NamedValue:
     shown = value[0] if said["quote"] else value[0].rstrip(".:?")
+    sign = "=" if (said["sign"] or "").startswith("%") else said["sign"]
     return NamedValue(
         kind=kind,
-        sign=said["sign"] or ("=" if said["listed"] and said["quote"] else ""),
+        sign=sign or ("=" if said["listed"] and said["quote"] else ""),
         is_quoted=bool(said["quote"]),
         is_spaced=any(character.isspace() for character in said[0]),
         is_attribute=_ATTRIBUTE.search(text, max(0, name.start() - 40), name.start()) is not None,
         is_short=bool(name["pass"]),
+        is_variable=name[0].isupper(),
+        is_surely_one=_is_surely_one(text, name),
+        is_cell=said["cell"] is not None and _is_row(text, name, said),
         is_chinese=bool(name["chinese"] or name["chinese_key"]),
         is_on_next_line="\n" in said[0],
         value=shown,
         text=text,
         end=value.start() + len(shown),
     )
+
+
+def _is_surely_one(text: str, name: re.Match[str]) -> bool:
+    """Tells whether nothing but a secret has that name; a token may be a part of a text."""
+    if name["key"] or (name["secret"] or "").lower() == "secret":
+        return True
+    before = _KIND_OF_KEY.search(text, max(0, name.start() - 12), name.start())
+    return name[0].isupper() or (before is not None and before["secret"] is not None)
+
+
+def _is_row(text: str, name: re.Match[str], said: re.Match[str]) -> bool:
+    before = text[max(0, name.start() - 60) : name.start()]
+    return said["cell"] != "|" or _ROW.search(before) is not None

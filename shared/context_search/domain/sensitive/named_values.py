@@ -25,6 +25,24 @@ _MARK = re.compile(r"[!@#$%^&*+=~?]")
 _ENDS = re.compile(r"[ \t]*+(?:[\r\n\"'`,;<)#|】」”，。；、！）\\]|\Z|//)")
 _COUNTED = re.compile(r"\s?[位年个個天秒次字至到种]|\s(?:chars?|characters|digits|bits|bytes)\b")
 _LONGER_THAN_WORDS = 22
+_SWITCH = re.compile(r"(?i:off|on|get|set|put|new|old|all|env|tbd|todo|low|high|auto|file|ask)")
+# What a short secret is made of that is assigned: no path, reference or name of two words.
+_SHORT_SECRET = re.compile(r"(?!\w{0,80}[a-z0-9][A-Z][a-z])[A-Za-z0-9][A-Za-z0-9!@#^*+~-]{5,79}")
+_CLOSED = re.compile(r"[\s;\"'`|<\\]|\Z")
+_CELL_END = re.compile(r"[`*\"']{0,2}[ \t]*+(?:\||</)")
+_TYPE = re.compile(
+    r"(?i:n?varchar[0-9]?|utf-?8\w{0,4}|u?int[0-9]{1,3}|float[0-9]{2}|rfc-?[0-9]{1,5}|(?:base|bcrypt|md|sha)\w{1,8}"
+    r"|(?:option|field|column|value|user|table|note|step|level|text|input)[0-9]{1,2})"
+)
+_PHRASE = re.compile(r"[a-z]{2,12}(?:[ -][a-z]{2,12}){3,11}")
+# What a message or a description has in it, rather than a passphrase.
+_PROSE = re.compile(
+    r"\b(?:the|your|is|are|was|be|must|should|can|cannot|may|will|has|have|enter|type|choose|please|provide"
+    r"|use|used|using|set|of|for|from|to|at|in|on|by|as|an|and|or|if|when|with|without|that|this|it|not|no"
+    r"|passwords?|passphrase|user|users|username|account|invalid|wrong|incorrect|required|missing|forgot"
+    r"|new|old|confirm|current|reset|change|least|minimum|characters?|letters|long|short|match|field"
+    r"|what|who|how|you|we|they|before|after|value|string|stored|hashed|encrypted|optional|default|login|key|token|credentials?|api|client)\b"
+)
 
 
 SecretKind = Literal["password", "secret", "session", "variable"]
@@ -45,6 +63,9 @@ class NamedValue:
     is_spaced: bool
     is_attribute: bool
     is_short: bool
+    is_variable: bool
+    is_surely_one: bool
+    is_cell: bool
     is_chinese: bool
     is_on_next_line: bool
     value: str
@@ -60,11 +81,14 @@ class NamedValue:
 def is_secret(named: NamedValue) -> bool:
     """Tells whether a value is a secret, rather than a word, an expression or a name."""
     value = named.value
-    is_filled_in = len(set(value)) < 3 and not value.isdecimal()
+    least = 2 if named.is_variable and named.sign == "=" and value.isalpha() else 3
+    is_filled_in = len(set(value)) < least and not value.isdecimal()
     if is_filled_in or _WORDS.fullmatch(value) or _is_code(named):
         return False
     if not (named.sign or named.is_spaced or named.is_chinese):
         return False
+    if named.sign.startswith(("|", "</")):
+        return named.is_cell and _is_in_cell(named)
     return _is_password(named) if named.kind == "password" else _is_token(named)
 
 
@@ -85,6 +109,8 @@ def _is_code(named: NamedValue) -> bool:
 
 
 def _is_token(named: NamedValue) -> bool:
+    if named.kind == "secret" and (_is_short_secret(named) or _is_phrase(named)):
+        return True
     if not _is_random(named.value):
         return False
     if named.kind == "session":
@@ -99,7 +125,7 @@ def _is_password(named: NamedValue) -> bool:
     has_mark = _MARK.search(value) is not None
     is_odd = has_mark or (_has_letter(value) and _has_digit(value))
     if named.is_quoted and named.sign:
-        return len(value) >= 4 and (is_odd or " " not in value)
+        return len(value) >= 4 and (is_odd or " " not in value or _is_phrase(named))
     if named.is_assigned:
         return _is_assigned_password(named)
     if named.sign or named.is_chinese:
@@ -112,7 +138,41 @@ def _is_assigned_password(named: NamedValue) -> bool:
     is_alone = _ENDS.match(named.text, named.end) is not None
     if value.isdecimal():
         return len(value) >= 4 and is_alone and not _COUNTED.match(named.text, named.end)
+    if named.is_variable and named.sign == "=" and not named.is_spaced and len(value) in (3, 4):
+        # DB_PASSWORD=abc
+        is_closed = _CLOSED.match(named.text, named.end) is not None
+        return is_closed and not _SWITCH.fullmatch(value)
     return len(value) >= 5 and (_has_digit(value) or (is_alone and not named.is_on_next_line))
+
+
+def _is_short_secret(named: NamedValue) -> bool:
+    """Tells whether it is a secret as ``client_secret=abc123`` has one: too short to be random."""
+    value = named.value.partition("&")[0]
+    if named.sign != "=" or not named.is_surely_one or (named.is_spaced and not named.is_quoted):
+        return False
+    if not (_SHORT_SECRET.fullmatch(value) and _has_letter(value) and _has_digit(value)):
+        return False
+    is_name = _WORDS.fullmatch(value) or _TYPE.fullmatch(value) or _NAMES_IN_IT.search(value)
+    return not is_name and _CLOSED.match(named.text, named.end) is not None
+
+
+def _is_phrase(named: NamedValue) -> bool:
+    """Tells whether it is a passphrase in quotes: four words or more that say nothing."""
+    is_said = (
+        named.is_quoted and bool(named.sign) and (named.is_surely_one or named.kind != "secret")
+    )
+    phrase = _PHRASE.fullmatch(named.value) if is_said else None
+    return phrase is not None and " " in phrase[0] and not _PROSE.search(phrase[0])
+
+
+def _is_in_cell(named: NamedValue) -> bool:
+    """Tells whether the cell beside its name has it: other cells there describe what is named."""
+    value = named.value
+    if not _CELL_END.match(named.text, named.end) or not (_has_letter(value) and _has_digit(value)):
+        return False
+    if named.kind != "password":
+        return _is_token(named)
+    return len(value) >= 5 and " " not in value and not _TYPE.fullmatch(value)
 
 
 def _is_random(value: str) -> bool:

@@ -81,7 +81,7 @@ def ibans(text: str) -> Spans:
 def _group_ends(match: re.Match[str]) -> Iterator[int]:
     """Where a number in groups may end, the longest first: what follows may look like a group."""
     yield match.end()
-    gaps = [gap.start() for gap in re.finditer(_SPACE, match[0])]
+    gaps = [gap.start() for gap in re.finditer(_CARD_GAP, match[0])]
     yield from (match.start() + gap for gap in reversed(gaps))
 
 
@@ -91,10 +91,11 @@ def _check_97(number: str) -> bool:
 
 
 # ---- payment cards, by the ranges of their issuers
+_CARD_GAP = "[ \u00a0\u2007\u202f.-]"
 _CARD = re.compile(
     rf"{_START}(?:[2-69][0-9]{{12,18}}"
-    rf"|[2-69][0-9]{{3}}({_SPACE})[0-9]{{4}}\1[0-9]{{4}}\1[0-9]{{1,4}}(?:\1[0-9]{{1,3}})?"
-    rf"|3[0-9]{{3}}({_SPACE})[0-9]{{6}}\2[0-9]{{4,5}}|6[0-9]{{5}}{_SPACE}[0-9]{{10,13}}){_END}"
+    rf"|[2-69][0-9]{{3}}({_CARD_GAP})[0-9]{{4}}\1[0-9]{{4}}\1[0-9]{{1,4}}(?:\1[0-9]{{1,3}})?"
+    rf"|3[0-9]{{3}}({_CARD_GAP})[0-9]{{6}}\2[0-9]{{4,5}}|6[0-9]{{5}}{_SPACE}[0-9]{{10,13}}){_END}"
 )
 _ISSUERS = re.compile(
     r"4(?:[0-9]{12}|[0-9]{15}|[0-9]{18})|5[1-5][0-9]{14}|2(?:2[2-9]|[3-6][0-9]|7[01])[0-9]{13}"
@@ -112,7 +113,7 @@ def bank_cards(text: str) -> Spans:
         if is_said(OTHER_NUMBERS, text, match.start()) and not is_called_card:
             continue
         for end in _group_ends(match):
-            number = re.sub(_SPACE, "", match[0][: end - match.start()])
+            number = re.sub(_CARD_GAP, "", match[0][: end - match.start()])
             is_card = _ISSUERS.fullmatch(number) and _check_luhn(number)
             if is_card and (len(number) > _OLD_VISA_DIGITS or is_called_card):
                 yield match.start(), end
