@@ -39,7 +39,7 @@ serve: setup ## the stack on one machine, HTTP and MCP on 127.0.0.1:8787 (PORT=)
 reset: setup ## forget everything that demo and serve have stored
 	@$(python) -m local.reset
 
-unit: setup-dev ## the tests that need no running parts, in less than a minute (WORKERS=2)
+unit: setup-dev ## the tests that need no running parts, in about a minute (WORKERS=2)
 	@$(pytest) -m "not stack and not slow"
 
 test: unit setup-build ## all tests: those of make unit, then those with running parts and slow ones
