@@ -132,6 +132,17 @@ def test_a_table_in_its_owners_trash_is_not_there_and_comes_back_whole(bench: Be
     assert bench.is_compared(index)
 
 
+def test_the_summary_of_a_tool_is_not_ready_when_its_table_comes_back(bench: Bench) -> None:
+    table, tool, _ = indexed(bench, {"a": TEXT})
+    with bench.store.transaction() as work:
+        work.tools.write_summary(tool.id, {"status": "ready", "nodes_count": 1})
+    bench.put_away(table)
+    remove_nodes(bench)
+    bench.put_away(table, back=True)
+    with bench.store.transaction() as work:
+        assert work.indexes.with_unsettled_tools(limit=9) == [tool.index_id]
+
+
 def ordered(bench: Bench) -> list[tuple[int, int]]:
     """What ``cleanup`` has compared now."""
     with bench.store.transaction() as work:

@@ -75,6 +75,14 @@ def remove_sets(rows: Rows, clock: Clock, set_ids: Iterable[int]) -> None:
         rows.sets.pop(set_id, None)
 
 
+def mark_unsettled(rows: Rows, index_id: int) -> None:
+    """Makes ``ready`` in the summaries of an index' tools ``indexing``, also of those put away."""
+    for tool_id, covered in rows.coverage.items():
+        summary = rows.tools[tool_id].summary
+        if covered.index_id == index_id and summary and summary["status"] == "ready":
+            rows.change(rows.tools, tool_id, summary={**summary, "status": "indexing"})
+
+
 @dataclass(frozen=True, slots=True)
 class MemoryRemovals:
     """The port ``Removals``."""
@@ -85,6 +93,10 @@ class MemoryRemovals:
     def remove_nodes(self, *, limit: int) -> int:
         """See the port."""
         tables, now = self.rows.tables, self.clock.now()
+        left = {node.table_id for node in self.rows.nodes.values()}
+        for index in self.rows.indexes.values():
+            if index.table_id in left and not tables[index.table_id].is_there:
+                mark_unsettled(self.rows, index.id)
         removed = remove_some(
             self.rows, self.clock, lambda node: not tables[node.table_id].is_there, limit
         )

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from context_search.adapters.in_memory.catalog_rows import ToolRow
 from context_search.adapters.in_memory.indexes import MemoryIndexes
+from context_search.adapters.in_memory.removal import mark_unsettled
 from context_search.adapters.in_memory.rows import Rows
 from context_search.domain.config import SearchConfig
 from context_search.domain.model import Index, Principal, Scope, SearchTool, ToolRecord
@@ -100,11 +101,7 @@ class MemoryTools:
 
     def mark_unsettled(self, index_id: int) -> None:
         """See the port."""
-        for tool in self.of_index(index_id):
-            summary = self.rows.tools[tool.id].summary
-            if summary and summary["status"] == "ready":
-                changed = {**summary, "status": "indexing"}
-                self.rows.change(self.rows.tools, tool.id, summary=changed)
+        mark_unsettled(self.rows, index_id)
 
     def mark_deleted(self, tool_id: int) -> None:
         """See the port."""

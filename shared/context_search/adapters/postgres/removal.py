@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from context_search.adapters.postgres.pool import Transaction
 from context_search.adapters.postgres.presence import TABLE_IS_THERE
+from context_search.adapters.postgres.tools import PostgresTools
 from context_search.ports.removal import Removal
 
 CHUNKS_PER_DELETE = 20_000
@@ -77,6 +78,15 @@ class PostgresRemovals:
                 limit=limit,
             )
         ]
+        indexes = self.tx.run(
+            """
+            SELECT id FROM search_index WHERE table_id = ANY(CAST(:tables AS bigint[]))
+            ORDER BY id
+            """,
+            tables=absent,
+        )
+        for [index_id] in indexes:  # its counts are others when the table comes back
+            PostgresTools(self.tx).mark_unsettled(index_id)
         self.tx.run(
             """
             UPDATE index_generation SET state = 'retired', retired_at = clock_timestamp()
