@@ -38,7 +38,8 @@ class SendsAgain(Cleanup):
 
     def _relay(self, report: CleanupReport) -> bool:
         with self.store.transaction() as work:
-            work.outbox.reopen(silent_s=self.limits.silent_s)
+            silent = work.outbox.silent(silent_s=self.limits.silent_s)
+            work.outbox.reopen(silent, silent_s=self.limits.silent_s)
         return super()._relay(report)
 
 

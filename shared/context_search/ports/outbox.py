@@ -56,11 +56,12 @@ class Outbox(Protocol):
         """
         ...
 
-    def reopen(self, *, silent_s: float) -> int:
-        """Lets orders wait that were sent, begun or due for the last time that long ago.
+    def silent(self, *, silent_s: float) -> list[int]:
+        """Returns orders that were sent, begun or due for the last time that long ago."""
+        ...
 
-        Returns how many.
-        """
+    def reopen(self, order_ids: Sequence[int], *, silent_s: float) -> int:
+        """Lets those of these orders wait that are still silent; returns how many."""
         ...
 
     def restore(self, order_ids: Sequence[int]) -> list[int]:

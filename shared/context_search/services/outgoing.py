@@ -135,13 +135,19 @@ class RelayOutbox:
 
         Raises QueueUnavailableError, DatabaseUnavailableError.
         """
-        sent = self._send()
-        after_s = silent_s if self.deliver.queue.is_empty() else max(silent_s, LOST_AFTER_S)
-        with self.store.transaction() as work:
-            lost = work.outbox.reopen(silent_s=after_s)
-        return sent + self._send() if lost else sent
-
-    def _send(self) -> int:
         with self.store.transaction() as work:
             projects = work.outbox.waiting(limit=self.limit)
+            # Before the queue is asked: what is sent later may be in it by then.
+            silent = work.outbox.silent(silent_s=silent_s)
+        sent = self._send(projects)
+        after_s = silent_s if self.deliver.queue.is_empty() else max(silent_s, LOST_AFTER_S)
+        with self.store.transaction() as work:
+            lost = work.outbox.reopen(silent, silent_s=after_s)
+        if not lost:
+            return sent
+        with self.store.transaction() as work:
+            projects = work.outbox.waiting(limit=self.limit)
+        return sent + self._send(projects)
+
+    def _send(self, projects: Iterable[int]) -> int:
         return sum(self.deliver.send(project_id) for project_id in projects)

@@ -60,7 +60,7 @@ def rest(bench: Bench, order_id: int, after_s: float, window: int = WINDOW) -> b
 
 def reopen(bench: Bench, silent_s: float) -> int:
     with bench.store.transaction() as work:
-        return work.outbox.reopen(silent_s=silent_s)
+        return work.outbox.reopen(work.outbox.silent(silent_s=silent_s), silent_s=silent_s)
 
 
 def waiting(bench: Bench) -> list[int]:

@@ -121,12 +121,16 @@ class MemoryOutbox:
         )
         return stays
 
-    def reopen(self, *, silent_s: float) -> int:
+    def silent(self, *, silent_s: float) -> list[int]:
         """See the port."""
         since = self.clock.now() - timedelta(seconds=silent_s)
-        silent = [row.id for row in self.rows.outbox.values() if _is_silent(row, since)]
-        self.restore(silent)
-        return len(silent)
+        return [row.id for row in self.rows.outbox.values() if _is_silent(row, since)]
+
+    def reopen(self, order_ids: Sequence[int], *, silent_s: float) -> int:
+        """See the port."""
+        lost = set(order_ids).intersection(self.silent(silent_s=silent_s))
+        self.restore(sorted(lost))
+        return len(lost)
 
     def restore(self, order_ids: Sequence[int]) -> list[int]:
         """See the port."""

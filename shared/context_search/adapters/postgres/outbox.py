@@ -156,18 +156,33 @@ class PostgresOutbox:
         )
         return bool(rows and rows[0][0])
 
-    def reopen(self, *, silent_s: float) -> int:
+    def silent(self, *, silent_s: float) -> list[int]:
+        """See the port."""
+        rows = self.tx.run(
+            """
+            SELECT id FROM outbox
+            WHERE sent_at IS NOT NULL AND GREATEST(sent_at, begun_at, due_at)
+                  < statement_timestamp() - make_interval(secs => :silent)
+            ORDER BY id
+            """,
+            silent=silent_s,
+        )
+        return [order_id for [order_id] in rows]
+
+    def reopen(self, order_ids: Sequence[int], *, silent_s: float) -> int:
         """See the port."""
         return len(
             self.tx.run(
                 """
                 UPDATE outbox SET sent_at = NULL, claimed_at = NULL, due_at = NULL WHERE id IN (
                     SELECT id FROM outbox
-                    WHERE sent_at IS NOT NULL AND GREATEST(sent_at, begun_at, due_at)
+                    WHERE id = ANY(CAST(:ids AS bigint[]))
+                      AND sent_at IS NOT NULL AND GREATEST(sent_at, begun_at, due_at)
                           < statement_timestamp() - make_interval(secs => :silent)
                     ORDER BY id FOR UPDATE SKIP LOCKED)
                 RETURNING 1
                 """,
+                ids=list(order_ids),
                 silent=silent_s,
             )
         )
