@@ -5,15 +5,13 @@ from __future__ import annotations
 import pytest
 
 from context_search.domain.errors import (
-    DatabaseUnavailableError,
     EmbeddingTimeoutError,
     EmbeddingUnavailableError,
     NotFoundError,
     QueryEmptyError,
 )
 from context_search.domain.model import Principal
-from context_search.services import hints
-from context_search.services.searching import search_tool
+from context_search.services.hints import MOST_READ
 from tests.services.house import House, prose
 
 
@@ -46,28 +44,23 @@ def test_nothing_to_index_is_an_empty_answer() -> None:
     assert (answer.hits, answer.index_status, answer.degraded) == ([], "ready", [])
 
 
-def hint_of_an_empty_answer(house: House) -> str | None:
-    tool_id = house.tool(house.table({"a": "short", "b": "x" * 50})).tool.id
-    return house.search(tool_id, house.principal, "anything", 5).hint
-
-
-def test_why_there_is_nothing_is_said_of_documents_up_to_a_size(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_why_there_is_nothing_is_said_of_documents_up_to_a_size() -> None:
     house = House(threshold=1_000)
-    assert hint_of_an_empty_answer(house) == "no_long_strings"
-    monkeypatch.setattr(hints, "MOST_READ", 10)
-    assert hint_of_an_empty_answer(house) == "no_match"
+    for count, expected in ((1, "no_long_strings"), (MOST_READ // 900, "no_match")):
+        tool_id = house.tool(house.table({"a": ["x" * 900] * count})).tool.id
+        house.work()
+        assert house.search(tool_id, house.principal, "anything", 5).hint == expected
 
 
-def test_an_answer_stands_when_nobody_can_say_why_it_is_empty(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    def refuse(*_: object, **__: object) -> None:
-        raise DatabaseUnavailableError("out of time")
-
-    monkeypatch.setattr(search_tool, "empty_scope", refuse)
-    assert hint_of_an_empty_answer(House(threshold=1_000)) == "no_match"
+def test_an_answer_stands_when_nobody_can_say_why_it_is_empty() -> None:
+    house = House(threshold=1_000)
+    table = house.table({"a": "short"})
+    tool_id = house.tool(table).tool.id
+    rows = house.store.rows
+    too_deep = "[" * 100_000 + "]" * 100_000  # as SQL may write it
+    with house.store.transaction():
+        rows.change(rows.tables, table.id, data_json=too_deep)
+    assert house.search(tool_id, house.principal, "anything", 5).hint == "no_match"
 
 
 def test_before_the_index_is_ready_the_answer_says_so() -> None:
