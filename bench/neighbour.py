@@ -1,8 +1,9 @@
 """How long a project waits for its strings while another one keeps the workers busy.
 
-``python -m bench.neighbour [seconds] [--strings N]``: one project is written to from five threads
-for so many seconds (default 30; three tables, four indexes each, project search), or gets N short
-strings at once for project search. Then another project has ten strings indexed.
+``python -m bench.neighbour [seconds] [--strings N] [--long N]``: one project is written to from
+five threads for so many seconds (default 30; three tables, four indexes each, project search), or
+gets N short strings at once for project search, or N strings of five million characters in chunks
+of 100. Then another project has ten strings indexed.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ WRITERS = 5
 TABLES = 3
 CHUNK_SIZES = (400, 500, 600, 700)
 STRINGS = 10
+LONG = 5_000_000
 WORDS = [
     "harbour",
     "winter",
@@ -47,6 +49,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench.neighbour", description=__doc__)
     parser.add_argument("seconds", nargs="?", type=float, default=30.0)
     parser.add_argument("--strings", type=int, default=0)
+    parser.add_argument("--long", type=int, default=0)
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         Path(folder).chmod(0o711)  # PostgreSQL's account has to reach it
@@ -55,6 +58,8 @@ def main() -> None:
             alone = _indexed_after(stack)
             if arguments.strings:
                 busy = _fill(stack, arguments.strings)
+            elif arguments.long:
+                busy = _fill_long(stack, arguments.long)
             else:
                 busy = _write(stack, arguments.seconds)
             print(f"{busy} on {platform.machine()}, {os.cpu_count()} cores")
@@ -68,14 +73,14 @@ def _text(characters: int, seed: int) -> str:
     return " ".join(choose.choice(WORDS) for _ in range(characters // 7))[:characters]
 
 
-def _tool(project: Project, table_id: int, chunk_size: int) -> str:
+def _tool(project: Project, table_id: int, chunk_size: int, **more: int) -> str:
     """Returns the route to the status of a new tool."""
     tool = project.post(
         "/api/v1/tools/search",
         project_id=project.project_id,
         table_id=table_id,
         name="bench",
-        search_config={"chunk_threshold": 200, "chunk_size": chunk_size},
+        search_config={"chunk_threshold": 200, "chunk_size": chunk_size, **more},
     )
     return f"/api/v1/tools/{tool['tool_id']}/search-index"
 
@@ -116,6 +121,18 @@ def _fill(stack: Stack, strings: int) -> str:
     while not project.http.get(route).json().get("indexed_chunks_count"):
         time.sleep(0.5)
     return f"{strings:,} short strings"
+
+
+def _fill_long(stack: Stack, strings: int) -> str:
+    project, _ = new_project(stack)
+    tools = []
+    for number in range(strings):
+        data = {"long": _text(LONG, number)}
+        made = project.post("/api/v1/tables", project_id=project.project_id, name="l", data=data)
+        tools.append(_tool(project, int(made["id"]), 100, chunk_overlap=0))
+    while not any(project.http.get(tool).json().get("indexed_chunks_count") for tool in tools):
+        time.sleep(0.5)
+    return f"{strings} strings of {LONG:,} characters"
 
 
 def _indexed_after(stack: Stack) -> float:

@@ -162,6 +162,18 @@ def test_a_long_string_is_handed_over_when_others_wait_and_only_then() -> None:
     assert lone.worker(batch_chunks=2, turn_s=10)(node_id, lone.deadline()).outcome == "indexed"
 
 
+def test_a_string_whose_rows_took_the_whole_turn_is_handed_over_at_once() -> None:
+    house = House()
+    worker = house.worker(turn_s=0)
+    house.tool(house.table({"a": prose(2_000)}))
+    [node_id] = house.store.rows.nodes
+    next_door(house, {"a": prose(300)})
+    assert worker(node_id, house.deadline()).outcome == "handed_over"
+    assert not any(chunk.present for chunk in house.store.rows.chunks.values())
+    house.work(worker)  # the rows are there now: each turn indexes a batch of them at least
+    assert house.documents() == house.rows()
+
+
 def test_dead_letters_and_pardoned_strings_go_through_the_book() -> None:
     house = House()
     house.tool(house.table([prose(60, seed) for seed in range(STRINGS)]))

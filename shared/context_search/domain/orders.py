@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 
 ORDER_ID = "order"
 """The name under which a message carries the id of its order."""
+LONG_STRING = 1_000_000
+"""From so many characters on, the order for a string is a long one: it keeps a worker busy."""
 
 
 def order_key(message: Mapping[str, object]) -> str | None:
@@ -25,3 +27,8 @@ def order_key(message: Mapping[str, object]) -> str | None:
         case {"kind": "import", "upload_id": upload_id}:
             return f"import:{upload_id}"
     return None
+
+
+def long_window(window: int) -> int:
+    """Returns how many long orders a project may have in the queue: for half of the workers."""
+    return max(1, window // 4)

@@ -11,7 +11,8 @@ from context_search.ports.queue import Message
 class Outbox(Protocol):
     """Orders by project. One waits, is in the queue, is begun by a worker, may rest, and is done.
 
-    In the queue, a project has at most ``window`` orders that do not rest, and as many that do.
+    In the queue, a project has at most ``window`` orders that do not rest, and as many that do;
+    of those for strings of a million characters or more, a quarter of that (``long_window``).
     """
 
     def add(self, messages: Iterable[Message]) -> list[int]:

@@ -38,7 +38,8 @@ from context_search.services.settle import SettleIndex
 class IndexLimits:
     """How long a worker owns a node, how often it fails in vain, chunks a batch, room a project.
 
-    ``turn_s`` is how long a string is worked on, between two batches, while other projects wait.
+    ``turn_s`` is how long a string is worked on while other projects wait: its rows are written,
+    or a batch of its chunks is indexed, in every turn.
     ``batch_nodes`` small strings go together, each ``attempts_together`` times at most: what then
     still fails is tried alone, so that it is known which one it is.
     """
@@ -99,7 +100,7 @@ class IndexNode:
         return claim
 
     def _index(self, run: NodeRun, deadline: Deadline) -> Outcome:
-        claim = run.claim
+        claim, turn_ends = run.claim, self.clock.monotonic() + self.limits.turn_s
         with run.stage("chunking"):
             chunk_set = self._begin(claim)
         if chunk_set is None:
@@ -108,11 +109,11 @@ class IndexNode:
         missing = chunk_set.missing
         run.trails = chunk_trails(claim) if missing else []
         size = self.limits.batch_chunks
-        turn_ends = self.clock.monotonic() + self.limits.turn_s
         for first in range(0, len(missing), size):
             is_late = deadline.left_s() < self.limits.batch_reserve_s
-            if is_late or (first and self._gives_way(claim, turn_ends)):
-                return self._hand_over(claim, progressed=first > 0)
+            progressed = first > 0 or chunk_set.is_new
+            if is_late or (progressed and self._gives_way(claim, turn_ends)):
+                return self._hand_over(claim, progressed=progressed)
             self._write_batch(run, chunk_set, missing[first : first + size])
         with run.stage("swap"), self.store.transaction() as work:
             work.nodes.hold(claim, lease_s=self.limits.lease_s)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from context_search.domain.model import Project
+from context_search.domain.orders import LONG_STRING
 from context_search.ports.queue import Message
 from context_search.services.outgoing import enumerate_message, node_message
 from context_search.services.uploads import import_message
@@ -162,6 +163,24 @@ def test_a_project_has_a_window_of_orders_in_the_queue_and_no_more(bench: Bench)
     finish(bench, second)
     finish(bench, third)
     assert list(send(bench, one).values()) == messages[4:]
+
+
+def test_a_project_has_a_quarter_of_the_window_for_very_long_strings(bench: Bench) -> None:
+    project = bench.project()
+    long = "harbour " * (LONG_STRING // 8)
+    _, index = bench.tool(bench.table({"a": long, "b": f"{long}b", "c": TEXT}, project))
+    bench.enumerate(index)
+    messages = [node_message(bench.node_at(index, pointer)) for pointer in ("/a", "/b", "/c")]
+    for message in messages:
+        add(bench, message)
+    sent = send(bench, project)
+    assert list(sent.values()) == [messages[0], messages[2]]  # what is short is not kept waiting
+    assert send(bench, project) == {}
+    for order_id in sent:
+        finish(bench, order_id)
+    assert list(send(bench, project, 8).values()) == messages[1:2]
+    add(bench, messages[0])
+    assert list(send(bench, project, 8).values()) == messages[:1]
 
 
 def test_an_order_that_is_being_sent_has_its_place_for_a_minute(bench: Bench) -> None:

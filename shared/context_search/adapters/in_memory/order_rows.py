@@ -15,6 +15,7 @@ class OutboxRow:
     created_at: datetime
     project_id: int
     key: str | None
+    is_long: bool = False
     claimed_until: datetime | None = None
     claimed_at: datetime | None = None
     sent_at: datetime | None = None

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 from context_search.adapters.in_memory.order_rows import OutboxRow
 from context_search.adapters.in_memory.rows import Rows
-from context_search.domain.orders import order_key
+from context_search.domain.orders import LONG_STRING, long_window, order_key
 from context_search.ports.queue import Message
 from context_search.ports.time import Clock
 
@@ -35,8 +35,15 @@ class MemoryOutbox:
             if key is not None and row.key == key and row.begun_at is None:
                 return row.project_id
         order_id, project_id = self.rows.new_id(), self._project_of(body)
-        self.rows.outbox[order_id] = OutboxRow(order_id, body, self.clock.now(), project_id, key)
+        self.rows.outbox[order_id] = OutboxRow(
+            order_id, body, self.clock.now(), project_id, key, self._is_long(body)
+        )
         return project_id
+
+    def _is_long(self, body: Message) -> bool:
+        node_id = body.get("node_id")
+        node = self.rows.nodes.get(node_id) if isinstance(node_id, int) else None
+        return node is not None and node.char_count >= LONG_STRING
 
     def _project_of(self, body: Message) -> int:
         rows = self.rows
@@ -64,8 +71,12 @@ class MemoryOutbox:
         """See the port."""
         now = self.clock.now()
         rows = [row for _, row in sorted(self.rows.outbox.items()) if row.project_id == project_id]
-        places = sum(_is_due(row, now) if row.sent_at else not _is_free(row, now) for row in rows)
-        taken = [row for row in rows if _waits(row, now)][: max(0, window - places)]
+        places = [row.is_long for row in rows if _has_place(row, now)]
+        waiting = [row for row in rows if _waits(row, now)]
+        long = [row for row in waiting if row.is_long]
+        going = long[: max(0, long_window(window) - sum(places))]
+        fitting = [row for row in waiting if not row.is_long or row in going]
+        taken = fitting[: max(0, window - len(places))]
         for row in taken:
             until, first = now + timedelta(minutes=1), row.claimed_at or now
             self.rows.change(self.rows.outbox, row.id, claimed_until=until, claimed_at=first)
@@ -169,6 +180,10 @@ def _is_free(row: OutboxRow, now: datetime) -> bool:
 
 def _waits(row: OutboxRow, now: datetime) -> bool:
     return row.sent_at is None and _is_free(row, now) and _is_due(row, now)
+
+
+def _has_place(row: OutboxRow, now: datetime) -> bool:
+    return _is_due(row, now) if row.sent_at else not _is_free(row, now)
 
 
 def _is_silent(row: OutboxRow, since: datetime) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from context_search.adapters.postgres.pool import Transaction
-from context_search.domain.orders import order_key
+from context_search.domain.orders import LONG_STRING, long_window, order_key
 from context_search.ports.queue import Message
 
 # Whose order it is, by what it names.
@@ -23,9 +23,20 @@ _PROJECT = """
                 COALESCE(body ->> 'node_id', body -> 'node_ids' ->> 0) AS bigint))
     END
 """
+_IS_LONG = """
+    COALESCE((SELECT char_count >= :long FROM node
+              WHERE id = CAST(body ->> 'node_id' AS bigint)), false)
+"""
 _IS_DUE = "(due_at IS NULL OR due_at <= statement_timestamp())"
 _IS_FREE = "(claimed_until IS NULL OR claimed_until < statement_timestamp())"
 _WAITS = f"sent_at IS NULL AND {_IS_FREE} AND {_IS_DUE}"
+# The orders of a project that have a place in the queue, and those that are being sent.
+_PLACES = f"""
+    SELECT is_long FROM outbox WHERE project_id = :project AND sent_at IS NOT NULL AND {_IS_DUE}
+    UNION ALL
+    SELECT is_long FROM outbox WHERE project_id = :project AND sent_at IS NULL
+      AND claimed_until >= statement_timestamp()
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,13 +58,14 @@ class PostgresOutbox:
         # read the document as it was before this transaction, and call it done.
         found = self.tx.run(
             f"""
-            INSERT INTO outbox (body, project_id, key)
-            SELECT body, COALESCE({_PROJECT}, 0), key
+            INSERT INTO outbox (body, project_id, key, is_long)
+            SELECT body, COALESCE({_PROJECT}, 0), key, {_IS_LONG}
             FROM jsonb_to_recordset(CAST(:rows AS jsonb)) AS row (key text, body jsonb)
             ON CONFLICT (key) WHERE begun_at IS NULL DO UPDATE SET key = excluded.key
             RETURNING project_id
             """,
             rows=json.dumps(rows),
+            long=LONG_STRING,
         )
         return sorted({project_id for [project_id] in found})
 
@@ -72,20 +84,22 @@ class PostgresOutbox:
         )
         rows = self.tx.run(
             f"""
+            WITH places AS ({_PLACES})
             UPDATE outbox SET claimed_until = clock_timestamp() + interval '1 minute',
                 claimed_at = COALESCE(claimed_at, clock_timestamp())
             WHERE id = ANY(ARRAY(
-                SELECT id FROM outbox WHERE project_id = :project AND {_WAITS}
-                ORDER BY id LIMIT GREATEST(0, :window
-                    - (SELECT count(*) FROM outbox
-                       WHERE project_id = :project AND sent_at IS NOT NULL AND {_IS_DUE})
-                    - (SELECT count(*) FROM outbox WHERE project_id = :project
-                       AND sent_at IS NULL AND claimed_until >= statement_timestamp()))
+                SELECT id FROM outbox
+                WHERE project_id = :project AND {_WAITS} AND (NOT is_long OR id = ANY(ARRAY(
+                    SELECT id FROM outbox WHERE project_id = :project AND {_WAITS} AND is_long
+                    ORDER BY id LIMIT GREATEST(
+                        0, :long - (SELECT count(*) FROM places WHERE is_long)))))
+                ORDER BY id LIMIT GREATEST(0, :window - (SELECT count(*) FROM places))
                 FOR UPDATE SKIP LOCKED))
             RETURNING id, body
             """,
             project=project_id,
             window=window,
+            long=long_window(window),
         )
         return sorted((order_id, json.loads(body)) for order_id, body in rows)
 
