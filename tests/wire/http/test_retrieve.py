@@ -168,6 +168,8 @@ def test_a_change_of_another_version_is_a_conflict(api: Api) -> None:
     problem(change(api, {"topK": 8, "version": 0}), 409, "CONFLICT")
     problem(change(api, {"topK": 8, "version": 1}, if_match='"0"'), 409, "CONFLICT")
     problem(change(api, {"topK": 8}, if_match="new"), 422, "INVALID_INPUT")
+    problem(change(api, {"topK": 8}, if_match="1"), 422, "INVALID_INPUT")
+    problem(change(api, {"topK": 8}, if_match='W/"1"'), 412, "PRECONDITION_FAILED")
     assert settings(api)["topK"] == 7
     assert answer(change(api, {"topK": 8, "version": 1}, if_match='"1"'), 200)["version"] == 2
 
