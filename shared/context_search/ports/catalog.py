@@ -140,7 +140,11 @@ class Tables(Protocol):
 
 
 class Tools(Protocol):
-    """Search Tools. Tools that are deleted, or whose table is, are invisible."""
+    """Search Tools.
+
+    Invisible are those that are deleted, or whose table is, and those whose table or index is not
+    in their project: another program has moved one of them.
+    """
 
     def add(
         self,

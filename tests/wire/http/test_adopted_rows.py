@@ -10,6 +10,7 @@ import pytest
 from context_search.adapters.postgres.pool import Database
 from context_search.services.removal import RemoveDeleted
 from tests.adopter import prepare
+from tests.builders import english
 from tests.wire.http.access.matrix import ROWS, Operation, ids_of, request_of
 from tests.wire.http.access.things import things_of
 from tests.wire.http.api import SMALL, Api, LocalParts, answer, problem
@@ -29,6 +30,7 @@ COLUMNS = [
     *(("tool", name) for name in ("description", "input_schema", "output_schema", "metadata")),
     *(("tool", name) for name in ("created_at", "search_config", "project_id")),
 ]
+QUESTION = {"query": "harbour"}
 # What ends things comes last.
 _LAST = ("GET", "POST", "PUT", "PATCH", "DELETE")
 _OF = {"project": "project_id", "context_table": "table_id", "tool": "tool_id"}
@@ -112,6 +114,30 @@ def test_a_table_without_name_and_time_says_so(api: Api, owner: Database) -> Non
     sql(owner, "UPDATE tool SET name = NULL WHERE id = :id", id=tool["tool_id"])
     [described] = tools_answer(api)
     assert described["name"] == "search"
+
+
+def test_the_tools_of_a_table_that_was_moved_are_not_there(api: Api, owner: Database) -> None:
+    table = api.table({"a": english(60)})
+    tool_id = api.tool(table)["tool_id"]
+    api.parts.work()
+    paths = [f"tools/{tool_id}/{what}" for what in ("search", "search/explain", "retrieve")]
+    requests = [
+        *(lambda path=path: api("POST", f"/api/v1/{path}", json=QUESTION) for path in paths),
+        lambda: api.internally("POST", f"/internal/tools/{tool_id}/search", json=QUESTION),
+        lambda: api.internally("GET", f"/internal/tools/{tool_id}/chunks/stats"),
+        lambda: api("GET", f"/api/v1/tools/{tool_id}"),
+        lambda: api("GET", f"/api/v1/tools/{tool_id}/search-index"),
+    ]
+    move = "UPDATE context_table SET project_id = :to WHERE id = :id"
+    sql(owner, move, to=2, id=table["id"])
+    for request in requests:
+        problem(request(), 404, "NOT_FOUND")
+    assert tools_answer(api) == []
+    problem(api("DELETE", f"/api/v1/tools/{tool_id}"), 404, "NOT_FOUND")
+    sql(owner, move, to=api.project_id, id=table["id"])
+    for request in requests:
+        answer(request(), 200)
+    assert len(tools_answer(api)) == 1
 
 
 @pytest.fixture

@@ -118,8 +118,15 @@ class MemoryTools:
             if row.is_there
             and self.rows.tables[row.scope.table_id].is_there
             and row.id in self.rows.coverage
+            and self._is_of_one_project(row)
             and project_id in (None, row.project_id)
         ]
+
+    def _is_of_one_project(self, row: ToolRow) -> bool:
+        """Another program may have moved the table, or the tool."""
+        index = self.rows.indexes[self.rows.coverage[row.id].index_id]
+        table = self.rows.tables[row.scope.table_id]
+        return row.project_id == table.project_id == index.project_id
 
 
 def _tool(row: ToolRow, rows: Rows) -> SearchTool:
