@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -31,6 +32,8 @@ COLUMNS = [
     *(("tool", name) for name in ("created_at", "search_config", "project_id")),
 ]
 QUESTION = {"query": "harbour"}
+_QUESTIONS = ("search", "search/explain", "retrieve")
+_INTERNAL = ("search", "retrieve")
 # What ends things comes last.
 _LAST = ("GET", "POST", "PUT", "PATCH", "DELETE")
 _OF = {"project": "project_id", "context_table": "table_id", "tool": "tool_id"}
@@ -120,13 +123,13 @@ def test_the_tools_of_a_table_that_was_moved_are_not_there(api: Api, owner: Data
     table = api.table({"a": english(60)})
     tool_id = api.tool(table)["tool_id"]
     api.parts.work()
-    paths = [f"tools/{tool_id}/{what}" for what in ("search", "search/explain", "retrieve")]
+    key, secret = f"/api/v1/tools/{tool_id}", f"/internal/tools/{tool_id}"
     requests = [
-        *(lambda path=path: api("POST", f"/api/v1/{path}", json=QUESTION) for path in paths),
-        lambda: api.internally("POST", f"/internal/tools/{tool_id}/search", json=QUESTION),
-        lambda: api.internally("GET", f"/internal/tools/{tool_id}/chunks/stats"),
-        lambda: api("GET", f"/api/v1/tools/{tool_id}"),
-        lambda: api("GET", f"/api/v1/tools/{tool_id}/search-index"),
+        *(partial(api, "POST", f"{key}/{what}", json=QUESTION) for what in _QUESTIONS),
+        *(partial(api.internally, "POST", f"{secret}/{what}", json=QUESTION) for what in _INTERNAL),
+        partial(api.internally, "GET", f"{secret}/chunks/stats"),
+        partial(api, "GET", key),
+        partial(api, "GET", f"{key}/search-index"),
     ]
     move = "UPDATE context_table SET project_id = :to WHERE id = :id"
     sql(owner, move, to=2, id=table["id"])
