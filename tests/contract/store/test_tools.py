@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from context_search.domain.config import SearchConfig
 from context_search.domain.model import Principal, Scope
+from context_search.ports.catalog import Unowned
 from tests.contract.store.bench import Bench
 from tests.steps import SMALL
 
@@ -88,6 +89,16 @@ def test_a_tool_without_its_table_or_its_index_in_its_project_is_invisible(bench
     bench.move(table, table.project_id)
     bench.move(tool, table.project_id)
     assert is_seen_by(table.project_id) == {True}
+
+
+def test_a_tool_that_no_index_serves_is_its_projects(bench: Bench) -> None:
+    table = bench.table({})
+    tool, _ = bench.tool(table)
+    with bench.store.transaction() as work:
+        work.indexes.uncover(tool.id)
+        [unserved] = work.tools.unserved(table.project_id, after=0, limit=9)
+        assert unserved.id == tool.id
+        assert work.tools.of_no_project(limit=9) == Unowned(0, [])
 
 
 def test_pages_go_up_by_id_and_begin_after_the_one_before(bench: Bench) -> None:

@@ -196,6 +196,35 @@ def test_his_search_tools_are_taken_over_or_listed_as_not(
     assert [one["tool_id"] for one in adopt(his, cursor="1")["taken_over"]] == [2, 4]
 
 
+def test_tools_of_no_project_are_named_to_an_operator(api: Api, owner: Database) -> None:
+    before = adopt(api, api.project_id)["of_no_project"]
+    [[without], [nameless], [of_table]] = sql(
+        owner,
+        "INSERT INTO tool (table_id, type, name) VALUES (NULL, 'search', 'lost'),"
+        " (NULL, 'search', NULL), (4, 'search', 'of a table of nobody') RETURNING id",
+    )
+    sql(owner, "INSERT INTO tool (table_id, type, name) VALUES (NULL, 'query_data', 'other')")
+    sql(owner, "INSERT INTO tool (type, name, deleted_at) VALUES ('search', 'trash', now())")
+    said = adopt(api, api.project_id)
+    assert (said["taken_over"], said["not_taken_over"]) == ([], [])
+    found = said["of_no_project"]
+    assert found["count"] == before["count"] + 3
+    assert found["tools"] == [
+        *before["tools"],
+        {"tool_id": without, "name": "lost"},
+        {"tool_id": nameless, "name": None},
+        {"tool_id": of_table, "name": "of a table of nobody"},
+    ]
+    sql(
+        owner,
+        "INSERT INTO tool (type, name) SELECT 'search', 'x' FROM generate_series(1, 100)",
+    )
+    many = adopt(api, api.project_id)["of_no_project"]
+    assert (many["count"], len(many["tools"])) == (found["count"] + 100, 100)
+    assert "lost" not in str(tools_answer(api))
+    sql(owner, "DELETE FROM tool WHERE id >= :id", id=without)
+
+
 def test_a_config_that_cannot_be_read_holds_up_no_other_tool(api: Api, owner: Database) -> None:
     table = api.table({"a": 1})
     [[unread], [taken]] = sql(

@@ -12,7 +12,7 @@ from context_search.adapters.in_memory.removal import mark_unsettled
 from context_search.adapters.in_memory.rows import Rows
 from context_search.domain.config import SearchConfig
 from context_search.domain.model import Index, Principal, Scope, SearchTool, ToolRecord
-from context_search.ports.catalog import UnservedTool
+from context_search.ports.catalog import Unowned, UnservedTool
 from context_search.ports.time import Clock
 
 
@@ -85,6 +85,15 @@ class MemoryTools:
             if row.id > after and row.project_id == project_id and self._is_unserved(row)
         ]
         return found[:limit]
+
+    def of_no_project(self, *, limit: int) -> Unowned:
+        """See the port."""
+        found = [
+            (row.id, row.name)
+            for _, row in sorted(self.rows.tools.items())
+            if row.project_id not in self.rows.projects and self._is_unserved(row)
+        ]
+        return Unowned(len(found), found[:limit])
 
     def take_over(self, tool_id: int, *, project_id: int) -> bool:
         """See the port."""
