@@ -15,8 +15,9 @@ from typing import Any
 from rich.console import Console
 
 from local.demo.client import Api, ApiError, ask, create_project
+from local.demo.own_document import read_document
 from local.demo.sample import sample_document, sizes
-from local.demo.show import show_answer, show_progress
+from local.demo.show import nothing_to_find, show_answer, show_progress
 from local.stack import Stack
 from local.state import DEFAULT_STATE, StackError, State
 
@@ -41,7 +42,7 @@ def main() -> int:
     console = Console(highlight=False)
     try:
         arguments = _arguments()
-        walk = _walk(arguments)
+        walk = walk_of(arguments)
     except (OSError, ValueError) as error:
         console.print(f"error: {error}", style="red", markup=False)
         return 2
@@ -72,33 +73,13 @@ def _arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _walk(arguments: argparse.Namespace) -> Walk:
+def walk_of(arguments: argparse.Namespace) -> Walk:
+    """Returns what to do. Raises ValueError for a file without a question, or without JSON."""
     if arguments.file is None:
         return Walk(sample_document(), arguments.ask or QUESTIONS, arguments.threshold)
     if not arguments.ask:
         raise ValueError('say what to look for: make demo FILE=my.json ASK="…"')
-    return Walk(_document(arguments.file), arguments.ask, arguments.threshold)
-
-
-def _document(file: Path) -> object:
-    text = file.read_text("utf-8-sig")
-    try:
-        return json.loads(text)
-    except json.JSONDecodeError as error:
-        where = f"{file} is not JSON: {error.msg} in line {error.lineno}"
-        if _is_json_lines(text):
-            where += (
-                "; it is JSON Lines, which a table takes as an upload with"
-                ' "format": "jsonl" (docs/api.md, Uploads)'
-            )
-        raise ValueError(where) from None
-
-
-def _is_json_lines(text: str) -> bool:
-    try:
-        return all(line.isspace() or json.loads(line) is not ... for line in text.splitlines(True))
-    except ValueError:
-        return False
+    return Walk(read_document(arguments.file), arguments.ask, arguments.threshold)
 
 
 def _take(walk: Walk, console: Console, base_url: str, internal_secret: str) -> None:
@@ -120,12 +101,9 @@ def _take(walk: Walk, console: Console, base_url: str, internal_secret: str) -> 
     )
     state = show_progress(console, lambda: api.get(f"/api/v1/tools/{tool['tool_id']}/search-index"))
     console.print(f"  {state['status']}: {state['indexed_chunks_count']:,} chunks")
-    if not state["nodes_count"]:
-        console.print(
-            f"  nothing to find: the longest string has {longest:,} characters, and those from"
-            f" {walk.threshold:,} on are indexed; try THRESHOLD={max(1, longest // 2)}",
-            style="yellow",
-        )
+    why = nothing_to_find(state.get("hint"), longest=longest, threshold=walk.threshold)
+    if why is not None:
+        console.print(f"  {why}", style="yellow")
     mcp_url = f"{base_url}/mcp"
     console.print(f"asking over MCP, {mcp_url}")
     for answer in asyncio.run(ask(mcp_url, project["api_key"], walk.questions, 3)):

@@ -39,12 +39,30 @@ def show_progress(console: Console, read: Callable[[], dict[str, Any]]) -> dict[
             time.sleep(POLL_S)
 
 
+def nothing_to_find(hint: str | None, *, longest: int, threshold: int) -> str | None:
+    """Returns why no question will find anything, as the tool's hint says; None where one may."""
+    if hint is None:
+        return None
+    if hint == "nothing_indexed":
+        return (
+            f"nothing to find: all strings of {threshold:,} characters or more are blank, or longer"
+            " than a string may be"
+        )
+    if not longest:
+        return "nothing to find: the document has no string with a character in it"
+    return (
+        f"nothing to find: the longest string has {longest:,} characters, and those from"
+        f" {threshold:,} on are indexed; try THRESHOLD={max(1, longest // 2)}"
+    )
+
+
 def show_answer(console: Console, answer: dict[str, Any]) -> None:
     """Prints a question and its hits: how good, where exactly, and the passage itself."""
     console.print()
     console.rule(Text(f" {answer['query']} ", style="bold cyan"), align="left")
     if not answer["results"]:
-        console.print("  nothing found", style="dim")
+        hint = f": {answer['hint']}" if "hint" in answer else ""
+        console.print(f"  nothing found{hint}", style="dim")
     for number, hit in enumerate(answer["results"], start=1):
         chunk = hit["chunk"]
         console.print(

@@ -40,7 +40,8 @@ ROWS = [
     """,
     """
     INSERT INTO tool (table_id, json_path, type, name) VALUES (1, NULL, 'search', 'letters'),
-        (1, 'a.b', 'search', 'dotted'), (2, '', 'search', 'trash'), (1, '', 'query_data', 'query')
+        (1, 'a.b', 'search', 'dotted'), (2, '', 'search', 'trash'), (1, '', 'query_data', 'query'),
+        (NULL, '', 'search', 'drafts')
     """,
 ]
 
@@ -111,6 +112,7 @@ def test_the_page_leads_from_his_database_to_an_answer_and_away_again(
     printed = "\n".join(reader.printed)
     assert '"taken_over":[{"tool_id":1,"table_id":1,"json_path":""}]' in printed
     assert '"tool_id":2,"code":"INVALID_POINTER"' in printed
+    assert '"of_no_project":{"count":1,"tools":[{"tool_id":5,"name":"drafts"}]}' in printed
     assert "a harbour at the end of the season" in printed
     assert "Traceback" not in log
     reader.follow(*drop)

@@ -44,6 +44,20 @@ def test_numbers_are_limited_together_on_every_way_in(stranger: Stranger) -> Non
     assert stranger.write(table_id, tiny(FEW), "/n").status == 200
 
 
+def test_numbers_are_limited_in_a_document_however_many_requests_bring_them(
+    stranger: Stranger,
+) -> None:
+    table_id = stranger.table({})
+    many = tiny(FEW // 4)
+    for part in b"abcd":
+        patch = b'{"%c": %s}' % (part, many)
+        assert stranger.write(table_id, patch, method="PATCH").status == 200
+    refused = stranger.write(table_id, b'{"e": %s}' % many, method="PATCH")
+    assert (refused.status, refused.code) == (413, "DOCUMENT_TOO_LARGE")
+    assert stranger.write(table_id, many, "/e").code == "DOCUMENT_TOO_LARGE"
+    assert stranger.write(table_id, b'{"a": null, "e": %s}' % many, method="PATCH").status == 200
+
+
 @pytest.mark.parametrize(
     ("number", "written"),
     [("1e300", 301), ("-2.5E+300", 302), ("12.5e-10", 13), ("0e900", 1), ("0e-900", 902)],

@@ -65,11 +65,17 @@ def test_what_is_not_relevant_is_not_retrieved() -> None:
     found = Desk({"a": FILLER})("zebra xylophone quinoa")
     assert (found.passages, found.used_tokens, found.dropped) == ((), 0, ())
     assert found.below_min_score == len(found.answer.hits) > 0
+    assert found.hint == "low_scores_hidden"
 
 
 def test_an_empty_index_gives_nothing() -> None:
-    found = Desk({"a": "short"})("lighthouse")
-    assert (found.passages, found.used_tokens, found.below_min_score) == ((), 0, 0)
+    for document, hint in (
+        ({"a": "short"}, "no_long_strings"),
+        ({"a": " " * 500}, "nothing_indexed"),
+    ):
+        found = Desk(document)("lighthouse")
+        assert (found.passages, found.used_tokens, found.below_min_score) == ((), 0, 0)
+        assert found.hint == hint
 
 
 def test_only_as_many_hits_as_asked_for_are_taken() -> None:

@@ -11,8 +11,10 @@ from context_search.domain.errors import (
     QueryEmptyError,
 )
 from context_search.domain.model import Principal
+from context_search.services.create_search_tool import CreateSearchTool
+from context_search.services.enumeration import Limits
 from context_search.services.hints import MOST_READ
-from tests.services.house import House, prose
+from tests.services.house import SILENT_S, House, prose
 
 
 def test_a_scope_shows_what_is_below_it_and_nothing_beside_it() -> None:
@@ -50,6 +52,20 @@ def test_why_there_is_nothing_is_said_of_documents_up_to_a_size() -> None:
         tool_id = house.tool(house.table({"a": ["x" * 900] * count})).tool.id
         house.work()
         assert house.search(tool_id, house.principal, "anything", 5).hint == expected
+
+
+def test_strings_that_are_too_long_or_blank_are_nothing_to_find() -> None:
+    house = House()
+    limits = Limits(max_node_chars=2_000)
+    house.create_tool = CreateSearchTool(house.store, house.deliver, limits, SILENT_S)
+    table = house.table({"long": prose(3_000), "blank": " " * 500})
+    tool_id = house.tool(table).tool.id
+    house.work()
+    assert house.search(tool_id, house.principal, "harbour", 5).hint == "nothing_indexed"
+    state = house.read_status(tool_id, house.principal)
+    assert (state.progress.states, state.progress.status) == ({"skipped": 1, "indexed": 1}, "ready")
+    assert state.empty is not None
+    assert state.empty.hint == "nothing_indexed"
 
 
 def test_an_answer_stands_when_nobody_can_say_why_it_is_empty() -> None:

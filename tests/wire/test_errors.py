@@ -25,6 +25,7 @@ STATUS = {
     errors.PermissionDeniedError: 403,
     errors.NotFoundError: 404,
     errors.ConflictError: 409,
+    errors.PreconditionFailedError: 412,
     errors.ProjectIndexOffError: 409,
     errors.LeaseLostError: 500,
     errors.AttemptsExhaustedError: 500,

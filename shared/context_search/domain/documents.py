@@ -8,9 +8,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from context_search.domain.errors import InvalidDocumentError
-from context_search.domain.json_number import JsonNumber, Numbers, integer, stored_integer
+from context_search.domain.json_number import (
+    PLAIN_LENGTH,
+    JsonNumber,
+    Numbers,
+    integer,
+    padding,
+    stored_integer,
+)
 
 MAX_DEPTH = 256
+_PLAIN = 10**PLAIN_LENGTH
 _TEXT = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
 _TOO_DEEP = f"the document is over {MAX_DEPTH} levels deep"
 
@@ -83,6 +91,23 @@ def _refuse_constant(_: str) -> float:
 def check_depth(document: object) -> None:
     """Raises InvalidDocumentError over 256 levels: what is put together may be deeper than both."""
     _check_values(document, with_strings=False, max_depth=MAX_DEPTH)
+
+
+def number_padding(document: object) -> int:
+    """Returns how many characters all numbers of a document take that no request need send."""
+    total = 0
+    waiting = [document]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, dict):
+            waiting.extend(value.values())
+        elif isinstance(value, list):
+            waiting.extend(value)
+        elif isinstance(value, JsonNumber):
+            total += padding(value.text)
+        elif isinstance(value, int) and not -_PLAIN < value < _PLAIN:
+            total += padding(str(value))
+    return total
 
 
 def _check_values(document: object, *, with_strings: bool, max_depth: int) -> None:

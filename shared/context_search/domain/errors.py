@@ -13,6 +13,7 @@ ContextSearchError
 ├── UnauthenticatedError        no or bad credentials
 ├── PermissionDeniedError       good credentials without the scope
 ├── NotFoundError               missing, or not yours: the two look the same
+├── PreconditionFailedError     the request names a version that nothing ever has
 ├── ConflictError               the state of the thing forbids it now
 │   ├── ProjectIndexOffError
 │   ├── IdempotencyKeyInUseError          retryable
@@ -120,6 +121,12 @@ class NotFoundError(ContextSearchError):
     """The id does not exist, or belongs to somebody else."""
 
     code = "NOT_FOUND"
+
+
+class PreconditionFailedError(ContextSearchError):
+    """The request holds for a version that there never is; another one of ours is a conflict."""
+
+    code = "PRECONDITION_FAILED"
 
 
 class ConflictError(ContextSearchError):

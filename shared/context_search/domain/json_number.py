@@ -9,6 +9,8 @@ from context_search.domain.errors import DocumentTooLargeError, InvalidDocumentE
 
 MAX_DIGITS = 1000
 MAX_GROWTH = 6_000_000
+PLAIN_LENGTH = 32
+"""Longer ones than this are no figures that people or programs write out with their zeros."""
 _INFINITY = float("inf")
 _FRACTION = re.compile(r"\.(\d+)")
 _EXPONENT = re.compile(r"[eE]([-+]?\d+)\Z")
@@ -79,12 +81,36 @@ def _decimals(text: str, exponent: re.Match[str] | None) -> int:
     return (len(fraction[1]) if fraction else 0) - (int(exponent[1]) if exponent else 0)
 
 
-def _written_length(number: JsonNumber, text: str, exponent: re.Match[str], decimals: int) -> int:
+def _written_length(number: float, text: str, exponent: re.Match[str], decimals: int) -> int:
     """How many characters Postgres writes, at most: no exponent, and every place that there is."""
     mantissa = text[: exponent.start()].removeprefix("-")
     whole = len(mantissa.partition(".")[0]) + int(exponent[1]) if number else 1
     fraction = 1 + decimals if decimals > 0 else 0
     return text.startswith("-") + max(1, whole) + fraction
+
+
+def padding(text: str) -> int:
+    """Returns how many characters a number takes that a request need not send.
+
+    Zeros at the end of an integer, and in front of a fraction's digits: ``1e300`` says the same.
+    0 for a number that Postgres writes in at most 32 characters.
+    """
+    exponent = _EXPONENT.search(text) if "e" in text or "E" in text else None
+    if exponent is None:
+        return 0 if len(text) <= PLAIN_LENGTH else _zeros(text)
+    written = _written_length(float(text), text, exponent, _decimals(text, exponent))
+    return max(0, written - len(text)) if written > PLAIN_LENGTH else 0
+
+
+def _zeros(text: str) -> int:
+    whole, _, fraction = text.removeprefix("-").partition(".")
+    if not fraction:
+        zeros = len(whole) - len(whole.rstrip("0"))
+        return max(0, zeros - len(f"e{zeros}"))
+    if whole == "0":
+        digits = fraction.lstrip("0") or "0"
+        return max(0, len(f"0.{fraction}") - len(f"{digits}e-{len(fraction)}"))
+    return 0
 
 
 def stored_integer(text: str) -> int | JsonNumber:

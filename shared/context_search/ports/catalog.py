@@ -54,6 +54,17 @@ class UnservedTool:
     search_config: str | None
 
 
+@dataclass(frozen=True, slots=True)
+class Unowned:
+    """Tools of type ``search`` that no index serves and no project has, and so no other list.
+
+    ``tools`` are the first of them by id, with their names.
+    """
+
+    count: int
+    tools: Sequence[tuple[int, str | None]]
+
+
 class Projects(Protocol):
     """Tenants."""
 
@@ -140,7 +151,11 @@ class Tables(Protocol):
 
 
 class Tools(Protocol):
-    """Search Tools. Tools that are deleted, or whose table is, are invisible."""
+    """Search Tools.
+
+    Invisible are those that are deleted, or whose table is, and those whose table or index is not
+    in their project: another program has moved one of them.
+    """
 
     def add(
         self,
@@ -184,6 +199,10 @@ class Tools(Protocol):
 
         A tool that names no project is of its table's.
         """
+        ...
+
+    def of_no_project(self, *, limit: int) -> Unowned:
+        """Returns unserved tools that name no project that is there, and whose table has none."""
         ...
 
     def take_over(self, tool_id: int, *, project_id: int) -> bool:

@@ -27,7 +27,10 @@ class NodeCounts(Protocol):
         ...
 
     def has_any(self, index: Index, scope: str) -> bool:
-        """Tells whether the active generation has a node in a scope, in whatever state."""
+        """Tells whether the active generation has chunks in a scope, or may get some.
+
+        A node that is skipped, or indexed without a chunk because it is blank, is none of them.
+        """
         ...
 
     def in_scope(self, index: Index, scope: str, *, limit: int) -> list[NodeProgress]:

@@ -9,7 +9,7 @@ from context_search.domain.config import IndexConfig
 from context_search.domain.errors import InvalidInputError, NotFoundError
 from context_search.domain.json_pointer import split
 from context_search.domain.model import Scope
-from context_search.ports.catalog import UnservedTool
+from context_search.ports.catalog import Unowned, UnservedTool
 from context_search.ports.store import Store
 from context_search.services.evict import note_use
 from context_search.services.outgoing import Deliver, enumerate_message
@@ -35,11 +35,15 @@ class NotTakenOver:
 
 @dataclass(frozen=True, slots=True)
 class Adoption:
-    """What became of a page of tools, and the id to go on after when there are more."""
+    """What became of a page of tools, and the id to go on after when there are more.
+
+    ``of_no_project`` are tools that no call for any project takes over, at most 100 by name.
+    """
 
     taken_over: list[TakenOver]
     not_taken_over: list[NotTakenOver]
     next_after: int | None
+    of_no_project: Unowned
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +67,9 @@ class TakeOverTools:
             if not work.projects.exists(project_id):
                 raise NotFoundError("there is no such project")
             found = work.tools.unserved(project_id, after=after, limit=PAGE + 1)
+            unowned = work.tools.of_no_project(limit=PAGE)
         page = page_of(found, lambda tool: tool.id)
-        done = Adoption([], [], page.next_after)
+        done = Adoption([], [], page.next_after, unowned)
         for tool in page.rows:
             try:
                 scope = self._take_over(project_id, tool, index_config(tool.search_config))

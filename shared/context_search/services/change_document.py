@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from context_search.domain.documents import check_depth, parse_exact, to_json
+from context_search.domain.documents import check_depth, number_padding, parse_exact, to_json
 from context_search.domain.errors import (
     ConflictError,
     DocumentTooLargeError,
     InvalidPointerError,
     NotFoundError,
 )
+from context_search.domain.json_number import MAX_GROWTH
 from context_search.domain.json_pointer import remove_value, replace_value, resolve, split
 from context_search.domain.merge_patch import merge_patch
 from context_search.domain.model import Principal, Table
@@ -27,7 +28,8 @@ class ChangeDocument:
 
     Every method raises NotFoundError, InvalidPointerError, ConflictError when ``if_revision`` is
     not the current revision, InvalidDocumentError when the document gets too deep, and
-    DocumentTooLargeError when it gets larger than an upload may be.
+    DocumentTooLargeError when it gets larger than an upload may be, or its numbers, written out,
+    over 6,000,000 characters longer than they need be.
     """
 
     store: Store
@@ -97,12 +99,13 @@ class ChangeDocument:
         with self.store.transaction(principal.project_id) as work:
             table = live_table(work, principal, table_id)
             work.tables.lock_for_change(table_id)
-            before = parse_exact(work.tables.read(table_id)[1])
+            before = work.tables.read(table_id)[1]
             try:
-                document = change(before)
+                document = change(parse_exact(before))
             except KeyError:
                 raise NotFoundError("the pointer leads nowhere in this table") from None
             check_depth(document)
+            _check_numbers(before, document)
             changed = self._write(work, table, document, if_revision)
         return self._followed(changed)
 
@@ -120,3 +123,16 @@ class ChangeDocument:
             raise ConflictError("the table has another revision by now")
         self.deliver([changed.project_id])
         return changed
+
+
+def _check_numbers(before: str, document: object) -> None:
+    """What a request may bring by itself would come to any length with many requests.
+
+    A document that is over the limit already, as an upload or SQL may write it, may not get worse.
+    """
+    after = number_padding(document)
+    if after > MAX_GROWTH and after > number_padding(parse_exact(before)):
+        raise DocumentTooLargeError(
+            "the numbers of the document, written out in full, would take over"
+            f" {MAX_GROWTH} characters more than they need"
+        )

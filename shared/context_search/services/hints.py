@@ -9,7 +9,7 @@ from context_search.domain.json_pointer import split
 from context_search.domain.model import Index, SearchTool
 from context_search.ports.store import UnitOfWork
 
-EmptyHint = Literal["scope_missing", "no_long_strings"]
+EmptyHint = Literal["scope_missing", "no_long_strings", "nothing_indexed"]
 Hint = Literal["index_evicted", "index_incomplete", "low_scores_hidden", "no_match", EmptyHint]
 
 
@@ -22,7 +22,8 @@ class EmptyScope:
     """Why an index has nothing of a scope.
 
     The place is not in the document, or has no string as long as the tool's ``chunk_threshold``;
-    then ``longest`` is the longest one, in characters, None where nobody looked.
+    then ``longest`` is the longest one, in characters, None where nobody looked. Or it has some,
+    of which nothing is indexed: they are blank, or longer than a string may be.
     """
 
     hint: EmptyHint
@@ -34,13 +35,15 @@ def empty_scope(
 ) -> EmptyScope | None:
     """Returns why an index that is up to its document has nothing of a tool's scope.
 
-    None where it has something. Looks into the document only where it has not; to find out that
+    None where it has something. Looks into the document only where it has no node; to find out that
     the place exists, and with ``measured`` how long the strings are. Without ``measured`` None
     for a document of over 5,000,000 bytes, too: each empty search would unpack it.
     """
     scope = tool.scope
     if work.nodes.has_any(index, scope.json_pointer):
         return None
+    if work.nodes.in_scope(index, scope.json_pointer, limit=1):
+        return EmptyScope("nothing_indexed")
     if not measured and work.tables.size(scope.table_id) > MOST_READ:
         return None
     found = work.tables.strings_at(scope.table_id, split(scope.json_pointer), measured=measured)

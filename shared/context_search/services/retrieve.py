@@ -11,8 +11,9 @@ from context_search.domain.redaction import Passage, Replacement
 from context_search.domain.retrieval import ChunkText, RetrievalSettings
 from context_search.ports.store import Store
 from context_search.ports.tokens import TokenCounter
+from context_search.services.hints import Hint
 from context_search.services.read_sources import Source, read_sources
-from context_search.services.searching.answer import Answer, Hit
+from context_search.services.searching.answer import Answer, Hit, hint_of
 from context_search.services.status import live_tool, project_of
 
 Search = Callable[[int, Principal | None, str, int | None], Answer]
@@ -70,6 +71,15 @@ class Retrieval:
     used_tokens: int
     dropped: tuple[Dropped, ...]
     below_min_score: int
+
+    @property
+    def hint(self) -> Hint | None:
+        """Why there is no passage; None where there is one, or hits were ``dropped``."""
+        if self.passages or self.dropped:
+            return None
+        if self.below_min_score:
+            return hint_of(self.answer, hidden=self.below_min_score)
+        return self.answer.hint
 
 
 @dataclass(frozen=True, slots=True)

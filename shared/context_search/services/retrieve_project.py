@@ -10,7 +10,7 @@ from context_search.ports.store import Store, UnitOfWork
 from context_search.ports.tokens import TokenCounter
 from context_search.services.retrieval_settings import check_owner
 from context_search.services.retrieve import CANDIDATES, Retrieval, Search, Wishes, retrieve
-from context_search.services.searching.answer import Answer, Target
+from context_search.services.searching.answer import Answer, Target, hint_of
 from context_search.services.searching.run_search import RunSearch
 from context_search.services.status import project_index
 
@@ -36,7 +36,8 @@ class SearchForProject:
             return Target(index, Reach(""), SearchConfig(), status)
 
         answer = self.run(("project-passages", project_id), open_index, query)
-        return replace(answer, hits=answer.hits[:top_k])
+        hint = None if answer.hits else hint_of(answer)
+        return replace(answer, hits=answer.hits[:top_k], hint=hint)
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ class ToolStatus:
     """A tool with the state of its index.
 
     ``nodes`` lists at most 200 of its scope, by pointer; ``not_indexed`` at most 200 that are not
-    indexed, first those that nobody will take up. ``empty`` says why there is no node at all.
+    indexed, first those that nobody will take up. ``empty`` says why there is no chunk at all.
     """
 
     tool: SearchTool
@@ -84,7 +84,7 @@ def tool_status(work: UnitOfWork, tool: SearchTool, *, silent_s: float) -> ToolS
     reports = work.sweeps.reports(index.id)
     proven = next((each for each in reports if each["namespace"] == index.namespace), None)
     not_indexed = work.nodes.not_indexed(index, scope, limit=LISTED_NODES)
-    is_settled = progress.status in ("ready", "rebuilding") and not progress.nodes_count
+    is_settled = progress.status in ("ready", "rebuilding") and not progress.chunks_count
     empty = empty_scope(work, tool, index, measured=True) if is_settled else None
     return ToolStatus(tool, index, progress, nodes, proven, not_indexed, empty)
 

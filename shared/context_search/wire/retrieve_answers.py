@@ -14,7 +14,7 @@ def retrieval_answer(retrieval: Retrieval) -> dict[str, object]:
     """Returns the body of a retrieval: passages for a prompt, and the account of its budget."""
     settings = retrieval.settings
     hidden = Counter(mark.kind for passage in retrieval.passages for mark in passage.replacements)
-    return {
+    body: dict[str, object] = {
         "query": retrieval.answer.query,
         "results": [_passage(passage) for passage in retrieval.passages],
         "accounting": {
@@ -32,6 +32,9 @@ def retrieval_answer(retrieval: Retrieval) -> dict[str, object]:
         "retrieval": how_it_was_found(retrieval.answer),
         "index": {"status": retrieval.answer.index_status},
     }
+    if retrieval.hint is not None:
+        body["hint"] = retrieval.hint
+    return body
 
 
 def _passage(passage: Retrieved) -> dict[str, object]:

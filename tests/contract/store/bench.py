@@ -68,6 +68,10 @@ class Bench(Steps, ABC):
         """Puts a row into its owner's trash, or takes it out, beside all our code."""
 
     @abstractmethod
+    def move(self, row: Table | SearchTool, project: int) -> None:
+        """Gives a row to another project, beside all our code."""
+
+    @abstractmethod
     def delete_words_by_hand(self, generation_id: int) -> None:
         """Deletes the words of a generation's chunks beside all our code."""
 
@@ -186,6 +190,13 @@ class MemoryBench(Bench):
             else:
                 self.rows.change(self.rows.tools, row.id, deleted=not back)
 
+    def move(self, row: Table | SearchTool, project: int) -> None:
+        with self.store.transaction():
+            if isinstance(row, Table):
+                self.rows.change(self.rows.tables, row.id, project_id=project)
+            else:
+                self.rows.change(self.rows.tools, row.id, project_id=project)
+
     def delete_words_by_hand(self, generation_id: int) -> None:
         with self.store.transaction():
             for row in list(self.rows.chunks.values()):
@@ -233,6 +244,11 @@ class PostgresBench(Bench):
         at = "NULL" if back else "now()"
         with self.database.transaction() as tx:
             tx.run(f"UPDATE {name} SET deleted_at = {at} WHERE id = :id", id=row.id)
+
+    def move(self, row: Table | SearchTool, project: int) -> None:
+        name = "context_table" if isinstance(row, Table) else "tool"
+        with self.database.transaction() as tx:
+            tx.run(f"UPDATE {name} SET project_id = :to WHERE id = :id", to=project, id=row.id)
 
     def delete_words_by_hand(self, generation_id: int) -> None:
         with self.database.transaction() as tx:

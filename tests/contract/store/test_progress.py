@@ -215,10 +215,16 @@ def test_a_comparison_that_failed_for_good_is_an_error_until_its_table_is_compar
     assert status() == "ready"
 
 
-def test_a_scope_has_nodes_or_has_not(bench: Bench) -> None:
-    table = bench.table({"a": TEXT, "ab": 1})
-    index = bench.project_index(table.project_id)
-    bench.compare(index, table)
-    with bench.store.transaction() as work:
-        found = [work.nodes.has_any(index, scope) for scope in ("", "/a", "/ab", "/a/b")]
-    assert found == [True, True, False, False]
+def test_a_scope_has_something_to_search_or_has_not(bench: Bench) -> None:
+    document = {"a": TEXT, "ab": 1, "blank": " " * 500, "long": "x" * 5_000}
+    _, index = bench.tool(bench.table(document))
+    nodes = bench.enumerate(index, Limits(max_node_chars=2_000))
+
+    def found(*scopes: str) -> list[bool]:
+        with bench.store.transaction() as work:
+            return [work.nodes.has_any(index, scope) for scope in scopes]
+
+    assert found("", "/a", "/blank", "/ab", "/a/b", "/long") == [True] * 3 + [False] * 3
+    for node_id in nodes:
+        bench.finish(node_id)
+    assert found("", "/a", "/blank", "/ab", "/a/b", "/long") == [True] * 2 + [False] * 4

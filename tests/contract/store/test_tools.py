@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from context_search.domain.config import SearchConfig
 from context_search.domain.model import Principal, Scope
+from context_search.ports.catalog import Unowned
 from tests.contract.store.bench import Bench
 from tests.steps import SMALL
 
@@ -59,6 +60,45 @@ def test_a_deleted_tool_is_invisible_at_once(bench: Bench) -> None:
         assert work.tools.of_index(index.id) == [kept]
         assert work.tools.page(bench.principal(table), after=0, limit=9) == [kept]
         assert work.tools.first_of_names(bench.principal(table), ["search"]) == {"search": kept.id}
+
+
+def test_a_tool_without_its_table_or_its_index_in_its_project_is_invisible(bench: Bench) -> None:
+    table, other = bench.table({}), bench.project()
+    tool, index = bench.tool(table)
+
+    def is_seen_by(project_id: int) -> set[bool]:
+        caller = Principal(project_id)
+        with bench.store.transaction() as work:
+            return {
+                work.tools.find(tool.id, project_id=project_id) is not None,
+                work.tools.find_with_index(tool.id, project_id=project_id) is not None,
+                bool(work.tools.page(caller, after=0, limit=9)),
+                bool(work.tools.first_of_names(caller, ["search"])),
+            }
+
+    bench.move(table, other.id)
+    assert is_seen_by(table.project_id) == is_seen_by(other.id) == {False}
+    with bench.store.transaction() as work:
+        assert work.tools.find(tool.id, project_id=None) is None
+        assert work.tools.of_index(index.id) == []
+    bench.move(tool, other.id)  # both, but the index is not there
+    with bench.store.transaction() as work:
+        assert work.tools.find(tool.id, project_id=None) is None
+        assert work.tools.find_with_index(tool.id, project_id=other.id) is None
+        assert work.tools.page(Principal(other.id), after=0, limit=9) == []
+    bench.move(table, table.project_id)
+    bench.move(tool, table.project_id)
+    assert is_seen_by(table.project_id) == {True}
+
+
+def test_a_tool_that_no_index_serves_is_its_projects(bench: Bench) -> None:
+    table = bench.table({})
+    tool, _ = bench.tool(table)
+    with bench.store.transaction() as work:
+        work.indexes.uncover(tool.id)
+        [unserved] = work.tools.unserved(table.project_id, after=0, limit=9)
+        assert unserved.id == tool.id
+        assert work.tools.of_no_project(limit=9) == Unowned(0, [])
 
 
 def test_pages_go_up_by_id_and_begin_after_the_one_before(bench: Bench) -> None:

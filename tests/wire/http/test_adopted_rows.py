@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from context_search.adapters.postgres.pool import Database
 from context_search.services.removal import RemoveDeleted
 from tests.adopter import prepare
+from tests.builders import english
 from tests.wire.http.access.matrix import ROWS, Operation, ids_of, request_of
 from tests.wire.http.access.things import things_of
 from tests.wire.http.api import SMALL, Api, LocalParts, answer, problem
@@ -29,6 +31,9 @@ COLUMNS = [
     *(("tool", name) for name in ("description", "input_schema", "output_schema", "metadata")),
     *(("tool", name) for name in ("created_at", "search_config", "project_id")),
 ]
+QUESTION = {"query": "harbour"}
+_QUESTIONS = ("search", "search/explain", "retrieve")
+_INTERNAL = ("search", "retrieve")
 # What ends things comes last.
 _LAST = ("GET", "POST", "PUT", "PATCH", "DELETE")
 _OF = {"project": "project_id", "context_table": "table_id", "tool": "tool_id"}
@@ -114,6 +119,30 @@ def test_a_table_without_name_and_time_says_so(api: Api, owner: Database) -> Non
     assert described["name"] == "search"
 
 
+def test_the_tools_of_a_table_that_was_moved_are_not_there(api: Api, owner: Database) -> None:
+    table = api.table({"a": english(60)})
+    tool_id = api.tool(table)["tool_id"]
+    api.parts.work()
+    key, secret = f"/api/v1/tools/{tool_id}", f"/internal/tools/{tool_id}"
+    requests = [
+        *(partial(api, "POST", f"{key}/{what}", json=QUESTION) for what in _QUESTIONS),
+        *(partial(api.internally, "POST", f"{secret}/{what}", json=QUESTION) for what in _INTERNAL),
+        partial(api.internally, "GET", f"{secret}/chunks/stats"),
+        partial(api, "GET", key),
+        partial(api, "GET", f"{key}/search-index"),
+    ]
+    move = "UPDATE context_table SET project_id = :to WHERE id = :id"
+    sql(owner, move, to=2, id=table["id"])
+    for request in requests:
+        problem(request(), 404, "NOT_FOUND")
+    assert tools_answer(api) == []
+    problem(api("DELETE", f"/api/v1/tools/{tool_id}"), 404, "NOT_FOUND")
+    sql(owner, move, to=api.project_id, id=table["id"])
+    for request in requests:
+        answer(request(), 200)
+    assert len(tools_answer(api)) == 1
+
+
 @pytest.fixture
 def his(parts: LocalParts, api: Api) -> Api:
     """His first project, with a key that an operator makes for it."""
@@ -165,6 +194,35 @@ def test_his_search_tools_are_taken_over_or_listed_as_not(
     config(owner, 2, None)
     sql(owner, "UPDATE context_table SET deleted_at = NULL WHERE id = 2")
     assert [one["tool_id"] for one in adopt(his, cursor="1")["taken_over"]] == [2, 4]
+
+
+def test_tools_of_no_project_are_named_to_an_operator(api: Api, owner: Database) -> None:
+    before = adopt(api, api.project_id)["of_no_project"]
+    [[without], [nameless], [of_table]] = sql(
+        owner,
+        "INSERT INTO tool (table_id, type, name) VALUES (NULL, 'search', 'lost'),"
+        " (NULL, 'search', NULL), (4, 'search', 'of a table of nobody') RETURNING id",
+    )
+    sql(owner, "INSERT INTO tool (table_id, type, name) VALUES (NULL, 'query_data', 'other')")
+    sql(owner, "INSERT INTO tool (type, name, deleted_at) VALUES ('search', 'trash', now())")
+    said = adopt(api, api.project_id)
+    assert (said["taken_over"], said["not_taken_over"]) == ([], [])
+    found = said["of_no_project"]
+    assert found["count"] == before["count"] + 3
+    assert found["tools"] == [
+        *before["tools"],
+        {"tool_id": without, "name": "lost"},
+        {"tool_id": nameless, "name": None},
+        {"tool_id": of_table, "name": "of a table of nobody"},
+    ]
+    sql(
+        owner,
+        "INSERT INTO tool (type, name) SELECT 'search', 'x' FROM generate_series(1, 100)",
+    )
+    many = adopt(api, api.project_id)["of_no_project"]
+    assert (many["count"], len(many["tools"])) == (found["count"] + 100, 100)
+    assert "lost" not in str(tools_answer(api))
+    sql(owner, "DELETE FROM tool WHERE id >= :id", id=without)
 
 
 def test_a_config_that_cannot_be_read_holds_up_no_other_tool(api: Api, owner: Database) -> None:

@@ -109,8 +109,11 @@ def hints(api: Api, tool: dict[str, Any]) -> dict[str, Any]:
     path = f"/api/v1/tools/{tool['tool_id']}/search-index"
     state = answer(api("GET", path), 200)
     found = api.search(tool, "harbour")
-    assert found["results"] == []
-    assert found["hint"] == state["hint"]
+    retrieved = answer(
+        api("POST", f"/api/v1/tools/{tool['tool_id']}/retrieve", json={"query": "harbour"}), 200
+    )
+    assert found["results"] == retrieved["results"] == []
+    assert found["hint"] == retrieved["hint"] == state["hint"]
     return {name: state[name] for name in ("hint", "longest_string") if name in state}
 
 
@@ -131,6 +134,21 @@ def test_strings_that_are_too_short_are_told_with_the_longest(api: Api) -> None:
     assert hints(api, tool) == expected
     nothing = api.tool(table, json_path="/none")
     assert hints(api, nothing) == {"hint": "no_long_strings", "longest_string": 0}
+
+
+def test_strings_that_nothing_becomes_of_are_told(api: Api) -> None:
+    table = api.table({"blank": [" \n" * 300, "\u3000" * 300], "short": "x"})
+    tool = api.tool(table)
+    api.parts.work()
+    assert hints(api, tool) == {"hint": "nothing_indexed"}
+    answer(api("PUT", f"{data(table)}?pointer=/blank/-", json=english(60)), 200)
+    api.parts.work()
+    state = answer(api("GET", f"/api/v1/tools/{tool['tool_id']}/search-index"), 200)
+    assert "hint" not in state
+    assert api.search(tool, "zebra")["index"] == {"status": "ready"}
+    # At creation too, where everything is known already.
+    assert "hint" not in api.tool(table)
+    assert api.tool(table, json_path="/blank/0")["hint"] == "nothing_indexed"
 
 
 def test_the_hint_is_that_of_the_document_as_it_is_now(api: Api) -> None:

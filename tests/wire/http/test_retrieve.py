@@ -81,6 +81,13 @@ def test_nothing_relevant_is_an_empty_answer(reader: Api, tool: dict[str, Any]) 
     accounting = found["accounting"]
     assert (accounting["limit"], accounting["used"], accounting["dropped"]) == (1500, 0, [])
     assert accounting["below_min_score"] > 0
+    assert found["hint"] == "low_scores_hidden"
+    shown = retrieve(reader, tool, "nine comets")
+    assert shown["results"]
+    assert "hint" not in shown
+    dropped = retrieve(reader, tool, "nine comets", maxTokens=1)
+    assert dropped["results"] == []
+    assert "hint" not in dropped
 
 
 def test_a_request_may_narrow_and_widen(reader: Api, tool: dict[str, Any]) -> None:
@@ -168,6 +175,8 @@ def test_a_change_of_another_version_is_a_conflict(api: Api) -> None:
     problem(change(api, {"topK": 8, "version": 0}), 409, "CONFLICT")
     problem(change(api, {"topK": 8, "version": 1}, if_match='"0"'), 409, "CONFLICT")
     problem(change(api, {"topK": 8}, if_match="new"), 422, "INVALID_INPUT")
+    problem(change(api, {"topK": 8}, if_match="1"), 422, "INVALID_INPUT")
+    problem(change(api, {"topK": 8}, if_match='W/"1"'), 412, "PRECONDITION_FAILED")
     assert settings(api)["topK"] == 7
     assert answer(change(api, {"topK": 8, "version": 1}, if_match='"1"'), 200)["version"] == 2
 
@@ -231,3 +240,13 @@ def test_a_project_gives_passages_of_all_its_tables(api: Api) -> None:
     assert found["accounting"]["used"] == sum(hit["tokens"] for hit in found["results"])
     assert found["index"] == {"status": "ready"}
     problem(api.stranger()("POST", path, json={"query": "comets"}), 404, "NOT_FOUND")
+
+
+def test_a_project_without_passages_says_why(api: Api) -> None:
+    switched_on(api)
+    assert retrieve_all(api, "comets")["hint"] == "no_match"
+    api.table({"a": {"t": TEXT}})
+    assert retrieve_all(api, "comets")["hint"] == "index_incomplete"
+    api.parts.work()
+    assert retrieve_all(api, "zebra xylophone")["hint"] == "low_scores_hidden"
+    assert "hint" not in retrieve_all(api, "nine comets", minScore=0.3)

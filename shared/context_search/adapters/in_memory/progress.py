@@ -108,7 +108,11 @@ class MemoryNodes(NodeWork):
 
     def has_any(self, index: Index, scope: str) -> bool:
         """See the port."""
-        return bool(self.of_generation(index.generation_id, scope))
+        for node in self.of_generation(index.generation_id, scope):
+            current = self._set_of(node.id)
+            if node.state not in ("indexed", "skipped") or (current and current.chunks_count):
+                return True
+        return False
 
     def in_scope(self, index: Index, scope: str, *, limit: int) -> list[NodeProgress]:
         """See the port."""

@@ -12,7 +12,7 @@ from context_search.adapters.in_memory.removal import mark_unsettled
 from context_search.adapters.in_memory.rows import Rows
 from context_search.domain.config import SearchConfig
 from context_search.domain.model import Index, Principal, Scope, SearchTool, ToolRecord
-from context_search.ports.catalog import UnservedTool
+from context_search.ports.catalog import Unowned, UnservedTool
 from context_search.ports.time import Clock
 
 
@@ -86,6 +86,15 @@ class MemoryTools:
         ]
         return found[:limit]
 
+    def of_no_project(self, *, limit: int) -> Unowned:
+        """See the port."""
+        found = [
+            (row.id, row.name)
+            for _, row in sorted(self.rows.tools.items())
+            if row.project_id not in self.rows.projects and self._is_unserved(row)
+        ]
+        return Unowned(len(found), found[:limit])
+
     def take_over(self, tool_id: int, *, project_id: int) -> bool:
         """See the port."""
         row = self.rows.tools.get(tool_id)
@@ -118,8 +127,15 @@ class MemoryTools:
             if row.is_there
             and self.rows.tables[row.scope.table_id].is_there
             and row.id in self.rows.coverage
+            and self._is_of_one_project(row)
             and project_id in (None, row.project_id)
         ]
+
+    def _is_of_one_project(self, row: ToolRow) -> bool:
+        """Another program may have moved the table, or the tool."""
+        index = self.rows.indexes[self.rows.coverage[row.id].index_id]
+        table = self.rows.tables[row.scope.table_id]
+        return row.project_id == table.project_id == index.project_id
 
 
 def _tool(row: ToolRow, rows: Rows) -> SearchTool:

@@ -122,7 +122,8 @@ class PostgresNodes(NodeWork):
 
     def has_any(self, index: Index, scope: str) -> bool:
         """See the port."""
-        return bool(self._listed("", index, scope, 1))
+        some = "AND (node.state NOT IN ('indexed', 'skipped') OR chunks_count > 0)"
+        return bool(self._listed(some, index, scope, 1))
 
     def in_scope(self, index: Index, scope: str, *, limit: int) -> list[NodeProgress]:
         """See the port."""

@@ -19,10 +19,17 @@ TOOL_COLUMNS = f"""
     tool.id, tool.project_id, {_NAME}, tool.description, context_table.name, tool.table_id,
     coverage.scope, tool.search_config, coverage.index_id, CAST(tool.created_at AS timestamptz)
 """
+# A program that moves a table or a tool to another project takes them apart.
+_ITS_TABLE = f"""
+    context_table.id = tool.table_id AND context_table.project_id = tool.project_id
+    AND {TABLE_IS_THERE}
+"""
 TOOL_TABLES = f"""
     tool
-    JOIN context_table ON context_table.id = tool.table_id AND {TABLE_IS_THERE}
+    JOIN context_table ON {_ITS_TABLE}
     JOIN coverage ON coverage.tool_id = tool.id
+    JOIN search_index ON search_index.id = coverage.index_id
+                     AND search_index.project_id = tool.project_id
 """
 _TOOL_WIDTH = 10
 _TOOL = f"SELECT {TOOL_COLUMNS} FROM {TOOL_TABLES}"
@@ -77,7 +84,6 @@ class PostgresTools(UnservedTools):
         rows = self.tx.run(
             f"""
             SELECT {TOOL_COLUMNS}, {INDEX_COLUMNS} FROM {TOOL_TABLES}
-            JOIN search_index ON search_index.id = coverage.index_id
             JOIN index_generation AS generation ON {ACTIVE}
             WHERE {LIVE} AND tool.id = :tool
               AND (CAST(:project AS bigint) IS NULL OR tool.project_id = :project)
@@ -111,7 +117,7 @@ class PostgresTools(UnservedTools):
         rows = self.tx.run(
             f"""
             SELECT lower({_NAME} COLLATE "C"), min(tool.id) FROM tool
-            JOIN context_table ON context_table.id = table_id AND {TABLE_IS_THERE}
+            JOIN context_table ON {_ITS_TABLE}
             WHERE {LIVE} AND tool.project_id = :project
               AND lower({_NAME} COLLATE "C") = ANY(CAST(:names AS text[])) GROUP BY 1
             """,

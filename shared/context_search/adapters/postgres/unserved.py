@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from context_search.adapters.postgres.pool import Transaction
 from context_search.adapters.postgres.presence import LIVE
-from context_search.ports.catalog import UnservedTool
+from context_search.ports.catalog import Unowned, UnservedTool
 
 _UNSERVED = "NOT EXISTS (SELECT FROM coverage WHERE tool_id = tool.id)"
 
@@ -32,6 +32,21 @@ class UnservedTools:
             limit=limit,
         )
         return [UnservedTool(*row) for row in rows]
+
+    def of_no_project(self, *, limit: int) -> Unowned:
+        """See the port."""
+        rows = self.tx.run(
+            f"""
+            SELECT count(*) OVER (), tool.id, tool.name
+            FROM tool LEFT JOIN context_table ON context_table.id = tool.table_id
+            WHERE {LIVE} AND {_UNSERVED} AND NOT EXISTS (
+                SELECT FROM project
+                WHERE project.id = COALESCE(tool.project_id, context_table.project_id))
+            ORDER BY tool.id LIMIT :limit
+            """,
+            limit=limit,
+        )
+        return Unowned(rows[0][0] if rows else 0, [(row[1], row[2]) for row in rows])
 
     def take_over(self, tool_id: int, *, project_id: int) -> bool:
         """See the port."""

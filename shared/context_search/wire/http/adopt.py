@@ -76,5 +76,11 @@ def _answer(done: Adoption) -> dict[str, object]:
             {"tool_id": one.tool_id, "code": one.code, "reason": one.reason}
             for one in done.not_taken_over
         ],
+        "of_no_project": {
+            "count": done.of_no_project.count,
+            "tools": [
+                {"tool_id": tool_id, "name": name} for tool_id, name in done.of_no_project.tools
+            ],
+        },
         "cursor": None if done.next_after is None else str(done.next_after),
     }

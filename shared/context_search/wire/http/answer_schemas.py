@@ -8,6 +8,7 @@ from typing import get_args
 from context_search.domain.config import Fusion, Storage, Strategy
 from context_search.domain.progress import IndexStatus
 from context_search.domain.sensitive import SENSITIVE_KINDS
+from context_search.services.hints import EmptyHint
 from context_search.wire.http.catalog_schemas import CATALOG_SCHEMAS
 from context_search.wire.http.search_schemas import SEARCH_SCHEMAS, SETTINGS_NUMBERS
 from context_search.wire.http.shapes import (
@@ -32,7 +33,7 @@ _STATUS = one_of(*get_args(IndexStatus))
 _INTEGRITY = obj(
     namespace=TEXT, at=TIME, checked=COUNT, missing=COUNT, orphans=COUNT, repaired=COUNT
 )
-_EMPTY = {"hint": one_of("scope_missing", "no_long_strings"), "longest_string": COUNT}
+_EMPTY = {"hint": one_of(*get_args(EmptyHint)), "longest_string": COUNT}
 _STATES = {"type": "object", "additionalProperties": COUNT}
 _COUNTERS = {
     "nodes_count": COUNT,

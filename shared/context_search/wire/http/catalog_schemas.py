@@ -43,6 +43,7 @@ CATALOG_SCHEMAS: Mapping[str, Schema] = {
     "Adoption": obj(
         taken_over=many(obj(tool_id=ID, table_id=ID, json_path=TEXT)),
         not_taken_over=many(obj(tool_id=ID, code=TEXT, reason=TEXT)),
+        of_no_project=obj(count=COUNT, tools=many(obj(tool_id=ID, name=maybe(TEXT)))),
         cursor=maybe({"type": "string", "pattern": "^[0-9]+$"}),
     ),
     "Document": {"description": "Any JSON value"},

@@ -48,7 +48,7 @@ _PROBLEM = {
     "required": ["type", "title", "status", "code", "detail", "retryable", "requestId"],
     "examples": [PROBLEM_EXAMPLE],
 }
-_IF_MATCH = {"type": "string", "pattern": '^(W/)?"[0-9]{1,18}"$', "examples": ['"1"']}
+_IF_MATCH = {"type": "string", "pattern": '^"(0|[1-9][0-9]{0,17})"$', "examples": ['"1"']}
 _IDEMPOTENCY_KEY = {
     "type": "string",
     "pattern": "^[!-~]{1,255}$",
@@ -141,6 +141,8 @@ def _refusals(path: str, method: str, operation: dict[str, Any]) -> set[int]:
     names = {parameter["name"].lower() for parameter in operation.get("parameters", ())}
     if is_query or "idempotency-key" in names:
         found.add(429)
+    if "if-match" in names:
+        found.add(412)
     if "/projects/{" in path or (method != "get" and not is_query):
         found.add(409)
     return found

@@ -121,6 +121,7 @@ SEARCH_SCHEMAS: Mapping[str, Schema] = {
     "ProjectSearchAnswer": obj({**_HINT, "explain": _EXPLANATION}, **_PAGE),
     "ExplainedProjectAnswer": obj(_HINT, **_PAGE, explain=_EXPLANATION),
     "RetrieveAnswer": obj(
+        _HINT,
         query=TEXT,
         results=many(_PASSAGE),
         accounting=_ACCOUNTING,

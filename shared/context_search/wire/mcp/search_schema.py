@@ -112,8 +112,8 @@ SEARCH_OUTPUT_SCHEMA: Mapping[str, object] = {
         "hint": {
             "type": "string",
             "enum": list(get_args(Hint)),
-            "description": "Why there are no results. With scope_missing and no_long_strings this "
-            "tool never has any: tell whoever set it up.",
+            "description": "Why there are no results. With scope_missing, no_long_strings and "
+            "nothing_indexed this tool never has any: tell whoever set it up.",
         },
         "retrieval": {
             "type": "object",

@@ -1,0 +1,48 @@
+"""How much longer numbers are than they need be, counted in a document as it stands."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import pytest
+
+from context_search.domain.documents import number_padding, parse_exact, parse_json
+from context_search.domain.json_number import PLAIN_LENGTH
+
+
+def written(sent: str) -> str:
+    """What Postgres writes: every digit and no exponent, as many decimals as were sent."""
+    return f"{Decimal(sent):f}"
+
+
+@pytest.mark.parametrize(
+    "sent",
+    ["1e300", "-25e299", "7e32", "-123e-400", "1e-999", "0e-900", "-1E+200", "12345678e-40"],
+)
+def test_what_a_number_grew_by_is_seen_in_the_number_itself(sent: str) -> None:
+    grown = len(written(sent)) - len(sent.replace("+", ""))
+    assert number_padding(parse_exact(f"[{written(sent)}]")) == grown > 0
+    assert number_padding(parse_json(sent.replace("+", "").encode())) == grown
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        *("0", "-1", "1.50", "0e900", "1e20", "0.00", "1" + "0" * (PLAIN_LENGTH - 1)),
+        *("9" * 300, "0." + "123456789" * 90, "1." + "0" * 500, "1" + "0" * 200 + ".5"),
+    ],
+)
+def test_digits_that_have_to_be_sent_are_no_growth(sent: str) -> None:
+    assert number_padding(parse_exact(f'[{written(sent)}, true, "1e300"]')) == 0
+    assert number_padding(parse_json(sent.encode())) == 0
+
+
+@pytest.mark.parametrize("sent", ["1e31", "0e-30", "-1e30", "1.5e-29"])
+def test_what_counts_nothing_has_at_most_seven_times_what_was_sent(sent: str) -> None:
+    assert number_padding(parse_exact(written(sent))) == 0
+    assert len(f"{written(sent)}, ") <= 7 * len(f"{sent},")
+
+
+def test_the_numbers_of_a_document_count_together_wherever_they_are() -> None:
+    sent = parse_json(b"[1e300, [1e-300]]")
+    assert number_padding({"a": [{"b": 10**300}], "c": sent}) == 3 * 296
