@@ -15,6 +15,7 @@ from tests.architecture.project import ROOT, dependencies, python_files, relativ
 LAYERS = ["layers/core/requirements.in", "layers/embedding/requirements.in"]
 LOCAL = [*LAYERS, "requirements/local.in"]
 DEV = [*LOCAL, "requirements/dev.in"]
+OURS = {"context_search", *(entry.name for entry in ROOT.iterdir())}
 # Import name → the distribution to ask for, where it comes as a part of another one.
 PART_OF = {
     "botocore": "boto3",
@@ -81,8 +82,7 @@ def foreign_imports(path: Path) -> set[str]:
             modules |= {alias.name.split(".")[0] for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
             modules.add(node.module.split(".")[0])
-    ours = {"context_search", *(entry.name for entry in ROOT.iterdir())}
-    return modules - ours - sys.stdlib_module_names
+    return modules - OURS - sys.stdlib_module_names
 
 
 def distribution(name: str) -> str:
