@@ -80,6 +80,10 @@ def aws_server() -> Iterator[dict[str, str]]:
         server.stop()
 
 
+def _after_a_word(chance: float) -> str:
+    return " " if chance < 0.88 else ". " if chance < 0.98 else ".\n\n"
+
+
 @lru_cache(maxsize=100)
 def english(chars: int, seed: int = 0) -> str:
     """Prose of exactly so many characters, in paragraphs; the same for the same seed."""
@@ -87,7 +91,7 @@ def english(chars: int, seed: int = 0) -> str:
     words: list[str] = []
     length = 0
     while length < chars:
-        word = draw.choice(_ENGLISH) + draw.choices([" ", ". ", ".\n\n"], [88, 10, 2])[0]
+        word = draw.choice(_ENGLISH) + _after_a_word(draw.random())
         words.append(word)
         length += len(word)
     return "".join(words)[:chars]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import sys
+from functools import cache
 from importlib.metadata import packages_distributions
 from pathlib import Path
 
@@ -15,6 +16,8 @@ from tests.architecture.project import ROOT, dependencies, python_files, relativ
 LAYERS = ["layers/core/requirements.in", "layers/embedding/requirements.in"]
 LOCAL = [*LAYERS, "requirements/local.in"]
 DEV = [*LOCAL, "requirements/dev.in"]
+installed = cache(packages_distributions)
+OURS = {"context_search", *(entry.name for entry in ROOT.iterdir())}
 # Import name → the distribution to ask for, where it comes as a part of another one.
 PART_OF = {
     "botocore": "boto3",
@@ -63,7 +66,7 @@ def test_what_the_code_imports_is_asked_for_by_name(
 ) -> None:
     asked = given.union(*(dependencies(ROOT / file) for file in files))
     imported = {name for path in python_files(*folders) for name in foreign_imports(path)}
-    providers = packages_distributions()
+    providers = installed()
     missing = {
         name: normalised
         for name in imported
@@ -81,8 +84,7 @@ def foreign_imports(path: Path) -> set[str]:
             modules |= {alias.name.split(".")[0] for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
             modules.add(node.module.split(".")[0])
-    ours = {"context_search", *(entry.name for entry in ROOT.iterdir())}
-    return modules - ours - sys.stdlib_module_names
+    return modules - OURS - sys.stdlib_module_names
 
 
 def distribution(name: str) -> str:

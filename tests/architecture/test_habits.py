@@ -21,14 +21,14 @@ ENVIRONMENT_READERS = {
 
 
 def names_in(path: Path) -> Iterator[str]:
-    """Dotted names that a module imports or uses as attributes."""
+    """Dotted names that a module imports, and ``name.attribute`` where it uses one."""
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
-        elif isinstance(node, ast.Attribute):
-            yield ast.unparse(node)
+        elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            yield f"{node.value.id}.{node.attr}"
 
 
 def test_the_environment_is_read_in_few_places() -> None:

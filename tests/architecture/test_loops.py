@@ -24,6 +24,7 @@ BASE= KEY=
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loop", LOOPS)
 @pytest.mark.parametrize(
     ("status", "asked"),

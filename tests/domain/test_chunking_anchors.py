@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from context_search.domain.chunk_anchors import CONTEXT, Spacing, find_anchors, local_maxima
@@ -37,6 +37,7 @@ def test_a_maximum_beats_its_left_and_is_not_beaten_on_its_right(
     assert local_maxima(positions, priorities, radius) == expected
 
 
+@settings(max_examples=30)  # for each of the eight marks
 @pytest.mark.parametrize("mark", ["\n\n", "\r\n\r\n", "\n", "? ", ". ", "。", "！", " "])
 @given(SENTENCES)
 def test_anchors_follow_marks_and_keep_their_distance(mark: str, sentences: list[str]) -> None:

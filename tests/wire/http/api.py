@@ -10,7 +10,6 @@ from functools import cached_property
 from typing import Any
 
 import httpx2
-from starlette.testclient import TestClient
 
 from context_search.adapters.in_memory.embedder import WordEmbedder
 from context_search.adapters.in_memory.queue import ListQueue
@@ -114,13 +113,13 @@ class LocalParts(Parts):
 class Api:
     """One project's view of the API. A call without ``key`` carries the project's."""
 
-    http: TestClient
+    http: httpx2.Client
     parts: LocalParts
     project_id: int = 0
     key: str = field(default="", repr=False)
 
     @classmethod
-    def of_new_project(cls, http: TestClient, parts: LocalParts) -> Api:
+    def of_new_project(cls, http: httpx2.Client, parts: LocalParts) -> Api:
         """A client with a project that it makes over HTTP."""
         api = cls(http, parts)
         made = api.internally("POST", "/api/v1/projects", json={"name": "test"}).json()

@@ -7,9 +7,9 @@ import logging
 import pkgutil
 from collections.abc import Iterator
 
+import httpx2
 import pytest
 from fastapi import APIRouter, FastAPI
-from starlette.testclient import TestClient
 
 import context_search.wire.http
 from context_search.adapters.postgres.pool import Database
@@ -17,6 +17,7 @@ from context_search.wire.http.app import http_app
 from context_search.wire.http.contract import contract
 from tests.contract.turbopuffer.targets import running
 from tests.wire.http.api import CANARY, Api, LocalParts, exposed
+from tests.wire.http.in_process import client_of
 
 
 @pytest.fixture(scope="module")
@@ -47,20 +48,20 @@ def app(parts: LocalParts) -> FastAPI:
 
 
 @pytest.fixture(scope="module")
-def http(app: FastAPI) -> Iterator[TestClient]:
+def http(app: FastAPI) -> Iterator[httpx2.Client]:
     """One client for the tests of a file; it keeps no cookies and no credentials."""
-    with TestClient(app, raise_server_exceptions=False) as client:
+    with client_of(app) as client:
         yield client
 
 
 @pytest.fixture
-def api(http: TestClient, parts: LocalParts) -> Api:
+def api(http: httpx2.Client, parts: LocalParts) -> Api:
     """A client of a project of its own."""
     return Api.of_new_project(http, parts)
 
 
 @pytest.fixture(scope="module")
-def reader(http: TestClient, parts: LocalParts) -> Api:
+def reader(http: httpx2.Client, parts: LocalParts) -> Api:
     """A client of a project that the tests of a file share, as they change nothing in it."""
     return Api.of_new_project(http, parts)
 

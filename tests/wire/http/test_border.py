@@ -6,13 +6,14 @@ import logging
 import re
 from collections.abc import Iterator
 
+import httpx2
 import pytest
 from fastapi import APIRouter
-from starlette.testclient import TestClient
 
 from context_search.wire.http.app import http_app
 from context_search.wire.http.border import QUESTION_BYTES
 from tests.wire.http.api import SMALL, Api, LocalParts, exposed, problem
+from tests.wire.http.in_process import client_of
 
 ASKING = [
     "/tools/1/search",
@@ -41,7 +42,7 @@ def test_a_missing_or_unsafe_id_is_replaced_by_a_new_one(api: Api, given: str | 
 
 
 @pytest.fixture
-def faulty(parts: LocalParts) -> Iterator[TestClient]:
+def faulty(parts: LocalParts) -> Iterator[httpx2.Client]:
     """An application with a route that fails in a way that nobody has thought of."""
     router = APIRouter()
 
@@ -49,12 +50,12 @@ def faulty(parts: LocalParts) -> Iterator[TestClient]:
     async def fails() -> None:
         raise KeyError
 
-    with TestClient(http_app([router], parts), raise_server_exceptions=False) as client:
+    with client_of(http_app([router], parts)) as client:
         yield client
 
 
 def test_an_unexpected_error_is_logged_under_the_id_that_its_problem_tells(
-    faulty: TestClient, caplog: pytest.LogCaptureFixture
+    faulty: httpx2.Client, caplog: pytest.LogCaptureFixture
 ) -> None:
     response = faulty.get("/fails", headers={"x-request-id": "trace-me"})
     problem(response, 500, "INTERNAL")

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
-from starlette.testclient import TestClient
 
 from context_search.wire.http.app import http_app
 from tests.wire.http.access.stores import MemoryParts
 from tests.wire.http.api import Api
 from tests.wire.http.conftest import every_router
+from tests.wire.http.in_process import client_of
 from tests.wire.http.test_contract import mcp
 
 PAGE = "https://app.example"
@@ -25,7 +25,7 @@ def narrow() -> Iterator[Api]:
     parts.settings = replace(
         parts.settings, allowed_hosts=("127.0.0.1:*",), allowed_origins=(PAGE,)
     )
-    with TestClient(http_app(every_router(), parts)) as http:
+    with client_of(http_app(every_router(), parts)) as http:
         yield Api.of_new_project(http, parts)
 
 

@@ -12,7 +12,6 @@ import httpx2
 import jsonschema  # type: ignore[import-untyped]
 import pytest
 from fastapi import FastAPI
-from starlette.testclient import TestClient
 
 from context_search.adapters.in_memory.embedder import WordEmbedder
 from context_search.adapters.in_memory.queue import ListQueue
@@ -42,6 +41,7 @@ from tests.builders import english, planted
 from tests.contract.turbopuffer.faulty import Faults
 from tests.wire.http.api import SMALL, Api, LocalParts, answer, problem
 from tests.wire.http.conftest import every_router
+from tests.wire.http.in_process import client_of
 
 DOCUMENT = {"a": planted(english(900), "The lighthouse keeper counted nine comets.", 400)}
 
@@ -96,9 +96,9 @@ def parts(module_database: Database, turbopuffer_url: str) -> WeakParts:
 
 
 @pytest.fixture
-def http(parts: WeakParts) -> Iterator[TestClient]:
+def http(parts: WeakParts) -> Iterator[httpx2.Client]:
     app = http_app(every_router(), parts, contract=contract)
-    with TestClient(app, raise_server_exceptions=False) as client:
+    with client_of(app) as client:
         yield client
 
 
@@ -225,7 +225,7 @@ def test_without_the_database_every_answer_is_a_503_to_try_again(
     without_database: FastAPI, path: str
 ) -> None:
     headers = {"authorization": "Bearer x"}
-    with TestClient(without_database, raise_server_exceptions=False) as http:
+    with client_of(without_database) as http:
         body = problem(http.get(path, headers=headers), 503, "DATABASE_UNAVAILABLE")
         assert body["retryable"] is True
         assert http.get("/healthz").status_code == 200

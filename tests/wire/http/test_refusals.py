@@ -6,14 +6,15 @@ import logging
 from collections.abc import Iterator
 from typing import Any
 
+import httpx2
 import pytest
 from fastapi import APIRouter
-from starlette.testclient import TestClient
 
 from context_search.adapters.postgres.pool import Database
 from context_search.adapters.postgres.url import DatabaseUrl
 from context_search.wire.http.app import http_app
 from tests.wire.http.api import CANARY, PROBLEM, SECRET, Api, LocalParts, exposed, problem
+from tests.wire.http.in_process import client_of
 
 BODIES: dict[str, dict[str, object]] = {
     "/api/v1/projects": {"name": "x"},
@@ -182,7 +183,7 @@ def test_json_has_several_names(api: Api, content_type: str) -> None:
 
 
 @pytest.fixture
-def faulty(parts: LocalParts) -> Iterator[TestClient]:
+def faulty(parts: LocalParts) -> Iterator[httpx2.Client]:
     """An application with a route that fails in a way that nobody has thought of."""
     router = APIRouter()
 
@@ -190,17 +191,17 @@ def faulty(parts: LocalParts) -> Iterator[TestClient]:
     async def fails() -> None:
         raise KeyError(f"{CANARY} in an exception")
 
-    with TestClient(http_app([router], parts), raise_server_exceptions=False) as client:
+    with client_of(http_app([router], parts)) as client:
         yield client
 
 
-def test_an_unexpected_error_is_a_500_that_tells_nothing(faulty: TestClient) -> None:
+def test_an_unexpected_error_is_a_500_that_tells_nothing(faulty: httpx2.Client) -> None:
     body = problem(faulty.get("/fails"), 500, "INTERNAL")
     assert body["retryable"] is False
 
 
 def test_an_unexpected_error_is_logged_with_its_place_and_without_its_values(
-    faulty: TestClient, caplog: pytest.LogCaptureFixture
+    faulty: httpx2.Client, caplog: pytest.LogCaptureFixture
 ) -> None:
     faulty.get("/fails")
     [record] = [found for found in caplog.records if found.levelno == logging.ERROR]

@@ -8,7 +8,6 @@ from typing import Any
 
 import httpx2
 import pytest
-from starlette.testclient import TestClient
 
 from context_search.adapters.postgres.pool import Database
 from context_search.adapters.postgres.url import DatabaseUrl
@@ -16,6 +15,7 @@ from context_search.wire.http.app import http_app
 from tests.builders import english, planted
 from tests.wire.http.api import Api, LocalParts, answer, problem
 from tests.wire.http.conftest import every_router
+from tests.wire.http.in_process import client_of
 
 DOCUMENT = {
     "a": planted(english(900), "The keeper counted nine comets.", 400),
@@ -35,13 +35,13 @@ def owner(owner_url: DatabaseUrl) -> Iterator[Database]:
 class Processes:
     """Warm processes over one database, and a tool that each of them has searched."""
 
-    def __init__(self, clients: list[TestClient], api: Api, config: object = None) -> None:
+    def __init__(self, clients: list[httpx2.Client], api: Api, config: object = None) -> None:
         self.clients, self.api = clients, api
         self.table = api.table(DOCUMENT)
         self.tool = api.tool(self.table, config)
         assert self.paths() == [{"/a", "/b"}] * WARM
 
-    def ask(self, client: TestClient, query: str = "nine comets") -> httpx2.Response:
+    def ask(self, client: httpx2.Client, query: str = "nine comets") -> httpx2.Response:
         path = f"/api/v1/tools/{self.tool['tool_id']}/search"
         return Api(client, self.api.parts, key=self.api.key)(
             "POST", path, json={"query": query, "top_k": 20}
@@ -58,15 +58,15 @@ class Processes:
 
 
 @pytest.fixture
-def clients(application_database: Database, turbopuffer_url: str) -> Iterator[list[TestClient]]:
+def clients(application_database: Database, turbopuffer_url: str) -> Iterator[list[httpx2.Client]]:
     with ExitStack() as stack:
         parts = [LocalParts(application_database, turbopuffer_url) for _ in range(WARM)]
         apps = [http_app(every_router(), each) for each in parts]
-        yield [stack.enter_context(TestClient(app)) for app in apps]
+        yield [stack.enter_context(client_of(app)) for app in apps]
 
 
 @pytest.fixture
-def warm(clients: list[TestClient], api: Api) -> Processes:
+def warm(clients: list[httpx2.Client], api: Api) -> Processes:
     return Processes(clients, api)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Set
 from functools import cached_property
 from typing import Any
 
@@ -12,7 +13,7 @@ from context_search.adapters.in_memory.vectors import DictVectors
 from context_search.adapters.postgres.pool import Transaction
 from tests.wire.http.api import LocalParts
 
-State = dict[str, list[str]]
+State = dict[str, Set[Any]]
 _TABLES = """
     SELECT tables.table_name, columns.column_name
     FROM information_schema.tables LEFT JOIN information_schema.columns
@@ -48,32 +49,43 @@ def state_without(parts: LocalParts, project_id: int) -> State:
     # A permit has no column of its project, its pool names it.
     own = re.compile(rf"project[ _]{project_id}(?![0-9])")
     for name in {"permit", "permits"} & held.keys():
-        held[name] = [row for row in held[name] if not own.search(row)]
-    held["messages"] = [repr(message) for message in parts.queue.messages]
-    held["objects"] = sorted(parts.objects.contents)
+        held[name] = {row for row in held[name] if not own.search(str(row))}
+    held["messages"] = {*enumerate(map(repr, parts.queue.messages))}
+    held["objects"] = {*parts.objects.contents}
     assert held["chunks"]
     return held
 
 
 def _of_postgres(tx: Transaction, project_id: int) -> State:
-    rows = {}
+    rows: State = {}
     for name, column in tx.run(_TABLES):
         where = f"WHERE project_id IS DISTINCT FROM {project_id}" if column else ""
-        rows[name] = sorted(
-            row for [row] in tx.run(f"SELECT CAST(t AS text) FROM {name} t {where}")
-        )
+        rows[name] = {*map(tuple, tx.run(f"SELECT CAST(t AS text) FROM {name} t {where}"))}
     return rows
 
 
 def _of_memory(parts: MemoryParts, project_id: int) -> State:
     rows = vars(parts.store.rows)
     tables: dict[str, Any] = {n: table for n, table in rows.items() if isinstance(table, Journaled)}
-    held = {
-        name: sorted(repr(item) for item in table.items() if _owner(item[1]) != project_id)
+    held: State = {
+        name: {_kept(item) for item in table.items() if _owner(item[1]) != project_id}
         for name, table in tables.items()
     }
-    held["documents"] = sorted(map(repr, parts.vectors.namespaces.items()))
+    held["documents"] = {
+        (namespace, _kept(item))
+        for namespace, documents in parts.vectors.namespaces.items()
+        for item in documents.items()
+    }
     return held
+
+
+def _kept(item: object) -> object:
+    """A row, or how it looks now if something in it can be changed in place."""
+    try:
+        hash(item)
+    except TypeError:
+        return repr(item)
+    return item
 
 
 def _owner(row: object) -> object:

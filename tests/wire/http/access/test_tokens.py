@@ -15,7 +15,6 @@ from mcp.client.auth.utils import (
 )
 from mcp.shared.auth import ProtectedResourceMetadata
 from mcp.shared.auth_utils import check_resource_allowed
-from starlette.testclient import TestClient
 
 from context_search.adapters.postgres.pool import Database
 from context_search.settings import TokenSettings
@@ -28,6 +27,7 @@ from tests.wire.http.access.test_mcp_access import send as send_mcp
 from tests.wire.http.access.things import MISSING, NOWHERE, Tenant
 from tests.wire.http.api import Api, LocalParts, answer, exposed, problem
 from tests.wire.http.conftest import every_router
+from tests.wire.http.in_process import client_of
 
 METADATA = "/.well-known/oauth-protected-resource"
 CLAIM = "https://search.example/project"
@@ -351,7 +351,7 @@ def test_without_the_issuer_tokens_are_503_and_keys_go_on() -> None:
     with running_issuer() as away:
         token = project_token(away, 1)
         parts = taking_tokens(MemoryParts(), away)
-    with TestClient(http_app(every_router(), parts), raise_server_exceptions=False) as client:
+    with client_of(http_app(every_router(), parts)) as client:
         api = Api.of_new_project(client, parts)
         told = problem(api("GET", "/api/v1/mcps", key=token), 503, "TOKEN_ISSUER_UNAVAILABLE")
         assert told["retryable"]
