@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from context_search.adapters.postgres.pool import Transaction
-from context_search.domain.orders import order_key
+from context_search.domain.orders import FIRST_PAUSE_S, LONGEST_PAUSE_S, order_key
 from context_search.ports.queue import Message
 
 # Whose order it is, by what it names.
@@ -23,9 +23,9 @@ _PROJECT = """
                 COALESCE(body ->> 'node_id', body -> 'node_ids' ->> 0) AS bigint))
     END
 """
-_IS_DUE = "(due_at IS NULL OR due_at <= statement_timestamp())"
+IS_DUE = "(due_at IS NULL OR due_at <= statement_timestamp())"
 _IS_FREE = "(claimed_until IS NULL OR claimed_until < statement_timestamp())"
-_WAITS = f"sent_at IS NULL AND {_IS_FREE} AND {_IS_DUE}"
+_WAITS = f"sent_at IS NULL AND {_IS_FREE} AND {IS_DUE}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ class PostgresOutbox:
                 SELECT id FROM outbox WHERE project_id = :project AND {_WAITS}
                 ORDER BY id LIMIT GREATEST(0, :window
                     - (SELECT count(*) FROM outbox
-                       WHERE project_id = :project AND sent_at IS NOT NULL AND {_IS_DUE})
+                       WHERE project_id = :project AND sent_at IS NOT NULL AND {IS_DUE})
                     - (SELECT count(*) FROM outbox WHERE project_id = :project
                        AND sent_at IS NULL AND claimed_until >= statement_timestamp()))
                 FOR UPDATE SKIP LOCKED))
@@ -174,7 +174,12 @@ class PostgresOutbox:
         return len(
             self.tx.run(
                 """
-                UPDATE outbox SET sent_at = NULL, claimed_at = NULL, due_at = NULL WHERE id IN (
+                UPDATE outbox SET sent_at = NULL, claimed_at = NULL, times_lost = times_lost + 1,
+                    due_at = clock_timestamp() + make_interval(secs =>
+                        CASE WHEN begun_at IS NULL OR times_lost = 0 THEN 0 ELSE LEAST(
+                            CAST(:longest AS float8),  -- domain/orders.py, pause_s
+                            CAST(:first AS float8) * 2 ^ LEAST(times_lost - 1, 20)) END)
+                WHERE id IN (
                     SELECT id FROM outbox
                     WHERE id = ANY(CAST(:ids AS bigint[]))
                       AND sent_at IS NOT NULL AND GREATEST(sent_at, begun_at, due_at)
@@ -184,6 +189,8 @@ class PostgresOutbox:
                 """,
                 ids=list(order_ids),
                 silent=silent_s,
+                first=FIRST_PAUSE_S,
+                longest=LONGEST_PAUSE_S,
             )
         )
 
@@ -191,7 +198,8 @@ class PostgresOutbox:
         """See the port."""
         rows = self.tx.run(
             """
-            UPDATE outbox SET sent_at = NULL, claimed_at = NULL, due_at = NULL
+            UPDATE outbox SET sent_at = NULL, claimed_at = NULL, due_at = clock_timestamp(),
+                times_lost = 0
             WHERE id = ANY(ARRAY(
                 SELECT id FROM outbox WHERE id = ANY(CAST(:ids AS bigint[]))
                 ORDER BY id FOR UPDATE SKIP LOCKED))
@@ -217,7 +225,7 @@ class PostgresOutbox:
         [[found]] = self.tx.run(
             f"""
             SELECT EXISTS (
-                SELECT FROM outbox WHERE begun_at IS NULL AND {_IS_DUE} AND project_id NOT IN (
+                SELECT FROM outbox WHERE begun_at IS NULL AND {IS_DUE} AND project_id NOT IN (
                     0, COALESCE((SELECT project_id FROM context_table WHERE id = :table), 0)))
             """,
             table=table_id,
