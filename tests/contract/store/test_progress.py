@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import pytest
 
-from context_search.domain.model import Table
 from context_search.domain.progress import IndexStatus, Progress
 from context_search.services.enumeration import Limits
 from tests.contract.store.bench import OTHER, TEXT, Bench

@@ -143,9 +143,7 @@ class MemoryOutbox:
 
     def _let_wait(self, order_id: int, wait_s: float, *, times_lost: int) -> None:
         due_at = self.clock.now() + timedelta(seconds=wait_s)
-        self._change(
-            order_id, sent_at=None, claimed_at=None, due_at=due_at, times_lost=times_lost
-        )
+        self._change(order_id, sent_at=None, claimed_at=None, due_at=due_at, times_lost=times_lost)
 
     def waiting(self, *, limit: int) -> list[int]:
         """See the port."""
