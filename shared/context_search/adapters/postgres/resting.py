@@ -14,7 +14,7 @@ _MOVING = f"""
                 ON generation_id = :generation AND comparison.table_id = context_table.id
             WHERE {TABLE_IS_THERE} AND ({{of}})
               AND (comparison.revision IS DISTINCT FROM context_table.revision
-                   OR refused IS NOT NULL {{or_else}}))
+                   OR comparison.refused IS NOT NULL {{or_else}}))
 """
 _TABLE = _MOVING.format(
     of="context_table.id = :table",
