@@ -7,19 +7,19 @@ from collections.abc import Mapping, Sequence
 
 ORDER_ID = "order"
 """The name under which a message carries the id of its order."""
-FIRST_PAUSE_S = 900.0
 LONGEST_PAUSE_S = 86_400.0
 _MOST_DOUBLINGS = 20
 
 
-def pause_s(times_lost: int) -> float:
-    """Returns how long an order that workers have begun waits when its message is lost again.
+def pause_s(times_lost: int, silent_s: float) -> float:
+    """Returns how long an order that workers have begun rests when its message is lost again.
 
-    ``times_lost`` counts the times before: not at all, then 15 minutes, 30, …, at most a day.
+    ``times_lost`` counts the times before: not at all, then as long as it was silent, and twice as
+    long each further time; at most a day.
     """
     if times_lost == 0:
         return 0.0
-    return min(LONGEST_PAUSE_S, FIRST_PAUSE_S * 2.0 ** min(times_lost - 1, _MOST_DOUBLINGS))
+    return min(LONGEST_PAUSE_S, silent_s * 2.0 ** min(times_lost - 1, _MOST_DOUBLINGS))
 
 
 def order_key(message: Mapping[str, object]) -> str | None:

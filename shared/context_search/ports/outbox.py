@@ -63,8 +63,8 @@ class Outbox(Protocol):
     def reopen(self, order_ids: Sequence[int], *, silent_s: float) -> int:
         """Lets those of these orders wait that are still silent; returns how many.
 
-        One that a worker has begun, and that was lost before, rests in the book first: 15 minutes,
-        and twice as long each further time, at most a day.
+        One that a worker has begun, and that was lost before, rests in the book first, for
+        ``silent_s`` and twice as long each further time, at most a day.
         """
         ...
 

@@ -130,7 +130,7 @@ class MemoryOutbox:
         """See the port."""
         lost = set(order_ids).intersection(self.silent(silent_s=silent_s))
         for row in [self.rows.outbox[each] for each in sorted(lost)]:
-            wait_s = pause_s(row.times_lost) if row.begun_at else 0.0
+            wait_s = pause_s(row.times_lost, silent_s) if row.begun_at else 0.0
             self._let_wait(row.id, wait_s, times_lost=row.times_lost + 1)
         return len(lost)
 

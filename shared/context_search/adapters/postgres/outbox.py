@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from context_search.adapters.postgres.pool import Transaction
-from context_search.domain.orders import FIRST_PAUSE_S, LONGEST_PAUSE_S, order_key
+from context_search.domain.orders import LONGEST_PAUSE_S, order_key
 from context_search.ports.queue import Message
 
 # Whose order it is, by what it names.
@@ -178,7 +178,7 @@ class PostgresOutbox:
                     due_at = clock_timestamp() + make_interval(secs =>
                         CASE WHEN begun_at IS NULL OR times_lost = 0 THEN 0 ELSE LEAST(
                             CAST(:longest AS float8),  -- domain/orders.py, pause_s
-                            CAST(:first AS float8) * 2 ^ LEAST(times_lost - 1, 20)) END)
+                            CAST(:silent AS float8) * 2 ^ LEAST(times_lost - 1, 20)) END)
                 WHERE id IN (
                     SELECT id FROM outbox
                     WHERE id = ANY(CAST(:ids AS bigint[]))
@@ -189,7 +189,6 @@ class PostgresOutbox:
                 """,
                 ids=list(order_ids),
                 silent=silent_s,
-                first=FIRST_PAUSE_S,
                 longest=LONGEST_PAUSE_S,
             )
         )
