@@ -99,6 +99,39 @@ def test_what_is_in_the_queue_is_not_sent_again_and_what_is_lost_is() -> None:
     assert house.documents() == house.rows()
 
 
+def died(house: House, receives: int, apart_s: float) -> int:
+    """Workers begin what is in the queue and fail, until it is given up; returns how much was."""
+    dead = len(house.queue.messages)
+    for _ in range(receives):
+        for message in house.queue.messages:
+            begun = house.book.begin(int(str(message["order"])))
+            assert begun is not None
+            assert house.book.rest(begun, apart_s)
+        house.clock.advance(apart_s)
+    house.queue.messages.clear()
+    return dead
+
+
+def test_an_order_that_fails_for_ever_becomes_a_dead_letter_once_a_day_in_the_end() -> None:
+    house = House()
+    table = house.table({"a": prose(300)})
+    tool = house.tool(table).tool
+    house.work()
+    house.replace(house.principal, table.id, {"a": prose(400)})
+    days = [0] * 7
+    while (day := int(house.clock.monotonic() // 86_400)) < len(days):
+        days[day] += died(house, 20, 30.0)
+        house.clock.advance(60)
+        cleaned(house)
+    assert days[0] <= 12
+    assert max(days[2:]) <= 1
+    assert sum(days[2:]) >= 4  # it is never given up
+    assert len(house.store.rows.outbox) == 1
+    house.replace(house.principal, table.id, {"a": prose(500)})  # the next write waits for nothing
+    house.work()
+    assert house.read_status(tool.id, None).progress.status == "ready"
+
+
 @pytest.mark.parametrize("room", [0, 1])
 def test_a_refused_queue_fails_no_caller_and_is_an_error_of_cleanup(room: int) -> None:
     house = House()

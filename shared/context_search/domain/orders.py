@@ -9,6 +9,19 @@ ORDER_ID = "order"
 """The name under which a message carries the id of its order."""
 LONG_STRING = 1_000_000
 """From so many characters on, the order for a string is a long one: it keeps a worker busy."""
+LONGEST_PAUSE_S = 86_400.0
+_MOST_DOUBLINGS = 20
+
+
+def pause_s(times_lost: int, silent_s: float) -> float:
+    """Returns how long an order that workers have begun rests when its message is lost again.
+
+    ``times_lost`` counts the times before: not at all, then as long as it was silent, and twice as
+    long each further time; at most a day.
+    """
+    if times_lost == 0:
+        return 0.0
+    return min(LONGEST_PAUSE_S, silent_s * 2.0 ** min(times_lost - 1, _MOST_DOUBLINGS))
 
 
 def order_key(message: Mapping[str, object]) -> str | None:

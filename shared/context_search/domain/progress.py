@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
 
@@ -14,6 +14,9 @@ EvictionCause = Literal["limit", "operator"]
 
 PROJECT_FULL = "PROJECT_FULL"
 """The code of a node that was skipped until its project has room."""
+
+MOST_REFUSED = 200
+"""Of so many refused documents at most it is told why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +41,9 @@ class Progress:
     """Counters over the nodes of a scope.
 
     ``chunks_count`` counts the chunks cut so far, ``indexed_chunks_count`` those that turbopuffer
-    has acknowledged. ``next_attempt_at`` is the earliest of a queued node.
+    has acknowledged. ``next_attempt_at`` is the earliest of a queued node. ``refused`` says of
+    which tables of the index the document cannot be indexed as it is, and why: with ``table_id``,
+    the latest first, at most MOST_REFUSED.
     """
 
     status: IndexStatus
@@ -49,6 +54,7 @@ class Progress:
     indexed_at: datetime | None
     last_error: dict[str, object] | None
     next_attempt_at: datetime | None = None
+    refused: list[dict[str, object]] = field(default_factory=list)
 
 
 def index_status(
@@ -78,11 +84,6 @@ def index_status(
     if full or states.get("quarantined", 0):
         return "degraded"
     return "rebuilding" if rebuilding else "ready"
-
-
-def is_refused(order_error: Mapping[str, object] | None) -> bool:
-    """Tells whether a comparison failed for good: the document has to change first."""
-    return order_error is not None and order_error.get("retryable") is False
 
 
 _EVICTED: dict[EvictionCause, tuple[str, str]] = {

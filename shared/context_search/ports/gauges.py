@@ -9,8 +9,10 @@ from typing import Protocol
 @dataclass(frozen=True, slots=True)
 class Readings:
     """Chunks of the generations that answer, nodes in quarantine, indexes that are evicted, and
-    for how many seconds the queue has not taken the oldest order that there was a place for in its
-    project's window (0: there is none). An order that waits for a place does not count.
+    for how many seconds the oldest order that there is a place for has not been in the queue
+    (0: there is none). Counted from when it was to be sent first; in a project that has nothing in
+    the queue, and of which nobody took anything, from when it was added or was due. An order that
+    waits for a place in its project's window does not count.
     """
 
     active_chunks: int

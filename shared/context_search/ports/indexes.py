@@ -74,14 +74,16 @@ class Indexes(Protocol):
     def mark_enumerated(
         self, index: Index, table_id: int, revision: int, scopes: Sequence[str]
     ) -> None:
-        """Notes which revision of a table, and which scopes, the nodes of a generation are of."""
+        """Notes which revision of a table, and which scopes, the nodes of a generation are of.
+
+        Why the table was refused is forgotten, and so is a failure that ``note_failed`` noted.
+        """
         ...
 
     def follows(self, index_id: int, table_id: int | None = None) -> bool:
         """Tells whether each live generation follows a table, or all, in one small statement.
 
-        Then a passing failure that ``note_failed`` noted is over, and forgotten; not one that is
-        ``retryable`` false, which ends when its table is compared again.
+        Then the failure that ``note_failed`` noted is over, and forgotten.
         """
         ...
 
@@ -106,11 +108,16 @@ class Indexes(Protocol):
         ...
 
     def note_failed(self, index_id: int, error: Mapping[str, object]) -> None:
-        """Notes why an order to compare an index failed; adds ``at``.
+        """Notes why an order to compare an index failed, until one succeeds; adds ``at``.
 
-        A passing failure is noted until one succeeds, and not for an index that follows all of
-        its tables by now. One that is ``retryable`` false names its ``table_id``, is always noted
-        and is not replaced by a passing one. It counts while the index has that table.
+        Not for an index that follows all of its tables by now.
+        """
+        ...
+
+    def note_refused(self, index_id: int, table_id: int, error: Mapping[str, object]) -> None:
+        """Notes why the document of a table cannot be indexed as it is; adds ``at``.
+
+        Each table has a reason of its own, until it is compared again or is gone.
         """
         ...
 

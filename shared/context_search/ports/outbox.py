@@ -62,11 +62,18 @@ class Outbox(Protocol):
         ...
 
     def reopen(self, order_ids: Sequence[int], *, silent_s: float) -> int:
-        """Lets those of these orders wait that are still silent; returns how many."""
+        """Lets those of these orders wait that are still silent; returns how many.
+
+        One that a worker has begun, and that was lost before, rests in the book first, for
+        ``silent_s`` and twice as long each further time, at most a day.
+        """
         ...
 
     def restore(self, order_ids: Sequence[int]) -> list[int]:
-        """Lets these orders wait again, unless they are done; returns the projects they are of."""
+        """Lets these orders wait again, unless they are done; returns the projects they are of.
+
+        How often they were lost is forgotten.
+        """
         ...
 
     def waiting(self, *, limit: int) -> list[int]:

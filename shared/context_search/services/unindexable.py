@@ -29,7 +29,7 @@ def give_up(
         if work.tables.lock(table_id) == revision and index is not None and not index.evicted_at:
             work.indexes.share(index)
             _empty(work, index_id, table_id, revision)
-            work.indexes.note_failed(index_id, {**record, "table_id": table_id})
+            work.indexes.note_refused(index_id, table_id, record)
 
 
 def _empty(work: UnitOfWork, index_id: int, table_id: int, revision: int) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -17,7 +18,6 @@ from tests.builders import Workbench, english
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from context_search.adapters.postgres.url import DatabaseUrl
     from context_search.domain.model import Table
@@ -241,3 +241,67 @@ def test_what_our_api_deleted_before_it_had_a_mark_still_goes_and_nothing_of_his
     ).rows
     connection.close()
     assert [row[0] for row in rows] == ([] if is_his else [1])
+
+
+def documented(begins: str) -> str:
+    """The statement of operations.md that begins so."""
+    text = (Path(__file__).parents[3] / "docs" / "operations.md").read_text()
+    [statement] = [each for each in text.split("```sql\n")[1:] if each.startswith(begins)]
+    return statement.split("```")[0]
+
+
+def test_a_table_deleted_before_the_mark_that_no_index_knew_is_listed_and_can_be_marked(
+    before_us: tuple[DatabaseUrl, Path],
+) -> None:
+    url, folder = before_us
+    migrations.apply(url, folder)
+    connection = Connection(url, timeout_s=60.0)
+    for statement in DELETED:
+        connection.query(statement)
+    migrations.apply(url)
+    connection.query("UPDATE context_table SET deleted_at = now() WHERE id = 3")  # his trash now
+    list_them = documented("SELECT id, project_id, name, deleted_at FROM context_table")
+    [row] = connection.query(list_them).rows
+    assert row[0] == 4
+    connection.query(documented("UPDATE context_table SET").replace("17", "4"))
+    assert connection.query(list_them).rows == []
+    connection.close()
+    database = Database(url)
+    assert RemoveDeleted(PostgresStore(database))()[1] == []
+    with database.transaction() as tx:
+        left = [row[0] for row in tx.run("SELECT id FROM context_table ORDER BY id")]
+    database.close()
+    assert left == [2, 3]
+
+
+REFUSED = [
+    "INSERT INTO project (name) VALUES ('p')",
+    "INSERT INTO context_table (project_id, name) SELECT 1, 't' FROM generate_series(1, 3)",
+    "INSERT INTO search_index (project_id, table_id, config, config_hash, order_error) VALUES"
+    """ (1, NULL, '{}', '', '{"code": "DOCUMENT_TOO_LARGE", "retryable": false, "table_id": 2}'),"""
+    """ (1, 3, '{}', '', '{"code": "DATABASE_UNAVAILABLE", "retryable": true}')""",
+    "INSERT INTO index_generation (index_id, number, namespace, state, config)"
+    " SELECT id, 1, id, 'active', '{}' FROM search_index",
+    "INSERT INTO comparison (generation_id, table_id) SELECT 1, id FROM context_table",
+]
+
+
+def test_what_an_index_was_refused_for_becomes_the_reason_of_its_table(
+    before_us: tuple[DatabaseUrl, Path],
+) -> None:
+    url, folder = before_us
+    for file in migrations.shipped().iterdir():
+        if file.name < "0026":
+            (folder / file.name).write_bytes(file.read_bytes())
+    migrations.apply(url, folder)
+    connection = Connection(url, timeout_s=60.0)
+    for statement in REFUSED:
+        connection.query(statement)
+    migrations.apply(url)
+    reasons = "SELECT table_id, refused ->> 'code' FROM comparison WHERE refused IS NOT NULL"
+    [reason] = connection.query(reasons).rows
+    errors = "SELECT order_error ->> 'code' FROM search_index ORDER BY id"
+    left = [row[0] for row in connection.query(errors).rows]
+    connection.close()
+    assert list(reason) == [2, "DOCUMENT_TOO_LARGE"]
+    assert left == [None, "DATABASE_UNAVAILABLE"]

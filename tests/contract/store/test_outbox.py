@@ -269,7 +269,80 @@ def test_an_order_is_sent_again_when_it_was_silent_for_long(bench: Bench) -> Non
     assert list(send(bench, project)) == [waits, begun]
     bench.pass_time(301)
     assert reopen(bench, 300) == 3
-    assert send(bench, project) == dict(zip((waits, begun, rests), messages, strict=True))
+    assert send(bench, project) == {waits: messages[0], rests: messages[2]}
+    bench.pass_time(301)  # it was lost for the second time
+    assert send(bench, project) == {begun: messages[1]}
+
+
+def lost_again(bench: Bench, project: Project, order_id: int) -> None:
+    """A worker begins an order, and nothing is heard of it."""
+    assert list(send(bench, project)) == [order_id]
+    begin(bench, order_id)
+    bench.pass_time(301)
+    assert reopen(bench, 300) == 1
+
+
+def test_an_order_that_is_lost_again_and_again_waits_longer_each_time(bench: Bench) -> None:
+    project = bench.project()
+    [message] = comparisons(bench, project, 1)
+    [order_id] = take(bench, project)
+    bench.pass_time(61)
+    lost_again(bench, project, order_id)
+    for minutes in (5, 10, 20, 40, 80, 160, 320, 640, 1280, 1440, 1440):
+        lost_again(bench, project, order_id)
+        bench.pass_time(minutes * 60 - 10)
+        assert (waiting(bench), send(bench, project), reopen(bench, 300)) == ([], {}, 0)
+        bench.pass_time(11)
+    lost_again(bench, project, order_id)
+    add(bench, message)  # what is written now does not wait with it
+    [(fresh, body)] = send(bench, project).items()
+    assert (fresh != order_id, body) == (True, message)
+
+
+def test_an_order_that_no_worker_ever_had_does_not_wait_longer(bench: Bench) -> None:
+    project = bench.project()
+    [message] = comparisons(bench, project, 1)
+    for _ in range(5):
+        assert list(send(bench, project).values()) == [message]
+        bench.pass_time(301)
+        assert reopen(bench, 300) == 1
+
+
+def test_an_order_that_waits_long_takes_no_place_and_comes_back_when_restored(
+    bench: Bench,
+) -> None:
+    project = bench.project()
+    [first] = comparisons(bench, project, 1)
+    [order_id] = take(bench, project)
+    bench.pass_time(61)
+    for _ in range(2):
+        lost_again(bench, project, order_id)
+    [second] = comparisons(bench, project, 1)
+    sent = send(bench, project, 1)
+    assert list(sent.values()) == [second]
+    for each in sent:
+        finish(bench, each)
+    for _ in range(2):  # after which it is lost for the first time again
+        with bench.store.transaction() as work:
+            assert work.outbox.restore([order_id]) == [project.id]
+        assert waiting(bench) == [project.id]
+    lost_again(bench, project, order_id)
+    assert send(bench, project) == {order_id: first}
+
+
+def test_a_worker_that_still_gets_the_message_begins_an_order_that_waits_long(
+    bench: Bench,
+) -> None:
+    project = bench.project()
+    comparisons(bench, project, 1)
+    [order_id] = take(bench, project)
+    bench.pass_time(61)
+    for _ in range(2):
+        lost_again(bench, project, order_id)
+    assert begin(bench, order_id) == project.id
+    finish(bench, order_id)
+    bench.pass_time(3_600)
+    assert waiting(bench) == []
 
 
 def test_orders_whose_messages_died_wait_again(bench: Bench) -> None:

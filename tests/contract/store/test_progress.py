@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import pytest
 
-from context_search.domain.model import Table
 from context_search.domain.progress import IndexStatus, Progress
 from context_search.services.enumeration import Limits
 from tests.contract.store.bench import OTHER, TEXT, Bench
@@ -183,36 +182,6 @@ def test_generations_are_counted_apart(bench: Bench, config: object) -> None:
     bench.finish(other)
     with bench.store.transaction() as work:
         assert work.nodes.progress(building, "", stalled_s=300).states == {"indexed": 1}
-
-
-def test_a_comparison_that_failed_for_good_is_an_error_until_its_table_is_compared(
-    bench: Bench,
-) -> None:
-    project = bench.project()
-    one, other = bench.table({"a": TEXT}, project), bench.table({"a": TEXT}, project)
-    index = bench.project_index(project.id)
-    refused = {"code": "DOCUMENT_TOO_LARGE", "message": "m", "retryable": False}
-
-    def status() -> str:
-        with bench.store.transaction() as work:
-            told = work.nodes.status(index, stalled_s=999)
-            assert work.nodes.progress(index, "", stalled_s=999).status == told
-            return told
-
-    def mark(table: Table) -> None:
-        with bench.store.transaction() as work:
-            work.indexes.mark_enumerated(index, table.id, 1, [""])
-
-    mark(one)
-    mark(other)
-    assert status() == "ready"
-    with bench.store.transaction() as work:
-        work.indexes.note_failed(index.id, {**refused, "table_id": one.id})
-    assert status() == "error"
-    mark(other)
-    assert status() == "error"
-    mark(one)
-    assert status() == "ready"
 
 
 def test_a_scope_has_something_to_search_or_has_not(bench: Bench) -> None:

@@ -161,7 +161,7 @@ def test_a_document_that_is_refused_stays_refused_until_it_is_gone(bench: Bench)
     _, index = bench.tool(table)
     bench.enumerate(index)
     with bench.store.transaction() as work:
-        work.indexes.note_failed(index.id, {**REFUSED, "table_id": table.id})
+        work.indexes.note_refused(index.id, table.id, REFUSED)
         work.indexes.note_failed(index.id, {"code": "X", "message": "x", "retryable": True})
         assert work.indexes.follows(index.id, table.id)
         told = work.nodes.progress(index, "", stalled_s=100)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from context_search.services.read_ahead import MAX_POINTER_CHARS
 from tests.wire.http.api import Api, answer, problem
 
 
@@ -29,6 +30,25 @@ def test_every_table_is_followed_also_one_that_comes_later(api: Api) -> None:
     assert (state["status"], state["nodes_count"], state["nodes"]) == ("ready", 3, {"indexed": 3})
     assert state["indexed_chunks_count"] == state["chunks_count"] == 3
     assert state["namespace"].startswith(f"project_{api.project_id}_search_i")
+
+
+def test_each_document_that_is_refused_says_so_until_it_is_mended(api: Api) -> None:
+    key = "k" * 2_900_000
+    too_large = {key: ["a"] * (MAX_POINTER_CHARS // len(key) + 2)}
+    one, other = (api.table(too_large)["id"] for _ in range(2))
+    answer(api("POST", path(api)), 202)
+    api.parts.work()
+    state = answer(api("GET", path(api)), 200)
+    assert {error["table_id"] for error in state["refused"]} == {one, other}
+    assert state["status"] == "error"
+    latest = {**state["refused"][0]}
+    del latest["table_id"]
+    assert state["last_error"] == latest
+    assert (latest["code"], latest["retryable"]) == ("DOCUMENT_TOO_LARGE", False)
+    answer(api("PUT", f"/api/v1/tables/{other}/data", content=b'{"a": "mended"}'), 200)
+    api.parts.work()
+    state = answer(api("GET", path(api)), 200)
+    assert [error["table_id"] for error in state["refused"]] == [one]
 
 
 def test_it_is_rebuilt_and_rolled_back_by_trusted_services(api: Api) -> None:

@@ -10,7 +10,6 @@ from context_search.adapters.in_memory.catalog_rows import TableRow
 from context_search.adapters.in_memory.rows import GenerationRow, IndexRow, Rows
 from context_search.domain.json_pointer import contains
 from context_search.domain.model import Index
-from context_search.domain.progress import is_refused
 from context_search.ports.time import Clock
 
 
@@ -37,9 +36,8 @@ class Comparisons:
     ) -> None:
         """See the port."""
         self.rows.compared[index.generation_id, table_id] = (revision, tuple(scopes))
-        error = self.rows.indexes[index.id].order_error or {}
-        if error.get("table_id", table_id) == table_id:
-            self.rows.change(self.rows.indexes, index.id, order_error=None)
+        self.rows.refused.pop((index.generation_id, table_id), None)
+        self.rows.change(self.rows.indexes, index.id, order_error=None)
 
     def order_comparisons(self, generation_id: int) -> None:
         """Forgets what a generation was compared with: somebody has ordered to compare it."""
@@ -57,7 +55,7 @@ class Comparisons:
         lacking = self.uncompared(index_id)
         follows = not lacking if table_id is None else table_id not in lacking
         index = self.rows.indexes.get(index_id)
-        if follows and index and not is_refused(index.order_error):
+        if follows and index:
             self.rows.change(self.rows.indexes, index_id, order_error=None)
         return follows
 

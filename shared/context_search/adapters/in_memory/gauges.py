@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import datetime
 
+from context_search.adapters.in_memory.outbox import is_due
 from context_search.adapters.in_memory.rows import Rows
 from context_search.ports.gauges import Readings
 from context_search.ports.time import Clock
@@ -24,14 +27,20 @@ class MemoryGauges:
             if row.state == "active" and row.index_id
         }
         now = self.clock.now()
-        ages = [
-            (now - row.claimed_at).total_seconds()
-            for row in self.rows.outbox.values()
-            if row.claimed_at and row.sent_at is None
-        ]
+        ages = [(now - since).total_seconds() for since in self._waiting_since(now)]
         return Readings(
             active_chunks=sum(row.namespace in active for row in self.rows.chunks.values()),
             quarantined_nodes=sum(node.state == "quarantined" for node in self.rows.nodes.values()),
             evicted_indexes=sum(row.evicted_at is not None for row in self.rows.indexes.values()),
             outbox_age_s=max(ages, default=0.0),
         )
+
+    def _waiting_since(self, now: datetime) -> Iterator[datetime]:
+        book = [row for _, row in sorted(self.rows.outbox.items())]
+        for project_id in {row.project_id for row in book}:
+            own = [row for row in book if row.project_id == project_id]
+            taken = [row.claimed_at for row in own if row.claimed_at and not row.sent_at]
+            yield from taken
+            if not taken and not any(row.sent_at and is_due(row, now) for row in own):
+                untaken = [row for row in own if is_due(row, now)][:1]
+                yield from (max(row.created_at, row.due_at or row.created_at) for row in untaken)

@@ -12,7 +12,6 @@ from context_search.adapters.in_memory.rows import GenerationRow, IndexRow, Rows
 from context_search.domain.config import IndexConfig
 from context_search.domain.ids import generation_namespace, table_namespace
 from context_search.domain.model import Index
-from context_search.domain.progress import is_refused
 from context_search.ports.time import Clock
 
 
@@ -102,11 +101,15 @@ class MemoryIndexes(Comparisons):
 
     def note_failed(self, index_id: int, error: Mapping[str, object]) -> None:
         """See the port."""
-        row = self.rows.indexes.get(index_id)
-        kept = row is None or is_refused(row.order_error)  # that one is still so
-        if is_refused(error) or (self.uncompared(index_id) and not kept):
+        if index_id in self.rows.indexes and self.uncompared(index_id):
             record = {**error, "at": self.clock.now().isoformat()}
             self.rows.change(self.rows.indexes, index_id, order_error=record)
+
+    def note_refused(self, index_id: int, table_id: int, error: Mapping[str, object]) -> None:
+        """See the port."""
+        record = {**error, "table_id": table_id, "at": self.clock.now().isoformat()}
+        for index in self.live(index_id):
+            self.rows.refused[index.generation_id, table_id] = record
 
     def with_unsettled_tools(self, *, limit: int) -> list[int]:
         """See the port."""

@@ -21,3 +21,4 @@ class OutboxRow:
     sent_at: datetime | None = None
     begun_at: datetime | None = None
     due_at: datetime | None = None
+    times_lost: int = 0

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 from context_search.adapters.in_memory.order_rows import OutboxRow
 from context_search.adapters.in_memory.rows import Rows
-from context_search.domain.orders import LONG_STRING, long_window, order_key
+from context_search.domain.orders import LONG_STRING, long_window, order_key, pause_s
 from context_search.ports.queue import Message
 from context_search.ports.time import Clock
 
@@ -113,13 +113,13 @@ class MemoryOutbox:
             if own.key is not None and row.key == own.key and row.id != order_id
         ]
         for row in equal:
-            if row.begun_at is not None and not _is_due(row, now):
+            if row.begun_at is not None and not is_due(row, now):
                 del self.rows.outbox[row.id]
         if any(row.begun_at is None for row in equal):
             del self.rows.outbox[order_id]
             return False
         resting = sum(
-            row.project_id == own.project_id and row.sent_at is not None and not _is_due(row, now)
+            row.project_id == own.project_id and row.sent_at is not None and not is_due(row, now)
             for row in self.rows.outbox.values()
         )
         stays, due_at = resting < window, now + timedelta(seconds=after_s)
@@ -140,15 +140,21 @@ class MemoryOutbox:
     def reopen(self, order_ids: Sequence[int], *, silent_s: float) -> int:
         """See the port."""
         lost = set(order_ids).intersection(self.silent(silent_s=silent_s))
-        self.restore(sorted(lost))
+        for row in [self.rows.outbox[each] for each in sorted(lost)]:
+            wait_s = pause_s(row.times_lost, silent_s) if row.begun_at else 0.0
+            self._let_wait(row.id, wait_s, times_lost=row.times_lost + 1)
         return len(lost)
 
     def restore(self, order_ids: Sequence[int]) -> list[int]:
         """See the port."""
         found = [self.rows.outbox[each] for each in order_ids if each in self.rows.outbox]
         for row in found:
-            self._change(row.id, sent_at=None, claimed_at=None, due_at=None)
+            self._let_wait(row.id, 0.0, times_lost=0)
         return sorted({row.project_id for row in found})
+
+    def _let_wait(self, order_id: int, wait_s: float, *, times_lost: int) -> None:
+        due_at = self.clock.now() + timedelta(seconds=wait_s)
+        self._change(order_id, sent_at=None, claimed_at=None, due_at=due_at, times_lost=times_lost)
 
     def waiting(self, *, limit: int) -> list[int]:
         """See the port."""
@@ -162,7 +168,7 @@ class MemoryOutbox:
         return any(
             row.project_id not in (0, table and table.project_id)
             and row.begun_at is None
-            and _is_due(row, now)
+            and is_due(row, now)
             for row in self.rows.outbox.values()
         )
 
@@ -170,7 +176,7 @@ class MemoryOutbox:
         self.rows.change(self.rows.outbox, order_id, **values)
 
 
-def _is_due(row: OutboxRow, now: datetime) -> bool:
+def is_due(row: OutboxRow, now: datetime) -> bool:
     return row.due_at is None or row.due_at <= now
 
 
@@ -179,11 +185,11 @@ def _is_free(row: OutboxRow, now: datetime) -> bool:
 
 
 def _waits(row: OutboxRow, now: datetime) -> bool:
-    return row.sent_at is None and _is_free(row, now) and _is_due(row, now)
+    return row.sent_at is None and _is_free(row, now) and is_due(row, now)
 
 
 def _has_place(row: OutboxRow, now: datetime) -> bool:
-    return _is_due(row, now) if row.sent_at else not _is_free(row, now)
+    return is_due(row, now) if row.sent_at else not _is_free(row, now)
 
 
 def _is_silent(row: OutboxRow, since: datetime) -> bool:

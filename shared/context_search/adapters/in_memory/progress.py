@@ -9,16 +9,16 @@ from datetime import timedelta
 
 from context_search.adapters.in_memory.comparisons import Comparisons, tables_of
 from context_search.adapters.in_memory.nodes import NodeWork
-from context_search.adapters.in_memory.rows import IndexRow, NodeRow, SetRow
+from context_search.adapters.in_memory.rows import NodeRow, SetRow
 from context_search.domain.model import Index
 from context_search.domain.progress import (
+    MOST_REFUSED,
     PROJECT_FULL,
     IndexStatus,
     NodeProgress,
     Progress,
     eviction_reason,
     index_status,
-    is_refused,
 )
 
 
@@ -56,7 +56,7 @@ class MemoryNodes(NodeWork):
             rebuilding=index.is_rebuilding,
             stalled=self._is_stalled(index, stalled_s),
             evicted=index.evicted_at is not None,
-            refused=is_refused(self._order_error(index)),
+            refused=bool(self._refused(index)),
         )
 
     def _set_of(self, node_id: int) -> SetRow | None:
@@ -79,20 +79,24 @@ class MemoryNodes(NodeWork):
             indexed_at=max((n.indexed_at for n in nodes if n.indexed_at), default=None),
             next_attempt_at=min((n.next_at for n in nodes if n.state == "queued"), default=None),
             last_error=eviction_reason(index.evicted_at, index.evicted_by)
+            or next(iter(self._refused(index)), None)
             or self._order_error(index)
             or max(errors, key=lambda error: str(error.get("at", "")), default=None),
+            refused=self._refused(index),
         )
 
     def _order_error(self, index: Index) -> dict[str, object] | None:
-        row = self.rows.indexes[index.id]
-        error = row.order_error
-        if error is None or not self._is_there(row, error.get("table_id")):
-            return None
-        return dict(error)
+        error = self.rows.indexes[index.id].order_error
+        return None if error is None else dict(error)
 
-    def _is_there(self, row: IndexRow, table_id: object) -> bool:
+    def _refused(self, index: Index) -> list[dict[str, object]]:
         """A table that is gone is no trouble."""
-        return table_id is None or table_id in {table.id for table in tables_of(self.rows, row)}
+        found = [
+            dict(error)
+            for table in tables_of(self.rows, self.rows.indexes[index.id])
+            if (error := self.rows.refused.get((index.generation_id, table.id))) is not None
+        ]
+        return sorted(found, key=lambda error: str(error["at"]), reverse=True)[:MOST_REFUSED]
 
     def progress_of(
         self, index: Index, scopes: Sequence[str], *, stalled_s: float

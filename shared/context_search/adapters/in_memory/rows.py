@@ -130,6 +130,7 @@ class Rows:
         self.indexes: Journaled[int, IndexRow] = Journaled(journal)
         self.generations: Journaled[int, GenerationRow] = Journaled(journal)
         self.compared: Journaled[tuple[int, int], tuple[int, tuple[str, ...]]] = Journaled(journal)
+        self.refused: Journaled[tuple[int, int], Mapping[str, object]] = Journaled(journal)
         self.ordered: Journaled[tuple[int, int], datetime] = Journaled(journal)
         self.coverage: Journaled[int, CoverageRow] = Journaled(journal)
         self.nodes: Journaled[int, NodeRow] = Journaled(journal)

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 from context_search.adapters.postgres.following import UNCOMPARED, Following
 from context_search.adapters.postgres.presence import TOOL_IS_THERE, TOOL_MAY_RETURN
-from context_search.domain.progress import is_refused
 
 # The caller has it compared; cleanup need not.
 _NOTE_ORDER = """
@@ -74,14 +73,26 @@ class Comparisons(Following):
             f"""
             UPDATE search_index SET order_error = CAST(:error AS jsonb)
                 || jsonb_build_object('at', clock_timestamp())
-            WHERE id = :index AND (:final
-                OR order_error ->> 'retryable' IS DISTINCT FROM 'false'  -- that one is still so
-                AND EXISTS (  -- or somebody else has compared it meanwhile
-                    SELECT {UNCOMPARED} AND generation.index_id = :index))
+            WHERE id = :index AND EXISTS (  -- or somebody else has compared it meanwhile
+                SELECT {UNCOMPARED} AND generation.index_id = :index)
             """,
             index=index_id,
             error=json.dumps(error),
-            final=is_refused(error),
+        )
+
+    def note_refused(self, index_id: int, table_id: int, error: Mapping[str, object]) -> None:
+        """See the port."""
+        self.tx.run(
+            """
+            INSERT INTO comparison (generation_id, table_id, refused)
+            SELECT id, :table, CAST(:error AS jsonb) || jsonb_build_object(
+                'table_id', CAST(:table AS bigint), 'at', clock_timestamp())
+            FROM index_generation WHERE index_id = :index AND state IN ('active', 'building')
+            ON CONFLICT (generation_id, table_id) DO UPDATE SET refused = excluded.refused
+            """,
+            index=index_id,
+            table=table_id,
+            error=json.dumps(error),
         )
 
     def with_unsettled_tools(self, *, limit: int) -> list[int]:

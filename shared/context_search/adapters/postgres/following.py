@@ -73,7 +73,7 @@ class Following:
             INSERT INTO comparison (generation_id, table_id, revision, scopes)
             VALUES (:generation, :table, :revision, CAST(:scopes AS text[]))
             ON CONFLICT (generation_id, table_id)
-            DO UPDATE SET revision = excluded.revision, scopes = excluded.scopes
+            DO UPDATE SET revision = excluded.revision, scopes = excluded.scopes, refused = NULL
             """,
             generation=index.generation_id,
             table=table_id,
@@ -84,11 +84,8 @@ class Following:
             """
             UPDATE search_index SET order_error = NULL
             WHERE id = :index AND order_error IS NOT NULL
-              -- That another table's document cannot be indexed is still so.
-              AND COALESCE(CAST(order_error ->> 'table_id' AS bigint), :table) = :table
             """,
             index=index.id,
-            table=table_id,
         )
 
     def follows(self, index_id: int, table_id: int | None = None) -> bool:
@@ -102,7 +99,7 @@ class Following:
                 ) AS follows),
             forgotten AS (
                 UPDATE search_index SET order_error = NULL FROM asked
-                WHERE id = :index AND follows AND order_error ->> 'retryable' = 'true')
+                WHERE id = :index AND follows AND order_error IS NOT NULL)
             SELECT follows FROM asked
             """,
             index=index_id,

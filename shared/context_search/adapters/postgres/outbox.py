@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from context_search.adapters.postgres.pool import Transaction
-from context_search.domain.orders import LONG_STRING, long_window, order_key
+from context_search.domain.orders import LONG_STRING, LONGEST_PAUSE_S, long_window, order_key
 from context_search.ports.queue import Message
 
 # Whose order it is, by what it names.
@@ -27,12 +27,12 @@ _IS_LONG = """
     COALESCE((SELECT char_count >= :long FROM node
               WHERE id = CAST(body ->> 'node_id' AS bigint)), false)
 """
-_IS_DUE = "(due_at IS NULL OR due_at <= statement_timestamp())"
+IS_DUE = "(due_at IS NULL OR due_at <= statement_timestamp())"
 _IS_FREE = "(claimed_until IS NULL OR claimed_until < statement_timestamp())"
-_WAITS = f"sent_at IS NULL AND {_IS_FREE} AND {_IS_DUE}"
+_WAITS = f"sent_at IS NULL AND {_IS_FREE} AND {IS_DUE}"
 # The orders of a project that have a place in the queue, and those that are being sent.
 _PLACES = f"""
-    SELECT is_long FROM outbox WHERE project_id = :project AND sent_at IS NOT NULL AND {_IS_DUE}
+    SELECT is_long FROM outbox WHERE project_id = :project AND sent_at IS NOT NULL AND {IS_DUE}
     UNION ALL
     SELECT is_long FROM outbox WHERE project_id = :project AND sent_at IS NULL
       AND claimed_until >= statement_timestamp()
@@ -188,7 +188,12 @@ class PostgresOutbox:
         return len(
             self.tx.run(
                 """
-                UPDATE outbox SET sent_at = NULL, claimed_at = NULL, due_at = NULL WHERE id IN (
+                UPDATE outbox SET sent_at = NULL, claimed_at = NULL, times_lost = times_lost + 1,
+                    due_at = clock_timestamp() + make_interval(secs =>
+                        CASE WHEN begun_at IS NULL OR times_lost = 0 THEN 0 ELSE LEAST(
+                            CAST(:longest AS float8),  -- domain/orders.py, pause_s
+                            CAST(:silent AS float8) * 2 ^ LEAST(times_lost - 1, 20)) END)
+                WHERE id IN (
                     SELECT id FROM outbox
                     WHERE id = ANY(CAST(:ids AS bigint[]))
                       AND sent_at IS NOT NULL AND GREATEST(sent_at, begun_at, due_at)
@@ -198,6 +203,7 @@ class PostgresOutbox:
                 """,
                 ids=list(order_ids),
                 silent=silent_s,
+                longest=LONGEST_PAUSE_S,
             )
         )
 
@@ -205,7 +211,8 @@ class PostgresOutbox:
         """See the port."""
         rows = self.tx.run(
             """
-            UPDATE outbox SET sent_at = NULL, claimed_at = NULL, due_at = NULL
+            UPDATE outbox SET sent_at = NULL, claimed_at = NULL, due_at = clock_timestamp(),
+                times_lost = 0
             WHERE id = ANY(ARRAY(
                 SELECT id FROM outbox WHERE id = ANY(CAST(:ids AS bigint[]))
                 ORDER BY id FOR UPDATE SKIP LOCKED))
@@ -231,7 +238,7 @@ class PostgresOutbox:
         [[found]] = self.tx.run(
             f"""
             SELECT EXISTS (
-                SELECT FROM outbox WHERE begun_at IS NULL AND {_IS_DUE} AND project_id NOT IN (
+                SELECT FROM outbox WHERE begun_at IS NULL AND {IS_DUE} AND project_id NOT IN (
                     0, COALESCE((SELECT project_id FROM context_table WHERE id = :table), 0)))
             """,
             table=table_id,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from context_search.adapters.postgres.following import BEHIND
@@ -12,13 +12,13 @@ from context_search.adapters.postgres.nodes import NodeWork
 from context_search.adapters.postgres.resting import is_at_rest
 from context_search.domain.model import Index
 from context_search.domain.progress import (
+    MOST_REFUSED,
     IndexStatus,
     NodeProgress,
     NodeState,
     Progress,
     eviction_reason,
     index_status,
-    is_refused,
 )
 
 _IN_SCOPE = "(scope = '' OR json_pointer = scope OR starts_with(json_pointer, scope || '/'))"
@@ -36,10 +36,12 @@ _WORK = f"""
                     AND state = 'claimed' AND lease_until > statement_timestamp())
             OR EXISTS (SELECT FROM node WHERE generation_id = served.id AND indexed_at
                        > statement_timestamp() - make_interval(secs => :silent)))),
-    (SELECT order_error FROM search_index WHERE id = :index
-     AND (order_error ->> 'table_id' IS NULL OR EXISTS (  -- a table that is gone is no trouble
-         SELECT FROM index_table WHERE index_table.index_id = :index
-         AND index_table.table_id = CAST(order_error ->> 'table_id' AS bigint)))),
+    (SELECT order_error FROM search_index WHERE id = :index),
+    (SELECT json_agg(refused) FROM (
+        SELECT refused FROM comparison
+        JOIN index_table USING (table_id)  -- a table that is gone is no trouble
+        WHERE generation_id = :generation AND index_id = :index AND refused IS NOT NULL
+        ORDER BY refused ->> 'at' DESC, table_id LIMIT {MOST_REFUSED}) AS told),
     {BEHIND}
 """
 # The set that answers, or while there is none the one that is being built.
@@ -153,15 +155,16 @@ class _Work:
 
     behind: bool
     stalled: bool
-    order_error: dict[str, object] | None
+    order_error: dict[str, object] | None = None
+    refused: list[dict[str, object]] = field(default_factory=list)
 
 
-_AT_REST = _Work(behind=False, stalled=False, order_error=None)
+_AT_REST = _Work(behind=False, stalled=False)
 
 
 def _work(row: Sequence[Any]) -> _Work:
-    stalled, order_error, behind = row
-    return _Work(behind, stalled, _json(order_error))
+    stalled, order_error, refused, behind = row
+    return _Work(behind, stalled, _json(order_error), json.loads(refused or "[]"))
 
 
 def _status(index: Index, states: dict[NodeState, int], work: _Work, *, full: bool) -> IndexStatus:
@@ -172,7 +175,7 @@ def _status(index: Index, states: dict[NodeState, int], work: _Work, *, full: bo
         full=full,
         rebuilding=index.is_rebuilding,
         evicted=index.evicted_at is not None,
-        refused=is_refused(work.order_error),
+        refused=bool(work.refused),
     )
 
 
@@ -189,8 +192,9 @@ def _progress(index: Index, work: _Work, rows: Sequence[Sequence[Any]]) -> Progr
         indexed_at=max((row[5] for row in rows if row[5]), default=None),
         next_attempt_at=min((row[6] for row in rows if row[6]), default=None),
         last_error=eviction_reason(index.evicted_at, index.evicted_by)
-        or work.order_error
+        or (work.refused[0] if work.refused else work.order_error)
         or max(errors, key=lambda error: str(error.get("at", "")), default=None),
+        refused=work.refused,
     )
 
 

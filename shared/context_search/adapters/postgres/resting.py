@@ -13,7 +13,8 @@ _MOVING = f"""
             SELECT FROM context_table LEFT JOIN comparison
                 ON generation_id = :generation AND comparison.table_id = context_table.id
             WHERE {TABLE_IS_THERE} AND ({{of}})
-              AND (comparison.revision IS DISTINCT FROM context_table.revision {{or_else}}))
+              AND (comparison.revision IS DISTINCT FROM context_table.revision
+                   OR comparison.refused IS NOT NULL {{or_else}}))
 """
 _TABLE = _MOVING.format(
     of="context_table.id = :table",

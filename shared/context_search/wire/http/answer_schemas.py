@@ -150,6 +150,7 @@ SCHEMAS: Mapping[str, Schema] = {
         status=_STATUS,
         indexed_at=maybe(TIME),
         **_COUNTERS,
+        refused=many(obj(table_id=ID, code=TEXT, message=TEXT, retryable=TRUTH, at=TIME)),
         nodes=_STATES,
         integrity=maybe(_INTEGRITY),
     ),

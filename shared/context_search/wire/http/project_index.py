@@ -86,6 +86,7 @@ def _answer(status: ProjectIndexStatus) -> dict[str, object]:
         "chunks_count": progress.chunks_count,
         "indexed_chunks_count": progress.indexed_chunks_count,
         "last_error": shown_error(progress.last_error),
+        "refused": progress.refused,
         "nodes": progress.states,
         "integrity": status.integrity,
     }
