@@ -87,10 +87,10 @@ shape: setup-dev ## figures of the deployed code: modules, importers, lengths
 	@$(python) -m scripts.shape
 
 simulate: setup-dev ## the index under seeded faults, 5,000 histories (SEEDS=100000; SEED=7 tells one)
-	@$(python) -m tests.simulation.run $(if $(SEED),--seed $(SEED)) $(if $(SEEDS),--seeds $(SEEDS))
+	@$(python) -m tests.faults.simulation.run $(if $(SEED),--seed $(SEED)) $(if $(SEEDS),--seeds $(SEEDS))
 
 endurance: setup-dev ## random edits, kills and restarts, then proof (MINUTES=10, SEED=)
-	@$(python) -m tests.endurance.run --minutes $(or $(MINUTES),10) $(if $(SEED),--seed $(SEED))
+	@$(python) -m tests.faults.endurance.run --minutes $(or $(MINUTES),10) $(if $(SEED),--seed $(SEED))
 
 conformance: ## official MCP suite, Inspector and clients, the API's contract and walk (needs npm)
 	@scripts/setup.sh .venv requirements/conformance.txt

@@ -12,8 +12,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from context_search.adapters.in_memory.queue import ListQueue
-from context_search.adapters.in_memory.store import MemoryStore
 from context_search.adapters.litellm_embedder import LitellmEmbedder
 from context_search.adapters.system_clock import SystemClock
 from context_search.adapters.turbopuffer_vectors import TurbopufferVectors
@@ -22,21 +20,23 @@ from context_search.domain.errors import QueryEmptyError
 from context_search.domain.model import Index, Principal, Scope, SearchTool
 from context_search.domain.orders import ORDER_ID
 from context_search.ports.time import Deadline
-from context_search.services.chunk_vectors import ChunkVectors
-from context_search.services.create_search_tool import CreateSearchTool, NewSearchTool
-from context_search.services.enumeration import EnumerateIndex, Limits
-from context_search.services.evict import UseIndex
-from context_search.services.index_node import IndexLimits, IndexNode
-from context_search.services.index_nodes import IndexNodes
-from context_search.services.index_together import IndexTogether
-from context_search.services.order_book import OrderBook
-from context_search.services.outgoing import Deliver
+from context_search.services.catalog.create_search_tool import CreateSearchTool, NewSearchTool
+from context_search.services.catalog.tables import CreateTable
+from context_search.services.indexing.chunk_vectors import ChunkVectors
+from context_search.services.indexing.enumeration import EnumerateIndex, Limits
+from context_search.services.indexing.evict import UseIndex
+from context_search.services.indexing.index_node import IndexLimits, IndexNode
+from context_search.services.indexing.index_nodes import IndexNodes
+from context_search.services.indexing.index_together import IndexTogether
+from context_search.services.indexing.order_book import OrderBook
+from context_search.services.indexing.outgoing import Deliver
+from context_search.services.indexing.settle import SettleIndex
 from context_search.services.searching.assembly import run_search
 from context_search.services.searching.search_tool import SearchWithTool
-from context_search.services.settle import SettleIndex
-from context_search.services.tables import CreateTable
 from evaluation.metrics import DEPTH, Span
 from local.embedding import DIMENSIONS, MODEL, PASSAGE_PARAMS, QUERY_PARAMS, register
+from testing.in_memory.queue import ListQueue
+from testing.in_memory.store import MemoryStore
 
 PRINCIPAL = Principal(1)
 WINDOW_TOKENS = 250

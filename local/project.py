@@ -8,8 +8,8 @@ from context_search.adapters.postgres.pool import Database
 from context_search.adapters.postgres.store import PostgresStore
 from context_search.adapters.postgres.url import DatabaseUrl
 from context_search.domain.errors import UnauthenticatedError
-from context_search.services.authenticate import Authenticate
-from context_search.services.tables import CreateProject
+from context_search.services.access.authenticate import Authenticate
+from context_search.services.catalog.tables import CreateProject
 from local.state import read_json, write_private
 
 if TYPE_CHECKING:

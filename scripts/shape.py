@@ -120,7 +120,7 @@ def _port_methods(modules: list[Module]) -> tuple[int, int]:
     callers = "\n".join(
         module.text
         for module in modules
-        if module.name.startswith((f"{NAME}.services", f"{NAME}.web", f"{NAME}.wire"))
+        if module.name.startswith((f"{NAME}.services", f"{NAME}.web"))
     )
     methods = [
         member.name

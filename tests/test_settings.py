@@ -6,7 +6,7 @@ import pytest
 
 from context_search.domain.errors import UnauthenticatedError
 from context_search.domain.limits import ProjectLimits
-from context_search.services.authenticate import AuthenticateInternal
+from context_search.services.access.authenticate import AuthenticateInternal
 from context_search.settings import Settings, SettingsError, TokenSettings
 
 CANARY = "canary-7d1e"

@@ -6,8 +6,8 @@ from dataclasses import asdict
 from typing import Any
 
 from context_search.bootstrap import parts
-from context_search.wire.logs import function_logger
-from context_search.wire.metrics import emit_cleanup
+from context_search.web.logs import function_logger
+from context_search.web.metrics import emit_cleanup
 
 logger = function_logger("cleanup")
 

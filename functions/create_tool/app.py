@@ -6,20 +6,16 @@ from functools import lru_cache
 from typing import Any
 
 from context_search.bootstrap import parts
-from context_search.wire.http import (
-    health,
-    keys,
-    project_index,
-    rebuilds,
-    retrieval_settings,
-    tables,
-    tools,
-    uploads,
-)
-from context_search.wire.http.app import LambdaHandler, http_app, lambda_handler_of
-from context_search.wire.http.contract import contract
-from context_search.wire.logs import function_logger
-from context_search.wire.metrics import emit_request
+from context_search.web.app import LambdaHandler, http_app, lambda_handler_of
+from context_search.web.contract import contract
+from context_search.web.logs import function_logger
+from context_search.web.metrics import emit_request
+from context_search.web.routes import health
+from context_search.web.routes.access import keys
+from context_search.web.routes.catalog import tables, tools, uploads
+from context_search.web.routes.indexing import project_index
+from context_search.web.routes.searching import retrieval_settings
+from context_search.web.routes.upkeep import rebuilds
 
 logger = function_logger("create-tool")
 

@@ -16,12 +16,12 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 from context_search.bootstrap import parts
 from context_search.domain.errors import ContextSearchError, InvalidInputError
 from context_search.ports.time import Deadline
-from context_search.services.order_book import Begun
-from context_search.services.retrying import RetryLater
-from context_search.wire.errors import log_text
-from context_search.wire.logs import function_logger
-from context_search.wire.metrics import emit_error, emit_node, emit_queue_age
-from context_search.wire.orders import (
+from context_search.services.indexing.order_book import Begun
+from context_search.services.indexing.retrying import RetryLater
+from context_search.web.errors import log_text
+from context_search.web.logs import function_logger
+from context_search.web.metrics import emit_error, emit_node, emit_queue_age
+from context_search.web.orders import (
     EnumerateOrder,
     ImportOrder,
     NodeOrder,

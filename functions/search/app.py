@@ -6,16 +6,11 @@ from functools import lru_cache
 from typing import Any
 
 from context_search.bootstrap import parts
-from context_search.wire.http import (
-    adopt,
-    mcps,
-    project_search,
-    protected_resource,
-    retrieve,
-    search,
-)
-from context_search.wire.http.app import LambdaHandler, http_app, lambda_handler_of
-from context_search.wire.logs import function_logger
+from context_search.web.app import LambdaHandler, http_app, lambda_handler_of
+from context_search.web.logs import function_logger
+from context_search.web.routes.access import mcps, protected_resource
+from context_search.web.routes.catalog import adopt
+from context_search.web.routes.searching import project_search, retrieve, search
 
 logger = function_logger("search")
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from context_search.adapters.in_memory.clock import ManualClock
 from context_search.adapters.system_clock import SystemClock
 from context_search.ports.time import Deadline
+from testing.in_memory.clock import ManualClock
 
 
 def test_now_is_the_present_in_utc() -> None:

@@ -11,9 +11,7 @@ import httpx2
 import pytest
 from turbopuffer import Turbopuffer
 
-from context_search.adapters.in_memory.embedder import WordEmbedder
 from context_search.adapters.turbopuffer_vectors import TurbopufferVectors
-from context_search.domain.analysis import tokens
 from context_search.domain.config import IndexConfig
 from context_search.domain.errors import (
     NamespaceMissingError,
@@ -21,7 +19,9 @@ from context_search.domain.errors import (
     VectorStoreUnavailableError,
 )
 from context_search.domain.ids import ancestor_keys, document_id, scope_key, window_ids
+from context_search.domain.text.analysis import tokens
 from context_search.ports.vectors import Legs, Ranked, VectorDocument, VectorQuery
+from testing.in_memory.embedder import WordEmbedder
 from tests.contract.turbopuffer.faulty import Faults
 from tests.contract.turbopuffer.targets import KEY, LocalServer, running
 from tests.steps import SMALL

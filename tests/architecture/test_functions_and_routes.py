@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from context_search.wire.orders import NodeOrder, parse_order
+from context_search.web.orders import NodeOrder, parse_order
 from tests.architecture.project import (
     ROOT,
     functions,

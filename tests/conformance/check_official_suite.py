@@ -15,7 +15,7 @@ import yaml
 from tests.conformance.fixture import fixture_toolbox
 from tests.conformance.node import HERE, WORK, Node
 from tests.e2e.running import Tenant
-from tests.wire.mcp.asgi import mcp_app, serving
+from tests.mcp.asgi import mcp_app, serving
 
 PROGRAM = "node_modules/@modelcontextprotocol/conformance/dist/index.js"
 REVISIONS = pytest.mark.parametrize("revision", ["2026-07-28", "2025-11-25"])

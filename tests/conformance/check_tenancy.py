@@ -8,10 +8,10 @@ import pytest
 
 from tests.builders import until
 from tests.e2e.running import Running
-from tests.wire.http.access.matrix import PUBLIC, ROWS, Operation, expected, ids_of, swaps
-from tests.wire.http.access.test_tenancy import ask, seen
-from tests.wire.http.access.things import MISSING, STRINGS, Tenant, things_of
-from tests.wire.http.api import Api, LocalParts, answer
+from tests.web.access.matrix import PUBLIC, ROWS, Operation, expected, ids_of, swaps
+from tests.web.access.test_tenancy import ask, seen
+from tests.web.access.things import MISSING, STRINGS, Tenant, things_of
+from tests.web.api import Api, LocalParts, answer
 
 # Each answer has its own.
 _OF_THE_GATEWAY = {"date", "apigw-requestid"}

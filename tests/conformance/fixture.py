@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import NoReturn
 
 from context_search.domain.errors import InvalidInputError
-from context_search.wire.mcp import ToolDescription, ToolResult
-from tests.wire.mcp.memory import MemoryToolbox, describe
+from context_search.mcp import ToolDescription, ToolResult
+from tests.mcp.memory import MemoryToolbox, describe
 
 # The schema that scenario json-schema-2020-12 wants to find again, keyword by keyword.
 SCHEMA_2020_12: Mapping[str, object] = {

@@ -10,7 +10,7 @@ from context_search.domain.access_tokens import (
     principal_of_claims,
 )
 from context_search.domain.errors import UnauthenticatedError
-from context_search.services.keys import MCP_PREFIX, new_key
+from context_search.services.access.keys import MCP_PREFIX, new_key
 
 
 @pytest.mark.parametrize("claim", [1, "1", 2**63 - 1, str(2**63 - 1)])

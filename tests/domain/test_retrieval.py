@@ -7,7 +7,7 @@ import json
 import pytest
 
 from context_search.domain.retrieval import RetrievalSettings
-from context_search.domain.sensitive import SENSITIVE_KINDS
+from context_search.domain.text.sensitive import SENSITIVE_KINDS
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from context_search.services.outgoing import enumerate_message, node_message
+from context_search.services.indexing.outgoing import enumerate_message, node_message
 from local.queues import sqs_client
 from tests.builders import english, until
 from tests.e2e.running import Running, Tenant

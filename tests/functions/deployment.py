@@ -12,7 +12,6 @@ from uuid import uuid4
 
 import boto3
 
-from context_search.adapters.in_memory.embedder import WordEmbedder
 from context_search.adapters.litellm_embedder import import_litellm
 from context_search.adapters.secrets import with_values
 from context_search.bootstrap import parts
@@ -21,6 +20,7 @@ from local.options import ROOT
 from local.sqs_events import sqs_event
 from local.template import read_template
 from local.variables import Variables
+from testing.in_memory.embedder import WordEmbedder
 
 if TYPE_CHECKING:
     from mypy_boto3_sqs import SQSClient

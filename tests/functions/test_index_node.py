@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from context_search.services.outgoing import enumerate_message, node_message
+from context_search.services.indexing.outgoing import enumerate_message, node_message
 from tests.builders import chinese, english, until
 from tests.functions.deployment import CANARY, Deployment, event, failures
 

@@ -13,7 +13,7 @@ from starlette.testclient import TestClient
 from local.fair_threads import FairThreads
 from local.gateway import GatewayApp
 from tests.functions.deployment import CANARY, SECRET, Deployment, listening
-from tests.wire.http.api import exposed
+from tests.web.api import exposed
 
 pytestmark = [pytest.mark.stack, pytest.mark.usefixtures("words")]
 

@@ -11,12 +11,12 @@ from urllib.parse import quote
 import boto3
 import pytest
 
-from context_search.adapters.in_memory.clock import ManualClock
 from context_search.adapters.postgres.connection import Connection
 from context_search.adapters.postgres.url import DatabaseUrl
 from context_search.bootstrap import parts
 from context_search.bootstrap.live_settings import MAX_AGE, PAUSE, RETRY
 from context_search.domain.config import IndexConfig
+from testing.in_memory.clock import ManualClock
 from tests.adapters.openai_server import OpenAiServer
 from tests.adapters.scripted_embeddings import vector
 from tests.adapters.test_renewed_key import NEW as TURBOPUFFER_NEW

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from context_search.domain.analysis import query_weights
-from context_search.domain.chunking import chunk_spans
-from context_search.domain.relevance import CALIBRATIONS, relevance
-from context_search.domain.windows import window_texts
+from context_search.domain.ranking.relevance import CALIBRATIONS, relevance
+from context_search.domain.text.analysis import query_weights
+from context_search.domain.text.chunking import chunk_spans
+from context_search.domain.text.windows import window_texts
 from local.demo.__main__ import QUESTIONS
 from local.demo.sample import HANDBOOK
 from local.embedding import MODEL

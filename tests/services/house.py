@@ -6,38 +6,38 @@ import random
 import re
 from collections.abc import Sequence
 
-from context_search.adapters.in_memory.clock import ManualClock
-from context_search.adapters.in_memory.embedder import WordEmbedder
-from context_search.adapters.in_memory.queue import ListQueue
-from context_search.adapters.in_memory.store import MemoryStore
-from context_search.adapters.in_memory.uploads import DictObjects
-from context_search.adapters.in_memory.vectors import DictVectors
 from context_search.domain.config import IndexConfig, SearchConfig
 from context_search.domain.errors import ContextSearchError
 from context_search.domain.model import Principal, Scope, Table
 from context_search.ports.embedding import Embedder
 from context_search.ports.queue import Message
 from context_search.ports.time import Deadline
-from context_search.services.change_document import ChangeDocument
-from context_search.services.chunk_vectors import ChunkVectors
-from context_search.services.cleanup import Cleanup
-from context_search.services.cleanup_report import CleanupLimits
-from context_search.services.create_search_tool import CreateSearchTool, NewSearchTool
-from context_search.services.enumeration import EnumerateIndex, Limits
-from context_search.services.evict import UseIndex
-from context_search.services.expire_uploads import ExpireUploads
-from context_search.services.import_document import ImportDocument
-from context_search.services.index_node import IndexLimits, IndexNode
-from context_search.services.order_book import OrderBook
-from context_search.services.outgoing import Deliver
-from context_search.services.rebuild import Model, RollBack, StartRebuild
-from context_search.services.retrying import RetryLater
+from context_search.services.catalog.change_document import ChangeDocument
+from context_search.services.catalog.create_search_tool import CreateSearchTool, NewSearchTool
+from context_search.services.catalog.import_document import ImportDocument
+from context_search.services.catalog.tables import CreateTable, DeleteTable, DeleteTool
+from context_search.services.indexing.chunk_vectors import ChunkVectors
+from context_search.services.indexing.enumeration import EnumerateIndex, Limits
+from context_search.services.indexing.evict import UseIndex
+from context_search.services.indexing.index_node import IndexLimits, IndexNode
+from context_search.services.indexing.order_book import OrderBook
+from context_search.services.indexing.outgoing import Deliver
+from context_search.services.indexing.rebuild import Model, RollBack, StartRebuild
+from context_search.services.indexing.retrying import RetryLater
+from context_search.services.indexing.settle import SettleIndex
+from context_search.services.indexing.status import ReadStatus, ToolStatus
 from context_search.services.searching.assembly import run_search
 from context_search.services.searching.search_tool import SearchWithTool
-from context_search.services.settle import SettleIndex
-from context_search.services.status import ReadStatus, ToolStatus
-from context_search.services.sweep import SweepNamespace
-from context_search.services.tables import CreateTable, DeleteTable, DeleteTool
+from context_search.services.upkeep.cleanup import Cleanup
+from context_search.services.upkeep.cleanup_report import CleanupLimits
+from context_search.services.upkeep.expire_uploads import ExpireUploads
+from context_search.services.upkeep.sweep import SweepNamespace
+from testing.in_memory.clock import ManualClock
+from testing.in_memory.embedder import WordEmbedder
+from testing.in_memory.queue import ListQueue
+from testing.in_memory.store import MemoryStore
+from testing.in_memory.uploads import DictObjects
+from testing.in_memory.vectors import DictVectors
 
 SILENT_S = 60.0
 WORDS = re.findall(

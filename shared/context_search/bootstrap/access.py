@@ -7,18 +7,18 @@ from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
 from context_search.bootstrap.project import ProjectWork
-from context_search.services.authenticate import (
+from context_search.services.access.authenticate import (
     Authenticate,
     AuthenticateBearer,
     AuthenticateInternal,
     AuthenticateToken,
 )
-from context_search.services.idempotency import AnswerOnce
+from context_search.services.access.idempotency import AnswerOnce
 
 if TYPE_CHECKING:
     from context_search.ports.access_tokens import AccessTokens
-    from context_search.wire.http.keys import KeyUseCases
-    from context_search.wire.http.mcps import McpUseCases
+    from context_search.web.routes.access.keys import KeyUseCases
+    from context_search.web.routes.access.mcps import McpUseCases
 
 
 class Access(ProjectWork):
@@ -78,8 +78,8 @@ class Access(ProjectWork):
     @cached_property
     def keys(self) -> KeyUseCases:
         """The use cases of keys."""
-        from context_search.services import keys  # noqa: PLC0415
-        from context_search.wire.http.keys import KeyUseCases  # noqa: PLC0415
+        from context_search.services.access import keys  # noqa: PLC0415
+        from context_search.web.routes.access.keys import KeyUseCases  # noqa: PLC0415
 
         return KeyUseCases(
             create=keys.CreateKey(self.store),
@@ -91,8 +91,8 @@ class Access(ProjectWork):
     @cached_property
     def mcps(self) -> McpUseCases:
         """The use cases of MCP instances."""
-        from context_search.services import mcp_instances  # noqa: PLC0415
-        from context_search.wire.http.mcps import McpUseCases  # noqa: PLC0415
+        from context_search.services.access import mcp_instances  # noqa: PLC0415
+        from context_search.web.routes.access.mcps import McpUseCases  # noqa: PLC0415
 
         return McpUseCases(
             create=mcp_instances.CreateMcp(self.store),

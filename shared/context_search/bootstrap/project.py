@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from context_search.bootstrap.work import Work
 
 if TYPE_CHECKING:
-    from context_search.wire.http.adopt import AdoptionUseCases
-    from context_search.wire.http.project_index import ProjectIndexUseCases
+    from context_search.web.routes.catalog.adopt import AdoptionUseCases
+    from context_search.web.routes.indexing.project_index import ProjectIndexUseCases
 
 
 class ProjectWork(Work):
@@ -18,16 +18,19 @@ class ProjectWork(Work):
     @cached_property
     def adoption(self) -> AdoptionUseCases:
         """The use case of those who bring a database of their own."""
-        from context_search.services.adopt import TakeOverTools  # noqa: PLC0415
-        from context_search.wire.http.adopt import AdoptionUseCases  # noqa: PLC0415
+        from context_search.services.catalog.adopt import TakeOverTools  # noqa: PLC0415
+        from context_search.web.routes.catalog.adopt import AdoptionUseCases  # noqa: PLC0415
 
         return AdoptionUseCases(TakeOverTools(self.store, self.deliver), self.model)
 
     @cached_property
     def project_index(self) -> ProjectIndexUseCases:
         """The use cases of the index over all tables of a project."""
-        from context_search.services import project_index, rebuild  # noqa: PLC0415
-        from context_search.wire.http.project_index import ProjectIndexUseCases  # noqa: PLC0415
+        from context_search.services.indexing import (  # noqa: PLC0415
+            project_index,
+            rebuild,
+        )
+        from context_search.web.routes.indexing.project_index import ProjectIndexUseCases  # noqa: PLC0415
 
         silent_s = self.settings.silent_after_s
         return ProjectIndexUseCases(

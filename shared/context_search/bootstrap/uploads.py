@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from context_search.adapters.postgres.store import PostgresStore
 from context_search.bootstrap.adapters import Adapters
-from context_search.services.outgoing import Deliver
+from context_search.services.indexing.outgoing import Deliver
 
 if TYPE_CHECKING:
     from context_search.ports.uploads import Objects
-    from context_search.services.expire_uploads import ExpireUploads
-    from context_search.services.import_document import ImportDocument
-    from context_search.wire.http.uploads import UploadUseCases
+    from context_search.services.catalog.import_document import ImportDocument
+    from context_search.services.upkeep.expire_uploads import ExpireUploads
+    from context_search.web.routes.catalog.uploads import UploadUseCases
 
 # Postgres takes 5 s for 250 MB on a fast machine; the function has 120.
 IMPORT_STATEMENT_MS = 80_000
@@ -42,7 +42,7 @@ class UploadParts(Adapters):
     @cached_property
     def import_document(self) -> ImportDocument:
         """The order ``import``."""
-        from context_search.services.import_document import ImportDocument  # noqa: PLC0415
+        from context_search.services.catalog.import_document import ImportDocument  # noqa: PLC0415
 
         return ImportDocument(
             self.store,
@@ -56,15 +56,15 @@ class UploadParts(Adapters):
     @property
     def expire_uploads(self) -> ExpireUploads:
         """What cleanup does for uploads."""
-        from context_search.services.expire_uploads import ExpireUploads  # noqa: PLC0415
+        from context_search.services.upkeep.expire_uploads import ExpireUploads  # noqa: PLC0415
 
         return ExpireUploads(self.store, self.deliver, self.objects)
 
     @cached_property
     def uploads(self) -> UploadUseCases:
         """The use cases of uploads."""
-        from context_search.services import uploads  # noqa: PLC0415
-        from context_search.wire.http.uploads import UploadUseCases  # noqa: PLC0415
+        from context_search.services.catalog import uploads  # noqa: PLC0415
+        from context_search.web.routes.catalog.uploads import UploadUseCases  # noqa: PLC0415
 
         return UploadUseCases(
             create=uploads.CreateUpload(self.store, self.objects, self.settings.upload_max_bytes),

@@ -16,13 +16,13 @@ from context_search.settings import Settings, environment
 if TYPE_CHECKING:
     from context_search.domain.config import IndexConfig
     from context_search.services.searching.run_search import RunSearch
-    from context_search.wire.http.project_search import ProjectSearchUseCases
-    from context_search.wire.http.rebuilds import OperationUseCases
-    from context_search.wire.http.retrieval_settings import RetrievalSettingsUseCases
-    from context_search.wire.http.retrieve import RetrieveUseCases
-    from context_search.wire.http.search import SearchUseCases
-    from context_search.wire.http.tables import TableUseCases
-    from context_search.wire.http.tools import ToolUseCases
+    from context_search.web.routes.catalog.tables import TableUseCases
+    from context_search.web.routes.catalog.tools import ToolUseCases
+    from context_search.web.routes.searching.project_search import ProjectSearchUseCases
+    from context_search.web.routes.searching.retrieval_settings import RetrievalSettingsUseCases
+    from context_search.web.routes.searching.retrieve import RetrieveUseCases
+    from context_search.web.routes.searching.search import SearchUseCases
+    from context_search.web.routes.upkeep.rebuilds import OperationUseCases
 
 QUESTIONS_AT_ONCE = 16
 """For each model: one that hangs holds up its own."""
@@ -39,9 +39,9 @@ class Parts(Access):
     @cached_property
     def tables(self) -> TableUseCases:
         """The use cases of projects and tables."""
-        from context_search.services import tables  # noqa: PLC0415
-        from context_search.services.change_document import ChangeDocument  # noqa: PLC0415
-        from context_search.wire.http.tables import TableUseCases  # noqa: PLC0415
+        from context_search.services.catalog import tables  # noqa: PLC0415
+        from context_search.services.catalog.change_document import ChangeDocument  # noqa: PLC0415
+        from context_search.web.routes.catalog.tables import TableUseCases  # noqa: PLC0415
 
         return TableUseCases(
             create_project=tables.CreateProject(self.store),
@@ -54,11 +54,11 @@ class Parts(Access):
     @cached_property
     def tools(self) -> ToolUseCases:
         """The use cases of Search Tools."""
-        from context_search.services.create_search_tool import CreateSearchTool  # noqa: PLC0415
-        from context_search.services.status import ReadStatus  # noqa: PLC0415
-        from context_search.services.tables import DeleteTool  # noqa: PLC0415
-        from context_search.services.wait import WaitUntilSettled  # noqa: PLC0415
-        from context_search.wire.http.tools import ToolUseCases  # noqa: PLC0415
+        from context_search.services.catalog.create_search_tool import CreateSearchTool  # noqa: PLC0415
+        from context_search.services.catalog.tables import DeleteTool  # noqa: PLC0415
+        from context_search.services.indexing.status import ReadStatus  # noqa: PLC0415
+        from context_search.services.indexing.wait import WaitUntilSettled  # noqa: PLC0415
+        from context_search.web.routes.catalog.tools import ToolUseCases  # noqa: PLC0415
 
         silent_s = self.settings.silent_after_s
         read_status = ReadStatus(self.store, silent_s)
@@ -73,12 +73,12 @@ class Parts(Access):
     @cached_property
     def operations(self) -> OperationUseCases:
         """The use cases of operators."""
-        from context_search.services import rebuild  # noqa: PLC0415
-        from context_search.services.clear_index import ClearIndex  # noqa: PLC0415
-        from context_search.services.estimate_rebuild import EstimateRebuild  # noqa: PLC0415
-        from context_search.services.integrity import ReadIntegrity  # noqa: PLC0415
-        from context_search.services.redrive import Redrive  # noqa: PLC0415
-        from context_search.wire.http.rebuilds import OperationUseCases  # noqa: PLC0415
+        from context_search.services.indexing import rebuild  # noqa: PLC0415
+        from context_search.services.indexing.estimate_rebuild import EstimateRebuild  # noqa: PLC0415
+        from context_search.services.upkeep.clear_index import ClearIndex  # noqa: PLC0415
+        from context_search.services.upkeep.integrity import ReadIntegrity  # noqa: PLC0415
+        from context_search.services.upkeep.redrive import Redrive  # noqa: PLC0415
+        from context_search.web.routes.upkeep.rebuilds import OperationUseCases  # noqa: PLC0415
 
         model = self.model
         start = rebuild.StartRebuild(self.store, self.deliver, model)
@@ -96,7 +96,7 @@ class Parts(Access):
     def run_search(self) -> RunSearch:
         """What every kind of search goes through."""
         from context_search.adapters.bounded_embedder import BoundedEmbedder  # noqa: PLC0415
-        from context_search.services.evict import UseIndex  # noqa: PLC0415
+        from context_search.services.indexing.evict import UseIndex  # noqa: PLC0415
         from context_search.services.searching.assembly import run_search  # noqa: PLC0415
 
         @cache
@@ -122,10 +122,10 @@ class Parts(Access):
     @cached_property
     def search(self) -> SearchUseCases:
         """The use cases of search and MCP."""
-        from context_search.services.list_tools import ListTools  # noqa: PLC0415
+        from context_search.services.catalog.list_tools import ListTools  # noqa: PLC0415
         from context_search.services.searching.search_tool import SearchWithTool  # noqa: PLC0415
-        from context_search.wire.http.search import SearchUseCases  # noqa: PLC0415
-        from context_search.wire.observed import Observed  # noqa: PLC0415
+        from context_search.web.observed import Observed  # noqa: PLC0415
+        from context_search.web.routes.searching.search import SearchUseCases  # noqa: PLC0415
 
         search = SearchWithTool(self.run_search, self.settings.silent_after_s)
         return SearchUseCases(
@@ -142,7 +142,7 @@ class Parts(Access):
     def project_search(self) -> ProjectSearchUseCases:
         """The use cases of project search."""
         from context_search.services.searching.search_project import SearchProject  # noqa: PLC0415
-        from context_search.wire.http.project_search import ProjectSearchUseCases  # noqa: PLC0415
+        from context_search.web.routes.searching.project_search import ProjectSearchUseCases  # noqa: PLC0415
 
         search = SearchProject(self.run_search, self.store, self.settings.silent_after_s)
         return ProjectSearchUseCases(search, self.hash_of)
@@ -151,10 +151,13 @@ class Parts(Access):
     def retrieve(self) -> RetrieveUseCases:
         """The use cases of retrieval."""
         from context_search.adapters.tiktoken_counter import TiktokenCounter  # noqa: PLC0415
-        from context_search.services import retrieve, retrieve_project  # noqa: PLC0415
+        from context_search.services.searching import (  # noqa: PLC0415
+            retrieve,
+            retrieve_project,
+        )
         from context_search.services.searching.search_tool import SearchWithTool  # noqa: PLC0415
-        from context_search.wire.http.retrieve import RetrieveUseCases  # noqa: PLC0415
-        from context_search.wire.observed import Observed  # noqa: PLC0415
+        from context_search.web.observed import Observed  # noqa: PLC0415
+        from context_search.web.routes.searching.retrieve import RetrieveUseCases  # noqa: PLC0415
 
         counter, silent_s = TiktokenCounter(), self.settings.silent_after_s
         tool = SearchWithTool(self.run_search, silent_s)
@@ -171,8 +174,8 @@ class Parts(Access):
     @cached_property
     def retrieval_settings(self) -> RetrievalSettingsUseCases:
         """The use cases of retrieval settings."""
-        from context_search.services import retrieval_settings  # noqa: PLC0415
-        from context_search.wire.http.retrieval_settings import (  # noqa: PLC0415
+        from context_search.services.searching import retrieval_settings  # noqa: PLC0415
+        from context_search.web.routes.searching.retrieval_settings import (  # noqa: PLC0415
             RetrievalSettingsUseCases,
         )
 

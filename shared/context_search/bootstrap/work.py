@@ -6,16 +6,16 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from context_search.bootstrap.uploads import UploadParts
-from context_search.services.enumeration import Limits
-from context_search.services.order_book import OrderBook
-from context_search.services.rebuild import Model
-from context_search.services.settle import SettleIndex
+from context_search.services.indexing.enumeration import Limits
+from context_search.services.indexing.order_book import OrderBook
+from context_search.services.indexing.rebuild import Model
+from context_search.services.indexing.settle import SettleIndex
 
 if TYPE_CHECKING:
-    from context_search.services.cleanup import Cleanup
-    from context_search.services.enumeration import EnumerateIndex
-    from context_search.services.index_node import IndexNode
-    from context_search.services.index_nodes import IndexNodes
+    from context_search.services.indexing.enumeration import EnumerateIndex
+    from context_search.services.indexing.index_node import IndexNode
+    from context_search.services.indexing.index_nodes import IndexNodes
+    from context_search.services.upkeep.cleanup import Cleanup
 
 EMBED_TIMEOUT_S = 30.0
 
@@ -52,8 +52,8 @@ class Work(UploadParts):
     @cached_property
     def index_node(self) -> IndexNode:
         """The order ``node``."""
-        from context_search.services.chunk_vectors import ChunkVectors  # noqa: PLC0415
-        from context_search.services.index_node import IndexLimits, IndexNode  # noqa: PLC0415
+        from context_search.services.indexing.chunk_vectors import ChunkVectors  # noqa: PLC0415
+        from context_search.services.indexing.index_node import IndexLimits, IndexNode  # noqa: PLC0415
 
         return IndexNode(
             store=self.store,
@@ -70,8 +70,8 @@ class Work(UploadParts):
     @cached_property
     def index_nodes(self) -> IndexNodes:
         """The order ``nodes``."""
-        from context_search.services.index_nodes import IndexNodes  # noqa: PLC0415
-        from context_search.services.index_together import IndexTogether  # noqa: PLC0415
+        from context_search.services.indexing.index_nodes import IndexNodes  # noqa: PLC0415
+        from context_search.services.indexing.index_together import IndexTogether  # noqa: PLC0415
 
         together = IndexTogether(self.index_node)
         return IndexNodes(self.store, self.index_node, together, self.deliver)
@@ -79,16 +79,16 @@ class Work(UploadParts):
     @cached_property
     def enumerate_index(self) -> EnumerateIndex:
         """The order ``enumerate``."""
-        from context_search.services.enumeration import EnumerateIndex  # noqa: PLC0415
+        from context_search.services.indexing.enumeration import EnumerateIndex  # noqa: PLC0415
 
         return EnumerateIndex(self.store, self.deliver, self.settle, self.limits)
 
     @cached_property
     def cleanup(self) -> Cleanup:
         """The scheduled run."""
-        from context_search.services.cleanup import Cleanup  # noqa: PLC0415
-        from context_search.services.cleanup_report import CleanupLimits  # noqa: PLC0415
-        from context_search.services.sweep import SweepNamespace  # noqa: PLC0415
+        from context_search.services.upkeep.cleanup import Cleanup  # noqa: PLC0415
+        from context_search.services.upkeep.cleanup_report import CleanupLimits  # noqa: PLC0415
+        from context_search.services.upkeep.sweep import SweepNamespace  # noqa: PLC0415
 
         return Cleanup(
             store=self.store,

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Literal, get_args
 
-from context_search.domain.analysis import ANALYSIS_VERSION
-from context_search.domain.chunking import CHUNKER_VERSION
+from context_search.domain.text.analysis import ANALYSIS_VERSION
+from context_search.domain.text.chunking import CHUNKER_VERSION
 
 Storage = Literal["full", "lean"]
 Strategy = Literal["hybrid", "semantic", "keyword"]

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from context_search.domain.sensitive import SENSITIVE_KINDS, SensitiveKind
+from context_search.domain.text.sensitive import SENSITIVE_KINDS, SensitiveKind
 
 # The kinds that there were before settings told "all" from a choice.
 _ONCE_ALL = {"key", "email", "phone"}

@@ -12,7 +12,7 @@ from context_search.adapters.postgres import migrations
 from context_search.adapters.postgres.connection import Connection
 from context_search.adapters.postgres.pool import Database
 from context_search.adapters.postgres.store import PostgresStore
-from context_search.services.removal import RETRY_S, RemoveDeleted
+from context_search.services.upkeep.removal import RETRY_S, RemoveDeleted
 from tests.adopter import prepare
 from tests.builders import Workbench, english
 

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from context_search.adapters.postgres.catalog import PostgresTables
+from context_search.adapters.postgres.catalog.tables import PostgresTables
 from context_search.adapters.postgres.errors import ForeignKeyViolationError
 from context_search.adapters.postgres.pool import Database
 from context_search.adapters.postgres.store import PostgresStore

@@ -11,8 +11,8 @@ from context_search.adapters.postgres.store import PostgresStore
 from context_search.domain.model import Index
 from context_search.ports.delivery import SweepCounts, SweepCursor, Tombstone
 from context_search.ports.queue import Message
-from context_search.services.outgoing import enumerate_message
-from context_search.services.removal import RemoveDeleted
+from context_search.services.indexing.outgoing import enumerate_message
+from context_search.services.upkeep.removal import RemoveDeleted
 from tests.builders import Workbench, count, english
 from tests.steps import table_of
 

@@ -7,14 +7,14 @@ from dataclasses import replace
 
 import pytest
 
-from context_search.adapters.in_memory.queue import ListQueue
 from context_search.adapters.postgres.pool import Database
 from context_search.adapters.postgres.store import PostgresStore
 from context_search.domain.config import SearchConfig
 from context_search.domain.model import Index, Scope, Table
-from context_search.services.create_search_tool import CreateSearchTool, NewSearchTool
-from context_search.services.enumeration import Limits
-from context_search.services.outgoing import Deliver
+from context_search.services.catalog.create_search_tool import CreateSearchTool, NewSearchTool
+from context_search.services.indexing.enumeration import Limits
+from context_search.services.indexing.outgoing import Deliver
+from testing.in_memory.queue import ListQueue
 from tests.builders import Workbench, count, english
 from tests.steps import SMALL, table_of
 

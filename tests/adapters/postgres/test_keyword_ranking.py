@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from context_search.adapters.postgres.keyword_queries import lexemes, narrowed, word_query
-from context_search.adapters.postgres.keyword_ranking import (
+from context_search.adapters.postgres.searching.keyword_queries import lexemes, narrowed, word_query
+from context_search.adapters.postgres.searching.keyword_ranking import (
     COUNTED_MATCHES,
     MOST_MATCHES,
     MOST_WORDS,
@@ -19,9 +19,9 @@ from context_search.adapters.postgres.keyword_ranking import (
     rescored,
     selective,
 )
-from context_search.domain.bm25 import idf, term_weight
 from context_search.domain.ids import scope_key
 from context_search.domain.model import Reach
+from context_search.domain.ranking.bm25 import idf, term_weight
 from context_search.ports.vectors import Ranked
 
 

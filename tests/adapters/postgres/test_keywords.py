@@ -6,15 +6,15 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from context_search.adapters.postgres.keyword_search import RESCORED
 from context_search.adapters.postgres.pool import Database
+from context_search.adapters.postgres.searching.keyword_search import RESCORED
 from context_search.adapters.postgres.store import PostgresStore
-from context_search.domain.analysis import query_weights
 from context_search.domain.errors import DatabaseUnavailableError, KeywordTimeoutError
 from context_search.domain.model import Index, Reach
+from context_search.domain.text.analysis import query_weights
 from context_search.ports.keywords import Unkeyed
 from context_search.ports.vectors import Ranked
-from context_search.services.chunk_documents import chunk_tokens
+from context_search.services.indexing.chunk_documents import chunk_tokens
 from tests.builders import Workbench, count, english
 
 

@@ -11,8 +11,8 @@ from context_search.adapters.postgres.pool import Database
 from context_search.adapters.postgres.store import PostgresStore
 from context_search.domain.config import SearchConfig
 from context_search.domain.model import Scope
-from context_search.services.chunk_documents import plan
-from context_search.services.enumeration import Limits, compare
+from context_search.services.indexing.chunk_documents import plan
+from context_search.services.indexing.enumeration import Limits, compare
 from tests.builders import Workbench, english
 from tests.stack import eventually
 from tests.steps import SMALL

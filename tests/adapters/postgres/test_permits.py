@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from context_search.adapters.postgres.permits import PostgresPermits
 from context_search.adapters.postgres.pool import Transaction
+from context_search.adapters.postgres.searching.permits import PostgresPermits
 
 if TYPE_CHECKING:
     from context_search.adapters.postgres.pool import Database

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from context_search.adapters.in_memory.clock import ManualClock
 from context_search.adapters.postgres.connection import Connection
 from context_search.adapters.postgres.errors import (
     PostgresUnavailableError,
@@ -17,6 +16,7 @@ from context_search.adapters.postgres.pool import Database
 from context_search.adapters.system_clock import SystemClock
 from context_search.domain.errors import CommitUnknownError
 from context_search.ports.time import Deadline
+from testing.in_memory.clock import ManualClock
 from tests.adapters.postgres.counters import backend, counts, increment, transact
 from tests.adapters.postgres.relay import Relay
 from tests.stack import eventually

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from context_search.adapters.in_memory.clock import ManualClock
 from context_search.adapters.postgres.errors import (
     ForeignKeyViolationError,
     PostgresUnavailableError,
@@ -15,6 +14,7 @@ from context_search.adapters.postgres.errors import (
 from context_search.adapters.postgres.pool import Database
 from context_search.domain.errors import CommitUnknownError, ContextSearchError
 from context_search.ports.time import Deadline
+from testing.in_memory.clock import ManualClock
 from tests.adapters.postgres.counters import backend, counts, increment, sessions, transact
 from tests.adapters.postgres.relay import Relay
 from tests.stack import eventually

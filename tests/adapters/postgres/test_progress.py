@@ -8,7 +8,7 @@ from context_search.adapters.postgres.pool import Database
 from context_search.adapters.postgres.store import PostgresStore
 from context_search.domain.model import Index
 from context_search.domain.progress import IndexStatus, Progress
-from context_search.services.enumeration import Limits
+from context_search.services.indexing.enumeration import Limits
 from tests.builders import Workbench, chinese, english
 
 DOCUMENT = {"a": {"t": english(250), "u": chinese(250)}, "ab": english(350), "short": "no node"}

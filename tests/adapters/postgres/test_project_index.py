@@ -8,16 +8,16 @@ from typing import Any
 
 import pytest
 
-from context_search.adapters.in_memory.queue import ListQueue
 from context_search.adapters.postgres.errors import StatementRejectedError
 from context_search.adapters.postgres.pool import Database, Transaction
 from context_search.adapters.postgres.store import PostgresStore, PostgresUnitOfWork
 from context_search.domain.model import Reach
-from context_search.services.enumeration import EnumerateIndex, Limits
-from context_search.services.outgoing import Deliver
-from context_search.services.project_index import ProjectIndexStatus, SwitchProjectIndexOn
-from context_search.services.rebuild import Model
-from context_search.services.settle import SettleIndex
+from context_search.services.indexing.enumeration import EnumerateIndex, Limits
+from context_search.services.indexing.outgoing import Deliver
+from context_search.services.indexing.project_index import ProjectIndexStatus, SwitchProjectIndexOn
+from context_search.services.indexing.rebuild import Model
+from context_search.services.indexing.settle import SettleIndex
+from testing.in_memory.queue import ListQueue
 from tests.builders import Workbench, until
 from tests.steps import SMALL
 

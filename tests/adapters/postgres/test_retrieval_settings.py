@@ -10,7 +10,7 @@ from context_search.adapters.postgres.pool import Database
 from context_search.adapters.postgres.store import PostgresStore
 from context_search.domain.errors import ConflictError
 from context_search.domain.retrieval import RetrievalSettings
-from context_search.services.retrieval_settings import (
+from context_search.services.searching.retrieval_settings import (
     ChangeRetrievalSettings,
     ReadRetrievalSettings,
 )

@@ -237,32 +237,32 @@ def test_every_table_has_a_policy_or_a_reason_to_have_none(owner: Database) -> N
 
 # Function → why it works on all projects. Everything else says for whom.
 ALL_PROJECTS = {
-    "services/authenticate.py": "a key is looked up before it is known whose it is",
-    "services/chunk_vectors.py": "a worker",
-    "services/cleanup.py": "the schedule",
-    "services/clear_index.py": "operators",
-    "services/enumeration.py": "a worker",
-    "services/read_ahead.py": "a comparison, by the queue or for a tool that is there",
-    "services/evict.py": "the schedule, and noting that an index was used: ids only",
-    "services/expire_uploads.py": "the schedule",
-    "services/import_document.py": "a worker; writes into a table of the upload's project",
-    "services/index_node.py": "a worker",
-    "services/index_nodes.py": "a worker",
-    "services/index_together.py": "a worker",
-    "services/integrity.py": "operators",
-    "services/order_book.py": "orders of all projects are in one outbox",
-    "services/outgoing.py": "orders of all projects are in one outbox",
-    "services/rebuild.py": "operators, and reindexing: reads no text",
-    "services/redrive.py": "operators",
-    "services/removal.py": "the schedule",
+    "services/access/authenticate.py": "a key is looked up before it is known whose it is",
+    "services/indexing/chunk_vectors.py": "a worker",
+    "services/upkeep/cleanup.py": "the schedule",
+    "services/upkeep/clear_index.py": "operators",
+    "services/indexing/enumeration.py": "a worker",
+    "services/indexing/read_ahead.py": "a comparison, by the queue or for a tool that is there",
+    "services/indexing/evict.py": "the schedule, and noting that an index was used: ids only",
+    "services/upkeep/expire_uploads.py": "the schedule",
+    "services/catalog/import_document.py": "a worker; writes into a table of the upload's project",
+    "services/indexing/index_node.py": "a worker",
+    "services/indexing/index_nodes.py": "a worker",
+    "services/indexing/index_together.py": "a worker",
+    "services/upkeep/integrity.py": "operators",
+    "services/indexing/order_book.py": "orders of all projects are in one outbox",
+    "services/indexing/outgoing.py": "orders of all projects are in one outbox",
+    "services/indexing/rebuild.py": "operators, and reindexing: reads no text",
+    "services/upkeep/redrive.py": "operators",
+    "services/upkeep/removal.py": "the schedule",
     "services/searching/admission.py": "permits: no rows of projects",
     "services/searching/run_search.py": "opens an index; its text is read for its project",
-    "services/settle.py": "a worker",
-    "services/status.py": "writes the summaries of tools",
-    "services/sweep.py": "the schedule",
-    "services/tables.py": "a project that is being made",
-    "services/unindexable.py": "a worker",
-    "services/unknown_namespaces.py": "the schedule",
+    "services/indexing/settle.py": "a worker",
+    "services/indexing/status.py": "writes the summaries of tools",
+    "services/upkeep/sweep.py": "the schedule",
+    "services/catalog/tables.py": "a project that is being made",
+    "services/indexing/unindexable.py": "a worker",
+    "services/upkeep/unknown_namespaces.py": "the schedule",
     "bootstrap/use_cases.py": "asks whether the database answers",
 }
 
@@ -271,7 +271,7 @@ def test_work_on_all_projects_is_known_with_its_reason() -> None:
     source = ROOT / "shared" / "context_search"
     unheld = {
         path.relative_to(source).as_posix()
-        for folder in ("services", "wire", "bootstrap")
+        for folder in ("services", "web", "bootstrap")
         for path in (source / folder).rglob("*.py")
         if re.search(r"store\.transaction\((None|\))", path.read_text())
     }

@@ -6,10 +6,6 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
 
-from context_search.adapters.in_memory.catalog import MemoryTables
-from context_search.adapters.in_memory.clock import ManualClock
-from context_search.adapters.in_memory.removal import remove_nodes
-from context_search.adapters.in_memory.store import MemoryStore
 from context_search.adapters.postgres.pool import Database
 from context_search.adapters.postgres.store import PostgresStore
 from context_search.domain.config import IndexConfig
@@ -26,7 +22,11 @@ from context_search.domain.model import (
 )
 from context_search.ports.delivery import Tombstone
 from context_search.ports.queue import Message
-from context_search.services.enumeration import Limits, enumerate_index
+from context_search.services.indexing.enumeration import Limits, enumerate_index
+from testing.in_memory.catalog import MemoryTables
+from testing.in_memory.clock import ManualClock
+from testing.in_memory.removal import remove_nodes
+from testing.in_memory.store import MemoryStore
 from tests.builders import english
 from tests.stack import clear_rows
 from tests.steps import SMALL, Steps, table_of

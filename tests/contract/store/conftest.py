@@ -8,15 +8,15 @@ from uuid import uuid4
 import boto3
 import pytest
 
-from context_search.adapters.in_memory.queue import ListQueue
-from context_search.adapters.in_memory.uploads import DictObjects
-from context_search.adapters.in_memory.vectors import DictVectors
 from context_search.adapters.s3_objects import S3Objects, s3_client
 from context_search.adapters.sqs_queue import SqsQueue
 from context_search.adapters.turbopuffer_vectors import TurbopufferVectors
 from context_search.ports.queue import Queue
 from context_search.ports.uploads import Objects
 from context_search.ports.vectors import VectorStore
+from testing.in_memory.queue import ListQueue
+from testing.in_memory.uploads import DictObjects
+from testing.in_memory.vectors import DictVectors
 from tests.builders import aws_server
 from tests.contract.store.bench import Bench, MemoryBench, PostgresBench
 from tests.contract.turbopuffer.targets import KEY, running

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from context_search.domain.model import Claim, Index
-from context_search.services.enumeration import Limits, compare
-from context_search.services.outgoing import enumerate_message, node_message
+from context_search.services.indexing.enumeration import Limits, compare
+from context_search.services.indexing.outgoing import enumerate_message, node_message
 from tests.contract.store.bench import OTHER, TEXT, Bench
 from tests.steps import SMALL, table_of
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from context_search.domain.model import Index, SearchTool
-from context_search.services.enumeration import Limits, compare
+from context_search.services.indexing.enumeration import Limits, compare
 from tests.contract.store.bench import OTHER, TEXT, Bench
 
 

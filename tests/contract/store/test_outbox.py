@@ -7,8 +7,8 @@ import pytest
 from context_search.domain.model import Project
 from context_search.domain.orders import LONG_STRING
 from context_search.ports.queue import Message
-from context_search.services.outgoing import enumerate_message, node_message
-from context_search.services.uploads import import_message
+from context_search.services.catalog.uploads import import_message
+from context_search.services.indexing.outgoing import enumerate_message, node_message
 from tests.contract.store.bench import OTHER, TEXT, Bench
 
 WINDOW = 3

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from context_search.domain.model import Project
-from context_search.services.outgoing import enumerate_message
+from context_search.services.indexing.outgoing import enumerate_message
 from tests.contract.store.bench import Bench
 
 SLACK_S = 30

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from context_search.domain.progress import IndexStatus, Progress
-from context_search.services.enumeration import Limits
+from context_search.services.indexing.enumeration import Limits
 from tests.contract.store.bench import OTHER, TEXT, Bench
 from tests.steps import SMALL
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from context_search.domain.limits import ProjectLimits
 from context_search.domain.model import Index, Reach, Table
-from context_search.services.outgoing import enumerate_message
+from context_search.services.indexing.outgoing import enumerate_message
 from tests.contract.store.bench import OTHER, TEXT, Bench
 from tests.steps import SMALL
 

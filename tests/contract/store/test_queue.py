@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from context_search.adapters.in_memory.queue import ListQueue
 from context_search.adapters.sqs_queue import SqsQueue
 from context_search.ports.queue import Message, Queue
+from testing.in_memory.queue import ListQueue
 
 
 def received(queue: Queue) -> list[Message]:

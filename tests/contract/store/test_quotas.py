@@ -6,7 +6,7 @@ import pytest
 
 from context_search.domain.limits import ProjectLimits, Usage
 from context_search.domain.model import Index, Project
-from context_search.services.outgoing import node_message
+from context_search.services.indexing.outgoing import node_message
 from tests.builders import english
 from tests.contract.store.bench import TEXT, Bench
 from tests.steps import SMALL, table_of

@@ -8,8 +8,8 @@ import pytest
 
 from context_search.domain.model import Index, Reach, SearchTool, Table
 from context_search.ports.removal import Removal
-from context_search.services.enumeration import Limits, compare
-from context_search.services.removal import RemoveDeleted
+from context_search.services.indexing.enumeration import Limits, compare
+from context_search.services.upkeep.removal import RemoveDeleted
 from tests.contract.store.bench import OTHER, TEXT, Bench
 
 

@@ -10,7 +10,7 @@ from context_search.domain.documents import parse_json, to_json
 from context_search.domain.errors import NotFoundError
 from context_search.domain.model import Project, Table
 from context_search.ports.catalog import StringsAt
-from context_search.services.outgoing import enumerate_message
+from context_search.services.indexing.outgoing import enumerate_message
 from tests.contract.store.bench import Bench
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from context_search.adapters.in_memory.clock import ManualClock
 from context_search.services.searching.breaker import Breaker
+from testing.in_memory.clock import ManualClock
 
 
 def fail(breaker: Breaker, times: int, error: type[Exception] = OSError) -> None:

@@ -9,8 +9,6 @@ from typing import cast
 
 import pytest
 
-from context_search.adapters.in_memory.embedder import WordEmbedder
-from context_search.adapters.in_memory.store import MemoryStore
 from context_search.domain.config import SearchConfig
 from context_search.domain.errors import (
     BackpressureError,
@@ -30,6 +28,8 @@ from context_search.services.searching.admission import (
     SEARCHES_PER_PROJECT,
 )
 from context_search.services.searching.answer import Answer
+from testing.in_memory.embedder import WordEmbedder
+from testing.in_memory.store import MemoryStore
 from tests.services.house import House, prose
 
 TEXT = prose(2_000)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from context_search.adapters.in_memory.clock import ManualClock
-from context_search.adapters.in_memory.embedder import WordEmbedder
 from context_search.domain.config import IndexConfig
 from context_search.domain.errors import (
     EmbeddingRejectedError,
@@ -18,6 +16,8 @@ from context_search.services.searching.embed_question import (
     EmbedQuestion,
     QuestionVectors,
 )
+from testing.in_memory.clock import ManualClock
+from testing.in_memory.embedder import WordEmbedder
 
 CONFIG = IndexConfig("in-memory/words", 16)
 TOO_LONG = "more than the model reads"

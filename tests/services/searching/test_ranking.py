@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from context_search.domain.analysis import query_weights
 from context_search.domain.config import SearchConfig
 from context_search.domain.model import HydratedChunk, Reach
+from context_search.domain.text.analysis import query_weights
 from context_search.services.searching.answer import Found, Hit, Question, Target
 from context_search.services.searching.ranking import LOOKED_AT, rank, relevance_of
 from tests.builders import an_index

@@ -7,12 +7,12 @@ from dataclasses import replace
 
 import pytest
 
-from context_search.adapters.in_memory.chunks import MemoryChunks
 from context_search.domain.config import SearchConfig
 from context_search.domain.model import HydratedChunk, Index, Reach
 from context_search.services.searching.answer import Found, Question, Target
 from context_search.services.searching.ranking import LOOKED_AT, rank
 from context_search.services.searching.read_candidates import read_candidates, shared_by
+from testing.in_memory.chunks import MemoryChunks
 from tests.contract.store.bench import MemoryBench
 
 MANY = LOOKED_AT + 30

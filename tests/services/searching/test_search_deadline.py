@@ -9,9 +9,6 @@ from typing import cast
 
 import pytest
 
-from context_search.adapters.in_memory.clock import ManualClock
-from context_search.adapters.in_memory.embedder import WordEmbedder
-from context_search.adapters.in_memory.store import MemoryStore
 from context_search.domain.errors import (
     EmbeddingTimeoutError,
     SearchUnavailableError,
@@ -21,12 +18,15 @@ from context_search.domain.model import Reach
 from context_search.ports.store import UnitOfWork
 from context_search.ports.time import Deadline
 from context_search.ports.vectors import Legs, Ranked, VectorQuery
-from context_search.services.evict import UseIndex
+from context_search.services.indexing.evict import UseIndex
+from context_search.services.indexing.status import index_of, live_tool
 from context_search.services.searching.answer import Answer, Target
 from context_search.services.searching.assembly import run_search
 from context_search.services.searching.patience import USUAL
 from context_search.services.searching.search_tool import SearchWithTool
-from context_search.services.status import index_of, live_tool
+from testing.in_memory.clock import ManualClock
+from testing.in_memory.embedder import WordEmbedder
+from testing.in_memory.store import MemoryStore
 from tests.services.house import SILENT_S, House, prose
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from context_search.adapters.in_memory.clock import ManualClock
 from context_search.domain.config import SearchConfig
 from context_search.domain.model import Reach
 from context_search.services.searching.answer import Target
 from context_search.services.searching.targets import KEPT_S, KEPT_TARGETS, Targets
+from testing.in_memory.clock import ManualClock
 from tests.builders import an_index
 
 TARGET = Target(an_index(), Reach(""), SearchConfig(), "ready")

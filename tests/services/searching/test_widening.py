@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from context_search.adapters.in_memory.vectors import DictVectors
 from context_search.ports.vectors import Legs, VectorQuery
+from testing.in_memory.vectors import DictVectors
 from tests.services.house import House, prose
 
 ONCE = "The harbour is named once in this report about a quiet winter. "

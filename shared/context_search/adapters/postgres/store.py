@@ -6,32 +6,32 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from context_search.adapters.postgres.batches import PostgresBatches
-from context_search.adapters.postgres.catalog import PostgresProjects, PostgresTables
-from context_search.adapters.postgres.delivery import PostgresGraveyard
-from context_search.adapters.postgres.evictions import PostgresEvictions
-from context_search.adapters.postgres.gauges import PostgresGauges
-from context_search.adapters.postgres.hydration import PostgresChunks
-from context_search.adapters.postgres.idempotency import PostgresIdempotencyKeys
-from context_search.adapters.postgres.indexes import PostgresIndexes
-from context_search.adapters.postgres.keys import PostgresKeys
-from context_search.adapters.postgres.keywords import PostgresKeywords
-from context_search.adapters.postgres.mcps import PostgresMcpInstances
-from context_search.adapters.postgres.outbox import PostgresOutbox
-from context_search.adapters.postgres.permits import PostgresPermits
+from context_search.adapters.postgres.access.idempotency import PostgresIdempotencyKeys
+from context_search.adapters.postgres.access.keys import PostgresKeys
+from context_search.adapters.postgres.access.mcps import PostgresMcpInstances
+from context_search.adapters.postgres.catalog.tables import PostgresProjects, PostgresTables
+from context_search.adapters.postgres.catalog.tools import PostgresTools
+from context_search.adapters.postgres.catalog.uploads import PostgresUploads
+from context_search.adapters.postgres.indexing.batches import PostgresBatches
+from context_search.adapters.postgres.indexing.evictions import PostgresEvictions
+from context_search.adapters.postgres.indexing.indexes import PostgresIndexes
+from context_search.adapters.postgres.indexing.outbox import PostgresOutbox
+from context_search.adapters.postgres.indexing.progress import PostgresNodes
+from context_search.adapters.postgres.indexing.quotas import PostgresQuotas
+from context_search.adapters.postgres.indexing.rebuilds import PostgresRebuilds
 from context_search.adapters.postgres.pool import Database, Transaction
-from context_search.adapters.postgres.progress import PostgresNodes
-from context_search.adapters.postgres.quotas import PostgresQuotas
-from context_search.adapters.postgres.rankings import PostgresRankings
-from context_search.adapters.postgres.rebuilds import PostgresRebuilds
-from context_search.adapters.postgres.removal import PostgresRemovals
-from context_search.adapters.postgres.retrieval import (
+from context_search.adapters.postgres.searching.hydration import PostgresChunks
+from context_search.adapters.postgres.searching.keywords import PostgresKeywords
+from context_search.adapters.postgres.searching.permits import PostgresPermits
+from context_search.adapters.postgres.searching.rankings import PostgresRankings
+from context_search.adapters.postgres.searching.retrieval import (
     PostgresRetrievalSettings,
     PostgresSurroundings,
 )
-from context_search.adapters.postgres.sweeps import PostgresSweeps
-from context_search.adapters.postgres.tools import PostgresTools
-from context_search.adapters.postgres.uploads import PostgresUploads
+from context_search.adapters.postgres.upkeep.delivery import PostgresGraveyard
+from context_search.adapters.postgres.upkeep.gauges import PostgresGauges
+from context_search.adapters.postgres.upkeep.removal import PostgresRemovals
+from context_search.adapters.postgres.upkeep.sweeps import PostgresSweeps
 from context_search.ports.time import Deadline
 
 

@@ -10,7 +10,7 @@ from typing import Literal
 from context_search.domain.config import SearchConfig, Strategy
 from context_search.domain.model import HydratedChunk, Index, Reach
 from context_search.domain.progress import IndexStatus
-from context_search.services.hints import Hint
+from context_search.services.catalog.hints import Hint
 
 LegName = Literal["vector", "keyword"]
 Degradation = Literal[

@@ -9,7 +9,7 @@ from context_search.ports.embedding import Embedder
 from context_search.ports.store import Store
 from context_search.ports.time import Clock
 from context_search.ports.vectors import VectorStore
-from context_search.services.evict import UseIndex
+from context_search.services.indexing.evict import UseIndex
 from context_search.services.searching.admission import Admission
 from context_search.services.searching.breaker import Breaker, Breakers
 from context_search.services.searching.embed_question import EmbedQuestion, QuestionVectors

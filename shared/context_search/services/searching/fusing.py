@@ -6,16 +6,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from context_search.domain.config import SearchConfig
-from context_search.domain.fusion import (
+from context_search.domain.ranking.fusion import (
     convex_combination,
     min_max,
     ranking,
     reciprocal_rank_fusion,
 )
-from context_search.domain.languages import across_languages
-from context_search.domain.recency import linear_combination, max_normalised
-from context_search.domain.relevance import coverage
-from context_search.domain.reranking import Passage, rerank
+from context_search.domain.ranking.languages import across_languages
+from context_search.domain.ranking.recency import linear_combination, max_normalised
+from context_search.domain.ranking.relevance import coverage
+from context_search.domain.ranking.reranking import Passage, rerank
 
 # A keyword leg whose best hit covers less of the question than this is mostly noise (a question
 # in another language): its weight falls in proportion and goes to the vector leg.

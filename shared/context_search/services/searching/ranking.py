@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from context_search.domain.analysis import Lookout
 from context_search.domain.config import SearchConfig
-from context_search.domain.fusion import min_max, ranking
 from context_search.domain.json_pointer import last_keys, relative
-from context_search.domain.languages import is_foreign
 from context_search.domain.model import HydratedChunk
-from context_search.domain.recency import max_normalised, recency
-from context_search.domain.relevance import (
+from context_search.domain.ranking.fusion import min_max, ranking
+from context_search.domain.ranking.languages import is_foreign
+from context_search.domain.ranking.recency import max_normalised, recency
+from context_search.domain.ranking.relevance import (
     CALIBRATIONS,
     DEFAULT_CALIBRATION,
     relevance,
     worth,
 )
-from context_search.domain.reranking import Passage
+from context_search.domain.ranking.reranking import Passage
+from context_search.domain.text.analysis import Lookout
 from context_search.services.searching.answer import Evidence, Found, Hit, Question, Target
 from context_search.services.searching.fusing import Live, Scores, cosines, fused, linear
 

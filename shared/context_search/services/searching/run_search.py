@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, replace
 
-from context_search.domain.analysis import has_searchable_character, query_weights
 from context_search.domain.config import Strategy
 from context_search.domain.errors import QueryEmptyError, SearchUnavailableError
 from context_search.domain.model import HydratedChunk, Reach
+from context_search.domain.text.analysis import has_searchable_character, query_weights
 from context_search.ports.store import Store, UnitOfWork
 from context_search.ports.time import Clock, Deadline
-from context_search.services.evict import UseIndex
+from context_search.services.indexing.evict import UseIndex
 from context_search.services.searching.admission import Admission
 from context_search.services.searching.answer import (
     Answer,

@@ -8,12 +8,13 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 
-from context_search.domain.analysis import query_weights
 from context_search.domain.config import SearchConfig, Strategy
 from context_search.domain.errors import CursorInvalidError
 from context_search.domain.model import HydratedChunk, Index, Principal, Reach
+from context_search.domain.text.analysis import query_weights
 from context_search.ports.store import Store, UnitOfWork
-from context_search.services.hints import Hint
+from context_search.services.catalog.hints import Hint
+from context_search.services.indexing.status import project_index
 from context_search.services.searching.answer import Answer, Hit, Target, hint_of
 from context_search.services.searching.kept_ranking import (
     KEPT_FORM,
@@ -24,7 +25,6 @@ from context_search.services.searching.kept_ranking import (
 from context_search.services.searching.labels import Label, labels_of
 from context_search.services.searching.ranking import relevance_of
 from context_search.services.searching.run_search import RunSearch
-from context_search.services.status import project_index
 
 PAGE = 50
 LOW_SCORE = 0.25

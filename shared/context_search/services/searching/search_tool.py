@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from context_search.domain.errors import ContextSearchError
 from context_search.domain.model import Principal, Reach
 from context_search.ports.store import UnitOfWork
-from context_search.services.hints import Hint, empty_scope
+from context_search.services.catalog.hints import Hint, empty_scope
+from context_search.services.indexing.status import live_tool_with_index
 from context_search.services.searching.answer import Answer, Target, hint_of
 from context_search.services.searching.run_search import RunSearch
-from context_search.services.status import live_tool_with_index
 
 MOST_SHOWN = 20
 """Who takes more, as retrieve does to choose from, takes what one question to the legs brings."""

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from context_search.domain.fusion import ranking
 from context_search.domain.model import HydratedChunk
+from context_search.domain.ranking.fusion import ranking
 from context_search.services.searching.answer import Found, Question
 
 FACTOR = 8

@@ -1,0 +1,117 @@
+"""MCP instances and bindings in Postgres."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from context_search.adapters.postgres.catalog.presence import LIVE
+from context_search.adapters.postgres.catalog.tools import TOOL_COLUMNS, TOOL_TABLES, tool_of
+from context_search.adapters.postgres.pool import Transaction
+from context_search.domain.access import Binding, McpInstance
+from context_search.domain.model import SearchTool
+
+_MCP = "id, project_id, name, status, created_at"
+_BINDING = "id, mcp_id, tool_id, status"
+
+
+@dataclass(frozen=True, slots=True)
+class PostgresMcpInstances:
+    """The port ``McpInstances``."""
+
+    tx: Transaction
+
+    def add(self, project_id: int, name: str) -> McpInstance:
+        """See the port."""
+        [row] = self.tx.run(
+            f"INSERT INTO mcp (project_id, name) VALUES (:project, :name) RETURNING {_MCP}",
+            project=project_id,
+            name=name,
+        )
+        return McpInstance(*row)
+
+    def find(self, mcp_id: int, *, project_id: int) -> McpInstance | None:
+        """See the port."""
+        rows = self.tx.run(
+            f"SELECT {_MCP} FROM mcp WHERE id = :id AND project_id = :project",
+            id=mcp_id,
+            project=project_id,
+        )
+        return McpInstance(*rows[0]) if rows else None
+
+    def page(self, project_id: int, *, after: int, limit: int) -> list[McpInstance]:
+        """See the port."""
+        rows = self.tx.run(
+            f"""
+            SELECT {_MCP} FROM mcp WHERE project_id = :project AND id > :after
+            ORDER BY id LIMIT :limit
+            """,
+            project=project_id,
+            after=after,
+            limit=limit,
+        )
+        return [McpInstance(*row) for row in rows]
+
+    def change(self, mcp_id: int, *, name: str, status: bool) -> McpInstance:
+        """See the port."""
+        [row] = self.tx.run(
+            f"UPDATE mcp SET name = :name, status = :status WHERE id = :id RETURNING {_MCP}",
+            id=mcp_id,
+            name=name,
+            status=status,
+        )
+        return McpInstance(*row)
+
+    def remove(self, mcp_id: int) -> None:
+        """See the port."""
+        self.tx.run("DELETE FROM mcp WHERE id = :id", id=mcp_id)
+
+    def bind(self, mcp_id: int, tool_id: int, *, status: bool) -> Binding | None:
+        """See the port."""
+        rows = self.tx.run(
+            f"""
+            INSERT INTO mcp_binding (mcp_id, tool_id, status) VALUES (:mcp, :tool, :status)
+            ON CONFLICT DO NOTHING RETURNING {_BINDING}
+            """,
+            mcp=mcp_id,
+            tool=tool_id,
+            status=status,
+        )
+        return Binding(*rows[0]) if rows else None
+
+    def set_status(self, mcp_id: int, tool_id: int, *, status: bool) -> Binding | None:
+        """See the port."""
+        rows = self.tx.run(
+            f"""
+            UPDATE mcp_binding SET status = :status WHERE mcp_id = :mcp AND tool_id = :tool
+            RETURNING {_BINDING}
+            """,
+            mcp=mcp_id,
+            tool=tool_id,
+            status=status,
+        )
+        return Binding(*rows[0]) if rows else None
+
+    def unbind(self, mcp_id: int, tool_id: int) -> bool:
+        """See the port."""
+        rows = self.tx.run(
+            "DELETE FROM mcp_binding WHERE mcp_id = :mcp AND tool_id = :tool RETURNING 1",
+            mcp=mcp_id,
+            tool=tool_id,
+        )
+        return bool(rows)
+
+    def bindings(self, mcp_id: int, *, after: int, limit: int) -> list[tuple[Binding, SearchTool]]:
+        """See the port."""
+        rows = self.tx.run(
+            f"""
+            SELECT mcp_binding.id, mcp_binding.mcp_id, mcp_binding.tool_id, mcp_binding.status,
+                   {TOOL_COLUMNS}
+            FROM {TOOL_TABLES} JOIN mcp_binding ON mcp_binding.tool_id = tool.id
+            WHERE {LIVE} AND mcp_binding.mcp_id = :mcp AND tool.id > :after
+            ORDER BY tool.id LIMIT :limit
+            """,
+            mcp=mcp_id,
+            after=after,
+            limit=limit,
+        )
+        return [(Binding(*row[:4]), tool_of(row[4:])) for row in rows]

@@ -1,0 +1,205 @@
+"""Search Tools in Postgres."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from context_search.adapters.postgres.catalog.presence import LIVE, TABLE_IS_THERE
+from context_search.adapters.postgres.catalog.unserved import UnservedTools
+from context_search.adapters.postgres.indexing.indexes import ACTIVE, INDEX_COLUMNS, index_of_row
+from context_search.domain.config import SearchConfig
+from context_search.domain.model import Index, Principal, Scope, SearchTool, ToolRecord
+
+# A program that changes json_path changes nothing: the scope is what the index holds for the tool.
+_NAME = "COALESCE(tool.name, 'search')"
+TOOL_COLUMNS = f"""
+    tool.id, tool.project_id, {_NAME}, tool.description, context_table.name, tool.table_id,
+    coverage.scope, tool.search_config, coverage.index_id, CAST(tool.created_at AS timestamptz)
+"""
+# A program that moves a table or a tool to another project takes them apart.
+_ITS_TABLE = f"""
+    context_table.id = tool.table_id AND context_table.project_id = tool.project_id
+    AND {TABLE_IS_THERE}
+"""
+TOOL_TABLES = f"""
+    tool
+    JOIN context_table ON {_ITS_TABLE}
+    JOIN coverage ON coverage.tool_id = tool.id
+    JOIN search_index ON search_index.id = coverage.index_id
+                     AND search_index.project_id = tool.project_id
+"""
+_TOOL_WIDTH = 10
+_TOOL = f"SELECT {TOOL_COLUMNS} FROM {TOOL_TABLES}"
+
+
+@dataclass(frozen=True, slots=True)
+class PostgresTools(UnservedTools):
+    """The port ``Tools``."""
+
+    def add(
+        self,
+        *,
+        project_id: int,
+        name: str,
+        description: str | None,
+        scope: Scope,
+        search: SearchConfig,
+    ) -> int:
+        """See the port."""
+        [[tool_id]] = self.tx.run(
+            """
+            INSERT INTO tool (project_id, table_id, json_path, type, name, description,
+                              search_config, created_at)
+            VALUES (:project, :table, :scope, 'search', :name, :description,
+                    CAST(:config AS jsonb), now()) RETURNING id
+            """,
+            project=project_id,
+            table=scope.table_id,
+            scope=scope.json_pointer,
+            name=name,
+            description=description,
+            config=search.to_json(),
+        )
+        return int(tool_id)
+
+    def find(self, tool_id: int, *, project_id: int | None) -> SearchTool | None:
+        """See the port."""
+        rows = self.tx.run(
+            f"""
+            {_TOOL} WHERE {LIVE} AND tool.id = :tool
+              AND (CAST(:project AS bigint) IS NULL OR tool.project_id = :project)
+            """,
+            tool=tool_id,
+            project=project_id,
+        )
+        return tool_of(rows[0]) if rows else None
+
+    def find_with_index(
+        self, tool_id: int, *, project_id: int | None
+    ) -> tuple[SearchTool, Index] | None:
+        """See the port."""
+        rows = self.tx.run(
+            f"""
+            SELECT {TOOL_COLUMNS}, {INDEX_COLUMNS} FROM {TOOL_TABLES}
+            JOIN index_generation AS generation ON {ACTIVE}
+            WHERE {LIVE} AND tool.id = :tool
+              AND (CAST(:project AS bigint) IS NULL OR tool.project_id = :project)
+            """,
+            tool=tool_id,
+            project=project_id,
+        )
+        if not rows:
+            return None
+        return tool_of(rows[0][:_TOOL_WIDTH]), index_of_row(rows[0][_TOOL_WIDTH:])
+
+    def page(self, principal: Principal, *, after: int, limit: int) -> list[SearchTool]:
+        """See the port."""
+        rows = self.tx.run(
+            f"""
+            {_TOOL} WHERE {LIVE} AND tool.project_id = :project AND tool.id > :after
+              AND (CAST(:mcp AS bigint) IS NULL OR EXISTS (
+                  SELECT FROM mcp_binding
+                  WHERE mcp_id = :mcp AND tool_id = tool.id AND mcp_binding.status))
+            ORDER BY tool.id LIMIT :limit
+            """,
+            project=principal.project_id,
+            mcp=principal.mcp_id,
+            after=after,
+            limit=limit,
+        )
+        return [tool_of(row) for row in rows]
+
+    def first_of_names(self, principal: Principal, names: Sequence[str]) -> dict[str, int]:
+        """See the port."""
+        rows = self.tx.run(
+            f"""
+            SELECT lower({_NAME} COLLATE "C"), min(tool.id) FROM tool
+            JOIN context_table ON {_ITS_TABLE}
+            WHERE {LIVE} AND tool.project_id = :project
+              AND lower({_NAME} COLLATE "C") = ANY(CAST(:names AS text[])) GROUP BY 1
+            """,
+            project=principal.project_id,
+            names=list(names),
+        )
+        return {row[0]: row[1] for row in rows}
+
+    def records(self, tool_ids: Sequence[int]) -> dict[int, ToolRecord]:
+        """See the port."""
+        rows = self.tx.run(
+            "SELECT id, alias, metadata FROM tool WHERE id = ANY(CAST(:ids AS bigint[]))",
+            ids=list(tool_ids),
+        )
+        return {row[0]: ToolRecord(row[1], _object(row[2])) for row in rows}
+
+    def of_index(self, index_id: int, *, tool_id: int | None = None) -> list[SearchTool]:
+        """See the port."""
+        rows = self.tx.run(
+            f"""
+            {_TOOL} WHERE {LIVE} AND coverage.index_id = :index
+              AND (CAST(:tool AS bigint) IS NULL OR tool.id = :tool)
+            ORDER BY tool.id FOR NO KEY UPDATE OF tool
+            """,
+            index=index_id,
+            tool=tool_id,
+        )
+        return [tool_of(row) for row in rows]
+
+    def mark_unsettled(self, index_id: int) -> None:
+        """See the port."""
+        # Locked in the order of ``of_index``, so that the two cannot wait for each other.
+        self.tx.run(
+            """
+            UPDATE tool SET metadata = jsonb_set(
+                metadata, '{search_index,status}', CAST('"indexing"' AS jsonb))
+            WHERE id IN (
+                SELECT tool.id FROM tool JOIN coverage ON coverage.tool_id = tool.id
+                WHERE coverage.index_id = :index
+                  AND metadata -> 'search_index' ->> 'status' = 'ready'
+                ORDER BY tool.id FOR NO KEY UPDATE OF tool)
+            """,
+            index=index_id,
+        )
+
+    def mark_deleted(self, tool_id: int) -> None:
+        """See the port."""
+        self.tx.run(
+            "UPDATE tool SET context_search_remove_at = clock_timestamp() WHERE id = :tool",
+            tool=tool_id,
+        )
+
+    def write_summary(self, tool_id: int, summary: Mapping[str, object]) -> None:
+        """See the port."""
+        self.tx.run(
+            """
+            UPDATE tool SET metadata = jsonb_set(
+                CASE WHEN jsonb_typeof(metadata) = 'object' THEN metadata ELSE '{}' END,
+                '{search_index}', CAST(:summary AS jsonb))
+            WHERE id = :tool
+            """,
+            tool=tool_id,
+            summary=json.dumps(summary),
+        )
+
+
+def _object(text: str | None) -> Mapping[str, object] | None:
+    """A program that keeps anything but an object there keeps nothing that has a name."""
+    value = json.loads(text or "null")
+    return value if isinstance(value, dict) else None
+
+
+def tool_of(row: Sequence[Any]) -> SearchTool:
+    tool_id, project_id, name, description, table_name, table_id, scope, config, index_id, at = row
+    return SearchTool(
+        id=tool_id,
+        project_id=project_id,
+        name=name,
+        description=description,
+        table_name=table_name,
+        scope=Scope(table_id, scope),
+        search=SearchConfig.from_stored(json.loads(config or "{}")),
+        index_id=index_id,
+        created_at=at,
+    )

@@ -1,0 +1,141 @@
+"""Indexes, generations and coverage in Postgres."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from context_search.adapters.postgres.indexing.comparisons import Comparisons
+from context_search.domain.config import IndexConfig
+from context_search.domain.ids import generation_namespace, table_namespace
+from context_search.domain.model import Index
+
+INDEX_COLUMNS = """
+    search_index.id, search_index.project_id, search_index.table_id, generation.config,
+    generation.id, generation.namespace, generation.state, generation.number,
+    EXISTS (SELECT FROM index_generation AS pending WHERE pending.index_id = search_index.id
+            AND pending.state IN ('queued', 'building')),
+    search_index.evicted_at,
+    COALESCE(search_index.last_searched_at, search_index.created_at)
+        < clock_timestamp() - interval '1 minute',
+    search_index.evicted_by
+"""
+INDEX = f"""
+    SELECT {INDEX_COLUMNS}
+    FROM search_index JOIN index_generation AS generation ON generation.index_id = search_index.id
+"""
+ACTIVE = "generation.id = search_index.active_generation_id"
+
+
+@dataclass(frozen=True, slots=True)
+class PostgresIndexes(Comparisons):
+    """The port ``Indexes``."""
+
+    def find_or_add(self, *, project_id: int, table_id: int, config: IndexConfig) -> Index:
+        """See the port. The caller holds the table's lock, so two cannot add the same index."""
+        found = self._of_config(table_id, config)
+        if found is not None:
+            return found
+        name = table_namespace(project_id=project_id, table_id=table_id)
+        is_taken = self.tx.run("SELECT FROM index_generation WHERE namespace = :name", name=name)
+        return self._add(project_id, table_id, config, None if is_taken else name)
+
+    def of_project(self, project_id: int) -> Index | None:
+        """See the port."""
+        rows = self.tx.run(
+            f"""
+            {INDEX} WHERE {ACTIVE} AND search_index.project_id = :project
+              AND search_index.table_id IS NULL
+            """,
+            project=project_id,
+        )
+        return index_of_row(rows[0]) if rows else None
+
+    def add_to_project(self, project_id: int, config: IndexConfig) -> Index:
+        """See the port."""
+        return self._add(project_id, None, config, None)
+
+    def _of_config(self, table_id: int, config: IndexConfig) -> Index | None:
+        """An index that is being rebuilt to the configuration counts too: it will have it soon."""
+        rows = self.tx.run(
+            f"""
+            {INDEX} WHERE {ACTIVE} AND search_index.table_id = :table AND (
+                config_hash = :hash OR EXISTS (
+                    SELECT FROM index_generation AS pending
+                    WHERE pending.index_id = search_index.id
+                      AND pending.state IN ('queued', 'building')
+                      AND pending.config = CAST(:config AS jsonb)))
+            ORDER BY search_index.id
+            """,
+            table=table_id,
+            hash=config.config_hash,
+            config=config.to_json(),
+        )
+        return index_of_row(rows[0]) if rows else None
+
+    def _add(
+        self, project_id: int, table_id: int | None, config: IndexConfig, namespace: str | None
+    ) -> Index:
+        [[index_id]] = self.tx.run(
+            """
+            INSERT INTO search_index (project_id, table_id, config, config_hash)
+            VALUES (:project, :table, CAST(:config AS jsonb), :hash) RETURNING id
+            """,
+            project=project_id,
+            table=table_id,
+            config=config.to_json(),
+            hash=config.config_hash,
+        )
+        if namespace is None:
+            namespace = generation_namespace(
+                project_id=project_id, table_id=table_id, index_id=index_id, number=1
+            )
+        [[generation_id]] = self.tx.run(
+            """
+            INSERT INTO index_generation (index_id, number, namespace, state, config)
+            VALUES (:index, 1, :namespace, 'active', CAST(:config AS jsonb)) RETURNING id
+            """,
+            index=index_id,
+            namespace=namespace,
+            config=config.to_json(),
+        )
+        self.tx.run(
+            "UPDATE search_index SET active_generation_id = :generation WHERE id = :index",
+            generation=generation_id,
+            index=index_id,
+        )
+        return Index(index_id, project_id, table_id, config, generation_id, namespace)
+
+    def find(self, index_id: int) -> Index | None:
+        """See the port."""
+        rows = self.tx.run(f"{INDEX} WHERE {ACTIVE} AND search_index.id = :index", index=index_id)
+        return index_of_row(rows[0]) if rows else None
+
+    def live(self, index_id: int) -> list[Index]:
+        """See the port."""
+        rows = self.tx.run(
+            f"""
+            {INDEX} WHERE search_index.id = :index AND generation.state IN ('active', 'building')
+            ORDER BY generation.number
+            """,
+            index=index_id,
+        )
+        return [index_of_row(row) for row in rows]
+
+    def retire(self, index_id: int) -> None:
+        """See the port."""
+        self.tx.run(
+            """
+            UPDATE index_generation SET state = 'retired', retired_at = clock_timestamp()
+            WHERE index_id = :index AND state <> 'retired'
+            """,
+            index=index_id,
+        )
+        self.tx.run("DELETE FROM search_index WHERE id = :index", index=index_id)
+
+
+def index_of_row(row: Sequence[Any]) -> Index:
+    """Returns the index of a row of ``INDEX``."""
+    index_id, project_id, table_id, config, *generation = row
+    return Index(index_id, project_id, table_id, IndexConfig.from_json(config), *generation)

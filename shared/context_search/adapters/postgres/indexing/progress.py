@@ -1,0 +1,202 @@
+"""How far nodes are, in Postgres."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from context_search.adapters.postgres.indexing.following import BEHIND
+from context_search.adapters.postgres.indexing.nodes import NodeWork
+from context_search.adapters.postgres.indexing.resting import is_at_rest
+from context_search.domain.model import Index
+from context_search.domain.progress import (
+    MOST_REFUSED,
+    IndexStatus,
+    NodeProgress,
+    NodeState,
+    Progress,
+    eviction_reason,
+    index_status,
+)
+
+_IN_SCOPE = "(scope = '' OR json_pointer = scope OR starts_with(json_pointer, scope || '/'))"
+_FULL = "bool_or(node.state = 'skipped' AND last_error ->> 'code' = 'PROJECT_FULL')"
+_WORK = f"""
+    EXISTS (
+        SELECT FROM node WHERE generation_id = :generation
+        AND state IN ('queued', 'claimed') AND COALESCE(lease_until, next_at)
+            < statement_timestamp() - make_interval(secs => :silent))
+    AND NOT EXISTS (  -- workers are at strings of the project, so this one waits for its turn
+        SELECT FROM search_index AS own
+        JOIN index_generation AS served ON served.index_id = own.id
+        WHERE own.project_id = :project AND (
+            EXISTS (SELECT FROM node WHERE generation_id = served.id
+                    AND state = 'claimed' AND lease_until > statement_timestamp())
+            OR EXISTS (SELECT FROM node WHERE generation_id = served.id AND indexed_at
+                       > statement_timestamp() - make_interval(secs => :silent)))),
+    (SELECT order_error FROM search_index WHERE id = :index),
+    (SELECT json_agg(refused) FROM (
+        SELECT refused FROM comparison
+        JOIN index_table USING (table_id)  -- a table that is gone is no trouble
+        WHERE generation_id = :generation AND index_id = :index AND refused IS NOT NULL
+        ORDER BY refused ->> 'at' DESC, table_id LIMIT {MOST_REFUSED}) AS told),
+    {BEHIND}
+"""
+# The set that answers, or while there is none the one that is being built.
+_SET = """
+    LEFT JOIN LATERAL (
+        SELECT chunks_count, present_count FROM chunk_set
+        WHERE node_id = node.id AND state IN ('active', 'building') ORDER BY state LIMIT 1
+    ) AS current_set ON true
+"""
+_LISTED = f"""
+    SELECT json_pointer, char_count, node.state, chunks_count, last_error, attempt,
+           CASE node.state WHEN 'queued' THEN next_at END
+    FROM node {_SET} CROSS JOIN (SELECT CAST(:scope AS text) AS scope) AS wanted
+    WHERE node.generation_id = :generation AND {_IN_SCOPE}
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class PostgresNodes(NodeWork):
+    """The port ``Nodes``: what changes nodes, and here what counts them."""
+
+    def status(self, index: Index, *, stalled_s: float) -> IndexStatus:
+        """See the port."""
+        if is_at_rest(self.tx, index):
+            return _status(index, {}, _AT_REST, full=False)
+        [[counted, *work]] = self.tx.run(
+            f"""
+            SELECT (SELECT json_agg(json_build_array(state, nodes, is_full)) FROM (
+                       SELECT state, count(*) AS nodes, {_FULL} AS is_full FROM node
+                       WHERE generation_id = :generation AND state <> 'indexed' GROUP BY state
+                   ) AS counted), {_WORK}
+            """,
+            index=index.id,
+            project=index.project_id,
+            generation=index.generation_id,
+            silent=stalled_s,
+        )
+        rows = json.loads(counted or "[]")
+        states: dict[NodeState, int] = {row[0]: row[1] for row in rows}
+        return _status(index, states, _work(work), full=any(row[2] for row in rows))
+
+    def progress(self, index: Index, scope: str, *, stalled_s: float) -> Progress:
+        """See the port."""
+        return self.progress_of(index, [scope], stalled_s=stalled_s)[scope]
+
+    def progress_of(
+        self, index: Index, scopes: Sequence[str], *, stalled_s: float
+    ) -> dict[str, Progress]:
+        """See the port."""
+        rows = self.tx.run(
+            f"""
+            WITH wanted AS (SELECT unnest(CAST(:scopes AS text[])) AS scope),
+            counted AS MATERIALIZED (
+                SELECT id, json_pointer, node.state, last_error, indexed_at, next_at,
+                       COALESCE(chunks_count, 0) AS chunks, COALESCE(present_count, 0) AS present
+                FROM node {_SET} WHERE node.generation_id = :generation
+                  AND EXISTS (SELECT FROM wanted WHERE {_IN_SCOPE}))
+            SELECT scope, state, count(*), {_FULL}, CAST(sum(chunks) AS bigint),
+                   CAST(sum(present) AS bigint), max(indexed_at),
+                   min(next_at) FILTER (WHERE state = 'queued'),
+                   (array_agg(last_error ORDER BY last_error ->> 'at' DESC NULLS LAST, id DESC)
+                    FILTER (WHERE last_error IS NOT NULL))[1]
+            FROM wanted JOIN counted AS node ON {_IN_SCOPE} GROUP BY scope, state
+            """,
+            generation=index.generation_id,
+            scopes=sorted(set(scopes)),
+        )
+        [row] = self.tx.run(
+            f"SELECT {_WORK}",
+            index=index.id,
+            project=index.project_id,
+            generation=index.generation_id,
+            silent=stalled_s,
+        )
+        work = _work(row)
+        return {
+            scope: _progress(index, work, [row[1:] for row in rows if row[0] == scope])
+            for scope in scopes
+        }
+
+    def has_any(self, index: Index, scope: str) -> bool:
+        """See the port."""
+        some = "AND (node.state NOT IN ('indexed', 'skipped') OR chunks_count > 0)"
+        return bool(self._listed(some, index, scope, 1))
+
+    def in_scope(self, index: Index, scope: str, *, limit: int) -> list[NodeProgress]:
+        """See the port."""
+        return self._listed('ORDER BY json_pointer COLLATE "C"', index, scope, limit)
+
+    def not_indexed(self, index: Index, scope: str, *, limit: int) -> list[NodeProgress]:
+        """See the port."""
+        order = "AND node.state <> 'indexed' ORDER BY node.state IN ('queued', 'claimed'), node.id"
+        return self._listed(order, index, scope, limit)
+
+    def _listed(self, which: str, index: Index, scope: str, limit: int) -> list[NodeProgress]:
+        rows = self.tx.run(
+            f"{_LISTED} {which} LIMIT :limit",
+            generation=index.generation_id,
+            scope=scope,
+            limit=limit,
+        )
+        return [
+            NodeProgress(pointer, characters, state, chunks, _json(error), attempts, next_at)
+            for pointer, characters, state, chunks, error, attempts, next_at in rows
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """How the work on an index goes, whatever the scope."""
+
+    behind: bool
+    stalled: bool
+    order_error: dict[str, object] | None = None
+    refused: list[dict[str, object]] = field(default_factory=list)
+
+
+_AT_REST = _Work(behind=False, stalled=False)
+
+
+def _work(row: Sequence[Any]) -> _Work:
+    stalled, order_error, refused, behind = row
+    return _Work(behind, stalled, _json(order_error), json.loads(refused or "[]"))
+
+
+def _status(index: Index, states: dict[NodeState, int], work: _Work, *, full: bool) -> IndexStatus:
+    return index_status(
+        states,
+        behind=work.behind,
+        stalled=work.stalled,
+        full=full,
+        rebuilding=index.is_rebuilding,
+        evicted=index.evicted_at is not None,
+        refused=bool(work.refused),
+    )
+
+
+def _progress(index: Index, work: _Work, rows: Sequence[Sequence[Any]]) -> Progress:
+    """Adds up rows of one scope: state, nodes, full, chunks, present, indexed, next, error."""
+    states: dict[NodeState, int] = {row[0]: row[1] for row in rows}
+    errors = [json.loads(row[7]) for row in rows if row[7]]
+    return Progress(
+        status=_status(index, states, work, full=any(row[2] for row in rows)),
+        nodes_count=sum(states.values()),
+        states=states,
+        chunks_count=sum(row[3] for row in rows),
+        indexed_chunks_count=sum(row[4] for row in rows),
+        indexed_at=max((row[5] for row in rows if row[5]), default=None),
+        next_attempt_at=min((row[6] for row in rows if row[6]), default=None),
+        last_error=eviction_reason(index.evicted_at, index.evicted_by)
+        or (work.refused[0] if work.refused else work.order_error)
+        or max(errors, key=lambda error: str(error.get("at", "")), default=None),
+        refused=work.refused,
+    )
+
+
+def _json(text: str | None) -> dict[str, object] | None:
+    return json.loads(text) if text else None

@@ -1,0 +1,167 @@
+"""Generations in Postgres."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from context_search.adapters.postgres.indexing.indexes import INDEX, index_of_row
+from context_search.adapters.postgres.indexing.previous import PreviousGenerations
+from context_search.domain.config import IndexConfig
+from context_search.domain.ids import generation_namespace
+from context_search.domain.model import Index
+from context_search.ports.rebuilding import Size
+
+_ROOM = """
+    (SELECT count(*) FROM index_generation AS other
+     JOIN search_index AS of_other ON of_other.id = other.index_id
+     WHERE of_other.project_id = search_index.project_id AND other.state = 'building') < :at_once
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class PostgresRebuilds(PreviousGenerations):
+    """The port ``Rebuilds``."""
+
+    def start(self, index: Index, config: IndexConfig, *, at_once: int) -> Index:
+        """See the port."""
+        [[number]] = self.tx.run(
+            "SELECT max(number) + 1 FROM index_generation WHERE index_id = :index", index=index.id
+        )
+        namespace = generation_namespace(
+            project_id=index.project_id, table_id=index.table_id, index_id=index.id, number=number
+        )
+        self._lock_project(index.project_id)
+        [[generation_id]] = self.tx.run(
+            f"""
+            INSERT INTO index_generation (index_id, number, namespace, config, state)
+            SELECT id, :number, :namespace, CAST(:config AS jsonb),
+                   CASE WHEN {_ROOM} THEN 'building' ELSE 'queued' END
+            FROM search_index WHERE id = :index RETURNING id
+            """,
+            index=index.id,
+            number=number,
+            namespace=namespace,
+            config=config.to_json(),
+            at_once=at_once,
+        )
+        return self._one("generation.id = :generation", generation=generation_id)
+
+    def _lock_project(self, project_id: int) -> None:
+        self.tx.run("SELECT FROM project WHERE id = :project FOR NO KEY UPDATE", project=project_id)
+
+    def _one(self, condition: str, **values: object) -> Index:
+        [row] = self.tx.run(f"{INDEX} WHERE {condition}", **values)
+        return index_of_row(row)
+
+    def pending(self, index_id: int) -> Index | None:
+        """See the port."""
+        return self.newest(index_id, ["queued", "building"])
+
+    def has_index(self, table_id: int | None, config: IndexConfig) -> bool:
+        """See the port."""
+        rows = self.tx.run(
+            "SELECT FROM search_index WHERE table_id = :table AND config_hash = :hash",
+            table=table_id,
+            hash=config.config_hash,
+        )
+        return bool(rows)
+
+    def is_unfinished(self, index: Index) -> bool:
+        """See the port."""
+        [[found]] = self.tx.run(
+            """
+            SELECT EXISTS (SELECT FROM node WHERE generation_id = :generation
+                           AND state IN ('queued', 'claimed', 'quarantined'))
+            """,
+            generation=index.generation_id,
+        )
+        return bool(found)
+
+    def switch(self, to: Index) -> None:
+        """See the port."""
+        self.tx.run(
+            """
+            UPDATE index_generation SET state = 'retired', retired_at = clock_timestamp()
+            WHERE index_id = :index AND state = 'previous' AND id <> :generation
+            """,
+            index=to.id,
+            generation=to.generation_id,
+        )
+        self.tx.run(
+            """
+            UPDATE index_generation SET state = 'previous', switched_at = clock_timestamp()
+            WHERE index_id = :index AND state = 'active'
+            """,
+            index=to.id,
+        )
+        self.tx.run(
+            """
+            WITH earlier AS (
+                UPDATE comparison SET revision = NULL, ordered_at = clock_timestamp()
+                FROM index_generation WHERE index_generation.id = generation_id
+                  AND generation_id = :generation AND state <> 'building')
+            UPDATE index_generation SET state = 'active' WHERE id = :generation
+            """,
+            generation=to.generation_id,
+        )
+        self.tx.run(
+            """
+            UPDATE search_index SET active_generation_id = :generation,
+                config = CAST(:config AS jsonb), config_hash = :hash
+            WHERE id = :index
+            """,
+            generation=to.generation_id,
+            config=to.config.to_json(),
+            hash=to.config.config_hash,
+            index=to.id,
+        )
+
+    def promote(self, *, at_once: int) -> list[int]:
+        """See the port."""
+        promoted: list[int] = []
+        waiting = self.tx.run(
+            """
+            SELECT index_generation.id, project_id FROM index_generation
+            JOIN search_index ON search_index.id = index_id
+            WHERE state = 'queued' ORDER BY project_id, index_generation.id
+            """
+        )
+        for generation_id, project_id in waiting:
+            self._lock_project(project_id)
+            rows = self.tx.run(
+                f"""
+                UPDATE index_generation SET state = 'building'
+                FROM search_index WHERE search_index.id = index_id
+                  AND index_generation.id = :generation AND state = 'queued' AND {_ROOM}
+                RETURNING index_id
+                """,
+                generation=generation_id,
+                at_once=at_once,
+            )
+            promoted += [index_id for [index_id] in rows]
+        return promoted
+
+    def building(self, *, limit: int) -> list[int]:
+        """See the port."""
+        rows = self.tx.run(
+            """
+            SELECT index_id FROM index_generation WHERE state = 'building' AND index_id IS NOT NULL
+            ORDER BY index_id LIMIT :limit
+            """,
+            limit=limit,
+        )
+        return [index_id for [index_id] in rows]
+
+    def size(self, index: Index) -> Size:
+        """See the port."""
+        [row] = self.tx.run(
+            """
+            SELECT count(DISTINCT node.id), count(chunks.id),
+                   CAST(COALESCE(sum(char_length(chunk_text)), 0) AS bigint),
+                   CAST(COALESCE(sum(octet_length(chunk_text)), 0) AS bigint)
+            FROM node LEFT JOIN chunks ON chunks.set_id = node.active_set_id
+            WHERE generation_id = :generation
+            """,
+            generation=index.generation_id,
+        )
+        return Size(*row)

@@ -1,0 +1,82 @@
+"""The graveyard in Postgres."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from context_search.adapters.postgres.pool import Transaction
+from context_search.adapters.postgres.upkeep.removal import remove_nodes
+from context_search.ports.delivery import SweepCursor, Tombstone
+
+
+@dataclass(frozen=True, slots=True)
+class PostgresGraveyard:
+    """The port ``Graveyard``."""
+
+    tx: Transaction
+
+    def tombstones(self, *, older_than_s: float, limit: int) -> list[Tombstone]:
+        """See the port."""
+        rows = self.tx.run(
+            """
+            SELECT namespace, doc_id, window_count FROM tombstone
+            WHERE deleted_at IS NULL
+               OR created_at < statement_timestamp() - make_interval(secs => :age)
+            ORDER BY created_at LIMIT :limit
+            """,
+            age=older_than_s,
+            limit=limit,
+        )
+        return [Tombstone(*row) for row in rows]
+
+    def note_deleted(self, tombstones: Sequence[Tombstone], *, older_than_s: float) -> int:
+        """See the port."""
+        rows = self.tx.run(
+            """
+            WITH named AS (
+                SELECT ctid, created_at < statement_timestamp() - make_interval(secs => :age)
+                             AND deleted_at IS NOT NULL AS is_final
+                FROM tombstone
+                WHERE namespace = :namespace AND doc_id = ANY(CAST(:ids AS text[])) FOR UPDATE),
+            noted AS (
+                UPDATE tombstone SET deleted_at = clock_timestamp()
+                WHERE ctid IN (SELECT ctid FROM named WHERE NOT is_final))
+            DELETE FROM tombstone WHERE ctid IN (SELECT ctid FROM named WHERE is_final) RETURNING 1
+            """,
+            age=older_than_s,
+            namespace=tombstones[0].namespace,
+            ids=[tombstone.doc_id for tombstone in tombstones],
+        )
+        return len(rows)
+
+    def remove_retired_nodes(self, *, limit: int) -> int:
+        """See the port."""
+        return remove_nodes(
+            self.tx,
+            "generation_id IN (SELECT id FROM index_generation WHERE state = 'retired')",
+            limit,
+        )
+
+    def retired(self, *, older_than_s: float, limit: int) -> list[SweepCursor]:
+        """See the port."""
+        rows = self.tx.run(
+            """
+            SELECT id, namespace, '' FROM index_generation
+            WHERE state = 'retired'
+              AND retired_at < statement_timestamp() - make_interval(secs => :age)
+              AND NOT EXISTS (SELECT FROM node WHERE generation_id = index_generation.id)
+            ORDER BY id LIMIT :limit
+            """,
+            age=older_than_s,
+            limit=limit,
+        )
+        return [SweepCursor(*row) for row in rows]
+
+    def forget_generation(self, generation_id: int) -> None:
+        """See the port."""
+        rows = self.tx.run(
+            "DELETE FROM index_generation WHERE id = :id RETURNING namespace", id=generation_id
+        )
+        for [namespace] in rows:
+            self.tx.run("DELETE FROM tombstone WHERE namespace = :name", name=namespace)

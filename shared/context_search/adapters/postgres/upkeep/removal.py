@@ -1,0 +1,129 @@
+"""Removes what our API deleted, and the nodes of tables that are not there, in Postgres."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from context_search.adapters.postgres.catalog.presence import TABLE_IS_THERE
+from context_search.adapters.postgres.catalog.tools import PostgresTools
+from context_search.adapters.postgres.pool import Transaction
+from context_search.ports.removal import Removal
+
+CHUNKS_PER_DELETE = 20_000
+# Never without our mark, whatever the caller says.
+_REMOVE = """
+    DELETE FROM {rows} WHERE id IN (
+        SELECT id FROM {rows} WHERE id = :id AND context_search_remove_at IS NOT NULL
+        FOR UPDATE SKIP LOCKED)
+    RETURNING 1
+"""
+_REMOVE_FROM: Mapping[str, str] = {
+    "table": _REMOVE.format(rows="context_table"),
+    "tool": _REMOVE.format(rows="tool"),
+}
+_PUT_OFF = """
+    UPDATE {rows} SET context_search_remove_at = clock_timestamp() + make_interval(secs => :wait)
+    WHERE id IN (
+        SELECT id FROM {rows} WHERE id = :id AND context_search_remove_at IS NOT NULL
+        FOR NO KEY UPDATE SKIP LOCKED)
+    RETURNING 1
+"""
+_PUT_OFF_IN: Mapping[str, str] = {
+    "table": _PUT_OFF.format(rows="context_table"),
+    "tool": _PUT_OFF.format(rows="tool"),
+}
+
+
+def remove_nodes(tx: Transaction, condition: str, limit: int, **values: object) -> int:
+    """Deletes nodes that meet a condition, at most ``limit``; returns how many."""
+    # The chunks go with their nodes: a few nodes of many chunks are as much as many small ones.
+    rows = tx.run(
+        f"""
+        WITH found AS (
+            SELECT id FROM node WHERE {condition} ORDER BY id LIMIT :limit
+            FOR UPDATE SKIP LOCKED),
+        counted AS (
+            SELECT found.id, COALESCE(chunks_count, 0) AS own,
+                sum(COALESCE(chunks_count, 0)) OVER (ORDER BY found.id, chunk_set.id) AS total
+            FROM found LEFT JOIN chunk_set ON chunk_set.node_id = found.id)
+        DELETE FROM node WHERE id IN (SELECT id FROM counted WHERE total - own < :chunks)
+        RETURNING 1
+        """,
+        limit=limit,
+        chunks=CHUNKS_PER_DELETE,
+        **values,
+    )
+    return len(rows)
+
+
+@dataclass(frozen=True, slots=True)
+class PostgresRemovals:
+    """The port ``Removals``."""
+
+    tx: Transaction
+
+    def remove_nodes(self, *, limit: int) -> int:
+        """See the port."""
+        # The tables first, as workers take them; one that a worker has waits for the next run.
+        absent = [
+            table_id
+            for [table_id] in self.tx.run(
+                f"""
+                SELECT id FROM context_table
+                WHERE NOT ({TABLE_IS_THERE})
+                  AND EXISTS (SELECT FROM node WHERE table_id = context_table.id)
+                ORDER BY id LIMIT :limit FOR UPDATE SKIP LOCKED
+                """,
+                limit=limit,
+            )
+        ]
+        indexes = self.tx.run(
+            """
+            SELECT id FROM search_index WHERE table_id = ANY(CAST(:tables AS bigint[]))
+            ORDER BY id
+            """,
+            tables=absent,
+        )
+        for [index_id] in indexes:  # its counts are others when the table comes back
+            PostgresTools(self.tx).mark_unsettled(index_id)
+        self.tx.run(
+            """
+            UPDATE index_generation SET state = 'retired', retired_at = clock_timestamp()
+            WHERE state <> 'retired' AND (
+                index_id IS NULL  -- somebody deleted the table itself
+                OR index_id IN (
+                    SELECT search_index.id FROM search_index
+                    JOIN context_table ON context_table.id = search_index.table_id
+                    WHERE context_search_remove_at IS NOT NULL))
+            """
+        )
+        return remove_nodes(
+            self.tx, "table_id = ANY(CAST(:tables AS bigint[]))", limit, tables=absent
+        )
+
+    def due(self, *, limit: int) -> list[Removal]:
+        """See the port."""
+        rows = self.tx.run(
+            """
+            SELECT kind, id FROM (
+                SELECT 'tool' AS kind, id, context_search_remove_at AS remove_at FROM tool
+                WHERE context_search_remove_at <= statement_timestamp()
+                UNION ALL
+                SELECT 'table', id, context_search_remove_at FROM context_table
+                WHERE context_search_remove_at <= statement_timestamp()
+                  AND NOT EXISTS (SELECT FROM node WHERE table_id = context_table.id)) AS marked
+            ORDER BY kind DESC, remove_at, id LIMIT :limit
+            """,
+            limit=limit,
+        )
+        return [Removal(kind, row_id) for kind, row_id in rows]
+
+    def remove(self, removal: Removal) -> bool:
+        """See the port."""
+        return bool(self.tx.run(_REMOVE_FROM[removal.kind], id=removal.row_id))
+
+    def put_off(self, removal: Removal, *, retry_in_s: float) -> bool:
+        """See the port."""
+        rows = self.tx.run(_PUT_OFF_IN[removal.kind], id=removal.row_id, wait=retry_in_s)
+        return bool(rows)

@@ -1,0 +1,142 @@
+"""Second look at the candidates of a search, with their texts at hand.
+
+The legs see every chunk on its own, as a bag of words. Four things that they cannot see move a
+candidate up: words of the question close together, rare ones above all (proximity; Tao, Zhai: An
+Exploration of Proximity Measures in Information Retrieval, SIGIR 2007); a neighbour in the same
+string that matches well; a text long enough to answer, as BM25 prefers a title that only repeats
+the question; and a short string beside the text in its object, a title or a path, that matches
+well. The keys of its pointer count like such a title: much JSON is keyed by name. docs/quality.md
+has what each gains.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+
+from context_search.domain.ranking.bm25 import idf
+from context_search.domain.text.analysis import Sighting
+
+PROXIMITY_WEIGHT = 0.5
+NEIGHBOUR_WEIGHT = 0.2
+LENGTH_WEIGHT = 0.2
+TITLE_WEIGHT = 0.8
+PROXIMITY_TOKENS = 40
+"""How far apart words may be, in tokens: two or three sentences."""
+FULL_LENGTH = 300
+"""From how many code points a text counts as long enough, and is no title."""
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A candidate: where it has words of the question, and which; its length in code points.
+
+    ``sightings`` are in the order of its tokens. ``place`` names its string, ``index`` its number
+    among the chunks there; ``is_whole`` when it is the only one. ``keys`` are the words of the
+    question in the last keys of its pointer.
+    """
+
+    sightings: Sequence[Sighting]
+    vocabulary: frozenset[str]
+    length: int
+    place: tuple[int, str]
+    index: int
+    is_whole: bool
+    keys: frozenset[str] = frozenset()
+
+    @property
+    def is_title(self) -> bool:
+        """Whether it can only name something."""
+        return self.is_whole and self.length < FULL_LENGTH
+
+    @property
+    def owner(self) -> tuple[int, str] | None:
+        """The object that its string is a member of; None in an array."""
+        table_id, pointer = self.place
+        parent, _, key = pointer.rpartition("/")
+        return None if key.isdecimal() else (table_id, parent)
+
+
+def rerank(
+    fused: Mapping[str, float],
+    keyword: Mapping[str, float],
+    words: Collection[str],
+    passages: Mapping[str, Passage],
+) -> dict[str, float]:
+    """Returns the scores of ``fused`` (0..1) after the second look, in 0..1 again.
+
+    ``keyword`` has normalised scores of the keyword leg (0..1), ``words`` the distinct tokens of
+    the question, ``passages`` every id of both with sightings of these.
+    """
+    weights = word_weights(words, [passage.vocabulary for passage in passages.values()])
+    named = _named(words, passages)
+    beside = {(p.place, p.index): keyword.get(name, 0.0) for name, p in passages.items()}
+    titles = _titles(keyword, passages)
+    total = 1.0 + PROXIMITY_WEIGHT + NEIGHBOUR_WEIGHT + LENGTH_WEIGHT
+    scores: dict[str, float] = {}
+    for name, score in fused.items():
+        passage = passages[name]
+        neighbours = ((passage.place, passage.index + step) for step in (-1, 1))
+        seen = (
+            score
+            + PROXIMITY_WEIGHT * proximity(passage.sightings, weights)
+            + NEIGHBOUR_WEIGHT * max(beside.get(place, 0.0) for place in neighbours)
+            + LENGTH_WEIGHT * min(1.0, passage.length / FULL_LENGTH)
+        ) / total
+        title = 0.0 if passage.is_title else titles.get(passage.owner, 0.0)
+        title = max(title, named[name])
+        scores[name] = seen + (1.0 - seen) * TITLE_WEIGHT * title
+    return scores
+
+
+def _titles(
+    keyword: Mapping[str, float], passages: Mapping[str, Passage]
+) -> dict[tuple[int, str] | None, float]:
+    """Returns for each object the best score of a title in it; strings of an array name nothing."""
+    best: dict[tuple[int, str] | None, float] = {None: 0.0}
+    for name, score in keyword.items():
+        passage = passages[name]
+        if passage.is_title and (owner := passage.owner):
+            best[owner] = max(best.get(owner, 0.0), score)
+    return best
+
+
+def _named(words: Collection[str], passages: Mapping[str, Passage]) -> dict[str, float]:
+    """Returns the share of the question (0..1) that the keys of each passage's pointer have."""
+    weights = word_weights(words, [p.vocabulary | p.keys for p in passages.values()])
+    return {name: sum(weights[word] for word in p.keys) for name, p in passages.items()}
+
+
+def word_weights(words: Collection[str], texts: Collection[frozenset[str]]) -> dict[str, float]:
+    """Returns what each word weighs that any of the texts has, together 1: BM25's idf in them.
+
+    The index would say better how rare a word is, but does not tell; among candidates a rare one
+    is rare, too.
+    """
+    counts = Counter(chain.from_iterable(texts))
+    found = {word: idf(counts[word], len(texts)) for word in words if counts[word]}
+    total = sum(found.values()) or 1.0
+    return {word: weight / total for word, weight in found.items()}
+
+
+def proximity(sightings: Sequence[Sighting], weights: Mapping[str, float]) -> float:
+    """Returns the weight of the words in the best stretch of ``PROXIMITY_TOKENS``, in 0..1."""
+    best = inside = 0.0
+    counts = dict.fromkeys(weights, 0)
+    first = 0
+    for at, token in sightings:
+        is_new = not counts[token]
+        if is_new:
+            inside += weights[token]
+        counts[token] += 1
+        while at - sightings[first][0] > PROXIMITY_TOKENS:
+            gone = sightings[first][1]
+            counts[gone] -= 1
+            if not counts[gone]:
+                inside -= weights[gone]
+            first += 1
+        if is_new and inside > best:
+            best = inside
+    return min(1.0, best)

@@ -1,0 +1,107 @@
+"""Secrets with a form of their own: prefixes of makers, tokens, headers, passwords in addresses.
+
+Where a pattern has a group, only the group is secret.
+"""
+
+from __future__ import annotations
+
+import re
+from base64 import b64decode
+from binascii import Error
+
+from context_search.domain.text.sensitive.spans import RUN, Spans, is_said
+
+# One of the words must be in the text, or the pattern is not tried.
+_PATTERNS = tuple(
+    (words.split(" "), re.compile(pattern))
+    for words, pattern in (
+        (
+            "AKIA ASIA ABIA ACCA",
+            r"(?<![A-Za-z0-9])(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}(?![A-Z0-9])",
+        ),
+        ("sk-", r"(?<![A-Za-z])sk-[A-Za-z0-9_-]{16,}+"),
+        ("cs_", r"(?<![A-Za-z])cs_(?:mcp_)?[A-Za-z0-9_-]{43}(?![A-Za-z0-9_-])"),
+        (
+            "ghp_ gho_ ghu_ ghs_ ghr_ github_pat_ glpat- xox xapp- npm_ pypi- hf_ tpuf_ whsec_"
+            " _live_ _test_ _v1_ shpat_ shpca_ shppa_ shpss_ ATATT PMAK- r8_ rubygems_",
+            r"(?:gh[pousr]_|github_pat_|glpat-|xox[abeoprs]-|xapp-|npm_|pypi-|hf_|tpuf_|whsec_"
+            r"|(?:sk|rk|pk)_(?:live|test)_|do[opr]_v1_|shp(?:at|ca|pa|ss)_|ATATT|PMAK-|r8_|rubygems_)"
+            r"[A-Za-z0-9_=-]{20,}+",
+        ),
+        ("AIza", r"AIza[A-Za-z0-9_-]{30,}+"),
+        ("LTAI AKID", r"(?:LTAI|AKID)[A-Za-z0-9]{12,}+"),
+        ("ya29.", r"ya29\.[A-Za-z0-9_-]{20,}+"),
+        ("SG.", r"SG\.[A-Za-z0-9_-]{16,}+\.[A-Za-z0-9_-]{16,}+"),
+        ("AGE-SECRET-KEY-1", r"AGE-SECRET-KEY-1[0-9A-Z]{50,}+"),
+        (
+            "hooks.slack.com",
+            r"hooks\.slack\.com/\w{8,9}/\w{8,12}/\w{8,12}/(\w{16,}+)",
+        ),
+        # JSON Web Token
+        (
+            "eyJ",
+            r"(?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{8,}+\.[A-Za-z0-9_-]{8,}+(?:\.[A-Za-z0-9_-]*+)*+",
+        ),
+        # passwords in addresses: of any length, or short with other characters in them
+        (
+            "://",
+            rf"://[^\s/@:\"'<>]{{0,100}}+:((?:(?![/@]){RUN})++|[^\s/@\"'<>]{{1,200}}+)@",
+        ),
+    )
+)
+_HEADERS = re.compile(
+    r"(?i:bearer)\s{1,4}([A-Za-z0-9._~+/=-]{20,}+)"
+    r"|(?i:authorization)[\"']?\s{0,3}[:=]\s{0,3}[\"']?(?:[A-Za-z]{2,12}\s{1,4})?"
+    r"([A-Za-z0-9._~+/=-]{12,}+)"
+)
+_BASIC = re.compile(r"(?i:basic)\s{1,4}([A-Za-z0-9+/_-]{6,}+={0,2}+)")
+_USER = re.compile(rf"(?<![\w-])(?:-u|--user)[ =]{{0,2}}[\"']?[\w.@+-]{{1,64}}+:({RUN}{{3,}}+)")
+# A password of a command: behind a gap only where ``-p`` has no other meaning.
+_OF_COMMAND = re.compile(
+    rf"(?<=\s)-p(?:(?P<attached>(?![$'\"]){RUN}{{4,}}+)"
+    rf"|\s?(?P<quote>[\"'])(?P<quoted>(?!\$)[^\"'\r\n]{{3,100}})(?P=quote)"
+    rf"|\s(?P<apart>(?![$'\"]){RUN}{{4,}}+))"
+)
+_MYSQL = re.compile(r"\b(?:mysql\w{0,10}|mariadb(?:-\w{1,10})?)\s[^;|&\n]{0,150}\Z")
+_SSHPASS = re.compile(r"\bsshpass\s[^;|&\n]{0,40}\Z")
+_ODD = re.compile(r"(?=.{0,80}[A-Za-z])(?=.{0,80}[0-9!@#$%^&*+=~?]).", re.DOTALL)
+_CURL = re.compile(r"\b(?:curl|wget|http|https)\b")
+
+
+def known_keys(text: str) -> Spans:
+    """Returns the secrets."""
+    for words, pattern in _PATTERNS:
+        if any(word in text for word in words):
+            yield from (match.span(match.lastindex or 0) for match in pattern.finditer(text))
+    lower = text.lower()
+    if "bearer" in lower or "authorization" in lower:
+        yield from (match.span(match.lastindex or 0) for match in _HEADERS.finditer(text))
+    for match in _BASIC.finditer(text) if "basic" in lower else ():
+        if _is_user_and_password(match[1]):
+            yield match.span(1)
+    for match in _USER.finditer(text) if "-u" in text else ():
+        if is_said(_CURL, text, match.start(), reach=200):
+            yield match.span(1)
+    for match in _OF_COMMAND.finditer(text) if " -p" in text else ():
+        if _is_of_command(text, match):
+            yield match.span(match.lastgroup or 0)
+
+
+def _is_of_command(text: str, match: re.Match[str]) -> bool:
+    if is_said(_SSHPASS, text, match.start(), reach=60):
+        return bool(match["quoted"]) or _ODD.match(match["attached"] or match["apart"]) is not None
+    if match["apart"] or (match["quoted"] and text[match.start() + 2].isspace()):
+        return False
+    value = match["attached"] or match["quoted"]
+    is_mysql = is_said(_MYSQL, text, match.start(), reach=200)
+    return is_mysql and _ODD.match(value) is not None
+
+
+def _is_user_and_password(encoded: str) -> bool:
+    """Tells whether it is ``user:password`` in base64, cut to any length."""
+    try:
+        # Only the beginning: a name is no longer, and what follows may have been cut off.
+        decoded = b64decode(encoded[: min(400, len(encoded)) // 4 * 4], altchars=b"-_")
+    except Error:
+        return False
+    return b":" in decoded and all(byte >= 0x20 for byte in decoded)

@@ -1,0 +1,31 @@
+"""MCP over Streamable HTTP, both eras on one endpoint, without state, I/O or a framework.
+
+Specification: modelcontextprotocol.io, revisions 2026-07-28 and 2024-11-05 to 2025-11-25.
+Why this is written by hand: ``docs/decisions/0008-hand-written-mcp.md``.
+"""
+
+from __future__ import annotations
+
+from context_search.mcp.contract import (
+    McpRequest,
+    McpResponse,
+    ServerIdentity,
+    Toolbox,
+    ToolDescription,
+    ToolPage,
+    ToolResult,
+    UnknownToolError,
+)
+from context_search.mcp.endpoint import handle
+
+__all__ = [
+    "McpRequest",
+    "McpResponse",
+    "ServerIdentity",
+    "ToolDescription",
+    "ToolPage",
+    "ToolResult",
+    "Toolbox",
+    "UnknownToolError",
+    "handle",
+]

@@ -1,0 +1,138 @@
+"""The MCP endpoint: one HTTP request in, one HTTP answer out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Mapping
+
+from context_search.domain.errors import (
+    ContextSearchError,
+    NotFoundError,
+    PermissionDeniedError,
+    UnauthenticatedError,
+)
+from context_search.mcp import legacy, modern
+from context_search.mcp.contract import McpRequest, McpResponse, ServerIdentity, Toolbox
+from context_search.mcp.jsonrpc import (
+    INTERNAL_ERROR,
+    INVALID_REQUEST,
+    Call,
+    Reply,
+    RpcError,
+    parse_json,
+    parse_message,
+    readable_id,
+)
+from context_search.mcp.tools import Desk, error_report
+from context_search.mcp.transport import (
+    RefusedError,
+    admit,
+    challenge,
+    error_response,
+    refused,
+    require_json,
+    shared_with_page,
+)
+from context_search.mcp.versions import (
+    MODERN,
+    VERSION_HEADER,
+    check_version_header,
+    header,
+    is_modern,
+)
+from context_search.web.errors import http_status, public_message
+
+
+def handle(
+    request: McpRequest,
+    *,
+    authenticate: Callable[[], Toolbox],
+    server: ServerIdentity,
+    on_error: Callable[[Exception], None],
+    allowed_origins: Collection[str] = (),
+    allowed_hosts: Collection[str] | None = None,
+    resource_metadata: str | None = None,
+) -> McpResponse:
+    """Answer one request to the MCP endpoint; never raises (unless ``on_error`` does).
+
+    The checks run in this order: method (405), Host (421), Origin (403), credentials (401),
+    body size (413), Content-Type (415), Accept (406), JSON, JSON-RPC, then the era's own rules.
+    ``authenticate`` is called once the request may connect at all; it returns the caller's tools
+    or raises UnauthenticatedError (401), PermissionDeniedError (403), NotFoundError (404) or
+    another ContextSearchError (503). ``on_error`` gets every exception that nobody planned for,
+    those that are a 500 over HTTP too; the client sees "internal error". And it gets what makes a
+    503 of the authentication.
+    Origins and hosts: see ``transport.admit``. ``resource_metadata`` is the address that tells
+    clients where to get a token (RFC 9728, 5.1); None where there are none to be had.
+    """
+    try:
+        admit(request, allowed_origins=allowed_origins, allowed_hosts=allowed_hosts)
+        toolbox = _authenticated(request, authenticate, on_error, resource_metadata)
+        require_json(request)
+        payload = parse_json(request.body)
+        response = _answer(payload, request.headers, Desk(toolbox, server, on_error))
+    except RefusedError as refusal:
+        response = refusal.response
+    except RpcError as error:
+        response = error_response(400, None, error)
+    except Exception as error:  # noqa: BLE001 - the border: a client always gets an answer
+        on_error(error)
+        response = error_response(500, None, RpcError(INTERNAL_ERROR, "internal error"))
+    return shared_with_page(request, response, allowed_origins)
+
+
+def _authenticated(
+    request: McpRequest,
+    authenticate: Callable[[], Toolbox],
+    on_error: Callable[[Exception], None],
+    resource_metadata: str | None,
+) -> Toolbox:
+    try:
+        return authenticate()
+    except ContextSearchError as error:
+        if http_status(error) == 500:  # a fault of ours, and no reason to try again
+            raise
+        if http_status(error) > 500:  # noted here: no tool is called that would note it
+            on_error(error)
+        raise _not_admitted(request, error, resource_metadata) from error
+
+
+def _not_admitted(
+    request: McpRequest, error: ContextSearchError, resource_metadata: str | None
+) -> RefusedError:
+    report = error_report(error)
+    match error:
+        case UnauthenticatedError():
+            # RFC 6750, 3: the error code only where credentials were sent at all.
+            reason = "invalid_token" if "authorization" in request.headers else None
+            rpc_error = RpcError(INVALID_REQUEST, error.message, report)
+            return refused(401, rpc_error, challenge(reason, resource_metadata))
+        case PermissionDeniedError():
+            rpc_error = RpcError(INVALID_REQUEST, error.message, report)
+            # Without an issuer there is no way to more scopes that a client could go by itself.
+            is_open = resource_metadata is not None
+            more = challenge("insufficient_scope", resource_metadata) if is_open else None
+            return refused(403, rpc_error, more)
+        case NotFoundError():
+            return refused(404, RpcError(INVALID_REQUEST, error.message, report))
+        case _:
+            retry_after = math.ceil(error.retry_after_s or 1)
+            rpc_error = RpcError(INTERNAL_ERROR, public_message(error), report)
+            return refused(503, rpc_error, {"retry-after": str(retry_after)})
+
+
+def _answer(payload: object, headers: Mapping[str, str], desk: Desk) -> McpResponse:
+    if isinstance(payload, list):
+        return legacy.answer_batch(payload, headers, desk)
+    try:
+        message = parse_message(payload)
+        if isinstance(message, Call):
+            if is_modern(message, headers):
+                return modern.answer(message, headers, desk)
+            return legacy.answer(message, desk)
+        check_version_header(headers)
+        if isinstance(message, Reply) and header(headers, VERSION_HEADER) in MODERN:
+            raise RpcError(INVALID_REQUEST, "this revision has no client responses")
+    except RpcError as error:
+        return error_response(400, readable_id(payload), error)
+    return McpResponse(202)

@@ -1,0 +1,126 @@
+"""Revision 2026-07-28: every request stands alone and mirrors its envelope into headers."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from collections.abc import Mapping
+
+from context_search.mcp.contract import McpResponse, ServerIdentity
+from context_search.mcp.jsonrpc import (
+    HEADER_MISMATCH,
+    INTERNAL_ERROR,
+    INVALID_PARAMS,
+    METHOD_NOT_FOUND,
+    Call,
+    RpcError,
+    result_body,
+)
+from context_search.mcp.tools import Desk, call_tool, list_tools
+from context_search.mcp.transport import error_response, json_response
+from context_search.mcp.versions import (
+    MODERN,
+    SUPPORTED,
+    VERSION_FIELD,
+    VERSION_HEADER,
+    header,
+    unsupported,
+)
+
+CAPABILITIES_FIELD = "io.modelcontextprotocol/clientCapabilities"
+SERVER_INFO_FIELD = "io.modelcontextprotocol/serverInfo"
+
+DISCOVER_TTL_MS = 3_600_000
+# Tools come and go without a notification, so a client should look again soon.
+TOOLS_TTL_MS = 30_000
+
+_NAME_SOURCE = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
+_STATUS = {METHOD_NOT_FOUND: 404, INTERNAL_ERROR: 200}
+_ENCODED = re.compile(r"=\?base64\?(.*)\?=")
+_FIELD_VALUE = re.compile(r"[\t\x20-\x7e]*")
+
+
+def answer(call: Call, headers: Mapping[str, str], desk: Desk) -> McpResponse:
+    """Answer one request: 200, 400 for a malformed one, 404 for an unknown method."""
+    try:
+        check_envelope(call, headers)
+        result = _result(call, desk)
+    except RpcError as error:
+        return error_response(_STATUS.get(error.code, 400), call.id, error)
+    stamp = {"resultType": "complete", "_meta": {SERVER_INFO_FIELD: server_info(desk.server)}}
+    return json_response(200, result_body(call.id, result | stamp))
+
+
+def server_info(server: ServerIdentity) -> dict[str, object]:
+    """The ``Implementation`` object of the specification."""
+    return {"name": server.name, "title": server.title, "version": server.version}
+
+
+def _result(call: Call, desk: Desk) -> dict[str, object]:
+    match call.method:
+        case "server/discover":
+            return {
+                "supportedVersions": list(SUPPORTED),
+                "capabilities": {"tools": {}},
+                "instructions": desk.server.instructions,
+                "ttlMs": DISCOVER_TTL_MS,
+                "cacheScope": "public",
+            }
+        case "tools/list":
+            caching = {"ttlMs": TOOLS_TTL_MS, "cacheScope": "private"}
+            return list_tools(desk, call.params) | caching
+        case "tools/call":
+            return call_tool(desk, call.params)
+        case _:
+            raise RpcError(METHOD_NOT_FOUND, "Method not found")
+
+
+def check_envelope(call: Call, headers: Mapping[str, str]) -> None:
+    """Check the required ``_meta`` fields and the headers that repeat parts of the body.
+
+    Raises RpcError -32020 (header and body differ), -32022 (version) or -32602 (field missing).
+    """
+    meta = call.meta if isinstance(call.meta, dict) else {}
+    sent, declared = header(headers, VERSION_HEADER), meta.get(VERSION_FIELD)
+    if VERSION_FIELD in meta and not isinstance(declared, str):
+        raise RpcError(INVALID_PARAMS, f"_meta {VERSION_FIELD} must be a string")
+    if declared is not None and sent != declared:
+        raise _mismatch("MCP-Protocol-Version")
+    # Without a declared version there is a sent one: else the request would not be modern.
+    if sent is not None and sent not in MODERN:
+        raise unsupported(sent)
+    if declared is None:
+        raise RpcError(INVALID_PARAMS, f"_meta lacks {VERSION_FIELD}")
+    if not isinstance(meta.get(CAPABILITIES_FIELD), dict):
+        raise RpcError(INVALID_PARAMS, f"_meta lacks the object {CAPABILITIES_FIELD}")
+    _check_routing(call, headers)
+
+
+def _check_routing(call: Call, headers: Mapping[str, str]) -> None:
+    if header(headers, "mcp-method") != call.method:
+        raise _mismatch("Mcp-Method")
+    source = _NAME_SOURCE.get(call.method)
+    name = call.params.get(source) if source else None
+    if name is not None and decode_field(header(headers, "mcp-name")) != name:
+        raise _mismatch("Mcp-Name")
+
+
+def _mismatch(name: str) -> RpcError:
+    return RpcError(HEADER_MISMATCH, f"Header mismatch: {name} is missing or differs from the body")
+
+
+def decode_field(value: str | None) -> str | None:
+    """Undo ``=?base64?…?=`` (specification, Value Encoding); None if malformed or absent."""
+    if value is None or not _FIELD_VALUE.fullmatch(value):
+        return None
+    encoded = _ENCODED.fullmatch(value)
+    if encoded is None:
+        return value
+    try:
+        raw = base64.b64decode(encoded[1])
+        # Python skips foreign characters and stray bits; only the one canonical form may match.
+        canonical = base64.b64encode(raw).decode("ascii") == encoded[1]
+        return raw.decode("utf-8") if canonical else None
+    except (binascii.Error, UnicodeDecodeError):
+        return None

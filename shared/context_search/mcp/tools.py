@@ -1,0 +1,119 @@
+"""tools/list and tools/call, the same for both eras."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from context_search.domain.errors import ContextSearchError, InvalidInputError
+from context_search.mcp.contract import (
+    ServerIdentity,
+    Toolbox,
+    ToolDescription,
+    ToolResult,
+    UnknownToolError,
+)
+from context_search.mcp.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS, RpcError, to_text
+from context_search.web.errors import http_status, public_message
+
+_INTERNAL = {"code": "INTERNAL", "message": "internal error", "retryable": False}
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """What calls are answered from: the caller's tools, our name, where surprises are reported."""
+
+    toolbox: Toolbox
+    server: ServerIdentity
+    on_error: Callable[[Exception], None]
+
+
+def list_tools(desk: Desk, params: Mapping[str, object]) -> dict[str, object]:
+    """Answer ``tools/list``. Raises RpcError -32602 for a bad cursor, -32603 if the owner fails."""
+    cursor = params.get("cursor")
+    if cursor is not None and not isinstance(cursor, str):
+        raise RpcError(INVALID_PARAMS, '"cursor" must be a string')
+    try:
+        page = desk.toolbox.list_tools(cursor=cursor)
+    except InvalidInputError as error:
+        raise RpcError(INVALID_PARAMS, error.message, error_report(error)) from error
+    except ContextSearchError as error:
+        _log_internal(desk, error)
+        raise RpcError(INTERNAL_ERROR, public_message(error), error_report(error)) from error
+    except Exception as error:
+        desk.on_error(error)
+        raise RpcError(INTERNAL_ERROR, "internal error", _INTERNAL) from error
+    result: dict[str, object] = {"tools": [_shown(tool) for tool in page.tools]}
+    if page.next_cursor is not None:
+        result["nextCursor"] = page.next_cursor
+    return result
+
+
+def _shown(tool: ToolDescription) -> dict[str, object]:
+    shown: dict[str, object] = {
+        "name": tool.name,
+        "title": tool.title,
+        "description": tool.description,
+        "inputSchema": tool.input_schema,
+    }
+    if tool.output_schema is not None:
+        shown["outputSchema"] = tool.output_schema
+    if tool.annotations:
+        shown["annotations"] = tool.annotations
+    return shown
+
+
+def call_tool(desk: Desk, params: Mapping[str, object]) -> dict[str, object]:
+    """Answer ``tools/call``; what fails inside the tool is a result with ``isError``.
+
+    Raises RpcError -32602 for an unknown tool and for malformed params.
+    """
+    name, arguments = params.get("name"), params.get("arguments")
+    if not isinstance(name, str):
+        raise RpcError(INVALID_PARAMS, '"name" must be a string')
+    if arguments is not None and not isinstance(arguments, dict):
+        raise RpcError(INVALID_PARAMS, '"arguments" must be an object')
+    try:
+        return _result(desk.toolbox.call_tool(name, arguments or {}))
+    except UnknownToolError as error:
+        raise RpcError(INVALID_PARAMS, f"Unknown tool: {name[:128]}") from error
+    except ContextSearchError as error:
+        _log_internal(desk, error)
+        return _failed(error_report(error))
+    except Exception as error:  # noqa: BLE001 - the border: nothing internal may leave
+        desk.on_error(error)
+        return _failed(_INTERNAL)
+
+
+def _log_internal(desk: Desk, error: ContextSearchError) -> None:
+    if http_status(error) == 500:
+        desk.on_error(error)
+
+
+def _result(result: ToolResult) -> dict[str, object]:
+    if result.is_error:
+        return _failed(result.structured)
+    return {
+        "content": [{"type": "text", "text": to_text(result.structured)}],
+        "structuredContent": result.structured,
+        "isError": False,
+    }
+
+
+def _failed(report: Mapping[str, object]) -> dict[str, object]:
+    # Text only: the TypeScript SDK throws away an error whose structuredContent does not match
+    # the tool's output schema, and the agent would never read it.
+    return {"content": [{"type": "text", "text": to_text(report)}], "isError": True}
+
+
+def error_report(error: ContextSearchError) -> dict[str, object]:
+    """``{code, message, retryable, retryAfterMs?}`` as the HTTP API words it."""
+    report: dict[str, object] = {
+        "code": error.code,
+        "message": public_message(error),
+        "retryable": error.retryable,
+    }
+    if error.retry_after_s is not None:
+        report["retryAfterMs"] = math.ceil(error.retry_after_s * 1000)
+    return report

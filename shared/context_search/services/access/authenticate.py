@@ -1,0 +1,122 @@
+"""Who is calling?"""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from context_search.domain.access import in_order
+from context_search.domain.access_tokens import looks_like_token, principal_of_claims
+from context_search.domain.errors import UnauthenticatedError
+from context_search.domain.model import Principal
+from context_search.ports.access_tokens import AccessTokens
+from context_search.ports.store import Store
+from context_search.services.access.keys import key_hash
+
+USE_NOTED_EVERY_S = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Authenticate:
+    """Turns a project or MCP key into a principal. Raises UnauthenticatedError."""
+
+    store: Store
+
+    def __call__(self, key: str | None) -> Principal:
+        """Returns whose key it is, and notes about once a minute that it is in use."""
+        if not key or not key.isascii():
+            raise UnauthenticatedError("a bearer key is required")
+        with self.store.transaction() as work:
+            principal = work.keys.principal_of(key_hash(key), noted_every_s=USE_NOTED_EVERY_S)
+        if principal is None:
+            raise UnauthenticatedError("the key is not known")
+        return principal
+
+
+@dataclass(frozen=True, slots=True)
+class AuthenticateToken:
+    """Turns a JSON web token into the principal that a project key with its scopes would be.
+
+    ``tokens`` is asked for at the first token: what checks them takes long to import.
+    """
+
+    store: Store
+    tokens: Callable[[], AccessTokens]
+    project_claim: str
+    subject_key: str = field(repr=False)
+
+    def __call__(self, token: str) -> Principal:
+        """Raises UnauthenticatedError, also for an unknown project; TokenIssuerUnavailableError."""
+        principal = self._principal(self.tokens().claims_of(token))
+        with self.store.transaction(principal.project_id) as work:
+            if not work.projects.exists(principal.project_id):
+                raise UnauthenticatedError("the token's project is not known")
+        return principal
+
+    def secret_of(self, token: str) -> str:
+        """Returns what only the bearer's tokens lead to: the same for the next one of a subject.
+
+        Tokens live for minutes, and a request that comes again may come with another. One with
+        other scopes is not the next one: a first answer may hold a key with all of them. A token
+        without ``sub`` stands for itself.
+        """
+        claims = self.tokens().claims_of(token)
+        subject = claims.get("sub")
+        if not isinstance(subject, str):
+            return token
+        principal = self._principal(claims)
+        scopes = ",".join(in_order(principal.permissions))
+        whose = f"{principal.project_id} {scopes} {subject}"
+        return hmac.digest(self.subject_key.encode(), whose.encode(), "sha256").hex()
+
+    def _principal(self, claims: Mapping[str, object]) -> Principal:
+        return principal_of_claims(claims, self.project_claim)
+
+
+@dataclass(frozen=True, slots=True)
+class AuthenticateBearer:
+    """Turns what follows ``Bearer`` into a principal: a key, or a token where those are taken."""
+
+    keys: Authenticate
+    tokens: AuthenticateToken | None = None
+
+    def __call__(self, presented: str | None) -> Principal:
+        """Raises what the two raise. Where no tokens are taken, one is an unknown key."""
+        tokens = self._tokens_for(presented)
+        return self.keys(presented) if tokens is None else tokens(presented or "")
+
+    def secret_of(self, presented: str) -> str:
+        """Returns what nobody but this caller can present or lead to; raises like the call."""
+        tokens = self._tokens_for(presented)
+        return presented if tokens is None else tokens.secret_of(presented)
+
+    def _tokens_for(self, presented: str | None) -> AuthenticateToken | None:
+        return self.tokens if presented and looks_like_token(presented) else None
+
+
+@dataclass(frozen=True, slots=True)
+class AuthenticateInternal:
+    """Checks the shared secret of internal callers; two are valid while one is being rotated.
+
+    ``instead_of`` tells which secrets have taken the place of those that do not match.
+    """
+
+    secrets: tuple[str, ...] = field(repr=False)
+    instead_of: Callable[[tuple[str, ...]], tuple[str, ...] | None] = lambda _: None
+
+    def __call__(self, presented: str | None) -> None:
+        """Returns when the secret is right; raises UnauthenticatedError otherwise."""
+        if presented and (
+            _matches(presented, self.secrets)
+            or _matches(presented, self.instead_of(self.secrets) or ())
+        ):
+            return
+        raise UnauthenticatedError("the internal secret is missing or wrong")
+
+
+def _matches(presented: str, secrets: tuple[str, ...]) -> bool:
+    given = presented.encode()
+    # Every secret is compared, so that the time does not tell which one was close.
+    matches = [hmac.compare_digest(given, secret.encode()) for secret in secrets]
+    return any(matches)

@@ -1,0 +1,123 @@
+"""A request that comes again with the same ``Idempotency-Key`` is answered and not repeated.
+
+After draft-ietf-httpapi-idempotency-key-header. The key belongs to the caller's credentials.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+from context_search.domain.errors import (
+    DatabaseUnavailableError,
+    IdempotencyKeyInUseError,
+    IdempotencyKeyReusedError,
+    TooManyIdempotencyKeysError,
+)
+from context_search.ports.idempotency import EarlierRequest, RequestKey
+from context_search.ports.store import Store
+from context_search.services.access.sealing import BrokenSealError, seal, sealing_key, unseal
+
+KEPT_S = 86_400.0
+LEASE_S = 60.0
+"""Longer than any request may take (29 s)."""
+MAX_KEYS = 10_000
+MAX_ANSWER_BYTES = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class IdempotentRequest:
+    """A request with its key: who sent it, by which secret, and what it asks for."""
+
+    project_id: int
+    secret: str = field(repr=False)
+    key: str = field(repr=False)
+    route: str
+    body: bytes = field(repr=False)
+
+    @property
+    def request_key(self) -> RequestKey:
+        """What the row is found by: only who has the secret finds it."""
+        return RequestKey(self.project_id, sealing_key(self.secret, f"found by {self.key}"))
+
+    @property
+    def sealing_key(self) -> bytes:
+        """What the answer is sealed with."""
+        return sealing_key(self.secret, f"sealed for {self.key}")
+
+    @property
+    def hash(self) -> bytes:
+        """What is asked for: route and body, byte for byte."""
+        return hashlib.sha256(self.route.encode() + b"\n" + self.body).digest()
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerOnce:
+    """Executes a request, or returns what it was answered when it came before.
+
+    Answers are kept for 24 hours, sealed. An error is not kept: the same request may be sent
+    again. If the function dies in the middle, the key is free again after a minute.
+    """
+
+    store: Store
+
+    def __call__(
+        self, request: IdempotentRequest, execute: Callable[[], bytes]
+    ) -> tuple[bytes, bool]:
+        """Returns the answer, and whether it is one from before.
+
+        Raises what ``execute`` raises; IdempotencyKeyReusedError when the key came with another
+        request, IdempotencyKeyInUseError while that is being executed, and
+        TooManyIdempotencyKeysError over 10,000 keys in 24 hours.
+        """
+        key, holder = request.request_key, secrets.token_hex(8)
+        earlier = self._claim(request, key, holder)
+        if earlier is not None:
+            return _replayed(request, earlier), True
+        try:
+            answer = execute()
+        except BaseException:
+            self._release(key, holder)
+            raise
+        if len(answer) > MAX_ANSWER_BYTES:
+            self._release(key, holder)
+        else:
+            self._keep(key, holder, seal(answer, request.sealing_key))
+        return answer, False
+
+    def _claim(
+        self, request: IdempotentRequest, key: RequestKey, holder: str
+    ) -> EarlierRequest | None:
+        with self.store.transaction(key.project_id) as work:
+            earlier = work.idempotency.claim(
+                key, request_hash=request.hash, holder=holder, lease_s=LEASE_S, kept_s=KEPT_S
+            )
+            is_full = work.idempotency.count(key.project_id, at_most=MAX_KEYS + 1) > MAX_KEYS
+            if earlier is None and is_full:
+                raise TooManyIdempotencyKeysError(
+                    f"over {MAX_KEYS} idempotency keys in 24 hours", retry_after_s=3_600
+                )
+            return earlier
+
+    def _keep(self, key: RequestKey, holder: str, sealed: bytes) -> None:
+        with suppress(DatabaseUnavailableError), self.store.transaction(key.project_id) as work:
+            work.idempotency.keep(key, holder=holder, answer=sealed)
+
+    def _release(self, key: RequestKey, holder: str) -> None:
+        with suppress(DatabaseUnavailableError), self.store.transaction(key.project_id) as work:
+            work.idempotency.release(key, holder=holder)
+
+
+def _replayed(request: IdempotentRequest, earlier: EarlierRequest) -> bytes:
+    if earlier.request_hash != request.hash:
+        raise IdempotencyKeyReusedError("this Idempotency-Key came with another request")
+    if earlier.answer is None:
+        raise IdempotencyKeyInUseError("this request is being executed", retry_after_s=1)
+    try:
+        return unseal(earlier.answer, request.sealing_key)
+    except BrokenSealError:
+        # Kept by a release that sealed in another way, or changed by somebody: it is no answer.
+        raise IdempotencyKeyReusedError("the answer to this Idempotency-Key is lost") from None

@@ -1,0 +1,185 @@
+"""MCP instances: which Search Tools an agent gets, and the keys it comes with."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from context_search.domain.access import Binding, KeyOwner, McpInstance
+from context_search.domain.errors import ConflictError, NotFoundError, UnauthenticatedError
+from context_search.domain.model import Principal, SearchTool, ToolRecord
+from context_search.ports.store import Store, UnitOfWork
+from context_search.services.access.authenticate import Authenticate
+from context_search.services.access.keys import KeyWish, ShownKey, add_key
+from context_search.services.catalog.list_tools import unique_names
+from context_search.services.pages import PAGE, Page, page_of
+
+
+@dataclass(frozen=True, slots=True)
+class BoundTool:
+    """A live tool in an instance, under the name that agents call it by."""
+
+    binding: Binding
+    tool: SearchTool
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class CreateMcp:
+    """Makes an instance with its first key, which is shown this once."""
+
+    store: Store
+
+    def __call__(
+        self, caller: Principal, name: str, bindings: Sequence[tuple[int, bool]]
+    ) -> tuple[McpInstance, ShownKey]:
+        """``bindings`` are tool ids and whether they are enabled; all of them or nothing is done.
+
+        Raises NotFoundError for a tool that is missing or foreign, ConflictError for one twice,
+        and PermissionDeniedError for a caller who may not search: the key may.
+        """
+        with self.store.transaction(caller.project_id) as work:
+            mcp = work.mcps.add(caller.project_id, name)
+            for tool_id, status in bindings:
+                bind(work, caller, mcp.id, tool_id, status=status)
+            return mcp, add_key(work, KeyOwner(caller.project_id, mcp.id), KeyWish(name), caller)
+
+
+@dataclass(frozen=True, slots=True)
+class Mcps:
+    """The instances of a project: read, list, change, delete."""
+
+    store: Store
+
+    def read(self, caller: Principal, mcp_id: int) -> McpInstance:
+        """Raises NotFoundError."""
+        with self.store.transaction(caller.project_id) as work:
+            return own_mcp(work, caller, mcp_id)
+
+    def page(self, caller: Principal, *, after: int) -> Page[McpInstance]:
+        """Returns instances by id."""
+        with self.store.transaction(caller.project_id) as work:
+            rows = work.mcps.page(caller.project_id, after=after, limit=PAGE + 1)
+            return page_of(rows, lambda mcp: mcp.id)
+
+    def change(
+        self, caller: Principal, mcp_id: int, *, name: str | None, status: bool | None
+    ) -> McpInstance:
+        """Changes what is not None. Raises NotFoundError."""
+        with self.store.transaction(caller.project_id) as work:
+            mcp = own_mcp(work, caller, mcp_id)
+            return work.mcps.change(
+                mcp_id,
+                name=mcp.name if name is None else name,
+                status=mcp.status if status is None else status,
+            )
+
+    def delete(self, caller: Principal, mcp_id: int) -> None:
+        """Deletes an instance with its keys and bindings. Raises NotFoundError."""
+        with self.store.transaction(caller.project_id) as work:
+            own_mcp(work, caller, mcp_id)
+            work.mcps.remove(mcp_id)
+
+
+@dataclass(frozen=True, slots=True)
+class Bindings:
+    """The tools of an instance: add, list, enable or disable, take out.
+
+    Every method raises NotFoundError for what is missing, deleted or foreign.
+    """
+
+    store: Store
+
+    def add(self, caller: Principal, mcp_id: int, tool_id: int, *, status: bool) -> BoundTool:
+        """Raises ConflictError when the tool is bound already."""
+        with self.store.transaction(caller.project_id) as work:
+            own_mcp(work, caller, mcp_id)
+            bound = bind(work, caller, mcp_id, tool_id, status=status)
+            return _named(work, [bound])[0]
+
+    def page(self, caller: Principal, mcp_id: int, *, after: int) -> Page[BoundTool]:
+        """Returns bindings by tool id, disabled ones too."""
+        with self.store.transaction(caller.project_id) as work:
+            own_mcp(work, caller, mcp_id)
+            return _page(work, mcp_id, after)
+
+    def set_status(
+        self, caller: Principal, mcp_id: int, tool_id: int, *, status: bool
+    ) -> BoundTool:
+        """Enables or disables a binding."""
+        with self.store.transaction(caller.project_id) as work:
+            own_mcp(work, caller, mcp_id)
+            tool = work.tools.find(tool_id, project_id=caller.project_id)
+            binding = work.mcps.set_status(mcp_id, tool_id, status=status)
+            if tool is None or binding is None:
+                raise NotFoundError("there is no such binding")
+            return _named(work, [(binding, tool)])[0]
+
+    def remove(self, caller: Principal, mcp_id: int, tool_id: int) -> None:
+        """Takes a tool out; the tool itself stays."""
+        with self.store.transaction(caller.project_id) as work:
+            own_mcp(work, caller, mcp_id)
+            if not work.mcps.unbind(mcp_id, tool_id):
+                raise NotFoundError("there is no such binding")
+
+
+@dataclass(frozen=True, slots=True)
+class DescribeMcp:
+    """What an MCP service has to know about the instance that a key opens."""
+
+    store: Store
+    authenticate: Authenticate
+
+    def __call__(self, key: str) -> tuple[McpInstance, list[tuple[BoundTool, ToolRecord]]]:
+        """Returns the instance and its enabled tools, each with what the main service keeps of it.
+
+        Raises NotFoundError for a key that is not that of an enabled instance.
+        """
+        try:
+            principal = self.authenticate(key)
+        except UnauthenticatedError:
+            principal = None
+        if principal is None or principal.mcp_id is None:
+            raise NotFoundError("no MCP instance has this key")
+        bound: list[BoundTool] = []
+        after: int | None = 0
+        with self.store.transaction(principal.project_id) as work:
+            mcp = own_mcp(work, principal, principal.mcp_id)
+            while after is not None:
+                page = _page(work, mcp.id, after)
+                bound += [tool for tool in page.rows if tool.binding.status]
+                after = page.next_after
+            records = work.tools.records([each.tool.id for each in bound])
+        return mcp, [(each, records[each.tool.id]) for each in bound]
+
+
+def own_mcp(work: UnitOfWork, caller: Principal, mcp_id: int) -> McpInstance:
+    """Returns an instance of the caller's project. Raises NotFoundError."""
+    mcp = work.mcps.find(mcp_id, project_id=caller.project_id)
+    if mcp is None:
+        raise NotFoundError("there is no such MCP instance")
+    return mcp
+
+
+def bind(
+    work: UnitOfWork, caller: Principal, mcp_id: int, tool_id: int, *, status: bool
+) -> tuple[Binding, SearchTool]:
+    """Raises NotFoundError for a foreign tool, ConflictError for one that is bound already."""
+    tool = work.tools.find(tool_id, project_id=caller.project_id)
+    if tool is None:
+        raise NotFoundError("there is no such tool")
+    binding = work.mcps.bind(mcp_id, tool_id, status=status)
+    if binding is None:
+        raise ConflictError("the tool is bound to this MCP instance already")
+    return binding, tool
+
+
+def _page(work: UnitOfWork, mcp_id: int, after: int) -> Page[BoundTool]:
+    rows = work.mcps.bindings(mcp_id, after=after, limit=PAGE + 1)
+    page = page_of(rows, lambda row: row[1].id)
+    return Page(_named(work, page.rows), page.next_after)
+
+
+def _named(work: UnitOfWork, rows: Sequence[tuple[Binding, SearchTool]]) -> list[BoundTool]:
+    names = unique_names(work, [tool for _, tool in rows])
+    return [BoundTool(binding, tool, names[tool.id]) for binding, tool in rows]

@@ -1,0 +1,86 @@
+"""The chunks of a node, and what turbopuffer and keyword search get of each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
+from itertools import repeat
+
+from context_search.domain.config import IndexConfig
+from context_search.domain.ids import ancestor_keys, window_ids
+from context_search.domain.model import Claim, PlannedChunk, StoredChunk
+from context_search.domain.text.chunking import Span, chunk_spans
+from context_search.domain.text.keyword_text import keyword_tokens, trails
+from context_search.domain.text.windows import window_texts
+from context_search.ports.keywords import ChunkTokens, Unkeyed
+from context_search.ports.vectors import VectorDocument
+from context_search.services.indexing.chunk_vectors import Vectors, input_hash
+
+
+def plan(claim: Claim) -> list[PlannedChunk]:
+    """Returns the chunks of a claimed node's text; none for a text of white space only."""
+    text, config = claim.content, claim.config
+    return [
+        PlannedChunk(
+            index=index,
+            start=span.start,
+            end=span.end,
+            text=text[span.start : span.end],
+            input_hash=input_hash(text[span.start : span.end], config),
+            window_count=len(window_texts(text[span.start : span.end], config.window_tokens)),
+        )
+        for index, span in enumerate(spans(text, config))
+    ]
+
+
+def chunk_trails(claim: Claim) -> list[str]:
+    """Returns the lines that each chunk of a claimed node stands under, by its index."""
+    return trails(claim.content, [span.start for span in spans(claim.content, claim.config)])
+
+
+def spans(text: str, config: IndexConfig) -> list[Span]:
+    """Returns where the chunks of a node's text begin and end."""
+    return chunk_spans(text, size=config.chunk_size, overlap=config.chunk_overlap)
+
+
+def chunk_tokens(
+    chunks: Iterable[StoredChunk | Unkeyed], above: Iterable[str] = repeat("")
+) -> list[ChunkTokens]:
+    """Returns what keyword search knows of chunks that stand under the lines ``above``."""
+    return [
+        ChunkTokens(chunk.id, keyword_tokens(chunk.text, trail))
+        for chunk, trail in zip(chunks, above, strict=False)
+    ]
+
+
+def chunk_documents(
+    claim: Claim,
+    set_id: int,
+    batch: Sequence[StoredChunk],
+    vectors: Sequence[Vectors],
+    keyed: Sequence[ChunkTokens],
+    updated_at: datetime,
+) -> Iterator[VectorDocument]:
+    """Yields the documents of chunks, one for each window; ``vectors`` has theirs for each chunk.
+
+    Only the first window carries the tokens, so that a word counts once.
+    """
+    ancestors = ancestor_keys(claim.json_pointer)
+    for chunk, windows, known in zip(batch, vectors, keyed, strict=True):
+        names = window_ids(chunk.doc_id, chunk.window_count)
+        for number, (name, vector) in enumerate(zip(names, windows, strict=True)):
+            with_tokens = number == 0 and claim.config.storage == "full"
+            yield VectorDocument(
+                id=name,
+                vector=vector,
+                tokens=known.tokens if with_tokens else None,
+                ancestors=ancestors,
+                table_id=claim.table_id,
+                set_id=set_id,
+                chunk_id=chunk.id,
+                json_pointer=claim.json_pointer,
+                chunk_index=chunk.index,
+                total_chunks=chunk.total,
+                content_hash=claim.content_hash,
+                updated_at=updated_at,
+            )

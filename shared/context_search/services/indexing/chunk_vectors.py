@@ -1,0 +1,88 @@
+"""The vectors of chunks: read back where the same text was embedded before, embedded otherwise."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from context_search.domain.config import IndexConfig
+from context_search.domain.errors import VectorStoreError
+from context_search.domain.ids import window_ids
+from context_search.domain.model import Claim, EmbeddedChunk, StoredChunk
+from context_search.domain.text.windows import window_texts
+from context_search.ports.embedding import Embedder
+from context_search.ports.store import Store
+from context_search.ports.vectors import VectorStore
+
+Vectors = list[Sequence[float]]
+# Providers refuse empty input, and a long run of white space is a chunk like any other.
+BLANK = "(blank)"
+
+
+def input_hash(text: str, config: IndexConfig) -> bytes:
+    """Returns what a chunk's vectors depend on: the model, the windows and the text."""
+    model = f"{config.model}\n{config.dimensions}\n{config.window_tokens}\n"
+    return hashlib.sha256((model + text).encode()).digest()
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkVectors:
+    """Every chunk's vectors, one per window."""
+
+    store: Store
+    vectors: VectorStore
+    embedder_of: Callable[[IndexConfig], Embedder]
+    timeout_s: float
+
+    def __call__(self, claim: Claim, batch: Sequence[StoredChunk]) -> tuple[list[Vectors], int]:
+        """Returns the vectors in the order of the batch, and how many chunks were embedded.
+
+        Chunks with the same text are one.
+        """
+        known = self._read_back(claim, batch)
+        new = {chunk.input_hash: chunk for chunk in batch if chunk.input_hash not in known}
+        known |= self._embed(claim, list(new.values()))
+        return [known[chunk.input_hash] for chunk in batch], len(new)
+
+    def _read_back(self, claim: Claim, batch: Sequence[StoredChunk]) -> dict[bytes, Vectors]:
+        with self.store.transaction() as work:
+            twins = work.chunks.embedded(claim, [chunk.input_hash for chunk in batch])
+        found: dict[bytes, Vectors] = {}
+        for namespace in sorted({twin.namespace for twin in twins}):
+            found |= self._read_namespace(
+                namespace, [twin for twin in twins if twin.namespace == namespace]
+            )
+        return found
+
+    def _read_namespace(
+        self, namespace: str, twins: Sequence[EmbeddedChunk]
+    ) -> dict[bytes, Vectors]:
+        ids = [name for twin in twins for name in window_ids(twin.doc_id, twin.window_count)]
+        try:
+            stored = self.vectors.vectors(namespace, ids)
+        except VectorStoreError:
+            return {}  # embedding again costs money, failing would cost the update
+        return {
+            twin.input_hash: [stored[name] for name in window_ids(twin.doc_id, twin.window_count)]
+            for twin in twins
+            if all(name in stored for name in window_ids(twin.doc_id, twin.window_count))
+        }
+
+    def _embed(self, claim: Claim, chunks: Sequence[StoredChunk]) -> dict[bytes, Vectors]:
+        if not chunks:
+            return {}
+        windows = [window_texts(chunk.text, claim.config.window_tokens) for chunk in chunks]
+        # Each distinct one once, in order: dict.fromkeys.
+        texts = list(dict.fromkeys(_input(text) for pieces in windows for text in pieces))
+        embedder = self.embedder_of(claim.config)
+        vectors = embedder.embed_passages(texts, timeout_s=self.timeout_s)
+        of_text = dict(zip(texts, vectors, strict=True))
+        return {
+            chunk.input_hash: [of_text[_input(text)] for text in pieces]
+            for chunk, pieces in zip(chunks, windows, strict=True)
+        }
+
+
+def _input(text: str) -> str:
+    return text if text.strip() else BLANK

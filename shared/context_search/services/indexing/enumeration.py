@@ -1,0 +1,190 @@
+"""Compares an index with its documents: which strings are new, changed or gone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+
+from context_search.domain.config import IndexConfig
+from context_search.domain.documents import StringNode, parse_stored
+from context_search.domain.errors import ContextSearchError, InvalidDocumentError
+from context_search.domain.model import Index
+from context_search.ports.indexing import NodeUpsert
+from context_search.ports.queue import Message
+from context_search.ports.store import Store, UnitOfWork
+from context_search.services.indexing.chunk_documents import spans
+from context_search.services.indexing.outgoing import (
+    Deliver,
+    add_one_by_one,
+    enumerate_message,
+    node_orders,
+)
+from context_search.services.indexing.read_ahead import Document, by_pointer, read_ahead
+from context_search.services.indexing.settle import SettleIndex
+from context_search.services.indexing.unindexable import give_up, locked_revision
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What one node may be at most; beyond it the node is skipped and the others go on."""
+
+    max_node_chars: int = 50_000_000
+    max_node_chunks: int = 200_000
+
+
+def compare(
+    work: UnitOfWork, index: Index, table_id: int, limits: Limits, ahead: Document | None
+) -> list[Message]:
+    """Brings an index up to a document, under the table's lock; nothing when it is there.
+
+    An index that no tool needs any more is retired; one whose tools are in their owner's trash
+    is emptied; an evicted one is left alone.
+    Returns the orders to index what changed. What was read ahead counts if it is still so.
+    """
+    is_there = work.tables.lock(table_id) is not None
+    if not (is_there and work.tables.find(table_id, project_id=index.project_id)):
+        return []
+    work.indexes.share(index)
+    locked = work.indexes.find(index.id)  # it may have been evicted before the lock was ours
+    if locked is not None and not work.indexes.may_be_needed(locked.id):
+        work.indexes.retire(locked.id)
+        return []
+    if locked is None or locked.evicted_at is not None:
+        return []
+    work.outbox.withdraw(enumerate_message(locked.id, table_id))  # what it is for is in sight
+    if work.indexes.follows(locked.id, table_id):
+        return []
+    queued = enumerate_index(work, locked, table_id, limits, ahead)
+    return node_orders(work, queued)
+
+
+def enumerate_index(
+    work: UnitOfWork,
+    index: Index,
+    table_id: int,
+    limits: Limits,
+    ahead: Document | None = None,
+) -> list[int]:
+    """Makes the nodes that an index has of a table those of its document, within the scopes.
+
+    All generations that follow the document are brought up to it. The caller holds the table's
+    lock, so the document cannot change meanwhile. Repeating it changes nothing.
+    Returns the ids of the nodes that have to be indexed.
+    """
+    document = ahead
+    if document is None or document.revision != work.tables.lock(table_id):
+        revision, text = work.tables.read(table_id)
+        document = Document(revision, parse_stored(text))
+    scopes = work.indexes.scopes(index.id)
+    queued: list[int] = []
+    generations = work.indexes.live(index.id)
+    for generation in generations:
+        wanted = by_pointer(document.strings(scopes, generation.config), generation.config)
+        queued += _bring_up(work, generation, table_id, wanted, limits)
+    for generation in generations:
+        work.indexes.mark_enumerated(generation, table_id, document.revision, scopes)
+    return queued
+
+
+def _bring_up(
+    work: UnitOfWork,
+    index: Index,
+    table_id: int,
+    wanted: Mapping[bytes, StringNode],
+    limits: Limits,
+) -> list[int]:
+    known = {node.pointer_sha256: node for node in work.nodes.known(index.generation_id, table_id)}
+    gone = [node.id for key, node in known.items() if key not in wanted]
+    changed: list[NodeUpsert] = []
+    for key, node in wanted.items():
+        content_hash = node.content_hash
+        if key not in known or known[key].content_hash != content_hash:
+            changed.append(NodeUpsert(node, content_hash, _skip_reason(node, index.config, limits)))
+    if gone or changed:
+        work.tools.mark_unsettled(index.id)
+    work.nodes.remove(gone)
+    return work.nodes.upsert(index, table_id, changed)
+
+
+def _skip_reason(node: StringNode, config: IndexConfig, limits: Limits) -> dict[str, object] | None:
+    if len(node.text) > limits.max_node_chars:
+        message = f"the string has over {limits.max_node_chars} characters"
+        return {"code": "NODE_TOO_LARGE", "message": message, "retryable": False}
+    most = limits.max_node_chunks
+    # A chunk has a character of its own at least, so short strings need no look.
+    if len(node.text) > most and len(spans(node.text, config)) > most:
+        message = f"the string has over {most} chunks"
+        return {"code": "NODE_TOO_MANY_CHUNKS", "message": message, "retryable": False}
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class EnumerateIndex:
+    """The order ``enumerate``: brings an index up to a document and queues what changed.
+
+    Without a table, the index of a project orders one comparison for each that needs it.
+    A document that cannot be indexed, whatever is tried, leaves the index without its strings and
+    with an error that says why, until the document changes.
+    """
+
+    store: Store
+    deliver: Deliver
+    settle: SettleIndex
+    limits: Limits
+
+    def __call__(self, index_id: int, table_id: int | None = None) -> None:
+        """Does nothing when index or table is gone; safe to repeat. A failure is noted.
+
+        What is compared already costs one small statement.
+        """
+        try:
+            with self.store.transaction() as work:
+                if work.indexes.follows(index_id, table_id):
+                    return
+            owners = self._order(index_id, table_id)
+        except InvalidDocumentError:
+            owners = self._once_more(index_id, table_id)
+        except Exception as error:
+            with suppress(ContextSearchError), self.store.transaction() as work:
+                work.indexes.note_failed(index_id, _record(error))
+            raise
+        self.deliver(owners)
+        if not owners:  # no node will do it
+            self.settle(index_id)
+
+    def _order(self, index_id: int, table_id: int | None) -> list[int]:
+        ahead = read_ahead(self.store, index_id, table_id)
+        with self.store.transaction() as work:
+            index = work.indexes.find(index_id)
+            if index is None:
+                return []
+            chosen = table_id or index.table_id
+            if chosen is not None:
+                return work.outbox.add(compare(work, index, chosen, self.limits, ahead))
+            messages = _order_each(work, index)
+        return add_one_by_one(self.store, messages)
+
+    def _once_more(self, index_id: int, table_id: int | None) -> list[int]:
+        """Gives up when the document that cannot be indexed is still the same."""
+        seen = locked_revision(self.store, index_id, table_id)
+        try:
+            return self._order(index_id, table_id)
+        except InvalidDocumentError as error:
+            if seen is not None:
+                give_up(self.store, index_id, seen, _record(error))
+        return []
+
+
+def _order_each(work: UnitOfWork, index: Index) -> list[Message]:
+    if index.evicted_at is not None:
+        return []
+    return [enumerate_message(index.id, table_id) for table_id in work.indexes.uncompared(index.id)]
+
+
+def _record(error: Exception) -> dict[str, object]:
+    """The message of a foreign exception may quote the document: it stays out."""
+    if not isinstance(error, ContextSearchError):
+        error = ContextSearchError("an unexpected error, see the log")
+    will_pass = not isinstance(error, InvalidDocumentError)
+    return {"code": error.code, "message": error.message, "retryable": will_pass}

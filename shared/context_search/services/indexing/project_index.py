@@ -1,0 +1,100 @@
+"""Project search on and off: one index over every string of every table of a project."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from context_search.domain.config import IndexConfig
+from context_search.domain.errors import NotFoundError, ProjectIndexOffError
+from context_search.domain.model import Index, Principal
+from context_search.domain.progress import Progress
+from context_search.ports.store import Store, UnitOfWork
+from context_search.services.indexing.evict import note_use
+from context_search.services.indexing.outgoing import Deliver, enumerate_message
+from context_search.services.indexing.rebuild import Model
+from context_search.services.indexing.status import project_index
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectIndexStatus:
+    """The index of a project with its counters; ``integrity`` is the last complete sweep."""
+
+    index: Index
+    progress: Progress
+    integrity: dict[str, object] | None
+
+
+def project_config(model: Model) -> IndexConfig:
+    """Returns the configuration of project indexes: every string is a node."""
+    return IndexConfig(
+        model=model.name,
+        dimensions=model.dimensions,
+        window_tokens=model.window_tokens,
+        threshold=1,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class SwitchProjectIndexOn:
+    """Makes the index of a project and orders the comparison with all its tables.
+
+    Tables that come later are followed by themselves. Switching on what is on changes nothing.
+    """
+
+    store: Store
+    deliver: Deliver
+    model: Model
+    silent_s: float
+
+    def __call__(self, principal: Principal) -> ProjectIndexStatus:
+        """Raises NotFoundError when the project is gone."""
+        with self.store.transaction(principal.project_id) as work:
+            if not work.projects.lock(principal.project_id):
+                raise NotFoundError("there is no such project")
+            index = work.indexes.of_project(principal.project_id)
+            is_new = index is None
+            if index is None:
+                config = project_config(self.model)
+                index = work.indexes.add_to_project(principal.project_id, config)
+            is_due = note_use(work, index) or is_new
+            messages = [enumerate_message(index.id)] if is_due else []
+            owners = work.outbox.add(messages)
+            status = _status(work, principal, self.silent_s)
+        self.deliver(owners)
+        return status
+
+
+@dataclass(frozen=True, slots=True)
+class SwitchProjectIndexOff:
+    """Removes the index of a project; its chunks and its namespace follow with ``cleanup``."""
+
+    store: Store
+
+    def __call__(self, principal: Principal) -> None:
+        """Raises ProjectIndexOffError when it is off already."""
+        with self.store.transaction(principal.project_id) as work:
+            index = project_index(work, principal)
+            if not work.indexes.lock(index):
+                raise ProjectIndexOffError("the search index of the project has to be made first")
+            work.indexes.retire(index.id)
+
+
+@dataclass(frozen=True, slots=True)
+class ReadProjectIndex:
+    """The state of a project's index."""
+
+    store: Store
+    silent_s: float
+
+    def __call__(self, principal: Principal) -> ProjectIndexStatus:
+        """Raises ProjectIndexOffError."""
+        with self.store.transaction(principal.project_id) as work:
+            return _status(work, principal, self.silent_s)
+
+
+def _status(work: UnitOfWork, principal: Principal, silent_s: float) -> ProjectIndexStatus:
+    index = project_index(work, principal)
+    progress = work.nodes.progress(index, "", stalled_s=silent_s)
+    reports = work.sweeps.reports(index.id)
+    proven = next((each for each in reports if each["namespace"] == index.namespace), None)
+    return ProjectIndexStatus(index, progress, proven)

@@ -1,0 +1,158 @@
+"""Builds an index anew beside the one that answers, and switches when the new one is complete."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, replace
+
+from context_search.domain.config import IndexConfig
+from context_search.domain.errors import ConflictError, DatabaseUnavailableError, NotFoundError
+from context_search.domain.model import Index, Principal
+from context_search.domain.text.analysis import ANALYSIS_VERSION
+from context_search.domain.text.chunking import CHUNKER_VERSION
+from context_search.ports.store import Store, UnitOfWork
+from context_search.services.indexing.outgoing import Deliver, enumerate_message
+from context_search.services.indexing.status import index_of, live_tool, project_index
+
+REBUILDS_AT_ONCE = 2
+TOOLS_PER_PAGE = 500
+RETIRED_AT_ONCE = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """The embedding model that this deployment builds with.
+
+    ``window_tokens`` is how much text one vector can hold (0: a whole chunk, whatever its
+    length); ``price`` is per million tokens.
+    """
+
+    name: str
+    dimensions: int
+    window_tokens: int = 0
+    price: float | None = None
+
+
+def current_config(index: Index, model: Model) -> IndexConfig:
+    """Returns an index's own settings on today's model, chunker and analysis."""
+    return replace(
+        index.config,
+        model=model.name,
+        dimensions=model.dimensions,
+        window_tokens=model.window_tokens,
+        chunker_version=CHUNKER_VERSION,
+        analysis_version=ANALYSIS_VERSION,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class StartRebuild:
+    """Orders a new generation; while one is pending, the same call returns that one."""
+
+    store: Store
+    deliver: Deliver
+    model: Model
+
+    def __call__(self, tool_id: int, principal: Principal | None) -> Index:
+        """Returns the new generation, ``building`` or ``queued``.
+
+        Raises NotFoundError, and ConflictError when the table already has such an index.
+        """
+        return self._start(lambda work: index_of(work, live_tool(work, tool_id, principal)))
+
+    def of_project(self, principal: Principal) -> Index:
+        """The same for the index of a project. Raises ProjectIndexOffError."""
+        return self._start(lambda work: project_index(work, principal))
+
+    def _start(self, find: Callable[[UnitOfWork], Index]) -> Index:
+        with self.store.transaction() as work:
+            index = find(work)
+            if not work.indexes.lock(index):
+                raise NotFoundError("the index went away")
+            pending = work.rebuilds.pending(index.id)
+            if pending is not None:
+                return pending
+            config = current_config(index, self.model)
+            if config != index.config and work.rebuilds.has_index(index.table_id, config):
+                raise ConflictError("the table has such an index already: create the tool again")
+            generation = work.rebuilds.start(index, config, at_once=REBUILDS_AT_ONCE)
+            is_due = work.evictions.revive(index.id) or generation.state == "building"
+            messages = [enumerate_message(index.id, index.table_id)] if is_due else []
+            owners = work.outbox.add(messages)
+        self.deliver(owners)
+        return generation
+
+
+@dataclass(frozen=True, slots=True)
+class ReindexProject:
+    """Orders a rebuild of every index that is not evicted; some have to wait for their turn."""
+
+    store: Store
+    start: StartRebuild
+
+    def __call__(self, principal: Principal) -> list[Index]:
+        """Returns the new generations, one per index."""
+        with self.store.transaction() as work:
+            whole = work.indexes.of_project(principal.project_id)
+        tools: dict[int, int] = {}
+        after: int | None = 0
+        while after is not None:
+            with self.store.transaction() as work:
+                page = work.tools.page(principal, after=after, limit=TOOLS_PER_PAGE)
+                for tool in page:
+                    if index_of(work, tool).evicted_at is None:
+                        tools.setdefault(tool.index_id, tool.id)
+            after = page[-1].id if len(page) == TOOLS_PER_PAGE else None
+        has_whole = whole is not None and whole.evicted_at is None
+        started = [self.start.of_project(principal)] if has_whole else []
+        return started + [self.start(tool_id, principal) for tool_id in tools.values()]
+
+
+def retire_outdated(store: Store, *, older_than_s: float) -> int:
+    """Retires generations that were switched away from that long ago, and returns how many.
+
+    Each under its table's lock, so that nobody who is just going back to one loses it; where the
+    table is busy for long, the next run tries again.
+    """
+    with store.transaction() as work:
+        outdated = work.rebuilds.outdated(older_than_s=older_than_s, limit=RETIRED_AT_ONCE)
+    retired = 0
+    for index in outdated:
+        with suppress(DatabaseUnavailableError), store.transaction() as work:
+            if work.indexes.lock(index):
+                retired += work.rebuilds.retire_previous(index.id, older_than_s=older_than_s)
+    return retired
+
+
+@dataclass(frozen=True, slots=True)
+class RollBack:
+    """Lets the generation before the last switch answer again, brought up to the document."""
+
+    store: Store
+    deliver: Deliver
+
+    def __call__(self, tool_id: int, principal: Principal | None) -> Index:
+        """Raises NotFoundError, and ConflictError when the earlier generation is not kept."""
+        return self._switch(lambda work: index_of(work, live_tool(work, tool_id, principal)))
+
+    def of_project(self, principal: Principal) -> Index:
+        """The same for the index of a project. Raises ProjectIndexOffError, ConflictError."""
+        return self._switch(lambda work: project_index(work, principal))
+
+    def _switch(self, find: Callable[[UnitOfWork], Index]) -> Index:
+        with self.store.transaction() as work:
+            index = find(work)
+            if not work.indexes.lock(index):
+                raise NotFoundError("the index went away")
+            previous = work.rebuilds.previous(index.id)
+            if previous is None:
+                raise ConflictError("there is no earlier generation to go back to")
+            differs = previous.config != index.config
+            if differs and work.rebuilds.has_index(index.table_id, previous.config):
+                raise ConflictError("another index of the table has the earlier configuration")
+            work.rebuilds.switch(previous)
+            work.tools.mark_unsettled(index.id)
+            owners = work.outbox.add([enumerate_message(index.id, index.table_id)])
+        self.deliver(owners)
+        return replace(previous, state="active")

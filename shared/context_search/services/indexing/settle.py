@@ -1,0 +1,48 @@
+"""What follows when a node is done."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from context_search.domain.model import Index
+from context_search.ports.store import Store, UnitOfWork
+from context_search.services.indexing.status import write_summaries
+
+
+@dataclass(frozen=True, slots=True)
+class SettleIndex:
+    """What follows when a node is done: the switch to a complete generation, the tools' summaries.
+
+    A generation with a quarantined node is not switched to: what was searchable stays so.
+    """
+
+    store: Store
+    silent_s: float
+
+    def __call__(self, index_id: int) -> bool:
+        """Returns whether the index has switched to another generation."""
+        with self.store.transaction() as work:
+            index = work.indexes.find(index_id)
+            if index is None:
+                return False
+            waits = work.rebuilds.is_unfinished(index)
+            switched = self._switch(work, index)
+        if switched or not waits:
+            write_summaries(self.store, index_id, silent_s=self.silent_s)
+        return switched
+
+    def _switch(self, work: UnitOfWork, index: Index) -> bool:
+        pending = work.rebuilds.pending(index.id)
+        if pending is None or pending.state != "building" or work.rebuilds.is_unfinished(pending):
+            return False
+        if not work.indexes.lock(index):
+            return False
+        # Read again: an edit may have come between the count and the lock.
+        pending = work.rebuilds.pending(index.id)
+        if pending is None or not work.indexes.is_compared(pending):
+            return False
+        if pending.state != "building" or work.rebuilds.is_unfinished(pending):
+            return False
+        work.rebuilds.switch(pending)
+        work.tools.mark_unsettled(index.id)  # until the summaries are written
+        return True

@@ -1,0 +1,145 @@
+"""How far the index of a tool is: derived from the nodes, never stored as truth."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from context_search.domain.errors import NotFoundError, ProjectIndexOffError
+from context_search.domain.model import Index, Principal, SearchTool
+from context_search.domain.progress import NodeProgress, Progress
+from context_search.ports.store import Store, UnitOfWork
+from context_search.services.catalog.hints import EmptyScope, empty_scope
+
+LISTED_NODES = 200
+"""At most so many nodes are listed in an answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolStatus:
+    """A tool with the state of its index.
+
+    ``nodes`` lists at most 200 of its scope, by pointer; ``not_indexed`` at most 200 that are not
+    indexed, first those that nobody will take up. ``empty`` says why there is no chunk at all.
+    """
+
+    tool: SearchTool
+    index: Index
+    progress: Progress
+    nodes: list[NodeProgress]
+    integrity: dict[str, object] | None = None
+    not_indexed: list[NodeProgress] = field(default_factory=list)
+    empty: EmptyScope | None = None
+
+
+def project_of(principal: Principal | None) -> int | None:
+    """Returns what a transaction for this caller is held to; None, an internal one, to nothing."""
+    return None if principal is None else principal.project_id
+
+
+def live_tool(work: UnitOfWork, tool_id: int, principal: Principal | None) -> SearchTool:
+    """Returns a live Search Tool of the caller's project (of any, for None, an internal caller).
+
+    Raises NotFoundError; a foreign tool looks like a missing one.
+    """
+    tool = work.tools.find(tool_id, project_id=project_of(principal))
+    if tool is None:
+        raise NotFoundError("there is no such tool")
+    return tool
+
+
+def live_tool_with_index(
+    work: UnitOfWork, tool_id: int, principal: Principal | None
+) -> tuple[SearchTool, Index]:
+    """The same together with the index that serves it."""
+    found = work.tools.find_with_index(tool_id, project_id=project_of(principal))
+    if found is None:
+        raise NotFoundError("there is no such tool")
+    return found
+
+
+def index_of(work: UnitOfWork, tool: SearchTool) -> Index:
+    """Returns the index that serves a tool. Raises NotFoundError when it went away meanwhile."""
+    index = work.indexes.find(tool.index_id)
+    if index is None:
+        raise NotFoundError("there is no such tool")
+    return index
+
+
+def project_index(work: UnitOfWork, principal: Principal) -> Index:
+    """Returns the index over all tables of a project. Raises ProjectIndexOffError."""
+    index = work.indexes.of_project(principal.project_id)
+    if index is None:
+        raise ProjectIndexOffError("the search index of the project has to be made first")
+    return index
+
+
+def tool_status(work: UnitOfWork, tool: SearchTool, *, silent_s: float) -> ToolStatus:
+    """Returns the counters and nodes of a tool's scope."""
+    index = index_of(work, tool)
+    scope = tool.scope.json_pointer
+    progress = work.nodes.progress(index, scope, stalled_s=silent_s)
+    nodes = work.nodes.in_scope(index, scope, limit=LISTED_NODES)
+    reports = work.sweeps.reports(index.id)
+    proven = next((each for each in reports if each["namespace"] == index.namespace), None)
+    not_indexed = work.nodes.not_indexed(index, scope, limit=LISTED_NODES)
+    is_settled = progress.status in ("ready", "rebuilding") and not progress.chunks_count
+    empty = empty_scope(work, tool, index, measured=True) if is_settled else None
+    return ToolStatus(tool, index, progress, nodes, proven, not_indexed, empty)
+
+
+def write_summaries(
+    store: Store, index_id: int, *, silent_s: float, tool_id: int | None = None
+) -> None:
+    """Writes ``metadata.search_index`` of every tool that an index serves, or of one of them."""
+    with store.transaction() as work:
+        summarise(work, index_id, silent_s=silent_s, tool_id=tool_id)
+
+
+def summarise(
+    work: UnitOfWork, index_id: int, *, silent_s: float, tool_id: int | None = None
+) -> None:
+    """The same, in a transaction that is open."""
+    index = work.indexes.find(index_id)
+    if index is None:
+        return
+    tools = work.tools.of_index(index_id, tool_id=tool_id)
+    scopes = sorted({tool.scope.json_pointer for tool in tools})
+    progress = work.nodes.progress_of(index, scopes, stalled_s=silent_s)
+    for tool in tools:
+        told = summary(progress[tool.scope.json_pointer], tool.created_at)
+        work.tools.write_summary(tool.id, told)
+
+
+def summary(progress: Progress, configured_at: datetime | None) -> dict[str, object]:
+    """Returns what ``tool.metadata.search_index`` says: a copy for people and other programs."""
+    return {
+        "status": progress.status,
+        "configured_at": configured_at.isoformat() if configured_at else None,
+        "indexed_at": progress.indexed_at.isoformat() if progress.indexed_at else None,
+        "nodes_count": progress.nodes_count,
+        "chunks_count": progress.chunks_count,
+        "indexed_chunks_count": progress.indexed_chunks_count,
+        "last_error": shown_error(progress.last_error),
+    }
+
+
+def shown_error(error: Mapping[str, object] | None) -> dict[str, object] | None:
+    """Returns an error without what only ``cleanup`` reads in it."""
+    if error is None:
+        return None
+    return {name: error[name] for name in ("code", "message", "retryable", "at") if name in error}
+
+
+@dataclass(frozen=True, slots=True)
+class ReadStatus:
+    """The state of a tool's index, for its owner or an internal caller."""
+
+    store: Store
+    silent_s: float
+
+    def __call__(self, tool_id: int, principal: Principal | None) -> ToolStatus:
+        """Raises NotFoundError."""
+        with self.store.transaction(project_of(principal)) as work:
+            return tool_status(work, live_tool(work, tool_id, principal), silent_s=self.silent_s)

@@ -1,0 +1,237 @@
+"""The scheduled half of the system's promises: nothing stays stuck, nothing deleted stays behind.
+
+Every step is bounded, safe to repeat, and goes on where the last run stopped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from context_search.domain.errors import ContextSearchError, VectorStoreError
+from context_search.domain.ids import window_ids
+from context_search.ports.store import Store
+from context_search.ports.time import Deadline
+from context_search.ports.vectors import VectorStore
+from context_search.services.access.idempotency import KEPT_S
+from context_search.services.indexing.chunk_documents import chunk_tokens
+from context_search.services.indexing.evict import EvictColdest
+from context_search.services.indexing.outgoing import (
+    Deliver,
+    RelayOutbox,
+    add_one_by_one,
+    enumerate_message,
+    node_orders,
+)
+from context_search.services.indexing.rebuild import REBUILDS_AT_ONCE, retire_outdated
+from context_search.services.indexing.settle import SettleIndex
+from context_search.services.indexing.status import write_summaries
+from context_search.services.searching.admission import UNUSED_S
+from context_search.services.searching.kept_ranking import RANKING_AGE_S
+from context_search.services.upkeep.cleanup_report import CleanupLimits, CleanupReport
+from context_search.services.upkeep.expire_uploads import ExpireUploads
+from context_search.services.upkeep.removal import RemoveDeleted
+from context_search.services.upkeep.sweep import SweepNamespace
+from context_search.services.upkeep.unknown_namespaces import FindUnknownNamespaces
+
+NODES_PER_STEP = 200
+CHUNKS_PER_STEP = 500
+COMPARISONS_PER_STEP = 200
+TOMBSTONES_PER_STEP = 1_000
+REQUESTS_PER_STEP = 1_000
+PERMITS_PER_STEP = 1_000
+STEP_RESERVE_S = 20.0
+ROUNDS_PER_STEP = 50
+Step = Callable[[CleanupReport], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Cleanup:
+    """One run of all steps; a step that fails does not keep the others from running."""
+
+    store: Store
+    vectors: VectorStore
+    deliver: Deliver
+    settle: SettleIndex
+    sweep: SweepNamespace
+    uploads: ExpireUploads
+    limits: CleanupLimits
+
+    def __call__(self, deadline: Deadline) -> CleanupReport:
+        """Returns what was done; ``is_complete`` is false when time ran out first."""
+        report = CleanupReport()
+        steps: list[Step] = [
+            self._relay,
+            self._revive,
+            self._compare,
+            self._rebuild,
+            self._evict,
+            self._readmit,
+            self._keep_tokens,
+            self._keep_uploads,
+            self._remove_nodes,
+            self._bury,
+            self._delete_namespaces,
+            self._sweep,
+            self._forget_requests,
+            self._summarise,
+            self._measure,
+            self._find_unknown,
+            self._remove_rows,  # last: it may wait for locks of the database's owner
+        ]
+        for step in steps:
+            try:
+                report.is_complete &= self._is_done(step, report, deadline)
+            except ContextSearchError as error:
+                report.errors.append(f"{step.__name__.strip('_')}: {error.code}")
+        return report
+
+    def _is_done(self, step: Step, report: CleanupReport, deadline: Deadline) -> bool:
+        """Repeats a step while it has more to do, but not for so long that others starve."""
+        for _ in range(ROUNDS_PER_STEP):
+            if not step(report):
+                return True
+            if deadline.left_s() < STEP_RESERVE_S:
+                break
+        return False
+
+    def _relay(self, report: CleanupReport) -> bool:
+        report.messages_relayed += RelayOutbox(self.store, self.deliver)(
+            silent_s=self.limits.silent_s
+        )
+        return False
+
+    def _revive(self, report: CleanupReport) -> bool:
+        with self.store.transaction() as work:
+            nodes = work.nodes.abandoned(silent_s=self.limits.silent_s, limit=NODES_PER_STEP)
+            owners = work.outbox.add(node_orders(work, nodes))
+        self.deliver(owners)
+        report.nodes_revived += len(nodes)
+        return len(nodes) == NODES_PER_STEP
+
+    def _keep_uploads(self, report: CleanupReport) -> bool:
+        report.imports_revived += self.uploads.revive(self.limits.silent_s)
+        forgotten = self.uploads.forget()
+        report.uploads_forgotten += forgotten
+        return forgotten > 0
+
+    def _compare(self, report: CleanupReport) -> bool:
+        with self.store.transaction() as work:
+            behind = work.indexes.behind(silent_s=self.limits.silent_s, limit=COMPARISONS_PER_STEP)
+        messages = [enumerate_message(index_id, table_id) for index_id, table_id in behind]
+        self.deliver(add_one_by_one(self.store, messages))
+        report.comparisons_ordered += len(behind)
+        return len(behind) == COMPARISONS_PER_STEP
+
+    def _rebuild(self, report: CleanupReport) -> bool:
+        retire_outdated(self.store, older_than_s=self.limits.keep_previous_s)
+        with self.store.transaction() as work:
+            promoted = work.rebuilds.promote(at_once=REBUILDS_AT_ONCE)
+            indexes = [work.indexes.find(index_id) for index_id in promoted]
+            owners = work.outbox.add(
+                enumerate_message(index.id, index.table_id) for index in indexes if index
+            )
+            building = work.rebuilds.building(limit=NODES_PER_STEP)
+        self.deliver(owners)
+        for index_id in building:
+            try:
+                report.generations_switched += self.settle(index_id)
+            except ContextSearchError as error:  # one index must not keep the others waiting
+                report.errors.append(f"rebuild: {error.code}")
+        return False
+
+    def _evict(self, report: CleanupReport) -> bool:
+        evicted = EvictColdest(self.store, self.limits.project, self.limits.silent_s)()
+        report.indexes_evicted += evicted
+        return evicted
+
+    def _readmit(self, report: CleanupReport) -> bool:
+        with self.store.transaction() as work:
+            nodes = work.quotas.readmit(self.limits.project, limit=NODES_PER_STEP)
+            owners = work.outbox.add(node_orders(work, nodes))
+        self.deliver(owners)
+        report.nodes_readmitted += len(nodes)
+        return False
+
+    def _keep_tokens(self, report: CleanupReport) -> bool:
+        with self.store.transaction() as work:
+            waiting = work.keywords.unkeyed(limit=CHUNKS_PER_STEP)
+            work.keywords.put(chunk_tokens(waiting))
+        report.chunks_keyed += len(waiting)
+        return len(waiting) == CHUNKS_PER_STEP
+
+    def _remove_nodes(self, report: CleanupReport) -> bool:
+        with self.store.transaction() as work:
+            removed = work.removals.remove_nodes(limit=NODES_PER_STEP)
+            removed += work.graveyard.remove_retired_nodes(limit=NODES_PER_STEP)
+        report.nodes_removed += removed
+        return removed > 0
+
+    def _remove_rows(self, report: CleanupReport) -> bool:
+        removed, failed = RemoveDeleted(self.store)()
+        report.rows_removed += removed
+        report.errors += failed
+        return removed > 0
+
+    def _bury(self, report: CleanupReport) -> bool:
+        grace_s = self.limits.grace_s
+        with self.store.transaction() as work:
+            found = work.graveyard.tombstones(older_than_s=grace_s, limit=TOMBSTONES_PER_STEP)
+        for namespace in sorted({tombstone.namespace for tombstone in found}):
+            group = [tombstone for tombstone in found if tombstone.namespace == namespace]
+            ids = [name for stone in group for name in window_ids(stone.doc_id, stone.window_count)]
+            try:
+                self.vectors.delete(namespace, ids)
+            except VectorStoreError as error:
+                report.errors.append(f"bury: {error.code}")
+                continue
+            with self.store.transaction() as work:
+                work.graveyard.note_deleted(group, older_than_s=grace_s)
+            report.documents_deleted += len(ids)
+        return len(found) == TOMBSTONES_PER_STEP
+
+    def _delete_namespaces(self, report: CleanupReport) -> bool:
+        with self.store.transaction() as work:
+            retired = work.graveyard.retired(older_than_s=self.limits.grace_s, limit=1)
+        for generation in retired:
+            self.vectors.delete_namespace(generation.namespace)
+            with self.store.transaction() as work:
+                work.graveyard.forget_generation(generation.generation_id)
+            report.namespaces_deleted += 1
+        return bool(retired)
+
+    def _sweep(self, report: CleanupReport) -> bool:
+        found = self.sweep(older_than_s=self.limits.silent_s)
+        if found is None:
+            return False
+        report.add_sweep(found)
+        return True
+
+    def _forget_requests(self, report: CleanupReport) -> bool:
+        with self.store.transaction() as work:
+            found = work.idempotency.forget(older_than_s=KEPT_S, limit=REQUESTS_PER_STEP)
+        report.requests_forgotten += found
+        return found == REQUESTS_PER_STEP
+
+    def _summarise(self, report: CleanupReport) -> bool:
+        with self.store.transaction() as work:
+            indexes = work.indexes.with_unsettled_tools(limit=NODES_PER_STEP)
+        for index_id in indexes:
+            try:
+                write_summaries(self.store, index_id, silent_s=self.limits.silent_s)
+                report.summaries_written += 1
+            except ContextSearchError as error:  # one index must not keep the others waiting
+                report.errors.append(f"summarise: {error.code}")
+        return False
+
+    def _measure(self, report: CleanupReport) -> bool:
+        with self.store.transaction() as work:
+            work.quotas.compact()
+            work.rankings.forget_old(older_than_s=RANKING_AGE_S)
+            work.permits.forget_unused(unused_s=UNUSED_S, limit=PERMITS_PER_STEP)
+            report.readings = work.gauges.read()
+        return False
+
+    def _find_unknown(self, report: CleanupReport) -> bool:
+        FindUnknownNamespaces(self.store, self.vectors, self.limits.deletes_unknown)(report)
+        return False

@@ -1,0 +1,104 @@
+"""Proves that turbopuffer holds what Postgres says, and mends what is not so."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from context_search.domain.errors import NamespaceMissingError, VectorStoreError
+from context_search.domain.ids import chunk_document_id, window_ids
+from context_search.ports.delivery import SweepCounts, SweepCursor
+from context_search.ports.store import Store
+from context_search.ports.vectors import VectorStore
+from context_search.services.indexing.outgoing import Deliver, node_orders
+
+PAGE = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class SweepNamespace:
+    """Compares one page of one namespace both ways, and remembers where it stands.
+
+    Documents without a row are deleted. Rows whose documents are gone (also a whole namespace)
+    are indexed again; their text is in Postgres.
+    """
+
+    store: Store
+    vectors: VectorStore
+    deliver: Deliver
+    page: int = PAGE
+
+    def __call__(self, *, older_than_s: float) -> SweepCounts | None:
+        """Returns what the page held; None when no sweep is due."""
+        with self.store.transaction() as work:
+            due = work.sweeps.due(older_than_s=older_than_s, limit=1)
+        if not due:
+            return None
+        try:
+            return self._page(due[0])
+        except VectorStoreError:
+            with self.store.transaction() as work:  # the next run begins with another one
+                work.sweeps.note_failed(due[0])
+            raise
+
+    def _page(self, cursor: SweepCursor) -> SweepCounts:
+        # Rows are read before the documents: what was present then must be listed now.
+        with self.store.transaction() as work:
+            rows = work.sweeps.present_after(cursor.namespace, cursor.after, self.page)
+        ids = self._listed(cursor)
+        ends = [page[-1] for page in (ids, [row[0] for row in rows]) if len(page) == self.page]
+        end = min((chunk_document_id(each) for each in ends), default="")
+        if (
+            end and end <= cursor.after
+        ):  # a page of windows of one chunk: on behind the last of them
+            end = ids[-1]
+        ids = [each for each in ids if not end or chunk_document_id(each) <= end]
+        rows = [row for row in rows if not end or row[0] <= end]
+        orphans = self._delete_orphans(cursor.namespace, ids)
+        missing = self._missing(cursor.namespace, rows, ids)
+        repaired = self._requeue(cursor.namespace, missing)
+        found = SweepCounts(len(ids), len(orphans), len(missing), repaired)
+        with self.store.transaction() as work:
+            work.sweeps.note(cursor, after=end, found=found)
+        return found
+
+    def _listed(self, cursor: SweepCursor) -> list[str]:
+        try:
+            return self.vectors.ids_after(cursor.namespace, cursor.after, self.page)
+        except NamespaceMissingError:
+            return []
+
+    def _delete_orphans(self, namespace: str, ids: Sequence[str]) -> list[str]:
+        with self.store.transaction() as work:
+            orphans = work.chunks.without_row(namespace, ids)
+        if orphans:
+            self.vectors.delete(namespace, orphans)
+        return orphans
+
+    def _missing(
+        self, namespace: str, rows: Sequence[tuple[str, int]], ids: Sequence[str]
+    ) -> list[str]:
+        """Returns chunks of which a document is gone, asked for by name once more."""
+        listed = set(ids)
+        doubtful = {
+            doc_id: names
+            for doc_id, windows in rows
+            if not listed.issuperset(names := window_ids(doc_id, windows))
+        }
+        if not doubtful:
+            return []
+        names = [name for windows in doubtful.values() for name in windows]
+        try:
+            found = self.vectors.existing(namespace, names)
+        except NamespaceMissingError:
+            found = set()
+        return [doc_id for doc_id, windows in doubtful.items() if not found.issuperset(windows)]
+
+    def _requeue(self, namespace: str, missing: Sequence[str]) -> int:
+        if not missing:
+            return 0
+        with self.store.transaction() as work:
+            nodes = work.sweeps.requeue_missing(namespace, missing)
+            owners = work.outbox.add(node_orders(work, nodes))
+        self.deliver(owners)
+        return len(missing)

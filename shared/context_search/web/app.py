@@ -1,0 +1,132 @@
+"""The FastAPI application around routers, and how it answers when something is wrong."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from aws_lambda_powertools import Logger
+from fastapi import APIRouter, FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from mangum import Mangum
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+
+from context_search import __version__
+from context_search.domain.errors import ContextSearchError
+from context_search.web.border import RequestIds, request_id
+from context_search.web.errors import PROBLEM_JSON, log_text, problem, problem_of
+from context_search.web.query_parameters import KnownParameters
+from context_search.web.strict_json import BodyRefusedError
+from context_search.web.unrouted import misses_method, unrouted
+
+# Mangum logs the path of every request, and a key may travel in it.
+logging.getLogger("mangum").setLevel(logging.CRITICAL)
+
+LambdaHandler = Callable[[dict[str, Any], Any], dict[str, Any]]
+
+
+def http_app(
+    routers: Sequence[APIRouter],
+    use_cases: object,
+    *,
+    contract: Callable[[], dict[str, Any]] | None = None,
+    log: Logger | None = None,
+) -> FastAPI:
+    """Returns an application that serves ``routers`` and answers every error as a problem.
+
+    What went wrong on our side is written to ``log``, the function's.
+
+    The routes find their use cases as attributes of ``use_cases`` (``bootstrap.Parts``).
+    """
+    app = FastAPI(
+        title="context-search",
+        version=__version__,
+        openapi_url=None,
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+        dependencies=[KnownParameters],
+    )
+    app.state.use_cases = use_cases
+    app.state.contract = contract
+    app.state.log = log or Logger(service="http")
+    app.add_middleware(RequestIds)
+    for router in routers:
+        app.include_router(router)
+    app.add_exception_handler(ContextSearchError, _known)
+    app.add_exception_handler(RequestValidationError, _invalid)
+    app.add_exception_handler(HTTPException, _http)
+    app.add_exception_handler(Exception, _unexpected)
+    return app
+
+
+def lambda_handler_of(app: FastAPI) -> LambdaHandler:
+    """Returns a Lambda handler for API Gateway's HTTP events."""
+    adapter = Mangum(
+        app, lifespan="off", text_mime_types=["text/", "application/json", PROBLEM_JSON]
+    )
+
+    def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
+        # Mangum takes the thread's event loop; only a main thread has one from the start.
+        loop = asyncio.new_event_loop()
+        asyncio.set_event_loop(loop)
+        try:
+            return adapter(event, context)
+        finally:
+            asyncio.set_event_loop(None)
+            loop.close()
+
+    return handler
+
+
+def _answer(status: int, body: dict[str, object], headers: dict[str, str]) -> Response:
+    named = {**body, "requestId": request_id()}
+    headers = {**headers, "X-Request-Id": request_id()}
+    return JSONResponse(named, status, headers, media_type=PROBLEM_JSON)
+
+
+async def _known(request: Request, error: Exception) -> Response:
+    if not isinstance(error, ContextSearchError):
+        raise error
+    status, body, headers = problem_of(error)
+    if status >= 500:
+        told = {"request_id": request_id(), "code": error.code, "detail": error.message}
+        request.app.state.log.error("request failed", extra=told)
+    return _answer(status, body, headers)
+
+
+async def _invalid(request: Request, error: Exception) -> Response:
+    if not isinstance(error, RequestValidationError):
+        raise error
+    if misses_method(request):
+        return _answer(*unrouted(request))
+    # Only where and what: the value that was refused may be a secret or a document.
+    errors = [
+        {"field": ".".join(str(part) for part in item["loc"]), "message": item["msg"]}
+        for item in error.errors()[:20]
+    ]
+    detail = f"{errors[0]['field']}: {errors[0]['message']}"
+    body, headers = problem(422, "INVALID_INPUT", detail)
+    return _answer(422, {**body, "errors": errors}, headers)
+
+
+async def _http(request: Request, error: Exception) -> Response:
+    if isinstance(error, BodyRefusedError):
+        return _answer(*problem_of(error.reason))
+    if not isinstance(error, HTTPException):
+        raise error
+    if error.status_code in (404, 405):  # no route: what is missing inside one is a NotFoundError
+        return _answer(*unrouted(request, (error.headers or {}).get("Allow", "")))
+    body, headers = problem(error.status_code, "BAD_REQUEST", str(error.detail))
+    return _answer(error.status_code, body, {**headers, **(error.headers or {})})
+
+
+async def _unexpected(request: Request, error: Exception) -> Response:
+    told = {"request_id": request_id(), "trace": log_text(error)}
+    request.app.state.log.error("unexpected error", extra=told)
+    body, headers = problem(500, "INTERNAL", "an unexpected error, see the log")
+    return _answer(500, body, headers)

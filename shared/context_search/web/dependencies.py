@@ -1,0 +1,124 @@
+"""What routes are given: the use cases of their function, and who is calling.
+
+Everything is ``async def`` although the use cases block: a Lambda instance serves one request at a
+time, and FastAPI would move plain functions to a thread pool for nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Annotated, Protocol, cast
+
+from fastapi import Depends, Request
+
+from context_search.domain.access import Permission
+from context_search.domain.errors import NotFoundError, PermissionDeniedError
+from context_search.domain.model import Principal
+from context_search.services.access.authenticate import AuthenticateBearer, AuthenticateInternal
+from context_search.services.access.idempotency import AnswerOnce
+from context_search.web.query_parameters import IdInPath
+
+TableId = IdInPath
+ProjectId = IdInPath
+ToolId = IdInPath
+KeyId = IdInPath
+McpId = IdInPath
+
+
+class UseCases(Protocol):
+    """What every function's bundle of use cases has."""
+
+    @property
+    def authenticate(self) -> AuthenticateBearer: ...
+    @property
+    def authenticate_internal(self) -> AuthenticateInternal: ...
+    @property
+    def token_issuer(self) -> str | None: ...
+    @property
+    def answer_once(self) -> AnswerOnce: ...
+    def check_ready(self) -> None: ...
+
+
+def bearer_key(request: Request) -> str | None:
+    """Returns the key or token of ``Authorization: Bearer <key>``, or None."""
+    scheme, _, key = request.headers.get("authorization", "").partition(" ")
+    return (key.strip() or None) if scheme.lower() == "bearer" else None
+
+
+def use_cases_of(request: Request) -> UseCases:
+    """Returns what the function was put together from."""
+    return cast(UseCases, request.app.state.use_cases)
+
+
+def _with_any_of(*permissions: Permission) -> Callable[[Request], Awaitable[Principal]]:
+    async def principal(request: Request) -> Principal:
+        caller = use_cases_of(request).authenticate(bearer_key(request))
+        if caller.mcp_id is not None:
+            raise PermissionDeniedError("an MCP key opens MCP only; this route wants a project key")
+        if caller.permissions.isdisjoint(permissions):
+            raise PermissionDeniedError(f"the key has not the scope {' or '.join(permissions)}")
+        return caller
+
+    return principal
+
+
+async def _internal(request: Request) -> None:
+    use_cases_of(request).authenticate_internal(request.headers.get("x-internal-secret"))
+
+
+_manager = _with_any_of("manage")
+Caller = Annotated[Principal, Depends(_manager)]
+"""The project of a bearer key that may manage it.
+
+401 without a good key; 403 without the scope, and for the key of an MCP instance.
+"""
+
+SearchCaller = Annotated[Principal, Depends(_with_any_of("search"))]
+"""The same for searches."""
+
+ReadCaller = Annotated[Principal, Depends(_with_any_of("search", "manage"))]
+"""The same for what both kinds of callers have to see, such as the state of an index."""
+
+Internal = Depends(_internal)
+"""For routes of trusted callers: 401 without the right ``X-Internal-Secret``."""
+
+
+def own_project(caller: Principal, project_id: int) -> None:
+    """Raises NotFoundError when a path or a body names another project than the caller's."""
+    if project_id != caller.project_id:
+        raise NotFoundError("there is no such project")
+
+
+async def _owner(project_id: ProjectId, caller: Caller) -> Principal:
+    own_project(caller, project_id)
+    return caller
+
+
+async def _owner_or_operator(request: Request, project_id: ProjectId) -> Principal:
+    if bearer_key(request) is None and "x-internal-secret" in request.headers:
+        await _internal(request)
+        return Principal(project_id)
+    return await _owner(project_id, await _manager(request))
+
+
+async def _search_owner(project_id: ProjectId, caller: SearchCaller) -> Principal:
+    own_project(caller, project_id)
+    return caller
+
+
+async def _read_owner(project_id: ProjectId, caller: ReadCaller) -> Principal:
+    own_project(caller, project_id)
+    return caller
+
+
+Owner = Annotated[Principal, Depends(_owner)]
+"""The caller whose project the path names, and who may manage it; 404 for another project."""
+
+OwnerOrOperator = Annotated[Principal, Depends(_owner_or_operator)]
+"""The same; or, where no bearer key is sent, whoever has the internal secret, for any project."""
+
+SearchOwner = Annotated[Principal, Depends(_search_owner)]
+"""The same for searches."""
+
+ReadOwner = Annotated[Principal, Depends(_read_owner)]
+"""The same for what both kinds of callers have to see."""

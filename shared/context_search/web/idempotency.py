@@ -1,0 +1,84 @@
+"""``Idempotency-Key``: a creating request that comes again gets the first answer.
+
+After draft-ietf-httpapi-idempotency-key-header.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Annotated
+
+from fastapi import Depends, Header, Request, Response
+from fastapi.responses import JSONResponse
+
+from context_search.domain.errors import InvalidInputError
+from context_search.services.access.idempotency import AnswerOnce, IdempotentRequest
+from context_search.web.dependencies import bearer_key, use_cases_of
+
+OPERATORS = 0
+"""Whose keys those of internal callers are: no project has this id."""
+_KEY = re.compile(r"[!-~]{1,255}")
+_KEPT_HEADERS = ("etag", "cache-control")
+
+
+@dataclass(frozen=True, slots=True)
+class Repeatable:
+    """Runs what a route does, once for each ``Idempotency-Key``; always without one."""
+
+    answer_once: AnswerOnce
+    secret: Callable[[], str] = field(repr=False)
+    key: str | None = field(repr=False)
+    route: str
+    body: bytes = field(repr=False)
+
+    def __call__(self, project_id: int, execute: Callable[[], JSONResponse]) -> Response:
+        """Returns the answer; one from before says ``Idempotency-Replayed: true``."""
+        if self.key is None:
+            return execute()
+        request = IdempotentRequest(project_id, self.secret(), self.key, self.route, self.body)
+        packed, is_replayed = self.answer_once(request, lambda: _packed(execute()))
+        status, headers, body = json.loads(packed)
+        if is_replayed:
+            headers["Idempotency-Replayed"] = "true"
+        return Response(body, status, headers, media_type="application/json")
+
+
+def _packed(response: JSONResponse) -> bytes:
+    headers = {name: text for name, text in response.headers.items() if name in _KEPT_HEADERS}
+    return json.dumps([response.status_code, headers, bytes(response.body).decode()]).encode()
+
+
+async def _repeatable(
+    request: Request,
+    # A list, because FastAPI takes an empty header for none, and repeated ones for the last.
+    idempotency_key: Annotated[
+        list[str] | None,
+        Header(description="1 to 255 visible ASCII characters; the answer is kept for 24 hours"),
+    ] = None,
+) -> Repeatable:
+    key: str | None = None
+    if idempotency_key is not None:
+        key = ",".join(idempotency_key).strip()
+        if not _KEY.fullmatch(key):
+            raise InvalidInputError("Idempotency-Key must be 1 to 255 visible ASCII characters")
+    return Repeatable(
+        use_cases_of(request).answer_once,
+        lambda: _secret_of_caller(request),
+        key,
+        f"{request.method} {request.url.path} {request.headers.get('if-match', '')}".rstrip(),
+        b"" if key is None else await request.body(),
+    )
+
+
+def _secret_of_caller(request: Request) -> str:
+    bearer = bearer_key(request)
+    if bearer is None:
+        return request.headers.get("x-internal-secret") or ""
+    return use_cases_of(request).authenticate.secret_of(bearer)
+
+
+Once = Annotated[Repeatable, Depends(_repeatable)]
+"""For routes that create something; 422 when the header is no good."""

@@ -1,0 +1,86 @@
+"""The route for those who bring a database of their own: docs/adopt.md."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Annotated, cast
+
+from fastapi import APIRouter, Depends, Request
+from fastapi.responses import JSONResponse
+from pydantic import ValidationError
+
+from context_search.domain.config import IndexConfig
+from context_search.domain.errors import InvalidInputError
+from context_search.services.catalog.adopt import Adoption, TakeOverTools
+from context_search.services.indexing.rebuild import Model
+from context_search.web.dependencies import Internal, ProjectId
+from context_search.web.requests import SearchConfigBody
+from context_search.web.routes.access.keys import Cursor
+from context_search.web.strict_json import StrictJsonRoute
+
+router = APIRouter(route_class=StrictJsonRoute, tags=["operations"])
+
+
+@dataclass(frozen=True, slots=True)
+class AdoptionUseCases:
+    """What the route calls, and the model that new indexes are built with."""
+
+    take_over: TakeOverTools
+    model: Model
+
+
+async def _use_cases(request: Request) -> AdoptionUseCases:
+    return cast(AdoptionUseCases, request.app.state.use_cases.adoption)
+
+
+Use = Annotated[AdoptionUseCases, Depends(_use_cases)]
+
+
+@router.post("/internal/projects/{project_id}/adopt", dependencies=[Internal])
+async def adopt(project_id: ProjectId, use: Use, cursor: Cursor = 0) -> JSONResponse:
+    """Takes over the project's tools of type search that have no index; says which, and why not."""
+    done = use.take_over(project_id, lambda stored: _index_config(stored, use.model), after=cursor)
+    return JSONResponse(_answer(done))
+
+
+def _index_config(stored: str | None, model: Model) -> IndexConfig:
+    """Reads how a tool wants to be indexed; what is no field of ours is its owner's own."""
+    try:
+        found = json.loads(stored or "null")
+    except (ValueError, RecursionError):  # a number of 5,000 digits, or too deep
+        raise InvalidInputError("search_config cannot be read") from None
+    found = {} if found is None else found
+    if not isinstance(found, dict):
+        raise InvalidInputError("search_config is no JSON object")
+    known = {name: found[name] for name in SearchConfigBody.model_fields if name in found}
+    try:
+        return SearchConfigBody.model_validate(known).to_index_config(model)
+    except ValidationError as error:
+        names = sorted({str(name) for each in error.errors() for name in each["loc"][:1]})
+        message = f"search_config: {', '.join(names)} has a value that is not allowed"
+        raise InvalidInputError(message) from None
+
+
+def _answer(done: Adoption) -> dict[str, object]:
+    return {
+        "taken_over": [
+            {
+                "tool_id": one.tool_id,
+                "table_id": one.scope.table_id,
+                "json_path": one.scope.json_pointer,
+            }
+            for one in done.taken_over
+        ],
+        "not_taken_over": [
+            {"tool_id": one.tool_id, "code": one.code, "reason": one.reason}
+            for one in done.not_taken_over
+        ],
+        "of_no_project": {
+            "count": done.of_no_project.count,
+            "tools": [
+                {"tool_id": tool_id, "name": name} for tool_id, name in done.of_no_project.tools
+            ],
+        },
+        "cursor": None if done.next_after is None else str(done.next_after),
+    }

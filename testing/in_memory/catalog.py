@@ -1,0 +1,167 @@
+"""Projects and tables in memory."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from context_search.domain.documents import parse_exact, to_json
+from context_search.domain.errors import NotFoundError
+from context_search.domain.json_pointer import join, resolve
+from context_search.domain.model import Project, Table
+from context_search.domain.text.string_nodes import string_nodes
+from context_search.ports.catalog import Part, StringsAt
+from context_search.ports.time import Clock
+from testing.in_memory.catalog_rows import TableRow
+from testing.in_memory.comparisons import tables_of
+from testing.in_memory.outbox import MemoryOutbox
+from testing.in_memory.rows import Rows
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryProjects:
+    """The port ``Projects``."""
+
+    rows: Rows
+
+    def add(self, name: str) -> Project:
+        """See the port."""
+        project_id = self.rows.new_id()
+        self.rows.projects[project_id] = name
+        return Project(project_id, name)
+
+    def exists(self, project_id: int) -> bool:
+        """See the port."""
+        return project_id in self.rows.projects
+
+    def lock(self, project_id: int) -> bool:
+        """See the port; a transaction is alone anyway."""
+        return project_id in self.rows.projects
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryTables:
+    """The port ``Tables``."""
+
+    rows: Rows
+    clock: Clock
+
+    def add(self, project_id: int, name: str, description: str | None, data_json: str) -> Table:
+        """See the port."""
+        row = TableRow(
+            self.rows.new_id(), project_id, name, description, data_json, 1, self.clock.now()
+        )
+        self.rows.tables[row.id] = row
+        self._order_comparisons(row.id)
+        return _table(row)
+
+    def _order_comparisons(self, table_id: int) -> None:
+        """What the triggers do in Postgres."""
+        MemoryOutbox(self.rows, self.clock).add(
+            {"kind": "enumerate", "index_id": index.id, "table_id": table_id}
+            for index in self.rows.indexes.values()
+            if any(table.id == table_id for table in tables_of(self.rows, index))
+        )
+
+    def put_away(self, table_id: int, *, back: bool) -> None:
+        """What an owner's own program does: the table goes to his trash, or comes back from it."""
+        self.rows.change(self.rows.tables, table_id, deleted=not back)
+        if back:
+            self._order_comparisons(table_id)
+
+    def find(self, table_id: int, *, project_id: int) -> Table | None:
+        """See the port."""
+        row = self.rows.tables.get(table_id)
+        return _table(row) if row and row.is_there and row.project_id == project_id else None
+
+    def names(self, project_id: int, table_ids: Sequence[int]) -> dict[int, str]:
+        """See the port."""
+        found = (self.find(table_id, project_id=project_id) for table_id in table_ids)
+        return {table.id: table.name or "" for table in found if table is not None}
+
+    def lock(self, table_id: int, *, with_project: bool = False) -> int | None:  # noqa: ARG002
+        """See the port; a transaction is alone anyway."""
+        row = self.rows.tables.get(table_id)
+        return row.revision if row and row.is_there else None
+
+    def size(self, table_id: int) -> int:
+        """See the port."""
+        row = self.rows.tables.get(table_id)
+        return len(row.data_json.encode()) if row else 0
+
+    def lock_for_change(self, table_id: int) -> None:
+        """See the port; a transaction is alone anyway."""
+
+    def read(self, table_id: int) -> tuple[int, str]:
+        """See the port."""
+        if (row := self.rows.tables.get(table_id)) is None:
+            raise NotFoundError("there is no such table")
+        return row.revision, row.data_json
+
+    def part(self, table_id: int, path: Sequence[str], *, max_bytes: int) -> Part | None:
+        """See the port."""
+        if (row := self.rows.tables.get(table_id)) is None:
+            return None
+        try:
+            value = resolve(parse_exact(row.data_json), path)
+        except KeyError:
+            return None
+        text = to_json(value)
+        size = len(text.encode())
+        shown = text if size <= max_bytes else None
+        return Part(row.revision, size, shown, isinstance(value, str))
+
+    def strings_at(self, table_id: int, path: Sequence[str], *, measured: bool) -> StringsAt | None:
+        """See the port."""
+        if (row := self.rows.tables.get(table_id)) is None:
+            return None
+        document, scope = parse_exact(row.data_json), join(path)
+        try:
+            resolve(document, path)
+        except KeyError:
+            return None
+        found = string_nodes(document, scope=scope, threshold=0) if measured else ()
+        return StringsAt(max((len(node.text) for node in found), default=0) if measured else None)
+
+    def replace(
+        self, table_id: int, data_json: str, *, expected_revision: int | None
+    ) -> Table | None:
+        """See the port."""
+        row = self.rows.tables.get(table_id)
+        if row is None or not row.is_there or expected_revision not in (None, row.revision):
+            return None
+        if _canonical(row.data_json) != _canonical(data_json):
+            now = self.clock.now()
+            self.rows.change(
+                self.rows.tables,
+                table_id,
+                data_json=data_json,
+                revision=row.revision + 1,
+                updated_at=now,
+            )
+            self._order_comparisons(table_id)
+        return _table(self.rows.tables[table_id])
+
+    def mark_deleted(self, table_id: int) -> None:
+        """See the port."""
+        now = self.clock.now()
+        self.rows.change(self.rows.tables, table_id, remove_at=now)
+        for tool_id in self.rows.coverage:
+            if self.rows.tools[tool_id].scope.table_id == table_id:
+                self.rows.change(self.rows.tools, tool_id, remove_at=now)
+
+
+def _canonical(data_json: str) -> str:
+    document = json.loads(data_json, parse_int=_number, parse_float=_number)
+    return json.dumps(document, sort_keys=True)
+
+
+def _number(text: str) -> str:
+    """Equal for equal numbers, however they are written; no string of a document holds NUL."""
+    return f"\0{Fraction(text)}"
+
+
+def _table(row: TableRow) -> Table:
+    return Table(row.id, row.project_id, row.name, row.description, row.revision, row.updated_at)

@@ -1,0 +1,145 @@
+"""Which generations follow which tables, in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from context_search.domain.json_pointer import contains
+from context_search.domain.model import Index
+from context_search.ports.time import Clock
+from testing.in_memory.catalog_rows import TableRow
+from testing.in_memory.rows import GenerationRow, IndexRow, Rows
+
+
+@dataclass(frozen=True, slots=True)
+class Comparisons:
+    """The part of the port ``Indexes`` about documents that change, and who may compare them."""
+
+    rows: Rows
+    clock: Clock
+
+    def lock(self, index: Index) -> bool:
+        """See the port; a transaction is alone anyway."""
+        row = self.rows.indexes.get(index.id)
+        if row is None or index.table_id is None:
+            return row is not None
+        table = self.rows.tables.get(index.table_id)
+        return table is not None and table.is_there
+
+    def share(self, index: Index) -> None:
+        """See the port; a transaction is alone anyway."""
+
+    def mark_enumerated(
+        self, index: Index, table_id: int, revision: int, scopes: Sequence[str]
+    ) -> None:
+        """See the port."""
+        self.rows.compared[index.generation_id, table_id] = (revision, tuple(scopes))
+        self.rows.refused.pop((index.generation_id, table_id), None)
+        self.rows.change(self.rows.indexes, index.id, order_error=None)
+
+    def order_comparisons(self, generation_id: int) -> None:
+        """Forgets what a generation was compared with: somebody has ordered to compare it."""
+        self.note_order(generation_id)
+        for key in [key for key in self.rows.compared if key[0] == generation_id]:
+            del self.rows.compared[key]
+
+    def note_order(self, generation_id: int) -> None:
+        """The caller has a generation compared; ``cleanup`` need not."""
+        for key in [key for key in self.rows.compared if key[0] == generation_id]:
+            self.rows.ordered[key] = self.clock.now()
+
+    def follows(self, index_id: int, table_id: int | None = None) -> bool:
+        """See the port."""
+        lacking = self.uncompared(index_id)
+        follows = not lacking if table_id is None else table_id not in lacking
+        index = self.rows.indexes.get(index_id)
+        if follows and index:
+            self.rows.change(self.rows.indexes, index_id, order_error=None)
+        return follows
+
+    def uncompared(self, index_id: int) -> list[int]:
+        """See the port."""
+        return sorted(
+            {table.id for generation, table in self._behind() if generation.index_id == index_id}
+        )
+
+    def is_compared(self, index: Index) -> bool:
+        """See the port."""
+        return all(generation.id != index.generation_id for generation, _ in self._behind())
+
+    def behind(self, *, silent_s: float, limit: int) -> list[tuple[int, int]]:
+        """See the port."""
+        now = self.clock.now()
+        since = now - timedelta(seconds=silent_s)
+        known = {row.key for row in self.rows.outbox.values()}
+        found = [
+            (generation, table)
+            for generation, table in self._behind()
+            if self._is_due(self._index_of(generation))
+            and self._is_silent(generation, table, since)
+            and f"enumerate:{generation.index_id}:{table.id}" not in known
+        ][:limit]
+        for generation, table in found:
+            self.rows.ordered[generation.id, table.id] = now
+        return sorted({(self._index_of(generation).id, table.id) for generation, table in found})
+
+    def _is_due(self, index: IndexRow) -> bool:
+        """Whether it is to be filled, or nobody needs it any more and it has to go."""
+        return index.evicted_at is None or is_left(self.rows, index)
+
+    def _is_silent(self, generation: GenerationRow, table: TableRow, since: datetime) -> bool:
+        last = max(generation.created_at, table.updated_at)
+        return max(last, self.rows.ordered.get((generation.id, table.id), last)) < since
+
+    def _behind(self) -> Iterator[tuple[GenerationRow, TableRow]]:
+        """Yields generations that should follow their tables, each with each that it does not."""
+        for _, generation in sorted(self.rows.generations.items()):
+            if generation.state not in ("active", "building") or generation.index_id is None:
+                continue
+            index = self._index_of(generation)
+            for table in tables_of(self.rows, index):
+                revision, scopes = self.rows.compared.get((generation.id, table.id), (None, ()))
+                is_other = _differ(needed_scopes(self.rows, index), scopes)
+                if revision != table.revision or is_other or is_left(self.rows, index):
+                    yield generation, table
+
+    def _index_of(self, generation: GenerationRow) -> IndexRow:
+        return self.rows.indexes[generation.index_id or 0]
+
+
+def needed_scopes(rows: Rows, index: IndexRow) -> list[str]:
+    """Returns the scopes that an index has to hold, each once; of a project's the root."""
+    if index.table_id is None:
+        return [""]
+    covered = [item for item in rows.coverage.items() if item[1].index_id == index.id]
+    return sorted({row.scope for tool_id, row in covered if rows.tools[tool_id].is_there})
+
+
+def is_left(rows: Rows, index: IndexRow) -> bool:
+    """Whether no tool needs the index of a table, nor may again: one in its owner's trash."""
+    return index.table_id is not None and not any(
+        rows.tools[tool_id].remove_at is None
+        for tool_id, row in rows.coverage.items()
+        if row.index_id == index.id
+    )
+
+
+def _differ(needed: Iterable[str], compared: Iterable[str]) -> bool:
+    """Whether what is in the one is not what is in the other; scopes may contain each other."""
+    return not (_is_within(needed, compared) and _is_within(compared, needed))
+
+
+def _is_within(inner: Iterable[str], outer: Iterable[str]) -> bool:
+    return all(any(contains(each, scope) for each in outer) for scope in inner)
+
+
+def tables_of(rows: Rows, index: IndexRow) -> list[TableRow]:
+    """Returns the live tables of an index, by id."""
+    return [
+        table
+        for _, table in sorted(rows.tables.items())
+        if table.is_there
+        and (table.id == index.table_id if index.table_id else table.project_id == index.project_id)
+    ]

@@ -1,0 +1,71 @@
+"""The graveyard in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from context_search.ports.delivery import SweepCursor, Tombstone
+from context_search.ports.time import Clock
+from testing.in_memory.removal import remove_some
+from testing.in_memory.rows import Rows
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryGraveyard:
+    """The port ``Graveyard``."""
+
+    rows: Rows
+    clock: Clock
+
+    def _before(self, seconds: float) -> datetime:
+        return self.clock.now() - timedelta(seconds=seconds)
+
+    def tombstones(self, *, older_than_s: float, limit: int) -> list[Tombstone]:
+        """See the port."""
+        before = self._before(older_than_s)
+        return [
+            Tombstone(row.namespace, row.doc_id, row.window_count)
+            for row in sorted(self.rows.tombstones.values(), key=lambda row: row.created_at)
+            if row.deleted_at is None or row.created_at < before
+        ][:limit]
+
+    def note_deleted(self, tombstones: Sequence[Tombstone], *, older_than_s: float) -> int:
+        """See the port."""
+        before, forgotten = self._before(older_than_s), 0
+        for stone in tombstones:
+            key = (stone.namespace, stone.doc_id)
+            row = self.rows.tombstones.get(key)
+            if row and row.deleted_at is not None and row.created_at < before:
+                del self.rows.tombstones[key]
+                forgotten += 1
+            elif row:
+                now = self.clock.now()
+                self.rows.change(self.rows.tombstones, key, deleted_at=now)
+        return forgotten
+
+    def remove_retired_nodes(self, *, limit: int) -> int:
+        """See the port."""
+        retired = {row.id for row in self.rows.generations.values() if row.retired_at}
+        return remove_some(self.rows, self.clock, lambda node: node.generation_id in retired, limit)
+
+    def retired(self, *, older_than_s: float, limit: int) -> list[SweepCursor]:
+        """See the port."""
+        before = self._before(older_than_s)
+        used = {node.generation_id for node in self.rows.nodes.values()}
+        return [
+            SweepCursor(row.id, row.namespace, "")
+            for _, row in sorted(self.rows.generations.items())
+            if row.retired_at and row.retired_at < before and row.id not in used
+        ][:limit]
+
+    def forget_generation(self, generation_id: int) -> None:
+        """See the port."""
+        row = self.rows.generations.pop(generation_id, None)
+        for noted in (self.rows.compared, self.rows.ordered, self.rows.refused):
+            for of_generation in [key for key in noted if key[0] == generation_id]:
+                noted.pop(of_generation)
+        for key in list(self.rows.tombstones):
+            if row and key[0] == row.namespace:
+                del self.rows.tombstones[key]

@@ -1,0 +1,43 @@
+"""Vectors from words, without a model."""
+
+from __future__ import annotations
+
+import math
+import zlib
+from collections.abc import Sequence
+
+from context_search.domain.text.analysis import tokens
+
+
+class WordEmbedder:
+    """The port ``Embedder``: texts that share words are similar. Deterministic.
+
+    ``embedded`` counts the passages so far.
+    """
+
+    def __init__(self, dimensions: int = 16) -> None:
+        self._dimensions = dimensions
+        self.embedded = 0
+
+    @property
+    def model(self) -> str:
+        """See the port."""
+        return "in-memory/words"
+
+    @property
+    def dimensions(self) -> int:
+        """See the port."""
+        return self._dimensions
+
+    def embed_passages(self, texts: Sequence[str], *, timeout_s: float) -> list[list[float]]:
+        """See the port."""
+        self.embedded += len(texts)
+        return [self.embed_query(text, timeout_s=timeout_s) for text in texts]
+
+    def embed_query(self, text: str, *, timeout_s: float) -> list[float]:  # noqa: ARG002
+        """See the port."""
+        vector = [0.0] * self._dimensions
+        for token in tokens(text):
+            vector[zlib.crc32(token.encode()) % self._dimensions] += 1.0
+        length = math.sqrt(sum(value * value for value in vector))
+        return [value / length for value in vector] if length else [1.0, *vector[1:]]

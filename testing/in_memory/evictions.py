@@ -1,0 +1,107 @@
+"""Indexes that give way, and their return, in memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from context_search.domain.ids import generation_namespace
+from context_search.domain.limits import ProjectLimits, Usage
+from context_search.domain.model import Index
+from context_search.domain.progress import EvictionCause
+from context_search.ports.time import Clock
+from testing.in_memory.indexes import view
+from testing.in_memory.quotas import counted, is_cold, total, usage_of
+from testing.in_memory.rows import GenerationRow, IndexRow, Rows
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryEvictions:
+    """The port ``Evictions``."""
+
+    rows: Rows
+    clock: Clock
+
+    def next_to_go(self, limits: ProjectLimits) -> Index | None:
+        """See the port."""
+        allowed = Usage(limits.max_chunks, limits.max_vector_bytes)
+        candidates: list[GenerationRow] = []
+        for project_id in self.rows.projects:
+            generations = counted(self.rows, project_id)
+            if not total(usage_of(self.rows, row) for row in generations).fits(allowed):
+                candidates += [row for row in generations if self._may_go(row, limits)]
+        chosen = min(candidates, key=self._order, default=None)
+        return view(self.rows, self.clock, chosen) if chosen else None
+
+    def _may_go(self, generation: GenerationRow, limits: ProjectLimits) -> bool:
+        if not usage_of(self.rows, generation).chunks:
+            return False
+        index = self.rows.indexes[generation.index_id or 0]
+        return generation.state == "previous" or is_cold(self.clock, index, limits)
+
+    def _order(self, generation: GenerationRow) -> tuple[bool, datetime | None, int, int]:
+        index = self.rows.indexes[generation.index_id or 0]
+        is_previous = generation.state == "previous"
+        since = generation.switched_at if is_previous else index.used_at
+        return not is_previous, since, index.id, generation.id
+
+    def give_up(self, going: Index, limits: ProjectLimits) -> bool:
+        """See the port."""
+        index = self.rows.indexes[going.id]
+        if going.state == "previous":
+            self._retire(self.rows.generations[going.generation_id])
+            return True
+        return is_cold(self.clock, index, limits) and self._evict(index, "limit")
+
+    def clear(self, index: Index) -> bool:
+        """See the port."""
+        return self._evict(self.rows.indexes[index.id], "operator")
+
+    def _evict(self, index: IndexRow, cause: EvictionCause) -> bool:
+        if index.evicted_at is not None:
+            return False
+        generations = [r for r in self.rows.generations.values() if r.index_id == index.id]
+        for row in generations:
+            self._retire(row)
+        fresh = self._begin_anew(index, 1 + max(row.number for row in generations))
+        now = self.clock.now()
+        self.rows.change(
+            self.rows.indexes, index.id, generation_id=fresh, evicted_at=now, evicted_by=cause
+        )
+        return True
+
+    def _retire(self, generation: GenerationRow) -> None:
+        if generation.state != "retired":
+            self.rows.change(
+                self.rows.generations,
+                generation.id,
+                state="retired",
+                retired_at=self.clock.now(),
+            )
+
+    def _begin_anew(self, index: IndexRow, number: int) -> int:
+        name = generation_namespace(
+            project_id=index.project_id, table_id=index.table_id, index_id=index.id, number=number
+        )
+        row = GenerationRow(
+            self.rows.new_id(), index.id, name, index.config, self.clock.now(), number
+        )
+        self.rows.generations[row.id] = row
+        return row.id
+
+    def revive(self, index_id: int) -> bool:
+        """See the port."""
+        index = self.rows.indexes.get(index_id)
+        if index is None or index.evicted_at is None:
+            return False
+        now = self.clock.now()
+        self.rows.change(
+            self.rows.indexes, index_id, evicted_at=None, evicted_by=None, last_searched_at=now
+        )
+        return True
+
+    def note_search(self, index_id: int) -> None:
+        """See the port."""
+        index, now = self.rows.indexes.get(index_id), self.clock.now()
+        if index and index.used_at < now - timedelta(minutes=1):
+            self.rows.change(self.rows.indexes, index_id, last_searched_at=now)

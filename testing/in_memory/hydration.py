@@ -1,0 +1,100 @@
+"""Chunks in memory as search reads them: live, active, within reach."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from context_search.domain.documents import content_hash
+from context_search.domain.json_pointer import resolve, split
+from context_search.domain.model import HydratedChunk, Index, Reach
+from testing.in_memory.rows import ChunkRow, NodeRow, Rows
+
+
+@dataclass(frozen=True, slots=True)
+class LiveChunks:
+    """The port ``LiveChunks``."""
+
+    rows: Rows
+
+    def hydrate(
+        self, index: Index, reach: Reach, doc_ids: Sequence[str], *, texts: bool = True
+    ) -> dict[str, HydratedChunk]:
+        """See the port."""
+        wanted, found = set(doc_ids), {}
+        nodes = {row.active_set_id: row for row in self.rows.nodes.values()}
+        for chunk in self.rows.chunks.values():
+            node = nodes.get(chunk.set_id)
+            if chunk.doc_id not in wanted or chunk.namespace != index.namespace or node is None:
+                continue
+            if node.generation_id != index.generation_id:
+                continue
+            table = self.rows.tables[chunk.table_id]
+            is_visible = table.is_there and table.project_id == index.project_id
+            if not is_visible or not reach.covers(chunk.table_id, chunk.json_pointer):
+                continue
+            live_hash = self._live_hash(index, node)
+            if live_hash is not None:
+                hydrated = _hydrated(chunk, node, stale=live_hash != chunk.content_hash)
+                found[chunk.doc_id] = hydrated if texts else replace(hydrated, chunk_text="")
+        return found
+
+    def texts(self, index: Index, doc_ids: Sequence[str]) -> dict[str, str]:
+        """See the port."""
+        wanted = set(doc_ids)
+        return {
+            chunk.doc_id: chunk.text
+            for chunk in self.rows.chunks.values()
+            if chunk.namespace == index.namespace and chunk.doc_id in wanted
+        }
+
+    def _live_hash(self, index: Index, node: NodeRow) -> str | None:
+        table = self.rows.tables[node.table_id]
+        revision, _ = self.rows.compared.get((index.generation_id, table.id), (None, ()))
+        if revision == table.revision:
+            return node.content_hash
+        try:
+            value = resolve(json.loads(table.data_json), split(node.json_pointer))
+        except KeyError:
+            return None
+        return content_hash(value) if isinstance(value, str) else None
+
+    def first_texts(
+        self, index: Index, places: Sequence[tuple[int, str]]
+    ) -> dict[tuple[int, str], str]:
+        """See the port."""
+        wanted = set(places)
+        places_of = {
+            node.active_set_id: (node.table_id, node.json_pointer)
+            for node in self.rows.nodes.values()
+            if node.generation_id == index.generation_id
+        }
+        return {
+            places_of[chunk.set_id]: chunk.text
+            for chunk in self.rows.chunks.values()
+            if chunk.index == 0 and places_of.get(chunk.set_id) in wanted
+        }
+
+    def is_empty(self, index: Index) -> bool:
+        """See the port."""
+        rows = self.rows.chunks.values()
+        return not any(row.present and row.namespace == index.namespace for row in rows)
+
+
+def _hydrated(chunk: ChunkRow, node: NodeRow, *, stale: bool) -> HydratedChunk:
+    return HydratedChunk(
+        id=chunk.id,
+        table_id=chunk.table_id,
+        json_pointer=chunk.json_pointer,
+        chunk_index=chunk.index,
+        total_chunks=chunk.total,
+        chunk_text=chunk.text,
+        char_start=chunk.start,
+        char_end=chunk.end,
+        content_hash=chunk.content_hash,
+        turbopuffer_namespace=chunk.namespace,
+        turbopuffer_doc_id=chunk.doc_id,
+        changed_at=node.changed_at,
+        stale=stale,
+    )

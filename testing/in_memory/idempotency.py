@@ -1,0 +1,63 @@
+"""Idempotency keys in memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+from context_search.ports.idempotency import EarlierRequest, RequestKey
+from context_search.ports.time import Clock
+from testing.in_memory.caller_rows import IdempotencyRow
+from testing.in_memory.rows import Rows
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryIdempotencyKeys:
+    """The port ``IdempotencyKeys``."""
+
+    rows: Rows
+    clock: Clock
+
+    def claim(
+        self, key: RequestKey, *, request_hash: bytes, holder: str, lease_s: float, kept_s: float
+    ) -> EarlierRequest | None:
+        """See the port."""
+        now, row = self.clock.now(), self.rows.idempotency.get(_id(key))
+        if row is not None:
+            is_abandoned = row.answer is None and row.lease_until < now
+            if not is_abandoned and row.created_at >= now - timedelta(seconds=kept_s):
+                return EarlierRequest(row.request_hash, row.answer)
+        self.rows.idempotency[_id(key)] = IdempotencyRow(
+            request_hash, holder, now + timedelta(seconds=lease_s), now
+        )
+        return None
+
+    def keep(self, key: RequestKey, *, holder: str, answer: bytes) -> None:
+        """See the port."""
+        if self._is_held(key, holder):
+            self.rows.change(self.rows.idempotency, _id(key), answer=answer)
+
+    def release(self, key: RequestKey, *, holder: str) -> None:
+        """See the port."""
+        if self._is_held(key, holder):
+            del self.rows.idempotency[_id(key)]
+
+    def count(self, project_id: int, *, at_most: int) -> int:
+        """See the port."""
+        return min(at_most, sum(key[0] == project_id for key in self.rows.idempotency))
+
+    def forget(self, *, older_than_s: float, limit: int) -> int:
+        """See the port."""
+        before = self.clock.now() - timedelta(seconds=older_than_s)
+        old = [key for key, row in self.rows.idempotency.items() if row.created_at < before]
+        for key in old[:limit]:
+            del self.rows.idempotency[key]
+        return len(old[:limit])
+
+    def _is_held(self, key: RequestKey, holder: str) -> bool:
+        row = self.rows.idempotency.get(_id(key))
+        return row is not None and row.holder == holder
+
+
+def _id(key: RequestKey) -> tuple[int, bytes]:
+    return key.project_id, key.key_hash

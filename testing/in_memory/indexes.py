@@ -1,0 +1,168 @@
+"""Indexes, generations and coverage in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from context_search.domain.config import IndexConfig
+from context_search.domain.ids import generation_namespace, table_namespace
+from context_search.domain.model import Index
+from context_search.ports.time import Clock
+from testing.in_memory.comparisons import Comparisons, is_left, needed_scopes
+from testing.in_memory.coverage_rows import CoverageRow
+from testing.in_memory.rows import GenerationRow, IndexRow, Rows
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryIndexes(Comparisons):
+    """The port ``Indexes``."""
+
+    def find_or_add(self, *, project_id: int, table_id: int, config: IndexConfig) -> Index:
+        """See the port."""
+        for row in self.rows.indexes.values():
+            pending = [
+                generation.config
+                for generation in self.rows.generations.values()
+                if generation.index_id == row.id and generation.state in ("queued", "building")
+            ]
+            if row.table_id == table_id and config in (row.config, *pending):
+                return self._index(row)
+        name = table_namespace(project_id=project_id, table_id=table_id)
+        is_taken = any(name == row.namespace for row in self.rows.generations.values())
+        return self._add(project_id, table_id, config, None if is_taken else name)
+
+    def of_project(self, project_id: int) -> Index | None:
+        """See the port."""
+        for row in self.rows.indexes.values():
+            if row.project_id == project_id and row.table_id is None:
+                return self._index(row)
+        return None
+
+    def add_to_project(self, project_id: int, config: IndexConfig) -> Index:
+        """See the port."""
+        return self._add(project_id, None, config, None)
+
+    def _add(
+        self, project_id: int, table_id: int | None, config: IndexConfig, namespace: str | None
+    ) -> Index:
+        index_id, generation_id, now = self.rows.new_id(), self.rows.new_id(), self.clock.now()
+        name = namespace or generation_namespace(
+            project_id=project_id, table_id=table_id, index_id=index_id, number=1
+        )
+        self.rows.generations[generation_id] = GenerationRow(
+            generation_id, index_id, name, config, now
+        )
+        row = IndexRow(index_id, project_id, table_id, config, generation_id, now)
+        self.rows.indexes[index_id] = row
+        return self._index(row)
+
+    def find(self, index_id: int) -> Index | None:
+        """See the port."""
+        row = self.rows.indexes.get(index_id)
+        return self._index(row) if row else None
+
+    def live(self, index_id: int) -> list[Index]:
+        """See the port."""
+        return [
+            view(self.rows, self.clock, generation)
+            for _, generation in sorted(self.rows.generations.items())
+            if generation.index_id == index_id and generation.state in ("active", "building")
+        ]
+
+    def _index(self, row: IndexRow) -> Index:
+        return view(self.rows, self.clock, self.rows.generations[row.generation_id])
+
+    def cover(self, index_id: int, *, tool_id: int, scope: str) -> None:
+        """See the port."""
+        self.rows.coverage[tool_id] = CoverageRow(index_id, scope)
+        self._note_order(index_id)
+
+    def uncover(self, tool_id: int) -> None:
+        """See the port."""
+        covered = self.rows.coverage.pop(tool_id, None)
+        if covered:
+            self._note_order(covered.index_id)
+
+    def _note_order(self, index_id: int) -> None:
+        for index in self.live(index_id):
+            self.note_order(index.generation_id)
+
+    def scopes(self, index_id: int) -> list[str]:
+        """See the port."""
+        index = self.rows.indexes.get(index_id)
+        return needed_scopes(self.rows, index) if index else []
+
+    def may_be_needed(self, index_id: int) -> bool:
+        """See the port."""
+        index = self.rows.indexes.get(index_id)
+        return index is not None and not is_left(self.rows, index)
+
+    def note_failed(self, index_id: int, error: Mapping[str, object]) -> None:
+        """See the port."""
+        if index_id in self.rows.indexes and self.uncompared(index_id):
+            record = {**error, "at": self.clock.now().isoformat()}
+            self.rows.change(self.rows.indexes, index_id, order_error=record)
+
+    def note_refused(self, index_id: int, table_id: int, error: Mapping[str, object]) -> None:
+        """See the port."""
+        record = {**error, "table_id": table_id, "at": self.clock.now().isoformat()}
+        for index in self.live(index_id):
+            self.rows.refused[index.generation_id, table_id] = record
+
+    def with_unsettled_tools(self, *, limit: int) -> list[int]:
+        """See the port."""
+        unsettled: set[int] = set()
+        for tool_id, covered in self.rows.coverage.items():
+            tool = self.rows.tools[tool_id]
+            is_evicted = self.rows.indexes[covered.index_id].evicted_at is not None
+            settled = "evicted" if is_evicted else "ready"
+            if tool.is_there and (tool.summary or {}).get("status") != settled:
+                unsettled.add(covered.index_id)
+        indexes, never = self.rows.indexes, datetime.min.replace(tzinfo=UTC)
+        chosen = sorted(unsettled, key=lambda each: (indexes[each].summarised_at or never, each))
+        for index_id in chosen[:limit]:
+            self.rows.change(indexes, index_id, summarised_at=self.clock.now())
+        return chosen[:limit]
+
+    def retire(self, index_id: int) -> None:
+        """See the port."""
+        now = self.clock.now()
+        for generation in list(self.rows.generations.values()):
+            if generation.index_id == index_id:
+                retired_at = generation.retired_at or now
+                self.rows.change(
+                    self.rows.generations,
+                    generation.id,
+                    state="retired",
+                    retired_at=retired_at,
+                    index_id=None,
+                )
+        for tool_id in [
+            each for each, row in self.rows.coverage.items() if row.index_id == index_id
+        ]:
+            del self.rows.coverage[tool_id]
+        self.rows.indexes.pop(index_id, None)
+
+
+def view(rows: Rows, clock: Clock, generation: GenerationRow) -> Index:
+    """Returns an index seen through a generation; the generation must belong to one."""
+    index = rows.indexes[generation.index_id or 0]
+    return Index(
+        id=index.id,
+        project_id=index.project_id,
+        table_id=index.table_id,
+        config=generation.config,
+        generation_id=generation.id,
+        namespace=generation.namespace,
+        state=generation.state,
+        number=generation.number,
+        is_rebuilding=any(
+            other.index_id == index.id and other.state in ("queued", "building")
+            for other in rows.generations.values()
+        ),
+        evicted_at=index.evicted_at,
+        evicted_by=index.evicted_by,
+        is_idle=index.used_at < clock.now() - timedelta(minutes=1),
+    )

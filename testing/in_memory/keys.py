@@ -1,0 +1,72 @@
+"""API keys in memory."""
+
+from __future__ import annotations
+
+import hmac
+from dataclasses import dataclass, replace
+from datetime import timedelta
+
+from context_search.domain.access import ApiKey, KeyOwner, NewApiKey
+from context_search.domain.model import Principal
+from context_search.ports.time import Clock
+from testing.in_memory.caller_rows import KeyRow
+from testing.in_memory.rows import Rows
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryKeys:
+    """The port ``Keys``."""
+
+    rows: Rows
+    clock: Clock
+
+    def add(self, owner: KeyOwner, new: NewApiKey) -> ApiKey:
+        """See the port."""
+        now = self.clock.now()
+        wanted = None if new.lifetime_s is None else now + timedelta(seconds=new.lifetime_s)
+        expires_at = min((end for end in (wanted, new.ends_by) if end), default=None)
+        key = ApiKey(
+            self.rows.new_id(), new.name, new.prefix, new.permissions, now, expires_at=expires_at
+        )
+        self.rows.keys[key.id] = KeyRow(owner, new.key_hash, key)
+        return key
+
+    def principal_of(self, key_hash: bytes, *, noted_every_s: float) -> Principal | None:
+        """See the port."""
+        found = [
+            row for row in self.rows.keys.values() if hmac.compare_digest(row.key_hash, key_hash)
+        ]
+        if not found or not self._is_live(found[0].key):
+            return None
+        owner, key, now = found[0].owner, found[0].key, self.clock.now()
+        if owner.mcp_id is not None and not self.rows.mcps[owner.mcp_id].status:
+            return None
+        if key.last_used_at is None or key.last_used_at < now - timedelta(seconds=noted_every_s):
+            self._change(key.id, replace(key, last_used_at=now))
+        return Principal(owner.project_id, owner.mcp_id, key.permissions, key.expires_at)
+
+    def page(self, owner: KeyOwner, *, after: int, limit: int) -> list[ApiKey]:
+        """See the port."""
+        rows = [row for _, row in sorted(self.rows.keys.items()) if row.owner == owner]
+        return [row.key for row in rows if row.key.id > after][:limit]
+
+    def find_live(self, owner: KeyOwner, key_id: int) -> ApiKey | None:
+        """See the port."""
+        row = self.rows.keys.get(key_id)
+        return row.key if row and row.owner == owner and self._is_live(row.key) else None
+
+    def revoke(self, key_id: int) -> None:
+        """See the port."""
+        self._change(key_id, replace(self.rows.keys[key_id].key, revoked_at=self.clock.now()))
+
+    def expire_within(self, key_id: int, seconds: float) -> None:
+        """See the port."""
+        key, then = self.rows.keys[key_id].key, self.clock.now() + timedelta(seconds=seconds)
+        self._change(key_id, replace(key, expires_at=min(key.expires_at or then, then)))
+
+    def _is_live(self, key: ApiKey) -> bool:
+        expires_at = key.expires_at
+        return key.revoked_at is None and (expires_at is None or expires_at > self.clock.now())
+
+    def _change(self, key_id: int, key: ApiKey) -> None:
+        self.rows.change(self.rows.keys, key_id, key=key)

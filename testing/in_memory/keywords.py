@@ -1,0 +1,83 @@
+"""Keyword search over dictionaries: BM25 of every chunk."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from context_search.domain.model import Index, Reach
+from context_search.domain.ranking.bm25 import idf, term_weight
+from context_search.ports.keywords import ChunkTokens, Unkeyed
+from context_search.ports.vectors import Ranked
+from testing.in_memory.rows import ChunkRow, Rows
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryKeywords:
+    """The port ``KeywordIndex``. It takes no time, so it never takes too long."""
+
+    rows: Rows
+
+    def put(self, chunks: Sequence[ChunkTokens]) -> None:
+        """See the port."""
+        for chunk in chunks:
+            row = self.rows.chunks.get(chunk.chunk_id)
+            if row and row.tokens is None:
+                self.rows.change(self.rows.chunks, row.id, tokens=tuple(chunk.tokens))
+
+    def best(
+        self,
+        index: Index,
+        reach: Reach,
+        words: Mapping[str, float],
+        limit: int,
+        *,
+        timeout_s: float,  # noqa: ARG002
+    ) -> list[Ranked]:
+        """See the port."""
+        active = self._active(index)
+        counts = {row.doc_id: Counter(row.tokens) for row in active}
+        scores = _scores(counts, words)
+        found = [
+            Ranked(row.doc_id, scores[row.doc_id])
+            for row in active
+            if row.doc_id in scores and reach.covers(row.table_id, row.json_pointer)
+        ]
+        return sorted(found, key=lambda one: (-one.score, one.doc_id))[:limit]
+
+    def unkeyed(self, *, limit: int) -> list[Unkeyed]:
+        """See the port. Nothing here is older than the port."""
+        lost = [
+            row
+            for row in self.rows.chunks.values()
+            if row.tokens is None and row.set_id in self.rows.words_backlog
+        ]
+        if len(lost) < limit:
+            for set_id in list(self.rows.words_backlog):
+                del self.rows.words_backlog[set_id]
+        return [Unkeyed(row.id, row.text) for row in lost[:limit]]
+
+    def _active(self, index: Index) -> list[ChunkRow]:
+        sets = {
+            node.active_set_id
+            for node in self.rows.nodes.values()
+            if node.generation_id == index.generation_id
+        }
+        return [
+            row
+            for row in self.rows.chunks.values()
+            if row.set_id in sets and row.tokens is not None
+        ]
+
+
+def _scores(counts: Mapping[str, Counter[str]], words: Mapping[str, float]) -> dict[str, float]:
+    mean = sum(count.total() for count in counts.values()) / (len(counts) or 1)
+    scores: dict[str, float] = {}
+    for word, asked in words.items():
+        having = {name: count for name, count in counts.items() if word in count}
+        worth = asked * idf(len(having), len(counts))
+        for name, count in having.items():
+            weight = term_weight(count[word], count.total(), mean)
+            scores[name] = scores.get(name, 0.0) + worth * weight
+    return scores

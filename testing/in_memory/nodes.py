@@ -1,0 +1,151 @@
+"""Nodes in memory: claims, leases and fences."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+
+from context_search.domain.errors import LeaseLostError
+from context_search.domain.model import Claim
+from context_search.domain.progress import NodeState
+from context_search.domain.text.reassembly import text_of_chunks
+from testing.in_memory.node_rows import NodeRows
+from testing.in_memory.removal import remove_sets
+from testing.in_memory.rows import NodeRow
+
+
+@dataclass(frozen=True, slots=True)
+class NodeWork(NodeRows):
+    """The part of the port ``Nodes`` that workers use."""
+
+    def claim(self, node_id: int, *, lease_s: float) -> Claim | None:
+        """See the port."""
+        row, now = self.rows.nodes.get(node_id), self.clock.now()
+        if row is None or not self.rows.tables[row.table_id].is_there:
+            return None
+        generation = self.rows.generations[row.generation_id]
+        due = row.state == "queued" and row.next_at <= now
+        silent = row.state == "claimed" and row.lease_until is not None and row.lease_until < now
+        if generation.index_id is None or generation.state not in ("active", "building"):
+            return None
+        if not (due or silent):
+            return None
+        claim = Claim(
+            node_id=row.id,
+            fence=row.fence + 1,
+            attempt=row.attempt + 1,
+            table_id=row.table_id,
+            json_pointer=row.json_pointer,
+            content_hash=row.content_hash,
+            content=self._reassembled(row) if row.content is None else row.content,
+            config=generation.config,
+            namespace=generation.namespace,
+            index_id=generation.index_id,
+        )
+        self.rows.change(
+            self.rows.nodes,
+            node_id,
+            state="claimed",
+            fence=claim.fence,
+            attempt=claim.attempt,
+            lease_until=now + timedelta(seconds=lease_s),
+        )
+        return claim
+
+    def _reassembled(self, row: NodeRow) -> str:
+        chunks = [each for each in self.rows.chunks.values() if each.set_id == row.active_set_id]
+        chunks.sort(key=lambda chunk: chunk.index)
+        return text_of_chunks((chunk.start, chunk.text) for chunk in chunks)
+
+    def due_in(self, node_id: int) -> float | None:
+        """See the port."""
+        row = self.rows.nodes.get(node_id)
+        if row is None or row.state != "queued":
+            return None
+        left_s = (row.next_at - self.clock.now()).total_seconds()
+        return left_s if left_s > 0 else None
+
+    def hold(self, claim: Claim, *, lease_s: float) -> None:
+        """See the port."""
+        self._change(claim, lease_until=self.clock.now() + timedelta(seconds=lease_s))
+
+    def release(
+        self,
+        claim: Claim,
+        *,
+        retry_in_s: float,
+        error: Mapping[str, object] | None,
+        progressed: bool,
+    ) -> None:
+        """See the port."""
+        self._change(
+            claim,
+            state="queued",
+            lease_until=None,
+            last_error=error,
+            next_at=self.clock.now() + timedelta(seconds=retry_in_s),
+            attempt=0 if progressed else claim.attempt,
+        )
+
+    def quarantine(self, claim: Claim, error: Mapping[str, object]) -> None:
+        """See the port."""
+        self._put_aside(claim, "quarantined", error)
+
+    def skip(self, claim: Claim, reason: Mapping[str, object]) -> None:
+        """See the port."""
+        self._put_aside(claim, "skipped", reason)
+
+    def _put_aside(self, claim: Claim, state: NodeState, error: Mapping[str, object]) -> None:
+        self._change(claim, state=state, lease_until=None, last_error=error)
+        building = [
+            row.id
+            for row in self.rows.sets.values()
+            if row.node_id == claim.node_id and row.state == "building"
+        ]
+        remove_sets(self.rows, self.clock, building)
+
+    def _change(self, claim: Claim, **values: object) -> None:
+        row = self.rows.nodes.get(claim.node_id)
+        if row is None or (row.fence, row.state) != (claim.fence, "claimed"):
+            raise LeaseLostError("another worker has the node, or it is gone")
+        self.rows.change(self.rows.nodes, claim.node_id, **values)
+
+    def pardon(self, *, limit: int) -> list[int]:
+        """See the port."""
+        nodes = sorted(self.rows.nodes.items())
+        found = [row.id for _, row in nodes if row.state == "quarantined"][:limit]
+        queued: dict[str, object] = {"state": "queued", "attempt": 0, "next_at": self.clock.now()}
+        for node_id in found:
+            self.rows.change(self.rows.nodes, node_id, **queued)
+        return found
+
+    def _has_order(self, node: NodeRow) -> bool:
+        """Tells whether there is an order that may be this node's: one that is not younger."""
+        project_id, now = self.rows.tables[node.table_id].project_id, self.clock.now()
+        return any(
+            row.project_id == project_id
+            and row.body["kind"] in ("node", "nodes")
+            and row.created_at <= node.next_at
+            and (row.due_at is None or row.due_at <= now)
+            for row in self.rows.outbox.values()
+        )
+
+    def abandoned(self, *, silent_s: float, limit: int) -> list[int]:
+        """See the port."""
+        silent_since = (now := self.clock.now()) - timedelta(seconds=silent_s)
+        live = {
+            row.id for row in self.rows.generations.values() if row.state in ("active", "building")
+        }
+        found = [
+            row.id
+            for _, row in sorted(self.rows.nodes.items())
+            if row.state in ("queued", "claimed")
+            and row.generation_id in live
+            and (row.lease_until or row.next_at) < silent_since
+            and (row.state == "claimed" or not self._has_order(row))
+        ][:limit]
+        queued: dict[str, object] = {"state": "queued", "lease_until": None, "next_at": now}
+        for node_id in found:
+            self.rows.change(self.rows.nodes, node_id, **queued)
+        return found

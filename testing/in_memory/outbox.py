@@ -1,0 +1,197 @@
+"""The order book in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from context_search.domain.orders import LONG_STRING, long_window, order_key, pause_s
+from context_search.ports.queue import Message
+from context_search.ports.time import Clock
+from testing.in_memory.order_rows import OutboxRow
+from testing.in_memory.rows import Rows
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryOutbox:
+    """The port ``Outbox``; a transaction is alone, so nothing is locked."""
+
+    rows: Rows
+    clock: Clock
+
+    def add(self, messages: Iterable[Message]) -> list[int]:
+        """See the port."""
+        orders = [(order_key(message), message) for message in messages]
+        return sorted(
+            {
+                self._add(key, body)
+                for key, body in sorted(orders, key=lambda order: order[0] or str(order[1]))
+            }
+        )
+
+    def _add(self, key: str | None, body: Message) -> int:
+        for row in self.rows.outbox.values():
+            if key is not None and row.key == key and row.begun_at is None:
+                return row.project_id
+        order_id, project_id = self.rows.new_id(), self._project_of(body)
+        self.rows.outbox[order_id] = OutboxRow(
+            order_id, body, self.clock.now(), project_id, key, self._is_long(body)
+        )
+        return project_id
+
+    def _is_long(self, body: Message) -> bool:
+        node_id = body.get("node_id")
+        node = self.rows.nodes.get(node_id) if isinstance(node_id, int) else None
+        return node is not None and node.char_count >= LONG_STRING
+
+    def _project_of(self, body: Message) -> int:
+        rows = self.rows
+        match body:
+            case {"kind": "enumerate", "index_id": int() as index_id}:
+                row = rows.indexes.get(index_id)
+                return row.project_id if row else 0
+            case {"kind": "import", "upload_id": int() as upload_id}:
+                saved = rows.uploads.get(upload_id)
+                return saved.upload.project_id if saved else 0
+            case {"node_id": int() as node_id} | {"node_ids": [int() as node_id, *_]}:
+                node = rows.nodes.get(node_id)
+                table = rows.tables.get(node.table_id) if node else None
+                return table.project_id if table else 0
+        return 0
+
+    def withdraw(self, message: Message) -> None:
+        """See the port."""
+        key = order_key(message)
+        for row in list(self.rows.outbox.values()):
+            if row.key == key and row.begun_at is None:
+                del self.rows.outbox[row.id]
+
+    def take(self, project_id: int, *, window: int) -> list[tuple[int, Message]]:
+        """See the port."""
+        now = self.clock.now()
+        rows = [row for _, row in sorted(self.rows.outbox.items()) if row.project_id == project_id]
+        places = [row.is_long for row in rows if _has_place(row, now)]
+        waiting = [row for row in rows if _waits(row, now)]
+        long = [row for row in waiting if row.is_long]
+        going = long[: max(0, long_window(window) - sum(places))]
+        fitting = [row for row in waiting if not row.is_long or row in going]
+        taken = fitting[: max(0, window - len(places))]
+        for row in taken:
+            until, first = now + timedelta(minutes=1), row.claimed_at or now
+            self.rows.change(self.rows.outbox, row.id, claimed_until=until, claimed_at=first)
+        return [(row.id, row.body) for row in taken]
+
+    def note_sent(self, order_ids: Sequence[int]) -> None:
+        """See the port."""
+        for order_id in order_ids:
+            row = self.rows.outbox.get(order_id)
+            if row is not None and row.claimed_until is not None:
+                self._change(order_id, sent_at=self.clock.now(), claimed_until=None)
+
+    def begin(self, order_id: int) -> int | None:
+        """See the port."""
+        row, now = self.rows.outbox.get(order_id), self.clock.now()
+        if row is None:
+            return None
+        sent_at = row.sent_at or now
+        self._change(order_id, begun_at=now, due_at=None, claimed_until=None, sent_at=sent_at)
+        return row.project_id
+
+    def finish(self, order_id: int) -> None:
+        """See the port."""
+        self.rows.outbox.pop(order_id, None)
+
+    def rest(self, order_id: int, *, after_s: float, window: int) -> bool:
+        """See the port."""
+        own, now = self.rows.outbox.get(order_id), self.clock.now()
+        if own is None:
+            return False
+        equal = [
+            row
+            for row in self.rows.outbox.values()
+            if own.key is not None and row.key == own.key and row.id != order_id
+        ]
+        for row in equal:
+            if row.begun_at is not None and not is_due(row, now):
+                del self.rows.outbox[row.id]
+        if any(row.begun_at is None for row in equal):
+            del self.rows.outbox[order_id]
+            return False
+        resting = sum(
+            row.project_id == own.project_id and row.sent_at is not None and not is_due(row, now)
+            for row in self.rows.outbox.values()
+        )
+        stays, due_at = resting < window, now + timedelta(seconds=after_s)
+        self._change(
+            order_id,
+            due_at=due_at,
+            claimed_at=None,
+            claimed_until=None,
+            sent_at=now if stays else None,
+        )
+        return stays
+
+    def silent(self, *, silent_s: float) -> list[int]:
+        """See the port."""
+        since = self.clock.now() - timedelta(seconds=silent_s)
+        return [row.id for row in self.rows.outbox.values() if _is_silent(row, since)]
+
+    def reopen(self, order_ids: Sequence[int], *, silent_s: float) -> int:
+        """See the port."""
+        lost = set(order_ids).intersection(self.silent(silent_s=silent_s))
+        for row in [self.rows.outbox[each] for each in sorted(lost)]:
+            wait_s = pause_s(row.times_lost, silent_s) if row.begun_at else 0.0
+            self._let_wait(row.id, wait_s, times_lost=row.times_lost + 1)
+        return len(lost)
+
+    def restore(self, order_ids: Sequence[int]) -> list[int]:
+        """See the port."""
+        found = [self.rows.outbox[each] for each in order_ids if each in self.rows.outbox]
+        for row in found:
+            self._let_wait(row.id, 0.0, times_lost=0)
+        return sorted({row.project_id for row in found})
+
+    def _let_wait(self, order_id: int, wait_s: float, *, times_lost: int) -> None:
+        due_at = self.clock.now() + timedelta(seconds=wait_s)
+        self._change(order_id, sent_at=None, claimed_at=None, due_at=due_at, times_lost=times_lost)
+
+    def waiting(self, *, limit: int) -> list[int]:
+        """See the port."""
+        now = self.clock.now()
+        found = {row.project_id for row in self.rows.outbox.values() if _waits(row, now)}
+        return sorted(found)[:limit]
+
+    def has_neighbours(self, table_id: int) -> bool:
+        """See the port."""
+        now, table = self.clock.now(), self.rows.tables.get(table_id)
+        return any(
+            row.project_id not in (0, table and table.project_id)
+            and row.begun_at is None
+            and is_due(row, now)
+            for row in self.rows.outbox.values()
+        )
+
+    def _change(self, order_id: int, **values: object) -> None:
+        self.rows.change(self.rows.outbox, order_id, **values)
+
+
+def is_due(row: OutboxRow, now: datetime) -> bool:
+    return row.due_at is None or row.due_at <= now
+
+
+def _is_free(row: OutboxRow, now: datetime) -> bool:
+    return row.claimed_until is None or row.claimed_until < now
+
+
+def _waits(row: OutboxRow, now: datetime) -> bool:
+    return row.sent_at is None and _is_free(row, now) and is_due(row, now)
+
+
+def _has_place(row: OutboxRow, now: datetime) -> bool:
+    return is_due(row, now) if row.sent_at else not _is_free(row, now)
+
+
+def _is_silent(row: OutboxRow, since: datetime) -> bool:
+    moments = (row.sent_at, row.begun_at, row.due_at)
+    return row.sent_at is not None and max(at for at in moments if at) < since

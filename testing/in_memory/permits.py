@@ -1,0 +1,48 @@
+"""Leased permits in memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+from context_search.ports.time import Clock
+from testing.in_memory.caller_rows import PermitRow
+from testing.in_memory.rows import Rows
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryPermits:
+    """The port ``Permits``."""
+
+    rows: Rows
+    clock: Clock
+
+    def take(self, pool: str, *, size: int, count: int, lease_s: float) -> str | None:
+        """See the port."""
+        now = self.clock.now()
+        free = [
+            number
+            for number in range(1, size + 1)
+            if (row := self.rows.permits.get((pool, number))) is None or row.lease_until <= now
+        ]
+        if len(free) < count:
+            return None
+        holder = str(self.rows.new_id())
+        for number in free[:count]:
+            until = now + timedelta(seconds=lease_s)
+            self.rows.permits[pool, number] = PermitRow(holder, until)
+        return holder
+
+    def give_back(self, pool: str, holder: str) -> None:
+        """See the port."""
+        for key, row in list(self.rows.permits.items()):
+            if key[0] == pool and row.holder == holder:
+                self.rows.permits[key] = PermitRow(None, self.clock.now())
+
+    def forget_unused(self, *, unused_s: float, limit: int) -> int:
+        """See the port."""
+        before = self.clock.now() - timedelta(seconds=unused_s)
+        unused = [key for key, row in self.rows.permits.items() if row.lease_until < before]
+        for key in unused[:limit]:
+            del self.rows.permits[key]
+        return len(unused[:limit])

@@ -1,0 +1,54 @@
+"""Kept rankings in memory."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from context_search.ports.time import Clock
+from testing.in_memory.journal import Journaled
+from testing.in_memory.rows import Rows
+
+
+@dataclass(frozen=True, slots=True)
+class RankingRow:
+    project_id: int
+    body_json: str
+    created_at: datetime
+
+
+class MemoryRankings:
+    """The port ``Rankings``."""
+
+    def __init__(self, rows: Rows, clock: Clock) -> None:
+        self._rows = rows
+        self._clock = clock
+        self._kept: Journaled[str, RankingRow] = Journaled(rows.journal)
+
+    def keep(self, project_id: int, body: Mapping[str, object], *, at_most: int) -> str:
+        """See the port."""
+        name = f"{self._rows.new_id():032x}"
+        self._kept[name] = RankingRow(project_id, json.dumps(body), self._clock.now())
+        own = [key for key, row in self._kept.items() if row.project_id == project_id]
+        for outdated in sorted(own, reverse=True)[at_most:]:
+            del self._kept[outdated]
+        return name
+
+    def find(self, project_id: int, name: str, *, max_age_s: float) -> dict[str, object] | None:
+        """See the port."""
+        row = self._kept.get(name)
+        since = self._clock.now() - timedelta(seconds=max_age_s)
+        if row is None or row.project_id != project_id or row.created_at <= since:
+            return None
+        found: dict[str, object] = json.loads(row.body_json)
+        return found
+
+    def forget_old(self, *, older_than_s: float) -> int:
+        """See the port."""
+        since = self._clock.now() - timedelta(seconds=older_than_s)
+        old = [name for name, row in self._kept.items() if row.created_at <= since]
+        for name in old:
+            del self._kept[name]
+        return len(old)

@@ -1,0 +1,155 @@
+"""Generations in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import timedelta
+
+from context_search.domain.config import IndexConfig
+from context_search.domain.ids import generation_namespace
+from context_search.domain.model import Index
+from context_search.ports.rebuilding import Size
+from context_search.ports.time import Clock
+from testing.in_memory.comparisons import Comparisons
+from testing.in_memory.indexes import view
+from testing.in_memory.rows import GenerationRow, Rows
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryRebuilds:
+    """The port ``Rebuilds``."""
+
+    rows: Rows
+    clock: Clock
+
+    def _of(self, index_id: int, states: Collection[str]) -> list[GenerationRow]:
+        return [
+            row
+            for _, row in sorted(self.rows.generations.items())
+            if row.index_id == index_id and row.state in states
+        ]
+
+    def _has_room(self, project_id: int, at_once: int) -> bool:
+        building = [
+            row
+            for row in self.rows.generations.values()
+            if row.state == "building"
+            and row.index_id is not None
+            and self.rows.indexes[row.index_id].project_id == project_id
+        ]
+        return len(building) < at_once
+
+    def start(self, index: Index, config: IndexConfig, *, at_once: int) -> Index:
+        """See the port."""
+        number = 1 + max(
+            row.number for row in self.rows.generations.values() if row.index_id == index.id
+        )
+        namespace = generation_namespace(
+            project_id=index.project_id, table_id=index.table_id, index_id=index.id, number=number
+        )
+        row = GenerationRow(
+            id=self.rows.new_id(),
+            index_id=index.id,
+            namespace=namespace,
+            config=config,
+            created_at=self.clock.now(),
+            number=number,
+            state="building" if self._has_room(index.project_id, at_once) else "queued",
+        )
+        self.rows.generations[row.id] = row
+        return view(self.rows, self.clock, row)
+
+    def pending(self, index_id: int) -> Index | None:
+        """See the port."""
+        found = self._of(index_id, ("queued", "building"))
+        return view(self.rows, self.clock, found[-1]) if found else None
+
+    def previous(self, index_id: int) -> Index | None:
+        """See the port."""
+        found = self._of(index_id, ("previous",))
+        return view(self.rows, self.clock, found[-1]) if found else None
+
+    def has_index(self, table_id: int | None, config: IndexConfig) -> bool:
+        """See the port."""
+        indexes = self.rows.indexes.values()
+        return table_id is not None and any(
+            (row.table_id, row.config) == (table_id, config) for row in indexes
+        )
+
+    def is_unfinished(self, index: Index) -> bool:
+        """See the port."""
+        return any(
+            node.generation_id == index.generation_id
+            and node.state in ("queued", "claimed", "quarantined")
+            for node in self.rows.nodes.values()
+        )
+
+    def switch(self, to: Index) -> None:
+        """See the port."""
+        now = self.clock.now()
+        generations = self.rows.generations
+        for row in self._of(to.id, ("previous",)):
+            if row.id != to.generation_id:
+                self.rows.change(generations, row.id, state="retired", retired_at=now)
+        for row in self._of(to.id, ("active",)):
+            self.rows.change(generations, row.id, state="previous", switched_at=now)
+        if generations[to.generation_id].state != "building":
+            Comparisons(self.rows, self.clock).order_comparisons(to.generation_id)
+        self.rows.change(generations, to.generation_id, state="active")
+        self.rows.change(self.rows.indexes, to.id, generation_id=to.generation_id, config=to.config)
+
+    def promote(self, *, at_once: int) -> list[int]:
+        """See the port."""
+        promoted = []
+        for _, row in sorted(self.rows.generations.items()):
+            if row.state != "queued" or row.index_id is None:
+                continue
+            if self._has_room(self.rows.indexes[row.index_id].project_id, at_once):
+                self.rows.change(self.rows.generations, row.id, state="building")
+                promoted.append(row.index_id)
+        return promoted
+
+    def building(self, *, limit: int) -> list[int]:
+        """See the port."""
+        rows = self.rows.generations.values()
+        found = {row.index_id for row in rows if row.state == "building" and row.index_id}
+        return sorted(found)[:limit]
+
+    def _outdated(self, older_than_s: float) -> list[GenerationRow]:
+        before = self.clock.now() - timedelta(seconds=older_than_s)
+        old = [
+            (row.switched_at, row.id, row)
+            for row in self.rows.generations.values()
+            if row.state == "previous" and row.index_id
+            if row.switched_at and row.switched_at < before
+        ]
+        return [row for _, _, row in sorted(old, key=lambda each: each[:2])]
+
+    def outdated(self, *, older_than_s: float, limit: int) -> list[Index]:
+        """See the port."""
+        found = self._outdated(older_than_s)[:limit]
+        return [view(self.rows, self.clock, row) for row in found]
+
+    def retire_previous(self, index_id: int, *, older_than_s: float) -> bool:
+        """See the port."""
+        old = [row.id for row in self._outdated(older_than_s) if row.index_id == index_id]
+        for generation_id in old:
+            self.rows.change(
+                self.rows.generations, generation_id, state="retired", retired_at=self.clock.now()
+            )
+        return bool(old)
+
+    def size(self, index: Index) -> Size:
+        """See the port."""
+        nodes = [
+            node for node in self.rows.nodes.values() if node.generation_id == index.generation_id
+        ]
+        sets = {node.active_set_id for node in nodes}
+        texts = [chunk.text for chunk in self.rows.chunks.values() if chunk.set_id in sets]
+        return Size(
+            nodes=len(nodes),
+            chunks=len(texts),
+            characters=sum(len(text) for text in texts),
+            bytes=sum(len(text.encode()) for text in texts),
+        )

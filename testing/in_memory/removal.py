@@ -1,0 +1,153 @@
+"""What deleting a row takes with it, as the foreign keys and triggers of Postgres do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from context_search.ports.removal import Removal
+from context_search.ports.time import Clock
+from testing.in_memory.rows import NodeRow, Rows, TombstoneRow
+
+
+def remove_nodes(rows: Rows, clock: Clock, node_ids: Iterable[int]) -> None:
+    """Deletes nodes, their sets and chunks; every chunk leaves a tombstone.
+
+    Their tables have to be compared once more, unless the caller notes that they were.
+    """
+    gone = set(node_ids)
+    remove_sets_of(rows, clock, gone)
+    for node_id in gone:
+        if node := rows.nodes.pop(node_id, None):
+            rows.compared.pop((node.generation_id, node.table_id), None)
+
+
+def remove_some(rows: Rows, clock: Clock, which: Callable[[NodeRow], bool], limit: int) -> int:
+    """Deletes nodes that meet a condition, at most ``limit``; returns how many."""
+    found = [node.id for _, node in sorted(rows.nodes.items()) if which(node)][:limit]
+    remove_nodes(rows, clock, found)
+    return len(found)
+
+
+def remove_tool(rows: Rows, tool_id: int) -> None:
+    """Deletes a tool, what it covers and its bindings."""
+    rows.coverage.pop(tool_id, None)
+    for key in [key for key in rows.bindings if key[1] == tool_id]:
+        del rows.bindings[key]
+    del rows.tools[tool_id]
+
+
+def remove_table(rows: Rows, clock: Clock, table_id: int) -> None:
+    """Deletes a table and all that is about it. Its generations stay, and belong to no index."""
+    nodes = [node.id for node in rows.nodes.values() if node.table_id == table_id]
+    remove_nodes(rows, clock, nodes)
+    indexes = {row.id for row in rows.indexes.values() if row.table_id == table_id}
+    for generation in list(rows.generations.values()):
+        if generation.index_id in indexes:
+            rows.change(rows.generations, generation.id, index_id=None)
+    for index_id in indexes:
+        del rows.indexes[index_id]
+    for tool in [row for row in rows.tools.values() if row.scope.table_id == table_id]:
+        remove_tool(rows, tool.id)
+    for noted in (rows.compared, rows.ordered, rows.refused):
+        for key in [key for key in noted if key[1] == table_id]:
+            noted.pop(key)
+    del rows.tables[table_id]
+
+
+def remove_sets_of(rows: Rows, clock: Clock, node_ids: Collection[int]) -> None:
+    """Deletes all sets of nodes, and their chunks; every chunk leaves a tombstone."""
+    sets = [row.id for row in rows.sets.values() if row.node_id in node_ids]
+    remove_sets(rows, clock, sets)
+
+
+def remove_sets(rows: Rows, clock: Clock, set_ids: Iterable[int]) -> None:
+    """Deletes sets and their chunks; every chunk leaves a tombstone."""
+    gone = set(set_ids)
+    for chunk in [chunk for chunk in rows.chunks.values() if chunk.set_id in gone]:
+        key = (chunk.namespace, chunk.doc_id)
+        stone = TombstoneRow(*key, chunk.window_count, clock.now())
+        rows.tombstones.setdefault(key, stone)
+        del rows.chunks[chunk.id]
+    for set_id in gone:
+        rows.sets.pop(set_id, None)
+
+
+def mark_unsettled(rows: Rows, index_id: int) -> None:
+    """Makes ``ready`` in the summaries of an index' tools ``indexing``, also of those put away."""
+    for tool_id, covered in rows.coverage.items():
+        summary = rows.tools[tool_id].summary
+        if covered.index_id == index_id and summary and summary["status"] == "ready":
+            rows.change(rows.tools, tool_id, summary={**summary, "status": "indexing"})
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryRemovals:
+    """The port ``Removals``."""
+
+    rows: Rows
+    clock: Clock
+
+    def remove_nodes(self, *, limit: int) -> int:
+        """See the port."""
+        tables, now = self.rows.tables, self.clock.now()
+        left = {node.table_id for node in self.rows.nodes.values()}
+        for index in self.rows.indexes.values():
+            if index.table_id in left and not tables[index.table_id].is_there:
+                mark_unsettled(self.rows, index.id)
+        removed = remove_some(
+            self.rows, self.clock, lambda node: not tables[node.table_id].is_there, limit
+        )
+        # Whoever deletes a table itself leaves its generations without an index.
+        marked = {row.id for row in tables.values() if row.remove_at}
+        gone = {None, *(row.id for row in self.rows.indexes.values() if row.table_id in marked)}
+        for generation in list(self.rows.generations.values()):
+            if generation.index_id in gone and generation.retired_at is None:
+                self.rows.change(
+                    self.rows.generations, generation.id, state="retired", retired_at=now
+                )
+        return removed
+
+    def due(self, *, limit: int) -> list[Removal]:
+        """See the port."""
+        now = self.clock.now()
+        with_nodes = {node.table_id for node in self.rows.nodes.values()}
+        marked = [
+            (0, row.remove_at, Removal("tool", row.id))
+            for row in self.rows.tools.values()
+            if row.remove_at and row.remove_at <= now
+        ] + [
+            (1, row.remove_at, Removal("table", row.id))
+            for row in self.rows.tables.values()
+            if row.remove_at and row.remove_at <= now and row.id not in with_nodes
+        ]
+        return [
+            removal for *_, removal in sorted(marked, key=lambda one: (*one[:2], one[2].row_id))
+        ][:limit]
+
+    def remove(self, removal: Removal) -> bool:
+        """See the port."""
+        if not self._is_marked(removal):
+            return False
+        if removal.kind == "tool":
+            remove_tool(self.rows, removal.row_id)
+        else:
+            remove_table(self.rows, self.clock, removal.row_id)
+        return True
+
+    def put_off(self, removal: Removal, *, retry_in_s: float) -> bool:
+        """See the port."""
+        if not self._is_marked(removal):
+            return False
+        later = self.clock.now() + timedelta(seconds=retry_in_s)
+        self.rows.change(self._rows_of(removal), removal.row_id, remove_at=later)
+        return True
+
+    def _is_marked(self, removal: Removal) -> bool:
+        row = self._rows_of(removal).get(removal.row_id)
+        return row is not None and row.remove_at is not None
+
+    def _rows_of(self, removal: Removal) -> Any:
+        return self.rows.tools if removal.kind == "tool" else self.rows.tables

@@ -1,0 +1,165 @@
+"""The rows of the in-memory store."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any, Literal
+
+from context_search.domain.access import Binding, McpInstance
+from context_search.domain.config import IndexConfig
+from context_search.domain.model import GenerationState
+from context_search.domain.progress import EvictionCause, NodeState
+from context_search.domain.retrieval import StoredSettings
+from context_search.ports.delivery import SweepCounts
+from testing.in_memory.caller_rows import IdempotencyRow, KeyRow, PermitRow
+from testing.in_memory.catalog_rows import TableRow, ToolRow
+from testing.in_memory.coverage_rows import CoverageRow
+from testing.in_memory.journal import Journal, Journaled
+from testing.in_memory.order_rows import OutboxRow
+from testing.in_memory.upload_rows import UploadRow
+
+
+@dataclass(frozen=True, slots=True)
+class IndexRow:
+    id: int
+    project_id: int
+    table_id: int | None
+    config: IndexConfig
+    generation_id: int
+    created_at: datetime
+    last_searched_at: datetime | None = None
+    evicted_at: datetime | None = None
+    evicted_by: EvictionCause | None = None
+    order_error: Mapping[str, object] | None = None
+    summarised_at: datetime | None = None
+
+    @property
+    def used_at(self) -> datetime:
+        """When it was searched last, or else created."""
+        return self.last_searched_at or self.created_at
+
+
+@dataclass(frozen=True, slots=True)
+class GenerationRow:
+    id: int
+    index_id: int | None
+    namespace: str
+    config: IndexConfig
+    created_at: datetime
+    number: int = 1
+    state: GenerationState = "active"
+    switched_at: datetime | None = None
+    retired_at: datetime | None = None
+    sweep_after: str = ""
+    sweep_counts: SweepCounts = field(default_factory=SweepCounts)
+    swept_at: datetime | None = None
+    integrity: Mapping[str, object] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NodeRow:
+    id: int
+    generation_id: int
+    table_id: int
+    json_pointer: str
+    content_hash: str
+    char_count: int
+    content: str | None
+    state: NodeState
+    next_at: datetime
+    changed_at: datetime
+    fence: int = 0
+    attempt: int = 0
+    lease_until: datetime | None = None
+    last_error: Mapping[str, object] | None = None
+    active_set_id: int | None = None
+    indexed_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SetRow:
+    id: int
+    node_id: int
+    content_hash: str
+    state: Literal["building", "active"]
+    chunks_count: int
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkRow:
+    id: int
+    table_id: int
+    set_id: int
+    json_pointer: str
+    index: int
+    total: int
+    text: str
+    start: int
+    end: int
+    content_hash: str
+    namespace: str
+    doc_id: str
+    input_hash: bytes
+    window_count: int = 1
+    present: bool = False
+    tokens: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TombstoneRow:
+    namespace: str
+    doc_id: str
+    window_count: int
+    created_at: datetime
+    deleted_at: datetime | None = None
+
+
+class Rows:
+    """All tables, by key. Rows are immutable; ``version`` grows with each commit that wrote."""
+
+    def __init__(self) -> None:
+        self.journal = journal = Journal()
+        self.projects: Journaled[int, str] = Journaled(journal)
+        self.keys: Journaled[int, KeyRow] = Journaled(journal)
+        self.mcps: Journaled[int, McpInstance] = Journaled(journal)
+        self.bindings: Journaled[tuple[int, int], Binding] = Journaled(journal)
+        self.tables: Journaled[int, TableRow] = Journaled(journal)
+        self.tools: Journaled[int, ToolRow] = Journaled(journal)
+        self.indexes: Journaled[int, IndexRow] = Journaled(journal)
+        self.generations: Journaled[int, GenerationRow] = Journaled(journal)
+        self.compared: Journaled[tuple[int, int], tuple[int, tuple[str, ...]]] = Journaled(journal)
+        self.refused: Journaled[tuple[int, int], Mapping[str, object]] = Journaled(journal)
+        self.ordered: Journaled[tuple[int, int], datetime] = Journaled(journal)
+        self.coverage: Journaled[int, CoverageRow] = Journaled(journal)
+        self.nodes: Journaled[int, NodeRow] = Journaled(journal)
+        self.sets: Journaled[int, SetRow] = Journaled(journal)
+        self.chunks: Journaled[int, ChunkRow] = Journaled(journal)
+        self.words_backlog: Journaled[int, None] = Journaled(journal)
+        self.tombstones: Journaled[tuple[str, str], TombstoneRow] = Journaled(journal)
+        self.outbox: Journaled[int, OutboxRow] = Journaled(journal)
+        self.permits: Journaled[tuple[str, int], PermitRow] = Journaled(journal)
+        self.idempotency: Journaled[tuple[int, bytes], IdempotencyRow] = Journaled(journal)
+        self.retrieval_settings: Journaled[int, StoredSettings] = Journaled(journal)
+        self.uploads: Journaled[int, UploadRow] = Journaled(journal)
+        self._last_id = self.version = 0
+
+    def commit(self) -> None:
+        """Keeps what was written since the last commit."""
+        if self.journal.commit():
+            self.version += 1
+
+    def roll_back(self) -> None:
+        """Forgets what was written since the last commit."""
+        self.journal.roll_back()
+
+    def new_id(self) -> int:
+        """Returns a number never given before (not even by a transaction that was rolled back)."""
+        self._last_id += 1
+        return self._last_id
+
+    def change(self, table: Journaled[Any, Any], row_id: object, **values: object) -> None:
+        """Overwrites columns of a row; does nothing when the row is gone."""
+        if row_id in table:
+            table[row_id] = replace(table[row_id], **values)

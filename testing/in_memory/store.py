@@ -1,0 +1,99 @@
+"""A whole database in memory, with transactions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from context_search.domain.errors import DatabaseUnavailableError
+from context_search.ports.time import Clock, Deadline
+from testing.in_memory.batches import MemoryBatches
+from testing.in_memory.catalog import MemoryProjects, MemoryTables
+from testing.in_memory.chunks import MemoryChunks
+from testing.in_memory.delivery import MemoryGraveyard
+from testing.in_memory.evictions import MemoryEvictions
+from testing.in_memory.gauges import MemoryGauges
+from testing.in_memory.idempotency import MemoryIdempotencyKeys
+from testing.in_memory.indexes import MemoryIndexes
+from testing.in_memory.keys import MemoryKeys
+from testing.in_memory.keywords import MemoryKeywords
+from testing.in_memory.mcps import MemoryMcpInstances
+from testing.in_memory.outbox import MemoryOutbox
+from testing.in_memory.permits import MemoryPermits
+from testing.in_memory.progress import MemoryNodes
+from testing.in_memory.quotas import MemoryQuotas
+from testing.in_memory.rankings import MemoryRankings
+from testing.in_memory.rebuilds import MemoryRebuilds
+from testing.in_memory.removal import MemoryRemovals
+from testing.in_memory.retrieval import MemoryRetrievalSettings, MemorySurroundings
+from testing.in_memory.rows import Rows
+from testing.in_memory.sweeps import MemorySweeps
+from testing.in_memory.tools import MemoryTools
+from testing.in_memory.uploads import MemoryUploads
+
+
+class MemoryUnitOfWork:
+    """The port ``UnitOfWork``."""
+
+    def __init__(self, rows: Rows, clock: Clock) -> None:
+        self.projects = MemoryProjects(rows)
+        self.keys = MemoryKeys(rows, clock)
+        self.mcps = MemoryMcpInstances(rows, clock)
+        self.tables = MemoryTables(rows, clock)
+        self.tools = MemoryTools(rows, clock)
+        self.indexes = MemoryIndexes(rows, clock)
+        self.rebuilds = MemoryRebuilds(rows, clock)
+        self.nodes = MemoryNodes(rows, clock)
+        self.chunks = MemoryChunks(rows, clock)
+        self.keywords = MemoryKeywords(rows)
+        self.outbox = MemoryOutbox(rows, clock)
+        self.graveyard = MemoryGraveyard(rows, clock)
+        self.removals = MemoryRemovals(rows, clock)
+        self.sweeps = MemorySweeps(rows, clock)
+        self.quotas = MemoryQuotas(rows, clock)
+        self.evictions = MemoryEvictions(rows, clock)
+        self.idempotency = MemoryIdempotencyKeys(rows, clock)
+        self.permits = MemoryPermits(rows, clock)
+        self.surroundings = MemorySurroundings(rows)
+        self.retrieval_settings = MemoryRetrievalSettings(rows)
+        self.rankings = MemoryRankings(rows, clock)
+        self.gauges = MemoryGauges(rows, clock)
+        self.uploads = MemoryUploads(rows, clock)
+
+    @property
+    def batches(self) -> MemoryBatches:
+        """See the port."""
+        return MemoryBatches(self.nodes, self.chunks)
+
+
+class MemoryStore:
+    """The port ``Store``: one transaction at a time. Between two, ``rows`` is what is committed."""
+
+    def __init__(
+        self, clock: Clock, unit_of_work: type[MemoryUnitOfWork] = MemoryUnitOfWork
+    ) -> None:
+        self.rows = Rows()
+        self._work = unit_of_work(self.rows, clock)
+        self._is_busy = False
+
+    @contextmanager
+    def transaction(
+        self,
+        project_id: int | None = None,  # noqa: ARG002 - no net here
+        deadline: Deadline | None = None,
+    ) -> Iterator[MemoryUnitOfWork]:
+        """See the port. An error, or a kill, leaves ``rows`` as they were; all takes no time.
+
+        Raises RuntimeError inside of a transaction, as Postgres' does.
+        """
+        if self._is_busy:
+            raise RuntimeError("transactions do not nest")
+        if deadline is not None and not deadline.left_s():
+            raise DatabaseUnavailableError("no time is left for a transaction")
+        self._is_busy = True
+        try:
+            yield self._work
+            self.rows.commit()
+        finally:
+            self.rows.roll_back()
+            self._is_busy = False

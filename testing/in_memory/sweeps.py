@@ -1,0 +1,101 @@
+"""Sweeps in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from datetime import timedelta
+
+from context_search.ports.delivery import SweepCounts, SweepCursor
+from context_search.ports.time import Clock
+from testing.in_memory.rows import Rows
+
+
+@dataclass(frozen=True, slots=True)
+class MemorySweeps:
+    """The port ``Sweeps``."""
+
+    rows: Rows
+    clock: Clock
+
+    def due(self, *, older_than_s: float, limit: int) -> list[SweepCursor]:
+        """See the port."""
+        before = self.clock.now() - timedelta(seconds=older_than_s)
+        due = [
+            row
+            for row in self.rows.generations.values()
+            if row.state in ("active", "building")
+            and (row.sweep_after or row.swept_at is None or row.swept_at < before)
+        ]
+        due.sort(key=lambda row: (row.swept_at is not None, row.swept_at, row.id))
+        return [
+            SweepCursor(row.id, row.namespace, row.sweep_after, row.sweep_counts)
+            for row in due[:limit]
+        ]
+
+    def present_after(self, namespace: str, after: str, limit: int) -> list[tuple[str, int]]:
+        """See the port."""
+        return sorted(
+            (row.doc_id, row.window_count)
+            for row in self.rows.chunks.values()
+            if row.namespace == namespace and row.present and row.doc_id > after
+        )[:limit]
+
+    def requeue_missing(self, namespace: str, doc_ids: Sequence[str]) -> list[int]:
+        """See the port."""
+        wanted, sets = set(doc_ids), set()
+        for row in list(self.rows.chunks.values()):
+            if row.namespace == namespace and row.present and row.doc_id in wanted:
+                self.rows.change(self.rows.chunks, row.id, present=False)
+                sets.add(row.set_id)
+        queued = []
+        for node_id in sorted({self.rows.sets[set_id].node_id for set_id in sets}):
+            if self.rows.nodes[node_id].state == "indexed":
+                now = self.clock.now()
+                self.rows.change(self.rows.nodes, node_id, state="queued", attempt=0, next_at=now)
+                queued.append(node_id)
+        return queued
+
+    def note(self, cursor: SweepCursor, *, after: str, found: SweepCounts) -> None:
+        """See the port."""
+        now, counts = self.clock.now(), cursor.counts.plus(found)
+        self.rows.change(
+            self.rows.generations, cursor.generation_id, sweep_after=after, swept_at=now
+        )
+        if after:
+            self.rows.change(self.rows.generations, cursor.generation_id, sweep_counts=counts)
+            return
+        self.rows.change(
+            self.rows.generations,
+            cursor.generation_id,
+            sweep_counts=SweepCounts(),
+            integrity={**asdict(counts), "at": now.isoformat()},
+        )
+
+    def order(self, generation_id: int) -> None:
+        """See the port."""
+        self.rows.change(
+            self.rows.generations,
+            generation_id,
+            swept_at=None,
+            sweep_after="",
+            sweep_counts=SweepCounts(),
+        )
+
+    def note_failed(self, cursor: SweepCursor) -> None:
+        """See the port."""
+        now = self.clock.now()
+        self.rows.change(self.rows.generations, cursor.generation_id, swept_at=now)
+
+    def unknown(self, namespaces: Sequence[str]) -> list[str]:
+        """See the port."""
+        return sorted(set(namespaces) - {row.namespace for row in self.rows.generations.values()})
+
+    def reports(self, index_id: int | None) -> list[dict[str, object]]:
+        """See the port."""
+        return [
+            {"namespace": row.namespace, **row.integrity}
+            for _, row in sorted(self.rows.generations.items())
+            if row.integrity and row.state in ("active", "building") and row.index_id
+            if index_id in (None, row.index_id)
+        ]

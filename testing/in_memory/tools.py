@@ -1,0 +1,152 @@
+"""Search Tools in memory."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from context_search.domain.config import SearchConfig
+from context_search.domain.model import Index, Principal, Scope, SearchTool, ToolRecord
+from context_search.ports.catalog import Unowned, UnservedTool
+from context_search.ports.time import Clock
+from testing.in_memory.catalog_rows import ToolRow
+from testing.in_memory.indexes import MemoryIndexes
+from testing.in_memory.removal import mark_unsettled
+from testing.in_memory.rows import Rows
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryTools:
+    """The port ``Tools``."""
+
+    rows: Rows
+    clock: Clock
+
+    def add(
+        self,
+        *,
+        project_id: int,
+        name: str,
+        description: str | None,
+        scope: Scope,
+        search: SearchConfig,
+    ) -> int:
+        """See the port."""
+        tool_id = self.rows.new_id()
+        self.rows.tools[tool_id] = ToolRow(
+            tool_id, project_id, name, description, scope, search, self.clock.now()
+        )
+        return tool_id
+
+    def find(self, tool_id: int, *, project_id: int | None) -> SearchTool | None:
+        """See the port."""
+        return next((tool for tool in self._live(project_id) if tool.id == tool_id), None)
+
+    def find_with_index(
+        self, tool_id: int, *, project_id: int | None
+    ) -> tuple[SearchTool, Index] | None:
+        """See the port."""
+        tool = self.find(tool_id, project_id=project_id)
+        index = MemoryIndexes(self.rows, self.clock).find(tool.index_id) if tool else None
+        return (tool, index) if tool and index else None
+
+    def page(self, principal: Principal, *, after: int, limit: int) -> list[SearchTool]:
+        """See the port."""
+        shown = [tool for tool in self._live(principal.project_id) if tool.id > after]
+        if principal.mcp_id is not None:
+            bindings = [self.rows.bindings.get((principal.mcp_id, tool.id)) for tool in shown]
+            pairs = zip(shown, bindings, strict=True)
+            shown = [tool for tool, binding in pairs if binding and binding.status]
+        return shown[:limit]
+
+    def first_of_names(self, principal: Principal, names: Sequence[str]) -> dict[str, int]:
+        """See the port."""
+        first: dict[str, int] = {}
+        for tool in self._live(principal.project_id):
+            lower = re.sub("[A-Z]+", lambda letters: letters[0].lower(), tool.name)
+            if lower in names:
+                first.setdefault(lower, tool.id)
+        return first
+
+    def records(self, tool_ids: Sequence[int]) -> dict[int, ToolRecord]:
+        """See the port."""
+        found = [row for row in self.rows.tools.values() if row.id in tool_ids]
+        return {
+            row.id: ToolRecord(None, {"search_index": row.summary} if row.summary else None)
+            for row in found
+        }
+
+    def unserved(self, project_id: int, *, after: int, limit: int) -> list[UnservedTool]:
+        """See the port."""
+        found = [
+            UnservedTool(row.id, row.scope.table_id, row.scope.json_pointer, row.search.to_json())
+            for _, row in sorted(self.rows.tools.items())
+            if row.id > after and row.project_id == project_id and self._is_unserved(row)
+        ]
+        return found[:limit]
+
+    def of_no_project(self, *, limit: int) -> Unowned:
+        """See the port."""
+        found = [
+            (row.id, row.name)
+            for _, row in sorted(self.rows.tools.items())
+            if row.project_id not in self.rows.projects and self._is_unserved(row)
+        ]
+        return Unowned(len(found), found[:limit])
+
+    def take_over(self, tool_id: int, *, project_id: int) -> bool:
+        """See the port."""
+        row = self.rows.tools.get(tool_id)
+        return row is not None and row.project_id == project_id and self._is_unserved(row)
+
+    def _is_unserved(self, row: ToolRow) -> bool:
+        return row.is_there and row.id not in self.rows.coverage
+
+    def of_index(self, index_id: int, *, tool_id: int | None = None) -> list[SearchTool]:
+        """See the port."""
+        tools = [tool for tool in self._live(None) if tool.index_id == index_id]
+        return [tool for tool in tools if tool_id in (None, tool.id)]
+
+    def mark_unsettled(self, index_id: int) -> None:
+        """See the port."""
+        mark_unsettled(self.rows, index_id)
+
+    def mark_deleted(self, tool_id: int) -> None:
+        """See the port."""
+        self.rows.change(self.rows.tools, tool_id, remove_at=self.clock.now())
+
+    def write_summary(self, tool_id: int, summary: Mapping[str, object]) -> None:
+        """See the port."""
+        self.rows.change(self.rows.tools, tool_id, summary=summary)
+
+    def _live(self, project_id: int | None) -> list[SearchTool]:
+        return [
+            _tool(row, self.rows)
+            for _, row in sorted(self.rows.tools.items())
+            if row.is_there
+            and self.rows.tables[row.scope.table_id].is_there
+            and row.id in self.rows.coverage
+            and self._is_of_one_project(row)
+            and project_id in (None, row.project_id)
+        ]
+
+    def _is_of_one_project(self, row: ToolRow) -> bool:
+        """Another program may have moved the table, or the tool."""
+        index = self.rows.indexes[self.rows.coverage[row.id].index_id]
+        table = self.rows.tables[row.scope.table_id]
+        return row.project_id == table.project_id == index.project_id
+
+
+def _tool(row: ToolRow, rows: Rows) -> SearchTool:
+    return SearchTool(
+        id=row.id,
+        project_id=row.project_id,
+        name=row.name,
+        description=row.description,
+        table_name=rows.tables[row.scope.table_id].name,
+        scope=row.scope,
+        search=row.search,
+        index_id=rows.coverage[row.id].index_id,
+        created_at=row.created_at,
+    )

@@ -1,0 +1,121 @@
+"""Uploads in memory: rows, and an S3."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+
+from context_search.domain.errors import UploadMissingError
+from context_search.domain.uploads import NewUpload, Upload
+from context_search.ports.time import Clock
+from context_search.ports.uploads import SignedPut
+from testing.in_memory.rows import Rows
+from testing.in_memory.upload_rows import UploadRow
+
+PIECE = 65_536
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryUploads:
+    """The port ``Uploads``."""
+
+    rows: Rows
+    clock: Clock
+
+    def add(self, new: NewUpload) -> Upload:
+        """See the port."""
+        now = self.clock.now()
+        upload = Upload(
+            id=self.rows.new_id(),
+            project_id=new.project_id,
+            table_id=new.table_id,
+            format=new.format,
+            state="pending",
+            created_at=now,
+            size=new.size,
+            sha256=new.sha256,
+            if_revision=new.if_revision,
+        )
+        self.rows.uploads[upload.id] = UploadRow(upload, now)
+        return upload
+
+    def pending(self, project_id: int, *, younger_than_s: float) -> int:
+        """See the port; a transaction is alone anyway."""
+        after = self.clock.now() - timedelta(seconds=younger_than_s)
+        uploads = [row.upload for row in self.rows.uploads.values()]
+        return sum(
+            (u.project_id, u.state) == (project_id, "pending") and u.created_at > after
+            for u in uploads
+        )
+
+    def find(self, upload_id: int, *, table_id: int) -> Upload | None:
+        """See the port."""
+        found = self.lock(upload_id)
+        return found if found and found.table_id == table_id else None
+
+    def lock(self, upload_id: int) -> Upload | None:
+        """See the port; a transaction is alone anyway."""
+        row = self.rows.uploads.get(upload_id)
+        return None if row is None else self._now(row.upload)
+
+    def _now(self, upload: Upload) -> Upload:
+        """A table that is gone leaves no id behind, as the foreign key has it in Postgres."""
+        return upload if upload.table_id in self.rows.tables else replace(upload, table_id=None)
+
+    def save(self, upload: Upload) -> None:
+        """See the port."""
+        if upload.id in self.rows.uploads:
+            self.rows.uploads[upload.id] = UploadRow(upload, self.clock.now())
+
+    def silent(self, *, silent_s: float, limit: int) -> list[int]:
+        """See the port."""
+        before = self.clock.now() - timedelta(seconds=silent_s)
+        found = [
+            row.upload
+            for _, row in sorted(self.rows.uploads.items())
+            if row.upload.state == "importing" and row.saved_at < before
+        ][:limit]
+        for upload in found:
+            self.save(upload)
+        return [upload.id for upload in found]
+
+    def outdated(self, *, older_than_s: float, limit: int) -> list[Upload]:
+        """See the port."""
+        before = self.clock.now() - timedelta(seconds=older_than_s)
+        uploads = [self._now(row.upload) for _, row in sorted(self.rows.uploads.items())]
+        return [u for u in uploads if u.created_at < before or u.table_id is None][:limit]
+
+    def forget(self, upload_ids: Sequence[int]) -> None:
+        """See the port."""
+        for upload_id in upload_ids:
+            self.rows.uploads.pop(upload_id, None)
+
+
+@dataclass(slots=True)
+class DictObjects:
+    """The port ``Objects``. Whoever has a signed request puts into ``contents`` by its URL."""
+
+    contents: dict[str, bytes] = field(default_factory=dict)
+
+    def sign_put(
+        self, key: str, *, content_type: str, size: int | None, expires_s: int
+    ) -> SignedPut:
+        """See the port; the URL is the key, and nothing expires."""
+        del size, expires_s
+        return SignedPut(key, {"Content-Type": content_type})
+
+    def size(self, key: str) -> int | None:
+        """See the port."""
+        return len(self.contents[key]) if key in self.contents else None
+
+    def read(self, key: str) -> Iterator[bytes]:
+        """See the port."""
+        if key not in self.contents:
+            raise UploadMissingError("nothing was uploaded")
+        content = self.contents[key]
+        yield from (content[at : at + PIECE] for at in range(0, len(content), PIECE))
+
+    def delete(self, key: str) -> None:
+        """See the port."""
+        self.contents.pop(key, None)

@@ -1,0 +1,107 @@
+"""turbopuffer in dictionaries: exact cosine and BM25."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+
+from context_search.domain.config import IndexConfig
+from context_search.domain.errors import NamespaceMissingError, VectorStoreRejectedError
+from context_search.domain.ids import chunk_document_id
+from context_search.domain.ranking.bm25 import idf, term_weight
+from context_search.ports.vectors import Legs, Ranked, VectorDocument, VectorQuery
+
+
+class DictVectors:
+    """The port ``VectorStore``; ``namespaces`` holds the documents by id."""
+
+    def __init__(self) -> None:
+        self.namespaces: dict[str, dict[str, VectorDocument]] = {}
+
+    def upsert(
+        self, namespace: str, documents: Sequence[VectorDocument], *, config: IndexConfig
+    ) -> None:
+        """See the port."""
+        if any(len(document.vector) != config.dimensions for document in documents):
+            raise VectorStoreRejectedError("a vector has the wrong dimension")
+        known = self.namespaces.setdefault(namespace, {})
+        known.update({document.id: document for document in documents})
+
+    def delete(self, namespace: str, ids: Sequence[str]) -> None:
+        """See the port."""
+        for doc_id in ids:
+            self.namespaces.get(namespace, {}).pop(doc_id, None)
+
+    def query(self, namespace: str, query: VectorQuery, *, timeout_s: float) -> Legs:  # noqa: ARG002
+        """See the port."""
+        documents = [
+            document
+            for document in self._documents(namespace).values()
+            if query.scope_key in document.ancestors
+            and (query.table_ids is None or document.table_id in query.table_ids)
+        ]
+        vector = None if query.vector is None else _by_vector(documents, query)
+        keyword = None if query.tokens is None else _by_keyword(documents, query)
+        return Legs(
+            vector=None if vector is None else _best(vector, query),
+            keyword=None if keyword is None else _best(keyword, query),
+            is_cut=any(len(leg) >= query.limit for leg in (vector, keyword) if leg is not None),
+        )
+
+    def vectors(self, namespace: str, ids: Sequence[str]) -> dict[str, Sequence[float]]:
+        """See the port."""
+        documents = self._documents(namespace)
+        return {name: documents[name].vector for name in ids if name in documents}
+
+    def existing(self, namespace: str, ids: Sequence[str]) -> set[str]:
+        """See the port."""
+        return set(ids) & set(self._documents(namespace))
+
+    def ids_after(self, namespace: str, after: str, limit: int) -> list[str]:
+        """See the port."""
+        return sorted(doc_id for doc_id in self._documents(namespace) if doc_id > after)[:limit]
+
+    def namespaces_after(self, prefix: str, after: str, limit: int) -> list[str]:
+        """See the port."""
+        names = (name for name in self.namespaces if name.startswith(prefix) and name > after)
+        return sorted(names)[:limit]
+
+    def delete_namespace(self, namespace: str) -> None:
+        """See the port."""
+        self.namespaces.pop(namespace, None)
+
+    def _documents(self, namespace: str) -> dict[str, VectorDocument]:
+        if namespace not in self.namespaces:
+            raise NamespaceMissingError("the namespace does not exist")
+        return self.namespaces[namespace]
+
+
+def _by_vector(documents: Sequence[VectorDocument], query: VectorQuery) -> dict[str, float]:
+    asked = query.vector or ()
+    return {document.id: _cosine(asked, document.vector) for document in documents}
+
+
+def _cosine(one: Sequence[float], other: Sequence[float]) -> float:
+    product = sum(a * b for a, b in zip(one, other, strict=True))
+    return product / (math.hypot(*one) * math.hypot(*other) or 1.0)
+
+
+def _by_keyword(documents: Sequence[VectorDocument], query: VectorQuery) -> dict[str, float]:
+    counted = {document.id: Counter(document.tokens or ()) for document in documents}
+    mean = sum(counts.total() for counts in counted.values()) / (len(counted) or 1) or 1.0
+    scores: dict[str, float] = {}
+    for token, weight in (query.tokens or {}).items():
+        having = [doc_id for doc_id, counts in counted.items() if token in counts]
+        worth = weight * idf(len(having), len(counted))
+        for doc_id in having:
+            count, length = counted[doc_id][token], counted[doc_id].total()
+            scores[doc_id] = scores.get(doc_id, 0.0) + worth * term_weight(count, length, mean)
+    return scores
+
+
+def _best(scores: dict[str, float], query: VectorQuery) -> list[Ranked]:
+    best: dict[str, float] = {}
+    for doc_id in sorted(scores, key=lambda name: (-scores[name], name))[: query.limit]:
+        best.setdefault(chunk_document_id(doc_id), scores[doc_id])
+    return [Ranked(doc_id, score) for doc_id, score in best.items()]

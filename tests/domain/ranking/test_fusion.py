@@ -1,0 +1,130 @@
+"""Two ranked lists become one: what may change the order and what may not."""
+
+from __future__ import annotations
+
+import doctest
+import math
+from collections.abc import Callable, Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from context_search.domain.ranking import fusion
+from context_search.domain.ranking.fusion import (
+    Leg,
+    convex_combination,
+    min_max,
+    ranking,
+    reciprocal_rank_fusion,
+)
+
+Fuse = Callable[[Sequence[Leg], Sequence[float]], dict[str, float]]
+SCORES = st.floats(-1e6, 1e6).map(lambda score: round(score, 3))
+LEGS = st.dictionaries(st.text("abcde", min_size=1, max_size=2), SCORES, max_size=8)
+WEIGHTS = st.floats(0.01, 1.0)
+BOTH = pytest.mark.parametrize("fuse", [reciprocal_rank_fusion, convex_combination])
+
+
+def shuffled(leg: Leg) -> Leg:
+    """The same scores in another order of insertion."""
+    return dict(sorted(leg.items(), reverse=True))
+
+
+def close(one: Leg, other: Leg) -> bool:
+    """Equal but for rounding."""
+    return one.keys() == other.keys() and all(
+        math.isclose(one[name], other[name], abs_tol=1e-12) for name in one
+    )
+
+
+def test_the_examples_of_the_documentation_hold() -> None:
+    assert doctest.testmod(fusion) == (0, 2)
+
+
+@BOTH
+@given(one=LEGS, other=LEGS, weight=WEIGHTS, other_weight=WEIGHTS)
+def test_the_order_in_which_results_arrive_changes_nothing(
+    fuse: Fuse, one: Leg, other: Leg, weight: float, other_weight: float
+) -> None:
+    fused = fuse([one, other], [weight, other_weight])
+    assert fused == fuse([shuffled(one), shuffled(other)], [weight, other_weight])
+    assert ranking(fused) == ranking(shuffled(fused))
+
+
+@BOTH
+@given(one=LEGS, other=LEGS, weight=WEIGHTS, other_weight=WEIGHTS)
+def test_the_order_of_the_legs_changes_nothing(
+    fuse: Fuse, one: Leg, other: Leg, weight: float, other_weight: float
+) -> None:
+    fused = fuse([one, other], [weight, other_weight])
+    assert close(fused, fuse([other, one], [other_weight, weight]))
+    assert fused.keys() == one.keys() | other.keys()
+
+
+@BOTH
+@given(leg=LEGS, weight=WEIGHTS)
+def test_one_leg_alone_keeps_its_order(fuse: Fuse, leg: Leg, weight: float) -> None:
+    assert ranking(fuse([leg], [weight])) == ranking(leg)
+    assert ranking(fuse([leg, {}], [weight, 1.0])) == ranking(leg)
+
+
+@BOTH
+def test_the_weight_decides_between_two_first_places(fuse: Fuse) -> None:
+    vector, keyword = {"v": 0.9, "k": 0.1}, {"k": 12.0, "v": 3.0}
+    assert ranking(fuse([vector, keyword], [0.7, 0.3])) == ["v", "k"]
+    assert ranking(fuse([vector, keyword], [0.3, 0.7])) == ["k", "v"]
+
+
+@BOTH
+def test_ties_are_ordered_by_id(fuse: Fuse) -> None:
+    assert ranking(fuse([{"b": 1.0}, {"a": 1.0}], [0.5, 0.5])) == ["a", "b"]
+    assert ranking({"c": 1.0, "a": 1.0, "b": 2.0}) == ["b", "a", "c"]
+
+
+@BOTH
+def test_a_weight_of_zero_silences_a_leg(fuse: Fuse) -> None:
+    fused = fuse([{"a": 1.0, "b": 0.5}, {"b": 9.0, "c": 1.0}], [1.0, 0.0])
+    assert ranking(fused)[0] == "a"
+    assert fused["c"] == 0.0
+
+
+@BOTH
+def test_every_leg_needs_a_weight(fuse: Fuse) -> None:
+    with pytest.raises(ValueError, match="zip"):
+        fuse([{"a": 1.0}, {"b": 1.0}], [1.0])
+
+
+@given(LEGS, LEGS, WEIGHTS, WEIGHTS)
+def test_a_convex_combination_lies_between_0_and_1(
+    one: Leg, other: Leg, weight: float, other_weight: float
+) -> None:
+    fused = convex_combination([one, other], [weight, other_weight])
+    assert all(0.0 <= score <= 1.0 + 1e-9 for score in fused.values())
+
+
+@given(LEGS, LEGS, WEIGHTS, WEIGHTS)
+def test_only_the_proportion_of_the_weights_counts(
+    one: Leg, other: Leg, weight: float, other_weight: float
+) -> None:
+    fused = convex_combination([one, other], [weight, other_weight])
+    assert close(fused, convex_combination([one, other], [weight * 8, other_weight * 8]))
+
+
+@given(LEGS, WEIGHTS)
+def test_the_scale_of_a_leg_does_not_count(leg: Leg, weight: float) -> None:
+    moved = {name: score * 4 + 16 for name, score in leg.items()}
+    assert ranking(min_max(moved)) == ranking(min_max(leg))
+    assert reciprocal_rank_fusion([moved], [weight]) == reciprocal_rank_fusion([leg], [weight])
+
+
+def test_the_formula_of_the_seed_gives_its_numbers() -> None:
+    fused = reciprocal_rank_fusion([{"a": 2.0, "b": 1.0}, {"b": 5.0}], [0.7, 0.3])
+    assert fused == {"a": 0.7 / 61, "b": 0.7 / 62 + 0.3 / 61}
+
+
+def test_no_results_and_equal_results_have_a_defined_scale() -> None:
+    assert min_max({}) == {}
+    assert min_max({"a": 3.0, "b": 3.0}) == {"a": 1.0, "b": 1.0}
+    assert convex_combination([{}, {}], [0.5, 0.5]) == {}
+    assert convex_combination([{"a": 1.0}], [0.0]) == {"a": 0.0}

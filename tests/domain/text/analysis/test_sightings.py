@@ -1,0 +1,76 @@
+"""Finding a question's words in a text is the same as reading all tokens of the text."""
+
+from __future__ import annotations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from context_search.domain.text.analysis import Lookout, query_tokens, tokens
+from context_search.domain.text.analysis.names import is_plain_word, name_spans, token_of
+from context_search.domain.text.analysis.sightings import beginning
+
+from .strategies import texts
+
+
+@st.composite
+def text_and_question(draw: st.DrawFn) -> tuple[str, str]:
+    """A text, and as its question a part of it or something else."""
+    text = draw(texts)
+    start, end = sorted(draw(st.tuples(*[st.integers(0, len(text))] * 2)))
+    return text, draw(st.one_of(st.just(text[start:end]), texts))
+
+
+@settings(deadline=None)
+@given(text_and_question())
+def test_sightings_are_the_tokens_that_are_words_of_the_question(pair: tuple[str, str]) -> None:
+    text, question = pair
+    words = query_tokens(question)
+    seen = [(at, token) for at, token in enumerate(tokens(text)) if token in words]
+    assert Lookout(words)(text) == seen
+
+
+@settings(deadline=None)
+@given(texts)
+def test_a_long_question_is_seen_as_well(text: str) -> None:
+    words = [*query_tokens(text), *(f"q{number}" for number in range(100))]
+    seen = [(at, token) for at, token in enumerate(tokens(text)) if token in words]
+    assert Lookout(words)(text) == seen
+
+
+def test_a_question_of_stop_words_is_seen_nowhere() -> None:
+    assert Lookout(query_tokens("what is it"))("what it is") == []
+
+
+@settings(deadline=None)
+@given(st.text("abzABZs09é'", min_size=1, max_size=8))
+def test_a_plain_word_has_no_names_but_itself(piece: str) -> None:
+    if is_plain_word(piece):
+        assert list(name_spans(piece)) in ([], [(0, len(piece))])
+
+
+# Everything that the Snowball stemmer for English replaces, and its exceptions.
+ENDINGS = """
+    s es ed ing edly ingly ly y ies ied ying ee eed eedly us ss sses at ated ating bl bled iz ized
+    ational tional enci anci abli entli izer ization ation ator alism aliti alli fulness ousli
+    ousness iveness iviti biliti bli ogi fulli lessli li icate iciti ical ful ness ative al ance
+    ence er ic able ible ant ement ment ent ism ate iti ous ive ize ion sion tion ability ivity
+    ality ably ogist logy ously iveness e l ll pp tt nn
+"""
+EXCEPTIONS = """
+    skis skies dying lying tying idly gently ugly early only singly sky news howe atlas cosmos bias
+    andes inning outing canning herring earring proceed exceed succeed
+"""
+
+
+@given(
+    st.one_of(
+        st.sampled_from(EXCEPTIONS.split()),
+        st.builds(
+            lambda start, endings: start + "".join(endings),
+            st.text("abdegilnotuy", min_size=1, max_size=6),
+            st.lists(st.sampled_from(ENDINGS.split()), max_size=3),
+        ),
+    )
+)
+def test_a_word_begins_as_its_stem_does(word: str) -> None:
+    assert word.startswith(beginning(token_of(word)))

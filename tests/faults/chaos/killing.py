@@ -1,0 +1,70 @@
+"""Orders that end in the middle, each at a place of its own, and the check that all was mended."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from context_search.domain.model import Principal, SearchTool, Table
+from tests.builders import english
+from tests.faults.chaos.compare import assert_no_namespace_is_forgotten, assert_whole
+from tests.faults.chaos.gate import points
+from tests.faults.chaos.mortal import Mortals
+from tests.faults.chaos.site import Site
+
+LONG = english(90, seed=1)
+EDITED = LONG + " and something else"
+DOCUMENT = {"a": LONG, "b/c": {"d": [english(40, seed=2), "short"]}}
+
+Place = tuple[Table, SearchTool]
+Order = tuple[str, *tuple[object, ...]]
+
+
+def indexed(site: Site, owner: Principal) -> Place:
+    """A table whose tool is ready."""
+    table = site.table(owner, DOCUMENT)
+    tool = site.tool(table)
+    site.work()
+    return table, tool
+
+
+def check(site: Site, places: list[Place]) -> None:
+    """Everything settles, and then every index is its document."""
+    site.settle()
+    for table, _ in places:
+        assert_whole(site, table)
+    assert_no_namespace_is_forgotten(site)
+    site.clear()
+
+
+@dataclass
+class Kills:
+    """One process for each point of an order.
+
+    Messages that healthy hands have not taken yet are lost with the killed, which is worse than
+    SQS: only leases, the outbox and cleanup can bring the work back.
+    """
+
+    site: Site
+    workers: Mortals
+    places: list[Place] = field(default_factory=list)
+
+    def everywhere(
+        self, prepare: Callable[[], Place], order: Callable[[Place], Order]
+    ) -> list[str]:
+        """Has an order done, and then killed at every point of it; returns its outside calls."""
+        alive = self.workers.do(*self._order(prepare, order))
+        for point in points(alive.calls):
+            end = self.workers.do(*self._order(prepare, order), at=point)
+            assert end.killed, point
+        return alive.calls
+
+    def _order(self, prepare: Callable[[], Place], order: Callable[[Place], Order]) -> Order:
+        self.places.append(prepare())
+        wanted = order(self.places[-1])
+        self.site.orders()
+        return wanted
+
+    def check(self) -> None:
+        """Healthy hands mend it all."""
+        check(self.site, self.places)

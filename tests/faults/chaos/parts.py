@@ -1,0 +1,186 @@
+"""The deployed parts with short patience, and every outside call behind a gate."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from context_search.adapters.postgres.pool import Database
+from context_search.adapters.postgres.store import PostgresStore
+from context_search.adapters.postgres.url import DatabaseUrl
+from context_search.adapters.turbopuffer_vectors import TurbopufferVectors
+from context_search.bootstrap import Parts
+from context_search.domain.config import IndexConfig, SearchConfig
+from context_search.domain.model import Principal, Scope
+from context_search.ports.embedding import Embedder
+from context_search.ports.queue import Message, Queue
+from context_search.ports.time import Deadline
+from context_search.services.catalog.create_search_tool import NewSearchTool
+from context_search.services.indexing.index_node import IndexNode
+from context_search.services.indexing.retrying import RetryLater
+from context_search.settings import Settings
+from context_search.web.orders import ImportOrder, NodeOrder, NodesOrder, Order, parse_order
+from testing.in_memory.embedder import WordEmbedder
+from tests.faults.chaos.gate import Gate, GatedEmbedder, GatedQueue, GatedStore, GatedVectors
+
+if TYPE_CHECKING:
+    from context_search.services.upkeep.cleanup import Cleanup
+
+KEY = "chaos"
+DIMENSIONS = 16
+CONFIG = IndexConfig(
+    "in-memory/words", DIMENSIONS, threshold=20, chunk_size=60, chunk_overlap=6, window_tokens=8
+)
+LEASE_S = 1.5
+SILENT_S = 0.3
+GRACE_S = 0.3
+KEEP_S = 0.5
+CHUNKS_PER_BATCH = 1
+LAMBDA_S = 120.0
+
+
+class ChaosParts(Parts):
+    """One process: its own connections, its own gate."""
+
+    def __init__(
+        self,
+        database_url: str,
+        turbopuffer_url: str,
+        queue: Queue,
+        *,
+        connections: int = 2,
+        application_name: str = "chaos",
+    ) -> None:
+        super().__init__(
+            Settings(
+                database_url=database_url,
+                queue_url="",
+                dead_letter_queue_url="",
+                turbopuffer_api_key=KEY,
+                turbopuffer_base_url=turbopuffer_url,
+                embedding_model=CONFIG.model,
+                embedding_dimensions=DIMENSIONS,
+                embedding_window_tokens=CONFIG.window_tokens,
+                internal_secrets=(KEY,),
+                query_hash_key=KEY,
+                index_lease_s=LEASE_S,
+                silent_after_s=SILENT_S,
+                delete_grace_s=GRACE_S,
+            )
+        )
+        self.gate = Gate()
+        self.database = Database(
+            DatabaseUrl.parse(database_url),
+            max_connections=connections,
+            acquire_timeout_s=60,
+            statement_timeout_ms=30_000,  # a busy machine is no fault of the code
+            lock_timeout_ms=30_000,
+            application_name=application_name,
+        )
+        self.embedder: Embedder | None = None
+        self._queue = queue
+
+    @cached_property
+    def store(self) -> GatedStore:  # type: ignore[override]
+        """Postgres."""
+        return GatedStore(PostgresStore(self.database), self.gate)
+
+    @cached_property
+    def vectors(self) -> GatedVectors:  # type: ignore[override]
+        """turbopuffer."""
+        url = self.settings.turbopuffer_base_url
+        return GatedVectors(TurbopufferVectors(api_key=KEY, base_url=url), self.gate)
+
+    @cached_property
+    def queue(self) -> GatedQueue:  # type: ignore[override]
+        """The queue that the caller gave."""
+        return GatedQueue(self._queue, self.gate)
+
+    def embedder_of(self, config: IndexConfig) -> Embedder:
+        """Vectors from words, unless a test put another embedder there."""
+        return GatedEmbedder(self.embedder or WordEmbedder(config.dimensions), self.gate)
+
+    @cached_property
+    def index_node(self) -> IndexNode:
+        """With small batches, so that there are several."""
+        usual = super().index_node
+        return replace(usual, limits=replace(usual.limits, batch_chunks=CHUNKS_PER_BATCH))
+
+    @cached_property
+    def cleanup(self) -> Cleanup:
+        """With small pages and little patience."""
+        usual = super().cleanup
+        return replace(
+            usual,
+            sweep=replace(usual.sweep, page=5),
+            limits=replace(usual.limits, keep_previous_s=KEEP_S),
+        )
+
+    def in_time(self) -> Deadline:
+        """A deadline from now."""
+        return Deadline(self.clock, self.clock.monotonic() + LAMBDA_S)
+
+    def carry_out(self, body: Message) -> object:
+        """Does what a message says, as the function does. Raises what the services raise."""
+        order = parse_order(json.dumps(body))
+        assert order is not None
+        begun = self.order_book.begin(order.order)
+        if begun is None:
+            return None
+        try:
+            done = self._obey(order)
+        except RetryLater as later:
+            self.order_book.rest(begun, later.after_s)
+            raise
+        self.order_book.finish(begun)
+        return done
+
+    def _obey(self, order: Order) -> object:
+        if isinstance(order, NodeOrder):
+            return self.index_node(order.node_id, self.in_time())
+        if isinstance(order, NodesOrder):
+            return list(self.index_nodes(order.node_ids, self.in_time()))
+        if isinstance(order, ImportOrder):
+            return self.import_document(order.upload_id)
+        return self.enumerate_index(order.index_id, order.table_id)
+
+    @cached_property
+    def orders(self) -> dict[str, Callable[..., object]]:
+        """All that a test may have done by a process or over a connection that will not live."""
+        tables, tools, operations, cleanup = (
+            self.tables,
+            self.tools,
+            self.operations,
+            self.cleanup,
+        )
+        return {
+            "carry_out": self.carry_out,
+            "cleanup": lambda: cleanup(self.in_time()),
+            "create_tool": lambda project, table, scope: tools.create_search_tool(
+                wanted_tool(project, table, scope)
+            ),
+            "replace": lambda project, table, document: tables.change_document.replace(
+                Principal(project), table, document
+            ),
+            "delete_table": lambda project, table: tables.delete_table(Principal(project), table),
+            "delete_tool": lambda project, tool: tools.delete_tool(Principal(project), tool),
+            "start_rebuild": lambda tool: operations.start_rebuild(tool, None),
+            "roll_back": lambda tool: operations.roll_back(tool, None),
+        }
+
+
+def wanted_tool(
+    project_id: int, table_id: int, scope: str = "", config: IndexConfig = CONFIG
+) -> NewSearchTool:
+    """What a caller asks for who wants a tool."""
+    return NewSearchTool(
+        project_id=project_id,
+        name="search",
+        description=None,
+        scope=Scope(table_id, scope),
+        index=config,
+        search=SearchConfig(),
+    )

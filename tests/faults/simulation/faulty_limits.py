@@ -1,0 +1,72 @@
+"""Limits of a project with one thing wrong, for ``mutants.py``."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from context_search.domain.limits import ProjectLimits
+from context_search.domain.model import Index
+from context_search.ports.time import Clock
+from testing.in_memory.evictions import MemoryEvictions
+from testing.in_memory.indexes import MemoryIndexes
+from testing.in_memory.quotas import MemoryQuotas
+from testing.in_memory.rows import Rows
+from testing.in_memory.store import MemoryUnitOfWork
+
+
+def limited_by(
+    *,
+    quotas: type[MemoryQuotas] = MemoryQuotas,
+    evictions: type[MemoryEvictions] = MemoryEvictions,
+    indexes: type[MemoryIndexes] = MemoryIndexes,
+) -> type[MemoryUnitOfWork]:
+    """Returns a unit of work with other repositories."""
+
+    class Mutated(MemoryUnitOfWork):
+        def __init__(self, rows: Rows, clock: Clock) -> None:
+            super().__init__(rows, clock)
+            self.quotas = quotas(rows, clock)
+            self.evictions = evictions(rows, clock)
+            self.indexes = indexes(rows, clock)
+
+    return Mutated
+
+
+class EvictsWhatIsInUse(MemoryEvictions):
+    """Nobody looks when an index was searched."""
+
+    def next_to_go(self, limits: ProjectLimits) -> Index | None:
+        return super().next_to_go(replace(limits, idle_s=-1.0))
+
+    def give_up(self, going: Index, limits: ProjectLimits) -> bool:
+        return super().give_up(going, replace(limits, idle_s=-1.0))
+
+
+class EvictsWithoutNeed(MemoryEvictions):
+    """What is cold goes, full or not."""
+
+    def next_to_go(self, limits: ProjectLimits) -> Index | None:
+        return super().next_to_go(replace(limits, max_chunks=0))
+
+
+class RevivesUnordered(MemoryEvictions):
+    """An index comes back, and nobody is told to fill it."""
+
+    def revive(self, index_id: int) -> bool:
+        super().revive(index_id)
+        return False
+
+
+class EvictedFollows(MemoryIndexes):
+    """A change of the document is indexed in an evicted index too."""
+
+    def find(self, index_id: int) -> Index | None:
+        index = super().find(index_id)
+        return replace(index, evicted_at=None) if index else None
+
+
+class WaitsForEver(MemoryQuotas):
+    """Who was turned away stays away."""
+
+    def readmit(self, limits: ProjectLimits, *, limit: int) -> list[int]:
+        return []

@@ -1,0 +1,58 @@
+"""Nodes with one protection taken out, for ``mutants.py``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from context_search.domain.errors import LeaseLostError
+from context_search.domain.model import Claim, Index
+from context_search.domain.progress import NodeState
+from context_search.ports.indexing import NodeUpsert
+from testing.in_memory.progress import MemoryNodes
+from testing.in_memory.removal import remove_sets
+
+
+class NodesWithoutFence(MemoryNodes):
+    """Whoever once claimed a node may write to it.
+
+    Set numbers and the re-read at the swap already keep a late worker's vectors out. What only
+    the fence prevents is seen at the write itself (I6): a late worker gives back, or quarantines,
+    a node that another one is working on or has finished.
+    """
+
+    def _change(self, claim: Claim, **values: object) -> None:
+        if claim.node_id not in self.rows.nodes:
+            raise LeaseLostError("gone")
+        self.rows.change(self.rows.nodes, claim.node_id, **values)
+
+
+class NodesThatKeepTheirWorker(MemoryNodes):
+    """A change of the document does not take the node away from its worker."""
+
+    def upsert(self, index: Index, table_id: int, nodes: Sequence[NodeUpsert]) -> list[int]:
+        before = dict(self.rows.nodes)
+        queued = super().upsert(index, table_id, nodes)
+        for node_id in queued:
+            old = before.get(node_id)
+            if old and old.state == "claimed":
+                values = {"fence": old.fence, "state": "claimed", "lease_until": old.lease_until}
+                self.rows.change(self.rows.nodes, node_id, **values)
+        return queued
+
+
+class QuarantineTakesAll(MemoryNodes):
+    """A node that fails for good loses the version that is searchable."""
+
+    def quarantine(self, claim: Claim, error: Mapping[str, object]) -> None:
+        super().quarantine(claim, error)
+        rows = self.rows
+        sets = [row.id for row in rows.sets.values() if row.node_id == claim.node_id]
+        remove_sets(rows, self.clock, sets)
+        rows.change(rows.nodes, claim.node_id, active_set_id=None)
+
+
+class KeepsWhatIsHalfBuilt(MemoryNodes):
+    """What was being built for a node that is put aside stays for ever."""
+
+    def _put_aside(self, claim: Claim, state: NodeState, error: Mapping[str, object]) -> None:
+        self._change(claim, state=state, lease_until=None, last_error=error)

@@ -1,0 +1,184 @@
+"""Repositories with one protection taken out, for ``mutants.py``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from context_search.domain.ids import chunk_document_id
+from context_search.domain.model import (
+    ChunkSet,
+    Claim,
+    HydratedChunk,
+    Index,
+    PlannedChunk,
+    Reach,
+)
+from context_search.ports.delivery import Tombstone
+from context_search.ports.queue import Message
+from context_search.ports.time import Clock
+from testing.in_memory.catalog_rows import TableRow
+from testing.in_memory.chunks import MemoryChunks
+from testing.in_memory.delivery import MemoryGraveyard
+from testing.in_memory.indexes import MemoryIndexes
+from testing.in_memory.outbox import MemoryOutbox
+from testing.in_memory.progress import MemoryNodes
+from testing.in_memory.removal import remove_sets
+from testing.in_memory.rows import GenerationRow, Rows
+from testing.in_memory.store import MemoryUnitOfWork
+
+
+def work_with(
+    *,
+    nodes: type[MemoryNodes] = MemoryNodes,
+    chunks: type[MemoryChunks] = MemoryChunks,
+    outbox: type[MemoryOutbox] = MemoryOutbox,
+    indexes: type[MemoryIndexes] = MemoryIndexes,
+    graveyard: type[MemoryGraveyard] = MemoryGraveyard,
+) -> type[MemoryUnitOfWork]:
+    """Returns a unit of work with other repositories."""
+
+    class Mutated(MemoryUnitOfWork):
+        def __init__(self, rows: Rows, clock: Clock) -> None:
+            super().__init__(rows, clock)
+            self.nodes = nodes(rows, clock)
+            self.chunks = chunks(rows, clock)
+            self.outbox = outbox(rows, clock)
+            self.indexes = indexes(rows, clock)
+            self.graveyard = graveyard(rows, clock)
+
+    return Mutated
+
+
+class ChunksWithoutReread(MemoryChunks):
+    """The swap does not look whether the text is still wanted.
+
+    The fence alone would do, because an edit raises it; so the mutant leaves the worker its fence.
+    """
+
+    def activate(self, claim: Claim, set_id: int) -> bool:
+        node = self.rows.nodes[claim.node_id]
+        return super().activate(replace(claim, content_hash=node.content_hash), set_id)
+
+
+class ContentIds(MemoryChunks):
+    """Two incarnations of a text have the same document ids."""
+
+    def _doc_id(self, claim: Claim, set_id: int, chunk_index: int) -> str:
+        return super()._doc_id(claim, 0, chunk_index)
+
+
+class ContentIdsThatCancelTombstones(ContentIds):
+    """The same, with the obvious repair: what is wanted again is not to be deleted.
+
+    A cleanup that had read the tombstone before still deletes the document.
+    """
+
+    def _insert(self, claim: Claim, planned: Sequence[PlannedChunk]) -> int:
+        set_id = super()._insert(claim, planned)
+        for chunk in planned:
+            key = (claim.namespace, self._doc_id(claim, set_id, chunk.index))
+            self.rows.tombstones.pop(key, None)
+        return set_id
+
+
+class ChunksWithoutTombstones(MemoryChunks):
+    """The swap forgets which documents the old set had."""
+
+    def activate(self, claim: Claim, set_id: int) -> bool:
+        kept = dict(self.rows.tombstones)
+        activated = super().activate(claim, set_id)
+        self.rows.tombstones.become(kept)
+        return activated
+
+
+class OldSetFirst(MemoryChunks):
+    """The old version goes before the new one is there."""
+
+    def begin_set(self, claim: Claim, planned: Sequence[PlannedChunk]) -> ChunkSet:
+        old = [
+            row.id
+            for row in self.rows.sets.values()
+            if row.node_id == claim.node_id and row.content_hash != claim.content_hash
+        ]
+        remove_sets(self.rows, self.clock, old)
+        if self.rows.nodes[claim.node_id].active_set_id in old:
+            self.rows.change(self.rows.nodes, claim.node_id, active_set_id=None)
+        return super().begin_set(claim, planned)
+
+
+class UnhydratedChunks(MemoryChunks):
+    """A search believes turbopuffer."""
+
+    def hydrate(
+        self, index: Index, reach: Reach, doc_ids: Sequence[str], *, texts: bool = True
+    ) -> dict[str, HydratedChunk]:
+        nodes = {row.id: row for row in self.rows.nodes.values()}
+        return {
+            chunk.doc_id: HydratedChunk(
+                chunk.id,
+                chunk.table_id,
+                chunk.json_pointer,
+                chunk.index,
+                chunk.total,
+                chunk.text if texts else "",
+                chunk.start,
+                chunk.end,
+                chunk.content_hash,
+                chunk.namespace,
+                chunk.doc_id,
+                nodes[self.rows.sets[chunk.set_id].node_id].changed_at,
+            )
+            for chunk in self.rows.chunks.values()
+            if chunk.doc_id in doc_ids
+        }
+
+
+class OrphansWhileBuilt(MemoryChunks):
+    """The sweep takes what is being built for orphans."""
+
+    def without_row(self, namespace: str, doc_ids: Sequence[str]) -> list[str]:
+        present = {row.doc_id for row in self.rows.chunks.values() if row.present}
+        return [name for name in doc_ids if chunk_document_id(name) not in present]
+
+
+class ForgetsWindows(MemoryGraveyard):
+    """Only the first document of a chunk is deleted."""
+
+    def tombstones(self, *, older_than_s: float, limit: int) -> list[Tombstone]:
+        found = super().tombstones(older_than_s=older_than_s, limit=limit)
+        return [replace(stone, window_count=1) for stone in found]
+
+
+class ForgetfulOutbox(MemoryOutbox):
+    """Messages are sent, and forgotten before anybody knows that they arrived."""
+
+    def take(self, project_id: int, *, window: int) -> list[tuple[int, Message]]:
+        taken = super().take(project_id, window=window)
+        for order_id, _ in taken:
+            self.finish(order_id)
+        return taken
+
+    def begin(self, order_id: int) -> int | None:
+        return super().begin(order_id) or 0
+
+
+class ActiveOnly(MemoryIndexes):
+    """Edits do not reach the generation that is being built."""
+
+    def live(self, index_id: int) -> list[Index]:
+        return [index for index in super().live(index_id) if index.state == "active"]
+
+
+class ToolsUnseen(MemoryIndexes):
+    """What the API does to tools has an index compared again, what other programs do has not."""
+
+    def _note_order(self, index_id: int) -> None:
+        for index in self.live(index_id):
+            self.order_comparisons(index.generation_id)
+
+    def _behind(self) -> Iterator[tuple[GenerationRow, TableRow]]:
+        for generation, table in super()._behind():
+            revision, _ = self.rows.compared.get((generation.id, table.id), (None, ()))
+            if revision != table.revision:
+                yield generation, table

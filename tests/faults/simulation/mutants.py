@@ -1,0 +1,114 @@
+"""The design with one thing wrong: each of these must be caught, or the simulation is blind.
+
+The list is that of the decisions which docs/consistency.md explains. ``seed`` is the first one
+that catches the mutant, ``within`` how many to try when the code has changed since.
+"""
+
+from __future__ import annotations
+
+from tests.faults.simulation import faulty_limits as limits
+from tests.faults.simulation import faulty_nodes as nodes
+from tests.faults.simulation import faulty_orders as orders
+from tests.faults.simulation import faulty_rows as rows
+from tests.faults.simulation import faulty_steps as steps
+from tests.faults.simulation.faulty_limits import limited_by
+from tests.faults.simulation.faulty_rows import work_with
+from tests.faults.simulation.mutation import Mutation
+
+MUTANTS = [
+    Mutation("no fence", unit_of_work=work_with(nodes=nodes.NodesWithoutFence), seed=32),
+    Mutation(
+        "no re-read at the swap",
+        unit_of_work=work_with(
+            nodes=nodes.NodesThatKeepTheirWorker, chunks=rows.ChunksWithoutReread
+        ),
+        is_seen_in_small=True,
+        within=3_000,
+        seed=685,
+    ),
+    Mutation("no grace for tombstones", grace_s=0, is_seen_in_small=True, within=3_000, seed=162),
+    Mutation("vectors before their rows", index_node=steps.VectorsBeforeRows),
+    Mutation("no tombstones", unit_of_work=work_with(chunks=rows.ChunksWithoutTombstones)),
+    Mutation(
+        "acknowledge first, no reconciler", acknowledges_first=True, cleanup=steps.NoReconciler
+    ),
+    Mutation("no reconciler", cleanup=steps.NoReconciler),
+    Mutation(
+        "send without outbox, no reconciler",
+        unit_of_work=work_with(outbox=rows.ForgetfulOutbox),
+        cleanup=steps.NoReconciler,
+    ),
+    Mutation("deleting a tool takes shared chunks", delete_tool=steps.DeleteSharedChunks),
+    Mutation("search without hydration", unit_of_work=work_with(chunks=rows.UnhydratedChunks)),
+    Mutation("old set deleted first", unit_of_work=work_with(chunks=rows.OldSetFirst)),
+    Mutation("present on a timeout", index_node=steps.PresentOnTimeout, seed=20),
+    Mutation("vectors before their rows, together", together=steps.VectorsBeforeRowsTogether),
+    Mutation("present on a timeout, together", together=steps.PresentOnTimeoutTogether),
+    Mutation(
+        "swap without a claim, together",
+        together=steps.SwapsWithoutHolding,
+        within=3_000,
+        seed=2234,
+    ),
+    Mutation("content ids", unit_of_work=work_with(chunks=rows.ContentIds)),
+    Mutation(
+        "content ids, tombstones cancelled",
+        unit_of_work=work_with(chunks=rows.ContentIdsThatCancelTombstones),
+        is_seen_in_small=True,
+        within=3_000,
+        seed=396,
+    ),
+    Mutation(
+        "quarantine takes all",
+        unit_of_work=work_with(nodes=nodes.QuarantineTakesAll),
+        within=3_000,
+        seed=120,
+    ),
+    Mutation(
+        "orphans while built",
+        unit_of_work=work_with(chunks=rows.OrphansWhileBuilt),
+        within=3_000,
+    ),
+    Mutation(
+        "the sweep believes an old list", sweep=steps.BelievesAnOldList, within=3_000, seed=481
+    ),
+    Mutation("tombstones forgotten first", cleanup=steps.TombstonesForgottenFirst),
+    Mutation("namespaces forgotten first", cleanup=steps.NamespaceForgottenFirst, within=3_000),
+    Mutation("edits reach one generation", unit_of_work=work_with(indexes=rows.ActiveOnly)),
+    Mutation("tools deleted unseen", unit_of_work=work_with(indexes=rows.ToolsUnseen), seed=90),
+    Mutation("switch without a look", settle=steps.SwitchesUnseen),
+    Mutation(
+        "evicts what is in use",
+        unit_of_work=limited_by(evictions=limits.EvictsWhatIsInUse),
+        seed=26,
+    ),
+    Mutation("evicts without need", unit_of_work=limited_by(evictions=limits.EvictsWithoutNeed)),
+    Mutation(
+        "revived unordered, no comparison",
+        unit_of_work=limited_by(evictions=limits.RevivesUnordered),
+        cleanup=steps.NoComparison,
+    ),
+    Mutation("no comparison", cleanup=steps.NoComparison, within=3_000, seed=90),
+    Mutation("windows forgotten", unit_of_work=work_with(graveyard=rows.ForgetsWindows)),
+    Mutation(
+        "half built for ever", unit_of_work=work_with(nodes=nodes.KeepsWhatIsHalfBuilt), seed=128
+    ),
+    Mutation(
+        "evicted, yet indexed", unit_of_work=limited_by(indexes=limits.EvictedFollows), seed=23
+    ),
+    Mutation("no window", unit_of_work=work_with(outbox=orders.NoWindow)),
+    Mutation("each write its order", unit_of_work=work_with(outbox=orders.EachWriteItsOrder)),
+    Mutation("sent again while in the queue", cleanup=orders.SendsAgain),
+    Mutation(
+        "begun late, nothing withdrawn",
+        unit_of_work=work_with(outbox=orders.NeverWithdraws),
+        book=orders.BeginsLate,
+        seed=22,
+    ),
+    Mutation("forgotten first", book=orders.ForgetsFirst),
+    Mutation(
+        "waits for ever",
+        unit_of_work=limited_by(quotas=limits.WaitsForEver),
+        within=3_000,
+    ),
+]

@@ -1,0 +1,41 @@
+"""What a faulty variant of the design changes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from context_search.services.catalog.tables import DeleteTool
+from context_search.services.indexing.index_node import IndexNode
+from context_search.services.indexing.index_together import IndexTogether
+from context_search.services.indexing.order_book import OrderBook
+from context_search.services.indexing.settle import SettleIndex
+from context_search.services.upkeep.cleanup import Cleanup
+from context_search.services.upkeep.sweep import SweepNamespace
+from testing.in_memory.store import MemoryUnitOfWork
+from tests.faults.simulation.conditions import GRACE_S
+
+
+@dataclass
+class Mutation:
+    """The parts that a variant puts in place of the real ones; the design itself changes nothing.
+
+    ``is_seen_in_small`` gives every history of it a small world, where the same text comes and
+    goes. ``seed`` is one that catches it as the code stands; where that has changed, one of the
+    first ``within`` seeds does.
+    """
+
+    name: str = "the design"
+    unit_of_work: type[MemoryUnitOfWork] = MemoryUnitOfWork
+    index_node: type[IndexNode] = IndexNode
+    together: type[IndexTogether] = IndexTogether
+    delete_tool: type[DeleteTool] = DeleteTool
+    cleanup: type[Cleanup] = Cleanup
+    book: type[OrderBook] = OrderBook
+    settle: type[SettleIndex] = SettleIndex
+    sweep: type[SweepNamespace] = SweepNamespace
+    grace_s: float = GRACE_S
+    acknowledges_first: bool = False
+    has_project_index: bool = False
+    is_seen_in_small: bool = False
+    seed: int = 0
+    within: int = 400

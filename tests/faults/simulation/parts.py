@@ -1,0 +1,138 @@
+"""Store, vectors and embedder as an unreliable network shows them: refused, unanswered, late."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from context_search.domain.config import IndexConfig
+from context_search.domain.errors import (
+    CommitUnknownError,
+    DatabaseUnavailableError,
+    EmbeddingDimensionMismatchError,
+    EmbeddingUnavailableError,
+    VectorStoreUnavailableError,
+)
+from context_search.ports.time import Deadline
+from context_search.ports.vectors import Legs, VectorDocument, VectorQuery
+from testing.in_memory.embedder import WordEmbedder
+from testing.in_memory.store import MemoryStore, MemoryUnitOfWork
+from testing.in_memory.vectors import DictVectors
+from tests.faults.simulation.scheduler import Scheduler
+from tests.faults.simulation.weather import Network, Weather
+
+
+@dataclass
+class SimStore:
+    """The port ``Store``: a transaction is one step; a lost COMMIT reply is possible."""
+
+    inner: MemoryStore
+    scheduler: Scheduler
+    weather: Weather
+
+    @contextmanager
+    def transaction(
+        self, project_id: int | None = None, deadline: Deadline | None = None
+    ) -> Iterator[MemoryUnitOfWork]:
+        """See the port."""
+        self.scheduler.pause()
+        fault = self.weather.fault("transaction", "refused", "lost reply", weight=0.25)
+        if fault == "refused":
+            raise DatabaseUnavailableError("simulated")
+        with self.inner.transaction(project_id, deadline) as work:
+            yield work
+        if fault == "lost reply":
+            raise CommitUnknownError("simulated")
+
+
+@dataclass
+class SimVectors:
+    """The port ``VectorStore``; ``version`` grows with every write that arrives."""
+
+    inner: DictVectors
+    scheduler: Scheduler
+    weather: Weather
+    network: Network
+    version: int = 0
+
+    def upsert(
+        self, namespace: str, documents: Sequence[VectorDocument], *, config: IndexConfig
+    ) -> None:
+        """See the port."""
+        self._change("upsert", lambda: self.inner.upsert(namespace, documents, config=config))
+
+    def delete(self, namespace: str, ids: Sequence[str]) -> None:
+        """See the port."""
+        self._change("delete", lambda: self.inner.delete(namespace, ids))
+
+    def delete_namespace(self, namespace: str) -> None:
+        """See the port."""
+        self._change("delete namespace", lambda: self.inner.delete_namespace(namespace))
+
+    def query(self, namespace: str, query: VectorQuery, *, timeout_s: float) -> Legs:
+        """See the port."""
+        self._read("query")
+        return self.inner.query(namespace, query, timeout_s=timeout_s)
+
+    def vectors(self, namespace: str, ids: Sequence[str]) -> dict[str, Sequence[float]]:
+        """See the port."""
+        self._read("read vectors")
+        return self.inner.vectors(namespace, ids)
+
+    def existing(self, namespace: str, ids: Sequence[str]) -> set[str]:
+        """See the port."""
+        self._read("read ids")
+        return self.inner.existing(namespace, ids)
+
+    def ids_after(self, namespace: str, after: str, limit: int) -> list[str]:
+        """See the port."""
+        self._read("list")
+        return self.inner.ids_after(namespace, after, limit)
+
+    def namespaces_after(self, prefix: str, after: str, limit: int) -> list[str]:
+        """See the port."""
+        self._read("list namespaces")
+        return self.inner.namespaces_after(prefix, after, limit)
+
+    def _read(self, call: str) -> None:
+        self.scheduler.pause()
+        if self.weather.fault(call, "refused"):
+            raise VectorStoreUnavailableError("simulated")
+
+    def _change(self, call: str, effect: Callable[[], None]) -> None:
+        self.scheduler.pause(is_write=True)
+        fault = self.weather.fault(call, "refused", "lost reply", "late", weight=3)
+        if fault is None or fault == "lost reply":
+            self._arrive(effect)
+        elif fault == "late":
+            self.network.delay(lambda: self._arrive(effect))
+        if fault:
+            raise VectorStoreUnavailableError("simulated")
+
+    def _arrive(self, effect: Callable[[], None]) -> None:
+        self.version += 1
+        effect()
+
+
+@dataclass
+class SimEmbedder(WordEmbedder):
+    """The port ``Embedder``; ``refused`` holds the texts that once got no usable vector."""
+
+    scheduler: Scheduler
+    weather: Weather
+
+    def __post_init__(self) -> None:
+        super().__init__()
+        self.refused: set[str] = set()
+
+    def embed_passages(self, texts: Sequence[str], *, timeout_s: float) -> list[list[float]]:
+        """See the port."""
+        self.scheduler.pause()
+        fault = self.weather.fault("embed", "unavailable", "unavailable", "mismatch")
+        if fault == "mismatch":
+            self.refused.update(texts)
+            raise EmbeddingDimensionMismatchError("simulated")
+        if fault:
+            raise EmbeddingUnavailableError("simulated", retry_after_s=5)
+        return super().embed_passages(texts, timeout_s=timeout_s)

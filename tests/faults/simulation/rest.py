@@ -1,0 +1,120 @@
+"""What must hold when the faults have stopped and everything has settled."""
+
+from __future__ import annotations
+
+from context_search.domain.documents import content_hash
+from context_search.domain.ids import window_ids
+from context_search.domain.text.chunking import chunk_spans
+from testing.in_memory.rows import ChunkRow, GenerationRow, NodeRow, Rows
+from tests.faults.simulation import crowding
+from tests.faults.simulation.invariants import check, wanted_nodes
+from tests.faults.simulation.world import World
+
+
+def at_rest(world: World) -> None:
+    """I7: the index is its document, and nothing is left over."""
+    rows = world.memory.rows
+    kept = {each.id for each in rows.generations.values() if each.state == "previous"}
+    nodes = [node for node in rows.nodes.values() if node.generation_id not in kept]
+    for generation in rows.generations.values():
+        check(generation.state != "retired", "I7 retired generation is left", generation)
+        if generation.id not in kept:  # those stay as they were
+            of_it = [node for node in nodes if node.generation_id == generation.id]
+            _nodes_are_the_documents(world, rows, generation, of_it)
+    _documents_are_the_chunks(world, rows, kept, nodes)
+    sets = [row for row in rows.sets.values() if rows.nodes[row.node_id] in nodes]
+    check(all(row.state == "active" for row in sets), "I7 building sets are left", sets)
+    check(not rows.tombstones, "I7 tombstones are left", len(rows.tombstones))
+    check(not rows.outbox, "I7 outbox is not empty", rows.outbox)
+    for row in (*rows.tables.values(), *rows.tools.values()):
+        check(row.remove_at is None, "I7 a deleted row is left", row)
+    check(not world.queue.waiting, "I7 queue is not empty", world.queue.waiting)
+    crowding.at_rest(world)
+    _summaries(world)
+
+
+def _documents_are_the_chunks(
+    world: World, rows: Rows, kept: set[int], nodes: list[NodeRow]
+) -> None:
+    repairable = _stored(rows, [node for node in nodes if node.state == "indexed"])
+    stored = _stored(rows, nodes)
+    names_kept = {rows.generations[generation_id].namespace for generation_id in kept}
+    found = {
+        (namespace, name)
+        for namespace, documents in world.documents.namespaces.items()
+        for name in documents
+        if namespace not in names_kept
+    }
+    if world.is_damaged:  # what cannot be indexed again cannot be repaired
+        stored = {row for row in stored if row in found or row in repairable}
+    check(found == stored, "I7 documents are not the active chunks", found ^ stored)
+
+
+def _stored(rows: Rows, nodes: list[NodeRow]) -> set[tuple[str, str]]:
+    return {
+        (chunk.namespace, name)
+        for node in nodes
+        for chunk in _chunks(rows, node)
+        for name in window_ids(chunk.doc_id, chunk.window_count)
+    }
+
+
+def _chunks(rows: Rows, node: NodeRow) -> list[ChunkRow]:
+    chunks = [row for row in rows.chunks.values() if row.set_id == node.active_set_id]
+    return sorted(chunks, key=lambda chunk: chunk.index)
+
+
+def _nodes_are_the_documents(
+    world: World, rows: Rows, generation: GenerationRow, nodes: list[NodeRow]
+) -> None:
+    """The nodes of a generation that follows the document are those of the document."""
+    wanted = wanted_nodes(rows, generation.index_id or 0)
+    found = {node.json_pointer for node in nodes}
+    check(found == set(wanted), "I7 nodes are not the document's", found ^ set(wanted))
+    for node in nodes:
+        text = wanted[node.json_pointer]
+        check(node.content_hash == content_hash(text), "I7 wrong text", node)
+        is_large = len(text) > world.max_node_chars
+        if node.state == "quarantined":
+            _quarantined(world, node, text)
+        elif is_large:
+            check(node.state == "skipped", "I7 too large, and not skipped", node)
+        elif not crowding.waits_for_room(world, node):
+            check(node.state == "indexed", "I7 node is not indexed", node)
+            _whole(generation, text, _chunks(rows, node))
+
+
+def _quarantined(world: World, node: NodeRow, text: str) -> None:
+    """Only a text that the model once refused is out of work, and then for that reason."""
+    code = (node.last_error or {}).get("code")
+    check(code == "EMBEDDING_DIMENSION_MISMATCH", "I7 quarantined for nothing", node)
+    was_refused = any(refused in text for refused in world.embedder.refused)
+    check(was_refused, "I7 quarantined for another text", node)
+
+
+def _whole(generation: GenerationRow, text: str, chunks: list[ChunkRow]) -> None:
+    """I11: the active chunks are those of the live text."""
+    config = generation.config
+    spans = chunk_spans(text, size=config.chunk_size, overlap=config.chunk_overlap)
+    expected = [(span.start, span.end, text[span.start : span.end]) for span in spans]
+    actual = [(chunk.start, chunk.end, chunk.text) for chunk in chunks]
+    check(actual == expected, "I7 chunks are not those of the text", (text, actual))
+    check(all(chunk.total == len(expected) for chunk in chunks), "I11 total", chunks)
+
+
+def _summaries(world: World) -> None:
+    """What tools say of themselves is what is so."""
+    with world.memory.transaction() as work:
+        for row in world.memory.rows.tools.values():
+            tool = work.tools.find(row.id, project_id=None)
+            index = work.indexes.find(tool.index_id) if tool else None
+            if tool and index:
+                progress = work.nodes.progress(index, tool.scope.json_pointer, stalled_s=1e9)
+                told = row.summary or {}
+                check(told.get("status") == progress.status, "I7 summary", (told, progress))
+                counts = (told["nodes_count"], told["indexed_chunks_count"])
+                check(
+                    counts == (progress.nodes_count, progress.indexed_chunks_count),
+                    "I7 summary counts",
+                    (told, progress),
+                )

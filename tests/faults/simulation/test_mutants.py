@@ -1,0 +1,24 @@
+"""The simulation sees: every faulty variant of the design is caught."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.faults.simulation.history import first_violation
+from tests.faults.simulation.mutants import MUTANTS
+from tests.faults.simulation.mutation import Mutation
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
+def test_a_faulty_variant_is_caught(mutant: Mutation) -> None:
+    assert first_violation([mutant.seed, *range(mutant.within)], mutant)
+
+
+def test_a_broken_history_is_told_and_can_be_replayed() -> None:
+    [mutant] = [each for each in MUTANTS if each.name == "vectors before their rows"]
+    told = str(first_violation([mutant.seed, *range(mutant.within)], mutant))
+    *history, how, what = told.splitlines()
+    assert any(line.endswith(": starts") for line in history)
+    assert how == f"replay it: make simulate SEED={what.split()[1].strip(':')}"
+    assert "I3 unknown document" in what

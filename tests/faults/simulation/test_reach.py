@@ -1,0 +1,89 @@
+"""What the simulation claims to cover does happen in it."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from tests.faults.simulation.history import live, watched
+from tests.faults.simulation.mutation import Mutation
+from tests.faults.simulation.sightings import Sightings
+
+pytestmark = pytest.mark.slow
+SEEDS = 200
+SITUATIONS = {
+    "chunk: several windows",
+    "generation: building to active",
+    "generation: active to previous",
+    "generation: previous to active",
+    "generation: previous to retired",
+    "hit: live",
+    "hit: stale",
+    "index: came back",
+    "index: evicted",
+    "kill: cleanup",
+    "kill: enumerate",
+    "kill: node",
+    "kill: out of time",
+    "kill: user",
+    "other program: delete table",
+    "other program: delete tool",
+    "other program: mark deleted tool",
+    "other program: restore tool",
+    "other program: put away table",
+    "other program: restore table",
+    "other program: drop namespace",
+    "other program: lose documents",
+    "other program: edit",
+    "order: put off in the book",
+    "order: rests in the queue",
+    "order: sent again",
+    "order: waited behind those of a neighbour",
+    "quarantined: EMBEDDING_DIMENSION_MISMATCH",
+    "skipped: NODE_TOO_LARGE",
+    "skipped: PROJECT_FULL",
+    "table: deleted with its strings indexed",
+    "together: indexed",
+    "together: retried",
+    "tool: one deleted, another not",
+    "tools: two indexes of one table",
+    "tools: two scopes on one index",
+}
+FAULTS = {
+    "queue: expired",
+    "acknowledge: lost",
+    *(f"transaction: {kind}" for kind in ("refused", "lost reply")),
+    *(f"upsert: {kind}" for kind in ("refused", "lost reply", "late")),
+    *(f"delete: {kind}" for kind in ("refused", "lost reply", "late")),
+    *(f"send: {kind}" for kind in ("refused", "lost reply", "partial", "lost")),
+    *(f"embed: {kind}" for kind in ("unavailable", "mismatch")),
+    *(f"{read}: refused" for read in ("query", "list", "read vectors")),
+}
+Seen = tuple[Counter[str], set[str], set[str]]
+
+
+@pytest.fixture(scope="module")
+def seen() -> Seen:
+    total, paused, killed = Counter[str](), set[str](), set[str]()
+    for seed in range(SEEDS):
+        world = watched(seed, Mutation())
+        sightings = Sightings(world)
+        live(world)
+        total.update(world.seen)
+        paused |= sightings.paused
+        killed |= sightings.killed
+    return total, paused, killed
+
+
+def test_every_situation_occurs(seen: Seen) -> None:
+    assert SITUATIONS - set(seen[0]) == set()
+
+
+def test_every_fault_occurs(seen: Seen) -> None:
+    assert FAULTS - set(seen[0]) == set()
+
+
+def test_processes_are_killed_nearly_everywhere(seen: Seen) -> None:
+    _, paused, killed = seen
+    assert len(killed) > 0.8 * len(paused), sorted(paused - killed)

@@ -1,0 +1,264 @@
+"""The parts and services of one history, and how an invocation begins and ends."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Callable
+from contextlib import suppress
+
+from context_search.domain.errors import ContextSearchError
+from context_search.domain.model import Principal
+from context_search.domain.orders import ORDER_ID
+from context_search.ports.queue import Message
+from context_search.ports.time import Deadline
+from context_search.services.catalog.change_document import ChangeDocument
+from context_search.services.catalog.create_search_tool import CreateSearchTool
+from context_search.services.catalog.tables import CreateProject, CreateTable, DeleteTable
+from context_search.services.indexing.chunk_vectors import ChunkVectors
+from context_search.services.indexing.enumeration import EnumerateIndex, Limits
+from context_search.services.indexing.index_node import IndexLimits
+from context_search.services.indexing.index_nodes import IndexNodes
+from context_search.services.indexing.order_book import Begun
+from context_search.services.indexing.outgoing import Deliver
+from context_search.services.indexing.project_index import (
+    SwitchProjectIndexOff,
+    SwitchProjectIndexOn,
+)
+from context_search.services.indexing.rebuild import Model, ReindexProject, RollBack, StartRebuild
+from context_search.services.indexing.retrying import RetryLater
+from context_search.services.searching.answer import Answer
+from context_search.services.searching.search_tool import SearchWithTool
+from context_search.services.upkeep.cleanup_report import CleanupLimits
+from context_search.services.upkeep.expire_uploads import ExpireUploads
+from context_search.services.upkeep.redrive import Redrive
+from testing.in_memory.clock import ManualClock
+from testing.in_memory.store import MemoryStore
+from testing.in_memory.uploads import DictObjects
+from testing.in_memory.vectors import DictVectors
+from tests.faults.simulation import conditions
+from tests.faults.simulation.conditions import (
+    CONFIG,
+    LAMBDA_S,
+    LEASE_S,
+    RETRY_S,
+    SILENT_S,
+    VISIBILITY_S,
+    WINDOW,
+)
+from tests.faults.simulation.messages import Envelope, SimQueue, joining
+from tests.faults.simulation.mutation import Mutation
+from tests.faults.simulation.parts import SimEmbedder, SimStore, SimVectors
+from tests.faults.simulation.scheduler import Killed, Kind, Scheduler
+from tests.faults.simulation.searching import simulated_search
+from tests.faults.simulation.weather import Network, Weather
+
+
+def compared_by(body: Message) -> tuple[int, int | None]:
+    """Returns the index and, where it names one, the table of an order to compare them."""
+    table_id = body.get("table_id")
+    return int(str(body["index_id"])), None if table_id is None else int(str(table_id))
+
+
+class World:
+    """One table, its tools, and every part between them and turbopuffer.
+
+    In a small world the document has one string, so that the same texts come and go in the same
+    place.
+    """
+
+    def __init__(self, seed: int, mutation: Mutation) -> None:
+        self.random = random.Random(seed)
+        self.mutation = mutation
+        self._choose()
+        self.clock = ManualClock()
+        self.scheduler = Scheduler(self.random)
+        self.weather = Weather(self.random)
+        self.network = Network(self.clock)
+        unit_of_work = mutation.unit_of_work
+        self.memory = MemoryStore(self.clock, joining(unit_of_work) if self.joins else unit_of_work)
+        self.documents = DictVectors()
+        self.history: list[str] = []
+        self.is_damaged = False
+        self.on_answer: Callable[[Answer], None] = lambda _: None
+        self.on_begin: Callable[[Begun], None] = lambda _: None
+        self.after_step: Callable[[], None] = lambda: None
+        self.queue = SimQueue(self.clock, self.scheduler, self.weather, self.has_neighbour)
+        self.store = SimStore(self.memory, self.scheduler, self.weather)
+        self.vectors = SimVectors(self.documents, self.scheduler, self.weather, self.network)
+        self.embedder = SimEmbedder(self.scheduler, self.weather)
+        self._build_indexing()
+        self._build_management()
+        project, _ = CreateProject(self.store)("p")
+        self.principal = Principal(project.id)
+        create_table = CreateTable(self.store, self.deliver)
+        self.table = create_table(self.principal, "t", None, self.document())
+        self.neighbour: Principal | None = None
+        if self.has_neighbour:
+            self.neighbour = Principal(CreateProject(self.store)("n")[0].id)
+            self.next_door = create_table(self.neighbour, "t", None, self.document())
+
+    @property
+    def seen(self) -> Counter[str]:
+        """What has happened to this world, and how often."""
+        return self.weather.seen
+
+    def _choose(self) -> None:
+        pick = self.random.choice
+        is_narrow = self.mutation.is_seen_in_small
+        self.limits = conditions.NO_LIMITS if is_narrow else pick(conditions.LIMITS)
+        self.is_crowded = self.limits is not conditions.NO_LIMITS
+        self.is_small = not self.is_crowded and pick((True, is_narrow))
+        self.max_node_chars = pick(conditions.MAX_NODE_CHARS)
+        self.joins = pick((True, False, False))
+        is_alone = self.is_crowded or self.is_small or self.mutation.has_project_index
+        self.has_neighbour = not is_alone and pick((True, False))
+        self.texts = conditions.TEXTS
+        if self.is_small:
+            self.texts = self.random.sample(conditions.LONG_TEXTS, 2)
+        self.keep_s = pick(conditions.KEEP_S)
+        self.model = Model(CONFIG.model, CONFIG.dimensions, pick(conditions.REBUILT_WINDOWS))
+
+    def _build_indexing(self) -> None:
+        store, vectors, mutation = self.store, self.vectors, self.mutation
+        self.deliver = Deliver(store, self.queue, WINDOW)
+        self.book = mutation.book(store, self.deliver)
+        settle, limits = mutation.settle(store, SILENT_S), Limits(self.max_node_chars)
+        self.enumerate_index = EnumerateIndex(store, self.deliver, settle, limits)
+        self.index_node = mutation.index_node(
+            store=store,
+            vectors=vectors,
+            chunk_vectors=ChunkVectors(store, vectors, lambda _: self.embedder, 30),
+            deliver=self.deliver,
+            settle=settle,
+            clock=self.clock,
+            limits=IndexLimits(
+                lease_s=LEASE_S,
+                max_attempts=50,
+                batch_nodes=3,
+                attempts_together=2,
+                batch_chunks=4 if self.is_small else 2,
+                project=self.limits,
+            ),
+        )
+        together = mutation.together(self.index_node)
+        self.index_nodes = IndexNodes(store, self.index_node, together, self.deliver)
+        self.cleanup = mutation.cleanup(
+            store,
+            vectors,
+            self.deliver,
+            settle,
+            mutation.sweep(store, vectors, self.deliver, page=3),
+            ExpireUploads(store, self.deliver, DictObjects()),
+            CleanupLimits(SILENT_S, mutation.grace_s, self.keep_s, self.limits),
+        )
+
+    def _build_management(self) -> None:
+        store, deliver = self.store, self.deliver
+        self.start_rebuild = StartRebuild(store, deliver, self.model)
+        self.reindex = ReindexProject(store, self.start_rebuild)
+        self.roll_back = RollBack(store, deliver)
+        self.switch_on = SwitchProjectIndexOn(store, deliver, self.model, SILENT_S)
+        self.switch_off = SwitchProjectIndexOff(store)
+        self.create_tool = CreateSearchTool(store, deliver, Limits(self.max_node_chars), SILENT_S)
+        search = simulated_search(store, self.vectors, self.embedder, deliver, self.clock)
+        self.search = SearchWithTool(search, SILENT_S)
+        self.replace_document = ChangeDocument(store, deliver).replace
+        self.delete_tool = self.mutation.delete_tool(store, deliver)
+        self.delete_table = DeleteTable(store)
+        self.redrive = Redrive(store, self.queue, deliver)
+
+    def document(self) -> dict[str, object]:
+        """Returns some document."""
+        texts = [self.random.choice(self.texts) for _ in range(4)]
+        if self.is_small:
+            return {"a": texts[0]}
+        return {"a": texts[0], "b": {"c": texts[1:3], "d": texts[3]}}
+
+    def note(self, what: str) -> None:
+        """Adds a line to the history."""
+        self.history.append(f"{self.clock.monotonic():8.0f} {what}")
+
+    def spawn(
+        self,
+        kind: Kind,
+        name: str,
+        run: Callable[[], object],
+        ended: Callable[[BaseException | None], None] | None = None,
+    ) -> None:
+        """Starts an invocation."""
+
+        def end(error: BaseException | None) -> None:
+            self.note(f"{name}: {'done' if error is None else repr(error)}")
+            if ended:
+                ended(error)
+            if error is not None and not isinstance(
+                error, ContextSearchError | Killed | RetryLater
+            ):
+                raise error
+
+        self.note(f"{name}: starts")
+        self.scheduler.spawn(kind, name, now_s=self.clock.monotonic(), run=run, ended=end)
+
+    def deadline(self) -> Deadline:
+        """Returns when an invocation that starts now is stopped."""
+        return Deadline(self.clock, self.clock.monotonic() + LAMBDA_S)
+
+    def clean_up(self) -> None:
+        """Starts a run of cleanup."""
+        deadline = self.deadline()
+        self.spawn("cleanup", "cleanup", lambda: self.cleanup(deadline))
+
+    def receive(self, envelope: Envelope) -> None:
+        """Starts a worker on a message."""
+        envelope.receives += 1
+        envelope.in_flight = True
+        if self.mutation.acknowledges_first and envelope in self.queue.waiting:
+            self.queue.waiting.remove(envelope)
+
+        def ended(error: BaseException | None) -> None:
+            again_s = error.after_s if isinstance(error, RetryLater) else VISIBILITY_S
+            self.queue.settle(envelope, None if error is None else again_s)
+
+        kind, name, work = self._work_of(envelope)
+        self.spawn(kind, name, lambda: self._obey(envelope.body, work), ended)
+
+    def _obey(self, body: Message, work: Callable[[], object]) -> None:
+        """Carries out an order that is in the book, as the function does."""
+        begun = self.book.begin(body.get(ORDER_ID))  # type: ignore[arg-type]
+        if begun is None:
+            return
+        self.on_begin(begun)
+        try:
+            work()
+            self.book.finish(begun)
+        except (RetryLater, ContextSearchError) as error:
+            after_s = error.after_s if isinstance(error, RetryLater) else RETRY_S
+            with suppress(ContextSearchError):
+                if not self.book.rest(begun, after_s):
+                    self.seen["order: put off in the book"] += 1
+                    return
+            self.seen["order: rests in the queue"] += 1
+            raise RetryLater(after_s) from error
+
+    def _work_of(self, envelope: Envelope) -> tuple[Kind, str, Callable[[], object]]:
+        body, deadline = envelope.body, self.deadline()
+        if body["kind"] == "enumerate":
+            of = compared_by(body)
+            return "enumerate", f"enumerate {of[0]}", lambda: self.enumerate_index(*of)
+        if body["kind"] == "node":
+            node_id = int(str(body["node_id"]))
+            return "node", f"index {node_id}", lambda: self.index_node(node_id, deadline)
+        ids: list[int] = list(body["node_ids"])  # type: ignore[call-overload]
+        return "node", f"index {ids}", lambda: self._index_many(ids, deadline)
+
+    def _index_many(self, node_ids: list[int], deadline: Deadline) -> None:
+        for report in self.index_nodes(node_ids, deadline):
+            if report.nodes > 1:
+                self.seen[f"together: {report.outcome}"] += 1
+
+    def finish_tasks(self) -> None:
+        """Runs every task to its end."""
+        while self.scheduler.tasks:
+            self.scheduler.resume(self.scheduler.tasks[0])
+            self.after_step()

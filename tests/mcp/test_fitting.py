@@ -1,0 +1,69 @@
+"""A result that clients can take: the last hits go, and are counted."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import jsonschema  # type: ignore[import-untyped]
+import pytest
+
+from context_search.mcp.jsonrpc import to_bytes
+from context_search.web.fitting import MAX_RESULT_BYTES, fitted
+from context_search.web.search_schema import SEARCH_OUTPUT_SCHEMA
+from tests.mcp.test_search_schema import ANSWER
+
+
+def answer_of(*texts: str) -> dict[str, Any]:
+    """An answer with a hit for each text."""
+    answer = copy.deepcopy(ANSWER)
+    (hit,) = answer["results"]
+    answer["results"] = [{**hit, "chunk": {**hit["chunk"], "chunk_text": text}} for text in texts]
+    return answer
+
+
+def test_what_fits_is_left_alone() -> None:
+    answer = answer_of(*["x" * 1_000] * 20)
+    assert fitted(answer) == answer
+
+
+@pytest.mark.parametrize("text", ["x" * 8_000, "西" * 8_000, "😀" * 4_000, "\x01" * 3_000])
+def test_the_last_hits_are_left_out_and_counted(text: str) -> None:
+    answer = answer_of(*[text] * 20)
+    cut = fitted(answer)
+    jsonschema.Draft202012Validator(SEARCH_OUTPUT_SCHEMA).validate(cut)
+    assert cut["results"] == answer["results"][: 20 - cut["omitted"]]
+    assert len(to_bytes(cut)) <= MAX_RESULT_BYTES < len(to_bytes(answer))
+    one_more = {**cut, "results": answer["results"][: 21 - cut["omitted"]]}
+    assert len(to_bytes(one_more)) > MAX_RESULT_BYTES - 10
+
+
+def test_a_smaller_hit_does_not_overtake_a_larger_one() -> None:
+    cut = fitted(answer_of("a" * 40_000, "b" * 40_000, "c"))
+    assert ([hit["chunk"]["chunk_text"][0] for hit in cut["results"]], cut["omitted"]) == (["a"], 2)
+
+
+@pytest.mark.parametrize("text", ["西" * 30_000, "😀" * 20_000, "\x01" * 12_000, '"' * 40_000])
+def test_of_a_best_hit_that_is_too_long_the_passage_is_cut(text: str) -> None:
+    answer = answer_of(text, "b")
+    answer["results"][0]["preview"] = text[:8_000]
+    cut = fitted(answer)
+    jsonschema.Draft202012Validator(SEARCH_OUTPUT_SCHEMA).validate(cut)
+    assert MAX_RESULT_BYTES - 10 < len(to_bytes(cut)) <= MAX_RESULT_BYTES
+    ([hit], omitted) = cut["results"], cut["omitted"]
+    passage, place = hit["chunk"]["chunk_text"], answer["results"][0]["chunk"]["char_start"]
+    assert text.startswith(passage)
+    assert hit["chunk"]["char_end"] - place == len(passage) > 0
+    assert (omitted, "preview" in hit) == (1, False)
+
+
+def test_a_hit_whose_place_alone_is_too_long_is_left_out_and_counted() -> None:
+    answer = answer_of("a", "b")
+    answer["results"][0]["chunk"]["json_pointer"] = "/x" * 40_000
+    cut = fitted(answer)
+    assert (cut["results"], cut["omitted"]) == ([], 2)
+    assert len(to_bytes(cut)) <= MAX_RESULT_BYTES
+
+
+def test_no_hits_are_no_hits() -> None:
+    assert fitted(answer_of()) == answer_of()

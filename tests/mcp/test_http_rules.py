@@ -1,0 +1,294 @@
+"""What is refused before a message is looked at, and in which order."""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+import pytest
+
+from context_search.domain.errors import (
+    ContextSearchError,
+    DatabaseUnavailableError,
+    NotFoundError,
+    PermissionDeniedError,
+    TokenIssuerUnavailableError,
+    UnauthenticatedError,
+)
+from tests.mcp.memory import ask, call, modern, request
+
+PING = call("ping")
+
+
+def refusing(error: Exception) -> dict[str, Any]:
+    def authenticate() -> NoReturn:
+        raise error
+
+    return {"authenticate": authenticate}
+
+
+@pytest.mark.parametrize("method", ["GET", "DELETE", "PUT", "HEAD", "OPTIONS"])
+def test_only_post_is_allowed(method: str) -> None:
+    answered = ask(request(b"", method=method), **refusing(UnauthenticatedError()))
+    assert (answered.status, answered.response.body) == (405, None)
+    assert answered.response.headers == {"allow": "POST"}
+
+
+@pytest.mark.parametrize(
+    ("origin", "allowed", "status"),
+    [
+        (None, (), 200),
+        ("https://evil.example", (), 403),
+        ("https://evil.example", ("https://app.example",), 403),
+        ("https://app.example", ("https://app.example",), 200),
+        ("HTTPS://App.Example", ("https://app.example",), 200),
+        ("http://app.example", ("https://app.example",), 403),
+        ("https://app.example.evil.example", ("https://app.example",), 403),
+        ("https://app.example:8443", ("https://app.example",), 403),
+        ("http://localhost:6274", ("http://localhost:*",), 200),
+        ("http://localhost", ("http://localhost:*",), 200),
+        ("http://localhost.evil.example:80", ("http://localhost:*",), 403),
+        ("http://localhost:80:evil", ("http://localhost:*",), 403),
+        ("null", ("https://app.example",), 403),
+        ("", ("https://app.example",), 403),
+    ],
+)
+def test_a_present_origin_must_be_listed(
+    origin: str | None, allowed: tuple[str, ...], status: int
+) -> None:
+    assert ask(request(PING, origin=origin), allowed_origins=allowed).status == status
+
+
+PAGE = "https://app.example"
+PREFLIGHT = {"access_control_request_method": "POST", "origin": PAGE}
+
+
+@pytest.mark.parametrize("body", [PING, {}])
+@pytest.mark.parametrize("refused", [{}, {"error": UnauthenticatedError()}])
+def test_a_page_of_an_allowed_origin_may_read_every_answer(
+    body: object, refused: dict[str, Exception]
+) -> None:
+    options = refusing(refused["error"]) if refused else {}
+    headers = ask(request(body, origin=PAGE), allowed_origins=(PAGE,), **options).response.headers
+    assert headers["access-control-allow-origin"] == PAGE
+    assert headers["vary"] == "origin"
+    assert "x-request-id" in headers["access-control-expose-headers"]
+
+
+def test_other_callers_hear_nothing_of_pages() -> None:
+    for sent in (request(PING), request(PING, origin="https://evil.example")):
+        headers = ask(sent, allowed_origins=(PAGE,)).response.headers
+        assert not [name for name in headers if name.startswith("access-control")]
+
+
+def test_a_browser_that_asks_first_is_told_what_a_page_may_send() -> None:
+    sent = request(b"", method="OPTIONS", **PREFLIGHT)
+    answered = ask(sent, allowed_origins=(PAGE,), **refusing(UnauthenticatedError()))
+    assert (answered.status, answered.response.body) == (204, None)
+    headers = answered.response.headers
+    assert headers["access-control-allow-origin"] == PAGE
+    assert headers["access-control-allow-methods"] == "POST"
+    allowed = set(headers["access-control-allow-headers"].split(", "))
+    assert {"authorization", "content-type", "mcp-protocol-version", "mcp-method"} < allowed
+    assert ask(sent).status == 403
+    assert ask(sent, allowed_origins=(PAGE,), allowed_hosts=("localhost",)).status == 421
+
+
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [
+        ("127.0.0.1:8000", 200),
+        ("[::1]:8000", 200),
+        ("localhost", 200),
+        ("evil.example", 421),
+        (None, 421),
+    ],
+)
+def test_the_host_is_judged_where_hosts_are_listed(host: str | None, status: int) -> None:
+    local = ("127.0.0.1:*", "localhost:*", "[::1]:*")
+    assert ask(request(PING, host=host), allowed_hosts=local).status == status
+    assert ask(request(PING, host=host)).status == 200
+
+
+def test_a_missing_key_is_401_with_a_bearer_challenge() -> None:
+    answered = ask(request(PING), **refusing(UnauthenticatedError("no such key")))
+    assert answered.status == 401
+    assert answered.response.headers["www-authenticate"] == 'Bearer realm="mcp"'
+    assert answered.json["id"] is None
+    assert answered.error["message"] == "no such key"
+    assert answered.error["data"]["code"] == "UNAUTHENTICATED"
+    assert answered.surprises == []
+
+
+def test_a_wrong_key_is_told_apart_in_the_challenge() -> None:
+    sent = request(PING, authorization="Bearer nonsense")
+    challenge = ask(sent, **refusing(UnauthenticatedError())).response.headers["www-authenticate"]
+    assert challenge == 'Bearer realm="mcp", error="invalid_token"'
+
+
+def challenge_of(error: Exception, metadata: str | None, **headers: str) -> str | None:
+    options = {**refusing(error), "resource_metadata": metadata}
+    return ask(request(PING, **headers), **options).response.headers.get("www-authenticate")
+
+
+def test_where_tokens_are_taken_the_challenge_says_where_they_come_from() -> None:
+    address = "https://search.example/.well-known/oauth-protected-resource/mcp"
+    more = f'scope="search", resource_metadata="{address}"'
+    denied, unknown = PermissionDeniedError(), UnauthenticatedError()
+    assert challenge_of(unknown, address) == f'Bearer realm="mcp", {more}'
+    sent = {"authorization": "Bearer a.b.c"}
+    told = challenge_of(unknown, address, **sent)
+    assert told == f'Bearer realm="mcp", error="invalid_token", {more}'
+    told = challenge_of(denied, address, **sent)
+    assert told == f'Bearer realm="mcp", error="insufficient_scope", {more}'
+    assert challenge_of(denied, None, **sent) is None
+    assert challenge_of(NotFoundError(), address) is None
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "code"),
+    [
+        (PermissionDeniedError(), 403, -32600),
+        (NotFoundError(), 404, -32600),
+        (DatabaseUnavailableError(), 503, -32603),
+    ],
+)
+def test_authentication_may_fail_in_other_ways(
+    error: ContextSearchError, status: int, code: int
+) -> None:
+    answered = ask(modern("tools/list"), **refusing(error))
+    assert (answered.status, answered.error["code"]) == (status, code)
+    assert answered.error["data"]["code"] == error.code
+
+
+def test_an_unreachable_database_says_when_to_come_back() -> None:
+    answered = ask(request(PING), **refusing(DatabaseUnavailableError(retry_after_s=2.5)))
+    assert answered.response.headers["retry-after"] == "3"
+    assert answered.error["data"]["retryAfterMs"] == 2500
+
+
+@pytest.mark.parametrize(
+    ("error", "reported"),
+    [
+        (DatabaseUnavailableError(), [DatabaseUnavailableError]),
+        (TokenIssuerUnavailableError(), [TokenIssuerUnavailableError]),
+        (PermissionDeniedError(), []),
+        (NotFoundError(), []),
+    ],
+)
+def test_what_keeps_everybody_out_is_reported(
+    error: ContextSearchError, reported: list[type[Exception]]
+) -> None:
+    answered = ask(request(PING), **refusing(error))
+    assert [type(error) for error in answered.surprises] == reported
+
+
+@pytest.mark.parametrize("kind", [ZeroDivisionError, ContextSearchError])
+def test_an_unplanned_exception_is_reported_and_not_shown(kind: type[Exception]) -> None:
+    answered = ask(request(PING), **refusing(kind("password=hunter2")))
+    assert answered.status == 500
+    assert b"hunter2" not in (answered.response.body or b"")
+    assert [type(error) for error in answered.surprises] == [kind]
+
+
+def test_one_megabyte_is_the_limit() -> None:
+    body = b'{"jsonrpc":"2.0","id":1,"method":"ping"}'
+    assert ask(request(body.ljust(1_000_000))).status == 200
+    assert ask(request(body.ljust(1_000_001))).status == 413
+
+
+@pytest.mark.parametrize(
+    ("content_type", "status"),
+    [
+        ("application/json", 200),
+        ("Application/JSON; charset=utf-8", 200),
+        ("text/plain", 415),
+        ("application/json, text/plain", 415),
+        ("application/jsonp", 415),
+        (None, 415),
+    ],
+)
+def test_the_body_must_be_declared_as_json(content_type: str | None, status: int) -> None:
+    assert ask(request(PING, content_type=content_type)).status == status
+
+
+@pytest.mark.parametrize(
+    ("accept", "status"),
+    [
+        ("application/json, text/event-stream", 200),
+        ("text/html, application/*;q=0.5", 200),
+        ("*/*", 200),
+        (None, 200),
+        ("text/event-stream", 406),
+        ("application/json;q=0, text/event-stream", 406),
+        ("application/json; q=0.000", 406),
+        ("application/json;q=0, */*;q=0.1", 200),
+        ("application/json;q=0.001", 200),
+        ("", 406),
+    ],
+)
+def test_the_client_must_accept_json(accept: str | None, status: int) -> None:
+    assert ask(request(PING, accept=accept)).status == status
+
+
+def test_the_checks_run_from_the_connection_inwards() -> None:
+    refused = refusing(UnauthenticatedError())
+    wrong: dict[str, Any] = {
+        "origin": "https://evil.example",
+        "host": "evil.example",
+        "content_type": "text/plain",
+    }
+    big = b"x" * 1_000_001
+
+    def status(**options: Any) -> int:
+        return ask(request(big, **headers), **(refused | options)).status
+
+    headers = dict(wrong)
+    assert status(allowed_hosts=("localhost",)) == 421
+    assert status() == 403
+    del headers["origin"]
+    assert status() == 401
+    accepted = ask(request(big, **headers))
+    assert accepted.status == 413
+    assert ask(request(b"x", **headers)).status == 415
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"{",
+        b"\xff\xfe{}",
+        b'{"a":NaN}',
+        b"[Infinity]",
+        b"[" * 100_000,
+        '"\ufeff"'.encode()[1:],
+    ],
+)
+def test_what_is_not_json_is_a_parse_error(body: bytes) -> None:
+    answered = ask(request(body))
+    assert (answered.status, answered.error["code"]) == (400, -32700)
+    assert answered.json["id"] is None
+
+
+@pytest.mark.parametrize(
+    ("message", "request_id"),
+    [
+        ("text", None),
+        (7, None),
+        (None, None),
+        ({}, None),
+        ({"id": 1, "method": "ping"}, 1),
+        ({"jsonrpc": "1.0", "id": "a", "method": "ping"}, "a"),
+        ({"jsonrpc": "2.0", "id": 1}, 1),
+        ({"jsonrpc": "2.0", "id": 1, "method": 5}, 1),
+        ({"jsonrpc": "2.0", "id": 1, "method": "ping", "params": []}, 1),
+        ({"jsonrpc": "2.0", "id": None, "method": "ping"}, None),
+        ({"jsonrpc": "2.0", "id": True, "method": "ping"}, None),
+        ({"jsonrpc": "2.0", "id": 1.5, "method": "ping"}, None),
+        ({"jsonrpc": "2.0", "method": "notifications/initialized", "params": 1}, None),
+    ],
+)
+def test_what_is_not_a_message_is_an_invalid_request(message: object, request_id: object) -> None:
+    answered = ask(request(message))
+    assert (answered.status, answered.error["code"]) == (400, -32600)
+    assert answered.json["id"] == request_id

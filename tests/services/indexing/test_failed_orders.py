@@ -1,0 +1,55 @@
+"""An order to compare an index that fails says so, until one succeeds."""
+
+from __future__ import annotations
+
+import pytest
+
+from context_search.domain.errors import DatabaseUnavailableError
+from context_search.services.indexing.enumeration import EnumerateIndex, Limits
+from tests.services.house import House, prose
+
+
+class Breaking(Limits):
+    """Breaks in the middle of a comparison."""
+
+    error: Exception = MemoryError("canary-text")
+
+    @property
+    def max_node_chars(self) -> int:
+        raise self.error
+
+
+class Away(Breaking):
+    error = DatabaseUnavailableError("away")
+
+
+def broken(house: House, limits: type[Breaking]) -> EnumerateIndex:
+    return EnumerateIndex(house.store, house.deliver, house.settle, object.__new__(limits))
+
+
+def test_an_order_that_fails_is_shown_without_what_it_quotes() -> None:
+    house = House()
+    table = house.table({"a": prose(300)})
+    tool = house.tool(table).tool
+    house.work()
+    house.replace(house.principal, table.id, {"a": prose(400)})
+    with pytest.raises(MemoryError):
+        broken(house, Breaking)(tool.index_id)
+    error = house.read_status(tool.id, None).progress.last_error
+    assert error is not None
+    assert (error["code"], error["retryable"], "at" in error) == ("INTERNAL", True, True)
+    assert "canary" not in str(error)
+    house.work()
+    assert house.read_status(tool.id, None).progress.last_error is None
+
+
+def test_an_order_that_fails_for_a_known_reason_names_it() -> None:
+    house = House()
+    table = house.table({"a": prose(300)})
+    tool = house.tool(table).tool
+    house.replace(house.principal, table.id, {"a": prose(400)})
+    with pytest.raises(DatabaseUnavailableError):
+        broken(house, Away)(tool.index_id)
+    error = house.read_status(tool.id, None).progress.last_error
+    assert error is not None
+    assert (error["code"], error["message"]) == ("DATABASE_UNAVAILABLE", "away")

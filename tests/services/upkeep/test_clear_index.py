@@ -1,0 +1,80 @@
+"""An operator deletes the chunks of a tool."""
+
+from __future__ import annotations
+
+import pytest
+
+from context_search.domain.errors import ConflictError, NotFoundError
+from context_search.services.upkeep.clear_index import ClearIndex
+from tests.services.house import SILENT_S, House, prose
+
+
+def cleared(house: House, tool_id: int, *, shared: bool = False) -> list[int]:
+    return ClearIndex(house.store, SILENT_S)(tool_id, None, shared=shared).tools
+
+
+def test_a_cleared_index_finds_nothing_and_says_why_and_comes_back_with_a_search() -> None:
+    house = House()
+    tool = house.tool(house.table({"a": prose(500)})).tool
+    house.work()
+    before = len(house.rows())
+    given_up = ClearIndex(house.store, SILENT_S)(tool.id, None, shared=False)
+    assert (given_up.chunks, given_up.tools) == (before, [tool.id])
+    status = house.read_status(tool.id, None)
+    error = status.progress.last_error
+    assert error is not None
+    assert (status.progress.status, error["code"]) == ("evicted", "INDEX_DELETED")
+    assert (house.store.rows.tools[tool.id].summary or {})["status"] == "evicted"
+    answer = house.search(tool.id, house.principal, "harbour winter", 5)
+    assert (answer.hits, answer.degraded) == ([], ["index_evicted"])
+    house.work()
+    answer = house.search(tool.id, house.principal, "harbour winter", 5)
+    assert answer.hits
+    assert answer.index_status == "ready"
+    assert {hit.chunk.turbopuffer_namespace for hit in answer.hits} != {given_up.namespace}
+
+
+def test_clearing_again_changes_nothing() -> None:
+    house = House()
+    tool = house.tool(house.table({"a": prose(500)})).tool
+    house.work()
+    cleared(house, tool.id)
+    generations = len(house.store.rows.generations)
+    again = ClearIndex(house.store, SILENT_S)(tool.id, None, shared=False)
+    assert (again.chunks, len(house.store.rows.generations)) == (0, generations)
+
+
+def test_chunks_that_another_tool_needs_go_only_when_the_operator_says_so() -> None:
+    house = House()
+    table = house.table({"a": prose(500)})
+    one, other = house.tool(table).tool, house.tool(table, "/a").tool
+    house.work()
+    with pytest.raises(ConflictError, match=str(other.id)):
+        cleared(house, one.id)
+    assert house.search(other.id, house.principal, "harbour winter", 5).hits
+    assert cleared(house, one.id, shared=True) == [one.id, other.id]
+    assert house.read_status(other.id, None).progress.status == "evicted"
+
+
+def test_a_deleted_tool_needs_nothing() -> None:
+    house = House()
+    table = house.table({"a": prose(500)})
+    one, other = house.tool(table).tool, house.tool(table).tool
+    house.delete_tool(house.principal, other.id)
+    assert cleared(house, one.id) == [one.id]
+    with pytest.raises(NotFoundError):
+        cleared(house, other.id)
+
+
+def test_a_rebuild_that_was_on_its_way_is_given_up_and_another_one_brings_the_index_back() -> None:
+    house = House()
+    tool = house.tool(house.table({"a": prose(500)})).tool
+    house.work()
+    house.start_rebuild(tool.id, None)
+    cleared(house, tool.id)
+    house.work()
+    assert house.read_status(tool.id, None).progress.status == "evicted"
+    house.start_rebuild(tool.id, None)
+    house.work()
+    assert house.read_status(tool.id, None).progress.status == "ready"
+    assert house.search(tool.id, house.principal, "harbour winter", 5).hits

@@ -1,0 +1,168 @@
+"""Who may do what: every route with every kind of missing, malformed, dead and wrong key."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import httpx2
+import pytest
+
+from tests.web.access.credentials import Headers, bad_headers, bad_secrets, unscoped
+from tests.web.access.matrix import (
+    BOTH,
+    EVERYBODYS,
+    INTERNAL,
+    PUBLIC,
+    ROWS,
+    Operation,
+    ids_of,
+    request_of,
+)
+from tests.web.access.stores import State, state_without
+from tests.web.access.things import Tenant
+from tests.web.api import OLD_SECRET, SECRET, Api, LocalParts, problem
+
+NOBODY = 0
+"""The id of no project."""
+every_public_route = pytest.mark.parametrize("operation", PUBLIC, ids=" ".join)
+every_internal_route = pytest.mark.parametrize("operation", INTERNAL, ids=" ".join)
+
+
+@pytest.fixture(scope="module")
+def no_keys(victim: Tenant) -> dict[str, Headers]:
+    return bad_headers(victim)
+
+
+@pytest.fixture(scope="module")
+def no_secrets(victim: Tenant) -> dict[str, Headers]:
+    return bad_secrets(victim)
+
+
+def send(tenant: Tenant, operation: Operation, headers: Headers) -> httpx2.Response:
+    """A call that is good but for its headers."""
+    sent: Any = dict(headers)
+    request = request_of(operation, ids_of(operation, tenant.ids))
+    return tenant.api.http.request(
+        request.pop("method"), request.pop("path"), headers=sent, **request
+    )
+
+
+def state_of(parts: LocalParts) -> State:
+    return state_without(parts, NOBODY)
+
+
+@every_public_route
+def test_a_public_route_wants_a_good_key(
+    parts: LocalParts, victim: Tenant, no_keys: dict[str, Headers], operation: Operation
+) -> None:
+    before = state_of(parts)
+    said = {}
+    for kind, headers in no_keys.items():
+        if "internal secret" in ROWS[operation].opened_by and SECRET in headers.values():
+            continue
+        response = send(victim, operation, headers)
+        assert response.status_code == 401, kind
+        said[kind] = problem(response, 401, "UNAUTHENTICATED")["detail"]
+        assert response.headers["www-authenticate"].startswith("Bearer")
+    assert len(no_keys) >= 30
+    # Whether a key was ever good is nobody's business.
+    dead = {said[kind] for kind in said if "key" in kind.split() and "as" not in kind}
+    assert dead == {said["unknown"]}
+    assert state_of(parts) == before
+
+
+@pytest.mark.parametrize("operation", BOTH, ids=" ".join)
+def test_a_route_for_keys_and_the_secret_takes_no_other_secret(
+    parts: LocalParts, victim: Tenant, no_secrets: dict[str, Headers], operation: Operation
+) -> None:
+    before = state_of(parts)
+    wrong = {
+        kind: headers for kind, headers in no_secrets.items() if "authorization" not in headers
+    }
+    for kind, headers in wrong.items():
+        assert send(victim, operation, headers).status_code == 401, kind
+    # Whoever shows a key is asked for that, whatever else comes with it.
+    both: Headers = {"authorization": "Bearer cs_unknown", "x-internal-secret": SECRET}
+    assert send(victim, operation, both).status_code == 401
+    assert len(wrong) >= 10
+    assert state_of(parts) == before
+
+
+@every_internal_route
+def test_an_internal_route_wants_the_secret_and_takes_no_key(
+    parts: LocalParts, victim: Tenant, no_secrets: dict[str, Headers], operation: Operation
+) -> None:
+    before = state_of(parts)
+    said = []
+    for kind, headers in no_secrets.items():
+        response = send(victim, operation, headers)
+        assert response.status_code == 401, kind
+        said.append(problem(response, 401, "UNAUTHENTICATED"))
+    assert all(each == said[0] for each in said)
+    assert state_of(parts) == before
+
+
+@pytest.mark.parametrize("secret", [SECRET, OLD_SECRET])
+def test_both_secrets_of_a_rotation_are_good(api: Api, secret: str) -> None:
+    headers = {"x-internal-secret": secret}
+    response = api.http.post("/api/v1/projects", headers=headers, json={"name": "x"})
+    assert response.status_code == 201
+
+
+@every_public_route
+def test_a_route_wants_a_key_with_its_scope(
+    parts: LocalParts, victim: Tenant, operation: Operation
+) -> None:
+    keys = unscoped(victim.api, ROWS[operation].scopes)
+    assert keys
+    before = state_of(parts)
+    for scopes, key in keys.items():
+        response = send(victim, operation, {"authorization": f"Bearer {key}"})
+        detail = problem(response, 403, "PERMISSION_DENIED")["detail"]
+        assert not {*scopes.split("+")} & {*detail.split()}
+    assert _without_uses(state_of(parts)) == _without_uses(before)
+
+
+@every_public_route
+def test_a_key_with_the_one_scope_is_enough(stranger: Tenant, operation: Operation) -> None:
+    nowhere = ids_of(operation, stranger.ids) | {"project_id": 2**62, "table_id": 2**62}
+    nowhere |= {"tool_id": 2**62, "mcp_id": 2**62}
+    for scope in ROWS[operation].scopes:
+        key = stranger.api.new_key(scopes=[scope])["api_key"]
+        request = request_of(operation, nowhere)
+        assert stranger.api(key=key, **request).status_code in {200, 404}
+
+
+@every_public_route
+def test_the_key_of_an_mcp_instance_opens_no_route_but_mcp(
+    parts: LocalParts, victim: Tenant, operation: Operation
+) -> None:
+    before = state_of(parts)
+    key = victim.ids["api_key"]
+    response = send(victim, operation, {"authorization": f"Bearer {key}"})
+    problem(response, 403, "PERMISSION_DENIED")
+    assert _without_uses(state_of(parts)) == _without_uses(before)
+
+
+def _without_uses(state: State) -> State:
+    """Without the keys, whose use is noted."""
+    return {name: rows for name, rows in state.items() if name not in {"keys", "api_key"}}
+
+
+@pytest.mark.parametrize("operation", EVERYBODYS, ids=" ".join)
+def test_what_is_for_everybody_asks_for_no_key_and_minds_none(
+    victim: Tenant, no_keys: dict[str, Headers], operation: Operation
+) -> None:
+    answers = [send(victim, operation, headers) for headers in no_keys.values()]
+    assert {response.status_code for response in answers} == {ROWS[operation].status}
+    said = [response.json() for response in answers]
+    for body in said:
+        body.pop("requestId", None)
+    assert all(each == said[0] for each in said)
+
+
+@pytest.mark.parametrize("scheme", ["Bearer", "bearer", "BEARER"])
+def test_the_name_of_the_scheme_has_no_case(victim: Tenant, scheme: str) -> None:
+    headers = {"authorization": f"{scheme} {victim.api.key}"}
+    path = f"/api/v1/tables/{victim.ids['table_id']}"
+    assert victim.api.http.get(path, headers=headers).status_code == 200

@@ -1,0 +1,181 @@
+"""No tenant crosses: every id of the API becomes a stranger's, and one that is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import httpx2
+import pytest
+from fastapi.routing import APIRoute
+
+from context_search.web.contract import contract
+from tests.web.access.matrix import (
+    INTERNAL,
+    MCP_METHODS,
+    MCP_PATHS,
+    PUBLIC,
+    ROWS,
+    TRUSTED,
+    Operation,
+    expected,
+    filled,
+    ids_of,
+    markers,
+    request_of,
+    swaps,
+)
+from tests.web.access.stores import state_without
+from tests.web.access.things import MISSING, Tenant, things_of
+from tests.web.api import Api, LocalParts, answer, problem
+from tests.web.conftest import every_router
+
+every_public_route = pytest.mark.parametrize("operation", PUBLIC, ids=" ".join)
+IN_ORDER = ("GET", "POST", "PUT", "PATCH", "DELETE")
+
+
+def test_every_route_is_in_the_matrix() -> None:
+    served = {
+        (method, route.path)
+        for router in every_router()
+        for route in router.routes
+        if isinstance(route, APIRoute)
+        for method in route.methods or ()
+    }
+    assert served == {*ROWS, *((method, path) for path in MCP_PATHS for method in MCP_METHODS)}
+    documented = {
+        (method.upper(), path)
+        for path, methods in contract()["paths"].items()
+        for method in methods
+    }
+    assert documented == {*ROWS} - {("GET", "/openapi.json")}
+
+
+def id_fields(schema: dict[str, Any], name: str = "") -> Iterator[str]:
+    """The names of a body's fields that hold ids, however deep."""
+    if "$ref" in schema:
+        schema = contract()["components"]["schemas"][schema["$ref"].rpartition("/")[2]]
+    for inner in [*schema.get("anyOf", ()), *([schema["items"]] if "items" in schema else [])]:
+        yield from id_fields(inner, name)
+    for inner_name, inner in schema.get("properties", {}).items():
+        yield from id_fields(inner, inner_name)
+    is_id = (schema.get("minimum"), schema.get("maximum")) == (1, 2**63 - 1)
+    if is_id or name == "cursor":
+        yield name
+
+
+def sent_as_ids(template: Any, name: str = "") -> Iterator[str]:
+    """The names of the fields of an example that hold markers."""
+    if isinstance(template, dict):
+        for inner_name, inner in template.items():
+            yield from sent_as_ids(inner, inner_name)
+    elif isinstance(template, list):
+        for inner in template:
+            yield from sent_as_ids(inner, name)
+    elif [*markers(template)]:
+        yield name
+
+
+@pytest.mark.parametrize("operation", sorted(set(ROWS) - {("GET", "/openapi.json")}), ids=" ".join)
+def test_every_id_that_a_route_takes_is_in_the_matrix(operation: Operation) -> None:
+    method, path = operation
+    described = contract()["paths"][path][method.lower()]
+    queries = {one["name"] for one in described.get("parameters", ()) if one["in"] == "query"}
+    assert {name for name in queries if name == "cursor" or "id" in name.split("_")} == {
+        *sent_as_ids(dict(ROWS[operation].query))
+    }
+    content = described.get("requestBody", {}).get("content", {})
+    schema = content.get("application/json", {}).get("schema", {})
+    assert {*id_fields(schema)} == {*sent_as_ids(ROWS[operation].body)}
+
+
+def ask(api: Api, operation: Operation, ids: dict[str, Any]) -> httpx2.Response:
+    call = api.internally if ROWS[operation].opened_by == TRUSTED else api
+    return call(**request_of(operation, ids))
+
+
+def seen(response: httpx2.Response) -> tuple[int, dict[str, str], object]:
+    """All that a caller sees of an answer, but for the id of the request."""
+    varying = ("x-request-id", "content-length")  # the length is that of the body
+    headers = {name: text for name, text in response.headers.items() if name not in varying}
+    body = response.json()
+    body.pop("requestId", None)
+    body.get("explain", {}).pop("milliseconds", None)
+    return response.status_code, headers, body
+
+
+def in_order(operation: Operation) -> tuple[object, ...]:
+    """What is deleted goes last, and what it belongs to after it."""
+    method, path = operation
+    return IN_ORDER.index(method), -path.count("/"), [-ord(char) for char in path]
+
+
+def test_the_owner_is_answered_so_that_a_refusal_means_something(
+    api: Api, parts: LocalParts
+) -> None:
+    ids = things_of(api, parts.work)
+    parts.objects.contents[ids["upload_url"]] = b"{}"
+    found = {
+        operation: ask(api, operation, ids_of(operation, ids)).status_code
+        for operation in sorted(ROWS, key=in_order)
+    }
+    assert found == {operation: row.status for operation, row in ROWS.items()}
+
+
+@every_public_route
+def test_what_is_a_strangers_looks_like_what_is_missing(
+    parts: LocalParts, victim: Tenant, stranger: Tenant, operation: Operation
+) -> None:
+    own = ids_of(operation, stranger.ids)
+    before = state_without(parts, stranger.api.project_id)
+    assert swaps(operation)
+    for swapped in swaps(operation):
+        others = (ids_of(operation, victim.ids), ids_of(operation, MISSING))
+        answers = [
+            ask(stranger.api, operation, {**own, **{name: ids[name] for name in swapped}})
+            for ids in others
+        ]
+        foreign, missing = map(seen, answers)
+        assert foreign == missing, swapped
+        assert foreign[0] == expected(ROWS[operation], swapped), swapped
+        if foreign[0] == 404:
+            problem(answers[0], 404, "NOT_FOUND")
+    assert state_without(parts, stranger.api.project_id) == before
+
+
+@pytest.mark.parametrize("operation", [pair for pair in INTERNAL if "{" in pair[1]], ids=" ".join)
+def test_trusted_services_get_404_for_what_is_missing(
+    stranger: Tenant, operation: Operation
+) -> None:
+    swapped = swaps(operation)[-1]  # all of them
+    response = ask(stranger.api, operation, dict(MISSING))
+    status = expected(ROWS[operation], swapped)
+    problem(response, status, {404: "NOT_FOUND", 409: "PROJECT_INDEX_OFF"}[status])
+
+
+def test_a_strangers_table_in_a_filter_finds_nothing_like_a_missing_one(
+    victim: Tenant, stranger: Tenant
+) -> None:
+    operation = ("POST", "/api/v1/projects/{project_id}/search")
+    request = request_of(operation, stranger.ids)
+    found = []
+    for table_id in (victim.ids["table_id"], MISSING["table_id"]):
+        body = {"query": "harbour", "tables": [table_id]}
+        found.append(answer(stranger.api(**{**request, "json": body}), 200))
+    assert found[0] == found[1]
+    assert found[0]["results"] == []
+
+
+@pytest.mark.parametrize("name", ["after_key", "after_mcp", "after_binding"])
+def test_a_page_after_a_strangers_id_holds_only_what_is_ones_own(
+    victim: Tenant, stranger: Tenant, name: str
+) -> None:
+    paged = [pair for pair, row in ROWS.items() if name in {*markers(row.query)}]
+    assert paged
+    for operation in paged:
+        own = ids_of(operation, stranger.ids)
+        asked = {**own, name: victim.ids[name]}
+        whole = stranger.api("GET", filled(operation[1], own))
+        assert seen(ask(stranger.api, operation, asked)) == seen(whole)
+        [rows] = [value for value in whole.json().values() if isinstance(value, list)]
+        assert own[name] in {row["id"] for row in rows}

@@ -1,0 +1,364 @@
+"""JSON web tokens instead of keys: they open what a project key with their scopes opens."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import httpx2
+import pytest
+from mcp.client.auth.utils import (
+    extract_resource_metadata_from_www_auth,
+    extract_scope_from_www_auth,
+)
+from mcp.shared.auth import ProtectedResourceMetadata
+from mcp.shared.auth_utils import check_resource_allowed
+
+from context_search.adapters.postgres.pool import Database
+from context_search.settings import TokenSettings
+from context_search.web.app import http_app
+from tests.issuer import AUDIENCE, Issuer, assembled, running_issuer
+from tests.web.access.matrix import INTERNAL, PUBLIC, ROWS, Operation, ids_of, request_of
+from tests.web.access.stores import MemoryParts, state_without
+from tests.web.access.test_mcp_access import METHODS, refusal
+from tests.web.access.test_mcp_access import send as send_mcp
+from tests.web.access.things import MISSING, NOWHERE, Tenant
+from tests.web.api import Api, LocalParts, answer, exposed, problem
+from tests.web.conftest import every_router
+from tests.web.in_process import client_of
+
+METADATA = "/.well-known/oauth-protected-resource"
+CLAIM = "https://search.example/project"
+every_public_route = pytest.mark.parametrize("operation", PUBLIC, ids=" ".join)
+
+
+@pytest.fixture(scope="module")
+def issuer() -> Iterator[Issuer]:
+    with running_issuer() as issuer:
+        yield issuer
+
+
+def taking_tokens(parts: LocalParts, issuer: Issuer) -> LocalParts:
+    """The same parts, as configured for an issuer."""
+    known = TokenSettings(issuer.url, AUDIENCE, CLAIM)
+    parts.settings = replace(parts.settings, tokens=known)
+    return parts
+
+
+@pytest.fixture(
+    scope="module", params=["memory", pytest.param("postgres", marks=pytest.mark.stack)]
+)
+def parts(request: pytest.FixtureRequest, issuer: Issuer) -> LocalParts:
+    """Like the other tests' parts, and an issuer is configured."""
+    if request.param == "memory":
+        return taking_tokens(MemoryParts(), issuer)
+    database: Database = request.getfixturevalue("application_database")
+    return taking_tokens(LocalParts(database, request.getfixturevalue("turbopuffer_url")), issuer)
+
+
+@pytest.fixture(autouse=True)
+def _no_token_is_logged(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
+    caplog.set_level(logging.DEBUG)
+    yield
+    told = exposed([r for when in ("setup", "call") for r in caplog.get_records(when)])
+    assert "eyJ" not in told  # how every token begins
+
+
+def send(tenant: Tenant, operation: Operation, token: str) -> httpx2.Response:
+    """A call that is good but for its token."""
+    return tenant.api(key=token, **request_of(operation, ids_of(operation, tenant.ids)))
+
+
+def token_of(tenant: Tenant, issuer: Issuer, **claims: Any) -> str:
+    """A token for a project, with every scope."""
+    every: dict[str, Any] = {"scope": "search manage replace"}
+    return project_token(issuer, tenant.api.project_id, **(every | claims))
+
+
+def project_token(issuer: Issuer, project_id: object, /, **claims: Any) -> str:
+    """A token that names a project."""
+    named: dict[str, Any] = {CLAIM: project_id}
+    return issuer.token(**(named | claims))
+
+
+def bad_tokens(tenant: Tenant, issuer: Issuer) -> dict[str, str]:
+    """Tokens that open nothing, by what is wrong with them."""
+    own = tenant.api.project_id
+    unsigned = issuer.claims(**{CLAIM: own, "scope": "search manage"})
+    changed: dict[str, dict[str, Any]] = {
+        "expired": {"exp": 1},
+        "without end": {"exp": None},
+        "another issuer": {"iss": "https://issuer.example"},
+        "another audience": {"aud": "https://other.example"},
+        "without audience": {"aud": None},
+        "not yet": {"nbf": 2**40},
+        "no project": {CLAIM: None},
+        "project by its other name": {CLAIM: None, "project_id": own},
+        "true project": {CLAIM: True},
+        "project in a list": {CLAIM: [own]},
+        "fraction": {CLAIM: float(own)},
+        "padded": {CLAIM: f" {own}"},
+        "missing project": {CLAIM: NOWHERE},
+        "project 0": {CLAIM: 0},
+    }
+    return {name: token_of(tenant, issuer, **claims) for name, claims in changed.items()} | {
+        "unsigned": assembled({"alg": "none", "kid": "rsa-0"}, unsigned, lambda _: b""),
+        "another's signature": token_of(tenant, issuer, which=5),
+        "unknown key": token_of(tenant, issuer, key_id="rsa-9"),
+        "no key": token_of(tenant, issuer, key_id=None),
+        "only dots": "e30.e30.e30",
+    }
+
+
+@every_public_route
+def test_a_token_that_is_not_good_opens_nothing(
+    parts: LocalParts, victim: Tenant, issuer: Issuer, operation: Operation
+) -> None:
+    before = state_without(parts, 0)
+    for kind, token in bad_tokens(victim, issuer).items():
+        response = send(victim, operation, token)
+        assert response.status_code == 401, kind
+        problem(response, 401, "UNAUTHENTICATED")
+        assert response.headers["www-authenticate"].startswith("Bearer")
+    assert state_without(parts, 0) == before
+
+
+@every_public_route
+def test_a_token_with_another_scope_is_403_like_a_key(
+    parts: LocalParts, victim: Tenant, issuer: Issuer, operation: Operation
+) -> None:
+    closed = {"search", "manage", "replace"} - ROWS[operation].scopes
+    before = state_without(parts, 0)
+    for claims in ({"scope": " ".join(closed)}, {"scope": None, "scp": [*closed]}, {"scope": None}):
+        response = send(victim, operation, token_of(victim, issuer, **claims))
+        problem(response, 403, "PERMISSION_DENIED")
+    assert state_without(parts, 0) == before
+
+
+@every_public_route
+def test_a_token_with_the_scope_is_answered_like_a_key(
+    stranger: Tenant, issuer: Issuer, operation: Operation
+) -> None:
+    nowhere = ids_of(operation, stranger.ids) | {"project_id": NOWHERE, "table_id": NOWHERE}
+    request = request_of(operation, nowhere | {"tool_id": NOWHERE, "mcp_id": NOWHERE})
+    for scope in ROWS[operation].scopes:
+        key = stranger.api.new_key(scopes=[scope])["api_key"]
+        token = token_of(stranger, issuer, scope=f"openid {scope}")
+        by_key, by_token = (stranger.api(key=one, **request) for one in (key, token))
+        assert by_token.status_code == by_key.status_code
+        assert by_token.status_code in {200, 404}
+
+
+@every_public_route
+def test_a_token_of_one_project_does_not_reach_another(
+    parts: LocalParts, victim: Tenant, stranger: Tenant, issuer: Issuer, operation: Operation
+) -> None:
+    token = token_of(stranger, issuer)
+    asked = request_of(operation, ids_of(operation, victim.ids))
+    if operation[1] == "/api/v1/mcps" and operation[0] == "GET":
+        return  # a list of one's own: nothing in it names a project
+    before = state_without(parts, stranger.api.project_id)
+    foreign = stranger.api(key=token, **asked)
+    missing = stranger.api(key=token, **request_of(operation, ids_of(operation, MISSING)))
+    assert problem(foreign, 404, "NOT_FOUND") == problem(missing, 404, "NOT_FOUND")
+    assert state_without(parts, stranger.api.project_id) == before
+
+
+@pytest.mark.parametrize("operation", INTERNAL, ids=" ".join)
+def test_an_internal_route_takes_no_token(
+    victim: Tenant, issuer: Issuer, operation: Operation
+) -> None:
+    token = token_of(victim, issuer)
+    for headers in ({"authorization": f"Bearer {token}"}, {"x-internal-secret": token}):
+        asked = request_of(operation, ids_of(operation, victim.ids))
+        response = victim.api.http.request(
+            asked.pop("method"), asked.pop("path"), headers=headers, **asked
+        )
+        problem(response, 401, "UNAUTHENTICATED")
+
+
+@pytest.mark.parametrize("number", ["id", "text"])
+def test_a_token_does_the_work_of_a_project_key(
+    api: Api, parts: LocalParts, issuer: Issuer, number: str
+) -> None:
+    own: Any = api.project_id if number == "id" else str(api.project_id)
+    api.key = project_token(issuer, own)
+    tool = api.tool(api.table({"a": "The harbour froze in the winter of 1850. " * 5}))
+    parts.work()
+    assert api.search(tool, "harbour")["results"]
+
+
+def test_a_token_makes_keys_for_no_more_than_it_may_itself(api: Api, issuer: Issuer) -> None:
+    path = f"/api/v1/projects/{api.project_id}/keys"
+    token = project_token(issuer, api.project_id, scope="manage")
+    problem(api("POST", path, key=token, json={"scopes": ["search"]}), 403, "PERMISSION_DENIED")
+    made = answer(api("POST", path, key=token, json={}), 201)
+    assert made["scopes"] == ["manage"]
+    rotated = api("POST", f"{path}/{made['id']}/rotate", key=token)
+    assert rotated.status_code == 201
+
+
+def test_a_request_that_comes_again_with_the_next_token_is_not_repeated(
+    api: Api, issuer: Issuer
+) -> None:
+    def create(idempotency_key: str = "one", **claims: Any) -> dict[str, Any]:
+        token = project_token(issuer, api.project_id, **({"scope": "manage"} | claims))
+        body = {"project_id": api.project_id, "name": "x", "data": 1}
+        headers = {"idempotency-key": idempotency_key}
+        return answer(api("POST", "/api/v1/tables", key=token, json=body, headers=headers), 201)
+
+    first = create(jti="first", sub="alice")
+    assert create(jti="second", sub="alice") == first
+    assert create(sub="bob")["id"] != first["id"]
+    assert create("another", sub="alice")["id"] != first["id"]
+    assert create(sub=None)["id"] != create(sub=None, jti="other")["id"]
+
+
+def test_a_first_answer_is_not_repeated_to_a_token_with_other_scopes(
+    api: Api, issuer: Issuer
+) -> None:
+    path, headers = f"/api/v1/projects/{api.project_id}/keys", {"idempotency-key": "one"}
+    by_scope = {
+        scope: answer(
+            api(
+                "POST",
+                path,
+                key=project_token(issuer, api.project_id, sub="alice", scope=scope),
+                json={},
+                headers=headers,
+            ),
+            201,
+        )
+        for scope in ("search manage", "manage")
+    }
+    assert by_scope["manage"]["scopes"] == ["manage"]
+    assert by_scope["manage"]["api_key"] != by_scope["search manage"]["api_key"]
+
+
+# ---------------------------------------------------------------- MCP
+
+
+def test_mcp_shows_and_calls_with_a_token_what_it_does_with_a_project_key(
+    stranger: Tenant, issuer: Issuer
+) -> None:
+    call: Any = {"name": "secret_one", "arguments": {"query": "harbour"}}
+    for method, params in (("server/discover", {}), ("tools/list", {}), ("tools/call", call)):
+        by_key, by_token = (
+            answer(
+                send_mcp(
+                    stranger.api, method, "/mcp", {"authorization": f"Bearer {text}"}, **params
+                ),
+                200,
+            )
+            for text in (stranger.api.key, token_of(stranger, issuer, scope="search"))
+        )
+        assert by_token.keys() == by_key.keys()
+        assert "error" not in by_token
+    listed = send_mcp(
+        stranger.api,
+        "tools/list",
+        "/mcp",
+        {"authorization": f"Bearer {token_of(stranger, issuer)}"},
+    )
+    names = [tool["name"] for tool in answer(listed, 200)["result"]["tools"]]
+    assert names == ["secret_one", "secret_two"]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_mcp_tells_who_brings_no_good_token_where_to_get_one(
+    parts: LocalParts, victim: Tenant, issuer: Issuer, method: str
+) -> None:
+    before = state_without(parts, 0)
+    where = f'scope="search", resource_metadata="http://testserver{METADATA}/mcp"'
+    bare = send_mcp(victim.api, method, "/mcp")
+    assert refusal(bare, 401)["data"]["code"] == "UNAUTHENTICATED"
+    assert bare.headers["www-authenticate"] == f'Bearer realm="mcp", {where}'
+    bad = bad_tokens(victim, issuer) | {"unknown key": "cs_" + "A" * 43}
+    for kind, token in bad.items():
+        response = send_mcp(victim.api, method, "/mcp", {"authorization": f"Bearer {token}"})
+        assert response.status_code == 401, kind
+        challenge = response.headers["www-authenticate"]
+        assert challenge == f'Bearer realm="mcp", error="invalid_token", {where}'
+    assert state_without(parts, 0) == before
+
+
+def test_mcp_tells_which_scope_is_lacking(victim: Tenant, issuer: Issuer) -> None:
+    headers: Any = {"authorization": f"Bearer {token_of(victim, issuer, scope='manage')}"}
+    response = send_mcp(victim.api, "tools/list", "/mcp", headers)
+    assert response.status_code == 403
+    assert response.json()["error"]["data"]["code"] == "PERMISSION_DENIED"
+    challenge = response.headers["www-authenticate"]
+    assert challenge.startswith('Bearer realm="mcp", error="insufficient_scope", scope="search", ')
+
+
+def test_a_token_in_a_path_opens_nothing(victim: Tenant, issuer: Issuer) -> None:
+    token = token_of(victim, issuer)
+    response = send_mcp(victim.api, "tools/list", f"/api/v1/mcp/server/{token}")
+    refusal(response, 401)
+    assert "resource_metadata" not in response.headers["www-authenticate"]
+    assert victim.api.internally("GET", f"/internal/mcp-v2/{token[:190]}").status_code == 404
+
+
+# ---------------------------------------------------------------- metadata
+
+
+@pytest.mark.parametrize(
+    ("path", "scopes"), [("", ["search", "manage", "replace"]), ("/mcp", ["search"])]
+)
+def test_the_metadata_names_the_issuer(
+    victim: Tenant, issuer: Issuer, path: str, scopes: list[str]
+) -> None:
+    assert answer(victim.api.http.get(f"{METADATA}{path}"), 200) == {
+        "resource": f"http://testserver{path}",
+        "authorization_servers": [issuer.url],
+        "scopes_supported": scopes,
+        "bearer_methods_supported": ["header"],
+    }
+
+
+def test_the_metadata_is_that_of_the_address_that_was_asked(victim: Tenant) -> None:
+    headers = {"host": "search.example:8443"}
+    found = answer(victim.api.http.get(f"{METADATA}/mcp", headers=headers), 200)
+    assert found["resource"] == "http://search.example:8443/mcp"
+
+
+@pytest.mark.parametrize("host", ["", "[::1", 'a", b="c', "a b", "a/b", "a@b", "a:b", "é"])
+def test_a_host_that_is_none_is_in_no_answer(victim: Tenant, host: str) -> None:
+    headers: Any = {"host": host.encode()}
+    problem(victim.api.http.get(f"{METADATA}/mcp", headers=headers), 404, "NOT_FOUND")
+    response = send_mcp(victim.api, "tools/list", "/mcp", headers)
+    assert response.headers["www-authenticate"] == 'Bearer realm="mcp"'
+
+
+def test_the_official_client_finds_the_issuer(victim: Tenant, issuer: Issuer) -> None:
+    refused = send_mcp(victim.api, "tools/list", "/mcp")
+    httpx_answer = httpx2.Response(401, headers=refused.headers)
+    where = extract_resource_metadata_from_www_auth(httpx_answer)
+    assert where is not None
+    assert extract_scope_from_www_auth(httpx_answer) == "search"
+    said = answer(victim.api.http.get(where), 200)
+    found = ProtectedResourceMetadata.model_validate(said)
+    assert [str(url) for url in found.authorization_servers] == [issuer.url]
+    assert check_resource_allowed("http://testserver/mcp", str(found.resource))
+
+
+# ---------------------------------------------------------------- the issuer is away
+
+
+def test_without_the_issuer_tokens_are_503_and_keys_go_on() -> None:
+    with running_issuer() as away:
+        token = project_token(away, 1)
+        parts = taking_tokens(MemoryParts(), away)
+    with client_of(http_app(every_router(), parts)) as client:
+        api = Api.of_new_project(client, parts)
+        told = problem(api("GET", "/api/v1/mcps", key=token), 503, "TOKEN_ISSUER_UNAVAILABLE")
+        assert told["retryable"]
+        assert told["retryAfterMs"] <= 5_000
+        response = send_mcp(api, "tools/list", "/mcp", {"authorization": f"Bearer {token}"})
+        assert response.status_code == 503
+        assert int(response.headers["retry-after"]) <= 5
+        assert response.json()["error"]["data"]["code"] == "TOKEN_ISSUER_UNAVAILABLE"
+        answer(api("GET", "/api/v1/mcps"), 200)
+        answer(client.get(METADATA), 200)

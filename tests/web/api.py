@@ -1,0 +1,212 @@
+"""A client of the API, and the parts behind it."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import httpx2
+
+from context_search.adapters.postgres.pool import Database
+from context_search.adapters.postgres.store import PostgresStore
+from context_search.bootstrap import Parts
+from context_search.domain.config import IndexConfig
+from context_search.ports.embedding import Embedder
+from context_search.ports.queue import Message
+from context_search.ports.time import Deadline
+from context_search.settings import Settings
+from context_search.web.orders import ImportOrder, NodeOrder, NodesOrder, Order, parse_order
+from testing.in_memory.embedder import WordEmbedder
+from testing.in_memory.queue import ListQueue
+from testing.in_memory.uploads import DictObjects
+
+CANARY = "canary-5f2c"
+SECRET = f"{CANARY}-internal"
+OLD_SECRET = f"{CANARY}-before-the-rotation"
+SMALL = {"chunk_threshold": 20, "chunk_size": 100, "chunk_overlap": 10}
+PROBLEM = "application/problem+json"
+# They log what the test client asks, which no function ever does.
+_CLIENT_LOGGERS = ("httpx", "httpcore", "asyncio")
+
+
+class LocalQueue(ListQueue):
+    """A queue none of whose messages was ever received too often."""
+
+    def take_up(self, limit: int, keep: Callable[[Sequence[Message]], None]) -> int:
+        """The port ``DeadLetters``."""
+        del limit, keep
+        return 0
+
+
+class LocalParts(Parts):
+    """The deployed parts, with a queue and a model that need no other process."""
+
+    def __init__(self, database: Database | None, turbopuffer_url: str) -> None:
+        super().__init__(
+            Settings(
+                database_url="postgresql://unused@127.0.0.1/unused",
+                queue_url="",
+                dead_letter_queue_url="",
+                turbopuffer_api_key=f"{CANARY}-turbopuffer",
+                turbopuffer_base_url=turbopuffer_url,
+                embedding_model="in-memory/words",
+                embedding_dimensions=64,
+                embedding_api_key=f"{CANARY}-model",
+                internal_secrets=(SECRET, OLD_SECRET),
+                query_hash_key=f"{CANARY}-hash",
+            )
+        )
+        self._database = database
+
+    @cached_property
+    def store(self) -> PostgresStore:
+        """The test's database."""
+        assert self._database is not None
+        return PostgresStore(self._database)
+
+    @cached_property
+    def queue(self) -> LocalQueue:  # type: ignore[override]
+        """A queue that this test empties itself."""
+        return LocalQueue()
+
+    @cached_property
+    def objects(self) -> DictObjects:
+        """An S3 that a test fills itself."""
+        return DictObjects()
+
+    @property
+    def patient_store(self) -> PostgresStore:
+        """The test's database."""
+        return self.store
+
+    def embedder_of(self, config: IndexConfig) -> Embedder:
+        """Vectors from words."""
+        return WordEmbedder(config.dimensions)
+
+    def work(self) -> None:
+        """Carries out every order that waits."""
+        while self.queue.messages:
+            order = parse_order(json.dumps(self.queue.messages.pop(0)))
+            assert order is not None
+            begun = self.order_book.begin(order.order)
+            if begun is not None:
+                self._obey(order)
+                self.order_book.finish(begun)
+
+    def _obey(self, order: Order) -> None:
+        deadline = Deadline(self.clock, self.clock.monotonic() + 120)
+        if isinstance(order, NodeOrder):
+            self.index_node(order.node_id, deadline)
+        elif isinstance(order, NodesOrder):
+            list(self.index_nodes(order.node_ids, deadline))
+        elif isinstance(order, ImportOrder):
+            self.import_document(order.upload_id)
+        else:
+            self.enumerate_index(order.index_id, order.table_id)
+
+
+@dataclass
+class Api:
+    """One project's view of the API. A call without ``key`` carries the project's."""
+
+    http: httpx2.Client
+    parts: LocalParts
+    project_id: int = 0
+    key: str = field(default="", repr=False)
+
+    @classmethod
+    def of_new_project(cls, http: httpx2.Client, parts: LocalParts) -> Api:
+        """A client with a project that it makes over HTTP."""
+        api = cls(http, parts)
+        made = api.internally("POST", "/api/v1/projects", json={"name": "test"}).json()
+        api.project_id, api.key = made["id"], made["api_key"]
+        return api
+
+    def stranger(self) -> Api:
+        """The same API seen by another project."""
+        return Api.of_new_project(self.http, self.parts)
+
+    def __call__(
+        self, method: str, path: str, *, key: str | None = None, **more: Any
+    ) -> httpx2.Response:
+        """One request with a bearer key; bytes are said to be JSON."""
+        headers = {"authorization": f"Bearer {self.key if key is None else key}"}
+        if "content" in more:
+            headers["content-type"] = "application/json"
+        headers |= more.pop("headers", {})
+        return self.http.request(method, path, headers=headers, **more)
+
+    def internally(self, method: str, path: str, **more: Any) -> httpx2.Response:
+        """One request of a trusted service."""
+        return self.http.request(method, path, headers={"x-internal-secret": SECRET}, **more)
+
+    def table(self, data: object, **more: Any) -> dict[str, Any]:
+        """A new table."""
+        body = {"project_id": self.project_id, "name": "table", "data": data, **more}
+        return answer(self("POST", "/api/v1/tables", json=body), 201)
+
+    def tool(self, table: dict[str, Any], config: object = None, **more: Any) -> dict[str, Any]:
+        """A new Search Tool over a table, indexed; strings of 20 characters count."""
+        made = self.unindexed_tool(table, config, **more)
+        self.parts.work()
+        return made
+
+    def unindexed_tool(
+        self, table: dict[str, Any], config: object = None, **more: Any
+    ) -> dict[str, Any]:
+        """The same as it is answered, before anything was indexed."""
+        body = {"project_id": self.project_id, "table_id": table["id"], "name": "search"}
+        body |= {"search_config": config or SMALL, **more}
+        return answer(self("POST", "/api/v1/tools/search", json=body), 201)
+
+    def new_key(self, **body: Any) -> dict[str, Any]:
+        """A further key of the project."""
+        path = f"/api/v1/projects/{self.project_id}/keys"
+        return answer(self("POST", path, json=body), 201)
+
+    def mcp(self, *tools: dict[str, Any], **body: Any) -> dict[str, Any]:
+        """A new MCP instance with tools in it."""
+        bindings = [{"tool_id": tool["tool_id"]} for tool in tools]
+        body = {"project_id": self.project_id, "name": "agents", "bindings": bindings, **body}
+        return answer(self("POST", "/api/v1/mcps", json=body), 201)
+
+    def search(self, tool: dict[str, Any], query: str, **more: Any) -> dict[str, Any]:
+        """The answer of a search."""
+        path = f"/api/v1/tools/{tool['tool_id']}/search"
+        return answer(self("POST", path, json={"query": query, **more}), 200)
+
+
+def answer(response: httpx2.Response, status: int) -> dict[str, Any]:
+    """The JSON of a response with that status."""
+    assert response.status_code == status, response.text
+    assert response.headers["content-type"] == "application/json"
+    body: dict[str, Any] = response.json()
+    return body
+
+
+def problem(response: httpx2.Response, status: int, code: str) -> dict[str, Any]:
+    """The body of a problem, checked for the form of RFC 9457 and for what it must not say."""
+    assert (response.status_code, response.headers["content-type"]) == (status, PROBLEM)
+    body: dict[str, Any] = response.json()
+    assert (body["status"], body["code"], body["type"]) == (status, code, "about:blank")
+    assert body["title"]
+    assert body["detail"] not in ("", code)
+    assert isinstance(body["retryable"], bool)
+    assert body.pop("requestId") == response.headers["x-request-id"]
+    assert CANARY not in response.text
+    assert ("www-authenticate" in response.headers) == (status == 401)
+    return body
+
+
+def exposed(records: list[logging.LogRecord]) -> str:
+    """Everything that any handler could write of these records."""
+    form = logging.Formatter()
+    return "\n".join(
+        f"{form.format(record)} {record.__dict__!r}"
+        for record in records
+        if not record.name.startswith(_CLIENT_LOGGERS)
+    )

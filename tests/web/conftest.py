@@ -1,0 +1,81 @@
+"""The whole HTTP API in this process: real PostgreSQL, the real turbopuffer server, no network."""
+
+from __future__ import annotations
+
+import importlib
+import logging
+import pkgutil
+from collections.abc import Iterator
+
+import httpx2
+import pytest
+from fastapi import APIRouter, FastAPI
+
+import context_search.web
+from context_search.adapters.postgres.pool import Database
+from context_search.web.app import http_app
+from context_search.web.contract import contract
+from tests.contract.turbopuffer.targets import running
+from tests.web.api import CANARY, Api, LocalParts, exposed
+from tests.web.in_process import client_of
+
+
+@pytest.fixture(scope="module")
+def turbopuffer_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A server for each database: the names of namespaces begin anew with its ids."""
+    with running(tmp_path_factory.mktemp("turbopuffer")) as server:
+        yield server.url
+
+
+@pytest.fixture(scope="module")
+def parts(application_database: Database, turbopuffer_url: str) -> LocalParts:
+    """With the rights that deployed functions have: row-level security holds in every test."""
+    return LocalParts(application_database, turbopuffer_url)
+
+
+def every_router() -> list[APIRouter]:
+    """The routers of all modules of the package, so that a new one is under test at once."""
+    package = context_search.web
+    names = sorted(module.name for module in pkgutil.iter_modules(package.__path__))
+    modules = [importlib.import_module(f"{package.__name__}.{name}") for name in names]
+    found = [getattr(module, "router", None) for module in modules]
+    return [router for router in found if isinstance(router, APIRouter)]
+
+
+@pytest.fixture(scope="module")
+def app(parts: LocalParts) -> FastAPI:
+    return http_app(every_router(), parts, contract=contract)
+
+
+@pytest.fixture(scope="module")
+def http(app: FastAPI) -> Iterator[httpx2.Client]:
+    """One client for the tests of a file; it keeps no cookies and no credentials."""
+    with client_of(app) as client:
+        yield client
+
+
+@pytest.fixture
+def api(http: httpx2.Client, parts: LocalParts) -> Api:
+    """A client of a project of its own."""
+    return Api.of_new_project(http, parts)
+
+
+@pytest.fixture(scope="module")
+def reader(http: httpx2.Client, parts: LocalParts) -> Api:
+    """A client of a project that the tests of a file share, as they change nothing in it."""
+    return Api.of_new_project(http, parts)
+
+
+@pytest.fixture(autouse=True)
+def _nothing_secret_is_logged_or_printed(
+    caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
+) -> Iterator[None]:
+    """No key, secret, question or document text leaves through a log, in any test here."""
+    caplog.set_level(logging.INFO)
+    caplog.set_level(logging.DEBUG, logger="context_search")
+    yield
+    printed = capsys.readouterr()
+    records = [record for when in ("setup", "call") for record in caplog.get_records(when)]
+    told = exposed(records) + printed.out + printed.err
+    assert CANARY not in told
+    assert "cs_" not in told  # how every key begins

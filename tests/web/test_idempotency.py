@@ -1,0 +1,201 @@
+"""Creating requests that come again with the same ``Idempotency-Key``."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import httpx2
+import pytest
+
+from context_search.domain.errors import IdempotencyKeyInUseError
+from context_search.services.access.idempotency import AnswerOnce, IdempotentRequest
+from tests.builders import english
+from tests.web.api import SECRET, Api, answer, problem
+
+REPLAYED = "idempotency-replayed"
+
+
+def post(
+    api: Api, path: str, body: object, idempotency_key: str = "one", **more: Any
+) -> httpx2.Response:
+    headers = {"idempotency-key": idempotency_key}
+    return api("POST", path, json=body, headers=headers, **more)
+
+
+def requests_of(api: Api) -> dict[str, tuple[str, dict[str, Any]]]:
+    """Every kind of creating request: path and body."""
+    table = api.table({"a": english(200)})
+    tool, mcp = api.tool(table), api.mcp()
+    project = f"/api/v1/projects/{api.project_id}"
+    key_id = api.new_key()["id"]
+    mcp_key_id = answer(api("GET", f"/api/v1/mcps/{mcp['id']}/keys"), 200)["keys"][0]["id"]
+    named = {"project_id": api.project_id, "name": "x"}
+    return {
+        "table": ("/api/v1/tables", {**named, "data": {"a": 1}}),
+        "tool": ("/api/v1/tools/search", {**named, "table_id": table["id"]}),
+        "mcp": ("/api/v1/mcps", named),
+        "binding": (f"/api/v1/mcps/{mcp['id']}/bindings", {"tool_id": tool["tool_id"]}),
+        "key": (f"{project}/keys", {}),
+        "mcp key": (f"/api/v1/mcps/{mcp['id']}/keys", {}),
+        "rotation": (f"{project}/keys/{key_id}/rotate", {}),
+        "mcp rotation": (f"/api/v1/mcps/{mcp['id']}/keys/{mcp_key_id}/rotate", {}),
+        "upload": (f"/api/v1/tables/{table['id']}/uploads", {"format": "json"}),
+    }
+
+
+def test_an_answer_that_somebody_changed_in_the_database_is_not_given(api: Api) -> None:
+    path, body = requests_of(api)["table"]
+    made = answer(post(api, path, body), 201)
+    with api.parts.store.database.transaction() as tx:
+        tx.run("UPDATE idempotency_key SET answer = set_byte(answer, 20, get_byte(answer, 20) # 1)")
+    problem(post(api, path, body), 422, "IDEMPOTENCY_KEY_REUSED")
+    assert answer(api("GET", f"/api/v1/tables/{made['id']}"), 200)["revision"] == 1
+
+
+KINDS = ["table", "tool", "mcp", "binding", "key", "mcp key", "rotation", "mcp rotation", "upload"]
+COUNTED = ("project", "context_table", "tool", "mcp", "mcp_binding", "api_key", "upload")
+
+
+def count(api: Api) -> list[int]:
+    """How many rows there are of everything that can be created."""
+    with api.parts.store.database.transaction() as tx:
+        return [tx.run(f"SELECT count(*) FROM {table}")[0][0] for table in COUNTED]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_same_request_again_gets_the_first_answer_and_does_nothing(api: Api, kind: str) -> None:
+    path, body = requests_of(api)[kind]
+    first = post(api, path, body)
+    answer(first, 201)
+    before = count(api)
+    again = post(api, path, body)
+    assert (again.status_code, again.content) == (first.status_code, first.content)
+    for name in ("etag", "cache-control"):
+        assert again.headers.get(name) == first.headers.get(name)
+    assert again.headers["content-type"] == first.headers["content-type"]
+    assert (first.headers.get(REPLAYED), again.headers.get(REPLAYED)) == (None, "true")
+    assert count(api) == before
+    other = post(api, path, body, "two")
+    assert other.headers.get(REPLAYED) is None
+
+
+def test_the_same_for_projects_and_operators(api: Api) -> None:
+    headers = {"x-internal-secret": SECRET, "idempotency-key": f"project-{api.project_id}"}
+    answers = [
+        api.http.post("/api/v1/projects", headers=headers, json={"name": "x"}) for _ in range(2)
+    ]
+    assert answers[0].content == answers[1].content
+    assert answers[1].headers[REPLAYED] == "true"
+
+
+def test_a_request_without_the_header_is_executed_every_time(api: Api) -> None:
+    assert api.table(1)["id"] != api.table(1)["id"]
+
+
+def test_an_upload_under_another_condition_is_another_request(api: Api) -> None:
+    path = f"/api/v1/tables/{api.table({})['id']}/uploads"
+    headers = {"idempotency-key": "one", "if-match": '"1"'}
+    answer(api("POST", path, json={"format": "json"}, headers=headers), 201)
+    again = post(api, path, {"format": "json"})
+    problem(again, 422, "IDEMPOTENCY_KEY_REUSED")
+
+
+def test_a_key_with_another_request_is_refused(api: Api) -> None:
+    body = {"project_id": api.project_id, "name": "x", "data": 1}
+    answer(post(api, "/api/v1/tables", body), 201)
+    before = count(api)
+    other = {**body, "name": "y"}
+    problem(post(api, "/api/v1/tables", other), 422, "IDEMPOTENCY_KEY_REUSED")
+    response = post(api, f"/api/v1/projects/{api.project_id}/keys", {})
+    problem(response, 422, "IDEMPOTENCY_KEY_REUSED")
+    assert count(api) == before
+
+
+def test_a_request_that_failed_is_executed_when_it_comes_again(api: Api) -> None:
+    mcp, table = api.mcp(), api.table({"a": english(200)})
+    path, body = f"/api/v1/mcps/{mcp['id']}/bindings", {"tool_id": 2**62}
+    problem(post(api, path, body), 404, "NOT_FOUND")
+    problem(post(api, path, body), 404, "NOT_FOUND")
+    answer(post(api, path, {"tool_id": api.tool(table)["tool_id"]}), 201)
+
+
+def test_tenants_do_not_share_keys(api: Api) -> None:
+    stranger = api.stranger()
+    answers = [
+        answer(post(who, "/api/v1/mcps", {"project_id": who.project_id, "name": "x"}), 201)
+        for who in (api, stranger)
+    ]
+    assert [made["project_id"] for made in answers] == [api.project_id, stranger.project_id]
+
+
+def test_a_replay_needs_the_rights_that_the_request_needs(api: Api) -> None:
+    body = {"project_id": api.project_id, "name": "x"}
+    answer(post(api, "/api/v1/mcps", body), 201)
+    modest = api.new_key(scopes=["search"])["api_key"]
+    problem(post(api, "/api/v1/mcps", body, key=modest), 403, "PERMISSION_DENIED")
+    problem(post(api, "/api/v1/mcps", body, key="wrong"), 401, "UNAUTHENTICATED")
+
+
+def test_what_is_stored_of_an_answer_is_not_readable(api: Api) -> None:
+    path = f"/api/v1/projects/{api.project_id}/keys"
+    secret = answer(post(api, path, {"name": "findable"}, "unfindable"), 201)["api_key"]
+    with api.parts.store.database.transaction() as tx:
+        rows = tx.run("SELECT key_hash, request_hash, answer FROM idempotency_key")
+    stored = b"".join(bytes(part) for row in rows for part in row if part is not None)
+    for text in (secret, "findable", "api_key", "unfindable", api.key):
+        assert text.encode() not in stored
+
+
+@pytest.mark.parametrize("key", ["", " ", "a b", "é", "x" * 256])
+def test_a_key_that_is_none_is_refused(api: Api, key: str) -> None:
+    body = {"project_id": api.project_id, "name": "x"}
+    headers = {b"idempotency-key": key.encode()}
+    response = api.http.post(
+        "/api/v1/mcps",
+        json=body,
+        headers={b"authorization": f"Bearer {api.key}".encode(), **headers},
+    )
+    problem(response, 422, "INVALID_INPUT")
+
+
+def test_of_duplicates_at_the_same_time_one_is_executed(api: Api) -> None:
+    once = AnswerOnce(api.parts.store)
+    request = IdempotentRequest(api.project_id, api.key, "together", "POST /x", b"{}")
+    begun, finish = threading.Event(), threading.Event()
+    executed: list[str] = []
+
+    def slowly() -> bytes:
+        executed.append("once")
+        begun.set()
+        assert finish.wait(30)
+        return b"done"
+
+    def never() -> bytes:
+        executed.append("again")
+        return b"again"
+
+    with ThreadPoolExecutor(1) as threads:
+        first = threads.submit(once, request, slowly)
+        assert begun.wait(30)
+        with pytest.raises(IdempotencyKeyInUseError) as refused:
+            once(request, never)
+        finish.set()
+        assert first.result(30) == (b"done", False)
+    assert refused.value.retry_after_s == 1
+    assert once(request, never) == (b"done", True)
+    assert executed == ["once"]
+
+
+def test_cleanup_forgets_answers_after_a_day(api: Api) -> None:
+    body = {"project_id": api.project_id, "name": "x"}
+    first = answer(post(api, "/api/v1/mcps", body), 201)
+    with api.parts.store.database.transaction() as tx:
+        tx.run("UPDATE idempotency_key SET created_at = created_at - interval '25 hours'")
+    assert answer(post(api, "/api/v1/mcps", body), 201)["id"] != first["id"]
+    with api.parts.store.database.transaction() as tx:
+        tx.run("UPDATE idempotency_key SET created_at = created_at - interval '25 hours'")
+        [[rows]] = tx.run("SELECT count(*) FROM idempotency_key")
+    with api.parts.store.transaction() as work:
+        assert work.idempotency.forget(older_than_s=86_400, limit=10_000) == rows

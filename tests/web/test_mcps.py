@@ -1,0 +1,245 @@
+"""MCP instances over HTTP, and what their agents and MCP services see."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.builders import english
+from tests.web.api import SECRET, Api, answer, problem
+from tests.web.test_contract import mcp as call_mcp
+
+DOCUMENT = {"a": english(200)}
+
+
+def listed(api: Api, key: str) -> list[dict[str, Any]]:
+    """What an agent with this key is shown."""
+    tools: list[dict[str, Any]] = answer(call_mcp(api, "tools/list", {}, key=key), 200)["result"][
+        "tools"
+    ]
+    return tools
+
+
+def names(api: Api, key: str) -> list[str]:
+    return [tool["name"] for tool in listed(api, key)]
+
+
+def is_answered(api: Api, key: str, name: str) -> bool:
+    """Whether an agent gets an answer of a tool by that name."""
+    call = {"name": name, "arguments": {"query": "harbour"}}
+    response = call_mcp(api, "tools/call", call, key=key)
+    if response.status_code == 200:
+        return answer(response, 200)["result"]["isError"] is False
+    assert "Unknown tool" in response.text
+    return False
+
+
+def named(api: Api, *tool_names: str) -> list[dict[str, Any]]:
+    """Tools over one table."""
+    table = api.table(DOCUMENT)
+    return [api.tool(table, name=name) for name in tool_names]
+
+
+def test_an_instance_is_made_with_its_tools_and_a_key(api: Api) -> None:
+    one, other = named(api, "one", "other")
+    made = api.mcp(one, other, name="support")
+    assert made["tool_ids"] == [one["tool_id"], other["tool_id"]]
+    assert made.pop("api_key").startswith("cs_mcp_")
+    del made["tool_ids"]
+    path = f"/api/v1/mcps/{made['id']}"
+    assert answer(api("GET", path), 200) == made
+    assert answer(api("GET", "/api/v1/mcps"), 200) == {"mcps": [made], "cursor": None}
+    assert answer(api.stranger()("GET", "/api/v1/mcps"), 200)["mcps"] == []
+
+
+def test_an_instance_with_a_foreign_tool_is_not_made(api: Api) -> None:
+    [own] = named(api, "own")
+    stranger = api.stranger()
+    bindings = [{"tool_id": own["tool_id"]}]
+    body = {"project_id": stranger.project_id, "name": "x", "bindings": bindings}
+    problem(stranger("POST", "/api/v1/mcps", json=body), 404, "NOT_FOUND")
+    assert answer(stranger("GET", "/api/v1/mcps"), 200)["mcps"] == []
+    path = f"/api/v1/mcps/{stranger.mcp()['id']}/bindings"
+    problem(stranger("POST", path, json={"tool_id": own["tool_id"]}), 404, "NOT_FOUND")
+
+
+def test_a_key_of_an_instance_shows_what_is_bound_a_projects_key_everything(api: Api) -> None:
+    one, _ = named(api, "one", "other")
+    key = api.mcp(one)["api_key"]
+    assert names(api, key) == ["one"]
+    assert names(api, api.key) == ["one", "other"]
+    assert is_answered(api, key, "one")
+    assert not is_answered(api, key, "other")
+    assert is_answered(api, api.key, "other")
+
+
+def test_a_projects_key_without_the_scope_search_does_not_open_mcp(api: Api) -> None:
+    key = api.new_key(scopes=["manage", "replace"])["api_key"]
+    response = call_mcp(api, "tools/list", {}, key=key)
+    assert (response.status_code, "search" in response.text) == (403, True)
+
+
+@pytest.mark.parametrize("how", ["disabled", "unbound", "tool deleted", "table deleted"])
+def test_a_tool_that_is_taken_away_disappears_at_once(api: Api, how: str) -> None:
+    table = api.table(DOCUMENT)
+    gone, kept = api.tool(table, name="gone"), named(api, "kept")[0]
+    made = api.mcp(gone, kept)
+    assert is_answered(api, made["api_key"], "gone")
+    binding = f"/api/v1/mcps/{made['id']}/bindings/{gone['tool_id']}"
+    response = {
+        "disabled": lambda: api("PATCH", binding, json={"status": False}),
+        "unbound": lambda: api("DELETE", binding),
+        "tool deleted": lambda: api("DELETE", f"/api/v1/tools/{gone['tool_id']}"),
+        "table deleted": lambda: api("DELETE", f"/api/v1/tables/{table['id']}"),
+    }[how]()
+    assert response.status_code in {200, 204}
+    assert names(api, made["api_key"]) == ["kept"]
+    assert not is_answered(api, made["api_key"], "gone")
+    described = answer(api.internally("GET", f"/internal/mcp-v2/{made['api_key']}"), 200)
+    assert [row["tool"]["name"] for row in described["bound_tools"]] == ["kept"]
+
+
+def test_a_disabled_tool_comes_back(api: Api) -> None:
+    [tool] = named(api, "one")
+    made = api.mcp(bindings=[{"tool_id": tool["tool_id"], "status": False}])
+    assert names(api, made["api_key"]) == []
+    path = f"/api/v1/mcps/{made['id']}/bindings"
+    [binding] = answer(api("GET", path), 200)["bindings"]
+    assert (binding["name"], binding["status"]) == ("one", False)
+    changed = answer(api("PATCH", f"{path}/{tool['tool_id']}", json={"status": True}), 200)
+    assert changed == {**binding, "status": True}
+    assert names(api, made["api_key"]) == ["one"]
+
+
+def test_a_tool_is_bound_once(api: Api) -> None:
+    [tool] = named(api, "one")
+    path = f"/api/v1/mcps/{api.mcp()['id']}/bindings"
+    made = answer(api("POST", path, json={"tool_id": tool["tool_id"]}), 201)
+    assert (made["tool_id"], made["status"]) == (tool["tool_id"], True)
+    problem(api("POST", path, json={"tool_id": tool["tool_id"]}), 409, "CONFLICT")
+    assert api("DELETE", f"{path}/{tool['tool_id']}").status_code == 204
+    problem(api("DELETE", f"{path}/{tool['tool_id']}"), 404, "NOT_FOUND")
+    problem(api("PATCH", f"{path}/{tool['tool_id']}", json={"status": True}), 404, "NOT_FOUND")
+
+
+def test_a_disabled_instance_opens_nothing_and_a_deleted_one_never_again(api: Api) -> None:
+    made = api.mcp()
+    path = f"/api/v1/mcps/{made['id']}"
+    rpc = f"/internal/mcp-v2/{made['api_key']}"
+    changed = answer(api("PATCH", path, json={"name": "paused", "status": False}), 200)
+    assert (changed["name"], changed["status"]) == ("paused", False)
+    assert call_mcp(api, "tools/list", {}, key=made["api_key"]).status_code == 401
+    problem(api.internally("GET", rpc), 404, "NOT_FOUND")
+    assert answer(api("PATCH", path, json={"status": True}), 200)["name"] == "paused"
+    assert names(api, made["api_key"]) == []
+    assert api("DELETE", path).status_code == 204
+    assert call_mcp(api, "tools/list", {}, key=made["api_key"]).status_code == 401
+    problem(api("GET", path), 404, "NOT_FOUND")
+    problem(api.internally("GET", rpc), 404, "NOT_FOUND")
+
+
+def test_names_are_valid_for_clients_unique_and_readable(api: Api) -> None:
+    wanted = ["faq", "faq", "知识库", "知识库", "知识库 FAQ", "faq_2", "a b/c", "x" * 65, "搜"]
+    tools = named(api, *wanted)
+    ids = [tool["tool_id"] for tool in tools]
+    key = api.mcp(*tools)["api_key"]
+    shown = names(api, key)
+    assert shown == [
+        "faq",
+        f"faq_{ids[1]}",
+        f"ZhiShiKu_{ids[2]}",
+        f"ZhiShiKu_{ids[3]}",
+        f"ZhiShiKu_FAQ_{ids[4]}",
+        f"faq_2_{ids[5]}",
+        f"a_b_c_{ids[6]}",
+        f"{'x' * 40}_{ids[7]}",
+        f"Sou_{ids[8]}",
+    ]
+    assert [tool["title"] for tool in listed(api, key)] == wanted
+    assert all(is_answered(api, key, name) for name in shown)
+    assert not any(is_answered(api, key, name) for name in (f"faq_{2**40}", "FAQ"))
+
+
+def test_a_name_does_not_depend_on_what_is_bound_and_goes_on_working(api: Api) -> None:
+    first, second = named(api, "faq", "faq")
+    key = api.mcp(second)["api_key"]
+    with_id = f"faq_{second['tool_id']}"
+    assert names(api, key) == [with_id]
+    assert not is_answered(api, key, "faq")  # the project's oldest has it, and is not bound
+    assert api("DELETE", f"/api/v1/tools/{first['tool_id']}").status_code == 204
+    assert names(api, key) == ["faq"]
+    assert is_answered(api, key, "faq")
+    assert is_answered(api, key, with_id)
+
+
+def test_a_description_names_the_table_unless_it_says_something_itself(api: Api) -> None:
+    table = api.table(DOCUMENT, name="库存{tables}")
+    tools = [api.tool(table, name="a"), api.tool(table, name="b", description="Stock.\nDaily.")]
+    key = api.mcp(*tools)["api_key"]
+    default, own = (tool["description"] for tool in listed(api, key))
+    assert "库存{tables}" in default
+    assert own == "Stock.\nDaily."
+
+
+@pytest.mark.parametrize("hidden", ["\x07", "\x7f", "\u202e", "\u200b", "\U000e0041", "\n"])
+def test_characters_that_nobody_sees_are_refused_in_names(api: Api, hidden: str) -> None:
+    table = api.table(1)
+    tool = {"project_id": api.project_id, "table_id": table["id"], "name": f"a{hidden}b"}
+    mcp = {"project_id": api.project_id, "name": f"a{hidden}b"}
+    for path, body in (("tools/search", tool), ("mcps", mcp), ("tables", {**mcp, "data": 1})):
+        told = problem(api("POST", f"/api/v1/{path}", json=body), 422, "INVALID_INPUT")
+        assert f"U+{ord(hidden):04X}" in told["detail"]
+    described = api(
+        "POST", "/api/v1/tools/search", json={**tool, "name": "a", "description": hidden}
+    )
+    assert described.status_code == (201 if hidden == "\n" else 422)
+
+
+def test_an_mcp_service_learns_what_a_key_opens(api: Api) -> None:
+    tool, other = named(api, "知识库", "off")
+    made = api.mcp(
+        bindings=[{"tool_id": tool["tool_id"]}, {"tool_id": other["tool_id"], "status": False}]
+    )
+    told = answer(api.internally("GET", f"/internal/mcp-v2/{made['api_key']}"), 200)
+    assert told["mcp_v2"] == {
+        "id": made["id"],
+        "api_key": made["api_key"],
+        "user_id": str(api.project_id),
+        "project_id": api.project_id,
+        "name": "agents",
+        "status": True,
+    }
+    [bound] = told["bound_tools"]
+    assert bound["binding"]["status"] is True
+    shown = bound["tool"]
+    [as_agent] = listed(api, made["api_key"])
+    for name, over_mcp in (
+        ("name", "name"),
+        ("title", "title"),
+        ("description", "description"),
+        ("input_schema", "inputSchema"),
+        ("output_schema", "outputSchema"),
+    ):
+        assert shown[name] == as_agent[over_mcp]
+    assert (shown["id"], shown["type"], shown["json_path"]) == (tool["tool_id"], "search", "")
+
+
+def test_an_mcp_service_gets_what_the_main_service_keeps_with_a_tool(api: Api) -> None:
+    tool = api.tool(api.table({"a": "short"}))
+    with api.parts.store.database.transaction() as tx:
+        tx.run(
+            "UPDATE tool SET alias = '知识', metadata = metadata || '{\"team\": \"support\"}'"
+            " WHERE id = :tool",
+            tool=tool["tool_id"],
+        )
+    made = api.mcp(bindings=[{"tool_id": tool["tool_id"]}])
+    told = answer(api.internally("GET", f"/internal/mcp-v2/{made['api_key']}"), 200)
+    [shown] = [bound["tool"] for bound in told["bound_tools"]]
+    assert (shown["alias"], shown["metadata"]["team"]) == ("知识", "support")
+    assert shown["metadata"]["search_index"]["status"] == "ready"
+
+
+def test_an_mcp_service_learns_nothing_of_other_keys(api: Api) -> None:
+    for key in (api.key, "cs_mcp_" + "A" * 43, "%E9%92%A5", SECRET):
+        problem(api.internally("GET", f"/internal/mcp-v2/{key}"), 404, "NOT_FOUND")

@@ -1,0 +1,141 @@
+"""What CloudWatch reads from the functions' output."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from context_search.domain.errors import (
+    DatabaseUnavailableError,
+    EmbeddingTimeoutError,
+    VectorStoreRejectedError,
+)
+from context_search.services.indexing.node_report import NodeReport
+from context_search.services.upkeep.cleanup_report import CleanupReport
+from context_search.web.metrics import emit_cleanup, emit_error, emit_node, emit_queue_age
+
+REPORT = NodeReport(
+    outcome="indexed",
+    model="provider/model",
+    chunks=7,
+    embedded=4,
+    reused=3,
+    seconds={"chunking": 0.25, "embedding": 1.5, "upload": 0.125, "swap": 0.0625},
+)
+
+
+def printed(capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
+    """The lines on standard output, each a JSON object of the embedded metric format."""
+    return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+
+
+def units(line: dict[str, Any]) -> dict[str, str]:
+    """The metrics that a line defines, with their units; each has a value in the line."""
+    [definition] = line["_aws"]["CloudWatchMetrics"]
+    assert definition["Namespace"] == "context-search"
+    assert all(metric["Name"] in line for metric in definition["Metrics"])
+    return {metric["Name"]: metric["Unit"] for metric in definition["Metrics"]}
+
+
+def dimensions(line: dict[str, Any]) -> list[dict[str, str]]:
+    """The sets of dimensions that a line is counted under."""
+    [definition] = line["_aws"]["CloudWatchMetrics"]
+    return [{name: line[name] for name in names} for names in definition["Dimensions"]]
+
+
+def test_an_indexed_node_gives_its_counts_and_the_time_of_each_stage(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    emit_node(REPORT)
+    [line] = printed(capsys)
+    assert dimensions(line) == [{"service": "index-node", "embedding_model": "provider/model"}]
+    values = {name: (line[name], unit) for name, unit in units(line).items()}
+    assert values == {
+        "nodes_indexed_total": ([1.0], "Count"),
+        "chunks_created_total": ([7.0], "Count"),
+        "chunks_embedded_total": ([4.0], "Count"),
+        "chunks_reused_total": ([3.0], "Count"),
+        "chunking_duration_seconds": ([0.25], "Seconds"),
+        "embedding_duration_seconds": ([1.5], "Seconds"),
+        "upload_duration_seconds": ([0.125], "Seconds"),
+        "swap_duration_seconds": ([0.0625], "Seconds"),
+    }
+
+
+@pytest.mark.parametrize(
+    ("error", "name"),
+    [
+        (EmbeddingTimeoutError(), "embedding_errors_total"),
+        (VectorStoreRejectedError(), "turbopuffer_upload_errors_total"),
+        (DatabaseUnavailableError(), "order_errors_total"),
+    ],
+)
+def test_a_failed_run_counts_as_a_retry_and_as_an_error_by_code(
+    error: Any, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    emit_node(NodeReport("retried", "provider/model", error=error))
+    run, failure = printed(capsys)
+    assert run["retries_total"] == [1.0]
+    assert units(failure) == {name: "Count"}
+    model = {"service": "index-node", "embedding_model": "provider/model"}
+    assert dimensions(failure) == [model, {**model, "code": error.code}]
+
+
+def test_a_quarantined_node_is_counted(capsys: pytest.CaptureFixture[str]) -> None:
+    emit_node(NodeReport("quarantined", "provider/model"))
+    [line] = printed(capsys)
+    assert line["nodes_quarantined_total"] == [1.0]
+
+
+def test_a_message_with_nothing_to_do_prints_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    emit_node(NodeReport("nothing_to_do"))
+    assert printed(capsys) == []
+
+
+def test_an_error_without_a_model_has_no_dimension_for_one(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    emit_error(DatabaseUnavailableError())
+    [line] = printed(capsys)
+    service = {"service": "index-node"}
+    assert dimensions(line) == [service, {**service, "code": "DATABASE_UNAVAILABLE"}]
+
+
+def test_the_age_of_an_order_is_never_negative(capsys: pytest.CaptureFixture[str]) -> None:
+    emit_queue_age(12.5)
+    emit_queue_age(-0.1)  # clocks differ
+    ages = [line["queue_age_seconds"] for line in printed(capsys)]
+    assert ages == [[12.5], [0.0]]
+
+
+def test_a_cleanup_run_gives_what_it_healed(capsys: pytest.CaptureFixture[str]) -> None:
+    report = CleanupReport(
+        orphans_deleted=2, missing_requeued=3, errors=["bury: X"], is_complete=False
+    )
+    emit_cleanup(report)
+    [line] = printed(capsys)
+    assert dimensions(line) == [{"service": "cleanup"}]
+    assert set(units(line).values()) == {"Count"}
+    assert (line["orphans_deleted_total"], line["documents_missing_total"]) == ([2.0], [3.0])
+    assert (line["cleanup_errors_total"], line["cleanup_incomplete_total"]) == ([1.0], [1.0])
+
+
+def test_unknown_namespaces_are_a_metric_where_they_could_be_counted(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    emit_cleanup(CleanupReport(unknown_namespaces=2))
+    emit_cleanup(CleanupReport())
+    counted, not_counted = printed(capsys)
+    assert counted["unknown_namespaces"] == [2.0]
+    assert "unknown_namespaces" not in not_counted
+
+
+def test_the_namespace_may_be_another_one(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("POWERTOOLS_METRICS_NAMESPACE", "another")
+    emit_queue_age(1)
+    [line] = printed(capsys)
+    assert line["_aws"]["CloudWatchMetrics"][0]["Namespace"] == "another"

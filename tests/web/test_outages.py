@@ -1,0 +1,255 @@
+"""What callers are told while one of the parts is away, and that it is right again afterwards."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
+from typing import Any
+
+import httpx2
+import jsonschema  # type: ignore[import-untyped]
+import pytest
+from fastapi import FastAPI
+
+from context_search.adapters.postgres.errors import PostgresUnavailableError
+from context_search.adapters.postgres.pool import Database
+from context_search.adapters.postgres.url import DatabaseUrl
+from context_search.domain.config import IndexConfig
+from context_search.domain.errors import (
+    ContextSearchError,
+    EmbeddingRejectedError,
+    EmbeddingTimeoutError,
+    EmbeddingUnavailableError,
+    QueueUnavailableError,
+)
+from context_search.domain.model import Principal
+from context_search.ports.embedding import Embedder
+from context_search.ports.queue import Message
+from context_search.services.indexing.evict import UseIndex
+from context_search.services.indexing.outgoing import RelayOutbox
+from context_search.services.searching.assembly import run_search
+from context_search.services.searching.patience import Patience
+from context_search.services.searching.search_tool import SearchWithTool
+from context_search.web.app import http_app
+from context_search.web.contract import contract
+from context_search.web.search_schema import SEARCH_OUTPUT_SCHEMA
+from testing.in_memory.embedder import WordEmbedder
+from testing.in_memory.queue import ListQueue
+from tests.builders import english, planted
+from tests.contract.turbopuffer.faulty import Faults
+from tests.web.api import SMALL, Api, LocalParts, answer, problem
+from tests.web.conftest import every_router
+from tests.web.in_process import client_of
+
+DOCUMENT = {"a": planted(english(900), "The lighthouse keeper counted nine comets.", 400)}
+
+
+class Queue(ListQueue):
+    """A queue that can be away."""
+
+    is_away = False
+
+    def send(self, messages: Sequence[Message]) -> list[int]:
+        """Takes everything, or nothing."""
+        if self.is_away:
+            raise QueueUnavailableError("away")
+        return super().send(messages)
+
+
+class Model(WordEmbedder):
+    """A model that can fail at questions."""
+
+    failure: ContextSearchError | None = None
+
+    def embed_query(self, text: str, *, timeout_s: float) -> list[float]:
+        """Fails, if it should."""
+        if self.failure is not None:
+            raise self.failure
+        return super().embed_query(text, timeout_s=timeout_s)
+
+
+class WeakParts(LocalParts):
+    """Parts of which any may be away."""
+
+    @cached_property
+    def queue(self) -> Queue:  # type: ignore[override]
+        """See the base."""
+        return Queue()
+
+    @cached_property
+    def moody_model(self) -> Model:
+        """The only model."""
+        return Model(64)
+
+    def embedder_of(self, config: IndexConfig) -> Embedder:
+        """See the base."""
+        assert config.dimensions == self.moody_model.dimensions
+        return self.moody_model
+
+
+# A process for each test: its caches and circuit breakers remember what happened before.
+@pytest.fixture
+def parts(module_database: Database, turbopuffer_url: str) -> WeakParts:
+    return WeakParts(module_database, turbopuffer_url)
+
+
+@pytest.fixture
+def http(parts: WeakParts) -> Iterator[httpx2.Client]:
+    app = http_app(every_router(), parts, contract=contract)
+    with client_of(app) as client:
+        yield client
+
+
+@pytest.fixture
+def model(parts: WeakParts) -> Iterator[Model]:
+    yield parts.moody_model
+    parts.moody_model.failure = None
+
+
+@pytest.fixture
+def queue(parts: WeakParts) -> Iterator[Queue]:
+    yield parts.queue
+    parts.queue.is_away = False
+
+
+@pytest.fixture
+def faults(turbopuffer_url: str) -> Iterator[Faults]:
+    with httpx2.Client(base_url=turbopuffer_url) as http:
+        board = Faults(http)
+        yield board
+        board.clear()
+
+
+def ask(api: Api, tool: dict[str, Any]) -> httpx2.Response:
+    path = f"/api/v1/tools/{tool['tool_id']}/search"
+    response = api("POST", path, json={"query": "comets"})
+    if response.status_code == 200:
+        # Agents get the same answer, and have been promised this shape also for bad days.
+        jsonschema.Draft202012Validator(SEARCH_OUTPUT_SCHEMA).validate(response.json())
+    return response
+
+
+@pytest.mark.parametrize(
+    ("failure", "word", "warning"),
+    [
+        (EmbeddingTimeoutError("late"), "embed_timeout", "SEARCH_TIMEOUT"),
+        (
+            EmbeddingUnavailableError("busy", retry_after_s=3),
+            "embed_unavailable",
+            "EMBEDDING_UNAVAILABLE",
+        ),
+        (EmbeddingRejectedError("no"), "embed_unavailable", "EMBEDDING_UNAVAILABLE"),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("strategy", ["hybrid", "semantic"])
+def test_without_its_model_a_search_goes_on_with_words_and_says_so(
+    api: Api, model: Model, strategy: str, failure: ContextSearchError, word: str, warning: str
+) -> None:
+    tool = api.tool(api.table(DOCUMENT), {**SMALL, "strategy": strategy})
+    model.failure = failure
+    found = answer(ask(api, tool), 200)
+    assert found["retrieval"] == {
+        "mode_requested": strategy,
+        "mode_used": "keyword",
+        "legs": ["keyword"],
+        "degraded": [word],
+        "warning": {"code": warning, "fallback": "fts"},
+    }
+    assert "comets" in found["results"][0]["chunk"]["chunk_text"]
+
+
+def test_without_its_model_a_search_for_words_is_whole(api: Api, model: Model) -> None:
+    tool = api.tool(api.table(DOCUMENT), {**SMALL, "strategy": "keyword"})
+    model.failure = EmbeddingUnavailableError("down")
+    assert answer(ask(api, tool), 200)["retrieval"]["degraded"] == []
+
+
+def test_without_the_queue_nothing_is_refused_and_nothing_lost(
+    api: Api, parts: WeakParts, queue: Queue
+) -> None:
+    table = api.table(DOCUMENT)
+    queue.is_away = True
+    tool = api.tool(table)
+    assert (tool["status"], queue.messages) == ("indexing", [])
+    path = f"/api/v1/tables/{table['id']}/data"
+    assert api("PUT", path, params={"pointer": "/b"}, json=english(200)).status_code == 200
+    assert api("DELETE", f"/api/v1/tools/{api.tool(table)['tool_id']}").status_code == 204
+    queue.is_away = False
+    with parts.store.database.transaction() as tx:  # as if cleanup came a minute later
+        tx.run("UPDATE outbox SET claimed_until = NULL")
+    assert RelayOutbox(parts.store, parts.deliver)(silent_s=60) > 0
+    parts.work()
+    assert {hit["json_path"] for hit in api.search(tool, "harbour", top_k=20)["results"]} == {
+        "/a",
+        "/b",
+    }
+
+
+@pytest.mark.parametrize(
+    "fault", [("429", {"retry_after": 30}), ("503", {"count": 9}), ("drop", {"count": 9})], ids=str
+)
+def test_without_turbopuffer_a_search_goes_on_with_words_and_says_so(
+    api: Api, faults: Faults, fault: tuple[str, dict[str, Any]]
+) -> None:
+    tool = api.tool(api.table(DOCUMENT))
+    kind, options = fault
+    faults.arm(kind, namespace=tool["namespace"], **options)
+    found = answer(ask(api, tool), 200)
+    assert found["retrieval"]["degraded"] == ["backend_unavailable"]
+    assert found["retrieval"]["warning"]["code"] == "VECTOR_STORE_UNAVAILABLE"
+    assert "comets" in found["results"][0]["chunk"]["chunk_text"]
+    faults.clear()
+    assert answer(ask(api, tool), 200)["retrieval"]["degraded"] == []
+
+
+def test_a_lost_namespace_is_answered_by_words_and_said(api: Api, parts: WeakParts) -> None:
+    tool = api.tool(api.table(DOCUMENT))
+    parts.vectors.delete_namespace(tool["namespace"])
+    found = answer(ask(api, tool), 200)
+    assert found["retrieval"]["degraded"] == ["namespace_missing"]
+    assert "comets" in found["results"][0]["chunk"]["chunk_text"]
+
+
+@pytest.fixture
+def without_database(turbopuffer_url: str) -> Iterator[FastAPI]:
+    nobody = Database(DatabaseUrl.parse("postgresql://u:canary-5f2c@127.0.0.1:9/db"))
+    yield http_app(every_router(), LocalParts(nobody, turbopuffer_url))
+    nobody.close()
+
+
+@pytest.mark.parametrize("path", ["/readyz", "/api/v1/tables/1", "/api/v1/tools/1"])
+def test_without_the_database_every_answer_is_a_503_to_try_again(
+    without_database: FastAPI, path: str
+) -> None:
+    headers = {"authorization": "Bearer x"}
+    with client_of(without_database) as http:
+        body = problem(http.get(path, headers=headers), 503, "DATABASE_UNAVAILABLE")
+        assert body["retryable"] is True
+        assert http.get("/healthz").status_code == 200
+
+
+def test_a_database_that_hangs_is_left_when_the_time_of_a_search_is_over(
+    api: Api, parts: WeakParts, module_database: Database
+) -> None:
+    tool = api.tool(api.table(DOCUMENT))
+    run = run_search(
+        parts.store,
+        parts.vectors,
+        parts.embedder_of,
+        UseIndex(parts.store, parts.deliver),
+        parts.clock,
+        time.sleep,
+        Patience(keywords_s=0.1, rows_s=0.1, search_s=1.5),
+    )
+    search = SearchWithTool(run, parts.settings.silent_after_s)
+    caller = Principal(api.project_id)
+    assert search(tool["tool_id"], caller, "comets", 5).hits
+    with module_database.transaction() as tx, ThreadPoolExecutor(1) as thread:
+        tx.run("LOCK TABLE chunks IN ACCESS EXCLUSIVE MODE")
+        failed = thread.submit(search, tool["tool_id"], caller, "comets", 5).exception()
+    assert isinstance(failed, PostgresUnavailableError)
+    assert failed.sqlstate == "57014"  # stopped, long before the lock is given up (55P03)
+    assert search(tool["tool_id"], caller, "comets", 5).hits

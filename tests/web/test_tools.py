@@ -1,0 +1,256 @@
+"""Search Tools over HTTP: made, indexed, watched, deleted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from context_search.web.requests import SearchConfigBody
+from tests.builders import chinese, english
+from tests.web.api import CANARY, SMALL, Api, answer, problem
+
+DOCUMENT = {
+    "a": {"t": f"{CANARY} {english(240)}", "short": "no node"},
+    "ab": chinese(350),
+}
+
+
+def wanted(api: Api, table: dict[str, Any], **more: Any) -> dict[str, Any]:
+    """The body of a create that needs no more."""
+    return {"project_id": api.project_id, "table_id": table["id"], "name": "search", **more}
+
+
+def create(api: Api, body: object, **more: Any) -> Any:
+    return api("POST", "/api/v1/tools/search", json=body, **more)
+
+
+def test_creating_answers_at_once_with_what_was_found(api: Api) -> None:
+    table = api.table(DOCUMENT)
+    made = answer(create(api, wanted(api, table, search_config={"chunk_threshold": 20})), 201)
+    assert made.pop("tool_id") > 0
+    assert made == {
+        "name": "search",
+        "status": "indexing",
+        "chunks_created": None,
+        "namespace": f"project_{api.project_id}_table_{table['id']}",
+        "large_nodes_detected": [
+            {"json_pointer": "/a/t", "char_count": 241 + len(CANARY), "chunks_count": None},
+            {"json_pointer": "/ab", "char_count": 350, "chunks_count": None},
+        ],
+    }
+
+
+def test_with_nothing_to_index_a_tool_is_ready_and_finds_nothing(api: Api) -> None:
+    made = answer(create(api, wanted(api, api.table(DOCUMENT))), 201)  # 10,000 is the default
+    assert (made["status"], made["chunks_created"]) == ("ready", 0)
+    assert made["large_nodes_detected"] == []
+    found = api.search(made, "anything at all")
+    assert (found["results"], found["index"]) == ([], {"status": "ready"})
+    assert found["retrieval"]["degraded"] == []
+
+
+def test_the_same_again_is_a_second_tool_that_is_ready_at_once(api: Api) -> None:
+    table = api.table(DOCUMENT)
+    first = api.tool(table)
+    again = api.tool(table)
+    assert again["tool_id"] != first["tool_id"]
+    assert (again["status"], again["namespace"]) == ("ready", first["namespace"])
+    assert again["chunks_created"] > 0
+
+
+def test_a_tool_is_read_with_the_summary_of_its_index(api: Api) -> None:
+    table = api.table(DOCUMENT)
+    made = api.tool(table, description="Finds words.", json_path="/a")
+    read = answer(api("GET", f"/api/v1/tools/{made['tool_id']}"), 200)
+    assert (read["id"], read["project_id"], read["table_id"]) == (
+        made["tool_id"],
+        api.project_id,
+        table["id"],
+    )
+    assert (read["type"], read["json_path"], read["description"]) == (
+        "search",
+        "/a",
+        "Finds words.",
+    )
+    summary = read["metadata"]["search_index"]
+    assert (summary["status"], summary["nodes_count"], summary["last_error"]) == ("ready", 1, None)
+    assert summary["chunks_count"] == summary["indexed_chunks_count"] > 0
+    assert summary["configured_at"] <= summary["indexed_at"]
+
+
+def test_a_tool_shows_every_setting_that_its_create_took(api: Api) -> None:
+    wanted: dict[str, object] = {"storage": "lean", "top_k": 7, "strategy": "semantic"}
+    wanted |= {"fusion": "rrf", "vector_weight": 0.5, "bm25_weight": 0.25, "recency_weight": 0.5}
+    wanted |= {"chunk_threshold": 50, "chunk_size": 300, "chunk_overlap": 30}
+    wanted |= {"include_metadata": False, "max_chunk_preview": 9}
+    assert wanted.keys() == SearchConfigBody.model_fields.keys() - {"enable_hybrid"}
+    made = api.tool(api.table(DOCUMENT), wanted)
+    assert answer(api("GET", f"/api/v1/tools/{made['tool_id']}"), 200)["search_config"] == wanted
+
+
+def test_the_state_of_an_index_is_the_same_for_owners_and_trusted_services(api: Api) -> None:
+    made = api.tool(api.table(DOCUMENT))
+    owners = answer(api("GET", f"/api/v1/tools/{made['tool_id']}/search-index"), 200)
+    services = api.internally("GET", f"/internal/tools/{made['tool_id']}/chunks/stats")
+    assert answer(services, 200) == owners
+    assert (owners["status"], owners["nodes"], owners["not_indexed"]) == (
+        "ready",
+        {"indexed": 2},
+        [],
+    )
+
+
+def test_a_string_over_the_limit_is_listed_and_the_others_go_on(api: Api) -> None:
+    made = api.tool(api.table(DOCUMENT))
+    with api.parts.store.database.transaction() as tx:
+        tx.run(
+            "UPDATE node SET state = 'skipped', last_error = '{\"code\": \"NODE_TOO_LARGE\"}'"
+            " WHERE json_pointer = '/ab' AND generation_id IN"
+            " (SELECT id FROM index_generation WHERE namespace = :name)",
+            name=made["namespace"],
+        )
+    state = answer(api("GET", f"/api/v1/tools/{made['tool_id']}/search-index"), 200)
+    assert state["status"] == "ready"
+    [skipped] = state["not_indexed"]
+    assert (skipped["json_pointer"], skipped["state"]) == ("/ab", "skipped")
+    assert skipped["last_error"]["code"] == "NODE_TOO_LARGE"
+
+
+def test_a_deleted_tool_is_gone_at_once_everywhere(api: Api) -> None:
+    made = api.tool(api.table(DOCUMENT))
+    path = f"/api/v1/tools/{made['tool_id']}"
+    assert api("DELETE", path).status_code == 204
+    for method, where in (
+        ("GET", path),
+        ("DELETE", path),
+        ("GET", f"{path}/search-index"),
+        ("POST", f"{path}/search"),
+    ):
+        body = {"query": "x"} if method == "POST" else None
+        problem(api(method, where, json=body), 404, "NOT_FOUND")
+
+
+def test_tools_of_a_deleted_table_are_gone_at_once(api: Api) -> None:
+    table = api.table(DOCUMENT)
+    made = api.tool(table)
+    assert api("DELETE", f"/api/v1/tables/{table['id']}").status_code == 204
+    problem(api("GET", f"/api/v1/tools/{made['tool_id']}"), 404, "NOT_FOUND")
+    problem(create(api, wanted(api, table)), 404, "NOT_FOUND")
+
+
+def test_waiting_holds_the_answer_until_the_index_is_built(api: Api) -> None:
+    table = api.table(DOCUMENT)
+    api.tool(table)
+    body = wanted(api, table, search_config=SMALL)
+    assert answer(create(api, body, params={"wait": 25}), 201)["status"] == "ready"
+    fresh = wanted(api, api.table(DOCUMENT), search_config=SMALL)
+    assert answer(create(api, fresh, params={"wait": 1}), 201)["status"] == "indexing"
+
+
+@pytest.mark.parametrize("wait", ["-1", "26", "x", "1.5", "true", "", "５"])
+def test_waiting_times_beyond_lambdas_are_refused(api: Api, wait: str) -> None:
+    body = wanted(api, api.table(1))
+    problem(create(api, body, params={"wait": wait}), 422, "INVALID_INPUT")
+
+
+@pytest.mark.parametrize("name", ["json_path", "json_pointer"])
+def test_the_scope_has_two_names(api: Api, name: str) -> None:
+    made = api.tool(api.table(DOCUMENT), **{name: "/a"})
+    assert [node["json_pointer"] for node in made["large_nodes_detected"]] == ["/a/t"]
+
+
+def test_two_different_scopes_are_refused(api: Api) -> None:
+    body = wanted(api, api.table(DOCUMENT), json_path="/a", json_pointer="/ab")
+    problem(create(api, body), 422, "INVALID_INPUT")
+
+
+@pytest.mark.parametrize("scope", ["a", "/~", "#/a"])
+def test_a_scope_must_be_a_pointer(api: Api, scope: str) -> None:
+    body = wanted(api, api.table(DOCUMENT), json_path=scope)
+    problem(create(api, body), 422, "INVALID_POINTER")
+
+
+def test_a_scope_that_leads_nowhere_yet_is_allowed(api: Api) -> None:
+    table = api.table(DOCUMENT)
+    made = api.tool(table, json_path="/later")
+    assert made["status"] == "ready"
+    path = f"/api/v1/tables/{table['id']}/data"
+    assert api("PUT", path, params={"pointer": "/later"}, json=english(300)).status_code == 200
+    api.parts.work()
+    assert {hit["json_path"] for hit in api.search(made, "harbour ferry")["results"]} == {""}
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        {"top_k": 0},
+        {"top_k": 21},
+        {"top_k": "5"},
+        {"top_k": 5.0},
+        {"top_k": True},
+        {"strategy": "fuzzy"},
+        {"strategy": "keyword", "enable_hybrid": True},
+        {"storage": "FULL"},
+        {"fusion": "sum"},
+        {"recency_weight": 2},
+        {"vector_weight": 0, "bm25_weight": 0},
+        {"vector_weight": -0.1},
+        {"vector_weight": 1.1},
+        {"chunk_threshold": 0},
+        {"chunk_size": 99},
+        {"chunk_size": 8_001},
+        {"chunk_size": 100, "chunk_overlap": 51},
+        {"chunk_overlap": -1},
+        {"include_metadata": 1},
+        {"max_chunk_preview": 0},
+        {"model": "openai/gpt"},
+        {"api_base": "http://169.254.169.254"},
+        [],
+        "hybrid",
+        None,
+    ],
+    ids=repr,
+)
+def test_a_configuration_out_of_bounds_is_refused(api: Api, config: object) -> None:
+    body = wanted(api, api.table(1), search_config=config)
+    refused = problem(create(api, body), 422, "INVALID_INPUT")
+    assert any("search_config" in error["field"] for error in refused["errors"])
+
+
+def test_a_configuration_is_kept(api: Api) -> None:
+    config = {
+        "top_k": 3,
+        "enable_hybrid": False,
+        "fusion": "rrf",
+        "vector_weight": 1,
+        "bm25_weight": 0,
+        "include_metadata": False,
+        "max_chunk_preview": 10,
+        "chunk_threshold": 20,
+    }
+    made = api.tool(api.table(DOCUMENT), config)
+    read = answer(api("GET", f"/api/v1/tools/{made['tool_id']}"), 200)
+    assert read["search_config"] == {
+        "top_k": 3,
+        "strategy": "semantic",
+        "fusion": "rrf",
+        "vector_weight": 1.0,
+        "bm25_weight": 0.0,
+        "recency_weight": 0.1,
+        "include_metadata": False,
+        "max_chunk_preview": 10,
+        "storage": "full",
+        "chunk_threshold": 20,
+        "chunk_size": 1_000,
+        "chunk_overlap": 100,
+    }
+    [hit, *_] = api.search(made, "harbour")["results"]
+    assert hit["preview"] == hit["chunk"]["chunk_text"][:10]
+    assert "content_hash" not in hit["chunk"]
+
+
+@pytest.mark.parametrize("name", ["", "x" * 129, 7, None])
+def test_a_name_has_1_to_128_characters(api: Api, name: object) -> None:
+    body = wanted(api, api.table(1), name=name)
+    problem(create(api, body), 422, "INVALID_INPUT")
