@@ -14,7 +14,9 @@ import argparse
 import unicodedata
 from pathlib import Path
 
-TARGET = Path(__file__).parent.parent / "shared/context_search/domain/text/analysis/script_folding.py"
+TARGET = (
+    Path(__file__).parent.parent / "shared/context_search/domain/text/analysis/script_folding.py"
+)
 
 TEMPLATE = '''"""Traditional Chinese characters and their simplified forms, one to one.
 

@@ -12,15 +12,16 @@ from context_search.domain.limits import ProjectLimits
 from context_search.services.indexing.index_nodes import IndexNodes
 from context_search.services.indexing.index_together import IndexTogether
 from context_search.services.indexing.node_report import NodeReport
+from context_search.services.indexing.outgoing import NODES_PER_MESSAGE
 from context_search.services.indexing.retrying import RetryLater
 from tests.services.house import House
 
-MANY = 600
+MANY = NODES_PER_MESSAGE
 BAD = "string 7 of very many"
 
 
 def nodes_of(house: House, **limits: object) -> IndexNodes:
-    one = house.worker(**limits)  # type: ignore[arg-type]
+    one = house.worker(**{"batch_nodes": MANY - 100, **limits})  # type: ignore[arg-type]
     return IndexNodes(house.store, one, IndexTogether(one), house.deliver)
 
 
@@ -52,7 +53,7 @@ def test_they_come_in_one_message_and_go_in_few_calls() -> None:
     house = built()
     reports = nodes_of(house)(ordered(house), house.deadline())
     assert counted(reports) == {"indexed": MANY}
-    assert house.embedder.calls == [500, 100]
+    assert house.embedder.calls == [MANY - 100, 100]
     assert len(house.documents()) == MANY
     assert house.documents() == house.rows()
 

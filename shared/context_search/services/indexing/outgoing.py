@@ -14,7 +14,7 @@ from context_search.ports.store import Store, UnitOfWork
 SMALL_STRING = 9_999
 """The most characters of a string that may come together with others."""
 NODES_APART = 20
-NODES_PER_MESSAGE = 1_000
+NODES_PER_MESSAGE = 500
 MESSAGE_CHARS = 100_000
 WINDOW = 16
 """Twice the usual number of workers: they never wait for orders of a project that is alone."""
