@@ -110,6 +110,19 @@ def test_a_worker_without_time_hands_over_what_is_left() -> None:
     assert house.documents() == house.rows()
 
 
+def test_a_run_with_half_of_the_reserve_indexes_one_batch() -> None:
+    house = House()
+    house.tool(house.table({"a": prose(2_000)}))
+    worker = house.worker(batch_chunks=3, batch_reserve_s=60)
+    node_id = int(str(house.queue.messages.pop()["node_id"]))
+
+    def present_after(seconds: float) -> int:
+        assert worker(node_id, house.deadline(seconds)).outcome == "handed_over"
+        return sum(chunk.present for chunk in house.store.rows.chunks.values())
+
+    assert [present_after(29), present_after(31), present_after(59)] == [0, 3, 6]
+
+
 def test_a_throttled_provider_decides_when_the_message_comes_back() -> None:
     house = House()
     status = house.tool(house.table({"a": prose(500)}))

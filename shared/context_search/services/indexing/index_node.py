@@ -110,9 +110,8 @@ class IndexNode:
         run.trails = chunk_trails(claim) if missing else []
         size = self.limits.batch_chunks
         for first in range(0, len(missing), size):
-            is_late = deadline.left_s() < self.limits.batch_reserve_s
             progressed = first > 0 or chunk_set.is_new
-            if is_late or (progressed and self._gives_way(claim, turn_ends)):
+            if self._is_late(deadline, first) or (progressed and self._gives_way(claim, turn_ends)):
                 return self._hand_over(claim, progressed=progressed)
             self._write_batch(run, chunk_set, missing[first : first + size])
         with run.stage("swap"), self.store.transaction() as work:
@@ -154,6 +153,11 @@ class IndexNode:
             work.nodes.hold(claim, lease_s=self.limits.lease_s)
             work.chunks.mark_present(chunk_set.id, [chunk.index for chunk in batch])
             work.keywords.put(keyed)
+
+    def _is_late(self, deadline: Deadline, first: int) -> bool:
+        """The first batch may take half of the reserve: a run that does none was in vain."""
+        reserve_s = self.limits.batch_reserve_s
+        return deadline.left_s() < (reserve_s if first else reserve_s / 2)
 
     def _gives_way(self, claim: Claim, turn_ends: float) -> bool:
         """A worker leaves a long string after its turn, when other projects wait for one."""
