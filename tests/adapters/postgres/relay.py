@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 
 
 class Relay:
-    """Forwards bytes between clients and ``target``, each connection by two threads."""
+    """Forwards bytes between clients and ``target``, each connection by two threads.
+
+    ``requests`` counts what clients sent: one for all that is shorter than 64 KiB and sent at once.
+    """
 
     def __init__(self, target: DatabaseUrl, tls: ssl.SSLContext | None = None) -> None:
         self._target = target
@@ -26,6 +29,7 @@ class Relay:
         self._silenced: set[socket.socket] = set()
         self._last_words: bytes | None = None
         self._bytes_left: int | None = None
+        self.requests = 0
         threading.Thread(target=self._accept, daemon=True).start()
 
     @property
@@ -79,6 +83,7 @@ class Relay:
     def _requests(self, client: socket.socket, server: socket.socket, cut: threading.Event) -> None:
         with contextlib.suppress(OSError):
             while block := client.recv(65536):
+                self.requests += 1
                 if self._last_words is not None and self._last_words in block:
                     cut.set()
                 server.sendall(block)

@@ -36,6 +36,26 @@ def _add_without_parameters(tx: Transaction) -> None:
     tx.run("UPDATE counter SET n = n + 1 WHERE id = 1")
 
 
+def _read_twice(tx: Transaction) -> None:
+    for row in (1, 2):
+        tx.run("SELECT n FROM counter WHERE id = :id", id=row)
+
+
+@pytest.mark.parametrize(
+    ("work", "round_trips"), [(_add_and_commit, 1), (_add_without_parameters, 3), (_read_twice, 3)]
+)
+def test_begin_goes_with_a_first_statement_and_commit_with_an_only_one(
+    work: Callable[[Transaction], None], round_trips: int, counter_url: DatabaseUrl
+) -> None:
+    with Relay(counter_url) as relay:
+        database = Database(relay.url)
+        transact(database, work)
+        before = relay.requests
+        transact(database, work)
+        assert relay.requests - before == round_trips
+        database.close()
+
+
 def test_after_a_refused_commit_no_statement_runs_outside_of_a_transaction(
     single: Database,
 ) -> None:

@@ -3,20 +3,25 @@
 pg8000 keeps a connection usable after an exception in the middle of an exchange, with unread
 replies on the socket: later calls then return nothing, or the rows of an earlier caller
 (docs/decisions/0002-pg8000-guarded.md). Here an exchange either ends with the server's own word,
-or the connection is closed.
+or the connection is closed. What fails while pg8000 sends has the same effect, so values that
+Postgres or pg8000 would choke on are found before.
+
+The socket is opened here too. pg8000's own TLS set-up does not verify the certificate by default,
+and goes on in plain text when the server has no TLS.
 """
 
 from __future__ import annotations
 
 import contextlib
 import socket
+import ssl
+import struct
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from pg8000.converters import make_params
 from pg8000.exceptions import DatabaseError, InterfaceError
-from pg8000.native import to_statement
 
 from context_search.adapters.postgres.errors import (
     PostgresUnavailableError,
@@ -24,18 +29,13 @@ from context_search.adapters.postgres.errors import (
     from_server,
     keeps_connection,
 )
-from context_search.adapters.postgres.parameters import check_parameters
 from context_search.adapters.postgres.session import Session
-from context_search.adapters.postgres.transport import open_socket
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
-    from context_search.adapters.postgres.url import DatabaseUrl
+from context_search.adapters.postgres.url import DatabaseUrl
+from context_search.domain.errors import InvalidInputError
 
 _GOODBYE_S = 1.0
-_statement = lru_cache(maxsize=512)(to_statement)
-"""pg8000 parses ``:name`` placeholders character by character in Python, on each call."""
+_SSL_REQUEST = struct.pack("!ii", 8, 80877103)
+"""https://www.postgresql.org/docs/current/protocol-message-formats.html, SSLRequest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +44,6 @@ class Reply:
 
     rows: list[list[Any]]
     row_count: int
-
-    @classmethod
-    def of(cls, context: Any) -> Reply:
-        """What a session has read."""
-        return cls(context.rows or [], context.row_count)
 
 
 class Connection:
@@ -66,12 +61,12 @@ class Connection:
         ``timeout_s`` bounds each step of that, and each reply until ``wait_at_most`` is called.
         Raises PostgresUnavailableError.
         """
-        self._socket = open_socket(url, timeout_s)
-        self._session: Any = None
+        self._socket = _open_socket(url, timeout_s)
+        self._session: Session | None = None
         try:
             with self._guard():
                 self._session = Session(
-                    url.user,
+                    user=url.user,
                     password=url.password,
                     host=url.host,
                     database=url.database,
@@ -85,7 +80,6 @@ class Connection:
                 message = f"login refused: {error.message}"
                 raise PostgresUnavailableError(message, sqlstate=error.sqlstate) from None
             raise
-        self._session.convert_our_way()
 
     @property
     def is_healthy(self) -> bool:
@@ -95,10 +89,7 @@ class Connection:
     @property
     def transaction_status(self) -> str:
         """``I`` idle, ``T`` in a transaction, ``E`` in one that failed, ``""`` closed."""
-        if self._session is None:
-            return ""
-        status: bytes | None = self._session._transaction_status
-        return (status or b"I").decode()
+        return "" if self._session is None else self._session.status
 
     def query(self, sql: str, parameters: Mapping[str, object] | None = None) -> Reply:
         """Runs ``sql``; ``:name`` stands for ``parameters["name"]``.
@@ -111,7 +102,7 @@ class Connection:
             return self.query_between(sql, parameters)
         session = self._opened()
         with self._guard(sql):
-            return Reply.of(session.execute_simple(sql))
+            return Reply(session.run(sql) or [], session.row_count)
 
     def query_between(
         self,
@@ -127,16 +118,16 @@ class Connection:
         ``when_begun`` is called as soon as the first of ``before`` is answered.
         """
         session = self._opened()
-        check_parameters(parameters)
-        statement, arrange = _statement(sql)
-        values = make_params(session.py_types, arrange(parameters))
-        with self._guard(statement):
-            context = session.send(statement, values, before, after)
+        for name, value in parameters.items():
+            _check(name, value)
+        messages, context = session.exchange(sql, parameters, before, after)
+        with self._guard(context.statement):
+            session.send(messages)
             if before:
-                session.until_first_done(context)
+                session.read_until_begun(context)
                 when_begun()
             session.handle_messages(context)
-            return Reply.of(context)
+            return Reply(context.rows or [], context.row_count)
 
     def wait_at_most(self, timeout_s: float | None) -> None:
         """Sets how long the server may take for each reply from now on; None means for ever.
@@ -144,7 +135,8 @@ class Connection:
         It must be above the statement timeout that the server keeps: a socket that times out
         does not stop the query.
         """
-        self._socket.settimeout(timeout_s)
+        if self.is_healthy:
+            self._socket.settimeout(timeout_s)
 
     def close(self) -> None:
         """Ends the session; closing twice is allowed."""
@@ -154,8 +146,8 @@ class Connection:
             session.close()
         self._socket.close()
 
-    def _opened(self) -> Any:
-        if not self.is_healthy:
+    def _opened(self) -> Session:
+        if self._session is None:
             raise PostgresUnavailableError("the connection is closed")
         return self._session
 
@@ -191,3 +183,84 @@ def _server_fields(error: BaseException) -> dict[str, str] | None:
         fields: dict[str, str] = error.args[0]
         return fields if fields.get("C") else None
     return None
+
+
+def _check(name: str, value: object) -> None:
+    """Raises InvalidInputError for text with NUL or a lone surrogate, also inside of lists."""
+    if isinstance(value, list | tuple):
+        for item in value:
+            _check(name, item)
+    elif isinstance(value, dict):
+        # pg8000 would write it with json.dumps, which lets NaN through.
+        raise TypeError(f"parameter {name}: pass JSON as json_text(value)")
+    elif isinstance(value, str):
+        if "\x00" in value:
+            raise InvalidInputError(f"{name} holds the character U+0000")
+        try:
+            if not value.isascii():
+                value.encode()
+        except UnicodeEncodeError:
+            raise InvalidInputError(f"{name} holds a lone surrogate") from None
+
+
+def _open_socket(url: DatabaseUrl, timeout_s: float) -> socket.socket:
+    """Returns a socket on which the PostgreSQL protocol can start; the caller closes it.
+
+    ``timeout_s`` bounds each step: resolve and connect, TLS request, handshake.
+    Raises PostgresUnavailableError when the server is not reached, has no TLS although the URL
+    asks for it, or shows a certificate that is not trusted for this host.
+    """
+    try:
+        if url.socket_dir is not None:
+            return _unix_socket(f"{url.socket_dir}/.s.PGSQL.{url.port}", timeout_s)
+        plain = socket.create_connection((url.host, url.port), timeout_s)
+    except OSError as error:
+        raise PostgresUnavailableError(f"no connection: {type(error).__name__}") from None
+    try:
+        # Without it a statement that fills a segment waits for a delayed acknowledgement (40 ms).
+        plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        plain.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        return plain if url.sslmode == "disable" else _secured(plain, url)
+    except BaseException as error:
+        plain.close()
+        if isinstance(error, OSError):
+            raise PostgresUnavailableError(f"no TLS connection: {_reason(error)}") from None
+        raise
+
+
+def _unix_socket(path: str, timeout_s: float) -> socket.socket:
+    unix = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        unix.settimeout(timeout_s)
+        unix.connect(path)
+    except BaseException:
+        unix.close()
+        raise
+    return unix
+
+
+def _secured(plain: socket.socket, url: DatabaseUrl) -> socket.socket:
+    context = _tls_context(url.sslrootcert)
+    plain.sendall(_SSL_REQUEST)
+    # One byte and not more: what came with it would be read as if it had been encrypted
+    # (CVE-2021-23222).
+    if plain.recv(1) != b"S":
+        raise PostgresUnavailableError("the server refuses TLS, and the URL requires it")
+    return context.wrap_socket(plain, server_hostname=url.host)
+
+
+@lru_cache(maxsize=8)
+def _tls_context(sslrootcert: str | None) -> ssl.SSLContext:
+    # Once per process: loading the certificates takes longer than the handshake.
+    context = ssl.create_default_context(cafile=sslrootcert)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    # Python 3.13 began to refuse authorities whose certificates miss an extension, as many that
+    # were made for one company do. Chain, dates and host name are verified as before.
+    context.verify_flags &= ~ssl.VERIFY_X509_STRICT
+    return context
+
+
+def _reason(error: OSError) -> str:
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return f"certificate not trusted ({error.verify_message})"
+    return type(error).__name__

@@ -14,15 +14,13 @@ from importlib import resources
 from typing import TYPE_CHECKING
 
 from context_search.adapters.postgres.errors import StatementRejectedError
-from context_search.adapters.postgres.pool import Database
+from context_search.adapters.postgres.pool import Database, Transaction
 from context_search.adapters.postgres.url import DatabaseUrl
 from context_search.domain.errors import ContextSearchError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from importlib.resources.abc import Traversable
-
-    from context_search.adapters.postgres.transaction import Transaction
 
 OLDEST_MAJOR = 15
 

@@ -3,28 +3,41 @@
 from __future__ import annotations
 
 import contextlib
+import json
+import re
 import threading
 from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import Any
 
-from context_search.adapters.postgres.connection import Connection
-from context_search.adapters.postgres.errors import PostgresUnavailableError
-from context_search.adapters.postgres.line import Line
-from context_search.adapters.postgres.transaction import REPLY_MARGIN_S, Transaction, bulk
-from context_search.domain.errors import ContextSearchError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from context_search.adapters.postgres.url import DatabaseUrl
-    from context_search.ports.time import Deadline
-
-__all__ = ["Database", "Transaction", "bulk"]
+from context_search.adapters.postgres.connection import Connection, Reply
+from context_search.adapters.postgres.errors import (
+    PostgresUnavailableError,
+    StatementRejectedError,
+)
+from context_search.adapters.postgres.url import DatabaseUrl
+from context_search.domain.errors import (
+    CommitUnknownError,
+    ContextSearchError,
+    DatabaseUnavailableError,
+    InvalidDocumentError,
+    InvalidInputError,
+)
+from context_search.ports.time import Deadline
 
 _CONNECT_S = 5.0
+_BEGIN_REPLY_S = 2.0
+_REPLY_MARGIN_S = 2.0
+"""The server stops a statement itself, and this long its word is waited for."""
 _INVALID_AUTHORIZATION = "28"  # a class of SQLSTATE: unknown role, wrong password
 _IDLE_IN_TRANSACTION_MS = 30_000
+
+BATCH_ROWS = 2_000
+BATCH_BYTES = 8 * 1024 * 1024
+_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+_ESCAPED_NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
 
 
 class Database:
@@ -85,21 +98,17 @@ class Database:
         limit_ms = self._statement_timeout_ms
         if statement_timeout_ms is not None:
             limit_ms = statement_timeout_ms
+        limits = _Limits(limit_ms, self._lock_timeout_ms, project_id, deadline)
         with self._permit(deadline):
-            limit_ms = _within(deadline, limit_ms)
-            opening = partial(_opening, deadline, limit_ms, self._lock_timeout_ms, project_id)
-            reply_s = limit_ms / 1000 + REPLY_MARGIN_S if limit_ms else None
-            line = Line(self._idle_one(), partial(self._connect, deadline), opening, reply_s)
-            tx = Transaction(line, deadline)
+            limits.check()
+            tx = Transaction(self._idle_one(), partial(self._connect, deadline), limits)
             self._thread.is_busy = True
             try:
                 yield tx
-                tx.end()
-                line.commit()
+                tx.commit()
             finally:
                 self._thread.is_busy = False
-                tx.end()
-                self._give_back(line.connection)
+                self._give_back(tx.end())
 
     def close(self) -> None:
         """Closes the idle connections now and the others when their transactions end."""
@@ -155,24 +164,216 @@ def _at_most(usual_s: float, deadline: Deadline | None) -> float:
     return usual_s if deadline is None else min(usual_s, deadline.left_s())
 
 
-def _within(deadline: Deadline | None, limit_ms: int) -> int:
-    """Returns a limit of statements that ends with the deadline; 0 milliseconds mean none."""
-    if deadline is None:
-        return limit_ms
-    left_ms = int(deadline.left_s() * 1000)
-    if not left_ms:
-        raise PostgresUnavailableError("no time is left for a transaction")
-    return min(limit_ms, left_ms) if limit_ms else left_ms
+@dataclass(frozen=True, slots=True)
+class _Limits:
+    """What the statements of a transaction may take and see; 0 milliseconds mean no limit."""
+
+    statement_ms: int
+    lock_ms: int
+    project_id: int | None
+    deadline: Deadline | None
+
+    def check(self) -> float | None:
+        """Returns how many seconds are left; None means that nobody counts.
+
+        Raises PostgresUnavailableError after the deadline.
+        """
+        if self.deadline is None:
+            return None
+        left_s = self.deadline.left_s()
+        if int(left_s * 1000) < 1:
+            raise PostgresUnavailableError("no time is left for the database")
+        return left_s
+
+    def reply_s(self) -> float | None:
+        """Returns how long to wait for a reply: the server stops a statement before."""
+        limit_s = self.check() or self.statement_ms / 1000
+        return limit_s + _REPLY_MARGIN_S if limit_s else None
+
+    def opening(self) -> tuple[str, ...]:
+        """The statements that begin the transaction, with the time that is left by now."""
+        left_s = self.check()
+        limits_ms = [self.statement_ms, int((left_s or 0) * 1000)]
+        statement_ms = min((limit for limit in limits_ms if limit), default=0)
+        project = "*" if self.project_id is None else f"{self.project_id:d}"
+        return (
+            "BEGIN",
+            f"SET LOCAL statement_timeout = {statement_ms:d}",
+            f"SET LOCAL lock_timeout = {self.lock_ms:d}",
+            f"SET LOCAL context_search.project_id = '{project}'",
+            f"SET LOCAL idle_in_transaction_session_timeout = {_IDLE_IN_TRANSACTION_MS:d}",
+        )
 
 
-def _opening(
-    deadline: Deadline | None, limit_ms: int, lock_timeout_ms: int, project_id: int | None
-) -> tuple[str, ...]:
-    project = "*" if project_id is None else f"{project_id:d}"
-    return (
-        "BEGIN",
-        f"SET LOCAL statement_timeout = {_within(deadline, limit_ms):d}",
-        f"SET LOCAL lock_timeout = {lock_timeout_ms:d}",
-        f"SET LOCAL context_search.project_id = '{project}'",
-        f"SET LOCAL idle_in_transaction_session_timeout = {_IDLE_IN_TRANSACTION_MS:d}",
-    )
+class Transaction:
+    """Runs statements until its block ends, then refuses. For the thread that opened it.
+
+    BEGIN goes with the first statement, in one round trip, and replaces a connection that was used
+    before and has died. Errors are those of ``Connection.query``. After StatementRejectedError the
+    transaction has failed as a whole: let the error leave the block. After the deadline each
+    statement is PostgresUnavailableError.
+    """
+
+    def __init__(
+        self, idle: Connection | None, connect: Callable[[], Connection], limits: _Limits
+    ) -> None:
+        self._connection = idle or connect()
+        self._may_be_dead = idle is not None
+        self._connect = connect
+        self._limits = limits
+        self._is_open = True
+        self._has_begun = self._has_committed = False
+
+    def run(self, sql: str, /, **parameters: object) -> list[list[Any]]:
+        """Returns the rows; ``:name`` in ``sql`` stands for the parameter ``name``."""
+        return self._query(sql, parameters).rows
+
+    def execute(self, sql: str, /, **parameters: object) -> int:
+        """Returns how many rows an INSERT, UPDATE, DELETE or SELECT touched."""
+        return self._query(sql, parameters).row_count
+
+    def run_and_commit(self, sql: str, /, **parameters: object) -> list[list[Any]]:
+        """The same as ``run``, and commits with it: a transaction in one round trip.
+
+        Nothing else may have run in the transaction; what follows is in another one. The statement
+        has to bear being run twice: it is when a reused connection breaks before it answers.
+        """
+        self._check_open()
+        if self._has_begun:
+            raise RuntimeError("the transaction has begun")
+        reply = self._first(sql, parameters, after=("COMMIT",))
+        self._has_begun, self._has_committed = False, True
+        return reply.rows
+
+    def commit(self) -> None:
+        """Commits what has run. Where nothing has, it asks the server at least whether it is there.
+
+        Raises CommitUnknownError when the reply got lost; a definite error means nothing committed.
+        """
+        self._is_open = False
+        if self._has_committed:
+            return
+        if not self._has_begun:
+            self._begin()
+        status = self._connection.transaction_status
+        if not status:
+            raise PostgresUnavailableError("the connection was lost in the transaction")
+        if status != "T":
+            # Postgres would answer COMMIT with a quiet ROLLBACK.
+            raise _failed()
+        try:
+            self._connection.query("COMMIT")
+        except DatabaseUnavailableError:
+            if self._connection.is_healthy:
+                raise
+            raise CommitUnknownError("the reply to COMMIT got lost") from None
+
+    def end(self) -> Connection:
+        """Refuses every further statement; the connection belongs to somebody else from now on."""
+        self._is_open = False
+        return self._connection
+
+    def _query(self, sql: str, parameters: Mapping[str, object]) -> Reply:
+        self._check_open()
+        if not self._has_begun:
+            if parameters:
+                return self._first(sql, parameters)
+            self._begin()
+        if self._connection.transaction_status == "I":
+            # A COMMIT that was sent along has failed. Without a transaction the statement would
+            # run without its limits and its project, and stay.
+            raise _failed()
+        self._connection.wait_at_most(self._limits.reply_s())
+        return self._connection.query(sql, parameters)
+
+    def _check_open(self) -> None:
+        if not self._is_open:
+            raise RuntimeError("the transaction has ended")
+        self._limits.check()
+
+    def _begin(self) -> None:
+        # An empty statement takes no snapshot: SET TRANSACTION may still follow.
+        self._first("", {})
+
+    def _first(
+        self, sql: str, parameters: Mapping[str, object], after: tuple[str, ...] = ()
+    ) -> Reply:
+        """BEGIN is the probe: without an answer nothing was committed, unless COMMIT went along.
+
+        After a freeze the way may be gone without a word, so it must not wait for long.
+        """
+        self._has_committed = False
+        opening, reply_s = self._limits.opening(), self._limits.reply_s()
+        if self._may_be_dead:
+            self._connection.wait_at_most(_BEGIN_REPLY_S)
+
+        def begun() -> None:
+            self._has_begun = True
+            self._connection.wait_at_most(reply_s)
+
+        try:
+            return self._connection.query_between(
+                sql, parameters, before=opening, after=after, when_begun=begun
+            )
+        except InvalidInputError:
+            raise
+        except ContextSearchError:
+            if self._has_begun:
+                raise
+            self._connection.close()
+            if not self._may_be_dead:
+                raise
+        self._may_be_dead = False
+        self._connection = self._connect()
+        return self._first(sql, parameters, after)
+
+
+def _failed() -> StatementRejectedError:
+    return StatementRejectedError("a statement failed: rolled back", sqlstate="25P02")
+
+
+def bulk(
+    tx: Transaction, sql: str, rows: Iterable[Mapping[str, object]], **parameters: object
+) -> list[list[Any]]:
+    """Runs ``sql`` for many rows and returns what RETURNING gave, in the order of the rows.
+
+    ``sql`` reads ``jsonb_to_recordset(CAST(:rows AS jsonb))``. It runs once for at most 2,000 rows
+    and 8 MiB of JSON (a single row may be larger), each time with one text parameter: ten times
+    faster than a statement per row. ``parameters`` go with every batch.
+    Raises what ``json_text`` and ``Transaction.run`` raise.
+    """
+    returned: list[list[Any]] = []
+    for batch in _batches(rows):
+        returned += tx.run(sql, rows=batch, **parameters)
+    return returned
+
+
+def _batches(rows: Iterable[Mapping[str, object]]) -> Iterator[str]:
+    batch: list[str] = []
+    size = 0
+    for row in rows:
+        text = json_text(row)
+        # Lone surrogates are counted here and refused when the batch is sent.
+        length = len(text) if text.isascii() else len(text.encode(errors="surrogatepass"))
+        if batch and (len(batch) == BATCH_ROWS or size + length > BATCH_BYTES):
+            yield f"[{','.join(batch)}]"
+            batch, size = [], 0
+        batch.append(text)
+        size += length + 1
+    if batch:
+        yield f"[{','.join(batch)}]"
+
+
+def json_text(value: object) -> str:
+    """Returns compact JSON for a ``json`` or ``jsonb`` parameter.
+
+    Raises InvalidDocumentError for NUL, NaN, infinity, integers of more than 4,300 digits and
+    nesting beyond the interpreter's limit. Lone surrogates are found when the text is sent.
+    """
+    try:
+        text = _ENCODER.encode(value)
+    except (ValueError, RecursionError):
+        raise InvalidDocumentError("a value cannot be written as JSON") from None
+    if "\\u0000" in text and _ESCAPED_NUL.search(text):
+        raise InvalidDocumentError("a JSON string holds the character U+0000")
+    return text

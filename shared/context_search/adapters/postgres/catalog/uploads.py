@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from context_search.adapters.postgres.parameters import json_text
-from context_search.adapters.postgres.pool import Transaction
+from context_search.adapters.postgres.pool import Transaction, json_text
 from context_search.domain.uploads import NewUpload, Upload
 
 _UPLOAD = """id, project_id, table_id, format, state, created_at, size, sha256, if_revision,
