@@ -7,7 +7,7 @@ litellm nor the model.
 
 from __future__ import annotations
 
-from local.embedding.blas import limit_blas_threads
+from local.blas import limit_blas_threads
 from local.embedding.registration import (
     DIMENSIONS,
     MODEL,

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from context_search.adapters.litellm_embedder import import_litellm
-from local.embedding.blas import limit_blas_threads
+from local.blas import limit_blas_threads
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
