@@ -20,13 +20,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from local.turbopuffer import queries
 from local.turbopuffer.abortable import BrokenReply
 from local.turbopuffer.bodies import QueryBody, WriteBody, parse_body, parse_json, parse_query
 from local.turbopuffer.catalogue import Catalogue
 from local.turbopuffer.errors import ApiError, invalid, unsupported
 from local.turbopuffer.faults import DroppedError, Fault, FaultBoard
 from local.turbopuffer.namespace import Namespace, Namespaces
+from local.turbopuffer.queries import Query
 from local.turbopuffer.slots import QuerySlots
 
 Result = TypeVar("Result")
@@ -177,7 +177,7 @@ def _answer(
     """The figures of an answer, and what every query found at the same moment."""
     start = time.perf_counter()
     with namespace.reading() as state:
-        results = [queries.answer(query, state) for query in asked]
+        results = [{"rows": Query(query, state).rows()} for query in asked]
         rows = len(state.index.row_of)
     elapsed_ms = round(1000 * (time.perf_counter() - start))
     return {

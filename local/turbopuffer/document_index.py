@@ -8,18 +8,17 @@ quarter of the rows is dead they are compacted away. What filters select is a ma
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from local.turbopuffer.columns import GrowingArray, IntColumn, Mask, Rows, VectorColumn
 from local.turbopuffer.documents import DocumentBatch
-from local.turbopuffer.growing import GrowingArray, Mask, Rows
 from local.turbopuffer.postings import Postings
 from local.turbopuffer.schema import Schema
 from local.turbopuffer.text_index import TextIndex
-from local.turbopuffer.vectors import VectorColumn
 
 _COMPACT_ROWS = 1_024
 _COMPACT_SHARE = 0.25
@@ -121,25 +120,3 @@ class DocumentIndex:
         parts: list[Any] = [self._alive, self.vectors, *self.numbers.values(), *self.texts.values()]
         for part in parts:
             part.keep(alive)
-
-
-class IntColumn:
-    """An int attribute by row, and which rows have a value."""
-
-    def __init__(self) -> None:
-        self._values = GrowingArray(np.int64)
-        self._present = GrowingArray(np.bool_)
-
-    def extend(self, values: Sequence[int | None]) -> None:
-        """Append one value (or None) per new row."""
-        self._values.extend(np.array([0 if v is None else v for v in values], np.int64))
-        self._present.extend(np.array([value is not None for value in values], np.bool_))
-
-    def keep(self, rows: Rows) -> None:
-        """Keep ``rows`` (ascending) and renumber them from 0."""
-        self._values.keep(rows)
-        self._present.keep(rows)
-
-    def any_of(self, values: Sequence[int]) -> Mask:
-        """Rows whose value is one of ``values``."""
-        return np.isin(self._values.view, np.array(values, np.int64)) & self._present.view

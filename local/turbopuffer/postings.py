@@ -14,7 +14,7 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
-from local.turbopuffer.growing import Rows
+from local.turbopuffer.columns import Rows
 
 _ROW_BITS = 32
 _ROW_MASK = np.int64((1 << _ROW_BITS) - 1)

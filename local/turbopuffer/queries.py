@@ -13,12 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from local.turbopuffer.bodies import QueryBody
-from local.turbopuffer.document_index import DocumentIndex
+from local.turbopuffer.columns import Mask, Rows
 from local.turbopuffer.documents import read_vectors
 from local.turbopuffer.errors import ApiError, invalid, malformed, unsupported
-from local.turbopuffer.growing import Mask, Rows
 from local.turbopuffer.namespace import State
-from local.turbopuffer.schema import ID, VECTOR, Schema, check_id
+from local.turbopuffer.schema import ID, VECTOR, check_id
 from local.turbopuffer.text_index import Scores
 
 _MAX_QUERY_CHARACTERS = 8_192  # the service says 8,192 and names no unit
@@ -28,25 +27,22 @@ Hit = tuple[int, Any]
 """A row, and its distance or score as numpy.float32 (None when ordered by id)."""
 
 
-def answer(query: QueryBody, state: State) -> dict[str, Any]:
-    """``{"rows": […]}``: the first ``limit`` rows, or 400/422 for what is wrong with the query."""
-    return {"rows": Query(query, state.schema, state.index).rows(state)}
-
-
 class Query:
-    """One query over the index of a namespace."""
+    """One query over the state of a namespace."""
 
-    def __init__(self, body: QueryBody, schema: Schema, index: DocumentIndex) -> None:
+    def __init__(self, body: QueryBody, state: State) -> None:
         self._body = body
-        self._schema = schema
-        self._index = index
+        self._schema, self._index, self._store = state.schema, state.index, state.store
 
-    def rows(self, state: State) -> list[dict[str, Any]]:
-        """The answer's rows: ``$dist``, ``id`` and what is to be included; no null attributes."""
+    def rows(self) -> list[dict[str, Any]]:
+        """The first ``limit`` rows, or 400/422 for what is wrong with the query.
+
+        Each has ``$dist``, ``id`` and what is to be included; no null attributes.
+        """
         names = self._included()
         hits = self._hits()
         ids = [self._index.ids[row] for row, _ in hits]
-        stored = state.store.attributes(ids) if names - {VECTOR} else {}
+        stored = self._store.attributes(ids) if names - {VECTOR} else {}
         rows = []
         for identity, (row, score) in zip(ids, hits, strict=True):
             shown: dict[str, Any] = {} if score is None else {"$dist": score}

@@ -32,9 +32,9 @@ class Store:
     """Documents and schema of one namespace. One writer at a time; ``attributes`` is for all."""
 
     def __init__(self, path: Path) -> None:
-        self._writer = _connect(path)
+        self._writer = connect(path)
         self._writer.executescript(_TABLES)
-        self._reader = _connect(path)
+        self._reader = connect(path)
         self._reading = threading.Lock()
 
     def schema(self) -> Schema:
@@ -101,7 +101,8 @@ def remove_files(path: Path) -> None:
         path.with_name(path.name + suffix).unlink(missing_ok=True)
 
 
-def _connect(path: Path) -> sqlite3.Connection:
+def connect(path: Path) -> sqlite3.Connection:
+    """A connection for many threads, one at a time; without transactions of its own."""
     connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
     connection.execute("PRAGMA page_size = 16384")  # a vector and its document fit into a page
     connection.execute("PRAGMA journal_mode = WAL")

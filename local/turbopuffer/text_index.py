@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from local.turbopuffer.growing import GrowingArray, Mask, Rows
+from local.turbopuffer.columns import GrowingArray, Mask, Rows
 from local.turbopuffer.postings import Postings
 
 Scores = NDArray[np.float64]

@@ -1,0 +1,31 @@
+"""What only one program at a time may use, given back by the kernel when it dies."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from pathlib import Path
+from typing import IO
+
+
+class DirectoryInUseError(RuntimeError):
+    """Another living program uses the directory."""
+
+
+def hold(file: Path) -> IO[str]:
+    """Returns ``file``, locked until it is closed; it holds this program's pid meanwhile.
+
+    Raises DirectoryInUseError while another program has it.
+    """
+    lock = file.open("a+", encoding="utf-8")
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        lock.seek(0)
+        owner = lock.read().strip() or "unknown"
+        lock.close()
+        raise DirectoryInUseError(f"another program uses {file.parent} (pid {owner})") from None
+    lock.truncate(0)
+    lock.write(str(os.getpid()))
+    lock.flush()
+    return lock
