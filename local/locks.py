@@ -9,7 +9,11 @@ from typing import IO
 
 
 class DirectoryInUseError(RuntimeError):
-    """Another living program uses the directory."""
+    """Another living program uses the directory; ``owner`` is its pid, or a word for it."""
+
+    def __init__(self, directory: Path, owner: str) -> None:
+        super().__init__(f"another program uses {directory} (pid {owner})")
+        self.owner = owner
 
 
 def hold(file: Path) -> IO[str]:
@@ -24,7 +28,7 @@ def hold(file: Path) -> IO[str]:
         lock.seek(0)
         owner = lock.read().strip() or "unknown"
         lock.close()
-        raise DirectoryInUseError(f"another program uses {file.parent} (pid {owner})") from None
+        raise DirectoryInUseError(file.parent, owner) from None
     lock.truncate(0)
     lock.write(str(os.getpid()))
     lock.flush()

@@ -11,8 +11,6 @@ from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-_NAMES = ("127.0.0.1", "localhost")
-
 
 def loopback_only(app: ASGIApp) -> ASGIApp:
     """The application for programs of this machine.
@@ -28,4 +26,4 @@ def loopback_only(app: ASGIApp) -> ASGIApp:
             return
         await app(scope, receive, send)
 
-    return TrustedHostMiddleware(without_pages, [*_NAMES], www_redirect=False)
+    return TrustedHostMiddleware(without_pages, ["127.0.0.1", "localhost"], www_redirect=False)

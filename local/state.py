@@ -60,7 +60,8 @@ class State:
         except PermissionError as error:
             raise StackError(f"{error.filename} belongs to another user; try --state") from None
         except DirectoryInUseError as error:
-            raise StackBusyError(f"a stack already runs: {error}") from None
+            message = f"a stack already runs on {self.root} (pid {error.owner})"
+            raise StackBusyError(message) from None
         with lock:
             yield
 

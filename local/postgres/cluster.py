@@ -7,7 +7,6 @@ import os
 import secrets
 import shutil
 import subprocess
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -97,12 +96,6 @@ class Cluster:
         with contextlib.suppress(OSError):
             self.home.parent.rmdir()
 
-    def switched(self) -> Mapping[str, object]:
-        """Returns the arguments of ``subprocess`` that run a program as the server's account."""
-        if not self.account.is_switched:
-            return {}
-        return {"user": self.account.uid, "group": self.account.gid, "extra_groups": []}
-
     def _write_password(self) -> None:
         file = self._password_file
         file.touch(mode=0o600)
@@ -112,7 +105,7 @@ class Cluster:
 
     def _initdb(self, directory: Path) -> None:
         command = [
-            self.programs / "initdb",
+            str(self.programs / "initdb"),
             f"--pgdata={directory}",
             "--username=postgres",
             "--auth=scram-sha-256",
@@ -125,14 +118,17 @@ class Cluster:
             "--no-sync",
             "--no-instructions",
         ]
-        done = subprocess.run(  # type: ignore[call-overload]
+        switched = self.account.is_switched
+        done = subprocess.run(
             command,
             cwd=self.home,
             env=ENVIRONMENT,
             capture_output=True,
             text=True,
             check=False,
-            **self.switched(),
+            user=self.account.uid if switched else None,
+            group=self.account.gid if switched else None,
+            extra_groups=[] if switched else None,
         )
         if done.returncode:
             raise RuntimeError(f"initdb failed: {done.stderr[-_LAST_WORDS_BYTES:]}")

@@ -12,7 +12,7 @@ import shutil
 import stat
 import tempfile
 from dataclasses import dataclass
-from importlib import metadata, util
+from importlib import metadata
 from pathlib import Path
 
 _NOBODY = 65534
@@ -81,12 +81,9 @@ def programs(account: Account) -> Path:
     """Returns the directory of ``initdb`` and ``postgres``, readable by ``account``.
 
     The wheel's own when possible, otherwise a copy (40 MB, made once per version).
-    Raises FileNotFoundError when the wheel is not installed.
     """
-    spec = util.find_spec(_PACKAGE)
-    if spec is None or spec.origin is None:
-        raise FileNotFoundError(f"the package {_DISTRIBUTION} is not installed")
-    return readable_programs(Path(spec.origin).parent.parent, account) / "bin"
+    site_packages = Path(str(metadata.distribution(_DISTRIBUTION).locate_file("")))
+    return readable_programs(site_packages, account) / "bin"
 
 
 def readable_programs(site_packages: Path, account: Account) -> Path:

@@ -9,10 +9,11 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Future
 from pathlib import Path
 
+from local.postgres.cluster import ENVIRONMENT
 from local.postgres.placement import Account
 
 _STOP_STEP_S = 20.0
@@ -29,18 +30,10 @@ class ServerProcess:
     ServerProcess.
     """
 
-    def __init__(
-        self,
-        command: Sequence[str],
-        account: Account,
-        *,
-        log: Path,
-        environment: Mapping[str, str],
-    ) -> None:
+    def __init__(self, command: Sequence[str], account: Account, *, log: Path) -> None:
         launcher = [sys.executable, "-I", "-S", str(_LAUNCHER), str(os.getpid())]
         self._command = [*launcher, str(account.uid), str(account.gid), *command]
         self._log = log
-        self._environment = dict(environment)
         self._ended = threading.Event()
         started: Future[int] = Future()
         threading.Thread(target=self._hold, args=(started,), daemon=True).start()
@@ -66,7 +59,7 @@ class ServerProcess:
                 child = subprocess.Popen(
                     self._command,
                     cwd=self._log.parent,
-                    env=self._environment,
+                    env=ENVIRONMENT,
                     stdin=subprocess.DEVNULL,
                     stdout=log,
                     stderr=log,

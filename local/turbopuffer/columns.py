@@ -79,7 +79,7 @@ class IntColumn:
 
 
 class VectorColumn:
-    """Vectors with their squared norms, and exact distances; the service's ANN approximates them."""
+    """Vectors with their squared norms, and exact distances (the service's ANN approximates)."""
 
     def __init__(self, dimensions: int) -> None:
         self._vectors = GrowingArray(np.float32, dimensions)
