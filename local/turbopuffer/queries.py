@@ -17,11 +17,10 @@ from local.turbopuffer.columns import Mask, Rows
 from local.turbopuffer.documents import read_vectors
 from local.turbopuffer.errors import ApiError, invalid, malformed, unsupported
 from local.turbopuffer.namespace import State
-from local.turbopuffer.schema import ID, VECTOR, check_id
+from local.turbopuffer.schema import ID, VECTOR, Attribute, check_id
 from local.turbopuffer.text_index import Scores
 
 _MAX_QUERY_CHARACTERS = 8_192  # the service says 8,192 and names no unit
-_I64 = 2**63
 
 Hit = tuple[int, Any]
 """A row, and its distance or score as numpy.float32 (None when ordered by id)."""
@@ -97,18 +96,18 @@ class Query:
                 self._filterable(name, "[]string", "Contains")
                 return self._index.where(self._index.arrays[name].lookup(element)[0])
             case [str() as name, "In", [*values]]:
-                self._filterable(name, "int", "In")
-                if not all(type(value) is int and -_I64 <= value < _I64 for value in values):
-                    raise invalid(f"attribute {name!r} is of type int: In takes a list of these")
-                return self._index.numbers[name].any_of(values)
+                attribute = self._filterable(name, "int", "In")
+                numbers = [attribute.canonical(name, value) for value in values]
+                return self._index.numbers[name].any_of(numbers)
         raise _refused("filters", raw)
 
-    def _filterable(self, name: str, kind: str, operator: str) -> None:
+    def _filterable(self, name: str, kind: str, operator: str) -> Attribute:
         attribute = self._schema.attribute(name, "filters")
         if attribute.type != kind:
             raise unsupported(f"filter {operator} on attribute {name!r} of type {attribute.type}")
         if not attribute.is_filterable or attribute.is_full_text:
             raise invalid(f"attribute {name!r} isn't filterable")
+        return attribute
 
     def _scores(self, raw: Any) -> Scores:
         """The BM25 score of every row; 0 for no match."""
