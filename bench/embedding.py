@@ -15,12 +15,12 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 from context_search.adapters.litellm_embedder import LitellmEmbedder
+from local.blas import limit_blas_threads
 from local.embedding import (
     DIMENSIONS,
     MODEL,
     PASSAGE_PARAMS,
     QUERY_PARAMS,
-    limit_blas_threads,
     register,
 )
 
@@ -41,7 +41,7 @@ def chinese_chunks() -> list[str]:
     """Words of the model's vocabulary, drawn by Zipf's law in its order, which is frequency's."""
     from sentencepiece import SentencePieceProcessor  # noqa: PLC0415 after limit_blas_threads
 
-    from local.embedding.tokenizer import MODEL_FILES  # noqa: PLC0415 after limit_blas_threads
+    from local.embedding.encoder import MODEL_FILES  # noqa: PLC0415 after limit_blas_threads
 
     pieces = SentencePieceProcessor(model_file=str(MODEL_FILES / "sp.model"))
     words = [pieces.id_to_piece(i).strip("▁") for i in range(pieces.vocab_size())]

@@ -33,8 +33,8 @@ Query = dict[str, Any]
 PAGE: Query = {"limit": 50, "include_attributes": ["table_id"]}
 SCHEMA: dict[str, Any] = {
     "content": {"type": "[]string", "full_text_search": {"tokenizer": "pre_tokenized_array"}},
-    "ancestors": "[]string",
-    "table_id": "int",
+    "ancestors": {"type": "[]string"},
+    "table_id": {"type": "int"},
     "vector": {"type": f"[{DIMENSIONS}]f32", "ann": True},
 }
 
@@ -54,7 +54,7 @@ def main() -> None:
             print(f"memory at most: {_peak_mb(pid):,.0f} MB")
         with _server(directory) as (url, _):
             start = time.perf_counter()
-            _client(url).namespace("bench").hint_cache_warm()
+            _client(url).namespace("bench").query(rank_by=("id", "asc"), limit=1)
             print(f"load after restart: {time.perf_counter() - start:.1f} s")
 
 

@@ -7,14 +7,10 @@ disk, because an uploaded document exists nowhere else until it is imported.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from local.invocation import ACCOUNT, REGION
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from local.template import QueueSpec
+from local.template import QueueSpec
 
 UPLOAD_BUCKET = "uploads"
 CREDENTIALS = {"AWS_ACCESS_KEY_ID": "local", "AWS_SECRET_ACCESS_KEY": "local"}

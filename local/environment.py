@@ -7,22 +7,17 @@ its local part is not started. Everything else is as the template has it.
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from context_search.adapters.secrets import with_values
 from local.embedding import DIMENSIONS, MODEL, PASSAGE_PARAMS, QUERY_PARAMS
 from local.emulator import CREDENTIALS, UPLOAD_BUCKET, queue_url
 from local.invocation import REGION
 from local.options import DEFAULT_WORKERS
-from local.template import TemplateError
+from local.template import Template, TemplateError
 from local.variables import Variables
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from local.template import Template
 
 _LOOPBACK = "127.0.0.1,localhost"
 

@@ -1,6 +1,6 @@
 """The HTTP API of the local stack: sockets in front of the functions that would be deployed.
 
-Limits are API Gateway's: 10 MB a request, 30 seconds an integration.
+An integration has 30 seconds, as at API Gateway.
 https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-quotas.html
 """
 
@@ -10,28 +10,32 @@ import asyncio
 import hashlib
 import json
 import logging
+import socket
 import threading
 import time
 import uuid
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
 
 import uvicorn
 
 from local.fair_threads import FairThreads
-from local.http_bodies import fits_an_event, has_two_lengths, read_body
-from local.http_events import HttpRequest, HttpResponse, request_event, response_of
+from local.http_events import (
+    HttpRequest,
+    HttpResponse,
+    Message,
+    Receive,
+    fits_an_event,
+    has_two_lengths,
+    read_body,
+    request_event,
+    response_of,
+)
+from local.invocation import LambdaFunction
 from local.routes import RouteMatch, RouteTable
 
-if TYPE_CHECKING:
-    import socket
-    from collections.abc import Awaitable, Callable, Iterable
-
-    from local.http_bodies import Message, Receive
-    from local.invocation import LambdaFunction
-
-    Send = Callable[[Message], Awaitable[None]]
+Send = Callable[[Message], Awaitable[None]]
 
 INTEGRATION_TIMEOUT_S = 30.0
 # A caller has a little more than the 64 searches a project may have in flight, so that admission

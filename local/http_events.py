@@ -1,9 +1,10 @@
-"""HTTP to API Gateway's payload format 2.0 and back.
+"""HTTP to API Gateway's payload format 2.0 and back, and how long it may be.
 
 Shapes: https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-develop-integrations-lambda.html
 What the page leaves open follows what was observed on AWS and recorded by the emulators of AWS
 (aws-lambda-dotnet's test tool) and MiniStack: ``rawPath`` is decoded, ``rawQueryString`` is not,
 and only a short list of content types reaches a function as text.
+Limits: https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-quotas.html
 """
 
 from __future__ import annotations
@@ -12,17 +13,19 @@ import base64
 import json
 import time
 import uuid
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import parse_qsl
 
 from local.invocation import ACCOUNT
+from local.routes import RouteMatch
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+Message = dict[str, Any]
+Receive = Callable[[], Awaitable[Message]]
 
-    from local.routes import RouteMatch
-
+MAX_BODY_BYTES = 10 * 1024 * 1024
+MAX_EVENT_BYTES = 6 * 1024 * 1024
 _TEXT_TYPES = {"application/json", "application/xml", "application/javascript"}
 # Meaningful for one connection only, so API Gateway forwards them in neither direction.
 _HOP_BY_HOP = {"connection", "keep-alive", "proxy-connection", "te", "transfer-encoding", "upgrade"}
@@ -43,7 +46,7 @@ class HttpRequest:
 
 @dataclass(frozen=True, slots=True)
 class HttpResponse:
-    """What goes back to the client; header names are lower case, Set-Cookie may repeat."""
+    """What goes back to the client; header names are lower case."""
 
     status: int
     headers: tuple[tuple[bytes, bytes], ...]
@@ -130,30 +133,20 @@ def _put_body(event: dict[str, Any], body: bytes, content_type: str) -> None:
 
 
 def response_of(result: Any) -> HttpResponse:
-    """What API Gateway makes of a handler's return value.
+    """What API Gateway makes of a handler's return value, which has a ``statusCode``.
 
-    Without ``statusCode`` the whole value is the body of a 200 in JSON (text goes as it is).
     Raises MalformedResponseError for what API Gateway answers with 500.
     """
     try:
-        if not isinstance(result, dict) or "statusCode" not in result:
-            text = result if isinstance(result, str) else json.dumps(result)
-            return HttpResponse(200, ((b"content-type", b"application/json"),), text.encode())
-        return _structured(result)
-    except (TypeError, ValueError, AttributeError) as error:
+        headers = {name.lower(): value for name, value in (result.get("headers") or {}).items()}
+        headers.setdefault("content-type", "text/plain;charset=UTF-8")
+        # The gateway counts the body itself; a wrong length would break the connection.
+        sent = [pair for pair in headers.items() if pair[0] not in _HOP_BY_HOP | {"content-length"}]
+        text = result.get("body") or ""
+        body = base64.b64decode(text) if result.get("isBase64Encoded") else text.encode("utf-8")
+        return HttpResponse(int(result["statusCode"]), tuple(map(_header, sent)), body)
+    except (TypeError, ValueError, AttributeError, KeyError) as error:
         raise MalformedResponseError(f"not a payload 2.0 response: {error}") from error
-
-
-def _structured(result: dict[str, Any]) -> HttpResponse:
-    headers = {str(k).lower(): _text(v) for k, v in (result.get("headers") or {}).items()}
-    headers.setdefault("content-type", "text/plain;charset=UTF-8")
-    # The gateway counts the body itself; a wrong length would break the connection.
-    sent = [pair for pair in headers.items() if pair[0] not in _HOP_BY_HOP | {"content-length"}]
-    sent += [("set-cookie", str(cookie)) for cookie in result.get("cookies") or []]
-    body = result.get("body")
-    text = body if isinstance(body, str) else "" if body is None else json.dumps(body)
-    raw = base64.b64decode(text) if result.get("isBase64Encoded") else text.encode("utf-8")
-    return HttpResponse(int(result["statusCode"]), tuple(map(_header, sent)), raw)
 
 
 def _header(pair: tuple[str, str]) -> tuple[bytes, bytes]:
@@ -162,6 +155,35 @@ def _header(pair: tuple[str, str]) -> tuple[bytes, bytes]:
     return pair[0].encode("latin-1"), pair[1].encode("latin-1")
 
 
-def _text(value: Any) -> str:
-    """A header value: JSON's spelling for numbers and booleans."""
-    return value if isinstance(value, str) else json.dumps(value)
+async def read_body(receive: Receive) -> bytes | None:
+    """The whole body, or None for one over the limit (read to its end, so the client hears us).
+
+    Raises ConnectionResetError when the client goes away before the end.
+    """
+    pieces: list[bytes] = []
+    size = 0
+    more = True
+    while more:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise ConnectionResetError("the client went away")
+        piece = message.get("body", b"")
+        size += len(piece)
+        if size <= MAX_BODY_BYTES:
+            pieces.append(piece)
+        more = message.get("more_body", False)
+    return b"".join(pieces) if size <= MAX_BODY_BYTES else None
+
+
+def has_two_lengths(scope: Message) -> bool:
+    """Whether servers on the way may disagree about where the body ends (RFC 9112, 6.1)."""
+    names = {name for name, _ in scope["headers"]}
+    return {b"content-length", b"transfer-encoding"} <= names
+
+
+def fits_an_event(body: bytes) -> bool:
+    """Lambda takes 6 MB, and the body travels as a JSON string, its quotes escaped."""
+    if len(body) <= MAX_EVENT_BYTES // 3:
+        return True
+    text = body.decode("utf-8", "replace")
+    return len(json.dumps(text, ensure_ascii=False).encode()) <= MAX_EVENT_BYTES

@@ -8,14 +8,12 @@ import sys
 import threading
 import time
 import uuid
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from local.template import FunctionSpec
 
-    from local.template import FunctionSpec
-
-    Handler = Callable[[dict[str, Any], "LambdaContext"], Any]
+Handler = Callable[[dict[str, Any], "LambdaContext"], Any]
 
 ACCOUNT = "000000000000"
 REGION = "us-east-1"
@@ -27,17 +25,11 @@ class LambdaContext:
     https://docs.aws.amazon.com/lambda/latest/dg/python-context.html
     """
 
-    identity = None
-    client_context = None
-    function_version = "$LATEST"
-
     def __init__(self, function_name: str, memory_mb: int, timeout_s: float) -> None:
         self.function_name = function_name
         self.memory_limit_in_mb = str(memory_mb)  # text in the real runtime too
         self.invoked_function_arn = f"arn:aws:lambda:{REGION}:{ACCOUNT}:function:{function_name}"
         self.aws_request_id = str(uuid.uuid4())
-        self.log_group_name = f"/aws/lambda/{function_name}"
-        self.log_stream_name = "local"
         self._deadline = time.monotonic() + timeout_s
 
     def get_remaining_time_in_millis(self) -> int:

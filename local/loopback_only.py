@@ -6,23 +6,17 @@ name of its own site, if that is made to lead here (DNS rebinding), or across si
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from starlette.datastructures import Headers
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.responses import PlainTextResponse
-
-if TYPE_CHECKING:
-    from starlette.types import ASGIApp, Receive, Scope, Send
-
-_NAMES = ("127.0.0.1", "localhost")
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 
-def loopback_only(app: ASGIApp, host: str = "127.0.0.1") -> ASGIApp:
+def loopback_only(app: ASGIApp) -> ASGIApp:
     """The application for programs of this machine.
 
-    Another ``Host`` than this machine's names, or the ``host`` that it listens on, is 400. Any
-    ``Origin`` is 403: only browsers send one, and no page has a reason to come here.
+    Another ``Host`` than this machine's names is 400. Any ``Origin`` is 403: only browsers send
+    one, and no page has a reason to come here.
     """
 
     async def without_pages(scope: Scope, receive: Receive, send: Send) -> None:
@@ -32,4 +26,4 @@ def loopback_only(app: ASGIApp, host: str = "127.0.0.1") -> ASGIApp:
             return
         await app(scope, receive, send)
 
-    return TrustedHostMiddleware(without_pages, [*_NAMES, host], www_redirect=False)
+    return TrustedHostMiddleware(without_pages, ["127.0.0.1", "localhost"], www_redirect=False)

@@ -1,23 +1,26 @@
-"""The event source mapping of the local stack: SQS messages in, function invocations out."""
+"""The event source mapping of the local stack: SQS messages in, function invocations out.
+
+https://docs.aws.amazon.com/lambda/latest/dg/with-sqs.html
+https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-errorhandling.html
+"""
 
 from __future__ import annotations
 
 import logging
 import threading
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
+from local.invocation import LambdaFunction
 from local.queues import LONG_POLL_S
-from local.sqs_events import failed_ids, sqs_event
+from local.template import QueueMapping
 
 if TYPE_CHECKING:
     from mypy_boto3_sqs import SQSClient
     from mypy_boto3_sqs.type_defs import MessageTypeDef
-
-    from local.invocation import LambdaFunction
-    from local.template import QueueMapping
 
 _SQS_BATCH_LIMIT = 10
 _PAUSE_AFTER_ERROR_S = 1.0
@@ -89,7 +92,6 @@ class Poller:
             MaxNumberOfMessages=min(self._mapping.batch_size, _SQS_BATCH_LIMIT),
             WaitTimeSeconds=LONG_POLL_S,
             MessageSystemAttributeNames=["All"],
-            MessageAttributeNames=["All"],
         )
         return reply.get("Messages", [])
 
@@ -143,3 +145,39 @@ class Poller:
                 for n, message in enumerate(messages)
             ],
         )
+
+
+def sqs_event(messages: Iterable[MessageTypeDef], queue_arn: str) -> dict[str, Any]:
+    """The event of one batch; ``queue_arn`` names the queue and its region.
+
+    Messages have no attributes of their own: ours carry all they have in the body.
+    """
+    return {
+        "Records": [
+            {
+                "messageId": message["MessageId"],
+                "receiptHandle": message["ReceiptHandle"],
+                "body": message["Body"],
+                "attributes": dict(message.get("Attributes", {})),
+                "messageAttributes": {},
+                "md5OfBody": message["MD5OfBody"],
+                "eventSource": "aws:sqs",
+                "eventSourceARN": queue_arn,
+                "awsRegion": queue_arn.split(":")[3],
+            }
+            for message in messages
+        ]
+    }
+
+
+def failed_ids(response: Any, message_ids: Sequence[str]) -> frozenset[str]:
+    """The messages to keep, from the answer of a function that reports batch item failures.
+
+    An answer Lambda cannot read, or an identifier that is not in the batch, fails the whole batch.
+    """
+    everything = frozenset(message_ids)
+    try:
+        named = frozenset(failure["itemIdentifier"] for failure in response["batchItemFailures"])
+    except (TypeError, KeyError):
+        return everything
+    return named if named <= everything else everything

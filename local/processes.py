@@ -12,13 +12,10 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from local.state import StackBusyError, StackError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
 
 _TAIL_LINES = 15
 _POLL_S = 0.02
@@ -112,15 +109,6 @@ def _answers(url: str) -> bool:
             return bool(reply.status == 200)
     except (urllib.error.URLError, OSError):
         return False
-
-
-def exists(pid: int) -> bool:
-    """Whether a process has this id: running, or ended and not yet reaped."""
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    return True
 
 
 def tail(log: Path) -> str:

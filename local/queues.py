@@ -1,25 +1,29 @@
-"""The template's queues through the real boto3."""
+"""The template's queues and the bucket of uploads, through the real boto3."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, cast
 
 import boto3
 from botocore.config import Config
 
-from local.emulator import CREDENTIALS
+from local.emulator import CREDENTIALS, UPLOAD_BUCKET
 from local.invocation import ACCOUNT, REGION
+from local.template import QueueSpec, Template
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from mypy_boto3_sqs import SQSClient
     from mypy_boto3_sqs.literals import QueueAttributeNameType
 
-    from local.template import QueueSpec, Template
-
 LONG_POLL_S = 20
+# The emulator's; real SQS is reached with what the environment says.
+_emulator = boto3.Session(
+    aws_access_key_id=CREDENTIALS["AWS_ACCESS_KEY_ID"],
+    aws_secret_access_key=CREDENTIALS["AWS_SECRET_ACCESS_KEY"],
+    region_name=REGION,
+)
 
 
 def sqs_client(endpoint: str | None, connections: int = 10) -> SQSClient:
@@ -32,14 +36,7 @@ def sqs_client(endpoint: str | None, connections: int = 10) -> SQSClient:
     )
     if endpoint is None:
         return boto3.client("sqs", config=config)
-    return boto3.client(
-        "sqs",
-        endpoint_url=endpoint,
-        region_name=REGION,
-        aws_access_key_id=CREDENTIALS["AWS_ACCESS_KEY_ID"],
-        aws_secret_access_key=CREDENTIALS["AWS_SECRET_ACCESS_KEY"],
-        config=config,
-    )
+    return _emulator.client("sqs", endpoint_url=endpoint, config=config)
 
 
 def create_queues(client: SQSClient, template: Template) -> dict[str, str]:
@@ -56,6 +53,12 @@ def create_queues(client: SQSClient, template: Template) -> dict[str, str]:
         )
         urls[spec.logical_id] = reply["QueueUrl"]
     return urls
+
+
+def create_bucket(endpoint: str) -> None:
+    """Create the bucket at the emulator; its objects of earlier runs stay."""
+    config = Config(s3={"addressing_style": "path"})
+    _emulator.client("s3", endpoint_url=endpoint, config=config).create_bucket(Bucket=UPLOAD_BUCKET)
 
 
 def _redrive(spec: QueueSpec, queues: Mapping[str, QueueSpec]) -> dict[str, str]:

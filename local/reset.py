@@ -7,7 +7,8 @@ import sys
 from contextlib import ExitStack
 from pathlib import Path
 
-from local.postgres import DataDirectoryInUseError, PostgresServer
+from local.locks import DirectoryInUseError
+from local.postgres import PostgresServer
 from local.state import DEFAULT_STATE, StackBusyError, StackError, State
 
 
@@ -45,7 +46,7 @@ def wipe(state: State) -> None:
             # Not just with the folder: root's data may be where the server's account reaches it.
             for lock in list(state.root.rglob("postgres.lock")):
                 PostgresServer(lock.parent).wipe()
-        except DataDirectoryInUseError as error:
+        except DirectoryInUseError as error:
             raise StackBusyError(str(error)) from None
         state.wipe()
 

@@ -1,22 +1,19 @@
 """Choosing the function for a request as an HTTP API does.
 
-The most specific route wins: a full match before one with a greedy ``{proxy+}``, then
-``$default``. https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-develop-routes.html
+The most specific route wins, ``$default`` last. The template has no greedy ``{proxy+}``.
+https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-develop-routes.html
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+from local.invocation import LambdaFunction
+from local.template import RouteSpec
 
-    from local.invocation import LambdaFunction
-    from local.template import RouteSpec
-
-_VARIABLE = re.compile(r"\{(\w+)(\+?)\}")
+_VARIABLE = re.compile(r"\{(\w+)\}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,16 +32,11 @@ class _Route:
     pattern: re.Pattern[str]
 
     @property
-    def specificity(self) -> tuple[bool, bool, int, bool]:
+    def specificity(self) -> tuple[bool, int, bool]:
         """Sorts the most specific route first."""
-        variables = _VARIABLE.findall(self.spec.path)
-        greedy = any(plus for _, plus in variables)
-        return (
-            self.spec.path == "$default",
-            greedy,
-            len(variables) - self.spec.path.count("/"),
-            self.spec.method == "ANY",
-        )
+        path = self.spec.path
+        literals = path.count("/") - len(_VARIABLE.findall(path))
+        return (path == "$default", -literals, self.spec.method == "ANY")
 
 
 class RouteTable:
@@ -72,13 +64,9 @@ class RouteTable:
 def _pattern(path: str) -> re.Pattern[str]:
     if path == "$default":
         return re.compile(r".*", re.DOTALL)
-    pieces = []
-    end = 0
-    for variable in _VARIABLE.finditer(path):
-        name, plus = variable.groups()
-        pieces += [
-            re.escape(path[end : variable.start()]),
-            f"(?P<{name}>{'.+' if plus else '[^/]+'})",
-        ]
-        end = variable.end()
-    return re.compile("".join(pieces) + re.escape(path[end:]), re.DOTALL)
+    # Every other piece is a variable's name.
+    pieces = [
+        f"(?P<{piece}>[^/]+)" if index % 2 else re.escape(piece)
+        for index, piece in enumerate(_VARIABLE.split(path))
+    ]
+    return re.compile("".join(pieces))

@@ -8,6 +8,7 @@ other parts are up, serves, and writes a line to the pipe. SIGTERM stops it.
 from __future__ import annotations
 
 import importlib
+import io
 import logging
 import os
 import signal
@@ -16,23 +17,17 @@ import sys
 import threading
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
-from local.buckets import create_bucket
 from local.child import exit_with_parent
 from local.embedding import MODEL, register
 from local.gateway import Gateway
 from local.invocation import LambdaFunction
 from local.options import RunnerOptions
 from local.poller import Poller
-from local.queues import create_queues, sqs_client
+from local.queues import create_bucket, create_queues, sqs_client
 from local.scheduler import Scheduler
-from local.template import read_template
-
-if TYPE_CHECKING:
-    import io
-
-    from local.template import Template
+from local.template import Template, read_template
 
 
 def main() -> None:

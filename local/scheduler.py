@@ -9,51 +9,30 @@ import json
 import logging
 import threading
 import time
-import uuid
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import Any
 
-from local.invocation import ACCOUNT, REGION
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from local.invocation import LambdaFunction
-    from local.template import ScheduleSpec
+from local.invocation import ACCOUNT, REGION, LambdaFunction
+from local.template import ScheduleSpec
 
 _STOP_DEADLINE_S = 5
 
 logger = logging.getLogger(__name__)
 
 
-def scheduled_event(schedule: ScheduleSpec) -> dict[str, Any]:
-    """What the scheduler sends: its ``Input``, or the default event for a target without one.
+def scheduled_event(schedule: ScheduleSpec) -> Any:
+    """What the scheduler sends: its ``Input`` with the words of its context put in.
 
     https://docs.aws.amazon.com/scheduler/latest/UserGuide/managing-schedule-context-attributes.html
     """
-    now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-    arn = f"arn:aws:scheduler:{REGION}:{ACCOUNT}:schedule/default/{schedule.name}"
-    if schedule.payload is not None:
-        text = schedule.payload
-        for name, value in {
-            "scheduled-time": now,
-            "schedule-arn": arn,
-            "execution-id": uuid.uuid4().hex,
-            "attempt-number": "1",
-        }.items():
-            text = text.replace(f"<aws.scheduler.{name}>", value)
-        event: dict[str, Any] = json.loads(text)
-        return event
-    return {
-        "version": "0",
-        "id": str(uuid.uuid4()),
-        "detail-type": "Scheduled Event",
-        "source": "aws.scheduler",
-        "account": ACCOUNT,
-        "time": now,
-        "region": REGION,
-        "resources": [arn],
-        "detail": "{}",
+    context = {
+        "scheduled-time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        "schedule-arn": f"arn:aws:scheduler:{REGION}:{ACCOUNT}:schedule/default/{schedule.name}",
     }
+    text = schedule.payload
+    for name, value in context.items():
+        text = text.replace(f"<aws.scheduler.{name}>", value)
+    return json.loads(text)
 
 
 class Scheduler:

@@ -8,17 +8,27 @@ import signal
 import sys
 import threading
 import time
+from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from context_search.adapters.postgres.pool import Database
+from context_search.adapters.postgres.store import PostgresStore
+from context_search.adapters.postgres.url import DatabaseUrl
+from context_search.domain.errors import UnauthenticatedError
+from context_search.services.access.authenticate import Authenticate
+from context_search.services.catalog.tables import CreateProject
 from local.options import DEFAULT_SCHEDULE_EVERY_S, DEFAULT_WORKERS, ROOT, StackOptions
-from local.project import default_project
 from local.stack import Stack
-from local.state import DEFAULT_STATE, StackBusyError, StackError, State, write_private
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from local.state import (
+    DEFAULT_STATE,
+    StackBusyError,
+    StackError,
+    State,
+    read_json,
+    write_private,
+)
 
 DEFAULT_PORT = 8787
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -70,13 +80,40 @@ def _serve(arguments: argparse.Namespace) -> None:
 
         def tell(stack: Stack) -> None:
             """The file is there before the first answer: who waits for /healthz may read it."""
-            project = default_project(stack.endpoints.database_url, state.project)
+            project = _default_project(stack.endpoints.database_url, state.project)
             leaving.callback(state.endpoints.unlink, missing_ok=True)
             write_private(state.endpoints, _endpoints(stack, project))
 
         with Stack(state, user, options, before_serving=tell) as stack:
             _announce(stack, state, time.monotonic() - started)
             stack.wait(threading.Event())
+
+
+def _default_project(database_url: str, remembered: Path) -> dict[str, Any]:
+    """``{project_id, api_key}`` of the default project, created unless ``remembered`` still holds.
+
+    By the use case itself and not over HTTP: it has to be there before the first request.
+    """
+    database = Database(DatabaseUrl.parse(database_url))
+    try:
+        store = PostgresStore(database)
+        known = read_json(remembered)
+        if known and _is_valid(store, known["api_key"]):
+            return known
+        created, key = CreateProject(store)("default")
+        project = {"project_id": created.id, "api_key": key.text}
+        write_private(remembered, project)
+        return project
+    finally:
+        database.close()
+
+
+def _is_valid(store: PostgresStore, api_key: str) -> bool:
+    try:
+        Authenticate(store)(api_key)
+    except UnauthenticatedError:
+        return False
+    return True
 
 
 def _endpoints(stack: Stack, project: dict[str, Any]) -> dict[str, Any]:

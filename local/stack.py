@@ -8,8 +8,11 @@ process, however it dies. State lives in one folder and survives restarts.
 from __future__ import annotations
 
 import os
+import socket
+import threading
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 from context_search.adapters.postgres import migrations
 from context_search.adapters.postgres.url import DatabaseUrl
@@ -25,16 +28,9 @@ from local.environment import (
 )
 from local.options import ROOT, RunnerOptions, StackOptions
 from local.postgres import PostgresServer
-from local.processes import Child, exists, free_port, listen
-from local.state import StackError
+from local.processes import Child, free_port, listen
+from local.state import StackError, State
 from local.template import TemplateError, read_template
-
-if TYPE_CHECKING:
-    import socket
-    import threading
-    from collections.abc import Callable, Mapping, Sequence
-
-    from local.state import State
 
 _PART_DEADLINE_S = 30.0
 _READY_DEADLINE_S = 120.0
@@ -98,7 +94,7 @@ class Stack:
         while not stopping.wait(_WATCH_S):
             for child in self._children:
                 child.check()
-            if self._postgres and not exists(self._postgres.pid):
+            if self._postgres and not self._postgres.is_running():
                 raise StackError("PostgreSQL ended by itself; its log is beside its data")
 
     def _start(self) -> None:

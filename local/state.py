@@ -10,17 +10,16 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import secrets
 import shutil
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+from local.locks import DirectoryInUseError, hold
 
 DEFAULT_STATE = Path(".local")
 
@@ -54,25 +53,17 @@ class State:
 
         The kernel drops the lock with its owner's last breath, so a killed stack leaves none.
         """
-        with self._open_lock() as lock:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                lock.seek(0)
-                owner = lock.read().strip() or "unknown"
-                raise StackBusyError(f"a stack already runs on {self.root} (pid {owner})") from None
-            lock.truncate(0)
-            lock.write(str(os.getpid()))
-            lock.flush()
-            yield
-
-    def _open_lock(self) -> IO[str]:
         try:
             self.root.mkdir(parents=True, exist_ok=True)
             self.logs.mkdir(exist_ok=True)
-            return self._lock.open("a+", encoding="utf-8")
+            lock = hold(self._lock)
         except PermissionError as error:
             raise StackError(f"{error.filename} belongs to another user; try --state") from None
+        except DirectoryInUseError as error:
+            message = f"a stack already runs on {self.root} (pid {error.owner})"
+            raise StackBusyError(message) from None
+        with lock:
+            yield
 
     def secrets(self) -> dict[str, str]:
         """``internal_secret`` and ``query_hash_key``, 256 random bits each, made once."""

@@ -7,14 +7,12 @@ https://docs.aws.amazon.com/serverless-application-model/latest/developerguide/s
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from local.cloudformation import Node, load
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 # Lambda's defaults where the template is silent.
 _DEFAULT_TIMEOUT_S = 3
@@ -57,10 +55,10 @@ class QueueMapping:
 
 @dataclass(frozen=True, slots=True)
 class ScheduleSpec:
-    """An EventBridge Scheduler schedule. ``payload`` is its ``Input`` text, None if absent."""
+    """An EventBridge Scheduler schedule. ``payload`` is its ``Input``, a JSON text."""
 
     name: str
-    payload: str | None
+    payload: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +156,7 @@ def _function(logical_id: str, properties: Node, root: Path) -> FunctionSpec:
         routes=tuple(_route(event) for _, event in of_type("HttpApi")),
         queues=tuple(_mapping(f"{logical_id}.{n}", event) for n, event in of_type("SQS")),
         schedules=tuple(
-            ScheduleSpec(name, event.get("Input")) for name, event in of_type("ScheduleV2")
+            ScheduleSpec(name, event["Input"]) for name, event in of_type("ScheduleV2")
         ),
     )
 

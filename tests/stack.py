@@ -14,7 +14,8 @@ from context_search.adapters.postgres import migrations
 from context_search.adapters.postgres.connection import Connection
 from context_search.adapters.postgres.errors import StatementRejectedError
 from context_search.adapters.postgres.url import DatabaseUrl
-from local.postgres import DataDirectoryInUseError, PostgresServer
+from local.locks import DirectoryInUseError
+from local.postgres import PostgresServer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -53,7 +54,7 @@ def server_of_this_run(root: Path) -> Iterator[str]:
         server = PostgresServer(root / f"slot-{slot}", settings=FAST)
         try:
             server.start()
-        except DataDirectoryInUseError:
+        except DirectoryInUseError:
             continue
         try:
             DatabaseFactory(server.url).forget_earlier_runs()

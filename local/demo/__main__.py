@@ -15,8 +15,7 @@ from typing import Any
 from rich.console import Console
 
 from local.demo.client import Api, ApiError, ask, create_project
-from local.demo.own_document import read_document
-from local.demo.sample import sample_document, sizes
+from local.demo.documents import read_document, sample_document, sizes
 from local.demo.show import nothing_to_find, show_answer, show_progress
 from local.stack import Stack
 from local.state import DEFAULT_STATE, StackError, State

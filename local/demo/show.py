@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from rich.console import Console
+from rich.markup import escape
 from rich.padding import Padding
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.text import Text
@@ -68,15 +69,11 @@ def show_answer(console: Console, answer: dict[str, Any]) -> None:
         console.print(
             f"[bold]{number}.[/] relevance [bold]{hit['relevance']:.2f}[/]"
             f"  score {hit['score']:.3f}\n"
-            f"   [green]{_escaped(hit['json_path']) or '(the root)'}[/],"
+            f"   [green]{escape(hit['json_path']) or '(the root)'}[/],"
             f" characters {chunk['char_start']:,} to {chunk['char_end']:,}",
             highlight=False,
         )
         console.print(_passage(chunk["chunk_text"], answer["query"]))
-
-
-def _escaped(pointer: str) -> str:
-    return pointer.replace("[", r"\[")
 
 
 def _passage(text: str, query: str) -> Padding:

@@ -7,20 +7,27 @@ litellm nor the model.
 
 from __future__ import annotations
 
-from local.embedding.blas import limit_blas_threads
-from local.embedding.registration import (
-    DIMENSIONS,
-    MODEL,
-    PASSAGE_PARAMS,
-    QUERY_PARAMS,
-    register,
-)
+import importlib
+from collections.abc import Mapping
+from types import MappingProxyType
 
-__all__ = [
-    "DIMENSIONS",
-    "MODEL",
-    "PASSAGE_PARAMS",
-    "QUERY_PARAMS",
-    "limit_blas_threads",
-    "register",
-]
+from context_search.adapters.litellm_embedder import import_litellm
+from local.blas import limit_blas_threads
+
+PROVIDER = "local"
+MODEL = "local/use-multilingual-v3"
+DIMENSIONS = 512
+QUERY_PARAMS: Mapping[str, object] = MappingProxyType({"input_type": "query"})
+PASSAGE_PARAMS: Mapping[str, object] = MappingProxyType({"input_type": "passage"})
+
+
+def register() -> None:
+    """Make ``litellm.embedding(model=MODEL, ...)`` work in this process.
+
+    The model itself (0.8 s, 150 MB) is loaded by the first embedding.
+    """
+    limit_blas_threads()
+    litellm = import_litellm()
+    provider = importlib.import_module("local.embedding.provider").LocalProvider()
+    others = [entry for entry in litellm.custom_provider_map if entry["provider"] != PROVIDER]
+    litellm.custom_provider_map = [*others, {"provider": PROVIDER, "custom_handler": provider}]

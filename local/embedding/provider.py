@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from local.embedding import MODEL, PROVIDER
 from local.embedding.encoder import TwoSpeedEncoder
-from local.embedding.faults import FaultSwitch, ProviderError, before_reply, spoil
-from local.embedding.registration import MODEL, PROVIDER
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 _loading = threading.Lock()
 
@@ -27,11 +24,17 @@ def shared_encoder() -> TwoSpeedEncoder:
         return _load()
 
 
+class ProviderError(Exception):
+    """What the provider answers instead of vectors; litellm maps it by its status."""
+
+    def __init__(self, status_code: int, message: str) -> None:
+        super().__init__(message)
+        self.status_code = status_code
+        self.message = message
+
+
 class LocalProvider:
     """Answers ``litellm.embedding`` with ``input_type`` ``query`` or ``passage``."""
-
-    def __init__(self, faults: FaultSwitch | None = None) -> None:
-        self._faults = faults
 
     def embedding(
         self,
@@ -40,19 +43,14 @@ class LocalProvider:
         input: Sequence[str] | str,  # noqa: A002 litellm's name
         model_response: Any,
         optional_params: dict[str, Any],
-        timeout: float | None = None,
         **_more: Any,  # litellm passes everything it has, by name
     ) -> Any:
-        """Fill and return litellm's response; raises ProviderError (400, 404, or a fault's)."""
+        """Fill and return litellm's response; raises ProviderError (400, 404)."""
         if f"{PROVIDER}/{model}" != MODEL:
             raise ProviderError(404, "no such model")
-        fault = None if self._faults is None else self._faults.current()
-        if fault is not None:
-            before_reply(fault, timeout)
         texts = [input] if isinstance(input, str) else input
-        items = _items(texts, optional_params.get("input_type"))
         model_response.model = MODEL
-        model_response.data = items if fault is None else spoil(items, fault)
+        model_response.data = _items(texts, optional_params.get("input_type"))
         return model_response
 
 

@@ -8,28 +8,14 @@ import secrets
 import shutil
 import subprocess
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
-from local.postgres.account import private_directory
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from local.postgres.account import Account
+from local.postgres.placement import Account, private_directory
 
 ENVIRONMENT = {"PATH": "/usr/bin:/bin", "LC_ALL": "C", "TZ": "UTC"}
 
 _LAST_WORDS_BYTES = 2_000
 _LOG_LIMIT_BYTES = 10_000_000
-
-
-@dataclass(frozen=True, slots=True)
-class PidFile:
-    """What a starting or running server says of itself in ``postmaster.pid``."""
-
-    pid: int
-    is_ready: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,13 +68,13 @@ class Cluster:
         self._initdb(unfinished)
         unfinished.rename(self.data)
 
-    def pid_file(self) -> PidFile | None:
-        """Returns what ``postmaster.pid`` says, or None without a (complete) file."""
+    def is_ready(self, pid: int) -> bool:
+        """Whether the server with this pid says in ``postmaster.pid`` that it takes connections."""
         try:
             lines = (self.data / "postmaster.pid").read_text().splitlines()
-            return PidFile(int(lines[0]), is_ready=lines[7:8] == ["ready   "])
-        except (FileNotFoundError, IndexError, ValueError):
-            return None
+        except FileNotFoundError:
+            return False
+        return lines[:1] == [str(pid)] and lines[7:8] == ["ready   "]
 
     def log_since(self, position: int) -> str:
         """Returns what the server said after ``position`` bytes, 2,000 bytes of it at most."""
@@ -110,12 +96,6 @@ class Cluster:
         with contextlib.suppress(OSError):
             self.home.parent.rmdir()
 
-    def switched(self) -> Mapping[str, object]:
-        """Returns the arguments of ``subprocess`` that run a program as the server's account."""
-        if not self.account.is_switched:
-            return {}
-        return {"user": self.account.uid, "group": self.account.gid, "extra_groups": []}
-
     def _write_password(self) -> None:
         file = self._password_file
         file.touch(mode=0o600)
@@ -125,7 +105,7 @@ class Cluster:
 
     def _initdb(self, directory: Path) -> None:
         command = [
-            self.programs / "initdb",
+            str(self.programs / "initdb"),
             f"--pgdata={directory}",
             "--username=postgres",
             "--auth=scram-sha-256",
@@ -138,14 +118,17 @@ class Cluster:
             "--no-sync",
             "--no-instructions",
         ]
-        done = subprocess.run(  # type: ignore[call-overload]
+        switched = self.account.is_switched
+        done = subprocess.run(
             command,
             cwd=self.home,
             env=ENVIRONMENT,
             capture_output=True,
             text=True,
             check=False,
-            **self.switched(),
+            user=self.account.uid if switched else None,
+            group=self.account.gid if switched else None,
+            extra_groups=[] if switched else None,
         )
         if done.returncode:
             raise RuntimeError(f"initdb failed: {done.stderr[-_LAST_WORDS_BYTES:]}")

@@ -1,4 +1,4 @@
-"""The server as a child process that cannot outlive its parent."""
+"""The server as a child process that cannot outlive its parent, and the end of those that did."""
 
 from __future__ import annotations
 
@@ -8,16 +8,17 @@ import signal
 import subprocess
 import sys
 import threading
+import time
+from collections.abc import Sequence
 from concurrent.futures import Future
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+from local.postgres.cluster import ENVIRONMENT
+from local.postgres.placement import Account
 
-    from local.postgres.account import Account
-
-_PATIENCE_S = 20.0
+_STOP_STEP_S = 20.0
+_PROC = Path("/proc")
+_POLL_S = 0.02
 _LAUNCHER = Path(__file__).with_name("launch.py")
 
 
@@ -29,18 +30,10 @@ class ServerProcess:
     ServerProcess.
     """
 
-    def __init__(
-        self,
-        command: Sequence[str],
-        account: Account,
-        *,
-        log: Path,
-        environment: Mapping[str, str],
-    ) -> None:
+    def __init__(self, command: Sequence[str], account: Account, *, log: Path) -> None:
         launcher = [sys.executable, "-I", "-S", str(_LAUNCHER), str(os.getpid())]
         self._command = [*launcher, str(account.uid), str(account.gid), *command]
         self._log = log
-        self._environment = dict(environment)
         self._ended = threading.Event()
         started: Future[int] = Future()
         threading.Thread(target=self._hold, args=(started,), daemon=True).start()
@@ -57,7 +50,7 @@ class ServerProcess:
             with contextlib.suppress(ProcessLookupError):
                 if self.is_running:
                     os.kill(self.pid, number)
-            if self._ended.wait(_PATIENCE_S):
+            if self._ended.wait(_STOP_STEP_S):
                 return
 
     def _hold(self, started: Future[int]) -> None:
@@ -66,7 +59,7 @@ class ServerProcess:
                 child = subprocess.Popen(
                     self._command,
                     cwd=self._log.parent,
-                    env=self._environment,
+                    env=ENVIRONMENT,
                     stdin=subprocess.DEVNULL,
                     stdout=log,
                     stderr=log,
@@ -80,3 +73,55 @@ class ServerProcess:
         started.set_result(child.pid)
         child.wait()
         self._ended.set()
+
+
+def end_orphans(data: Path, timeout_s: float) -> None:
+    """Ends every server process of ``data`` that outlived whoever started it, proven to be one.
+
+    Only for the holder of the directory's lock. A fast shutdown first, which a server whose parent
+    died has begun by itself; SIGKILL for what is left after half of the time. When none is left the
+    pid file goes too: PostgreSQL takes any living process of its account that has the number since
+    for its predecessor.
+    """
+    started = time.monotonic()
+    signal_to_send = signal.SIGINT
+    while orphans := _servers_of(data):
+        elapsed = time.monotonic() - started
+        if elapsed > timeout_s:
+            return
+        if elapsed > timeout_s / 2:
+            signal_to_send = signal.SIGKILL
+        _signal(orphans, signal_to_send)
+        time.sleep(_POLL_S)
+    if _PROC.is_dir():
+        (data / "postmaster.pid").unlink(missing_ok=True)
+
+
+def _is_server_of(pid: int, data: Path) -> bool:
+    """Tells whether ``pid`` is a PostgreSQL process whose working directory is ``data``.
+
+    Each process of a server works there, from the first to the last. False as well when the
+    system does not say (other systems than Linux, hardened containers).
+    """
+    try:
+        process = _PROC / str(pid)
+        return (process / "cwd").samefile(data) and (process / "exe").readlink().name.startswith(
+            "postgres"
+        )
+    except OSError:
+        return False
+
+
+def _servers_of(data: Path) -> list[int]:
+    if not _PROC.is_dir():
+        return []
+    pids = [int(entry.name) for entry in _PROC.iterdir() if entry.name.isdecimal()]
+    return [pid for pid in pids if _is_server_of(pid, data)]
+
+
+def _signal(pids: list[int], number: int) -> None:
+    for pid in pids:
+        try:
+            os.kill(pid, number)
+        except ProcessLookupError:
+            continue

@@ -1,12 +1,15 @@
 """A turbopuffer-compatible HTTP server for one machine (turbopuffer.com/docs, API v1 and v2).
 
-It answers the part of the API that context-search uses, exactly and durably, and refuses the
-rest with the status that the real service would give.
+It answers the part of the API that context-search calls, exactly and durably. Everything else is
+refused with a 400 that names it, never ignored.
 """
 
 from __future__ import annotations
 
-from local.turbopuffer import one_thread as one_thread  # before anything that imports numpy
-from local.turbopuffer.app import create_app
+from local.blas import limit_blas_threads
+
+limit_blas_threads()  # before anything imports numpy
+
+from local.turbopuffer.app import create_app  # noqa: E402
 
 __all__ = ["create_app"]

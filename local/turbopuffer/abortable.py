@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 
+from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-ABORT = "local.abort"
+_ABORT = "local.abort"
 """The ASGI extension: a function without arguments that closes the connection at once."""
 
 
@@ -20,7 +21,18 @@ class AbortableProtocol(H11Protocol):
         app = self.app
 
         async def abortable(scope: Scope, receive: Receive, send: Send) -> None:
-            extensions = {**scope.get("extensions", {}), ABORT: transport.abort}
+            extensions = {**scope.get("extensions", {}), _ABORT: transport.abort}
             await app({**scope, "extensions": extensions}, receive, send)
 
         self.app = abortable
+
+
+class BrokenReply(Response):
+    """No reply at all: the connection is cut."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Cut the connection and wait until it is gone; needs ``AbortableProtocol``."""
+        del send
+        scope["extensions"][_ABORT]()
+        while (await receive())["type"] != "http.disconnect":
+            continue

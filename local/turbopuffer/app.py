@@ -1,156 +1,234 @@
-"""The ASGI application: which route does what, and how errors become answers."""
+"""The ASGI application: which route does what, in threads, within slots, and with faults."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+import asyncio
+import re
+import time
+from collections import defaultdict
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
-from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from pydantic import ValidationError
+import anyio
+import orjson
 from starlette.applications import Starlette
-from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
-from starlette.types import ASGIApp, Receive, Scope, Send
 
-from local.turbopuffer.admin import admin_routes
-from local.turbopuffer.errors import ApiError, unsupported
-from local.turbopuffer.faults import DroppedError
-from local.turbopuffer.incoming import authenticate, namespace_name, read_body
-from local.turbopuffer.replies import BrokenReply, error_reply, json_reply
-from local.turbopuffer.request_bodies import refusal
-from local.turbopuffer.service import Limits, Service
+from local.turbopuffer.abortable import BrokenReply
+from local.turbopuffer.bodies import QueryBody, WriteBody, parse_body, parse_json, parse_query
+from local.turbopuffer.catalogue import Catalogue
+from local.turbopuffer.errors import ApiError, invalid, unsupported
+from local.turbopuffer.faults import DroppedError, Fault, FaultBoard
+from local.turbopuffer.namespace import Namespace, Namespaces
+from local.turbopuffer.queries import Query
+from local.turbopuffer.slots import QuerySlots
 
-Operation = Callable[[Service, Request], Awaitable[Any]]
+Result = TypeVar("Result")
+_THREADS = 64
+_MAX_PAGE = 1_000
+_NAME = re.compile(r"[A-Za-z0-9\-_.]{1,128}\Z")
 
 
-def create_app(
-    data_dir: Path | str, *, query_slots: int = 16, limits: Limits | None = None
-) -> Starlette:
-    """The server over ``data_dir``, which one process at a time may use.
-
-    ``query_slots`` is the number of queries a namespace runs at once.
-    """
-    service = Service(Path(data_dir), query_slots, limits or Limits())
+def create_app(data_dir: Path) -> Starlette:
+    """The server over ``data_dir``, which one process at a time may use."""
+    service = Service(data_dir)
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
         yield
         service.namespaces.close()
 
+    one = "/v2/namespaces/{name}"
+    every = ["GET", "POST", "PATCH", "DELETE"]
     return Starlette(
-        routes=[*admin_routes(service), *_namespace_routes(service)],
-        middleware=[Middleware(RawPath)],
-        exception_handlers={
-            ApiError: _on_error,
-            ValidationError: _on_error,
-            DroppedError: _on_dropped,
-        },
+        routes=[
+            Route("/_admin/health", service.health, methods=["GET"]),
+            Route("/_admin/faults", service.arm, methods=["POST"]),
+            Route("/_admin/faults", service.show_faults, methods=["GET"]),
+            Route("/_admin/faults", service.clear_faults, methods=["DELETE"]),
+            Route("/v1/namespaces", _endpoint(service.names), methods=["GET"]),
+            Route("/v1/namespaces/{name}/schema", _endpoint(service.schema), methods=["GET"]),
+            Route(one, _endpoint(service.write), methods=["POST"]),
+            Route(one, _endpoint(service.delete), methods=["DELETE"]),
+            Route(f"{one}/query", _endpoint(service.query), methods=["POST"]),
+            # Whatever else the real service has must not look like a missing namespace.
+            Route("/{path:path}", _endpoint(service.elsewhere), methods=every),
+        ],
+        exception_handlers={ApiError: _on_error, DroppedError: _on_dropped},
         lifespan=lifespan,
     )
 
 
-class RawPath:
-    """Routes by the path as it was sent, so that ``%2F`` stays inside a namespace's name."""
+class Service:
+    """The routes. Work on namespaces runs in threads, so that the event loop stays free."""
 
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
+    def __init__(self, directory: Path) -> None:
+        self._catalogue = Catalogue(directory)
+        self.namespaces = Namespaces(self._catalogue)
+        self._faults = FaultBoard()
+        self._slots: dict[str, QuerySlots] = defaultdict(QuerySlots)
+        self._threads = anyio.CapacityLimiter(_THREADS)
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on with its undecoded path."""
-        if scope["type"] == "http" and scope.get("raw_path"):
-            scope = {**scope, "path": scope["raw_path"].split(b"?")[0].decode("ascii")}
-        await self._app(scope, receive, send)
+    async def write(self, request: Request) -> Response:
+        """``POST /v2/namespaces/{name}``."""
+        name = _namespace(request)
+        self._faults.strike("write", name)
+        raw = await request.body()
+        await asyncio.sleep(self._faults.delay_s("write", name))
+        answer = await self._in_thread(lambda: self._write(name, raw))
+        if self._faults.take(("drop_after",), "write", name):
+            raise DroppedError
+        return _json(answer)
+
+    async def query(self, request: Request) -> Response:
+        """``POST /v2/namespaces/{name}/query``, one query or several."""
+        name = _namespace(request)
+        self._faults.strike("query", name)
+        body = parse_json(await request.body())
+        asked = parse_query(body)
+        namespace = self.namespaces.existing(name)
+        async with self._slots[name].take(len(asked)):
+            await asyncio.sleep(self._faults.delay_s("query", name))
+            answer, results = await self._in_thread(lambda: _answer(namespace, asked))
+        if self._faults.take(("drop_after",), "query", name):
+            raise DroppedError
+        return _json(answer | ({"results": results} if "queries" in body else results[0]))
+
+    async def schema(self, request: Request) -> Response:
+        """``GET /v1/namespaces/{name}/schema``."""
+        name = _namespace(request)
+        self._faults.strike("other", name)
+        namespace = self.namespaces.existing(name)
+        return _json(await self._in_thread(lambda: _schema(namespace)))
+
+    async def delete(self, request: Request) -> Response:
+        """``DELETE /v2/namespaces/{name}``."""
+        name = _namespace(request)
+        self._faults.strike("other", name)
+        await self._in_thread(self.namespaces.existing(name).delete)
+        return _json({"status": "OK"})
+
+    async def names(self, request: Request) -> Response:
+        """``GET /v1/namespaces``: one page, in order."""
+        self._faults.strike("other", None)
+        asked = request.query_params
+        for name in asked.keys() - {"prefix", "cursor", "page_size"}:
+            raise unsupported(f"parameter {name!r}")
+        page_size = asked.get("page_size", "100")
+        if not page_size.isdecimal() or not 1 <= int(page_size) <= _MAX_PAGE:
+            raise invalid(f"page_size must be between 1 and {_MAX_PAGE}")
+        after = asked.get("cursor", "")  # the last name of the page before
+        if "cursor" in asked and not _NAME.match(after):
+            raise invalid("malformed cursor")
+        names = self._catalogue.names(asked.get("prefix", ""), after, int(page_size))
+        # The service hands out a cursor behind every full page, the last one too.
+        full = len(names) == int(page_size)
+        cursor = names[-1] if full else None
+        return _json({"namespaces": [{"id": name} for name in names], "next_cursor": cursor})
+
+    async def elsewhere(self, request: Request) -> Response:
+        """Any other path: 400, named."""
+        self._faults.strike("other", None)
+        raise unsupported(f"{request.method} {request.url.path}")
+
+    async def health(self, _: Request) -> Response:
+        """Whether it serves, and the query slots that are taken."""
+        in_use = {name: slots.in_use for name, slots in self._slots.items() if slots.in_use}
+        return _json({"status": "ok", "query_slots_in_use": in_use})
+
+    async def arm(self, request: Request) -> Response:
+        """Arm a fault. These routes need no key."""
+        self._faults.arm(parse_body(Fault, parse_json(await request.body())))
+        return _json({"faults": self._faults.view()}, 201)
+
+    async def show_faults(self, _: Request) -> Response:
+        """The faults that are armed."""
+        return _json({"faults": self._faults.view()})
+
+    async def clear_faults(self, _: Request) -> Response:
+        """Disarm all."""
+        self._faults.clear()
+        return _json({"faults": []})
+
+    def _write(self, name: str, raw: bytes) -> dict[str, Any]:
+        body = parse_body(WriteBody, parse_json(raw))
+        self.namespaces.for_writing(name).write(body)
+        counts = {"rows_upserted": len(body.upsert_rows), "rows_deleted": len(body.deletes)}
+        return {
+            "status": "OK",
+            "message": "documents committed successfully",
+            "rows_affected": sum(counts.values()),
+            **{name: count for name, count in counts.items() if count},
+            "billing": {"billable_logical_bytes_written": 0},
+            "performance": {"server_total_ms": 0},
+        }
+
+    async def _in_thread(self, work: Callable[[], Result]) -> Result:
+        return await anyio.to_thread.run_sync(work, limiter=self._threads)
 
 
-def _namespace_routes(service: Service) -> list[Route]:
-    one = "/namespaces/{name}"
-    table: list[tuple[str, str, Operation, int]] = [
-        ("GET", "/v1/namespaces", _names, 200),
-        ("POST", f"/v2{one}", _write, 200),
-        ("DELETE", f"/v2{one}", _delete, 200),
-        ("POST", f"/v2{one}/query", _query, 200),
-        ("GET", f"/v1{one}/schema", _schema, 200),
-        ("POST", f"/v1{one}/schema", _update_schema, 200),
-        ("GET", f"/v1{one}/hint_cache_warm", _warm, 202),
-    ]
-    for version in ("v1", "v2"):
-        path = f"/{version}{one}/metadata"
-        table.append(("GET", path, partial(_metadata, version), 200))
-        table.append(("PATCH", path, partial(_update_metadata, version), 200))
-    # Whatever else the real service has must not look like a missing namespace.
-    table += [(m, "/{path:path}", _elsewhere, 200) for m in ("GET", "POST", "PATCH", "DELETE")]
-    return [_route(service, *line) for line in table]
+def _answer(
+    namespace: Namespace, asked: Sequence[QueryBody]
+) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """The figures of an answer, and what every query found at the same moment."""
+    start = time.perf_counter()
+    with namespace.reading() as state:
+        results = [{"rows": Query(query, state).rows()} for query in asked]
+        rows = len(state.index.row_of)
+    elapsed_ms = round(1000 * (time.perf_counter() - start))
+    return {
+        "billing": {"billable_logical_bytes_queried": 0, "billable_logical_bytes_returned": 0},
+        "performance": {
+            "cache_hit_ratio": 1.0,
+            "cache_temperature": "hot",
+            "server_total_ms": elapsed_ms,
+            "query_execution_ms": elapsed_ms,
+            "exhaustive_search_count": rows,
+            "approx_namespace_size": rows,
+        },
+    }, results
 
 
-def _route(service: Service, method: str, path: str, operation: Operation, status: int) -> Route:
+def _schema(namespace: Namespace) -> dict[str, Any]:
+    with namespace.reading() as state:
+        return state.schema.view()
+
+
+def _endpoint(
+    operation: Callable[[Request], Awaitable[Response]],
+) -> Callable[[Request], Awaitable[Response]]:
+    """The operation for those who have a key; any will do."""
+
     async def endpoint(request: Request) -> Response:
-        authenticate(request)
-        if operation not in (_write, _query):  # these two strike inside, by their own kind
-            service.faults.strike("other", namespace_name(request) if "{name}" in path else None)
-        return json_reply(await operation(service, request), status)
+        scheme, _, token = request.headers.get("authorization", "").partition(" ")
+        if scheme.lower() != "bearer" or not token.strip():
+            raise ApiError(401, "missing or blank API key")
+        return await operation(request)
 
-    return Route(path, endpoint, methods=[method])
-
-
-async def _names(service: Service, request: Request) -> Any:
-    query = request.query_params
-    prefix, cursor = query.get("prefix", ""), query.get("cursor")
-    return service.names(prefix, cursor, query.get("page_size", "100"))
+    return endpoint
 
 
-async def _write(service: Service, request: Request) -> Any:
-    return await service.write(
-        namespace_name(request), await read_body(request, service.limits.body_bytes)
-    )
+def _namespace(request: Request) -> str:
+    name: str = request.path_params["name"]
+    if not _NAME.match(name):
+        raise invalid("a namespace's name has 1 to 128 of the characters [A-Za-z0-9-_.]")
+    return name
 
 
-async def _delete(service: Service, request: Request) -> Any:
-    return await service.delete(namespace_name(request))
-
-
-async def _query(service: Service, request: Request) -> Any:
-    return await service.query(
-        namespace_name(request), await read_body(request, service.limits.body_bytes)
-    )
-
-
-async def _schema(service: Service, request: Request) -> Any:
-    return await service.schema(namespace_name(request))
-
-
-async def _update_schema(service: Service, request: Request) -> Any:
-    return await service.update_schema(
-        namespace_name(request), await read_body(request, service.limits.body_bytes)
-    )
-
-
-async def _warm(service: Service, request: Request) -> Any:
-    return await service.warm(namespace_name(request))
-
-
-async def _metadata(version: str, service: Service, request: Request) -> Any:
-    return await service.metadata(namespace_name(request), version)
-
-
-async def _update_metadata(version: str, service: Service, request: Request) -> Any:
-    raw = await read_body(request, service.limits.body_bytes)
-    return await service.update_metadata(namespace_name(request), raw, version)
-
-
-async def _elsewhere(_: Service, request: Request) -> Any:
-    raise unsupported(f"{request.method} {request.url.path}")
+def _json(body: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
+    """``body`` as JSON; numpy vectors and floats keep their shortest f32 form."""
+    raw = orjson.dumps(body, option=orjson.OPT_SERIALIZE_NUMPY)
+    return Response(raw, status, headers, media_type="application/json")
 
 
 async def _on_error(_: Request, error: Exception) -> Response:
-    return error_reply(refusal(error) if isinstance(error, ValidationError) else _api(error))
-
-
-def _api(error: Exception) -> ApiError:
-    return error if isinstance(error, ApiError) else ApiError(500, "internal error")
+    if not isinstance(error, ApiError):
+        raise error
+    return _json({"status": "error", "error": error.message}, error.status, error.headers)
 
 
 async def _on_dropped(_: Request, __: Exception) -> Response:

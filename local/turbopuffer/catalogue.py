@@ -7,35 +7,28 @@ here; a file that is not listed belongs to a write that was never acknowledged.
 
 from __future__ import annotations
 
-import fcntl
-import sqlite3
 import threading
 import uuid
 from pathlib import Path
-from typing import IO
 
-from local.turbopuffer.store import remove_files
+from local.locks import hold
+from local.turbopuffer.store import connect, remove_files
 
 _LAST = "\U0010ffff"
 
 
-class DirectoryInUseError(Exception):
-    """Two servers over one directory would each miss what the other writes."""
-
-
 class Catalogue:
-    """The list of namespaces below one directory, which is created if missing."""
+    """The list of namespaces below one directory, which is created if missing.
+
+    Raises DirectoryInUseError: two servers would each miss what the other writes.
+    """
 
     def __init__(self, directory: Path) -> None:
         directory.mkdir(parents=True, exist_ok=True)
         self._directory = directory
-        self._owned = _own(directory)
+        self._owned = hold(directory / "lock")
         self._lock = threading.Lock()
-        self._database = sqlite3.connect(
-            directory / "catalogue.sqlite", isolation_level=None, check_same_thread=False
-        )
-        self._database.execute("PRAGMA journal_mode = WAL")
-        self._database.execute("PRAGMA synchronous = NORMAL")
+        self._database = connect(directory / "catalogue.sqlite")
         self._database.execute(
             "CREATE TABLE IF NOT EXISTS namespace (name TEXT PRIMARY KEY, file TEXT NOT NULL)"
         )
@@ -83,14 +76,3 @@ class Catalogue:
         for path in self._directory.glob("namespace-*.sqlite"):
             if path.name not in listed:
                 remove_files(path)
-
-
-def _own(directory: Path) -> IO[str]:
-    """Take the directory for this process; the kernel gives it back when the process ends."""
-    lock = (directory / "lock").open("w")
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        lock.close()
-        raise DirectoryInUseError(f"another process uses {directory}") from None
-    return lock

@@ -1,103 +1,77 @@
-"""Rows of a write, checked against the schema and made canonical."""
+"""Documents on their way into a namespace: rows of a write, checked and made canonical."""
 
 from __future__ import annotations
 
+import binascii
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from local.turbopuffer.attribute_types import Kind, canonical_value
-from local.turbopuffer.document_batch import DocumentBatch
+import numpy as np
+from numpy.typing import NDArray
+
 from local.turbopuffer.errors import invalid, malformed
-from local.turbopuffer.ids import Id, canonical_id
-from local.turbopuffer.schema import ID, Attribute, Schema
-from local.turbopuffer.vectors import read_vectors
+from local.turbopuffer.schema import ID, VECTOR, Schema, check_id
 
-MAX_FILTERABLE_BYTES = 4_096
-MAX_VALUE_BYTES = 8 * 1024 * 1024
-_UTF8_MAX = 4  # bytes a character
-Row = Mapping[str, Any]
+Matrix = NDArray[np.float32]
+# Squares of larger elements overflow f32; NaN compares as larger too.
+_MAX_ELEMENT = 1e15
 
 
-def rows_of(rows: Sequence[Row] | None, columns: Mapping[str, list[Any]] | None) -> list[Row]:
-    """Rows given as rows, as columns, or both; 400 when the columns do not fit together."""
-    found = list(rows or [])
-    if columns is None:
-        return found
-    if ID not in columns:
-        raise invalid("columns require an id array")
-    if len({len(column) for column in columns.values()}) > 1:
-        raise invalid("all columns must be of the same length")
-    names = list(columns)
-    return found + [
-        dict(zip(names, values, strict=True)) for values in zip(*columns.values(), strict=True)
-    ]
+@dataclass(frozen=True, slots=True)
+class DocumentBatch:
+    """Whole documents: ids, attributes without nulls and vectors, and a row of the matrix each."""
+
+    ids: Sequence[str]
+    attributes: Sequence[Mapping[str, Any]]
+    vectors: Matrix
+
+    def __len__(self) -> int:
+        """How many documents."""
+        return len(self.ids)
 
 
-def row_ids(rows: Sequence[Row], schema: Schema) -> list[Id]:
-    """The canonical ids; 422 for a row without one."""
+def read_documents(rows: Sequence[Mapping[str, Any]], schema: Schema) -> DocumentBatch:
+    """Whole documents for an upsert; 400 or 422 when any of them is wrong."""
     if any(ID not in row for row in rows):
         raise malformed("missing field `id`")
-    return [canonical_id(row[ID], schema.id_kind) for row in rows]
-
-
-def read_documents(rows: Sequence[Row], schema: Schema) -> DocumentBatch:
-    """Whole documents for an upsert; every declared vector must be there."""
-    vectors = schema.vectors
-    for name in vectors:
-        if any(row.get(name) is None for row in rows):
-            raise invalid(f"vector {name!r} is missing from a document")
+    if any(row.get(VECTOR) is None for row in rows):
+        raise invalid(f"{VECTOR!r} is missing from a document")
     return DocumentBatch(
-        row_ids(rows, schema),
-        [
-            {
-                name: value
-                for name, value in read_attributes(row, schema).items()
-                if value is not None
-            }
-            for row in rows
-        ],
-        {
-            name: read_vectors(name, attribute.type, [row[name] for row in rows])
-            for name, attribute in vectors.items()
-        },
+        [check_id(row[ID]) for row in rows],
+        [_read_attributes(row, schema) for row in rows],
+        read_vectors([row[VECTOR] for row in rows], schema.dimensions),
     )
 
 
-def read_patches(rows: Sequence[Row], schema: Schema) -> list[dict[str, Any]]:
-    """Attributes to set; None clears one. 400 for a vector, which cannot be patched."""
-    for name in schema.vectors:
-        if any(name in row for row in rows):
-            raise invalid(f"vector {name!r} cannot be patched")
-    return [read_attributes(row, schema) for row in rows]
+def _read_attributes(row: Mapping[str, Any], schema: Schema) -> dict[str, Any]:
+    return {
+        name: schema.attribute(name, "upsert_rows").canonical(name, value)
+        for name, value in row.items()
+        if value is not None and name not in (ID, VECTOR)
+    }
 
 
-def read_attributes(row: Row, schema: Schema) -> dict[str, Any]:
-    """The row's attributes in canonical form, without id and vectors, nulls included."""
-    attributes = schema.attributes
-    found: dict[str, Any] = {}
-    for name, value in row.items():
-        if value is None:
-            if name != ID:
-                found[name] = None
-        elif name != ID and not attributes[name].is_vector:
-            found[name] = _checked(name, attributes[name], value)
-    return found
+def read_vectors(values: Sequence[Any], dimensions: int) -> Matrix:
+    """One row per vector, numbers or base64 of little-endian f32; 400 for what does not fit."""
+    raw = b"".join(_read_vector(value, dimensions) for value in values)
+    matrix = np.frombuffer(raw, "<f4").reshape(len(values), dimensions)
+    if not (np.abs(matrix) < _MAX_ELEMENT).all():
+        raise invalid(f"a vector has an element that is no number below {_MAX_ELEMENT:g}")
+    return matrix
 
 
-def _checked(name: str, attribute: Attribute, value: Any) -> Any:
-    canonical = canonical_value(name, attribute.type, value)
-    if attribute.type.kind is not Kind.STRING:
-        return canonical
-    texts = canonical if attribute.type.is_array else [canonical]
-    if attribute.filterable and any(_exceed([text], MAX_FILTERABLE_BYTES) for text in texts):
-        raise invalid(f"attribute {name!r}: a filterable value has at most 4 KiB")
-    if _exceed(texts, MAX_VALUE_BYTES):
-        raise invalid(f"attribute {name!r}: a value has at most 8 MiB")
-    return canonical
-
-
-def _exceed(texts: Sequence[str], limit: int) -> bool:
-    """Whether the texts have more than ``limit`` bytes together; what is short is not encoded."""
-    if _UTF8_MAX * sum(map(len, texts)) <= limit:
-        return False
-    return sum(len(text.encode()) for text in texts) > limit
+def _read_vector(value: Any, dimensions: int) -> bytes:
+    if isinstance(value, str):
+        try:
+            raw = binascii.a2b_base64(value, strict_mode=True)
+        except (binascii.Error, ValueError):
+            raise invalid("a vector is not base64") from None
+    elif isinstance(value, list) and set(map(type, value)) <= {int, float}:
+        with np.errstate(over="ignore"):
+            raw = np.array(value, "<f4").tobytes()
+    else:
+        raise invalid("a vector is an array of numbers or base64")
+    if len(raw) != 4 * dimensions:
+        raise invalid(f"the vector has {dimensions} dimensions, not {len(raw) // 4}")
+    return raw

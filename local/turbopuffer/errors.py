@@ -4,24 +4,13 @@ from __future__ import annotations
 
 
 class ApiError(Exception):
-    """A refusal: ``status`` is the HTTP status, ``message`` goes into the error body.
+    """A refusal: ``status`` is the HTTP status, ``message`` goes into the error body."""
 
-    ``plain`` makes the body plain text, as the service does for errors in the URL itself.
-    """
-
-    def __init__(
-        self,
-        status: int,
-        message: str,
-        *,
-        plain: bool = False,
-        headers: dict[str, str] | None = None,
-    ) -> None:
+    def __init__(self, status: int, message: str, headers: dict[str, str] | None = None) -> None:
         super().__init__(message)
         self.status = status
         self.message = message
-        self.plain = plain
-        self.headers = headers or {}
+        self.headers = headers
 
 
 def invalid(message: str) -> ApiError:

@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
+from local.turbopuffer.bodies import Strict
 from local.turbopuffer.errors import ApiError
 
-Kind = Literal["429", "409", "503", "drop", "drop_after", "slow", "lag"]
+Kind = Literal["429", "409", "503", "drop", "drop_after", "slow"]
 Operation = Literal["write", "query", "other"]
 _STATUSES: dict[Kind, tuple[int, str]] = {
     "429": (429, "too many requests"),
@@ -21,16 +22,13 @@ _STATUSES: dict[Kind, tuple[int, str]] = {
 }
 
 
-class Fault(BaseModel):
+class Fault(Strict):
     """A fault for the next ``count`` requests that it fits.
 
     ``429``, ``409``, ``503``: that answer, with ``retry-after: {retry_after}`` (seconds) if set.
     ``drop``: the connection breaks before anything is done. ``drop_after``: after it was done.
     ``slow``: the request takes ``delay_ms`` longer, a query holding its slots.
-    ``lag``: a query with consistency ``eventual`` sees the namespace as it was ``delay_ms`` ago.
     """
-
-    model_config = ConfigDict(strict=True, extra="forbid")
 
     kind: Kind
     count: int = Field(default=1, ge=1)
@@ -91,7 +89,7 @@ class FaultBoard:
             raise DroppedError
         status, message = _STATUSES[fault.kind]
         headers = {} if fault.retry_after is None else {"retry-after": f"{fault.retry_after:g}"}
-        raise ApiError(status, message, headers=headers)
+        raise ApiError(status, message, headers)
 
     def delay_s(self, operation: Operation, namespace: str | None) -> float:
         """Seconds that this request is to take longer."""

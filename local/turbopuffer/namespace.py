@@ -1,28 +1,23 @@
 """One namespace: its state in memory, its file, and the locking between writes and queries.
 
-A write is planned while queries go on, staged in SQLite, and then, while queries wait, committed
+A write is checked while queries go on, staged in SQLite, and then, while queries wait, committed
 and applied in memory. So a query sees either all of a write or nothing, in memory and on disk.
 """
 
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime
-from typing import Any
+from dataclasses import dataclass
 
+from local.turbopuffer.bodies import WriteBody
 from local.turbopuffer.catalogue import Catalogue
-from local.turbopuffer.declarations import declared_attributes
-from local.turbopuffer.document_index import ALWAYS, DocumentIndex
+from local.turbopuffer.document_index import DocumentIndex
+from local.turbopuffer.documents import DocumentBatch, read_documents
 from local.turbopuffer.errors import invalid, namespace_missing
-from local.turbopuffer.request_bodies import WriteBody
-from local.turbopuffer.schema import Schema
-from local.turbopuffer.shared_lock import SharedLock
+from local.turbopuffer.schema import Schema, check_id
 from local.turbopuffer.store import Store, remove_files
-from local.turbopuffer.write_plan import Current, Planner, WritePlan
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,9 +27,6 @@ class State:
     schema: Schema
     index: DocumentIndex
     store: Store
-    created_at: str
-    updated_at: str
-    read_only: bool = False
 
 
 class Namespace:
@@ -44,7 +36,7 @@ class Namespace:
         self.name = name
         self._catalogue = catalogue
         self._writing = threading.Lock()
-        self._guard = SharedLock()
+        self._guard = _SharedLock()
         self._loaded = False
         self._state: State | None = None
 
@@ -59,36 +51,23 @@ class Namespace:
                 raise namespace_missing(self.name)
             yield self._state
 
-    def write(self, body: WriteBody, max_filter_deletes: int) -> WritePlan:
-        """Carry out a write, durably, and say what was done."""
+    def write(self, body: WriteBody) -> None:
+        """Carry out a write, durably; 400 or 422 when any part of it is wrong, then none is done.
+
+        A namespace comes to be with its first documents; any other write to a missing one is 404.
+        """
         with self._writing:
             state = self._load()
-            if state is None and not _creates(body):
+            if state is None and not body.upsert_rows:
                 raise namespace_missing(self.name)
-            _check_writable(state)
-            current = Current(state.schema, state.index, state.store) if state else None
-            plan = Planner(body, current, max_filter_deletes).plan()
-            self._apply(state, plan)
-            return plan
-
-    def update_schema(self, declared: dict[str, Any]) -> Schema:
-        """Add attributes or change how they are indexed."""
-        with self._writing:
-            state = self._existing()
-            _check_writable(state)
-            metric = state.schema.distance_metric
-            changes = declared_attributes(declared, state.schema, metric)
-            if any(a.is_vector and name not in state.schema.vectors for name, a in changes.items()):
-                raise invalid("vector attributes cannot be added to an existing namespace")
-            plan = WritePlan(state.schema.with_attributes(changes))
-            self._apply(state, plan)
-            return plan.schema
-
-    def set_read_only(self, *, read_only: bool) -> None:
-        """Refuse, or take again, documents and schema changes."""
-        with self._writing:
-            state = replace(self._existing(), read_only=read_only)
-            self._apply(state, WritePlan(state.schema))
+            if state is None and body.distance_metric is None:
+                raise invalid("distance_metric is required when a namespace gets its first vectors")
+            schema = (state.schema if state else Schema({})).with_declared(body.declared)
+            batch = read_documents(body.upsert_rows, schema)
+            deletes = [check_id(raw) for raw in body.deletes]
+            if len({*batch.ids, *deletes}) < len(batch) + len(deletes):
+                raise invalid("duplicate document id in one write")
+            self._apply(state, schema, deletes, batch)
 
     def delete(self) -> None:
         """Drop everything; 404 where there is nothing."""
@@ -108,80 +87,105 @@ class Namespace:
             self._state.store.close()
         self._state = None
 
-    def _existing(self) -> State:
-        state = self._load()
-        if state is None:
-            raise namespace_missing(self.name)
-        return state
-
     def _load(self) -> State | None:
         """The state, from disk at the first call. The caller holds the write lock."""
         if not self._loaded:
             file = self._catalogue.file_of(self.name)
             if file:
                 store = Store(file)
-                saved = store.settings()
-                schema = Schema.from_json(saved.pop("schema"))
-                self._state = State(schema, _index(store, schema), store, **saved)
+                schema = store.schema()
+                index = DocumentIndex(schema)
+                for batch in store.batches(schema):
+                    index.replace((), batch)
+                self._state = State(schema, index, store)
             self._loaded = True
         return self._state
 
-    def _apply(self, state: State | None, plan: WritePlan) -> None:
-        now = datetime.now(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+    def _apply(
+        self, state: State | None, schema: Schema, removed: list[str], batch: DocumentBatch
+    ) -> None:
         file = None
         if state is None:
             file = self._catalogue.new_file()
-            state = State(plan.schema, DocumentIndex(plan.schema), Store(file), now, now)
-        state = replace(state, schema=plan.schema, updated_at=now)
+            state = State(schema, DocumentIndex(schema), Store(file))
+        index, store = state.index, state.store
         try:
-            state.store.stage(_settings(state), plan.removed, plan.batch)
+            store.stage(schema, removed, batch)
             with self._guard.exclusive():
-                state.store.commit()
-                state = self._indexed(state, plan)
+                store.commit()
+                index.adopt(schema)
+                index.replace(removed, batch)
                 if file:
                     self._catalogue.add(self.name, file)
-                self._state = state
+                self._state = State(schema, index, store)
         except BaseException:
-            state.store.rollback()
+            store.rollback()
             if file:
-                state.store.close()
+                store.close()
                 remove_files(file)
             raise
 
-    def _indexed(self, state: State, plan: WritePlan) -> State:
-        """The state after a committed write; built anew when an attribute is indexed otherwise."""
-        before = self._state.schema.attributes if self._state else {}
-        if any(state.schema.attributes[name] != before[name] for name in before):
-            return replace(state, index=_index(state.store, state.schema))
-        state.index.adopt(state.schema)
-        state.index.replace(plan.removed, plan.batch, time.monotonic())
-        return state
+
+class Namespaces:
+    """Finds and opens namespaces; one object per name for the life of the process."""
+
+    def __init__(self, catalogue: Catalogue) -> None:
+        self._catalogue = catalogue
+        self._open: dict[str, Namespace] = {}
+        self._opening = threading.Lock()
+
+    def existing(self, name: str) -> Namespace:
+        """A namespace to read from or to delete; 404 where there is none."""
+        if name not in self._open and self._catalogue.file_of(name) is None:
+            raise namespace_missing(name)
+        return self.for_writing(name)
+
+    def for_writing(self, name: str) -> Namespace:
+        """A namespace that the write may bring into being."""
+        with self._opening:
+            return self._open.setdefault(name, Namespace(name, self._catalogue))
+
+    def close(self) -> None:
+        """Close every file."""
+        for namespace in self._open.values():
+            namespace.close()
+        self._catalogue.close()
 
 
-def _settings(state: State) -> dict[str, Any]:
-    return {
-        "schema": state.schema.to_json(),
-        "created_at": state.created_at,
-        "updated_at": state.updated_at,
-        "read_only": state.read_only,
-    }
+class _SharedLock:
+    """A lock that many readers or one writer hold; a waiting writer goes before new readers.
 
+    For threads. Not reentrant. There is at most one writer waiting (writers have a mutex).
+    """
 
-def _index(store: Store, schema: Schema) -> DocumentIndex:
-    index = DocumentIndex(schema)
-    for batch in store.batches(schema):
-        index.replace((), batch, ALWAYS)
-    return index
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._readers = 0
+        self._writing = False
 
+    @contextmanager
+    def shared(self) -> Iterator[None]:
+        """Hold it together with other readers."""
+        with self._changed:
+            self._changed.wait_for(lambda: not self._writing)
+            self._readers += 1
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._readers -= 1
+                self._changed.notify_all()
 
-def _creates(body: WriteBody) -> bool:
-    """A namespace comes to be with its first documents, or when the write says so."""
-    if body.create_namespace is not None:
-        return body.create_namespace
-    columns = body.upsert_columns or {}
-    return bool(body.upsert_rows or columns.get("id"))
-
-
-def _check_writable(state: State | None) -> None:
-    if state and state.read_only:
-        raise invalid("💔 Writes not permitted. This namespace is read-only.")
+    @contextmanager
+    def exclusive(self) -> Iterator[None]:
+        """Hold it alone."""
+        with self._changed:
+            self._changed.wait_for(lambda: not self._writing)
+            self._writing = True
+            self._changed.wait_for(lambda: not self._readers)
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._writing = False
+                self._changed.notify_all()

@@ -7,14 +7,14 @@ A posting is one int64 ``term number << 32 | row``, which makes lookup two binar
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
 
-from local.turbopuffer.growing import Rows
+from local.turbopuffer.columns import Rows
 
 _ROW_BITS = 32
 _ROW_MASK = np.int64((1 << _ROW_BITS) - 1)
@@ -36,13 +36,13 @@ class _Segment:
 
 
 class Postings:
-    """Terms (any hashable value) and the rows that hold them. Rows are numbered by the caller."""
+    """Terms and the rows that hold them. Rows are numbered by the caller."""
 
     def __init__(self) -> None:
-        self._terms: dict[Hashable, int] = {}
+        self._terms: dict[str, int] = {}
         self._segments: list[_Segment] = []
 
-    def add(self, first_row: int, bags: Sequence[Sequence[Hashable]]) -> None:
+    def add(self, first_row: int, bags: Sequence[Sequence[str]]) -> None:
         """Index ``bags[i]`` as row ``first_row + i``; rows must only ever grow."""
         numbers = self._numbers(list(chain.from_iterable(bags)))
         if not len(numbers):
@@ -55,7 +55,7 @@ class Postings:
             newer = self._segments.pop()
             self._segments.append(_merge(self._segments.pop(), newer))
 
-    def lookup(self, term: Hashable) -> tuple[Rows, NDArray[np.int32]]:
+    def lookup(self, term: str) -> tuple[Rows, NDArray[np.int32]]:
         """Rows that hold ``term``, ascending, and its count in each."""
         number = self._terms.get(term)
         if number is None:
@@ -65,10 +65,6 @@ class Postings:
         counts = [segment.counts[where] for segment, where in found]
         return np.concatenate(rows).astype(np.intp, copy=False), np.concatenate(counts)
 
-    def terms(self) -> Iterable[Hashable]:
-        """Every term ever indexed; some may have no row left."""
-        return self._terms
-
     def keep(self, rows: Rows, total: int) -> None:
         """Keep ``rows`` (ascending) of ``total`` and renumber them from 0."""
         renumbered = np.full(total, -1, np.int64)
@@ -76,7 +72,7 @@ class Postings:
         kept = [_renumber(segment, renumbered) for segment in self._segments]
         self._segments = [segment for segment in kept if len(segment)]
 
-    def _numbers(self, terms: Sequence[Hashable]) -> NDArray[np.int64]:
+    def _numbers(self, terms: Sequence[str]) -> NDArray[np.int64]:
         known = self._terms
         for term in set(terms).difference(known):
             known[term] = len(known)

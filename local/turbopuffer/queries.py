@@ -1,141 +1,156 @@
-"""One query against a namespace: checked against its schema, then answered."""
+"""Queries: what ``filters`` and ``rank_by`` say, and the best rows for it.
+
+Distances are better when lower, BM25 scores when higher; equal ones are ordered by id. 422 for a
+shape that no version of the service could read, 400 for what makes no sense with this schema or
+is not supported here (turbopuffer.com/docs/query).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from local.turbopuffer.document_index import DocumentIndex
-from local.turbopuffer.errors import invalid, malformed
-from local.turbopuffer.filter_parsing import parse_filter
-from local.turbopuffer.filters import AllOf, Filter
+from local.turbopuffer.bodies import QueryBody
+from local.turbopuffer.columns import Mask, Rows
+from local.turbopuffer.documents import read_vectors
+from local.turbopuffer.errors import ApiError, invalid, malformed, unsupported
 from local.turbopuffer.namespace import State
-from local.turbopuffer.projection import Projection
-from local.turbopuffer.rank_parsing import parse_rank_by
-from local.turbopuffer.ranking import ByAttributes, Hit, Ranking
-from local.turbopuffer.request_bodies import SubQuery
-from local.turbopuffer.schema import ID, Schema
+from local.turbopuffer.schema import ID, VECTOR, Attribute, check_id
+from local.turbopuffer.text_index import Scores
 
-MAX_ROWS = 10_000
-Row = dict[str, Any]
+_MAX_QUERY_CHARACTERS = 8_192  # the service says 8,192 and names no unit
 
-
-@dataclass(frozen=True, slots=True)
-class RankedQuery:
-    """A ranked list: rows ``offset`` to ``offset + limit``."""
-
-    condition: Filter
-    ranking: Ranking
-    limit: int
-    offset: int
-    projection: Projection
-
-    def hits(self, index: DocumentIndex, as_of: float | None) -> list[Hit]:
-        """The rows of the page."""
-        visible = index.visible(as_of)
-        matching = visible & self.condition.mask(index)
-        found = self.ranking.best(index, visible, matching, self.offset + self.limit)
-        return found[self.offset :]
-
-    def answer(self, state: State, as_of: float | None) -> dict[str, Any]:
-        """``{"rows": […]}``."""
-        return {"rows": self.projection.rows(self.hits(state.index, as_of), state)}
+Hit = tuple[int, Any]
+"""A row, and its distance or score as numpy.float32 (None when ordered by id)."""
 
 
-@dataclass(frozen=True, slots=True)
-class CountQuery:
-    """How many documents match, under each of the labels."""
+class Query:
+    """One query over the state of a namespace."""
 
-    condition: Filter
-    labels: Sequence[str]
+    def __init__(self, body: QueryBody, state: State) -> None:
+        self._body = body
+        self._schema, self._index, self._store = state.schema, state.index, state.store
 
-    def answer(self, state: State, as_of: float | None) -> dict[str, Any]:
-        """``{"aggregations": {label: count}}``."""
-        matching = state.index.visible(as_of) & self.condition.mask(state.index)
-        count = int(np.count_nonzero(matching))
-        return {"aggregations": dict.fromkeys(self.labels, count)}
+    def rows(self) -> list[dict[str, Any]]:
+        """The first ``limit`` rows, or 400/422 for what is wrong with the query.
+
+        Each has ``$dist``, ``id`` and what is to be included; no null attributes.
+        """
+        names = self._included()
+        hits = self._hits()
+        ids = [self._index.ids[row] for row, _ in hits]
+        stored = self._store.attributes(ids) if names - {VECTOR} else {}
+        rows = []
+        for identity, (row, score) in zip(ids, hits, strict=True):
+            shown: dict[str, Any] = {} if score is None else {"$dist": score}
+            shown[ID] = identity
+            if VECTOR in names:
+                shown[VECTOR] = self._index.vectors.vector(row)
+            attributes = stored.get(identity, {})
+            shown |= {name: value for name, value in attributes.items() if name in names}
+            rows.append(shown)
+        return rows
+
+    def _included(self) -> set[str]:
+        included = self._body.include_attributes
+        if isinstance(included, bool):
+            return set(self._schema.attributes) if included else set()
+        for name in included:
+            self._schema.attribute(name, "include_attributes")
+        return set(included)
+
+    def _hits(self) -> list[Hit]:
+        """The best rows that match."""
+        index, count = self._index, self._body.limit
+        matching = index.alive()
+        if self._body.filters is not None:
+            matching = matching & self._mask(self._body.filters)
+        match self._body.rank_by:
+            case ["id", "asc"]:
+                return [(row, None) for row in index.in_order(matching, count)]
+            case ["vector", "ANN", operand]:
+                [vector] = read_vectors([operand], self._schema.dimensions)
+                rows = np.flatnonzero(matching)
+                return self._lowest(rows, index.vectors.distances(vector, rows), count)
+            case rank_by:
+                scores = self._scores(rank_by)
+                rows = np.flatnonzero(matching & (scores > 0))
+                lowest = self._lowest(rows, -scores[rows].astype(np.float32), count)
+                return [(row, -score) for row, score in lowest]
+
+    def _mask(self, raw: Any) -> Mask:
+        """Which rows match a filter, dead ones included."""
+        match raw:
+            case ["And", [*parts]]:
+                found = np.ones(len(self._index.ids), np.bool_)
+                for part in parts:
+                    found &= self._mask(part)
+                return found
+            case ["id", "In", [*ids]]:
+                return self._index.with_ids(map(check_id, ids))
+            case ["id", "Gt", after]:
+                return self._index.behind(check_id(after))
+            case [str() as name, "Contains", str() as element]:
+                self._filterable(name, "[]string", "Contains")
+                return self._index.where(self._index.arrays[name].lookup(element)[0])
+            case [str() as name, "In", [*values]]:
+                attribute = self._filterable(name, "int", "In")
+                numbers = [attribute.canonical(name, value) for value in values]
+                return self._index.numbers[name].any_of(numbers)
+        raise _refused("filters", raw)
+
+    def _filterable(self, name: str, kind: str, operator: str) -> Attribute:
+        attribute = self._schema.attribute(name, "filters")
+        if attribute.type != kind:
+            raise unsupported(f"filter {operator} on attribute {name!r} of type {attribute.type}")
+        if not attribute.is_filterable or attribute.is_full_text:
+            raise invalid(f"attribute {name!r} isn't filterable")
+        return attribute
+
+    def _scores(self, raw: Any) -> Scores:
+        """The BM25 score of every row; 0 for no match."""
+        match raw:
+            case ["Sum", [first, *others]]:
+                total = self._scores(first)
+                for part in others:
+                    total += self._scores(part)
+                return total
+            case ["Product", float() | int() as weight, [*_] as part]:
+                if not weight >= 0:
+                    raise invalid("the weight of a Product must not be negative")
+                return float(weight) * self._scores(part)
+            case [str() as name, "BM25", tokens]:
+                if not self._schema.attribute(name, "rank_by").is_full_text:
+                    raise invalid(f"attribute {name!r} has no full-text index")
+                return self._index.texts[name].scores(_tokens(name, tokens), self._index.alive())
+        raise _refused("rank_by", raw)
+
+    def _lowest(self, rows: Rows, values: NDArray[np.float32], count: int) -> list[Hit]:
+        """The rows with the lowest values; all that tie with the last are weighed by id."""
+        if len(rows) > count:
+            threshold = np.partition(values, count - 1)[count - 1]
+            near = values <= threshold
+            rows, values = rows[near], values[near]
+        hits: list[Hit] = list(zip(rows.tolist(), values, strict=True))
+        hits.sort(key=lambda hit: (hit[1], self._index.ids[hit[0]]))
+        return hits[:count]
 
 
-def compile_query(body: SubQuery, schema: Schema, encoding: str) -> RankedQuery | CountQuery:
-    """The query, or 400/422 for what is wrong with it. ``encoding`` is for vectors returned."""
-    if body.aggregate_by is not None:
-        return _count_query(body, schema)
-    condition = _condition(body, schema)
-    limit = row_limit(body.limit, body.top_k)
-    offset = body.offset or 0
-    check_page(offset, limit)
-    if body.rank_by is None:
-        # A look-up: turbopuffer orders it by id and knows no pages of it.
-        if body.filters is None or body.offset is not None:
-            raise invalid("a query without filters or with an offset needs rank_by")
-        ranking: Ranking = ByAttributes([(ID, False)])
-    else:
-        ranking = parse_rank_by(body.rank_by, schema, filtered=body.filters is not None)
-    projection = Projection.of(body.include_attributes, body.exclude_attributes, schema, encoding)
-    return RankedQuery(condition, ranking, limit, offset, projection)
+def _tokens(name: str, operand: Any) -> list[str]:
+    if not isinstance(operand, list) or not all(isinstance(token, str) for token in operand):
+        raise invalid(f"attribute {name!r} is pre-tokenized: pass an array of strings")
+    if sum(map(len, operand)) > _MAX_QUERY_CHARACTERS:
+        raise invalid(f"a full-text query has at most {_MAX_QUERY_CHARACTERS} characters")
+    return operand
 
 
-def query_cost(body: SubQuery) -> int:
-    """How many of a namespace's query slots it takes (turbopuffer.com/docs/limits)."""
-    if body.aggregate_by is not None:
-        return 4
-    match body.rank_by:
-        case [str(), "kNN", *_]:
-            return 2
-    return 1
-
-
-def row_limit(limit: Any, top_k: Any) -> int:
-    """``limit`` or its older name ``top_k``: 1 to 10,000."""
-    if limit is not None and top_k is not None:
-        raise invalid("limit and top_k exclude each other")
-    asked = _limit_total(limit) if top_k is None else top_k
-    if asked is None:
-        raise invalid("rank_by queries must specify top_k or limit")
-    if type(asked) is not int or asked < 0:
-        raise malformed("top_k and limit are unsigned integers")
-    if not 1 <= asked <= MAX_ROWS:
-        raise invalid(f"top_k must be between 1 and {MAX_ROWS}")
-    return asked
-
-
-def check_page(offset: int, limit: int) -> None:
-    """422 for a negative offset, 400 for a page that ends behind row 10,000."""
-    if offset < 0:
-        raise malformed("offset is an unsigned integer")
-    if offset + limit > MAX_ROWS:
-        raise invalid(f"offset + limit must not exceed {MAX_ROWS}")
-
-
-def _limit_total(limit: Any) -> Any:
-    if not isinstance(limit, dict):
-        return limit
-    if limit.get("per") is not None:
-        raise invalid("limit.per is not supported by the local server")
-    if "total" not in limit:
-        raise malformed("missing field `total`")
-    return limit["total"]
-
-
-def _condition(body: SubQuery, schema: Schema) -> Filter:
-    return AllOf([]) if body.filters is None else parse_filter(body.filters, schema)
-
-
-def _count_query(body: SubQuery, schema: Schema) -> CountQuery:
-    functions = body.aggregate_by or {}
-    if body.rank_by is not None or body.limit is not None:
-        raise malformed("an aggregation takes neither rank_by nor limit")
-    others = (body.top_k, body.offset, body.include_attributes, body.exclude_attributes)
-    if not functions or any(other is not None for other in others):
-        raise invalid("an aggregation takes one function or more, filters and nothing else")
-    for function in functions.values():
-        match function:
-            case ["Count"] | ["Count", "id"]:
-                continue
-            case ["Sum", str()] | ["Count", str()]:
-                raise invalid(f"aggregation {function} is not supported by the local server")
-        raise malformed("data did not match any variant of untagged enum AggregateBy")
-    return CountQuery(_condition(body, schema), list(functions))
+def _refused(role: str, raw: Any) -> ApiError:
+    """400 for an operator that only the service has, named; 422 for what is none."""
+    match raw:
+        case [str() as name, str() as operator, *_]:
+            return unsupported(f"{role}: {operator} on {name!r}")
+        case [str() as operator, *_]:
+            return unsupported(f"{role}: {operator}")
+    return malformed(f"data did not match any variant of untagged enum ({role})")

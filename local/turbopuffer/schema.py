@@ -1,76 +1,81 @@
-"""A namespace's schema: what each attribute is and how it is indexed."""
+"""A namespace's schema: what each attribute is, how it is indexed, which values it takes.
+
+Source: turbopuffer.com/docs/write (schema). Every attribute is declared; nothing is inferred.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
-from local.turbopuffer.attribute_types import AttributeType, Kind, parse_type
-from local.turbopuffer.errors import invalid
-from local.turbopuffer.full_text import FullText
+from local.turbopuffer.bodies import Declaration
+from local.turbopuffer.errors import ApiError, invalid, unsupported
 
-MAX_ATTRIBUTES = 1_024
-MAX_VECTORS = 8
-MAX_NAME_BYTES = 128
 ID = "id"
+VECTOR = "vector"
+MAX_ID_BYTES = 64
+_MAX_FILTERABLE_BYTES = 4_096
+_MAX_DIMENSIONS = 10_752
+_I64 = 2**63
+_SCALARS = ("string", "int", "datetime")
+_TEXTS = "[]string"
+_VECTOR_TYPE = re.compile(r"\[(\d+)\]f32\Z")
 
 
 @dataclass(frozen=True, slots=True)
 class Attribute:
-    """How one attribute is stored and indexed."""
+    """How one attribute is stored and indexed. ``type`` as the service spells it."""
 
-    type: AttributeType
-    filterable: bool = True
-    glob: bool = False
-    full_text: FullText | None = None
-
-    @property
-    def is_vector(self) -> bool:
-        """True for a dense vector column."""
-        return self.type.kind is Kind.VECTOR
+    type: str
+    is_filterable: bool
+    is_full_text: bool = False
 
     @property
-    def has_column(self) -> bool:
-        """True when filters need its values in memory."""
-        return not self.is_vector and (self.filterable or self.glob)
+    def dimensions(self) -> int:
+        """Of a vector; 0 for any other type."""
+        match = _VECTOR_TYPE.match(self.type)
+        return int(match[1]) if match else 0
 
-    def to_json(self) -> dict[str, Any]:
-        """The declaration that makes this attribute again."""
-        return {
-            "type": str(self.type),
-            "filterable": self.filterable,
-            "glob": self.glob,
-            "full_text": self.full_text and self.full_text.model_dump(),
-        }
+    def canonical(self, name: str, value: Any) -> Any:
+        """``value`` (not null, not a vector) as it is kept; 400 when it is not of this type."""
+        match self.type, value:
+            case "string", str():
+                self._check_size(name, [value])
+            case "int", int() if type(value) is int and -_I64 <= value < _I64:
+                pass
+            case "datetime", str():
+                return _in_utc(name, value)
+            case "[]string", list() if set(map(type, value)) <= {str}:
+                self._check_size(name, value)
+            case _:
+                raise _wrong_type(name, self.type, value)
+        return value
 
-    @classmethod
-    def from_json(cls, saved: dict[str, Any]) -> Attribute:
-        """The inverse of ``to_json``."""
-        text = saved["full_text"]
-        return cls(
-            parse_type(saved["type"]), saved["filterable"], saved["glob"], text and FullText(**text)
-        )
+    def _check_size(self, name: str, texts: list[str]) -> None:
+        # Four bytes a character at most: what is short need not be encoded.
+        if self.is_filterable and any(
+            4 * len(text) > _MAX_FILTERABLE_BYTES and len(text.encode()) > _MAX_FILTERABLE_BYTES
+            for text in texts
+        ):
+            raise invalid(f"attribute {name!r}: a filterable value has at most 4 KiB")
 
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """All attributes of a namespace. ``id_kind`` is string, uint or uuid; the distance metric is
-    None where there are no vectors."""
+    """All attributes of a namespace, ``vector`` among them and ``id`` (a string) not."""
 
-    id_kind: Kind
-    attributes: Mapping[str, Attribute] = field(default_factory=dict)
-    distance_metric: str | None = None
+    attributes: Mapping[str, Attribute]
 
     @property
-    def vectors(self) -> dict[str, Attribute]:
-        """The vector columns, in declaration order."""
-        return {name: a for name, a in self.attributes.items() if a.is_vector}
+    def dimensions(self) -> int:
+        """Of the vector column."""
+        return self.attributes[VECTOR].dimensions
 
     def attribute(self, name: str, role: str) -> Attribute:
         """The attribute, or 400: every use of an undeclared attribute is an error."""
-        if name == ID:
-            return Attribute(AttributeType(self.id_kind))
         if name not in self.attributes:
             raise invalid(
                 f'attribute "{name}" not found in schema, cannot be part of `{role}`; known: '
@@ -78,65 +83,85 @@ class Schema:
             )
         return self.attributes[name]
 
-    def with_attributes(self, declared: Mapping[str, Attribute]) -> Schema:
-        """This schema with attributes added or replaced; 400 on a type change or a bad name."""
-        for name, attribute in declared.items():
-            _check_change(name, self.attributes.get(name), attribute)
-        merged = {**self.attributes, **declared}
-        if len(merged) > MAX_ATTRIBUTES:
-            raise invalid(f"a namespace has at most {MAX_ATTRIBUTES} attributes")
-        schema = replace(self, attributes=merged)
-        if len(schema.vectors) > MAX_VECTORS:
-            raise invalid(f"a namespace has at most {MAX_VECTORS} vector attributes")
+    def with_declared(self, declared: Mapping[str, Declaration]) -> Schema:
+        """This schema and what a write declares; 400 for a change of what is declared already."""
+        added = {name: _attribute(name, told) for name, told in declared.items()}
+        for name, attribute in added.items():
+            if self.attributes.get(name, attribute) != attribute:
+                raise unsupported(f"a change of attribute {name!r}")
+        schema = Schema({**self.attributes, **added})
+        if VECTOR not in schema.attributes:
+            raise invalid(f"the schema must declare {VECTOR!r}")
         return schema
 
     def to_json(self) -> dict[str, Any]:
         """A form for the disk."""
         return {
-            "id_kind": self.id_kind,
-            "distance_metric": self.distance_metric,
-            "attributes": {name: a.to_json() for name, a in self.attributes.items()},
+            "attributes": {
+                name: {"type": a.type, "filterable": a.is_filterable, "full_text": a.is_full_text}
+                for name, a in self.attributes.items()
+            }
         }
 
     @classmethod
     def from_json(cls, saved: dict[str, Any]) -> Schema:
         """The inverse of ``to_json``."""
-        attributes = {n: Attribute.from_json(a) for n, a in saved["attributes"].items()}
-        return cls(Kind(saved["id_kind"]), attributes, saved["distance_metric"])
+        return cls(
+            {
+                name: Attribute(a["type"], a["filterable"], bool(a["full_text"]))
+                for name, a in saved["attributes"].items()
+            }
+        )
 
     def view(self) -> dict[str, Any]:
         """The body of ``GET /v1/namespaces/{name}/schema``."""
-        shown: dict[str, Any] = {
-            ID: {"type": str(self.id_kind), "filterable": None, "full_text_search": None}
-        }
+        shown: dict[str, Any] = {ID: {"type": "string", "filterable": True}}
         for name, attribute in self.attributes.items():
-            text = attribute.full_text
-            shown[name] = {
-                "type": str(attribute.type),
-                "filterable": attribute.filterable,
-                "full_text_search": text.model_dump() if text else None,
-            }
-            shown[name] |= {"ann": True} if attribute.is_vector else {}
-            shown[name] |= {"glob": True} if attribute.glob else {}
+            shown[name] = {"type": attribute.type, "filterable": attribute.is_filterable}
+            if attribute.is_full_text:
+                shown[name]["full_text_search"] = {"tokenizer": "pre_tokenized_array"}
+        shown[VECTOR]["ann"] = True
         return shown
 
-    def metadata_view(self) -> dict[str, Any]:
-        """The schema as metadata shows it: without nulls, ``ann`` with its metric."""
-        shown = self.view()
-        for name in self.vectors:
-            shown[name]["ann"] = {"distance_metric": self.distance_metric}
-        return {
-            name: {key: value for key, value in options.items() if value is not None}
-            for name, options in shown.items()
-        }
+
+def check_id(value: Any) -> str:
+    """The id of a document; 400 unless it is a string of at most 64 bytes."""
+    if not isinstance(value, str):
+        raise _wrong_type(ID, "string", value)
+    if len(value.encode()) > MAX_ID_BYTES:
+        raise invalid(f"an id is at most {MAX_ID_BYTES} bytes long")
+    return value
 
 
-def _check_change(name: str, current: Attribute | None, declared: Attribute) -> None:
-    if current is not None:
-        if current.type != declared.type:
-            raise invalid(
-                f"attribute {name!r}: type cannot change from {current.type} to {declared.type}"
-            )
-        return
-    if not name or name.startswith("$") or len(name.encode()) > MAX_NAME_BYTES:
-        raise invalid(f"attribute name {name!r}: 1 to {MAX_NAME_BYTES} bytes, no leading $")
+def _attribute(name: str, declared: Declaration) -> Attribute:
+    if name == ID or not name or name.startswith("$"):
+        raise unsupported(f"an attribute {name!r}")
+    text = declared.full_text_search is not None
+    attribute = Attribute(
+        declared.type,
+        is_filterable=not (text or declared.ann)
+        if declared.filterable is None
+        else declared.filterable,
+        is_full_text=text,
+    )
+    is_vector = 1 <= attribute.dimensions <= _MAX_DIMENSIONS
+    if not is_vector and declared.type not in (*_SCALARS, _TEXTS):
+        raise unsupported(f"attribute {name!r}: type {declared.type}")
+    if (name == VECTOR) != is_vector or is_vector != bool(declared.ann):
+        raise unsupported(f"attribute {name!r}: ann or a vector type but for {VECTOR!r}")
+    if text and declared.type != _TEXTS:
+        raise invalid(f"attribute {name!r}: pre_tokenized_array needs {_TEXTS}")
+    return attribute
+
+
+def _wrong_type(name: str, expected: str, value: Any) -> ApiError:
+    return invalid(f"attribute {name!r} is of type {expected}, not {type(value).__name__}")
+
+
+def _in_utc(name: str, value: str) -> str:
+    try:
+        moment = datetime.fromisoformat(value)
+    except ValueError:
+        raise _wrong_type(name, "datetime", value) from None
+    aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return aware.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -12,36 +12,30 @@ from contextlib import asynccontextmanager
 
 from local.turbopuffer.errors import ApiError
 
-MAX_WAIT_S = 0.8
+_CAPACITY = 16
+_MAX_WAIT_S = 0.8
 
 
 class QuerySlots:
     """The slots of one namespace, for one event loop."""
 
-    def __init__(self, capacity: int) -> None:
-        self._capacity = capacity
-        self._free = capacity
+    def __init__(self) -> None:
+        self.in_use = 0
         self._freed = asyncio.Condition()
-
-    @property
-    def in_use(self) -> int:
-        """Slots taken at the moment."""
-        return self._capacity - self._free
 
     @asynccontextmanager
     async def take(self, cost: int) -> AsyncIterator[None]:
-        """Hold ``cost`` slots (all of them, when it asks for more); 429 after 800 ms."""
-        cost = min(cost, self._capacity)
+        """Hold ``cost`` slots, 16 at most; 429 after 800 ms."""
         async with self._freed:
             try:
-                async with asyncio.timeout(MAX_WAIT_S):
-                    await self._freed.wait_for(lambda: self._free >= cost)
+                async with asyncio.timeout(_MAX_WAIT_S):
+                    await self._freed.wait_for(lambda: self.in_use + cost <= _CAPACITY)
             except TimeoutError:
                 raise ApiError(429, "too many concurrent queries on this namespace") from None
-            self._free -= cost
+            self.in_use += cost
         try:
             yield
         finally:
-            self._free += cost
+            self.in_use -= cost
             async with self._freed:
                 self._freed.notify_all()

@@ -13,8 +13,7 @@ from tests.architecture.project import ROOT, SOURCE_FOLDERS, python_files, relat
 ENVIRONMENT_READERS = {
     "shared/context_search/settings.py": "the one place that reads it",
     "shared/context_search/adapters/litellm_embedder.py": "litellm reads switches at import",
-    "local/embedding/blas.py": "BLAS reads its threads at import",
-    "local/turbopuffer/one_thread.py": "BLAS reads its threads at import",
+    "local/blas.py": "BLAS reads its threads at import",
     "local/serve.py": "hands the user's on to the functions",
     "local/demo/__main__.py": "hands the user's on to the functions",
 }

@@ -17,7 +17,7 @@ from context_search.adapters.secrets import with_values
 from context_search.bootstrap import parts
 from local.invocation import LambdaFunction
 from local.options import ROOT
-from local.sqs_events import sqs_event
+from local.poller import sqs_event
 from local.template import read_template
 from local.variables import Variables
 from testing.in_memory.embedder import WordEmbedder

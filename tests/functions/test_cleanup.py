@@ -121,7 +121,11 @@ def test_a_namespace_that_nobody_knows_is_counted_and_stays(
     with Turbopuffer(api_key="k", base_url="{region}", region=url) as client:
         name = "project_987654_table_1"
         stranger = client.namespace(name)
-        stranger.write(upsert_rows=[{"id": 1}])
+        stranger.write(
+            upsert_rows=[{"id": "1", "vector": [0.5]}],
+            schema={"vector": {"type": "[1]f32", "ann": True}},
+            distance_metric="cosine_distance",
+        )
         report = run(deployed)
         assert report["unknown_namespaces"] == 1
         assert report["unknown_examples"] == [name]

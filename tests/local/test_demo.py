@@ -9,7 +9,7 @@ from context_search.domain.text.analysis import query_weights
 from context_search.domain.text.chunking import chunk_spans
 from context_search.domain.text.windows import window_texts
 from local.demo.__main__ import QUESTIONS
-from local.demo.sample import HANDBOOK
+from local.demo.documents import HANDBOOK
 from local.embedding import MODEL
 from local.embedding.provider import shared_encoder
 

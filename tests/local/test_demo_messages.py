@@ -12,8 +12,7 @@ import pytest
 from rich.console import Console
 
 from local.demo.__main__ import walk_of
-from local.demo.own_document import read_document
-from local.demo.sample import sizes
+from local.demo.documents import read_document, sizes
 from local.demo.show import nothing_to_find, show_answer
 
 LINES = '{"a": 1}\n{"a": "\u2028"}\n'

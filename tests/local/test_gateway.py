@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from local.gateway import CALLER_THREADS, Gateway
-from local.http_bodies import MAX_BODY_BYTES, MAX_EVENT_BYTES
+from local.http_events import MAX_BODY_BYTES, MAX_EVENT_BYTES
 from local.processes import listen
 from local.template import RouteSpec
 from tests.local.tiny import tiny_function
@@ -40,7 +40,7 @@ class _Site:
 @contextmanager
 def _serving(handler: Handler, timeout_s: float = 30) -> Iterator[_Site]:
     function = tiny_function(
-        handler,
+        lambda event, context: _response(handler(event, context)),
         routes=(RouteSpec("ANY", "/f"), RouteSpec("GET", "/f/{name}")),
         timeout_s=7,
     )
@@ -48,6 +48,14 @@ def _serving(handler: Handler, timeout_s: float = 30) -> Iterator[_Site]:
     port = listener.getsockname()[1]
     with Gateway([function], listener, timeout_s):
         yield _Site(port)
+
+
+def _response(result: Any) -> dict[str, Any]:
+    """A whole response as it is, any other value as the body of a 200."""
+    if isinstance(result, dict) and "statusCode" in result:
+        return result
+    text = result if isinstance(result, str) else json.dumps(result)
+    return {"statusCode": 200, "headers": {"content-type": "application/json"}, "body": text}
 
 
 def _echo(event: dict[str, Any], _: Any) -> dict[str, Any]:
@@ -77,18 +85,16 @@ def test_a_body_sent_in_pieces_arrives_whole() -> None:
     assert json.loads(body)["body"] == b"".join(pieces).decode()
 
 
-def test_the_handlers_response_comes_back_with_its_cookies() -> None:
+def test_the_handlers_response_comes_back() -> None:
     answer = {
         "statusCode": 418,
         "headers": {"content-type": "application/problem+json"},
-        "cookies": ["a=1", "b=2"],
         "body": "{}",
     }
     with _serving(lambda *_: answer) as site:
         status, headers, body = site.call("PUT", "/f")
     assert (status, body) == (418, b"{}")
     assert headers["content-type"] == "application/problem+json"
-    assert headers.get_all("set-cookie") == ["a=1", "b=2"]
 
 
 def test_an_unknown_route_is_api_gateways_404() -> None:

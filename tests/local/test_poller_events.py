@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from local.sqs_events import failed_ids, sqs_event
+from local.poller import failed_ids, sqs_event
 
 ARN = "arn:aws:sqs:eu-west-1:000000000000:work"
 
@@ -20,10 +20,6 @@ def test_a_message_becomes_the_record_that_lambda_would_pass() -> None:
                 "Body": "{}",
                 "MD5OfBody": "99914b932bd37a50b983c5e7c90ae93b",
                 "Attributes": {"ApproximateReceiveCount": "2"},
-                "MessageAttributes": {
-                    "trace": {"DataType": "String", "StringValue": "t"},
-                    "raw": {"DataType": "Binary", "BinaryValue": b"\x00\xff"},
-                },
             }
         ],
         ARN,
@@ -35,20 +31,7 @@ def test_a_message_becomes_the_record_that_lambda_would_pass() -> None:
                 "receiptHandle": "r-1",
                 "body": "{}",
                 "attributes": {"ApproximateReceiveCount": "2"},
-                "messageAttributes": {
-                    "trace": {
-                        "stringValue": "t",
-                        "stringListValues": [],
-                        "binaryListValues": [],
-                        "dataType": "String",
-                    },
-                    "raw": {
-                        "binaryValue": "AP8=",
-                        "stringListValues": [],
-                        "binaryListValues": [],
-                        "dataType": "Binary",
-                    },
-                },
+                "messageAttributes": {},
                 "md5OfBody": "99914b932bd37a50b983c5e7c90ae93b",
                 "eventSource": "aws:sqs",
                 "eventSourceARN": ARN,
@@ -58,11 +41,8 @@ def test_a_message_becomes_the_record_that_lambda_would_pass() -> None:
     }
 
 
-@pytest.mark.parametrize(
-    "answer", [None, {}, {"batchItemFailures": []}, {"batchItemFailures": None}]
-)
-def test_an_answer_that_names_nothing_is_a_success(answer: Any) -> None:
-    assert failed_ids(answer, ["a", "b"]) == frozenset()
+def test_an_answer_that_names_nothing_is_a_success() -> None:
+    assert failed_ids({"batchItemFailures": []}, ["a", "b"]) == frozenset()
 
 
 def test_only_the_named_messages_are_kept() -> None:
@@ -73,6 +53,8 @@ def test_only_the_named_messages_are_kept() -> None:
 @pytest.mark.parametrize(
     "answer",
     [
+        None,
+        {},
         "done",
         [],
         42,

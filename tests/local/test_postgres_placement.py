@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from local.postgres import PostgresServer
-from local.postgres.account import Account
-from local.postgres.binaries import readable_programs
+from local.postgres.placement import Account, readable_programs
 from tests.local.postgres_probe import STARTS_AND_WAITS, is_alive, query, start_python
 from tests.stack import FAST, eventually
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,8 +14,9 @@ import pytest
 from context_search.adapters.postgres.connection import Connection
 from context_search.adapters.postgres.errors import StatementRejectedError
 from context_search.adapters.postgres.url import DatabaseUrl
-from local.postgres import DataDirectoryInUseError, PostgresServer, running_postgres
-from local.postgres.account import Account
+from local.locks import DirectoryInUseError
+from local.postgres import PostgresServer
+from local.postgres.placement import Account
 from tests.local.postgres_probe import STARTS_AND_WAITS, is_alive, keep, query, start_python
 from tests.stack import eventually
 
@@ -49,15 +51,24 @@ def test_data_survive_a_restart_at_the_same_address(server: PostgresServer) -> N
     server.start()
     assert server.url == first
     assert query(server.url, "SELECT n FROM kept") == [[7]]
-    assert query(server.socket_url, "SELECT n FROM kept") == [[7]]
 
 
 def test_nobody_gets_in_without_the_password(server: PostgresServer) -> None:
     server.start()
-    for url in (server.url, server.socket_url):
-        stranger = DatabaseUrl.parse(url.replace("postgres:", "postgres:no", 1))
-        with pytest.raises(Exception, match="28P01"):
-            Connection(stranger)
+    stranger = DatabaseUrl.parse(server.url.replace("postgres:", "postgres:no", 1))
+    with pytest.raises(Exception, match="28P01"):
+        Connection(stranger)
+
+
+def test_a_port_that_was_taken_meanwhile_is_left_to_its_owner(server: PostgresServer) -> None:
+    server.start()
+    first = DatabaseUrl.parse(server.url)
+    keep(server.url, 6)
+    server.stop()
+    with socket.create_server(("127.0.0.1", first.port)):
+        server.start()
+    assert DatabaseUrl.parse(server.url).port != first.port
+    assert query(server.url, "SELECT n FROM kept") == [[6]]
 
 
 def test_a_wiped_server_starts_from_nothing(server: PostgresServer) -> None:
@@ -95,7 +106,7 @@ def test_the_server_dies_with_its_killed_starter_and_the_next_one_takes_over(
         assert starter.stdout is not None
         pid, url = starter.stdout.readline().split()
         keep(url, 9)
-        with pytest.raises(DataDirectoryInUseError):
+        with pytest.raises(DirectoryInUseError):
             server.start()
         starter.kill()
     server.start()
@@ -116,7 +127,7 @@ def test_a_second_program_on_the_same_data_is_told_so(server: PostgresServer, ro
     server.start()
     second = PostgresServer(root)
     for attempt in (second.start, second.wipe):
-        with pytest.raises(DataDirectoryInUseError, match=str(root)):
+        with pytest.raises(DirectoryInUseError, match=str(root)):
             attempt()
     assert query(server.url, "SELECT 1") == [[1]]
 
@@ -171,20 +182,3 @@ def test_the_log_holds_no_value_of_a_row(server: PostgresServer) -> None:
     log = Path(str(data)).with_name("server.log").read_text()
     assert "ready to accept connections" in log
     assert "canary" not in log
-
-
-def test_a_given_server_is_used_as_it_is(server: PostgresServer, tmp_path: Path) -> None:
-    server.start()
-    unused = tmp_path / "unused"
-    with running_postgres(unused, server.url) as url:
-        assert url == server.url
-    assert not unused.exists()
-
-
-def test_without_a_given_server_one_is_started_and_stopped(
-    server: PostgresServer, root: Path
-) -> None:
-    with running_postgres(root) as url:
-        [[number]] = query(url, "SELECT current_setting('server_version_num')::int / 10000")
-    assert number == 18
-    server.start()

@@ -49,7 +49,7 @@ Resources:
     Properties:
       CodeUri: functions/cleanup
       Events:
-        Tick: { Type: ScheduleV2, Properties: { ScheduleExpression: rate(1 minute) } }
+        Tick: { Type: ScheduleV2, Properties: { ScheduleExpression: rate(1 minute), Input: "{}" } }
   Queue:
     Type: AWS::SQS::Queue
     Properties: { RedrivePolicy: { deadLetterTargetArn: !GetAtt Dead.Arn, maxReceiveCount: 2 } }
@@ -61,7 +61,8 @@ import json, os
 
 def lambda_handler(event, context):
     if event["routeKey"] == "GET /environment/{name}":
-        return {"value": os.environ.get(event["pathParameters"]["name"])}
+        value = os.environ.get(event["pathParameters"]["name"])
+        return {"statusCode": 200, "body": json.dumps({"value": value})}
     return {"statusCode": 404}
 """
 

@@ -174,7 +174,7 @@ def test_a_deleted_namespace_is_gone_and_may_come_back(vectors: VectorStore, fil
     vectors.delete_namespace(filled)
     with pytest.raises(NamespaceMissingError):
         vectors.ids_after(filled, "", 10)
-    vectors.upsert(filled, [B], config=LEAN)
+    vectors.upsert(filled, [replace(B, tokens=None)], config=LEAN)
     assert vectors.ids_after(filled, "", 10) == [B.id]
 
 

@@ -24,9 +24,8 @@ from tests.contract.turbopuffer.targets import (
 
 @pytest.fixture(scope="session")
 def local_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalServer]:
-    """One server for the whole run; its limits are low enough to be reached."""
-    options = ("--max-body-bytes", "2000000", "--max-filter-deletes", "3")
-    with running(tmp_path_factory.mktemp("turbopuffer"), *options) as server:
+    """One server for the whole run."""
+    with running(tmp_path_factory.mktemp("turbopuffer")) as server:
         yield server
 
 

@@ -7,14 +7,10 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+K1, B, K3 = 1.2, 0.75, 8.0  # the service's defaults
 
-def bm25_order(
-    documents: Mapping[str, Sequence[str]],
-    query: Sequence[str],
-    k1: float = 1.2,
-    b: float = 0.75,
-    k3: float = 8.0,
-) -> list[str]:
+
+def bm25_order(documents: Mapping[str, Sequence[str]], query: Sequence[str]) -> list[str]:
     """Ids of the documents that hold a query term, best first, equal ones by id."""
     held = {identity: tokens for identity, tokens in documents.items() if tokens}
     average = sum(map(len, held.values())) / len(held)
@@ -24,10 +20,10 @@ def bm25_order(
         idf = math.log(1 + (len(held) - df + 0.5) / (df + 0.5))
         for identity, tokens in held.items():
             tf = tokens.count(term)
-            norm = k1 * (1 - b + b * len(tokens) / average)
+            norm = K1 * (1 - B + B * len(tokens) / average)
             if tf:
                 scores[identity] += (
-                    idf * (k3 + 1) * asked / (k3 + asked) * (k1 + 1) * tf / (tf + norm)
+                    idf * (K3 + 1) * asked / (K3 + asked) * (K1 + 1) * tf / (tf + norm)
                 )
     return sorted(scores, key=lambda identity: (-round(scores[identity], 6), identity))
 
@@ -40,14 +36,3 @@ def cosine_order(vectors: Mapping[Any, Sequence[float]], query: Sequence[float])
         return 1 - dot / (math.hypot(*vector) * math.hypot(*query))
 
     return sorted(vectors, key=lambda identity: (round(distance(vectors[identity]), 5), identity))
-
-
-def rrf_order(
-    rankings: Sequence[Sequence[Any]], weights: Sequence[float], constant: int
-) -> list[Any]:
-    """Ids by the sum of ``weight / (constant + rank)``, ranks from 1, equal ones by id."""
-    scores: dict[Any, float] = defaultdict(float)
-    for ranking, weight in zip(rankings, weights, strict=True):
-        for rank, identity in enumerate(ranking, start=1):
-            scores[identity] += weight / (constant + rank)
-    return sorted(scores, key=lambda identity: (-round(scores[identity], 9), identity))

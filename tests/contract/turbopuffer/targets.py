@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,8 +17,6 @@ import httpx2
 import pytest
 from turbopuffer import APIStatusError, NotFoundError, Turbopuffer
 from turbopuffer.types import (
-    NamespaceHintCacheWarmResponse,
-    NamespaceMetadata,
     NamespaceMultiQueryResponse,
     NamespaceQueryResponse,
     NamespaceSchemaResponse,
@@ -27,6 +25,19 @@ from turbopuffer.types import (
 
 ROOT = Path(__file__).resolve().parents[3]
 KEY = "contract-suite"
+COSINE = "cosine_distance"
+# Each kind of attribute that context-search declares.
+SCHEMA: dict[str, Any] = {
+    "vector": {"type": "[2]f32", "ann": True},
+    "content": {
+        "type": "[]string",
+        "full_text_search": {"tokenizer": "pre_tokenized_array", "max_token_length": 254},
+    },
+    "tags": {"type": "[]string", "filterable": True},
+    "n": {"type": "int", "filterable": True},
+    "at": {"type": "datetime", "filterable": True},
+    "raw": {"type": "string", "filterable": False},
+}
 # With a placeholder: the SDK refuses any other base URL where TURBOPUFFER_REGION is set.
 LOCAL_URL = "http://{region}"
 SERVICE_URL = "https://{region}.turbopuffer.com"
@@ -50,10 +61,6 @@ class Namespace(Protocol):
     def query(self, **body: Any) -> NamespaceQueryResponse: ...
     def multi_query(self, **body: Any) -> NamespaceMultiQueryResponse: ...
     def schema(self) -> NamespaceSchemaResponse: ...
-    def update_schema(self, *, schema: Any) -> dict[str, Any]: ...
-    def metadata(self) -> NamespaceMetadata: ...
-    def update_metadata(self, **body: Any) -> NamespaceMetadata: ...
-    def hint_cache_warm(self) -> NamespaceHintCacheWarmResponse: ...
     def delete_all(self) -> Any: ...
     def exists(self) -> bool: ...
 
@@ -66,10 +73,10 @@ def named(client: Turbopuffer, name: str) -> Namespace:
 class LocalServer:
     """``python -m local.turbopuffer`` on a free port over ``directory``."""
 
-    def __init__(self, directory: Path, *options: str) -> None:
+    def __init__(self, directory: Path) -> None:
         command = [sys.executable, "-m", "local.turbopuffer", "--port", "0"]
         self._child = subprocess.Popen(  # noqa: S603  our own program
-            [*command, "--data", str(directory), *options],
+            [*command, "--data", str(directory)],
             cwd=ROOT,
             stdout=subprocess.PIPE,
             text=True,
@@ -96,9 +103,9 @@ class LocalServer:
 
 
 @contextmanager
-def running(directory: Path, *options: str) -> Iterator[LocalServer]:
+def running(directory: Path) -> Iterator[LocalServer]:
     """A server that is gone afterwards, whatever happened."""
-    server = LocalServer(directory, *options)
+    server = LocalServer(directory)
     try:
         yield server
     finally:
@@ -160,6 +167,20 @@ class Target:
     def post(self, path: str, **content: Any) -> httpx2.Response:
         """A request that the SDK would not make."""
         return self.http.post(path, **content)
+
+
+def body_of(*rows: Mapping[str, Any]) -> dict[str, Any]:
+    """A write of documents with SCHEMA; those without a vector get one."""
+    return {
+        "upsert_rows": [{"vector": [1.0, 0.0], **row} for row in rows],
+        "schema": SCHEMA,
+        "distance_metric": COSINE,
+    }
+
+
+def upsert(namespace: Namespace, *rows: Mapping[str, Any]) -> NamespaceWriteResponse:
+    """Write ``body_of`` the rows."""
+    return namespace.write(**body_of(*rows))
 
 
 def ids(answer: Any) -> list[Any]:

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
-
 import pytest
 from turbopuffer import (
     APIConnectionError,
-    AsyncTurbopuffer,
     ConflictError,
     InternalServerError,
     RateLimitError,
@@ -15,7 +12,14 @@ from turbopuffer import (
 )
 
 from tests.contract.turbopuffer.faulty import Faults
-from tests.contract.turbopuffer.targets import KEY, LOCAL_URL, LocalServer, connected, ids, named
+from tests.contract.turbopuffer.targets import (
+    LocalServer,
+    body_of,
+    connected,
+    ids,
+    named,
+    upsert,
+)
 
 ORDER = ("id", "asc")
 
@@ -26,15 +30,15 @@ def test_the_sdk_tries_again_and_succeeds(
     local_client: Turbopuffer, faults: Faults, kind: str, operation: str
 ) -> None:
     namespace = named(local_client, f"retried-{kind}-{operation}")
-    namespace.write(upsert_rows=[{"id": 1}])
+    upsert(namespace, {"id": "1"})
     faults.arm(kind, on=operation, count=1)
     if operation == "write":
-        answer = namespace.with_raw_response.write(upsert_rows=[{"id": 2}])
+        answer = namespace.with_raw_response.write(**body_of({"id": "2"}))
     else:
         answer = namespace.with_raw_response.query(rank_by=ORDER, limit=9)
     assert answer.retries_taken == 1
     assert faults.armed() == []
-    expected = [1, 2] if operation == "write" else [1]
+    expected = ["1", "2"] if operation == "write" else ["1"]
     assert ids(namespace.query(rank_by=ORDER, limit=9)) == expected
 
 
@@ -54,7 +58,7 @@ def test_without_tries_left_the_fault_is_seen(
     namespace = named(impatient_client, "unretried")
     faults.arm(kind, on="write")
     with pytest.raises(error):
-        namespace.write(upsert_rows=[{"id": 1}])
+        upsert(namespace, {"id": "1"})
 
 
 def test_a_fault_strikes_as_often_as_it_is_armed_for(
@@ -64,9 +68,9 @@ def test_a_fault_strikes_as_often_as_it_is_armed_for(
     with connected(local_server, max_retries=1) as client:
         namespace = named(client, "exhausted")
         with pytest.raises(InternalServerError):
-            namespace.write(upsert_rows=[{"id": 1}])
+            upsert(namespace, {"id": "1"})
         assert faults.armed()[0]["count"] == 1
-        assert namespace.with_raw_response.write(upsert_rows=[{"id": 1}]).retries_taken == 1
+        assert namespace.with_raw_response.write(**body_of({"id": "1"})).retries_taken == 1
 
 
 @pytest.mark.parametrize("retry_after", [None, 0.05])
@@ -75,7 +79,7 @@ def test_429_says_when_to_come_back_if_told_so(
 ) -> None:
     faults.arm("429", retry_after=retry_after)
     with pytest.raises(RateLimitError) as refusal:
-        named(impatient_client, "throttled").write(upsert_rows=[{"id": 1}])
+        upsert(named(impatient_client, "throttled"), {"id": "1"})
     expected = None if retry_after is None else "0.05"
     assert refusal.value.response.headers.get("retry-after") == expected
 
@@ -84,8 +88,8 @@ def test_a_lost_answer_is_not_a_lost_write(impatient_client: Turbopuffer, faults
     namespace = named(impatient_client, "lost-answer")
     faults.arm("drop_after", on="write")
     with pytest.raises(APIConnectionError):
-        namespace.write(upsert_rows=[{"id": 1}])
-    assert ids(namespace.query(rank_by=ORDER, limit=9)) == [1]
+        upsert(namespace, {"id": "1"})
+    assert ids(namespace.query(rank_by=ORDER, limit=9)) == ["1"]
 
 
 def test_a_broken_connection_before_the_write_leaves_nothing(
@@ -94,30 +98,15 @@ def test_a_broken_connection_before_the_write_leaves_nothing(
     namespace = named(impatient_client, "never-written")
     faults.arm("drop", on="write")
     with pytest.raises(APIConnectionError):
-        namespace.write(upsert_rows=[{"id": 1}])
+        upsert(namespace, {"id": "1"})
     assert not namespace.exists()
-
-
-def test_a_write_whose_answer_is_lost_is_applied_once(
-    local_client: Turbopuffer, faults: Faults
-) -> None:
-    namespace = named(local_client, "applied-once")
-    namespace.write(upsert_rows=[{"id": 0, "by": "earlier"}])
-    faults.arm("drop_after", on="write")
-    answer = namespace.write(
-        upsert_rows=[{"id": 0, "by": "late"}, {"id": 1, "by": "late"}],
-        upsert_condition=("id", "Eq", None),
-    )
-    assert answer.rows_upserted == 0  # the first try, unheard, had inserted it
-    rows = namespace.query(rank_by=ORDER, limit=9, include_attributes=["by"]).rows or []
-    assert [(row.id, row["by"]) for row in rows] == [(0, "earlier"), (1, "late")]
 
 
 def test_a_slow_answer_runs_into_the_clients_time_out(
     local_client: Turbopuffer, faults: Faults
 ) -> None:
     namespace = named(local_client, "slow")
-    namespace.write(upsert_rows=[{"id": 1}])
+    upsert(namespace, {"id": "1"})
     faults.arm("slow", on="query", delay_ms=5_000)
     answer = namespace.with_raw_response.query(rank_by=ORDER, limit=9, timeout=0.5)
     assert answer.retries_taken >= 1
@@ -128,9 +117,9 @@ def test_faults_strike_only_what_they_are_meant_for(
 ) -> None:
     aimed, other = named(impatient_client, "aimed"), named(impatient_client, "other")
     for namespace in (aimed, other):
-        namespace.write(upsert_rows=[{"id": 1}])
+        upsert(namespace, {"id": "1"})
     faults.arm("503", namespace="aimed", on="query")
-    aimed.write(upsert_rows=[{"id": 2}])
+    upsert(aimed, {"id": "2"})
     other.query(rank_by=ORDER, limit=1)
     aimed.schema()
     with pytest.raises(InternalServerError):
@@ -139,23 +128,10 @@ def test_faults_strike_only_what_they_are_meant_for(
 
 def test_any_means_every_request(impatient_client: Turbopuffer, faults: Faults) -> None:
     namespace = named(impatient_client, "any")
-    namespace.write(upsert_rows=[{"id": 1}])
+    upsert(namespace, {"id": "1"})
     faults.arm("503", on="any", namespace="any")
     with pytest.raises(InternalServerError):
-        namespace.metadata()
-
-
-def test_eventual_queries_see_the_past_while_a_lag_is_armed(
-    local_client: Turbopuffer, faults: Faults
-) -> None:
-    namespace = named(local_client, "lagging")
-    schema = {"text": {"type": "string", "full_text_search": True}}
-    namespace.write(upsert_rows=[{"id": 1, "text": "fox"}], schema=schema)
-    faults.arm("lag", count=1, delay_ms=60_000)
-    query = {"rank_by": ("text", "BM25", "fox"), "limit": 9}
-    assert ids(namespace.query(**query)) == [1]  # strong is the default
-    assert ids(namespace.query(**query, consistency={"level": "eventual"})) == []
-    assert ids(namespace.query(**query, consistency={"level": "eventual"})) == [1]
+        namespace.schema()
 
 
 def test_armed_faults_are_listed_and_cleared(faults: Faults) -> None:
@@ -164,18 +140,3 @@ def test_armed_faults_are_listed_and_cleared(faults: Faults) -> None:
     assert (listed["kind"], listed["count"], listed["namespace"]) == ("slow", 7, "x")
     faults.clear()
     assert faults.armed() == []
-
-
-@pytest.mark.parametrize("kind", ["503", "drop", "drop_after"])
-def test_the_async_client_tries_again_too(
-    local_server: LocalServer, faults: Faults, kind: str
-) -> None:
-    async def write() -> int:
-        async with AsyncTurbopuffer(
-            api_key=KEY, base_url=LOCAL_URL, region=local_server.address
-        ) as client:
-            namespace = client.namespace("asynchronous")
-            return (await namespace.with_raw_response.write(upsert_rows=[{"id": 1}])).retries_taken
-
-    faults.arm(kind, on="write")
-    assert asyncio.run(write()) == 1

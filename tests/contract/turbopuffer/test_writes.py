@@ -1,12 +1,10 @@
-"""Upserts, patches and deletes."""
+"""Upserts and deletes."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from tests.contract.turbopuffer.targets import Namespace, Target, found, ids
-
-SCHEMA: dict[str, Any] = {"color": "string", "n": "int", "tags": "[]string"}
+from tests.contract.turbopuffer.targets import Namespace, Target, found, ids, upsert
 
 
 def rows(namespace: Namespace) -> list[dict[str, Any]]:
@@ -15,125 +13,82 @@ def rows(namespace: Namespace) -> list[dict[str, Any]]:
 
 
 def test_an_upsert_is_read_back_as_it_was_written(namespace: Namespace) -> None:
-    document = {"id": "a", "color": "red", "n": -3, "tags": ["x", "y"]}
-    namespace.write(upsert_rows=[document], schema=SCHEMA)
+    document = {"id": "a", "raw": "red", "n": -3, "tags": ["x", "y"], "content": ["t"]}
+    upsert(namespace, {**document, "vector": [0.5, 0.25]})
     assert rows(namespace) == [document]
+    [row] = (
+        namespace.query(rank_by=("id", "asc"), limit=9, include_attributes=["vector"]).rows or []
+    )
+    assert row.vector == [0.5, 0.25]
+
+
+def test_a_moment_is_kept_in_utc(namespace: Namespace) -> None:
+    upsert(namespace, {"id": "a", "at": "2026-01-01T02:00:00+01:00"})
+    [row] = rows(namespace)
+    assert row["at"].startswith("2026-01-01T01:00:00")
 
 
 def test_an_upsert_replaces_the_whole_document(namespace: Namespace) -> None:
-    namespace.write(upsert_rows=[{"id": "a", "color": "red", "n": 1}], schema=SCHEMA)
-    namespace.write(upsert_rows=[{"id": "a", "n": 2}])
+    upsert(namespace, {"id": "a", "raw": "red", "n": 1})
+    namespace.write(upsert_rows=[{"id": "a", "n": 2, "vector": [0.0, 1.0]}])
     assert rows(namespace) == [{"id": "a", "n": 2}]
+    assert found(namespace, ("n", "In", [1])) == []
 
 
-def test_columns_write_the_same_as_rows(namespace: Namespace) -> None:
-    namespace.write(
-        upsert_columns={"id": ["a", "b"], "color": ["red", None], "n": [1, 2]}, schema=SCHEMA
-    )
-    assert rows(namespace) == [{"id": "a", "color": "red", "n": 1}, {"id": "b", "n": 2}]
-    namespace.write(patch_columns={"id": ["b"], "color": ["blue"]})
-    assert rows(namespace)[1] == {"id": "b", "color": "blue", "n": 2}
-
-
-def test_a_null_is_no_value_and_a_patch_with_null_clears_one(namespace: Namespace) -> None:
-    namespace.write(upsert_rows=[{"id": "a", "color": None, "n": 1}], schema=SCHEMA)
+def test_a_null_is_no_value(namespace: Namespace) -> None:
+    upsert(namespace, {"id": "a", "raw": None, "n": 1, "tags": None})
     assert rows(namespace) == [{"id": "a", "n": 1}]
-    namespace.write(patch_rows=[{"id": "a", "color": "red", "n": None}])
-    assert rows(namespace) == [{"id": "a", "color": "red"}]
-    assert found(namespace, ("n", "Eq", None)) == ["a"]
-
-
-def test_a_patch_keeps_what_it_does_not_name_and_skips_missing_documents(
-    namespace: Namespace,
-) -> None:
-    namespace.write(
-        upsert_rows=[{"id": "a", "color": "red", "n": 1, "vector": [0.5, 0.5]}],
-        schema=SCHEMA,
-        distance_metric="cosine_distance",
-    )
-    answer = namespace.write(
-        patch_rows=[{"id": "a", "n": 2}, {"id": "ghost", "n": 3}], return_affected_ids=True
-    )
-    assert answer.patched_ids == ["a"]
-    shown = namespace.query(rank_by=("id", "asc"), limit=9, include_attributes=True).rows or []
-    assert [(row.id, row["color"], row["n"], row.vector) for row in shown] == [
-        ("a", "red", 2, [0.5, 0.5])
-    ]
 
 
 def test_affected_rows_are_counted_per_operation(namespace: Namespace) -> None:
-    namespace.write(upsert_rows=[{"id": i, "n": i} for i in range(4)], schema={"n": "int"})
+    upsert(namespace, *({"id": str(i)} for i in range(4)))
     answer = namespace.write(
-        upsert_rows=[{"id": 0, "n": 9}, {"id": 7, "n": 9}],
-        patch_rows=[{"id": 1, "n": 9}],
-        deletes=[2, 99],
-        return_affected_ids=True,
+        upsert_rows=[{"id": name, "vector": [1.0, 1.0]} for name in ("0", "7", "8")],
+        deletes=["2", "ghost"],
     )
-    assert (answer.rows_upserted, answer.rows_patched, answer.rows_deleted) == (2, 1, 2)
-    assert answer.rows_affected == 5
-    assert (answer.upserted_ids, answer.patched_ids, answer.deleted_ids) == ([0, 7], [1], [2, 99])
-    assert found(namespace, ("n", "Eq", 9)) == [0, 1, 7]
-
-
-def test_ids_are_returned_only_when_asked_for(namespace: Namespace) -> None:
-    answer = namespace.write(upsert_rows=[{"id": 1, "n": 1}])
-    assert answer.upserted_ids is None
-    assert answer.rows_deleted is None
-
-
-def test_delete_by_filter_comes_before_the_upserts_of_the_same_request(
-    namespace: Namespace,
-) -> None:
-    namespace.write(upsert_rows=[{"id": i, "n": 1, "color": "old"} for i in (1, 2)])
-    answer = namespace.write(
-        delete_by_filter=("n", "Eq", 1), upsert_rows=[{"id": 2, "n": 1}], return_affected_ids=True
-    )
-    assert answer.deleted_ids == [1, 2]
-    assert answer.upserted_ids == [2]
-    assert rows(namespace) == [{"id": 2, "n": 1}]
-
-
-def test_delete_by_filter_deletes_what_matches_and_nothing_else(namespace: Namespace) -> None:
-    namespace.write(upsert_rows=[{"id": i, "tags": [f"t{i % 3}"]} for i in range(6)])
-    answer = namespace.write(delete_by_filter=("tags", "Contains", "t1"), return_affected_ids=True)
-    assert answer.deleted_ids == [1, 4]
-    assert answer.rows_remaining is None
-    assert ids(namespace.query(rank_by=("id", "asc"), limit=9)) == [0, 2, 3, 5]
+    assert (answer.rows_upserted, answer.rows_deleted, answer.rows_affected) == (3, 2, 5)
+    assert ids(namespace.query(rank_by=("id", "asc"), limit=9)) == ["0", "1", "3", "7", "8"]
+    only_deletes = namespace.write(deletes=["0"])
+    assert (only_deletes.rows_upserted, only_deletes.rows_deleted) == (None, 1)
 
 
 def test_a_wrong_row_leaves_the_rest_of_its_request_undone(
     namespace: Namespace, target: Target
 ) -> None:
-    namespace.write(upsert_rows=[{"id": 1, "color": "red"}], schema={"color": "string"})
+    upsert(namespace, {"id": "1", "raw": "red"})
+    good, bad = ({"id": name, "vector": [1.0, 0.0]} for name in ("2", "3"))
     target.refuses(
-        lambda: namespace.write(
-            deletes=[1], upsert_rows=[{"id": 2, "color": "blue"}, {"id": 3, "color": 5}]
-        ),
-        400,
+        lambda: namespace.write(deletes=["1"], upsert_rows=[good, bad | {"raw": 5}]), 400
     )
-    assert rows(namespace) == [{"id": 1, "color": "red"}]
-
-
-def test_a_refused_write_adds_nothing_to_the_schema(namespace: Namespace, target: Target) -> None:
-    namespace.write(upsert_rows=[{"id": 1, "color": "red"}])
-    target.refuses(lambda: namespace.write(upsert_rows=[{"id": 2, "size": 1, "color": 5}]), 400)
-    assert set(namespace.schema()) == {"id", "color"}
+    assert rows(namespace) == [{"id": "1", "raw": "red"}]
 
 
 def test_ten_thousand_replacements_leave_the_last_ones(namespace: Namespace) -> None:
     for version in range(20):
-        namespace.write(
-            upsert_columns={
-                "id": list(range(500)),
-                "version": [version] * 500,
-                "tags": [[f"v{version}", "all"]] * 500,
-                "vector": [[1.0, float(version)]] * 500,
-            },
-            distance_metric="cosine_distance",
+        upsert(
+            namespace,
+            *(
+                {
+                    "id": f"{i:03}",
+                    "n": version,
+                    "tags": [f"v{version}", "all"],
+                    "content": ["old"] if version < 19 else ["new"],
+                    "vector": [1.0, float(version)],
+                }
+                for i in range(500)
+            ),
         )
-    assert found(namespace, ("version", "NotEq", 19)) == []
-    assert namespace.query(
-        aggregate_by={"n": ("Count",)}, filters=("tags", "Contains", "v19")
-    ).aggregations == {"n": 500}
-    nearest = namespace.query(rank_by=("vector", "ANN", [1.0, 19.0]), limit=3)
-    assert len(ids(nearest)) == 3
+    everything = [f"{i:03}" for i in range(500)]
+
+    def matching(*leaf: Any) -> list[Any]:
+        return ids(namespace.query(rank_by=("id", "asc"), limit=1_000, filters=leaf))
+
+    assert matching("n", "In", list(range(19))) == []
+    assert matching("n", "In", [19]) == everything
+    assert matching("tags", "Contains", "v18") == []
+    assert matching("tags", "Contains", "v19") == everything
+    assert matching("id", "Gt", "497") == ["498", "499"]
+    assert ids(namespace.query(rank_by=("content", "BM25", ["old"]), limit=9)) == []
+    assert len(ids(namespace.query(rank_by=("content", "BM25", ["new"]), limit=1_000))) == 500
+    nearest = namespace.query(rank_by=("vector", "ANN", [1.0, 19.0]), limit=3).rows or []
+    assert [round(row["$dist"], 5) for row in nearest] == [0, 0, 0]

