@@ -50,7 +50,7 @@ def _run(url: DatabaseUrl, sql: str) -> list[list[object]]:
 
 
 def _applied(url: DatabaseUrl) -> list[object]:
-    return [name for (name,) in _run(url, "SELECT name FROM context_search_migration ORDER BY 1")]
+    return [name for (name,) in _run(url, "SELECT name FROM context_search.migration ORDER BY 1")]
 
 
 def test_files_are_applied_in_order_and_once(empty_database_url: DatabaseUrl, folder: Path) -> None:

@@ -25,6 +25,8 @@ __all__ = ["Database", "Transaction", "bulk"]
 _CONNECT_S = 5.0
 _INVALID_AUTHORIZATION = "28"  # a class of SQLSTATE: unknown role, wrong password
 _IDLE_IN_TRANSACTION_MS = 30_000
+# What only we use lies in a schema of its own: docs/decisions/0028-where-tables-live.md
+_SEARCH_PATH = "SET LOCAL search_path = context_search, public"
 
 
 class Database:
@@ -173,6 +175,7 @@ def _opening(
         "BEGIN",
         f"SET LOCAL statement_timeout = {_within(deadline, limit_ms):d}",
         f"SET LOCAL lock_timeout = {lock_timeout_ms:d}",
+        _SEARCH_PATH,
         f"SET LOCAL context_search.project_id = '{project}'",
         f"SET LOCAL idle_in_transaction_session_timeout = {_IDLE_IN_TRANSACTION_MS:d}",
     )
