@@ -69,7 +69,8 @@ FROM pg_attribute
 WHERE attrelid = to_regclass('public.' || :name) AND attnum > 0 AND NOT attisdropped
 """
 _KIND = """
-SELECT relkind, pg_has_role(relowner, 'MEMBER'), CAST(CAST(relowner AS regrole) AS text),
+SELECT relkind, pg_has_role(relowner, 'USAGE'), CAST(CAST(relowner AS regrole) AS text),
+       quote_ident(current_user),
        EXISTS (
            SELECT FROM pg_index JOIN pg_attribute ON attrelid = indrelid AND attnum = indkey[0]
            WHERE indrelid = pg_class.oid AND attname = 'id' AND indnkeyatts = 1
@@ -95,7 +96,6 @@ SELECT quote_ident(current_user), quote_ident(current_database()),
        has_database_privilege(current_database(), 'CREATE'),
        COALESCE(has_schema_privilege(to_regnamespace('public'), 'CREATE'), false),
        has_schema_privilege(to_regnamespace('context_search'), 'CREATE')
-       AND has_schema_privilege(to_regnamespace('context_search'), 'USAGE')
 """
 
 
@@ -127,14 +127,13 @@ def _look_at(tx: Transaction, name: str, found: Found, *, is_first: bool) -> boo
     kinds = tx.run(_KIND, name=name)
     if not kinds:
         return False
-    [[kind, is_owner, owner, has_key]] = kinds
+    [[kind, is_owner, owner, role, has_key]] = kinds
     if kind != "r":
         found.problems.append(f"public.{name}: found no ordinary table, wanted one")
         return True
     if not is_owner:
         found.problems.append(
-            f"public.{name} belongs to {owner}: migrate as that role, or"
-            f" GRANT {owner} TO the role that migrates"
+            f"public.{name} belongs to {owner}: migrate as that role, or: GRANT {owner} TO {role}"
         )
     if not has_key:
         found.problems.append(
@@ -170,15 +169,20 @@ def _check_rights(tx: Transaction, found: Found, *, is_first: bool, missing: lis
             f" (or, as an administrator: CREATE SCHEMA context_search AUTHORIZATION {role})"
         )
     if in_ours is False:
-        found.problems.append(
-            f"{role} may not create tables in the schema context_search:"
-            f" GRANT USAGE, CREATE ON SCHEMA context_search TO {role}"
-        )
+        found.problems.append(closed_to(role))
     if (is_first or missing) and not in_public:
         found.problems.append(
             f"{role} may not create tables and indexes in the schema public:"
             f" GRANT USAGE, CREATE ON SCHEMA public TO {role}"
         )
+
+
+def closed_to(role: str) -> str:
+    """The problem of a role that may not work in the schema ``context_search``."""
+    return (
+        f"{role} may not create tables in the schema context_search:"
+        f" GRANT USAGE, CREATE ON SCHEMA context_search TO {role}"
+    )
 
 
 def _look_at_names(tx: Transaction, ours: Collection[str], found: Found) -> None:

@@ -47,11 +47,12 @@ _RETRIED = frozenset({"55P03", "40P01"})  # lock not available, deadlock
 _TURN_S = 0.1
 
 _FIND_LEDGERS = """
-SELECT to_regclass('context_search.migration') IS NOT NULL,
-       to_regclass('public.context_search_migration') IS NOT NULL,
+SELECT to_regclass('public.context_search_migration') IS NOT NULL,
        ARRAY(SELECT CAST(relname AS text) FROM pg_class
              WHERE relnamespace = to_regnamespace('context_search') AND relkind IN ('r', 'v')
-             ORDER BY relname)
+             ORDER BY relname),
+       quote_ident(current_user),
+       has_schema_privilege(to_regnamespace('context_search'), 'USAGE')
 """
 _CREATE_LEDGER = """
 DO $$
@@ -227,7 +228,10 @@ def _nobody_else(url: DatabaseUrl) -> Iterator[None]:
 def _plan(database: Database, migrations: Sequence[Migration]) -> Plan:
     with database.transaction() as tx:
         check_version(tx)
-        [[has_ledger, has_old_ledger, tables]] = tx.run(_FIND_LEDGERS)
+        [[has_old_ledger, tables, role, may_look]] = tx.run(_FIND_LEDGERS)
+        if may_look is False:
+            raise MigrationError(f"nothing was changed:\n{adoption.closed_to(role)}")
+        has_ledger = "migration" in tables
         ledger: list[list[str]] = []
         if has_ledger:
             ledger = tx.run("SELECT name, sha256 FROM context_search.migration ORDER BY name")
