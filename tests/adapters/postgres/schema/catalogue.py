@@ -29,8 +29,8 @@ _FACTS = {
         SELECT pg_get_indexdef(indexrelid), indisvalid FROM pg_index
         JOIN pg_class ON pg_class.oid = indrelid WHERE {_OURS}""",
     "constraints": f"""
-        SELECT CAST(CAST(conrelid AS regclass) AS text), conname, pg_get_constraintdef(pg_constraint.oid),
-               convalidated
+        SELECT CAST(CAST(conrelid AS regclass) AS text), conname, convalidated,
+               pg_get_constraintdef(pg_constraint.oid)
         FROM pg_constraint JOIN pg_class ON pg_class.oid = conrelid WHERE {_OURS}""",
     "triggers": f"""
         SELECT pg_get_triggerdef(pg_trigger.oid), tgenabled FROM pg_trigger

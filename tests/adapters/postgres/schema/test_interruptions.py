@@ -168,7 +168,7 @@ def test_who_holds_a_table_is_waited_for_again_and_again_but_never_for_long(
 ) -> None:
     url = empty_database_url
     run(url, *HIS_SCHEMA, *HIS_ROWS)
-    attempts = set()
+    attempts: set[str] = set()
 
     def two_attempts() -> bool:
         attempts.update(str(since) for _, since in waiting(url, "-- Projects, their documents"))

@@ -1,4 +1,4 @@
-"""A database of the last commit that had everything in public: nothing gets lost or is different."""
+"""A database of the last commit that had everything in public: nothing gets lost or differs."""
 
 from __future__ import annotations
 
