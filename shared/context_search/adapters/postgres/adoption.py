@@ -64,7 +64,8 @@ SHARED = {
 }
 
 _COLUMNS = """
-SELECT attname, regexp_replace(format_type(atttypid, atttypmod), '\\(.*?\\)', '')
+SELECT attname, regexp_replace(format_type(atttypid, atttypmod), '\\(.*?\\)', ''),
+       attnotnull AND NOT atthasdef AND attidentity = ''
 FROM pg_attribute
 WHERE attrelid = to_regclass('public.' || :name) AND attnum > 0 AND NOT attisdropped
 """
@@ -139,8 +140,15 @@ def _look_at(tx: Transaction, name: str, found: Found, *, is_first: bool) -> boo
         found.problems.append(
             f"public.{name}.id: found no primary key or unique constraint, wanted one"
         )
-    types = dict(tx.run(_COLUMNS, name=name))
+    columns = tx.run(_COLUMNS, name=name)
+    types = {column: is_found for column, is_found, _ in columns}
     found.problems.extend(_misfits(name, types))
+    found.notes.extend(
+        f"public.{name}.{column} must have a value, and we give none: rows of this table cannot be"
+        " made by our API"
+        for column, _, must_be_given in columns
+        if must_be_given and (column == "id" or column not in SHARED[name].columns)
+    )
     lacking = [column for column in SHARED[name].added if column not in types]
     if is_first:
         gets = f", gets {_listed(lacking)}" if lacking else ""

@@ -70,8 +70,9 @@ CREATE TABLE context_search.migration (
 COMMENT ON TABLE context_search.migration IS 'An applied file of the schema.';
 COMMENT ON COLUMN context_search.migration.sha256 IS 'Of the file: an applied file never changes.';
 """
-_UNFINISHED_INDEXES = """
-SELECT CAST(CAST(indexrelid AS regclass) AS text) FROM pg_index
+_TAKE_TURN = "SELECT pg_try_advisory_xact_lock(hashtextextended('context_search_migration', 0))"
+_DROP_UNFINISHED_INDEXES = """
+SELECT format('DROP INDEX CONCURRENTLY %s', CAST(indexrelid AS regclass)) FROM pg_index
 JOIN pg_class ON pg_class.oid = indexrelid
 WHERE NOT indisvalid AND starts_with(relname, 'context_search_')
 """
@@ -217,8 +218,7 @@ def _nobody_else(url: DatabaseUrl) -> Iterator[None]:
     guard = Connection(url)
     try:
         guard.query("BEGIN; SET LOCAL idle_in_transaction_session_timeout = 0")
-        lock = "pg_try_advisory_xact_lock(hashtextextended('context_search_migration', 0))"
-        while guard.query(f"SELECT {lock}").rows != [[True]]:
+        while guard.query(_TAKE_TURN).rows != [[True]]:
             time.sleep(_TURN_S)
         yield
     finally:
@@ -332,9 +332,8 @@ def _run_concurrently(url: DatabaseUrl, migration: Migration) -> None:
     connection = Connection(url)
     connection.wait_at_most(_STATEMENT_TIMEOUT_MS / 1000)
     try:
-        for [index] in connection.query(_UNFINISHED_INDEXES).rows:
-            connection.query(f"DROP INDEX CONCURRENTLY {index}")
-        for statement in filter(str.strip, migration.sql.split(";\n")):
+        unfinished = [statement for [statement] in connection.query(_DROP_UNFINISHED_INDEXES).rows]
+        for statement in [*unfinished, *filter(str.strip, migration.sql.split(";\n"))]:
             connection.query(statement)
     except StatementRejectedError as error:
         raise MigrationError(f"{migration.name}: {error.message}") from error

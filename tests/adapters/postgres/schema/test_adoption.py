@@ -141,6 +141,19 @@ def test_the_report_says_what_is_used_what_is_added_and_what_is_left(
     assert said[5:] == [*(f"will apply {it}" for it in files), *(f"applied {it}" for it in files)]
 
 
+def test_a_column_that_we_could_not_fill_is_pointed_out(empty_database_url: DatabaseUrl) -> None:
+    run(
+        empty_database_url,
+        *SCHEMA,
+        "ALTER TABLE tool ADD owner text NOT NULL, ADD kind text NOT NULL DEFAULT ''",
+    )
+    notes = migrations.plan(empty_database_url).notes
+    assert [note for note in notes if "must have a value" in note] == [
+        "public.tool.owner must have a value, and we give none: rows of this table cannot be made"
+        " by our API"
+    ]
+
+
 @pytest.mark.parametrize(
     ("statement", "complaint"),
     [
