@@ -108,18 +108,18 @@ class Found:
     problems: list[str]
 
 
-def look(tx: Transaction, ours: Collection[str], *, is_first: bool) -> Found:
+def look(tx: Transaction, new: Collection[str], *, is_first: bool) -> Found:
     """Looks at the shared tables, at the rights of this role, and at names that are taken.
 
-    ``ours`` are the names of the tables that only we use; ``is_first`` when none of them is there.
+    ``new`` are the names of the tables that are going to be made; ``is_first``: nothing of ours is
+    there.
     """
     found = Found([], [])
     missing = [name for name in SHARED if not _look_at(tx, name, found, is_first=is_first)]
     _check_rights(tx, found, is_first=is_first, missing=missing)
-    if is_first:
-        if missing:
-            found.notes.append(f"makes {_listed(missing)} in the schema public")
-        _look_at_names(tx, ours, found)
+    if missing:
+        found.notes.append(f"makes {_listed(missing)} in the schema public")
+    _look_at_names(tx, new, found)
     return found
 
 
@@ -193,8 +193,8 @@ def closed_to(role: str) -> str:
     )
 
 
-def _look_at_names(tx: Transaction, ours: Collection[str], found: Found) -> None:
-    taken = [name for [name] in tx.run(_TAKEN, names=list(ours))]
+def _look_at_names(tx: Transaction, new: Collection[str], found: Found) -> None:
+    taken = [name for [name] in tx.run(_TAKEN, names=list(new))]
     if not taken:
         return
     theirs, same = ("is", "it is") if len(taken) == 1 else ("are", "they are")

@@ -245,14 +245,15 @@ def _plan(database: Database, migrations: Sequence[Migration]) -> Plan:
         missing = migrations[len(ledger) :]
         if not missing:
             return Plan([], [])
-        ours = [name for one in migrations for name in _OUR_TABLE.findall(one.sql)]
-        is_first = not has_ledger and not has_old_ledger
-        found = adoption.look(tx, ours, is_first=is_first)
+        takes_over = has_old_ledger and not has_ledger
+        new = [name for one in missing for name in _OUR_TABLE.findall(one.sql)]
+        is_first = not has_ledger and not takes_over
+        found = adoption.look(tx, [] if takes_over else new, is_first=is_first)
     if found.problems:
         raise MigrationError("\n".join(["nothing was changed:", *found.problems]))
-    together = _BASELINE if has_old_ledger and not has_ledger else 1
+    together = _BASELINE if takes_over else 1
     steps = [missing[:together], *([one] for one in missing[together:])]
-    return Plan(found.notes, steps, makes_ledger=not has_ledger, takes_over=together > 1)
+    return Plan(found.notes, steps, makes_ledger=not has_ledger, takes_over=takes_over)
 
 
 def _check_last_before(tx: Transaction) -> None:
