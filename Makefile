@@ -73,8 +73,8 @@ build: setup-dev setup-build ## sam build for Lambda (arm64), then prove sizes a
 	@PYTHON=$(python) $(sam) build
 	@$(python) -m scripts.prove_layers
 
-migrate: setup ## bring the schema of the database at DATABASE_URL up to date
-	@$(python) -m context_search.adapters.postgres.migrations --database-url "$$DATABASE_URL"
+migrate: setup ## bring the schema of the database at DATABASE_URL up to date (DRY_RUN=1: only say how)
+	@$(python) -m context_search.adapters.postgres.migrations --database-url "$$DATABASE_URL" $(if $(DRY_RUN),--dry-run)
 
 bench: setup-dev ## speeds of the parts, one program after the other
 	@for program in bench/[!_]*.py; do \

@@ -10,6 +10,29 @@ from context_search.adapters.postgres.connection import Connection
 if TYPE_CHECKING:
     from context_search.adapters.postgres.url import DatabaseUrl
 
+# Tables of programs beside it, with names that some of ours have too.
+STRANGERS = [
+    """
+    CREATE TABLE chunks (
+        id serial PRIMARY KEY, table_id int NOT NULL, json_pointer varchar(1024),
+        chunk_index int, total_chunks int, chunk_text text, char_start int, char_end int,
+        turbopuffer_namespace varchar(255), turbopuffer_doc_id varchar(255) UNIQUE,
+        content_hash varchar(64), created_at timestamp DEFAULT CURRENT_TIMESTAMP)
+    """,
+    "CREATE TABLE mcp (id uuid PRIMARY KEY DEFAULT gen_random_uuid(), name text)",
+    "CREATE TABLE mcp_v2 (id serial PRIMARY KEY, api_key text UNIQUE, name text)",
+    "CREATE TABLE mcp_binding (id serial PRIMARY KEY, mcp_v2_id int, tool_id int, status boolean)",
+    "CREATE TABLE api_key (key text PRIMARY KEY)",
+    "CREATE TABLE outbox (id text PRIMARY KEY, payload json)",
+    "CREATE TABLE node (id text PRIMARY KEY, parent text REFERENCES node (id))",
+    "INSERT INTO chunks (table_id, chunk_text) VALUES (1, 'his')",
+    "INSERT INTO mcp (name) VALUES ('his')",
+    "INSERT INTO mcp_v2 (api_key) VALUES ('his')",
+    "INSERT INTO mcp_binding (mcp_v2_id, tool_id, status) VALUES (1, 1, true)",
+    "INSERT INTO api_key VALUES ('his')",
+    "INSERT INTO outbox VALUES ('his', '{}')",
+    "INSERT INTO node VALUES ('his', NULL)",
+]
 # What a main service has that soft-deletes, and asks little of its columns.
 SCHEMA = [
     "CREATE TABLE project (id bigserial PRIMARY KEY, name text, user_id bigint)",
@@ -32,6 +55,7 @@ SCHEMA = [
         table_id bigint REFERENCES context_table (id) ON DELETE CASCADE,
         cover_of bigint REFERENCES context_table (id) ON DELETE SET NULL)
     """,
+    *STRANGERS,
 ]
 # Two projects; in the first a document that is there, one in his trash, one without anything.
 ROWS = [

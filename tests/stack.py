@@ -30,13 +30,13 @@ _CLEAR = """
     DO $$ DECLARE name text; BEGIN
         SET LOCAL session_replication_role = replica;  -- no triggers, no foreign keys
         FOR name IN
-            SELECT tablename FROM pg_tables
-            WHERE schemaname = 'public' AND tablename <> 'context_search_migration'
-        LOOP EXECUTE format('DELETE FROM %I', name); END LOOP;
+            SELECT format('%I.%I', schemaname, tablename) FROM pg_tables
+            WHERE schemaname IN ('public', 'context_search') AND tablename <> 'migration'
+        LOOP EXECUTE format('DELETE FROM %s', name); END LOOP;
         FOR name IN
-            SELECT sequencename FROM pg_sequences
-            WHERE schemaname = 'public' AND last_value IS NOT NULL
-        LOOP EXECUTE format('ALTER SEQUENCE %I RESTART', name); END LOOP;
+            SELECT format('%I.%I', schemaname, sequencename) FROM pg_sequences
+            WHERE schemaname IN ('public', 'context_search') AND last_value IS NOT NULL
+        LOOP EXECUTE format('ALTER SEQUENCE %s RESTART', name); END LOOP;
     END $$
 """
 _SLOTS = 32

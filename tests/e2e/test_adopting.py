@@ -27,9 +27,13 @@ _BLOCK = re.compile(r"^```(sh|sql)\n(.*?)^```\n", re.MULTILINE | re.DOTALL)
 _SHELL = """
 set -eu
 curl() { command curl --silent --show-error --noproxy '*' "$@"; }
-make() { "$PYTHON" -m context_search.adapters.postgres.migrations --database-url "$DATABASE_URL"; }
+make() {  # migrate, with or without DRY_RUN=1
+    "$PYTHON" -m context_search.adapters.postgres.migrations \
+        --database-url "$DATABASE_URL" ${2:+--dry-run}
+}
 . ./said
 """
+_COUNT = "SELECT count(*) FROM context_search.index_generation"
 _LONG = "'a harbour at the end of the season. '"
 ROWS = [
     "INSERT INTO project (name) VALUES ('first'), (NULL)",
@@ -66,8 +70,8 @@ class Reader:
             self.printed.append(self._shell(text))
             return
         for statement in filter(None, map(str.strip, text.split(";"))):
-            if "count(*) FROM index_generation" in statement:  # "when that count is 0"
-                until(lambda: self.rows("SELECT count(*) FROM index_generation") == [[0]], 60)
+            if statement == _COUNT:
+                until(lambda: self.rows(_COUNT) == [[0]], 60)  # "when that count is 0"
             self.printed.append(str(self.rows(statement)))
 
     def rows(self, statement: str) -> list[list[Any]]:
@@ -100,7 +104,9 @@ def test_the_page_leads_from_his_database_to_an_answer_and_away_again(
     (tmp_path / "said").touch()
     migrate, *others, drop = blocks()
     reader.follow(*migrate)
-    assert "applied 0023_" in reader.printed[-1]
+    assert "public.api_key, public.chunks, public.mcp" in reader.printed[-1]
+    assert reader.printed[-1].count("will apply 0005_") == 2
+    assert reader.printed[-1].count("applied 0005_") == 1
     with (
         state_folder() as state,
         Stack(state, user, StackOptions(schedule_every_s=1.0), report=lambda _: None) as stack,
@@ -121,8 +127,11 @@ def test_the_page_leads_from_his_database_to_an_answer_and_away_again(
         " FROM context_table t ORDER BY id"
     ).rows
     left = his.query("SELECT tablename FROM pg_tables WHERE schemaname = 'public' ORDER BY 1").rows
-    functions = his.query("SELECT proname FROM pg_proc WHERE proname LIKE 'context_search%'").rows
+    triggers = his.query("SELECT FROM pg_trigger WHERE tgname LIKE 'context_search%'").rows
     his.close()
     assert len(before) == len(after) == 3
-    assert [name for [name] in left] == ["context_table", "note", "picture", "project", "tool"]
-    assert not functions
+    assert {name for [name] in left} == {
+        *("context_table", "note", "picture", "project", "tool"),
+        *("api_key", "chunks", "mcp", "mcp_binding", "mcp_v2", "node", "outbox"),
+    }
+    assert not triggers

@@ -101,7 +101,7 @@ def test_the_schema_is_there(running: Running) -> None:
     serve, _ = running
     url = DatabaseUrl.parse(serve.endpoints()["database_url"])
     with closing(Database(url)) as database, database.transaction() as tx:
-        [[migrations]] = tx.run("SELECT count(*) FROM context_search_migration")
+        [[migrations]] = tx.run("SELECT count(*) FROM context_search.migration")
     assert migrations > 0
 
 

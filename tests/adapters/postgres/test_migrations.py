@@ -14,6 +14,7 @@ import pytest
 from context_search.adapters.postgres import migrations
 from context_search.adapters.postgres.migrations import MigrationError
 from context_search.adapters.postgres.pool import Database
+from tests.adapters.postgres.schema.catalogue import catalogue
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -50,7 +51,7 @@ def _run(url: DatabaseUrl, sql: str) -> list[list[object]]:
 
 
 def _applied(url: DatabaseUrl) -> list[object]:
-    return [name for (name,) in _run(url, "SELECT name FROM context_search_migration ORDER BY 1")]
+    return [name for (name,) in _run(url, "SELECT name FROM context_search.migration ORDER BY 1")]
 
 
 def test_files_are_applied_in_order_and_once(empty_database_url: DatabaseUrl, folder: Path) -> None:
@@ -155,10 +156,31 @@ def test_the_command_says_what_it_applied_and_keeps_the_password_to_itself(
     assert (failed.returncode, failed.stderr) == (1, "login refused: SQLSTATE 3D000\n")
 
 
-def _command(url: str) -> subprocess.CompletedProcess[str]:
+def test_a_dry_run_says_what_would_be_done_and_does_nothing(
+    postgres_url: str, empty_database_url: DatabaseUrl
+) -> None:
+    address = f"{postgres_url.rsplit('/', 1)[0]}/{empty_database_url.database}"
+    before = catalogue(empty_database_url)
+    said = _command(address, "--dry-run")
+    shipped = [migration.name for migration in migrations.read(migrations.shipped())]
+    assert (said.returncode, said.stdout.splitlines()) == (
+        0,
+        [
+            "makes project, context_table and tool in the schema public",
+            "will make the schema context_search for the tables that only we use",
+            *(f"will apply {name}" for name in shipped),
+        ],
+    )
+    assert catalogue(empty_database_url) == before
+    done = _command(address)
+    assert done.stdout == said.stdout + "".join(f"applied {name}\n" for name in shipped)
+    assert _command(address, "--dry-run").stdout == "nothing to apply\n"
+
+
+def _command(url: str, *options: str) -> subprocess.CompletedProcess[str]:
     source_root = Path(migrations.__file__).parents[3]
     return subprocess.run(  # noqa: S603  our own command
-        [sys.executable, "-m", migrations.__name__, "--database-url", url],
+        [sys.executable, "-m", migrations.__name__, "--database-url", url, *options],
         cwd=source_root,
         capture_output=True,
         text=True,

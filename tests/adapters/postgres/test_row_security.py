@@ -44,7 +44,7 @@ SECURED = [
 OPEN = {
     "chunk_tally": "counts by namespace, written by a trigger",
     "chunk_words": "a policy would keep Postgres from using its index; holds no text",
-    "context_search_migration": "names of migrations",
+    "migration": "names of migrations",
     "context_table": "an adopter's",
     "outbox": "ids only, read by trusted work",
     "permit": "ids only, gone when they are old",
@@ -140,12 +140,12 @@ def test_a_query_that_does_not_say_for_whom_sees_nothing(
 ) -> None:
     connection = Connection(application_url)
     try:
-        assert connection.query(f"SELECT * FROM {table}").rows == []
+        assert connection.query(f"SELECT * FROM context_search.{table}").rows == []
         # What one transaction says is forgotten with it, whoever gets the connection next.
         connection.query(
             f"BEGIN; SET LOCAL context_search.project_id = '{ours[0].project.id}'; COMMIT"
         )
-        assert connection.query(f"SELECT * FROM {table}").rows == []
+        assert connection.query(f"SELECT * FROM context_search.{table}").rows == []
     finally:
         connection.close()
 
@@ -161,7 +161,7 @@ def test_a_setting_that_is_no_project_opens_nothing(
         connection.query(
             "SELECT set_config('context_search.project_id', :value, true)", {"value": setting}
         )
-        assert connection.query("SELECT * FROM chunks").rows == []
+        assert connection.query("SELECT * FROM context_search.chunks").rows == []
     finally:
         connection.close()
 
@@ -226,7 +226,8 @@ def test_every_table_has_a_policy_or_a_reason_to_have_none(owner: Database) -> N
             """
             SELECT relname, relrowsecurity, relforcerowsecurity, count(polname)
             FROM pg_class LEFT JOIN pg_policy ON polrelid = pg_class.oid
-            WHERE relkind = 'r' AND relnamespace = CAST('public' AS regnamespace)
+            WHERE relkind IN ('r', 'p') AND CAST(CAST(relnamespace AS regnamespace) AS text)
+                  IN ('public', 'context_search')
             GROUP BY pg_class.oid
             """
         )

@@ -31,3 +31,16 @@ def test_the_index_of_document_ids_has_the_order_that_sweeps_read_them_in(
 ) -> None:
     with database.transaction() as tx:
         assert tx.run(_DOC_ID_COLLATION) == [["C"]]
+
+
+def test_every_table_and_view_says_what_a_row_is(database: Database) -> None:
+    with database.transaction() as tx:
+        silent = tx.run(
+            """
+            SELECT relname FROM pg_class
+            WHERE relnamespace IN (CAST('public' AS regnamespace),
+                                   CAST('context_search' AS regnamespace))
+              AND relkind IN ('r', 'v') AND obj_description(oid, 'pg_class') IS NULL
+            """
+        )
+    assert silent == []

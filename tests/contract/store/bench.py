@@ -222,7 +222,8 @@ class PostgresBench(Bench):
                 """
                 SELECT table_name, column_name FROM information_schema.columns
                 JOIN pg_tables ON tablename = table_name AND schemaname = table_schema
-                WHERE table_schema = 'public' AND data_type = 'timestamp with time zone'
+                WHERE table_schema IN ('public', 'context_search')
+                  AND data_type = 'timestamp with time zone'
                 """
             )
 

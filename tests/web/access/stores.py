@@ -19,7 +19,7 @@ _TABLES = """
     FROM information_schema.tables LEFT JOIN information_schema.columns
         ON columns.table_name = tables.table_name AND columns.table_schema = tables.table_schema
         AND columns.column_name = 'project_id'
-    WHERE tables.table_schema = 'public' AND tables.table_type = 'BASE TABLE'
+    WHERE tables.table_schema IN ('public', 'context_search') AND tables.table_type = 'BASE TABLE'
 """
 
 

@@ -1,41 +1,83 @@
-"""Forward-only schema migrations: plain SQL files, each in a transaction of its own.
+"""Brings the schema of a database up to date: plain SQL files in order, forward only.
 
-``python -m context_search.adapters.postgres.migrations --database-url URL``
+``python -m context_search.adapters.postgres.migrations --database-url URL [--dry-run]``
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import hashlib
 import re
 import sys
+import time
 from dataclasses import dataclass
 from importlib import resources
 from typing import TYPE_CHECKING
 
-from context_search.adapters.postgres.errors import StatementRejectedError
+from context_search.adapters.postgres import adoption
+from context_search.adapters.postgres.connection import Connection
+from context_search.adapters.postgres.errors import (
+    PostgresUnavailableError,
+    StatementRejectedError,
+)
 from context_search.adapters.postgres.pool import Database, Transaction
 from context_search.adapters.postgres.url import DatabaseUrl
 from context_search.domain.errors import ContextSearchError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from importlib.resources.abc import Traversable
 
 OLDEST_MAJOR = 15
+LAST_BEFORE = "0027_long_orders.sql"
+"""The last file of the commits that had everything in ``public``."""
 
-_FILE_NAME = re.compile(r"\d{4}_[a-z0-9_]+\.sql")
+_FILE_NAME = re.compile(r"\d{4}_[a-z0-9_]+(\.concurrently)?\.sql")
+_CONCURRENTLY = ".concurrently.sql"
+_BASELINE = 5  # the first files describe the whole schema; takeover.sql comes together with them
+_OUR_TABLE = re.compile(r"^CREATE (?:UNLOGGED )?TABLE IF NOT EXISTS (\w+) \(", re.MULTILINE)
 _STATEMENT_TIMEOUT_MS = 15 * 60 * 1000
+# A change that waits for a lock holds up everybody behind it: not for long, and then once more.
+_LOCK_TIMEOUT_MS = 2_000
+_ATTEMPTS = 5
+_RETRIED = frozenset({"55P03", "40P01"})  # lock not available, deadlock
+_TURN_S = 0.1
+
+_FIND_LEDGERS = """
+SELECT to_regclass('public.context_search_migration') IS NOT NULL,
+       ARRAY(SELECT CAST(relname AS text) FROM pg_class
+             WHERE relnamespace = to_regnamespace('context_search') AND relkind IN ('r', 'v')
+             ORDER BY relname),
+       quote_ident(current_user),
+       has_schema_privilege(to_regnamespace('context_search'), 'USAGE')
+"""
 _CREATE_LEDGER = """
-CREATE TABLE IF NOT EXISTS context_search_migration (
+DO $$
+BEGIN
+    IF to_regnamespace('context_search') IS NULL THEN  -- an administrator may have made it
+        CREATE SCHEMA context_search;
+        COMMENT ON SCHEMA context_search IS 'The tables that only context-search uses.';
+    END IF;
+END $$;
+CREATE TABLE context_search.migration (
     name text PRIMARY KEY,
     sha256 text NOT NULL,
     applied_at timestamptz NOT NULL DEFAULT now()
-)"""
+);
+COMMENT ON TABLE context_search.migration IS 'An applied file of the schema.';
+COMMENT ON COLUMN context_search.migration.sha256 IS 'Of the file: an applied file never changes.';
+"""
+_TAKE_TURN = "SELECT pg_try_advisory_xact_lock(hashtextextended('context_search_migration', 0))"
+_DROP_UNFINISHED_INDEXES = """
+SELECT format('DROP INDEX CONCURRENTLY %s', CAST(indexrelid AS regclass)) FROM pg_index
+JOIN pg_class ON pg_class.oid = indexrelid
+WHERE NOT indisvalid AND starts_with(relname, 'context_search_')
+"""
 
 
 class MigrationError(ContextSearchError):
-    """Files and database do not fit together, or a file fails; the database is as it was before."""
+    """Files and database do not fit together, or a step fails; that step changed nothing."""
 
     code = "MIGRATION_FAILED"
 
@@ -47,6 +89,37 @@ class Migration:
     name: str
     sha256: str
     sql: str
+
+    @property
+    def is_concurrent(self) -> bool:
+        """Its statements run one by one, outside of a transaction."""
+        return self.name.endswith(_CONCURRENTLY)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a run does: ``steps`` in order, each whole or not at all.
+
+    ``notes`` say what was found. ``makes_ledger``: nothing of ours is there yet.
+    ``takes_over``: the tables are in ``public`` and move; the first step does it.
+    """
+
+    notes: Sequence[str]
+    steps: Sequence[Sequence[Migration]]
+    makes_ledger: bool = False
+    takes_over: bool = False
+
+    def lines(self) -> list[str]:
+        """The plan for people."""
+        if not self.steps:
+            return ["nothing to apply"]
+        to_do = [f"will apply {one.name}" for step in self.steps for one in step]
+        if self.makes_ledger:
+            to_do.insert(0, "will make the schema context_search for the tables that only we use")
+        if self.takes_over:
+            moves = "will move our tables with their rows from public to context_search, and"
+            to_do[1:1] = [f"{moves} in the same transaction:"]
+        return [*self.notes, *to_do]
 
 
 def shipped() -> Traversable:
@@ -71,19 +144,43 @@ def read(folder: Traversable) -> list[Migration]:
     ]
 
 
-def apply(database_url: DatabaseUrl, folder: Traversable | None = None) -> list[str]:
+def plan(database_url: DatabaseUrl, folder: Traversable | None = None) -> Plan:
+    """Returns what ``apply`` would do, and changes nothing. Raises what it raises."""
+    database = _database(database_url)
+    try:
+        return _plan(database, read(folder or shipped()))
+    finally:
+        database.close()
+
+
+def apply(
+    database_url: DatabaseUrl,
+    folder: Traversable | None = None,
+    *,
+    report: Callable[[str], None] = lambda _: None,
+) -> list[str]:
     """Applies what is missing and returns the names of the files that it applied, in order.
 
-    Safe to run twice at the same time: the second run waits and finds nothing to do.
+    ``report`` gets the plan, line by line, before anything is changed, and each file when it is
+    done. Safe to run twice at the same time: the second run waits and finds nothing to do. Safe to
+    interrupt: the next run goes on with the step that was not done.
     Raises MigrationError when the server is older than PostgreSQL 15, when an applied file was
-    changed, removed or put in between, and when a file fails; DatabaseUnavailableError.
+    changed, removed or put in between, when a table of another program cannot be used, when a right
+    is missing, and when a step fails; DatabaseUnavailableError.
     """
     migrations = read(folder or shipped())
-    database = Database(database_url, statement_timeout_ms=_STATEMENT_TIMEOUT_MS, lock_timeout_ms=0)
+    database = _database(database_url)
     applied: list[str] = []
     try:
-        while name := _apply_next(database, migrations):
-            applied.append(name)
+        with _nobody_else(database_url):
+            planned = _plan(database, migrations)
+            for line in planned.lines():
+                report(line)
+            for position, step in enumerate(planned.steps):
+                _carry_out(database, database_url, planned, position)
+                for one in step:
+                    report(f"applied {one.name}")
+                    applied.append(one.name)
     finally:
         database.close()
     return applied
@@ -103,27 +200,67 @@ def require_version(number: int) -> None:
         )
 
 
-def _apply_next(database: Database, migrations: Sequence[Migration]) -> str | None:
-    """Applies the first migration that is missing and returns its name."""
+def _database(url: DatabaseUrl) -> Database:
+    return Database(
+        url, statement_timeout_ms=_STATEMENT_TIMEOUT_MS, lock_timeout_ms=_LOCK_TIMEOUT_MS
+    )
+
+
+@contextlib.contextmanager
+def _nobody_else(url: DatabaseUrl) -> Iterator[None]:
+    """Waits until no other run is under way, and keeps others waiting.
+
+    By a transaction of its own, so it works through a pooler too. It asks again and again: a
+    statement that waits would itself be waited for by CREATE INDEX CONCURRENTLY of the other run.
+    """
+    guard = Connection(url)
+    try:
+        guard.query("BEGIN; SET LOCAL idle_in_transaction_session_timeout = 0")
+        while guard.query(_TAKE_TURN).rows != [[True]]:
+            time.sleep(_TURN_S)
+        yield
+    finally:
+        guard.close()
+
+
+def _plan(database: Database, migrations: Sequence[Migration]) -> Plan:
     with database.transaction() as tx:
         check_version(tx)
-        # Held until the end of the transaction, so it works through a pooler too.
-        tx.run("SELECT pg_advisory_xact_lock(hashtextextended('context_search_migration', 0))")
-        # A change of the schema that waits for a lock holds up everybody behind it.
-        tx.run("SET LOCAL lock_timeout = '30s'")
-        tx.run(_CREATE_LEDGER)
-        ledger = tx.run("SELECT name, sha256 FROM context_search_migration ORDER BY name")
-        _check_history(ledger, migrations)
-        if len(ledger) == len(migrations):
-            return None
-        migration = migrations[len(ledger)]
-        _run_file(tx, migration)
-        tx.run(
-            "INSERT INTO context_search_migration (name, sha256) VALUES (:name, :sha256)",
-            name=migration.name,
-            sha256=migration.sha256,
+        [[has_old_ledger, tables, role, may_look]] = tx.run(_FIND_LEDGERS)
+        if may_look is False:
+            raise MigrationError(f"nothing was changed:\n{adoption.closed_to(role)}")
+        has_ledger = "migration" in tables
+        ledger: list[list[str]] = []
+        if has_ledger:
+            ledger = tx.run("SELECT name, sha256 FROM context_search.migration ORDER BY name")
+            _check_history(ledger, migrations)
+        elif tables:
+            raise MigrationError(
+                f"the schema context_search is another program's: it has {', '.join(tables)}"
+            )
+        elif has_old_ledger:
+            _check_last_before(tx)
+        missing = migrations[len(ledger) :]
+        if not missing:
+            return Plan([], [])
+        takes_over = has_old_ledger and not has_ledger
+        new = [name for one in missing for name in _OUR_TABLE.findall(one.sql)]
+        is_first = not has_ledger and not takes_over
+        found = adoption.look(tx, [] if takes_over else new, is_first=is_first)
+    if found.problems:
+        raise MigrationError("\n".join(["nothing was changed:", *found.problems]))
+    together = _BASELINE if takes_over else 1
+    steps = [missing[:together], *([one] for one in missing[together:])]
+    return Plan(found.notes, steps, makes_ledger=not has_ledger, takes_over=takes_over)
+
+
+def _check_last_before(tx: Transaction) -> None:
+    [[last]] = tx.run("SELECT max(name) FROM public.context_search_migration")
+    if last != LAST_BEFORE:
+        raise MigrationError(
+            f"the schema is at {last or 'its beginning'}: migrate it to {LAST_BEFORE} first,"
+            " with the last commit that has that file"
         )
-    return migration.name
 
 
 def _check_history(ledger: Sequence[Sequence[str]], migrations: Sequence[Migration]) -> None:
@@ -139,28 +276,92 @@ def _check_history(ledger: Sequence[Sequence[str]], migrations: Sequence[Migrati
             )
 
 
-def _run_file(tx: Transaction, migration: Migration) -> None:
+def _carry_out(database: Database, url: DatabaseUrl, planned: Plan, position: int) -> None:
+    """Carries out one step; once more when others were in its way."""
+    step = planned.steps[position]
+    for attempt in range(1, _ATTEMPTS + 1):
+        try:
+            if step[0].is_concurrent:
+                _run_concurrently(url, step[0])
+            with database.transaction() as tx:
+                if position == 0:
+                    _prepare(tx, planned)
+                for one in step:
+                    if not one.is_concurrent:
+                        _run_file(tx, one.name, one.sql)
+                    _note_applied(tx, one)
+        except PostgresUnavailableError as error:
+            if error.sqlstate not in _RETRIED:
+                raise
+            if attempt == _ATTEMPTS:
+                message = f"{step[0].name}: others hold its tables locked; run it again"
+                raise MigrationError(message) from error
+        else:
+            return
+
+
+def _prepare(tx: Transaction, planned: Plan) -> None:
+    if planned.makes_ledger:
+        _run_file(tx, "the schema context_search", _CREATE_LEDGER)
+    if planned.takes_over:
+        takeover = resources.files("context_search.adapters.postgres") / "takeover.sql"
+        _run_file(tx, takeover.name, takeover.read_text("utf-8"))
+
+
+def _note_applied(tx: Transaction, migration: Migration) -> None:
+    tx.run(
+        "INSERT INTO context_search.migration (name, sha256) VALUES (:name, :sha256)",
+        name=migration.name,
+        sha256=migration.sha256,
+    )
+
+
+def _run_file(tx: Transaction, name: str, sql: str) -> None:
     transaction_id = tx.run("SELECT pg_current_xact_id()")
     try:
-        tx.run(migration.sql)
+        tx.run(sql)
+    except StatementRejectedError as error:
+        raise MigrationError(f"{name}: {error.message}") from error
+    if tx.run("SELECT pg_current_xact_id()") != transaction_id:
+        raise MigrationError(f"{name}: ends the transaction; part of it is applied")
+
+
+def _run_concurrently(url: DatabaseUrl, migration: Migration) -> None:
+    """Runs each statement by itself; one that was interrupted before leaves an unfinished index."""
+    connection = Connection(url)
+    connection.wait_at_most(_STATEMENT_TIMEOUT_MS / 1000)
+    try:
+        unfinished = [statement for [statement] in connection.query(_DROP_UNFINISHED_INDEXES).rows]
+        for statement in [*unfinished, *filter(str.strip, migration.sql.split(";\n"))]:
+            connection.query(statement)
     except StatementRejectedError as error:
         raise MigrationError(f"{migration.name}: {error.message}") from error
-    if tx.run("SELECT pg_current_xact_id()") != transaction_id:
-        raise MigrationError(f"{migration.name}: ends the transaction; part of it is applied")
+    finally:
+        connection.close()
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Applies the shipped migrations to ``--database-url`` and prints what it applied."""
+    """Says what it will do to ``--database-url``, and does it; with ``--dry-run`` it only says."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--database-url", required=True)
+    parser.add_argument("--dry-run", action="store_true", help="change nothing")
     options = parser.parse_args(arguments)
     try:
-        applied = apply(DatabaseUrl.parse(options.database_url))
+        url = DatabaseUrl.parse(options.database_url)
+        if options.dry_run:
+            for line in plan(url).lines():
+                _say(line)
+        else:
+            apply(url, report=_say)
     except ContextSearchError as error:
         sys.stderr.write(f"{error.message}\n")
         return 1
-    sys.stdout.write("".join(f"applied {name}\n" for name in applied) or "nothing to apply\n")
     return 0
+
+
+def _say(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
 
 
 if __name__ == "__main__":

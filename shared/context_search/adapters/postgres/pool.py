@@ -33,6 +33,8 @@ _REPLY_MARGIN_S = 2.0
 """The server stops a statement itself, and this long its word is waited for."""
 _INVALID_AUTHORIZATION = "28"  # a class of SQLSTATE: unknown role, wrong password
 _IDLE_IN_TRANSACTION_MS = 30_000
+# What only we use lies in a schema of its own: docs/decisions/0028-where-tables-live.md
+_SEARCH_PATH = "SET LOCAL search_path = context_search, public"
 
 BATCH_ROWS = 2_000
 BATCH_BYTES = 8 * 1024 * 1024
@@ -200,6 +202,7 @@ class _Limits:
             "BEGIN",
             f"SET LOCAL statement_timeout = {statement_ms:d}",
             f"SET LOCAL lock_timeout = {self.lock_ms:d}",
+            _SEARCH_PATH,
             f"SET LOCAL context_search.project_id = '{project}'",
             f"SET LOCAL idle_in_transaction_session_timeout = {_IDLE_IN_TRANSACTION_MS:d}",
         )

@@ -1,0 +1,78 @@
+-- What a search reads beside chunks: words, settings, permits, and rankings with further pages.
+
+-- Beside chunks, not in it: marking a chunk as present would write all of its keys a second time.
+-- Without a policy, which would keep Postgres from using the index; it holds no text.
+CREATE TABLE IF NOT EXISTS chunk_words (
+    chunk_id bigint PRIMARY KEY REFERENCES chunks (id) ON DELETE CASCADE,
+    set_id bigint NOT NULL,
+    generation_id bigint NOT NULL,
+    token_count int NOT NULL,
+    words tsvector NOT NULL
+);
+CREATE INDEX IF NOT EXISTS chunk_words_words ON chunk_words USING gin (words);
+CREATE INDEX IF NOT EXISTS chunk_words_generation ON chunk_words (generation_id);
+COMMENT ON TABLE chunk_words IS
+    'The words of a present chunk, for keyword search in Postgres. docs/decisions/0014-postgres-keywords.md';
+COMMENT ON COLUMN chunk_words.token_count IS 'With repetitions.';
+COMMENT ON COLUMN chunk_words.words IS 'Each with the id of its index before it.';
+
+CREATE TABLE IF NOT EXISTS words_backlog (
+    set_id bigint PRIMARY KEY REFERENCES chunk_set (id) ON DELETE CASCADE
+);
+COMMENT ON TABLE words_backlog IS
+    'A chunk set whose words were deleted by hand; cleanup writes them again.';
+
+-- Words that go with their chunk, by the foreign key, go inside of another trigger.
+CREATE FUNCTION words_gone() RETURNS trigger LANGUAGE plpgsql
+    SECURITY DEFINER SET search_path = context_search, pg_temp AS $$
+BEGIN
+    INSERT INTO words_backlog (set_id)
+    SELECT id FROM chunk_set WHERE TG_OP = 'TRUNCATE' OR id = OLD.set_id
+    ON CONFLICT DO NOTHING;
+    RETURN NULL;
+END $$;
+CREATE TRIGGER words_gone AFTER DELETE ON chunk_words
+    FOR EACH ROW WHEN (pg_trigger_depth() = 0) EXECUTE FUNCTION words_gone();
+CREATE TRIGGER words_truncated AFTER TRUNCATE ON chunk_words
+    FOR EACH STATEMENT EXECUTE FUNCTION words_gone();
+
+CREATE TABLE IF NOT EXISTS retrieval_settings (
+    project_id bigint PRIMARY KEY REFERENCES public.project (id) ON DELETE CASCADE,
+    version bigint NOT NULL DEFAULT 0,
+    settings jsonb NOT NULL DEFAULT '{}',
+    updated_at timestamptz NOT NULL DEFAULT now()
+);
+COMMENT ON TABLE retrieval_settings IS
+    'How a project retrieves; without a row, or with version 0, it has the defaults.';
+COMMENT ON COLUMN retrieval_settings.version IS 'Changes so far.';
+COMMENT ON COLUMN retrieval_settings.settings IS 'What is missing keeps its default.';
+ALTER TABLE retrieval_settings ENABLE ROW LEVEL SECURITY;
+CREATE POLICY context_search_project ON retrieval_settings USING (
+    (SELECT current_setting('context_search.project_id', true)) IN ('*', CAST(project_id AS text)));
+
+CREATE UNLOGGED TABLE IF NOT EXISTS permit (
+    pool text NOT NULL,
+    number int NOT NULL,
+    holder text,
+    lease_until timestamptz NOT NULL DEFAULT now(),
+    PRIMARY KEY (pool, number)
+) WITH (fillfactor = 50);
+CREATE INDEX IF NOT EXISTS permit_unused ON permit (lease_until);
+COMMENT ON TABLE permit IS
+    'A place among the searches of a project, or the queries of a namespace, that go on at once. Not logged: after a crash all are free.';
+COMMENT ON COLUMN permit.holder IS 'Who has it until lease_until.';
+
+CREATE UNLOGGED TABLE IF NOT EXISTS ranking (
+    name text PRIMARY KEY,
+    project_id bigint NOT NULL REFERENCES public.project (id) ON DELETE CASCADE,
+    body jsonb NOT NULL,
+    created_at timestamptz NOT NULL DEFAULT clock_timestamp()
+);
+CREATE INDEX IF NOT EXISTS ranking_project ON ranking (project_id, created_at);
+CREATE INDEX IF NOT EXISTS ranking_age ON ranking (created_at);
+COMMENT ON TABLE ranking IS
+    'The hits of a project search with further pages, for as long as a cursor is good. Not logged: a crash costs cursors only.';
+COMMENT ON COLUMN ranking.name IS 'What the cursor names.';
+ALTER TABLE ranking ENABLE ROW LEVEL SECURITY;
+CREATE POLICY context_search_project ON ranking USING (
+    (SELECT current_setting('context_search.project_id', true)) IN ('*', CAST(project_id AS text)));

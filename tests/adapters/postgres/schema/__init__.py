@@ -1,0 +1,1 @@
+"""What ``make migrate`` does to databases of every kind."""

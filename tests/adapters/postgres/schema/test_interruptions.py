@@ -1,0 +1,182 @@
+"""A run that ends in the middle, at any point: the next one goes on, and the result is the same."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+import pytest
+
+from context_search.adapters.postgres import migrations
+from context_search.adapters.postgres.connection import Connection
+from context_search.adapters.postgres.errors import PostgresUnavailableError
+from context_search.adapters.postgres.migrations import MigrationError
+from tests.adapters.postgres.schema.catalogue import Catalogue, catalogue, run
+from tests.adapters.postgres.schema.test_takeover import LAST_BEFORE, ROWS
+from tests.adopter import ROWS as HIS_ROWS
+from tests.adopter import SCHEMA as HIS_SCHEMA
+from tests.stack import eventually
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from context_search.adapters.postgres.url import DatabaseUrl
+    from tests.stack import DatabaseFactory
+
+BEGINNINGS = {
+    "empty": ["SELECT"],
+    "an adopter's": [*HIS_SCHEMA, *HIS_ROWS],
+    "the last commit before": [LAST_BEFORE, ROWS],
+}
+# Fails the DDL commands with these numbers, counted over all runs: a sequence is not rolled back.
+STRIKES = [1, 2, 9, 40, 75, 150, 220, 300, 380, 430, 431]
+INTERRUPTIONS = f"""
+CREATE SCHEMA interruptions;
+CREATE SEQUENCE interruptions.commands;
+CREATE FUNCTION interruptions.strike() RETURNS event_trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF nextval('interruptions.commands') IN ({", ".join(map(str, STRIKES))}) THEN
+        RAISE EXCEPTION 'interrupted';
+    END IF;
+END $$;
+CREATE EVENT TRIGGER strike ON ddl_command_end EXECUTE FUNCTION interruptions.strike();
+"""
+
+
+class _InterruptedError(Exception):
+    pass
+
+
+@pytest.fixture(params=BEGINNINGS)
+def beginning(request: pytest.FixtureRequest) -> list[str]:
+    statements: list[str] = BEGINNINGS[request.param]
+    return statements
+
+
+@pytest.fixture
+def states(databases: DatabaseFactory, beginning: list[str]) -> list[Catalogue]:
+    """The catalogue at the beginning and after each step of a run that nobody interrupts."""
+    with databases.empty() as url:
+        run(url, *beginning)
+        found = [catalogue(url)]
+
+        def report(line: str) -> None:
+            if line.startswith("applied") and (now := catalogue(url)) != found[-1]:
+                found.append(now)
+
+        migrations.apply(url, report=report)
+    return found
+
+
+@pytest.fixture
+def url(databases: DatabaseFactory, beginning: list[str]) -> Iterator[DatabaseUrl]:
+    with databases.empty() as made:
+        run(made, *beginning)
+        yield made
+
+
+def until_whole(url: DatabaseUrl, report: Callable[[str], None]) -> Iterator[Catalogue]:
+    """Runs again and again until nobody interrupts; gives what each interrupted run left."""
+    while True:
+        try:
+            migrations.apply(url, report=report)
+        except (_InterruptedError, MigrationError):
+            yield catalogue(url)
+        else:
+            return
+
+
+def test_a_run_that_ends_after_a_step_goes_on_with_the_next(
+    url: DatabaseUrl, states: list[Catalogue]
+) -> None:
+    def interrupt(line: str) -> None:
+        if line.startswith("applied"):
+            raise _InterruptedError
+
+    left = list(until_whole(url, interrupt))
+    assert [state for state, _ in groupby(left)] == states[1:]
+    assert catalogue(url) == states[-1]
+
+
+def test_a_step_that_fails_at_any_command_leaves_whole_steps(
+    url: DatabaseUrl, states: list[Catalogue]
+) -> None:
+    run(url, INTERRUPTIONS)
+    interrupted = 0
+    for left in until_whole(url, lambda _: None):
+        assert without_indexes(left) in [without_indexes(state) for state in states]
+        interrupted += 1
+    [[commands]] = run(url, "SELECT last_value FROM interruptions.commands")
+    assert isinstance(commands, int)
+    assert interrupted == len([strike for strike in STRIKES if strike <= commands]) > 7
+    assert without_indexes(catalogue(url)) == without_indexes(states[-1])
+    assert catalogue(url)["indexes"] == states[-1]["indexes"]
+
+
+def without_indexes(state: Catalogue) -> Catalogue:
+    """An index that is made beside writers is there before its file is noted as applied."""
+    relations = {fact for fact in state["relations"] if fact[1] != "i"}
+    kept = {kind: facts for kind, facts in state.items() if kind not in ("indexes", "schemas")}
+    return {**kept, "relations": relations}
+
+
+def test_runs_at_the_same_time_take_turns(url: DatabaseUrl, states: list[Catalogue]) -> None:
+    with ThreadPoolExecutor(3) as threads:
+        runs = [threads.submit(migrations.apply, url) for _ in range(3)]
+        applied = [name for one in runs for name in one.result()]
+    assert len(applied) == len(set(applied)) == len(migrations.read(migrations.shipped()))
+    assert catalogue(url) == states[-1]
+
+
+def waiting(url: DatabaseUrl, what: str) -> list[list[object]]:
+    """Who waits for a lock with such a statement, since when."""
+    return run(
+        url,
+        "SELECT pid, xact_start FROM pg_stat_activity WHERE datname = current_database()"
+        f" AND wait_event_type = 'Lock' AND query LIKE '%{what}%'",
+    )
+
+
+def test_an_index_is_made_beside_writers_and_one_that_was_interrupted_is_made_anew(
+    empty_database_url: DatabaseUrl,
+) -> None:
+    url = empty_database_url
+    with closing(Connection(url, timeout_s=60.0)) as his, ThreadPoolExecutor(1) as threads:
+
+        def write(line: str) -> None:
+            if line == "applied 0005_upkeep.sql":
+                his.query("BEGIN; INSERT INTO context_table (name) VALUES ('not committed')")
+
+        running = threads.submit(migrations.apply, url, report=write)
+        assert eventually(lambda: bool(waiting(url, "CREATE INDEX CONCURRENTLY")))
+        run(url, "SET lock_timeout = '1s'", "INSERT INTO context_table (name) VALUES ('another')")
+        [[pid, _]] = waiting(url, "CREATE INDEX CONCURRENTLY")
+        run(url, f"SELECT pg_cancel_backend({pid})")
+        with pytest.raises(PostgresUnavailableError, match="57014"):
+            running.result()
+        his.query("COMMIT")
+    unfinished = "SELECT FROM pg_index WHERE NOT indisvalid"
+    assert len(run(url, unfinished)) == 1
+    assert migrations.apply(url) == ["0006_shared_indexes.concurrently.sql"]
+    assert run(url, unfinished) == []
+
+
+def test_who_holds_a_table_is_waited_for_again_and_again_but_never_for_long(
+    empty_database_url: DatabaseUrl,
+) -> None:
+    url = empty_database_url
+    run(url, *HIS_SCHEMA, *HIS_ROWS)
+    attempts: set[str] = set()
+
+    def two_attempts() -> bool:
+        attempts.update(str(since) for _, since in waiting(url, "-- Projects, their documents"))
+        return len(attempts) == 2
+
+    with closing(Connection(url, timeout_s=60.0)) as his, ThreadPoolExecutor(1) as threads:
+        his.query("BEGIN; SELECT FROM context_table")
+        running = threads.submit(migrations.apply, url)
+        assert eventually(two_attempts)
+        his.query("COMMIT")
+        assert running.result()
