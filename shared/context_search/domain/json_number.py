@@ -39,8 +39,10 @@ class Numbers:
     """
 
     growth: int = 0
+    keeps: bool = True
+    """False: numbers are only looked at, and None stands in their places."""
 
-    def finite(self, text: str) -> Decimal:
+    def finite(self, text: str) -> Decimal | None:
         """Returns a number of a request, exact.
 
         Raises InvalidDocumentError over 1,000 digits, written out in full, beyond the range of a
@@ -48,7 +50,7 @@ class Numbers:
         that it reads become over 6,000,000 characters longer than they were sent.
         """
         if len(text) <= PLAIN_LENGTH and "e" not in text and "E" not in text:
-            return Decimal(text)
+            return Decimal(text) if self.keeps else None
         if len(text) > MAX_DIGITS or math.isinf(float(text)):
             raise InvalidDocumentError("a number is out of range")
         try:
@@ -63,7 +65,7 @@ class Numbers:
                 "the numbers, written out in full, are over"
                 f" {MAX_GROWTH} characters longer than they were sent"
             )
-        return number
+        return number if self.keeps else None
 
 
 def padding(number: Decimal) -> int:
