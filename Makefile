@@ -15,7 +15,7 @@ python := .venv/bin/python
 pytest := $(python) -m pytest -n $(WORKERS) --dist worksteal
 sam := .venv-build/bin/python -m samcli
 
-.PHONY: help setup setup-dev setup-build demo serve reset unit test check check-code check-security check-template check-locks build migrate bench shape simulate endurance conformance compile clean
+.PHONY: help setup setup-dev setup-build demo serve reset unit test check check-code check-security check-template check-locks build decisions migrate bench shape simulate endurance conformance compile clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r name text; do \
@@ -72,6 +72,9 @@ build: setup-dev setup-build ## sam build for Lambda (arm64), then prove sizes a
 	@mkdir -p .build
 	@PYTHON=$(python) $(sam) build
 	@$(python) -m scripts.prove_layers
+
+decisions: setup-dev ## make new pages of docs/decisions final (decision 0011)
+	@$(python) -m scripts.final_decisions
 
 migrate: setup ## bring the schema of the database at DATABASE_URL up to date (DRY_RUN=1: only say how)
 	@$(python) -m context_search.adapters.postgres.migrations --database-url "$$DATABASE_URL" $(if $(DRY_RUN),--dry-run)

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from context_search.adapters.postgres.pool import Transaction
 from context_search.adapters.postgres.store import PostgresStore
-from context_search.domain.documents import to_json
+from context_search.domain.json_text import to_json
 from context_search.domain.model import (
     ChunkSet,
     Claim,

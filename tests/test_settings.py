@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
 from context_search.domain.errors import UnauthenticatedError
@@ -114,6 +117,50 @@ def test_an_issuer_without_an_audience_and_the_reverse_are_refused(name: str) ->
 def test_an_issuer_is_an_https_address(issuer: str) -> None:
     with pytest.raises(SettingsError, match="JWT_ISSUER"):
         Settings.from_environ({**COMPLETE, **TOKENS, "JWT_ISSUER": issuer})
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("EMBEDDING_DIMENSIONS", f"{CANARY}"),
+        ("EMBEDDING_DIMENSIONS", "0"),
+        ("EMBEDDING_DIMENSIONS", "1.5"),
+        ("EMBEDDING_DIMENSIONS", "inf"),
+        ("EMBEDDING_PRICE", "-1"),
+        ("SILENT_AFTER_SECONDS", "nan"),
+        ("SILENT_AFTER_SECONDS", "1e999"),
+        ("INDEX_CONCURRENCY", "0"),
+        ("STRING_MAX_CHARS", "-7"),
+        ("EMBEDDING_QUERY_PARAMS", f'["{CANARY}"]'),
+        ("EMBEDDING_PASSAGE_PARAMS", f'{{"{CANARY}'),
+    ],
+)
+def test_a_value_out_of_its_bounds_is_named_and_not_shown(name: str, value: str) -> None:
+    with pytest.raises(SettingsError, match=f"^{name}: ") as told:
+        Settings.from_environ({**COMPLETE, name: value})
+    assert CANARY not in told.value.message
+    assert told.value.__cause__ is None
+
+
+def test_all_that_is_wrong_is_said_at_once() -> None:
+    lacking = {key: value for key, value in COMPLETE.items() if key != "QUEUE_URL"}
+    with pytest.raises(SettingsError, match=r"QUEUE_URL is not set; INDEX_CONCURRENCY: "):
+        Settings.from_environ({**lacking, "INDEX_CONCURRENCY": "many"})
+
+
+def test_an_empty_variable_is_none_and_a_field_is_no_variable() -> None:
+    empty = dict.fromkeys(("EMBEDDING_API_KEY", "INDEX_CONCURRENCY", "UPLOAD_BUCKET"), "")
+    lower = {"index_concurrency": "9", "jwt_issuer": "x"}
+    told = Settings.from_environ({**COMPLETE, **empty, **lower})
+    assert told == Settings.from_environ(COMPLETE)
+    assert (told.embedding_api_key, told.index_concurrency, told.tokens) == (None, 8, None)
+
+
+def test_every_setting_is_documented() -> None:
+    page = (Path(__file__).parents[1] / "docs/operations.md").read_text("utf-8")
+    documented = set(re.findall(r"`([A-Z_]+)`", page))
+    read = {field.validation_alias for field in Settings.model_fields.values()}
+    assert read - documented == set()
 
 
 def test_no_secret_is_in_what_a_log_would_show() -> None:

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import TypedDict
+from dataclasses import dataclass
+from typing import Annotated
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    Json,
+    ValidationError,
+    model_validator,
+)
 
 from context_search.domain.access_tokens import is_safe_address
 from context_search.domain.errors import ContextSearchError
 from context_search.domain.limits import ProjectLimits
 from context_search.domain.uploads import MAX_UPLOAD_BYTES
-
-MAX_NODE_CHARS = 50_000_000
-MAX_NODE_CHUNKS = 200_000
-INDEX_LEASE_S = 90.0
-SILENT_AFTER_S = 180.0
-DELETE_GRACE_S = 1800.0
-INDEX_CONCURRENCY = 8
 
 
 class SettingsError(ContextSearchError):
@@ -36,156 +39,155 @@ class TokenSettings:
     project_claim: str = "project_id"
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """All that deployments may differ in. Durations are seconds, lengths code points.
+def _variable(field: str) -> str:
+    """The variable of a field: ``index_lease_s`` is INDEX_LEASE_SECONDS."""
+    return (field.removesuffix("_s") + "_seconds" if field.endswith("_s") else field).upper()
 
-    Secrets have no ``repr``, so that no log of this object can hold one.
+
+def _number(given: object) -> object:
+    """CloudFormation writes large integers as 2.0E10. What is no number is left to pydantic."""
+    try:
+        return float(given) if isinstance(given, str) else given
+    except ValueError:
+        return given
+
+
+def _or_none(value: float | tuple[str, ...] | None) -> float | tuple[str, ...] | None:
+    return value or None
+
+
+_USUAL = ProjectLimits()
+Secret = Annotated[str, Field(repr=False)]
+Words = Annotated[tuple[str, ...], BeforeValidator(str.split)]
+Flag = Annotated[bool, BeforeValidator({"true": True, "false": False}.get)]
+Count = Annotated[int, BeforeValidator(_number), Field(ge=0)]
+Positive = Annotated[int, BeforeValidator(_number), Field(ge=1)]
+Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+
+
+class Settings(BaseModel):
+    """All that deployments may differ in: each field is the variable of its name.
+
+    Durations are seconds, lengths code points. Secrets have no ``repr``, so that no log of this
+    object can hold one.
     """
 
-    database_url: str = field(repr=False)
+    model_config = ConfigDict(
+        frozen=True, alias_generator=_variable, validate_by_name=True, hide_input_in_errors=True
+    )
+
+    database_url: Secret
+    """``postgresql://user:password@host:port/name``."""
+    database_connections: Positive = 2
+    """At most, for each process."""
     queue_url: str
     dead_letter_queue_url: str
-    turbopuffer_api_key: str = field(repr=False)
-    embedding_model: str
-    embedding_dimensions: int
-    internal_secrets: tuple[str, ...] = field(repr=False)
-    query_hash_key: str = field(repr=False)
+    turbopuffer_api_key: Secret
     turbopuffer_region: str | None = None
     turbopuffer_base_url: str | None = None
-    embedding_api_key: str | None = field(default=None, repr=False)
+    """One of these two; the address wins."""
+    embedding_model: str
+    """litellm's name of the model, provider first."""
+    embedding_dimensions: Positive
+    embedding_api_key: Annotated[str | None, Field(repr=False)] = None
     embedding_api_base: str | None = None
-    embedding_price: float | None = None
-    embedding_window_tokens: int = 0
-    embedding_query_params: Mapping[str, object] = field(default_factory=dict)
-    embedding_passage_params: Mapping[str, object] = field(default_factory=dict)
-    allowed_origins: tuple[str, ...] = ()
-    allowed_hosts: tuple[str, ...] | None = None
-    tokens: TokenSettings | None = None
-    index_lease_s: float = INDEX_LEASE_S
-    silent_after_s: float = SILENT_AFTER_S
-    delete_grace_s: float = DELETE_GRACE_S
-    index_concurrency: int = INDEX_CONCURRENCY
-    delete_unknown_namespaces: bool = False
-    max_node_chars: int = MAX_NODE_CHARS
-    max_node_chunks: int = MAX_NODE_CHUNKS
-    project_limits: ProjectLimits = field(default_factory=ProjectLimits)
-    database_connections: int = 2
+    embedding_price: Annotated[Seconds | None, AfterValidator(_or_none)] = None
+    """Price of a million tokens; 0 and none: unknown."""
+    embedding_window_tokens: Count = 0
+    """Tokens of text for one vector; 0: one vector a chunk."""
+    embedding_query_params: Json[dict[str, object]] = Field(default_factory=dict)
+    embedding_passage_params: Json[dict[str, object]] = Field(default_factory=dict)
+    """Extra arguments when a question, or a passage, is embedded."""
+    internal_secret: Secret
+    internal_secret_previous: Annotated[str | None, Field(repr=False)] = None
+    query_hash_key: Secret
+    """For the hashes of questions in logs."""
+    allowed_origins: Words = ()
+    """Web origins that may call ``/mcp``."""
+    allowed_hosts: Annotated[Words | None, AfterValidator(_or_none)] = None
+    """Names that ``/mcp`` is asked for by; None: any."""
+    jwt_issuer: str | None = None
+    jwt_audience: str | None = None
+    """Both or neither: see ``tokens``."""
+    jwt_project_claim: str = "project_id"
+    index_lease_s: Seconds = 90.0
+    """How long a worker owns a node without a sign of life."""
+    silent_after_s: Seconds = 180.0
+    """After which silence is a failure."""
+    delete_grace_s: Seconds = 1800.0
+    """Between first and last delete."""
+    index_concurrency: Positive = 8
+    """How many workers there are."""
+    index_cold_s: Seconds = _USUAL.idle_s
+    """An index that was searched or created more recently is never evicted."""
+    project_max_chunks: Count = _USUAL.max_chunks
+    project_max_vector_bytes: Count = _USUAL.max_vector_bytes
+    """What one project holds; over it the coldest index is evicted."""
+    max_node_chars: Annotated[Positive, Field(validation_alias="STRING_MAX_CHARS")] = 50_000_000
+    max_node_chunks: Annotated[Positive, Field(validation_alias="STRING_MAX_CHUNKS")] = 200_000
+    """What one string may have; a longer one is skipped."""
+    delete_unknown_namespaces: Flag = False
+    """Whether ``cleanup`` deletes namespaces named like ours that the database does not know."""
     upload_bucket: str = ""
-    upload_max_bytes: int = MAX_UPLOAD_BYTES
-    memory_bytes: int | None = None
+    upload_max_bytes: Positive = MAX_UPLOAD_BYTES
+    aws_lambda_function_memory_size: Count = 0
+    """MB, set by Lambda; 0: not on Lambda."""
 
     @classmethod
     def from_environ(cls, environ: Mapping[str, str]) -> Settings:
         """Returns the settings of an environment into which the secrets are already merged.
 
-        Raises SettingsError that names the variable.
+        An empty variable is none. Raises SettingsError that names every variable that is wrong.
         """
-        read = _Reader(environ)
-        secrets = (read.text("INTERNAL_SECRET"), read.optional("INTERNAL_SECRET_PREVIOUS"))
-        return cls(
-            database_url=read.text("DATABASE_URL"),
-            queue_url=read.text("QUEUE_URL"),
-            dead_letter_queue_url=read.text("DEAD_LETTER_QUEUE_URL"),
-            turbopuffer_api_key=read.text("TURBOPUFFER_API_KEY"),
-            **_turbopuffer(read),
-            embedding_model=read.text("EMBEDDING_MODEL"),
-            embedding_dimensions=int(read.number("EMBEDDING_DIMENSIONS", None)),
-            embedding_api_key=read.optional("EMBEDDING_API_KEY"),
-            embedding_api_base=read.optional("EMBEDDING_API_BASE"),
-            embedding_price=read.number("EMBEDDING_PRICE", 0) or None,
-            embedding_window_tokens=int(read.number("EMBEDDING_WINDOW_TOKENS", 0)),
-            embedding_query_params=read.json_object("EMBEDDING_QUERY_PARAMS"),
-            embedding_passage_params=read.json_object("EMBEDDING_PASSAGE_PARAMS"),
-            internal_secrets=tuple(secret for secret in secrets if secret),
-            query_hash_key=read.text("QUERY_HASH_KEY"),
-            allowed_origins=tuple((read.optional("ALLOWED_ORIGINS") or "").split()),
-            allowed_hosts=tuple((read.optional("ALLOWED_HOSTS") or "").split()) or None,
-            tokens=_tokens(read),
-            index_lease_s=read.number("INDEX_LEASE_SECONDS", INDEX_LEASE_S),
-            silent_after_s=read.number("SILENT_AFTER_SECONDS", SILENT_AFTER_S),
-            delete_grace_s=read.number("DELETE_GRACE_SECONDS", DELETE_GRACE_S),
-            index_concurrency=int(read.number("INDEX_CONCURRENCY", INDEX_CONCURRENCY)),
-            delete_unknown_namespaces=read.flag("DELETE_UNKNOWN_NAMESPACES"),
-            max_node_chars=int(read.number("STRING_MAX_CHARS", MAX_NODE_CHARS)),
-            max_node_chunks=int(read.number("STRING_MAX_CHUNKS", MAX_NODE_CHUNKS)),
-            project_limits=_project_limits(read),
-            database_connections=int(read.number("DATABASE_CONNECTIONS", 2)),
-            upload_bucket=read.optional("UPLOAD_BUCKET") or "",
-            upload_max_bytes=int(read.number("UPLOAD_MAX_BYTES", MAX_UPLOAD_BYTES)),
-            # Lambda's own, in MB; on one machine there is none.
-            memory_bytes=int(read.number("AWS_LAMBDA_FUNCTION_MEMORY_SIZE", 0)) << 20 or None,
+        given = {name: value for name, value in environ.items() if value}
+        try:
+            return cls.model_validate(given, by_alias=True, by_name=False)
+        except ValidationError as refused:
+            raise SettingsError("; ".join(_told(error) for error in refused.errors())) from None
+
+    @property
+    def internal_secrets(self) -> tuple[str, ...]:
+        """What opens the internal routes; while it is rotated, the secret of before, too."""
+        both = (self.internal_secret, self.internal_secret_previous)
+        return tuple(secret for secret in both if secret)
+
+    @property
+    def tokens(self) -> TokenSettings | None:
+        """None: keys only."""
+        if self.jwt_issuer is None or self.jwt_audience is None:
+            return None
+        return TokenSettings(self.jwt_issuer, self.jwt_audience, self.jwt_project_claim)
+
+    @property
+    def project_limits(self) -> ProjectLimits:
+        """What one project may hold."""
+        return ProjectLimits(
+            self.project_max_chunks, self.project_max_vector_bytes, self.index_cold_s
         )
 
+    @property
+    def memory_bytes(self) -> int | None:
+        """None on one machine, where nothing is refused for its size."""
+        return self.aws_lambda_function_memory_size << 20 or None
 
-@dataclass(frozen=True, slots=True)
-class _Reader:
-    environ: Mapping[str, str]
-
-    def optional(self, name: str) -> str | None:
-        return self.environ.get(name) or None
-
-    def text(self, name: str) -> str:
-        value = self.optional(name)
-        if value is None:
-            raise SettingsError(f"{name} is not set")
-        return value
-
-    def number(self, name: str, default: float | None) -> float:
-        value = self.optional(name)
-        if value is None and default is not None:
-            return default
-        try:
-            return float(value or "")
-        except ValueError:
-            raise SettingsError(f"{name} is not a number") from None
-
-    def flag(self, name: str) -> bool:
-        value = self.optional(name) or "false"
-        if value not in ("true", "false"):
-            raise SettingsError(f"{name} is neither true nor false")
-        return value == "true"
-
-    def json_object(self, name: str) -> Mapping[str, object]:
-        try:
-            value = json.loads(self.optional(name) or "{}")
-        except ValueError:
-            raise SettingsError(f"{name} is not JSON") from None
-        if not isinstance(value, dict):
-            raise SettingsError(f"{name} is not a JSON object")
-        return value
+    @model_validator(mode="after")
+    def _fit_together(self) -> Settings:
+        if self.turbopuffer_region is None and self.turbopuffer_base_url is None:
+            raise ValueError("neither TURBOPUFFER_REGION nor TURBOPUFFER_BASE_URL is set")
+        if (self.jwt_issuer is None) != (self.jwt_audience is None):
+            raise ValueError("of JWT_ISSUER and JWT_AUDIENCE one is set without the other")
+        if self.jwt_issuer and (not is_safe_address(self.jwt_issuer) or "?" in self.jwt_issuer):
+            raise ValueError("JWT_ISSUER is not an https address without a query")
+        return self
 
 
-class _Turbopuffer(TypedDict):
-    turbopuffer_region: str | None
-    turbopuffer_base_url: str | None
-
-
-def _turbopuffer(read: _Reader) -> _Turbopuffer:
-    region, base_url = read.optional("TURBOPUFFER_REGION"), read.optional("TURBOPUFFER_BASE_URL")
-    if region is None and base_url is None:
-        raise SettingsError("neither TURBOPUFFER_REGION nor TURBOPUFFER_BASE_URL is set")
-    return {"turbopuffer_region": region, "turbopuffer_base_url": base_url}
-
-
-def _tokens(read: _Reader) -> TokenSettings | None:
-    issuer, audience = read.optional("JWT_ISSUER"), read.optional("JWT_AUDIENCE")
-    if issuer is None and audience is None:
-        return None
-    if issuer is None or audience is None:
-        raise SettingsError("of JWT_ISSUER and JWT_AUDIENCE one is set without the other")
-    if not is_safe_address(issuer) or "?" in issuer:
-        raise SettingsError("JWT_ISSUER is not an https address without a query")
-    return TokenSettings(issuer, audience, read.optional("JWT_PROJECT_CLAIM") or "project_id")
-
-
-def _project_limits(read: _Reader) -> ProjectLimits:
-    usual = ProjectLimits()
-    return ProjectLimits(
-        max_chunks=int(read.number("PROJECT_MAX_CHUNKS", usual.max_chunks)),
-        max_vector_bytes=int(read.number("PROJECT_MAX_VECTOR_BYTES", usual.max_vector_bytes)),
-        idle_s=read.number("INDEX_COLD_SECONDS", usual.idle_s),
-    )
+def _told(error: Mapping[str, object]) -> str:
+    """One error of pydantic without the value: the variable, and what it should have been."""
+    location, message = error["loc"], str(error["msg"]).removeprefix("Value error, ")
+    name = location[0] if isinstance(location, tuple) and location else ""
+    if not name:
+        return message
+    return f"{name} is not set" if error["type"] == "missing" else f"{name}: {message}"
 
 
 def environment() -> Mapping[str, str]:

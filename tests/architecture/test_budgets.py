@@ -1,10 +1,8 @@
-"""Files, functions and decisions stay small enough to read at one sitting."""
+"""Files and functions stay small enough to read at one sitting."""
 
 from __future__ import annotations
 
 from pathlib import Path
-
-import pytest
 
 from tests.architecture.project import (
     ROOT,
@@ -16,7 +14,6 @@ from tests.architecture.project import (
 
 FILE_LINES = 400
 FUNCTION_LINES = 50
-DECISION_LINES = 40
 # File → why it may be longer.
 LONG_FILES: dict[str, str] = {}
 
@@ -35,11 +32,6 @@ def test_an_exception_to_the_budget_is_one_and_has_a_reason() -> None:
     for name, reason in LONG_FILES.items():
         assert len((ROOT / name).read_text().splitlines()) > FILE_LINES
         assert reason
-
-
-@pytest.mark.parametrize("path", sorted((ROOT / "docs" / "decisions").glob("*.md")), ids=relative)
-def test_a_decision_fits_on_a_page(path: Path) -> None:
-    assert len(path.read_text().splitlines()) <= DECISION_LINES
 
 
 def budgeted() -> list[Path]:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from context_search.settings import Settings
 from local.cloudformation import load
 from scripts.prove_layers import LAYERS_OF
 from tests.deployment.cloudformation import Resources, keeps_rules, of_type
@@ -77,17 +78,18 @@ def test_no_log_is_kept_for_ever(functions: Resources, resources: Resources) -> 
 
 
 def test_a_function_is_told_only_what_somebody_reads(functions: Resources) -> None:
-    settings = (ROOT / "shared/context_search/settings.py").read_text()
     secrets = (ROOT / "shared/context_search/adapters/secrets.py").read_text()
-    read = set(re.findall(r'"([A-Z][A-Z_]+)"', settings + secrets))
+    read = set(re.findall(r'"([A-Z][A-Z_]+)"', secrets)) | {
+        field.validation_alias for field in Settings.model_fields.values()
+    }
     for properties in functions.values():
         assert variables(properties) - LIBRARY_SWITCHES <= read
 
 
 def test_a_function_is_told_all_that_it_cannot_do_without(functions: Resources) -> None:
     template = (ROOT / "template.yaml").read_text()
-    settings = (ROOT / "shared/context_search/settings.py").read_text()
-    needed = set(re.findall(r'read\.text\("([A-Z_]+)"\)', settings))
+    fields = Settings.model_fields.values()
+    needed = {str(field.validation_alias) for field in fields if field.is_required()}
     description = template.split("Parameters:\n  SecretsArn:")[1].split("AllowedPattern")[0]
     secrets = {name.upper() for name in re.findall(r"\b[a-z]+_[a-z_]+\b", description)}
     assert needed

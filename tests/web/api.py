@@ -56,7 +56,8 @@ class LocalParts(Parts):
                 embedding_model="in-memory/words",
                 embedding_dimensions=64,
                 embedding_api_key=f"{CANARY}-model",
-                internal_secrets=(SECRET, OLD_SECRET),
+                internal_secret=SECRET,
+                internal_secret_previous=OLD_SECRET,
                 query_hash_key=f"{CANARY}-hash",
             )
         )

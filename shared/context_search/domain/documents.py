@@ -6,11 +6,11 @@ import hashlib
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
+from decimal import Decimal
 
 from context_search.domain.errors import InvalidDocumentError
 from context_search.domain.json_number import (
     PLAIN_LENGTH,
-    JsonNumber,
     Numbers,
     integer,
     padding,
@@ -19,7 +19,6 @@ from context_search.domain.json_number import (
 
 MAX_DEPTH = 256
 _PLAIN = 10**PLAIN_LENGTH
-_TEXT = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
 _TOO_DEEP = f"the document is over {MAX_DEPTH} levels deep"
 
 
@@ -103,10 +102,10 @@ def number_padding(document: object) -> int:
             waiting.extend(value.values())
         elif isinstance(value, list):
             waiting.extend(value)
-        elif isinstance(value, JsonNumber):
-            total += padding(value.text)
+        elif isinstance(value, Decimal):
+            total += padding(value)
         elif isinstance(value, int) and not -_PLAIN < value < _PLAIN:
-            total += padding(str(value))
+            total += padding(Decimal(value))
     return total
 
 
@@ -139,46 +138,12 @@ def _check_string(text: str) -> None:
         raise InvalidDocumentError("a string holds a lone surrogate") from None
 
 
-def to_json(document: object) -> str:
-    """Returns compact JSON text, the form in which documents are sent to Postgres.
-
-    Numbers that were read are written as they were. Raises InvalidDocumentError for a document
-    that is too deep to write.
-    """
-    pieces: list[str] = []
-    try:
-        _write(document, pieces.append)
-    except RecursionError:
-        raise InvalidDocumentError(_TOO_DEEP) from None
-    return "".join(pieces)
-
-
-def _write(value: object, put: Callable[[str], None]) -> None:
-    if isinstance(value, JsonNumber):
-        put(value.text)
-    elif isinstance(value, dict):
-        put("{")
-        for position, (key, child) in enumerate(value.items()):
-            put(f"{',' if position else ''}{_TEXT.encode(key)}:")
-            _write(child, put)
-        put("}")
-    elif isinstance(value, list):
-        put("[")
-        for position, child in enumerate(value):
-            if position:
-                put(",")
-            _write(child, put)
-        put("]")
-    else:
-        put(_TEXT.encode(value))
-
-
 def parse_exact(text: str) -> object:
     """Returns a document as Postgres holds it, with every digit of its numbers.
 
     Raises InvalidDocumentError for one that is deeper than Python reads.
     """
-    return _parse(text, stored_integer, JsonNumber)
+    return _parse(text, stored_integer, Decimal)
 
 
 def parse_stored(text: str) -> object:

@@ -84,7 +84,7 @@ class Body(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _is_object(cls, given: object) -> object:
-        # FastAPI lets pydantic read attributes, so that a JsonNumber would be an empty body.
+        # FastAPI lets pydantic read attributes, so that a number would be an empty body.
         if not isinstance(given, dict):
             raise ValueError("Input should be an object")
         return given

@@ -9,8 +9,8 @@ from functools import cached_property
 from context_search.adapters.postgres.pool import Database
 from context_search.adapters.postgres.store import PostgresStore
 from context_search.domain.config import IndexConfig
-from context_search.domain.documents import to_json
 from context_search.domain.ids import pointer_sha256
+from context_search.domain.json_text import to_json
 from context_search.domain.model import (
     ChunkSet,
     Claim,

@@ -6,8 +6,9 @@ import json
 
 import pytest
 
-from context_search.domain.documents import parse_json, to_json
+from context_search.domain.documents import parse_json
 from context_search.domain.errors import NotFoundError
+from context_search.domain.json_text import to_json
 from context_search.domain.model import Project, Table
 from context_search.ports.catalog import StringsAt
 from context_search.services.indexing.outgoing import enumerate_message

@@ -64,7 +64,7 @@ class ChaosParts(Parts):
                 embedding_model=CONFIG.model,
                 embedding_dimensions=DIMENSIONS,
                 embedding_window_tokens=CONFIG.window_tokens,
-                internal_secrets=(KEY,),
+                internal_secret=KEY,
                 query_hash_key=KEY,
                 index_lease_s=LEASE_S,
                 silent_after_s=SILENT_S,

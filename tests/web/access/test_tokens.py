@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 import httpx2
@@ -17,7 +16,6 @@ from mcp.shared.auth import ProtectedResourceMetadata
 from mcp.shared.auth_utils import check_resource_allowed
 
 from context_search.adapters.postgres.pool import Database
-from context_search.settings import TokenSettings
 from context_search.web.app import http_app
 from tests.issuer import AUDIENCE, Issuer, assembled, running_issuer
 from tests.web.access.matrix import INTERNAL, PUBLIC, ROWS, Operation, ids_of, request_of
@@ -42,8 +40,8 @@ def issuer() -> Iterator[Issuer]:
 
 def taking_tokens(parts: LocalParts, issuer: Issuer) -> LocalParts:
     """The same parts, as configured for an issuer."""
-    known = TokenSettings(issuer.url, AUDIENCE, CLAIM)
-    parts.settings = replace(parts.settings, tokens=known)
+    known = {"jwt_issuer": issuer.url, "jwt_audience": AUDIENCE, "jwt_project_claim": CLAIM}
+    parts.settings = parts.settings.model_copy(update=known)
     return parts
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from context_search.adapters.postgres.transaction import Transaction
+    from context_search.adapters.postgres.pool import Transaction
 
 _INTEGERS = frozenset({"bigint", "integer"})
 _TIMES = frozenset({"timestamp with time zone", "timestamp without time zone"})

@@ -17,11 +17,11 @@ def document_text(content: bytes | bytearray, form: UploadFormat) -> str:
     written: the values in it are only looked at, of JSON Lines one line's at a time.
     Raises InvalidDocumentError, which names the line.
     """
+    numbers = Numbers(keeps=False)
     if form == "json":
-        parse_json(content)
+        parse_json(content, numbers=numbers)
         return content.decode("utf-8-sig")
     lines = enumerate(io.BytesIO(content), start=1)
-    numbers = Numbers()
     checked = (_checked(line, at, numbers) for at, line in lines if line.strip())
     return f"[{','.join(checked)}]"
 

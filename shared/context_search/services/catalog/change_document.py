@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from context_search.domain.documents import check_depth, number_padding, parse_exact, to_json
+from context_search.domain.documents import check_depth, number_padding, parse_exact
 from context_search.domain.errors import (
     ConflictError,
     DocumentTooLargeError,
@@ -14,6 +14,7 @@ from context_search.domain.errors import (
 )
 from context_search.domain.json_number import MAX_GROWTH
 from context_search.domain.json_pointer import remove_value, replace_value, resolve, split
+from context_search.domain.json_text import to_json
 from context_search.domain.merge_patch import merge_patch
 from context_search.domain.model import Principal, Table
 from context_search.domain.uploads import MAX_UPLOAD_BYTES

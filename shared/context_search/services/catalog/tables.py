@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from context_search.domain.access import KeyOwner
-from context_search.domain.documents import check_depth, to_json
+from context_search.domain.documents import check_depth
 from context_search.domain.errors import DocumentTooLargeError, NotFoundError
 from context_search.domain.json_pointer import split
+from context_search.domain.json_text import to_json
 from context_search.domain.model import Principal, Project, Table
 from context_search.domain.uploads import MAX_INLINE_BYTES
 from context_search.ports.store import Store, UnitOfWork
