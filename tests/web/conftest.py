@@ -36,10 +36,10 @@ def parts(application_database: Database, turbopuffer_url: str) -> LocalParts:
 def every_router() -> list[APIRouter]:
     """The routers of all modules of the package, so that a new one is under test at once."""
     package = context_search.web
-    names = sorted(module.name for module in pkgutil.iter_modules(package.__path__))
-    modules = [importlib.import_module(f"{package.__name__}.{name}") for name in names]
-    found = [getattr(module, "router", None) for module in modules]
-    return [router for router in found if isinstance(router, APIRouter)]
+    found = pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
+    modules = [importlib.import_module(name) for name in sorted(module.name for module in found)]
+    routers = [getattr(module, "router", None) for module in modules]
+    return [router for router in routers if isinstance(router, APIRouter)]
 
 
 @pytest.fixture(scope="module")
