@@ -14,7 +14,7 @@ from fastapi import APIRouter, FastAPI
 import context_search.web
 from context_search.adapters.postgres.pool import Database
 from context_search.web.app import http_app
-from context_search.web.contract import contract
+from context_search.web.openapi import contract
 from tests.contract.turbopuffer.targets import running
 from tests.web.api import CANARY, Api, LocalParts, exposed
 from tests.web.in_process import client_of

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from context_search.web.requests import SearchConfigBody
+from context_search.web.routes.catalog.tools import SearchConfigBody
 from tests.builders import chinese, english
 from tests.web.api import CANARY, SMALL, Api, answer, problem
 
