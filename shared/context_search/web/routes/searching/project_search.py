@@ -13,7 +13,7 @@ from context_search.domain.config import Strategy
 from context_search.domain.json_pointer import split
 from context_search.domain.model import Principal, Reach
 from context_search.domain.text.snippets import snippet
-from context_search.services.searching import answer as answers
+from context_search.services.searching.answer import Answer as FoundAnswer
 from context_search.services.searching.answer import Hit
 from context_search.services.searching.labels import Label
 from context_search.services.searching.search_project import (
@@ -103,7 +103,7 @@ class SpanAnswer(Answer):
     end: Count
 
 
-class FoundAnswer(Answer):
+class ResultAnswer(Answer):
     """A passage of a project."""
 
     score: Number
@@ -123,7 +123,7 @@ class FoundAnswer(Answer):
     ] = None
 
     @classmethod
-    def of(cls, hit: Hit, label: Label, query: str) -> FoundAnswer:
+    def of(cls, hit: Hit, label: Label, query: str) -> ResultAnswer:
         """Returns a hit with the words of the question marked."""
         shown = snippet(hit.chunk.chunk_text, query)
         return cls(
@@ -153,7 +153,7 @@ class ProjectSearchAnswer(Answer):
     """A page of results."""
 
     query: str
-    results: list[FoundAnswer]
+    results: list[ResultAnswer]
     has_more: Annotated[bool, Field(serialization_alias="hasMore")]
     cursor: str | None
     truncated: bool
@@ -170,7 +170,7 @@ class ProjectSearchAnswer(Answer):
         return cls(
             query=answer.query,
             results=[
-                FoundAnswer.of(hit, page.labels[hit.chunk.id], answer.query) for hit in answer.hits
+                ResultAnswer.of(hit, page.labels[hit.chunk.id], answer.query) for hit in answer.hits
             ],
             has_more=page.cursor is not None,
             cursor=page.cursor,
@@ -202,7 +202,7 @@ class ProjectSearchUseCases:
 
         def run(
             _id: int, _caller: Principal | None, _query: str, _top_k: int | None
-        ) -> answers.Answer:
+        ) -> FoundAnswer:
             pages.append(self.search(principal, asked))
             return pages[0].answer
 

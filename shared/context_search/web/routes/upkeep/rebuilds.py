@@ -1,4 +1,4 @@
-"""For the operators of indexes, answers and routes: rebuild, roll back, empty, integrity, redrive."""
+"""For the operators of indexes, rebuild, roll back, empty, check, redrive: answers and routes."""
 
 from __future__ import annotations
 
