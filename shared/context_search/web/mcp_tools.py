@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from functools import wraps
+from typing import NamedTuple, ParamSpec, TypeVar
 
-from context_search.domain.errors import InvalidInputError
+from context_search.domain.errors import ContextSearchError, InvalidInputError
 from context_search.domain.model import Principal, SearchTool
 from context_search.domain.text.plain_text import without_hidden_characters
-from context_search.mcp.contract import ToolDescription, ToolPage, ToolResult, UnknownToolError
+from context_search.mcp.contract import (
+    ToolDescription,
+    ToolFailure,
+    ToolPage,
+    ToolResult,
+    UnknownToolError,
+)
 from context_search.services.catalog.list_tools import ListTools
+from context_search.web.errors import http_status, public_message
 from context_search.web.fitting import fitted
 from context_search.web.flat_schema import flat_schema
 from context_search.web.observed import Search
 from context_search.web.routes.searching.search import MAX_RESULTS, ToolResultAnswer
 
+P = ParamSpec("P")
+T = TypeVar("T")
 MAX_QUERY_CHARS = 2_000
 MAX_TOP_K = MAX_RESULTS
 DEFAULT_TOP_K = 5
@@ -131,6 +141,25 @@ def _parse_top_k(top_k: object) -> int:
     return top_k
 
 
+def in_words_of_mcp(call: Callable[P, T]) -> Callable[P, T]:
+    """Returns a function that tells of our errors by ToolFailure, with the status of HTTP."""
+
+    @wraps(call)
+    def told(*args: P.args, **kwargs: P.kwargs) -> T:
+        try:
+            return call(*args, **kwargs)
+        except ContextSearchError as error:
+            raise ToolFailure(
+                http_status(error),
+                error.code,
+                public_message(error),
+                retryable=error.retryable,
+                retry_after_s=error.retry_after_s,
+            ) from error
+
+    return told
+
+
 @dataclass(frozen=True, slots=True)
 class SearchToolbox:
     """The port ``Toolbox`` for one authenticated caller."""
@@ -139,6 +168,7 @@ class SearchToolbox:
     tools: ListTools
     search: Search
 
+    @in_words_of_mcp
     def list_tools(self, *, cursor: str | None) -> ToolPage:
         """See ``Toolbox``. The cursor is the id of the last tool of the page before."""
         if cursor is not None and not (cursor.isascii() and cursor.isdigit() and len(cursor) < 19):
@@ -147,6 +177,7 @@ class SearchToolbox:
         described = [described_tool(named.name, named.tool) for named in page]
         return ToolPage(described, None if last is None else str(last))
 
+    @in_words_of_mcp
     def call_tool(self, name: str, arguments: Mapping[str, object]) -> ToolResult:
         """See ``Toolbox``."""
         tool = self.tools.find(self.principal, name)

@@ -15,7 +15,7 @@ from context_search.mcp import McpRequest, ServerIdentity, Toolbox, handle
 from context_search.web.border import request_id
 from context_search.web.dependencies import bearer_key
 from context_search.web.errors import log_text
-from context_search.web.mcp_tools import SearchToolbox
+from context_search.web.mcp_tools import SearchToolbox, in_words_of_mcp
 from context_search.web.routes.access.protected_resource import mcp_metadata_address
 from context_search.web.routes.searching.search import SearchUseCases, Use
 
@@ -48,6 +48,7 @@ async def _mcp(
     caller: Callable[[], Principal],
     resource_metadata: str | None,
 ) -> Response:
+    @in_words_of_mcp
     def authenticate() -> Toolbox:
         principal = caller()
         if "search" not in principal.permissions:
