@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -105,10 +106,18 @@ def test_a_string_over_the_limit_is_listed_and_the_others_go_on(api: Api) -> Non
     made = api.tool(api.table(DOCUMENT))
     with api.parts.store.database.transaction() as tx:
         tx.run(
-            "UPDATE node SET state = 'skipped', last_error = '{\"code\": \"NODE_TOO_LARGE\"}'"
+            "UPDATE node SET state = 'skipped', last_error = CAST(:error AS jsonb)"
             " WHERE json_pointer = '/ab' AND generation_id IN"
             " (SELECT id FROM index_generation WHERE namespace = :name)",
             name=made["namespace"],
+            error=json.dumps(
+                {
+                    "code": "NODE_TOO_LARGE",
+                    "message": "long",
+                    "retryable": False,
+                    "at": "2026-11-22T12:00:00+00:00",
+                }
+            ),
         )
     state = answer(api("GET", f"/api/v1/tools/{made['tool_id']}/search-index"), 200)
     assert state["status"] == "ready"

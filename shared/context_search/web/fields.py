@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
-from typing import Annotated, TypeAlias, TypeVar
+from typing import Annotated, Self, TypeAlias, TypeVar
 
 from fastapi import Query
 from fastapi.responses import JSONResponse
@@ -53,7 +54,14 @@ def example(**members: JsonValue) -> ConfigDict:
 class Answer(BaseModel):
     """What every answer is: its members in this order, later perhaps more."""
 
-    model_config = ConfigDict(strict=True, frozen=True)
+    model_config = ConfigDict(strict=True, frozen=True, serialize_by_alias=True)
+
+    @classmethod
+    def stored(cls, row: Mapping[str, object]) -> Self:
+        """Returns what a JSON value of the database says, unchecked: an odd row is no 500."""
+        return cls.model_construct(
+            **{name: row[name] for name in cls.model_fields if name in row}  # type: ignore[arg-type]
+        )
 
     def response(self, status: int = 200, headers: dict[str, str] | None = None) -> JSONResponse:
         """Returns the answer with a status and headers of its own."""

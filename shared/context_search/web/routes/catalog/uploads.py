@@ -110,7 +110,7 @@ class UploadAnswer(Answer):
             status=upload.state,
             bytes=upload.bytes,
             revision=upload.revision,
-            last_error=None if error is None else UploadErrorAnswer.model_validate(dict(error)),
+            last_error=None if error is None else UploadErrorAnswer.stored(error),
             created_at=upload.created_at,
         )
 

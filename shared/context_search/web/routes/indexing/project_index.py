@@ -63,7 +63,7 @@ class ProjectIndexAnswer(Answer):
             project_id=status.index.project_id,
             namespace=status.index.namespace,
             **counters(progress),
-            refused=[RefusedTableAnswer.model_validate(one) for one in progress.refused],
+            refused=[RefusedTableAnswer.stored(one) for one in progress.refused],
             nodes=progress.states,
             integrity=IntegrityAnswer.of(status.integrity),
         )

@@ -28,7 +28,7 @@ class LastErrorAnswer(Answer):
     @classmethod
     def of(cls, error: Mapping[str, object] | None) -> LastErrorAnswer | None:
         """Returns an error without what only ``cleanup`` reads in it."""
-        return None if error is None else cls.model_validate(error)
+        return None if error is None else cls.stored(error)
 
 
 class IntegrityAnswer(Answer):
@@ -44,7 +44,7 @@ class IntegrityAnswer(Answer):
     @classmethod
     def of(cls, report: Mapping[str, object] | None) -> IntegrityAnswer | None:
         """Returns what a sweep reported."""
-        return None if report is None else cls.model_validate(report)
+        return None if report is None else cls.stored(report)
 
 
 class IndexSummaryAnswer(Answer):

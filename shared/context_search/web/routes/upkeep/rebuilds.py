@@ -146,7 +146,7 @@ async def reindex(owner: Owner, use: Use) -> GenerationsAnswer:
 async def read_integrity(use: Use) -> NamespacesAnswer:
     """Returns the last complete report of every namespace that answers."""
     reports = use.read_integrity()
-    return NamespacesAnswer(namespaces=[IntegrityAnswer.model_validate(one) for one in reports])
+    return NamespacesAnswer(namespaces=[IntegrityAnswer.stored(one) for one in reports])
 
 
 @router.post("/internal/index/redrive", dependencies=[Internal], responses=refused(409))
