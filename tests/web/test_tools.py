@@ -11,6 +11,7 @@ from context_search.web.routes.catalog.tools import SearchConfigBody
 from tests.builders import chinese, english
 from tests.web.api import CANARY, SMALL, Api, answer, problem
 
+AT = "2026-11-22T12:00:00+00:00"
 DOCUMENT = {
     "a": {"t": f"{CANARY} {english(240)}", "short": "no node"},
     "ab": chinese(350),
