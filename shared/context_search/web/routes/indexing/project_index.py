@@ -33,11 +33,11 @@ router = APIRouter(route_class=StrictJsonRoute, tags=["project search"])
 class RefusedTableAnswer(Answer):
     """A table whose document cannot be indexed as it is, and why."""
 
-    table_id: KnownId
+    at: TimeText
     code: str
     message: str
+    table_id: KnownId
     retryable: bool
-    at: TimeText
 
 
 class ProjectIndexAnswer(Answer):
