@@ -10,14 +10,15 @@ from context_search.web.app import LambdaHandler, http_app, lambda_handler_of
 from context_search.web.logs import function_logger
 from context_search.web.routes.access import mcps, protected_resource
 from context_search.web.routes.catalog import adopt
-from context_search.web.routes.searching import project_search, retrieve, search
+from context_search.web.routes.searching import explain, mcp, project_search, retrieve, search
 
 logger = function_logger("search")
 
 
 @lru_cache(maxsize=1)
 def _handler() -> LambdaHandler:
-    modules = [search, retrieve, project_search, mcps, adopt, protected_resource]
+    searching = [search, explain, mcp, retrieve, project_search]
+    modules = [*searching, mcps, adopt, protected_resource]
     app = http_app([module.router for module in modules], parts(), log=logger)
     return lambda_handler_of(app)
 

@@ -16,6 +16,7 @@ from starlette.routing import Route
 
 from context_search.domain.errors import UnauthenticatedError
 from context_search.mcp import McpRequest, McpResponse, Toolbox, handle
+from context_search.web.mcp_tools import in_words_of_mcp
 from tests.mcp.memory import SERVER
 
 LOCAL_HOSTS = ("127.0.0.1:*", "localhost:*")
@@ -31,6 +32,7 @@ def mcp_app(toolbox: Toolbox, key: str | None = None) -> Starlette:
     """Serve ``toolbox`` at /mcp, to holders of ``key`` if one is given."""
 
     def answer(request: McpRequest) -> McpResponse:
+        @in_words_of_mcp
         def authenticate() -> Toolbox:
             if key is not None and request.headers.get("authorization") != f"Bearer {key}":
                 raise UnauthenticatedError("this key is unknown")

@@ -18,6 +18,7 @@ from context_search.mcp import (
     UnknownToolError,
     handle,
 )
+from context_search.web.mcp_tools import in_words_of_mcp
 
 SERVER = ServerIdentity("context-search", "Context search", "1.2.3", "Search before you answer.")
 MODERN = "2026-07-28"
@@ -33,6 +34,7 @@ class MemoryToolbox:
     page_size: int = 100
     calls: list[tuple[str, Mapping[str, object]]] = field(default_factory=list)
 
+    @in_words_of_mcp
     def list_tools(self, *, cursor: str | None) -> ToolPage:
         if cursor is not None and not cursor.isdecimal():
             raise InvalidInputError("this cursor was never handed out")
@@ -41,6 +43,7 @@ class MemoryToolbox:
         shown = [description for description, _ in self.tools.values()]
         return ToolPage(shown[start:end], str(end) if end < len(shown) else None)
 
+    @in_words_of_mcp
     def call_tool(self, name: str, arguments: Mapping[str, object]) -> ToolResult:
         if name not in self.tools:
             raise UnknownToolError(name)
@@ -131,4 +134,6 @@ def ask(sent: McpRequest, tools: MemoryToolbox | None = None, **options: Any) ->
         "server": SERVER,
         "on_error": surprises.append,
     }
-    return Answered(handle(sent, **(given | options)), surprises)
+    given |= options
+    given["authenticate"] = in_words_of_mcp(given["authenticate"])
+    return Answered(handle(sent, **given), surprises)

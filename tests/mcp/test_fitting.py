@@ -10,7 +10,7 @@ import pytest
 
 from context_search.mcp.jsonrpc import to_bytes
 from context_search.web.fitting import MAX_RESULT_BYTES, fitted
-from context_search.web.search_schema import SEARCH_OUTPUT_SCHEMA
+from context_search.web.mcp_tools import SEARCH_OUTPUT_SCHEMA
 from tests.mcp.test_search_schema import ANSWER
 
 

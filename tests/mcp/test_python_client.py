@@ -15,8 +15,7 @@ from mcp.client.streamable_http import streamable_http_client
 
 from context_search.domain.errors import EmbeddingUnavailableError
 from context_search.mcp import ToolResult
-from context_search.web.search_arguments import parse_search_arguments
-from context_search.web.search_schema import search_tool
+from context_search.web.mcp_tools import parse_search_arguments, search_tool
 from tests.mcp.asgi import mcp_app, serving
 from tests.mcp.memory import MemoryToolbox, describe, raising
 from tests.mcp.test_search_schema import ANSWER

@@ -9,10 +9,10 @@ import jsonschema  # type: ignore[import-untyped]
 import pytest
 
 from context_search.domain.errors import InvalidInputError
-from context_search.web.search_arguments import parse_search_arguments
-from context_search.web.search_schema import (
+from context_search.web.mcp_tools import (
     SEARCH_INPUT_SCHEMA,
     SEARCH_OUTPUT_SCHEMA,
+    parse_search_arguments,
     search_tool,
 )
 

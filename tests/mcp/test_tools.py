@@ -16,6 +16,7 @@ from context_search.domain.errors import (
     NotFoundError,
 )
 from context_search.mcp import McpRequest, ToolResult
+from context_search.web.mcp_tools import in_words_of_mcp
 from tests.mcp.memory import (
     MemoryToolbox,
     ask,
@@ -44,6 +45,7 @@ class FailingToolbox(MemoryToolbox):
         super().__init__({})
         self.error = error
 
+    @in_words_of_mcp
     def list_tools(self, *, cursor: str | None) -> NoReturn:
         assert cursor is None
         raise self.error

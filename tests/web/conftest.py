@@ -14,7 +14,7 @@ from fastapi import APIRouter, FastAPI
 import context_search.web
 from context_search.adapters.postgres.pool import Database
 from context_search.web.app import http_app
-from context_search.web.contract import contract
+from context_search.web.openapi import contract
 from tests.contract.turbopuffer.targets import running
 from tests.web.api import CANARY, Api, LocalParts, exposed
 from tests.web.in_process import client_of
@@ -36,10 +36,10 @@ def parts(application_database: Database, turbopuffer_url: str) -> LocalParts:
 def every_router() -> list[APIRouter]:
     """The routers of all modules of the package, so that a new one is under test at once."""
     package = context_search.web
-    walked = pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
-    modules = [importlib.import_module(name) for name in sorted(module.name for module in walked)]
-    found = [getattr(module, "router", None) for module in modules]
-    return [router for router in found if isinstance(router, APIRouter)]
+    found = pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
+    modules = [importlib.import_module(name) for name in sorted(module.name for module in found)]
+    routers = [getattr(module, "router", None) for module in modules]
+    return [router for router in routers if isinstance(router, APIRouter)]
 
 
 @pytest.fixture(scope="module")

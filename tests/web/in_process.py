@@ -7,10 +7,19 @@ import asyncio
 import httpx2
 from fastapi import FastAPI
 
+from tests.web.contracted import hold_to_contract
+
 
 def client_of(app: FastAPI) -> httpx2.Client:
-    """A client that keeps no credentials; an error that nothing answers is a 500."""
-    return httpx2.Client(transport=_InProcess(app), base_url="http://testserver")
+    """A client that keeps no credentials; an error that nothing answers is a 500.
+
+    Every answer is held to the OpenAPI document.
+    """
+    return httpx2.Client(
+        transport=_InProcess(app),
+        base_url="http://testserver",
+        event_hooks={"response": [hold_to_contract]},
+    )
 
 
 class _InProcess(httpx2.BaseTransport):

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
@@ -13,13 +14,11 @@ from context_search.domain.model import HydratedChunk, Scope, SearchTool, Table
 from context_search.domain.progress import IndexStatus, NodeProgress, Progress
 from context_search.services.indexing.status import ToolStatus
 from context_search.services.searching.answer import Answer, Found, Hit
-from context_search.web.answers import (
-    created_tool_answer,
-    search_answer,
-    search_index_answer,
-    table_answer,
-    tool_answer,
-)
+from context_search.web.fields import Answer as WireAnswer
+from context_search.web.routes.catalog.tables import TableAnswer
+from context_search.web.routes.catalog.tools import NewSearchToolAnswer, SearchToolAnswer
+from context_search.web.routes.indexing.search_index import SearchIndexAnswer
+from context_search.web.routes.searching.search import SearchAnswer
 from tests.builders import an_index
 
 NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
@@ -57,10 +56,17 @@ TOOL = SearchTool(
     index_id=4,
     created_at=NOW,
 )
+REJECTED: dict[str, object] = {
+    "code": "EMBEDDING_REJECTED",
+    "message": "the model refused it",
+    "retryable": False,
+    "at": "2026-01-01T00:00:00+00:00",
+}
+FULL: dict[str, object] = {**REJECTED, "code": "PROJECT_FULL", "retryable": True}
 NODES = [
     NodeProgress("/articles/0/text", 12_000, "indexed", 3, None),
     NodeProgress("/articles/1/text", 90_000_000, "skipped", None, {"code": "NODE_TOO_LARGE"}),
-    NodeProgress("/articles/2/text", 11_000, "quarantined", None, {"code": "EMBEDDING_REJECTED"}),
+    NodeProgress("/articles/2/text", 11_000, "quarantined", None, REJECTED),
 ]
 
 WAITING = NodeProgress(
@@ -68,10 +74,19 @@ WAITING = NodeProgress(
     11_000,
     "queued",
     None,
-    {"code": "PROJECT_FULL", "at": "2026-01-01", "chunks": 12},
+    {**FULL, "chunks": 12},
     attempts=3,
     next_attempt_at=NOW,
 )
+
+
+def sent(answer: WireAnswer) -> dict[str, Any]:
+    """The JSON of an answer."""
+    return dict(json.loads(bytes(answer.response().body)))
+
+
+def search_answer(answer: Answer, *, with_hints: bool = False) -> dict[str, Any]:
+    return sent(SearchAnswer.hinted(answer, with_hints=with_hints))
 
 
 def status(word: IndexStatus = "ready") -> ToolStatus:
@@ -82,7 +97,7 @@ def status(word: IndexStatus = "ready") -> ToolStatus:
         chunks_count=3,
         indexed_chunks_count=2,
         indexed_at=NOW,
-        last_error={"code": "EMBEDDING_REJECTED"},
+        last_error=REJECTED,
         next_attempt_at=NOW,
     )
     return ToolStatus(TOOL, an_index(), progress, NODES, None, [WAITING, NODES[2]])
@@ -90,8 +105,7 @@ def status(word: IndexStatus = "ready") -> ToolStatus:
 
 def the_result(answer: Answer) -> dict[str, Any]:
     """The only result of an answer."""
-    results: Any = search_answer(answer)["results"]
-    [result] = results
+    [result] = search_answer(answer)["results"]
     return dict(result)
 
 
@@ -130,7 +144,7 @@ def test_a_search_answer_has_the_shape_of_the_contract() -> None:
 
 
 def test_a_hint_where_to_read_on_is_there_on_request() -> None:
-    [result] = cast(Any, search_answer(ANSWER, with_hints=True)["results"])
+    [result] = search_answer(ANSWER, with_hints=True)["results"]
     assert result["context_hint"] == (
         "这是第 2/3 段内容。如需查看完整内容，请使用 get_all_data 工具，"
         '参数: table_id=2, json_pointer="/articles/0/text"'
@@ -156,7 +170,7 @@ def test_a_tool_may_leave_storage_names_out_and_put_a_preview_in() -> None:
 
 def test_a_table_is_shown_without_its_document() -> None:
     table = Table(2, 1, "Articles", None, 7, NOW)
-    assert table_answer(table) == {
+    assert sent(TableAnswer.of(table)) == {
         "id": 2,
         "project_id": 1,
         "name": "Articles",
@@ -168,7 +182,7 @@ def test_a_table_is_shown_without_its_document() -> None:
 
 @pytest.mark.parametrize(("word", "chunks"), [("ready", 3), ("indexing", None)])
 def test_counts_are_null_until_they_are_known(word: IndexStatus, chunks: int | None) -> None:
-    answer = created_tool_answer(status(word))
+    answer = sent(NewSearchToolAnswer.of(status(word)))
     assert (answer["tool_id"], answer["status"], answer["chunks_created"]) == (9, word, chunks)
     assert answer["namespace"] == an_index().namespace
     assert answer["large_nodes_detected"] == [
@@ -179,7 +193,7 @@ def test_counts_are_null_until_they_are_known(word: IndexStatus, chunks: int | N
 
 
 def test_a_tool_is_shown_with_the_summary_of_its_index() -> None:
-    answer = tool_answer(status())
+    answer = sent(SearchToolAnswer.of(status()))
     assert answer["metadata"] == {
         "search_index": {
             "status": "ready",
@@ -188,14 +202,14 @@ def test_a_tool_is_shown_with_the_summary_of_its_index() -> None:
             "nodes_count": 3,
             "chunks_count": 3,
             "indexed_chunks_count": 2,
-            "last_error": {"code": "EMBEDDING_REJECTED"},
+            "last_error": REJECTED,
         }
     }
     assert (answer["type"], answer["json_path"]) == ("search", "/articles")
 
 
 def test_the_state_of_an_index_lists_what_is_not_in_it() -> None:
-    answer = search_index_answer(status("degraded"))
+    answer = sent(SearchIndexAnswer.of(status("degraded")))
     assert (answer["status"], answer["indexed_chunks_count"]) == ("degraded", 2)
     assert (answer["not_indexed_count"], answer["next_attempt_at"]) == (2, NOW.isoformat())
     assert answer["not_indexed"] == [
@@ -205,7 +219,7 @@ def test_the_state_of_an_index_lists_what_is_not_in_it() -> None:
             "state": "queued",
             "attempts": 3,
             "next_attempt_at": NOW.isoformat(),
-            "last_error": {"code": "PROJECT_FULL", "at": "2026-01-01"},
+            "last_error": FULL,
         },
         {
             "json_pointer": "/articles/2/text",
@@ -213,6 +227,6 @@ def test_the_state_of_an_index_lists_what_is_not_in_it() -> None:
             "state": "quarantined",
             "attempts": 0,
             "next_attempt_at": None,
-            "last_error": {"code": "EMBEDDING_REJECTED"},
+            "last_error": REJECTED,
         },
     ]

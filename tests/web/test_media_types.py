@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from context_search.web.contract import contract
+from context_search.web.openapi import contract
 from tests.web.access.matrix import filled
 from tests.web.access.things import MISSING
 from tests.web.api import SECRET, Api, problem

@@ -33,8 +33,8 @@ from context_search.services.searching.assembly import run_search
 from context_search.services.searching.patience import Patience
 from context_search.services.searching.search_tool import SearchWithTool
 from context_search.web.app import http_app
-from context_search.web.contract import contract
-from context_search.web.search_schema import SEARCH_OUTPUT_SCHEMA
+from context_search.web.mcp_tools import SEARCH_OUTPUT_SCHEMA
+from context_search.web.openapi import contract
 from testing.in_memory.embedder import WordEmbedder
 from testing.in_memory.queue import ListQueue
 from tests.builders import english, planted

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
-from context_search.web.requests import SearchConfigBody
+from context_search.web.routes.catalog.tools import SearchConfigBody
 from tests.builders import chinese, english
 from tests.web.api import CANARY, SMALL, Api, answer, problem
 
+AT = "2026-11-22T12:00:00+00:00"
 DOCUMENT = {
     "a": {"t": f"{CANARY} {english(240)}", "short": "no node"},
     "ab": chinese(350),
@@ -105,10 +107,18 @@ def test_a_string_over_the_limit_is_listed_and_the_others_go_on(api: Api) -> Non
     made = api.tool(api.table(DOCUMENT))
     with api.parts.store.database.transaction() as tx:
         tx.run(
-            "UPDATE node SET state = 'skipped', last_error = '{\"code\": \"NODE_TOO_LARGE\"}'"
+            "UPDATE node SET state = 'skipped', last_error = CAST(:error AS jsonb)"
             " WHERE json_pointer = '/ab' AND generation_id IN"
             " (SELECT id FROM index_generation WHERE namespace = :name)",
             name=made["namespace"],
+            error=json.dumps(
+                {
+                    "code": "NODE_TOO_LARGE",
+                    "message": "long",
+                    "retryable": False,
+                    "at": "2026-11-22T12:00:00+00:00",
+                }
+            ),
         )
     state = answer(api("GET", f"/api/v1/tools/{made['tool_id']}/search-index"), 200)
     assert state["status"] == "ready"

@@ -6,11 +6,42 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from context_search.domain.errors import NotFoundError
+
+class ToolFailure(Exception):  # noqa: N818 - a failure that is told, and no error of the protocol
+    """Why the owner of the tools refuses, or cannot: in words that a client may read.
+
+    ``status`` is what HTTP would answer: 401, 403 and 404 where the caller may not connect, 422
+    for a mistake in what was asked, 500 for a fault that the client can do nothing about.
+    ``code`` is stable. ``raise ToolFailure(…) from error`` lets ``on_error`` see the error itself.
+    """
+
+    def __init__(
+        self,
+        status: int,
+        code: str,
+        message: str,
+        *,
+        retryable: bool = False,
+        retry_after_s: float | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.status = status
+        self.code = code
+        self.message = message
+        self.retryable = retryable
+        self.retry_after_s = retry_after_s
+
+    @property
+    def reason(self) -> Exception:
+        """The error behind it, or itself where there is none."""
+        return self.__cause__ if isinstance(self.__cause__, Exception) else self
 
 
-class UnknownToolError(NotFoundError):
+class UnknownToolError(ToolFailure):
     """No tool of that name is visible to this caller; answered as JSON-RPC -32602."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(404, "NOT_FOUND", message)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +117,7 @@ class Toolbox(Protocol):
     def list_tools(self, *, cursor: str | None) -> ToolPage:
         """Give the page at ``cursor`` (None: the first), in the same order every time.
 
-        Raises InvalidInputError for a cursor that was never handed out. A failing backend must
+        Raises ToolFailure 422 for a cursor that was never handed out. A failing backend must
         raise too: an empty page would tell the agent that it has no tools.
         """
         ...
@@ -94,7 +125,7 @@ class Toolbox(Protocol):
     def call_tool(self, name: str, arguments: Mapping[str, object]) -> ToolResult:
         """Call one tool; the owner checks ``arguments`` against the tool's input schema.
 
-        Raises UnknownToolError. Any other ContextSearchError becomes a result with ``isError``
+        Raises UnknownToolError. Any other ToolFailure becomes a result with ``isError``
         holding its code and message, any other exception one that only says "internal error".
         """
         ...

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Mapping
 
-from context_search.domain.errors import (
-    ContextSearchError,
-    NotFoundError,
-    PermissionDeniedError,
-    UnauthenticatedError,
-)
 from context_search.mcp import legacy, modern
-from context_search.mcp.contract import McpRequest, McpResponse, ServerIdentity, Toolbox
+from context_search.mcp.contract import (
+    McpRequest,
+    McpResponse,
+    ServerIdentity,
+    Toolbox,
+    ToolFailure,
+)
 from context_search.mcp.jsonrpc import (
     INTERNAL_ERROR,
     INVALID_REQUEST,
@@ -23,7 +23,7 @@ from context_search.mcp.jsonrpc import (
     parse_message,
     readable_id,
 )
-from context_search.mcp.tools import Desk, error_report
+from context_search.mcp.tools import Desk, failure_report
 from context_search.mcp.transport import (
     RefusedError,
     admit,
@@ -40,7 +40,6 @@ from context_search.mcp.versions import (
     header,
     is_modern,
 )
-from context_search.web.errors import http_status, public_message
 
 
 def handle(
@@ -58,10 +57,9 @@ def handle(
     The checks run in this order: method (405), Host (421), Origin (403), credentials (401),
     body size (413), Content-Type (415), Accept (406), JSON, JSON-RPC, then the era's own rules.
     ``authenticate`` is called once the request may connect at all; it returns the caller's tools
-    or raises UnauthenticatedError (401), PermissionDeniedError (403), NotFoundError (404) or
-    another ContextSearchError (503). ``on_error`` gets every exception that nobody planned for,
-    those that are a 500 over HTTP too; the client sees "internal error". And it gets what makes a
-    503 of the authentication.
+    or raises ToolFailure, which is answered 401, 403 or 404 as it says, and 503 otherwise.
+    ``on_error`` gets every exception that nobody planned for, failures with status 500 too; the
+    client sees "internal error". And it gets what makes a 503 of the authentication.
     Origins and hosts: see ``transport.admit``. ``resource_metadata`` is the address that tells
     clients where to get a token (RFC 9728, 5.1); None where there are none to be had.
     """
@@ -89,35 +87,35 @@ def _authenticated(
 ) -> Toolbox:
     try:
         return authenticate()
-    except ContextSearchError as error:
-        if http_status(error) == 500:  # a fault of ours, and no reason to try again
-            raise
-        if http_status(error) > 500:  # noted here: no tool is called that would note it
-            on_error(error)
-        raise _not_admitted(request, error, resource_metadata) from error
+    except ToolFailure as failure:
+        if failure.status == 500:  # a fault of the owner's, and no reason to try again
+            raise failure.reason from None
+        if failure.status > 500:  # noted here: no tool is called that would note it
+            on_error(failure.reason)
+        raise _not_admitted(request, failure, resource_metadata) from failure
 
 
 def _not_admitted(
-    request: McpRequest, error: ContextSearchError, resource_metadata: str | None
+    request: McpRequest, failure: ToolFailure, resource_metadata: str | None
 ) -> RefusedError:
-    report = error_report(error)
-    match error:
-        case UnauthenticatedError():
+    report = failure_report(failure)
+    match failure.status:
+        case 401:
             # RFC 6750, 3: the error code only where credentials were sent at all.
             reason = "invalid_token" if "authorization" in request.headers else None
-            rpc_error = RpcError(INVALID_REQUEST, error.message, report)
+            rpc_error = RpcError(INVALID_REQUEST, failure.message, report)
             return refused(401, rpc_error, challenge(reason, resource_metadata))
-        case PermissionDeniedError():
-            rpc_error = RpcError(INVALID_REQUEST, error.message, report)
+        case 403:
+            rpc_error = RpcError(INVALID_REQUEST, failure.message, report)
             # Without an issuer there is no way to more scopes that a client could go by itself.
             is_open = resource_metadata is not None
             more = challenge("insufficient_scope", resource_metadata) if is_open else None
             return refused(403, rpc_error, more)
-        case NotFoundError():
-            return refused(404, RpcError(INVALID_REQUEST, error.message, report))
+        case 404:
+            return refused(404, RpcError(INVALID_REQUEST, failure.message, report))
         case _:
-            retry_after = math.ceil(error.retry_after_s or 1)
-            rpc_error = RpcError(INTERNAL_ERROR, public_message(error), report)
+            retry_after = math.ceil(failure.retry_after_s or 1)
+            rpc_error = RpcError(INTERNAL_ERROR, failure.message, report)
             return refused(503, rpc_error, {"retry-after": str(retry_after)})
 
 

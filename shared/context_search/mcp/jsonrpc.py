@@ -7,9 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NoReturn, TypeAlias
 
-from context_search.domain.documents import members
-from context_search.domain.errors import InvalidDocumentError
-
 PARSE_ERROR = -32700
 INVALID_REQUEST = -32600
 METHOD_NOT_FOUND = -32601
@@ -67,12 +64,17 @@ def parse_json(body: bytes) -> object:
     """
     try:
         return json.loads(
-            body.decode("utf-8"), object_pairs_hook=members, parse_constant=_refuse_constant
+            body.decode("utf-8"), object_pairs_hook=_members, parse_constant=_refuse_constant
         )
-    except InvalidDocumentError as error:
-        raise RpcError(PARSE_ERROR, error.message) from None
     except (ValueError, RecursionError):
         raise RpcError(PARSE_ERROR, "the body is not valid UTF-8 JSON") from None
+
+
+def _members(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise RpcError(PARSE_ERROR, "an object has the same key twice")
+    return found
 
 
 def _refuse_constant(name: str) -> NoReturn:

@@ -6,16 +6,15 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from context_search.domain.errors import ContextSearchError, InvalidInputError
 from context_search.mcp.contract import (
     ServerIdentity,
     Toolbox,
     ToolDescription,
+    ToolFailure,
     ToolResult,
     UnknownToolError,
 )
 from context_search.mcp.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS, RpcError, to_text
-from context_search.web.errors import http_status, public_message
 
 _INTERNAL = {"code": "INTERNAL", "message": "internal error", "retryable": False}
 
@@ -36,11 +35,10 @@ def list_tools(desk: Desk, params: Mapping[str, object]) -> dict[str, object]:
         raise RpcError(INVALID_PARAMS, '"cursor" must be a string')
     try:
         page = desk.toolbox.list_tools(cursor=cursor)
-    except InvalidInputError as error:
-        raise RpcError(INVALID_PARAMS, error.message, error_report(error)) from error
-    except ContextSearchError as error:
-        _log_internal(desk, error)
-        raise RpcError(INTERNAL_ERROR, public_message(error), error_report(error)) from error
+    except ToolFailure as failure:
+        _log_internal(desk, failure)
+        code = INVALID_PARAMS if failure.status == 422 else INTERNAL_ERROR
+        raise RpcError(code, failure.message, failure_report(failure)) from failure
     except Exception as error:
         desk.on_error(error)
         raise RpcError(INTERNAL_ERROR, "internal error", _INTERNAL) from error
@@ -78,17 +76,17 @@ def call_tool(desk: Desk, params: Mapping[str, object]) -> dict[str, object]:
         return _result(desk.toolbox.call_tool(name, arguments or {}))
     except UnknownToolError as error:
         raise RpcError(INVALID_PARAMS, f"Unknown tool: {name[:128]}") from error
-    except ContextSearchError as error:
-        _log_internal(desk, error)
-        return _failed(error_report(error))
+    except ToolFailure as failure:
+        _log_internal(desk, failure)
+        return _failed(failure_report(failure))
     except Exception as error:  # noqa: BLE001 - the border: nothing internal may leave
         desk.on_error(error)
         return _failed(_INTERNAL)
 
 
-def _log_internal(desk: Desk, error: ContextSearchError) -> None:
-    if http_status(error) == 500:
-        desk.on_error(error)
+def _log_internal(desk: Desk, failure: ToolFailure) -> None:
+    if failure.status == 500:
+        desk.on_error(failure.reason)
 
 
 def _result(result: ToolResult) -> dict[str, object]:
@@ -107,13 +105,13 @@ def _failed(report: Mapping[str, object]) -> dict[str, object]:
     return {"content": [{"type": "text", "text": to_text(report)}], "isError": True}
 
 
-def error_report(error: ContextSearchError) -> dict[str, object]:
-    """``{code, message, retryable, retryAfterMs?}`` as the HTTP API words it."""
+def failure_report(failure: ToolFailure) -> dict[str, object]:
+    """``{code, message, retryable, retryAfterMs?}``"""
     report: dict[str, object] = {
-        "code": error.code,
-        "message": public_message(error),
-        "retryable": error.retryable,
+        "code": failure.code,
+        "message": failure.message,
+        "retryable": failure.retryable,
     }
-    if error.retry_after_s is not None:
-        report["retryAfterMs"] = math.ceil(error.retry_after_s * 1000)
+    if failure.retry_after_s is not None:
+        report["retryAfterMs"] = math.ceil(failure.retry_after_s * 1000)
     return report

@@ -49,6 +49,7 @@ def http_app(
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
+        default_response_class=JSONResponse,  # numbers as Python writes them, not as pydantic does
         dependencies=[KnownParameters],
     )
     app.state.use_cases = use_cases

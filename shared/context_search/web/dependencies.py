@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable
 from typing import Annotated, Protocol, cast
 
 from fastapi import Depends, Request
+from fastapi.security import APIKeyHeader, HTTPBearer
 
 from context_search.domain.access import Permission
 from context_search.domain.errors import NotFoundError, PermissionDeniedError
@@ -50,8 +51,18 @@ def use_cases_of(request: Request) -> UseCases:
     return cast(UseCases, request.app.state.use_cases)
 
 
-def _with_any_of(*permissions: Permission) -> Callable[[Request], Awaitable[Principal]]:
-    async def principal(request: Request) -> Principal:
+# For the OpenAPI document: what they find is read again, by rules of ours.
+_ProjectKey = Annotated[object, Depends(HTTPBearer(scheme_name="projectKey", auto_error=False))]
+_InternalSecret = Annotated[
+    object,
+    Depends(APIKeyHeader(name="X-Internal-Secret", scheme_name="internalSecret", auto_error=False)),
+]
+
+
+def _with_any_of(
+    *permissions: Permission,
+) -> Callable[[Request, _ProjectKey], Awaitable[Principal]]:
+    async def principal(request: Request, _: _ProjectKey) -> Principal:
         caller = use_cases_of(request).authenticate(bearer_key(request))
         if caller.mcp_id is not None:
             raise PermissionDeniedError("an MCP key opens MCP only; this route wants a project key")
@@ -62,7 +73,7 @@ def _with_any_of(*permissions: Permission) -> Callable[[Request], Awaitable[Prin
     return principal
 
 
-async def _internal(request: Request) -> None:
+async def _internal(request: Request, _: _InternalSecret) -> None:
     use_cases_of(request).authenticate_internal(request.headers.get("x-internal-secret"))
 
 
@@ -94,11 +105,13 @@ async def _owner(project_id: ProjectId, caller: Caller) -> Principal:
     return caller
 
 
-async def _owner_or_operator(request: Request, project_id: ProjectId) -> Principal:
+async def _owner_or_operator(
+    request: Request, project_id: ProjectId, key: _ProjectKey, secret: _InternalSecret
+) -> Principal:
     if bearer_key(request) is None and "x-internal-secret" in request.headers:
-        await _internal(request)
+        await _internal(request, secret)
         return Principal(project_id)
-    return await _owner(project_id, await _manager(request))
+    return await _owner(project_id, await _manager(request, key))
 
 
 async def _search_owner(project_id: ProjectId, caller: SearchCaller) -> Principal:

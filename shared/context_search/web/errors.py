@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import traceback
 from collections.abc import Mapping
+from typing import Any
 
 from context_search.domain.errors import (
     BackpressureError,
@@ -62,6 +63,17 @@ TITLES: Mapping[int, str] = {
     500: "Internal error",
     503: "Service unavailable",
 }
+
+
+def refused(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """Returns ``responses`` of a route: with these it refuses, beside what its parts tell.
+
+    ``web.openapi`` adds those that follow from credentials, parameters and bodies.
+    """
+    content = {PROBLEM_JSON: {"schema": {"$ref": "#/components/schemas/Problem"}}}
+    return {
+        status: {"description": TITLES[status], "content": content} for status in sorted(statuses)
+    }
 
 
 def http_status(error: ContextSearchError) -> int:

@@ -13,6 +13,7 @@ from typing import Annotated
 
 from fastapi import Depends, Header, Request, Response
 from fastapi.responses import JSONResponse
+from pydantic import WithJsonSchema
 
 from context_search.domain.errors import InvalidInputError
 from context_search.services.access.idempotency import AnswerOnce, IdempotentRequest
@@ -21,6 +22,7 @@ from context_search.web.dependencies import bearer_key, use_cases_of
 OPERATORS = 0
 """Whose keys those of internal callers are: no project has this id."""
 _KEY = re.compile(r"[!-~]{1,255}")
+_SCHEMA = {"type": "string", "pattern": "^[!-~]{1,255}$", "examples": ["7c1f1f6e-import-42"]}
 _KEPT_HEADERS = ("etag", "cache-control")
 
 
@@ -56,6 +58,7 @@ async def _repeatable(
     # A list, because FastAPI takes an empty header for none, and repeated ones for the last.
     idempotency_key: Annotated[
         list[str] | None,
+        WithJsonSchema(_SCHEMA),
         Header(description="1 to 255 visible ASCII characters; the answer is kept for 24 hours"),
     ] = None,
 ) -> Repeatable:

@@ -6,11 +6,13 @@ import re
 from typing import Annotated
 
 from fastapi import Depends, Header
+from pydantic import WithJsonSchema
 
 from context_search.domain.errors import InvalidInputError, PreconditionFailedError
 
 # RFC 9110, section 8.8.3; a header's bytes are read as Latin-1.
 _TAG = re.compile(r'(W/)?"([\x21\x23-\x7e\x80-\xff]*)"')
+_SCHEMA = {"type": "string", "pattern": '^"[0-9]{1,18}"$', "examples": ['"1"']}
 _REVISION = re.compile(r"0|[1-9][0-9]{0,17}")
 
 
@@ -21,7 +23,7 @@ def etag(revision: int) -> dict[str, str]:
 
 async def _revision(
     # A list, because FastAPI takes an empty header for none, and repeated ones for the last.
-    if_match: Annotated[list[str] | None, Header()] = None,
+    if_match: Annotated[list[str] | None, WithJsonSchema(_SCHEMA), Header()] = None,
 ) -> int | None:
     if if_match is None:
         return None

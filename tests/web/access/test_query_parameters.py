@@ -8,7 +8,7 @@ from __future__ import annotations
 import httpx2
 import pytest
 
-from context_search.web.contract import contract
+from context_search.web.openapi import contract
 from tests.web.access.matrix import (
     MCP_METHODS,
     MCP_PATHS,

@@ -9,7 +9,7 @@ import httpx2
 import pytest
 from fastapi.routing import APIRoute
 
-from context_search.web.contract import contract
+from context_search.web.openapi import contract
 from tests.web.access.matrix import (
     INTERNAL,
     MCP_METHODS,

@@ -2,27 +2,35 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse
 
 from context_search.web.dependencies import use_cases_of
+from context_search.web.errors import refused
+from context_search.web.fields import Answer
 
 router = APIRouter(tags=["health"])
 
 
+class HealthAnswer(Answer):
+    """That it is up, or ready."""
+
+    status: Literal["ok", "ready"]
+
+
 @router.get("/healthz")
-async def is_up() -> dict[str, str]:
+async def is_up() -> HealthAnswer:
     """Answers as soon as the function serves at all."""
-    return {"status": "ok"}
+    return HealthAnswer(status="ok")
 
 
-@router.get("/readyz")
-async def is_ready(request: Request) -> dict[str, str]:
+@router.get("/readyz", responses=refused(503))
+async def is_ready(request: Request) -> HealthAnswer:
     """Answers 200 when the database serves, 503 otherwise."""
     use_cases_of(request).check_ready()
-    return {"status": "ready"}
+    return HealthAnswer(status="ready")
 
 
 @router.get("/openapi.json", include_in_schema=False)

@@ -1,24 +1,123 @@
-"""The routes of keys: a project's, and those of its MCP instances."""
+"""Keys: bodies and answers of all of them, routes of those of a project."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Annotated, cast
 
-from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi import APIRouter, Depends, Request, Response
 from fastapi.responses import JSONResponse
+from pydantic import Field
 
+from context_search.domain.access import ApiKey, Permission, in_order
 from context_search.domain.model import Principal
-from context_search.services.access.keys import CreateKey, KeyWish, ListKeys, RevokeKey, RotateKey
-from context_search.web.access_answers import key_answer, page_answer, shown_key_answer
-from context_search.web.access_requests import CreateKeyBody, CreateMcpKeyBody, RotateKeyBody
-from context_search.web.dependencies import Caller, KeyId, McpId, Owner, OwnerOrOperator
+from context_search.services.access.keys import (
+    CreateKey,
+    KeyWish,
+    ListKeys,
+    RevokeKey,
+    RotateKey,
+    ShownKey,
+)
+from context_search.web.dependencies import KeyId, Owner, OwnerOrOperator
+from context_search.web.errors import refused
+from context_search.web.fields import (
+    Answer,
+    Body,
+    Cursor,
+    KnownId,
+    LeftOut,
+    Name,
+    NextCursor,
+    NotNull,
+    Time,
+    example,
+    next_cursor,
+)
 from context_search.web.idempotency import Once
-from context_search.web.query_parameters import Decimal
 from context_search.web.strict_json import StrictJsonRoute
 
 router = APIRouter(prefix="/api/v1", route_class=StrictJsonRoute, tags=["keys"])
-Cursor = Annotated[int, Query(ge=0, le=2**63 - 1), Decimal]
+
+_YEAR_S = 31_536_000
+_Scopes = Annotated[list[Permission], Field(min_length=1, max_length=3)]
+_Lifetime = Annotated[int, Field(ge=1, le=10 * _YEAR_S)]
+
+
+class CreateMcpKeyBody(Body):
+    """``POST …/mcps/{mcp_id}/keys``. Without ``expires_in`` (seconds) the key never expires."""
+
+    model_config = example(name="desk")
+    name: Name | None = None
+    expires_in: Annotated[_Lifetime | LeftOut, NotNull] = None
+
+    def wish(self) -> KeyWish:
+        """Returns what is wanted."""
+        return KeyWish(self.name, self.expires_in)
+
+
+class CreateKeyBody(CreateMcpKeyBody):
+    """``POST …/projects/{project_id}/keys``. Without ``scopes`` it has those of the caller's."""
+
+    model_config = example(name="ci", scopes=["search"], expires_in=7_776_000)
+    scopes: Annotated[_Scopes | LeftOut, NotNull] = None
+
+    def wish(self) -> KeyWish:
+        """Returns what is wanted."""
+        permissions = None if self.scopes is None else frozenset(self.scopes)
+        return KeyWish(self.name, self.expires_in, permissions)
+
+
+class RotateKeyBody(Body):
+    """``POST …/keys/{key_id}/rotate``: the old key is good for so many seconds more."""
+
+    model_config = example(old_expires_in=3_600)
+    old_expires_in: Annotated[int, Field(ge=0, le=30 * 86_400)] = 3_600
+
+
+class KeyAnswer(Answer):
+    """A key without its text."""
+
+    id: KnownId
+    name: str | None
+    prefix: str
+    scopes: list[Permission]
+    created_at: Time
+    expires_at: Time | None
+    last_used_at: Time | None
+    revoked_at: Time | None
+
+    @classmethod
+    def of(cls, key: ApiKey) -> KeyAnswer:
+        """Returns what is shown of a key."""
+        return cls(
+            id=key.id,
+            name=key.name,
+            prefix=key.prefix,
+            scopes=in_order(key.permissions),
+            created_at=key.created_at,
+            expires_at=key.expires_at,
+            last_used_at=key.last_used_at,
+            revoked_at=key.revoked_at,
+        )
+
+
+class NewKeyAnswer(KeyAnswer):
+    """A key with its text, this once."""
+
+    api_key: str
+
+    @classmethod
+    def shown(cls, made: ShownKey) -> NewKeyAnswer:
+        """Returns a key that was just made."""
+        return cls(**dict(KeyAnswer.of(made.key)), api_key=made.text)
+
+
+class KeysAnswer(Answer):
+    """A page of keys."""
+
+    keys: list[KeyAnswer]
+    cursor: NextCursor | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,109 +130,96 @@ class KeyUseCases:
     rotate: RotateKey
 
 
-async def _use_cases(request: Request) -> KeyUseCases:
+async def key_use_cases(request: Request) -> KeyUseCases:
+    """Returns what the routes call."""
     return cast(KeyUseCases, request.app.state.use_cases.keys)
 
 
-Use = Annotated[KeyUseCases, Depends(_use_cases)]
+Use = Annotated[KeyUseCases, Depends(key_use_cases)]
 
 
 @dataclass(frozen=True, slots=True)
-class _Keys:
-    """The keys that a path is about."""
+class Keys:
+    """The keys that a path is about: those of a project, or of an MCP instance."""
 
     use: KeyUseCases
     caller: Principal
     mcp_id: int | None
 
     def create(self, once: Once, wish: KeyWish) -> Response:
+        """Makes one; it is shown this once."""
+
         def create() -> JSONResponse:
             made = self.use.create(self.caller, self.mcp_id, wish)
-            return JSONResponse(shown_key_answer(made), 201)
+            return NewKeyAnswer.shown(made).response(201)
 
         return once(self.caller.project_id, create)
 
-    def page(self, cursor: int) -> JSONResponse:
+    def page(self, cursor: int) -> KeysAnswer:
+        """Lists them without their texts."""
         page = self.use.list(self.caller, self.mcp_id, after=cursor)
-        return JSONResponse(page_answer("keys", page, key_answer))
+        return KeysAnswer(
+            keys=[KeyAnswer.of(key) for key in page.rows], cursor=next_cursor(page.next_after)
+        )
 
     def revoke(self, key_id: int) -> Response:
+        """Revokes one of them."""
         self.use.revoke(self.caller, self.mcp_id, key_id)
         return Response(status_code=204)
 
     def rotate(self, once: Once, key_id: int, body: RotateKeyBody | None) -> Response:
+        """Makes one like another, which goes on for a while."""
         old_expires_in_s = (body or RotateKeyBody()).old_expires_in
 
         def rotate() -> JSONResponse:
             made = self.use.rotate(
                 self.caller, self.mcp_id, key_id, old_expires_in_s=old_expires_in_s
             )
-            return JSONResponse(shown_key_answer(made), 201)
+            return NewKeyAnswer.shown(made).response(201)
 
         return once(self.caller.project_id, rotate)
 
 
-async def _of_project(owner: Owner, use: Use) -> _Keys:
-    return _Keys(use, owner, None)
+async def _of_project(owner: Owner, use: Use) -> Keys:
+    return Keys(use, owner, None)
 
 
-async def _of_mcp(mcp_id: McpId, caller: Caller, use: Use) -> _Keys:
-    return _Keys(use, caller, mcp_id)
+ProjectKeys = Annotated[Keys, Depends(_of_project)]
 
 
-ProjectKeys = Annotated[_Keys, Depends(_of_project)]
-McpKeys = Annotated[_Keys, Depends(_of_mcp)]
-
-
-@router.post("/projects/{project_id}/keys", status_code=201)
+@router.post(
+    "/projects/{project_id}/keys",
+    status_code=201,
+    response_model=NewKeyAnswer,
+    responses=refused(409),
+)
 async def create_key(
     caller: OwnerOrOperator, use: Use, body: CreateKeyBody, once: Once
 ) -> Response:
     """Makes a key for the project, which is shown this once; with the internal secret the first."""
-    return _Keys(use, caller, None).create(once, body.wish())
+    return Keys(use, caller, None).create(once, body.wish())
 
 
-@router.get("/projects/{project_id}/keys")
-async def list_keys(keys: ProjectKeys, cursor: Cursor = 0) -> JSONResponse:
+@router.get("/projects/{project_id}/keys", responses=refused(409))
+async def list_keys(keys: ProjectKeys, cursor: Cursor = 0) -> KeysAnswer:
     """Returns the project's keys without their texts, revoked and expired ones too."""
     return keys.page(cursor)
 
 
-@router.delete("/projects/{project_id}/keys/{key_id}", status_code=204)
+@router.delete("/projects/{project_id}/keys/{key_id}", status_code=204, responses=refused(409))
 async def revoke_key(keys: ProjectKeys, key_id: KeyId) -> Response:
     """Revokes a key: the next request with it is answered 401."""
     return keys.revoke(key_id)
 
 
-@router.post("/projects/{project_id}/keys/{key_id}/rotate", status_code=201)
+@router.post(
+    "/projects/{project_id}/keys/{key_id}/rotate",
+    status_code=201,
+    response_model=NewKeyAnswer,
+    responses=refused(409),
+)
 async def rotate_key(
     keys: ProjectKeys, key_id: KeyId, once: Once, body: RotateKeyBody | None = None
 ) -> Response:
     """Makes a key like this one, which goes on for ``old_expires_in`` seconds."""
-    return keys.rotate(once, key_id, body)
-
-
-@router.post("/mcps/{mcp_id}/keys", status_code=201)
-async def create_mcp_key(keys: McpKeys, body: CreateMcpKeyBody, once: Once) -> Response:
-    """Makes a further key for an MCP instance, which is shown this once."""
-    return keys.create(once, body.wish())
-
-
-@router.get("/mcps/{mcp_id}/keys")
-async def list_mcp_keys(keys: McpKeys, cursor: Cursor = 0) -> JSONResponse:
-    """Returns the keys of an MCP instance without their texts."""
-    return keys.page(cursor)
-
-
-@router.delete("/mcps/{mcp_id}/keys/{key_id}", status_code=204)
-async def revoke_mcp_key(keys: McpKeys, key_id: KeyId) -> Response:
-    """Revokes a key of an MCP instance."""
-    return keys.revoke(key_id)
-
-
-@router.post("/mcps/{mcp_id}/keys/{key_id}/rotate", status_code=201)
-async def rotate_mcp_key(
-    keys: McpKeys, key_id: KeyId, once: Once, body: RotateKeyBody | None = None
-) -> Response:
-    """The same for a key of an MCP instance."""
     return keys.rotate(once, key_id, body)

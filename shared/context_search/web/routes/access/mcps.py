@@ -1,28 +1,242 @@
-"""The routes of MCP instances and their bindings, and what an MCP service asks for by RPC."""
+"""MCP instances, their bindings and keys, and what an outside MCP service asks for."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Annotated, cast
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Annotated, Any, Literal, cast
 
 from fastapi import APIRouter, Depends, Path, Request, Response
 from fastapi.responses import JSONResponse
+from pydantic import Field
 
-from context_search.services.access.mcp_instances import Bindings, CreateMcp, DescribeMcp, Mcps
-from context_search.web.access_answers import binding_answer, mcp_answer, page_answer
-from context_search.web.access_requests import (
-    BindingBody,
-    ChangeBindingBody,
-    ChangeMcpBody,
-    CreateMcpBody,
+from context_search.domain.access import McpInstance
+from context_search.domain.model import ToolRecord
+from context_search.services.access.mcp_instances import (
+    Bindings,
+    BoundTool,
+    CreateMcp,
+    DescribeMcp,
+    Mcps,
 )
-from context_search.web.dependencies import Caller, Internal, McpId, ToolId, own_project
+from context_search.web.dependencies import Caller, Internal, KeyId, McpId, ToolId, own_project
+from context_search.web.errors import refused
+from context_search.web.fields import (
+    Answer,
+    Body,
+    Cursor,
+    Id,
+    KnownId,
+    Name,
+    NextCursor,
+    Time,
+    example,
+    next_cursor,
+)
 from context_search.web.idempotency import Once
-from context_search.web.routes.access.keys import Cursor
-from context_search.web.rpc import mcp_rpc_answer
+from context_search.web.mcp_tools import described_tool
+from context_search.web.routes.access.keys import (
+    CreateMcpKeyBody,
+    Keys,
+    KeysAnswer,
+    KeyUseCases,
+    NewKeyAnswer,
+    RotateKeyBody,
+    key_use_cases,
+)
 from context_search.web.strict_json import StrictJsonRoute
 
 router = APIRouter(route_class=StrictJsonRoute, tags=["mcps"])
+
+
+class BindingBody(Body):
+    """``POST …/bindings``"""
+
+    model_config = example(tool_id=1)
+    tool_id: Id
+    status: bool = True
+
+
+class CreateMcpBody(Body):
+    """``POST /api/v1/mcps``"""
+
+    model_config = example(project_id=1, name="support", bindings=[{"tool_id": 1}])
+    project_id: Id
+    name: Name
+    bindings: Annotated[list[BindingBody], Field(max_length=100)] = Field(default_factory=list)
+
+
+class ChangeMcpBody(Body):
+    """``PATCH /api/v1/mcps/{mcp_id}``: what is left out stays."""
+
+    model_config = example(name="support")
+    name: Name | None = None
+    status: bool | None = None
+
+
+class ChangeBindingBody(Body):
+    """``PATCH …/bindings/{tool_id}``"""
+
+    model_config = example(status=False)
+    status: bool
+
+
+class McpAnswer(Answer):
+    """An MCP instance."""
+
+    id: KnownId
+    project_id: KnownId
+    name: str
+    status: bool
+    created_at: Time
+
+    @classmethod
+    def of(cls, mcp: McpInstance) -> McpAnswer:
+        """Returns what is shown of an instance."""
+        return cls(**asdict(mcp))
+
+
+class NewMcpAnswer(McpAnswer):
+    """An MCP instance with its first key, which is shown this once."""
+
+    tool_ids: list[KnownId]
+    api_key: str
+
+
+class McpsAnswer(Answer):
+    """A page of MCP instances."""
+
+    mcps: list[McpAnswer]
+    cursor: NextCursor | None
+
+
+class BindingAnswer(Answer):
+    """A binding with the name that agents call its tool by."""
+
+    id: KnownId
+    tool_id: KnownId
+    status: bool
+    name: str
+    title: str
+    table_id: KnownId
+
+    @classmethod
+    def of(cls, bound: BoundTool) -> BindingAnswer:
+        """Returns what is shown of a tool in an instance."""
+        return cls(
+            id=bound.binding.id,
+            tool_id=bound.binding.tool_id,
+            status=bound.binding.status,
+            name=bound.name,
+            title=bound.tool.name,
+            table_id=bound.tool.scope.table_id,
+        )
+
+
+class BindingsAnswer(Answer):
+    """A page of bindings."""
+
+    bindings: list[BindingAnswer]
+    cursor: NextCursor | None
+
+
+class RpcMcpAnswer(Answer):
+    """An instance as the service that came before described it; its owner is the project."""
+
+    id: KnownId
+    api_key: str
+    user_id: str
+    project_id: KnownId
+    name: str
+    status: bool
+
+
+class RpcToolAnswer(Answer):
+    """A tool with all that an MCP service needs to show it."""
+
+    user_id: str
+    id: KnownId
+    project_id: KnownId
+    name: str
+    title: str
+    alias: str | None
+    type: Literal["search"]
+    table_id: KnownId
+    json_path: str
+    description: str
+    input_schema: dict[str, Any]
+    output_schema: dict[str, Any]
+    metadata: dict[str, Any] | None
+    created_at: Time | None
+
+    @classmethod
+    def of(cls, owner: str, bound: BoundTool, record: ToolRecord) -> RpcToolAnswer:
+        """Returns a tool as agents see it."""
+        tool, shown = bound.tool, described_tool(bound.name, bound.tool)
+        return cls(
+            user_id=owner,
+            id=tool.id,
+            project_id=tool.project_id,
+            name=shown.name,
+            title=shown.title,
+            alias=record.alias,
+            type="search",
+            table_id=tool.scope.table_id,
+            json_path=tool.scope.json_pointer,
+            description=shown.description,
+            input_schema=dict(shown.input_schema),
+            output_schema=dict(shown.output_schema or {}),
+            metadata=None if record.metadata is None else dict(record.metadata),
+            created_at=tool.created_at,
+        )
+
+
+class RpcBindingAnswer(Answer):
+    """Whether agents see the tool."""
+
+    id: KnownId
+    status: bool
+
+
+class RpcBoundToolAnswer(Answer):
+    """A tool and its binding."""
+
+    tool: RpcToolAnswer
+    binding: RpcBindingAnswer
+
+
+class McpRpcAnswer(Answer):
+    """What an MCP service that serves our tools itself is told about an instance.
+
+    Shape: the internal route ``mcp-v2`` of the service that came before.
+    """
+
+    mcp_v2: RpcMcpAnswer
+    bound_tools: list[RpcBoundToolAnswer]
+
+    @classmethod
+    def of(
+        cls, mcp: McpInstance, api_key: str, bound: Sequence[tuple[BoundTool, ToolRecord]]
+    ) -> McpRpcAnswer:
+        """Returns an instance and its enabled tools."""
+        owner = str(mcp.project_id)
+        return cls(
+            mcp_v2=RpcMcpAnswer(
+                id=mcp.id,
+                api_key=api_key,
+                user_id=owner,
+                project_id=mcp.project_id,
+                name=mcp.name,
+                status=mcp.status,
+            ),
+            bound_tools=[
+                RpcBoundToolAnswer(
+                    tool=RpcToolAnswer.of(owner, tool, record),
+                    binding=RpcBindingAnswer(id=tool.binding.id, status=tool.binding.status),
+                )
+                for tool, record in bound
+            ],
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +256,7 @@ async def _use_cases(request: Request) -> McpUseCases:
 Use = Annotated[McpUseCases, Depends(_use_cases)]
 
 
-@router.post("/api/v1/mcps", status_code=201)
+@router.post("/api/v1/mcps", status_code=201, response_model=NewMcpAnswer, responses=refused(409))
 async def create_mcp(body: CreateMcpBody, caller: Caller, use: Use, once: Once) -> Response:
     """Creates an MCP instance with its first key, which is shown this once."""
     own_project(caller, body.project_id)
@@ -51,38 +265,45 @@ async def create_mcp(body: CreateMcpBody, caller: Caller, use: Use, once: Once) 
         bindings = [(binding.tool_id, binding.status) for binding in body.bindings]
         mcp, key = use.create(caller, body.name, bindings)
         tool_ids = [binding.tool_id for binding in body.bindings]
-        return JSONResponse({**mcp_answer(mcp), "tool_ids": tool_ids, "api_key": key.text}, 201)
+        made = NewMcpAnswer(**dict(McpAnswer.of(mcp)), tool_ids=tool_ids, api_key=key.text)
+        return made.response(201)
 
     return once(caller.project_id, create)
 
 
 @router.get("/api/v1/mcps")
-async def list_mcps(caller: Caller, use: Use, cursor: Cursor = 0) -> JSONResponse:
+async def list_mcps(caller: Caller, use: Use, cursor: Cursor = 0) -> McpsAnswer:
     """Returns the project's MCP instances."""
-    return JSONResponse(page_answer("mcps", use.mcps.page(caller, after=cursor), mcp_answer))
+    page = use.mcps.page(caller, after=cursor)
+    mcps = [McpAnswer.of(mcp) for mcp in page.rows]
+    return McpsAnswer(mcps=mcps, cursor=next_cursor(page.next_after))
 
 
 @router.get("/api/v1/mcps/{mcp_id}")
-async def read_mcp(mcp_id: McpId, caller: Caller, use: Use) -> JSONResponse:
+async def read_mcp(mcp_id: McpId, caller: Caller, use: Use) -> McpAnswer:
     """Returns an MCP instance."""
-    return JSONResponse(mcp_answer(use.mcps.read(caller, mcp_id)))
+    return McpAnswer.of(use.mcps.read(caller, mcp_id))
 
 
-@router.patch("/api/v1/mcps/{mcp_id}")
-async def change_mcp(mcp_id: McpId, body: ChangeMcpBody, caller: Caller, use: Use) -> JSONResponse:
+@router.patch("/api/v1/mcps/{mcp_id}", responses=refused(409))
+async def change_mcp(mcp_id: McpId, body: ChangeMcpBody, caller: Caller, use: Use) -> McpAnswer:
     """Renames an MCP instance, disables it (its keys open nothing) or enables it again."""
-    changed = use.mcps.change(caller, mcp_id, name=body.name, status=body.status)
-    return JSONResponse(mcp_answer(changed))
+    return McpAnswer.of(use.mcps.change(caller, mcp_id, name=body.name, status=body.status))
 
 
-@router.delete("/api/v1/mcps/{mcp_id}", status_code=204)
+@router.delete("/api/v1/mcps/{mcp_id}", status_code=204, responses=refused(409))
 async def delete_mcp(mcp_id: McpId, caller: Caller, use: Use) -> Response:
     """Deletes an MCP instance with its keys and bindings; the tools stay."""
     use.mcps.delete(caller, mcp_id)
     return Response(status_code=204)
 
 
-@router.post("/api/v1/mcps/{mcp_id}/bindings", status_code=201)
+@router.post(
+    "/api/v1/mcps/{mcp_id}/bindings",
+    status_code=201,
+    response_model=BindingAnswer,
+    responses=refused(409),
+)
 async def bind_tool(
     mcp_id: McpId, body: BindingBody, caller: Caller, use: Use, once: Once
 ) -> Response:
@@ -90,7 +311,7 @@ async def bind_tool(
 
     def bind() -> JSONResponse:
         bound = use.bindings.add(caller, mcp_id, body.tool_id, status=body.status)
-        return JSONResponse(binding_answer(bound), 201)
+        return BindingAnswer.of(bound).response(201)
 
     return once(caller.project_id, bind)
 
@@ -98,30 +319,76 @@ async def bind_tool(
 @router.get("/api/v1/mcps/{mcp_id}/bindings")
 async def list_bindings(
     mcp_id: McpId, caller: Caller, use: Use, cursor: Cursor = 0
-) -> JSONResponse:
+) -> BindingsAnswer:
     """Returns the tools of an MCP instance, disabled ones too, with the names agents see."""
     page = use.bindings.page(caller, mcp_id, after=cursor)
-    return JSONResponse(page_answer("bindings", page, binding_answer))
+    bindings = [BindingAnswer.of(bound) for bound in page.rows]
+    return BindingsAnswer(bindings=bindings, cursor=next_cursor(page.next_after))
 
 
-@router.patch("/api/v1/mcps/{mcp_id}/bindings/{tool_id}")
+@router.patch("/api/v1/mcps/{mcp_id}/bindings/{tool_id}", responses=refused(409))
 async def change_binding(
     mcp_id: McpId, tool_id: ToolId, body: ChangeBindingBody, caller: Caller, use: Use
-) -> JSONResponse:
+) -> BindingAnswer:
     """Enables or disables a tool in an MCP instance."""
     bound = use.bindings.set_status(caller, mcp_id, tool_id, status=body.status)
-    return JSONResponse(binding_answer(bound))
+    return BindingAnswer.of(bound)
 
 
-@router.delete("/api/v1/mcps/{mcp_id}/bindings/{tool_id}", status_code=204)
+@router.delete("/api/v1/mcps/{mcp_id}/bindings/{tool_id}", status_code=204, responses=refused(409))
 async def unbind_tool(mcp_id: McpId, tool_id: ToolId, caller: Caller, use: Use) -> Response:
     """Takes a tool out of an MCP instance."""
     use.bindings.remove(caller, mcp_id, tool_id)
     return Response(status_code=204)
 
 
+async def _keys(
+    mcp_id: McpId, caller: Caller, use: Annotated[KeyUseCases, Depends(key_use_cases)]
+) -> Keys:
+    return Keys(use, caller, mcp_id)
+
+
+McpKeys = Annotated[Keys, Depends(_keys)]
+
+
+@router.post(
+    "/api/v1/mcps/{mcp_id}/keys",
+    status_code=201,
+    response_model=NewKeyAnswer,
+    responses=refused(409),
+)
+async def create_mcp_key(keys: McpKeys, body: CreateMcpKeyBody, once: Once) -> Response:
+    """Makes a further key for an MCP instance, which is shown this once."""
+    return keys.create(once, body.wish())
+
+
+@router.get("/api/v1/mcps/{mcp_id}/keys")
+async def list_mcp_keys(keys: McpKeys, cursor: Cursor = 0) -> KeysAnswer:
+    """Returns the keys of an MCP instance without their texts."""
+    return keys.page(cursor)
+
+
+@router.delete("/api/v1/mcps/{mcp_id}/keys/{key_id}", status_code=204, responses=refused(409))
+async def revoke_mcp_key(keys: McpKeys, key_id: KeyId) -> Response:
+    """Revokes a key of an MCP instance."""
+    return keys.revoke(key_id)
+
+
+@router.post(
+    "/api/v1/mcps/{mcp_id}/keys/{key_id}/rotate",
+    status_code=201,
+    response_model=NewKeyAnswer,
+    responses=refused(409),
+)
+async def rotate_mcp_key(
+    keys: McpKeys, key_id: KeyId, once: Once, body: RotateKeyBody | None = None
+) -> Response:
+    """The same for a key of an MCP instance."""
+    return keys.rotate(once, key_id, body)
+
+
 @router.get("/internal/mcp-v2/{api_key}", dependencies=[Internal])
-async def describe_mcp(api_key: Annotated[str, Path(max_length=200)], use: Use) -> JSONResponse:
+async def describe_mcp(api_key: Annotated[str, Path(max_length=200)], use: Use) -> McpRpcAnswer:
     """Returns the instance that a key opens with its enabled tools, for an MCP service."""
     mcp, bound = use.describe(api_key)
-    return JSONResponse(mcp_rpc_answer(mcp, api_key, bound))
+    return McpRpcAnswer.of(mcp, api_key, bound)

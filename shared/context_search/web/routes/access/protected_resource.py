@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import Literal
 
 from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse
@@ -14,6 +15,8 @@ from fastapi.responses import JSONResponse
 from context_search.domain.access import ALL_PERMISSIONS, MCP_PERMISSIONS, Permission, in_order
 from context_search.domain.errors import NotFoundError
 from context_search.web.dependencies import use_cases_of
+from context_search.web.errors import refused
+from context_search.web.fields import Answer
 
 WELL_KNOWN = "/.well-known/oauth-protected-resource"
 MCP = "/mcp"
@@ -23,13 +26,22 @@ _ORIGIN = re.compile(r"https?://[A-Za-z0-9._-]+(:[0-9]+)?|https?://\[[0-9a-fA-F:
 router = APIRouter(tags=["metadata"])
 
 
-@router.get(WELL_KNOWN)
+class ProtectedResourceAnswer(Answer):
+    """RFC 9728, section 2."""
+
+    resource: str
+    authorization_servers: list[str]
+    scopes_supported: list[Permission]
+    bearer_methods_supported: list[Literal["header"]]
+
+
+@router.get(WELL_KNOWN, response_model=ProtectedResourceAnswer, responses=refused(404))
 async def describe_api(request: Request) -> JSONResponse:
     """Returns whose tokens the HTTP API takes; 404 where it takes keys only."""
     return _metadata(request, "", in_order(ALL_PERMISSIONS))
 
 
-@router.get(f"{WELL_KNOWN}{MCP}")
+@router.get(f"{WELL_KNOWN}{MCP}", response_model=ProtectedResourceAnswer, responses=refused(404))
 async def describe_mcp_endpoint(request: Request) -> JSONResponse:
     """The same for the MCP endpoint."""
     return _metadata(request, MCP, in_order(MCP_PERMISSIONS))
@@ -47,16 +59,14 @@ def _metadata(request: Request, path: str, scopes: Sequence[Permission]) -> JSON
     issuer, origin = use_cases_of(request).token_issuer, _origin(request)
     if issuer is None or origin is None:
         raise NotFoundError("no tokens are taken here, only keys")
-    return JSONResponse(
-        {
-            "resource": f"{origin}{path}",
-            "authorization_servers": [issuer],
-            "scopes_supported": list(scopes),
-            "bearer_methods_supported": ["header"],
-        },
-        # For clients in browsers: there is nothing in it that a page may not know.
-        headers={"Access-Control-Allow-Origin": "*"},
+    answer = ProtectedResourceAnswer(
+        resource=f"{origin}{path}",
+        authorization_servers=[issuer],
+        scopes_supported=list(scopes),
+        bearer_methods_supported=["header"],
     )
+    # For clients in browsers: there is nothing in it that a page may not know.
+    return answer.response(headers={"Access-Control-Allow-Origin": "*"})
 
 
 def _origin(request: Request) -> str | None:

@@ -1,4 +1,4 @@
-"""The route for those who bring a database of their own: docs/adopt.md."""
+"""Taking over tools of a database that others brought, docs/adopt.md: answer and route."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Annotated, cast
 
 from fastapi import APIRouter, Depends, Request
-from fastapi.responses import JSONResponse
 from pydantic import ValidationError
 
 from context_search.domain.config import IndexConfig
@@ -15,11 +14,75 @@ from context_search.domain.errors import InvalidInputError
 from context_search.services.catalog.adopt import Adoption, TakeOverTools
 from context_search.services.indexing.rebuild import Model
 from context_search.web.dependencies import Internal, ProjectId
-from context_search.web.requests import SearchConfigBody
-from context_search.web.routes.access.keys import Cursor
+from context_search.web.errors import refused
+from context_search.web.fields import Answer, Count, Cursor, KnownId, NextCursor, next_cursor
+from context_search.web.routes.catalog.tools import SearchConfigBody
 from context_search.web.strict_json import StrictJsonRoute
 
 router = APIRouter(route_class=StrictJsonRoute, tags=["operations"])
+
+
+class TakenOverAnswer(Answer):
+    """A tool that has an index from now on."""
+
+    tool_id: KnownId
+    table_id: KnownId
+    json_path: str
+
+
+class NotTakenOverAnswer(Answer):
+    """A tool that stays as it was, and why."""
+
+    tool_id: KnownId
+    code: str
+    reason: str
+
+
+class UnownedToolAnswer(Answer):
+    """A tool of no project."""
+
+    tool_id: KnownId
+    name: str | None
+
+
+class UnownedToolsAnswer(Answer):
+    """Tools that no call for any project takes over."""
+
+    count: Count
+    tools: list[UnownedToolAnswer]
+
+
+class AdoptionAnswer(Answer):
+    """What became of a page of tools."""
+
+    taken_over: list[TakenOverAnswer]
+    not_taken_over: list[NotTakenOverAnswer]
+    of_no_project: UnownedToolsAnswer
+    cursor: NextCursor | None
+
+    @classmethod
+    def of(cls, done: Adoption) -> AdoptionAnswer:
+        """Returns what is told of a page."""
+        unowned = [
+            UnownedToolAnswer(tool_id=tool_id, name=name)
+            for tool_id, name in done.of_no_project.tools
+        ]
+        return cls(
+            taken_over=[
+                TakenOverAnswer(
+                    tool_id=one.tool_id,
+                    table_id=one.scope.table_id,
+                    json_path=one.scope.json_pointer,
+                )
+                for one in done.taken_over
+            ],
+            not_taken_over=[
+                NotTakenOverAnswer(tool_id=one.tool_id, code=one.code, reason=one.reason)
+                for one in done.not_taken_over
+            ],
+            of_no_project=UnownedToolsAnswer(count=done.of_no_project.count, tools=unowned),
+            cursor=next_cursor(done.next_after),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,11 +100,13 @@ async def _use_cases(request: Request) -> AdoptionUseCases:
 Use = Annotated[AdoptionUseCases, Depends(_use_cases)]
 
 
-@router.post("/internal/projects/{project_id}/adopt", dependencies=[Internal])
-async def adopt(project_id: ProjectId, use: Use, cursor: Cursor = 0) -> JSONResponse:
+@router.post(
+    "/internal/projects/{project_id}/adopt", dependencies=[Internal], responses=refused(409)
+)
+async def adopt(project_id: ProjectId, use: Use, cursor: Cursor = 0) -> AdoptionAnswer:
     """Takes over the project's tools of type search that have no index; says which, and why not."""
     done = use.take_over(project_id, lambda stored: _index_config(stored, use.model), after=cursor)
-    return JSONResponse(_answer(done))
+    return AdoptionAnswer.of(done)
 
 
 def _index_config(stored: str | None, model: Model) -> IndexConfig:
@@ -60,27 +125,3 @@ def _index_config(stored: str | None, model: Model) -> IndexConfig:
         names = sorted({str(name) for each in error.errors() for name in each["loc"][:1]})
         message = f"search_config: {', '.join(names)} has a value that is not allowed"
         raise InvalidInputError(message) from None
-
-
-def _answer(done: Adoption) -> dict[str, object]:
-    return {
-        "taken_over": [
-            {
-                "tool_id": one.tool_id,
-                "table_id": one.scope.table_id,
-                "json_path": one.scope.json_pointer,
-            }
-            for one in done.taken_over
-        ],
-        "not_taken_over": [
-            {"tool_id": one.tool_id, "code": one.code, "reason": one.reason}
-            for one in done.not_taken_over
-        ],
-        "of_no_project": {
-            "count": done.of_no_project.count,
-            "tools": [
-                {"tool_id": tool_id, "name": name} for tool_id, name in done.of_no_project.tools
-            ],
-        },
-        "cursor": None if done.next_after is None else str(done.next_after),
-    }

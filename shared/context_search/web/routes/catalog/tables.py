@@ -1,12 +1,13 @@
-"""The routes of projects and tables."""
+"""Projects and tables: bodies, answers, routes."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, TypedDict, cast
+from typing import Annotated, Any, TypedDict, cast
 
 from fastapi import APIRouter, Depends, Request, Response
 from fastapi.responses import JSONResponse
+from pydantic import RootModel
 
 from context_search.domain.documents import parse_json
 from context_search.domain.model import Table
@@ -17,19 +18,78 @@ from context_search.services.catalog.tables import (
     DeleteTable,
     ReadTable,
 )
-from context_search.web.answers import table_answer
 from context_search.web.dependencies import Caller, Internal, TableId, own_project
-from context_search.web.idempotency import OPERATORS, Once
-from context_search.web.requests import (
-    CreateProjectBody,
-    CreateTableBody,
+from context_search.web.errors import refused
+from context_search.web.fields import (
+    Answer,
+    Body,
+    Count,
+    Description,
+    Id,
+    KnownId,
+    Name,
     PointerInUrl,
     PointerToPart,
+    Time,
+    example,
 )
+from context_search.web.idempotency import OPERATORS, Once
 from context_search.web.revisions import IfMatch, etag
 from context_search.web.strict_json import StrictJsonRoute
 
 router = APIRouter(prefix="/api/v1", route_class=StrictJsonRoute, tags=["tables"])
+
+
+class CreateProjectBody(Body):
+    """``POST /api/v1/projects``"""
+
+    model_config = example(name="acme")
+    name: Name
+
+
+class CreateTableBody(Body):
+    """``POST /api/v1/tables``: ``data`` is any JSON value."""
+
+    model_config = example(project_id=1, name="library", data={"letters": ["Nine comets."]})
+    project_id: Id
+    name: Name
+    description: Description | None = None
+    data: object
+
+
+class NewProjectAnswer(Answer):
+    """A project with its first API key."""
+
+    id: KnownId
+    name: str
+    api_key: str
+
+
+class TableAnswer(Answer):
+    """A table without its document. Rows of others may lack a name and times."""
+
+    id: KnownId
+    project_id: KnownId
+    name: str | None
+    description: str | None
+    revision: Count
+    updated_at: Time | None
+
+    @classmethod
+    def of(cls, table: Table) -> TableAnswer:
+        """Returns what is shown of a table."""
+        return cls(
+            id=table.id,
+            project_id=table.project_id,
+            name=table.name,
+            description=table.description,
+            revision=table.revision,
+            updated_at=table.updated_at,
+        )
+
+
+class DocumentAnswer(RootModel[Any]):
+    """Any JSON value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,45 +125,59 @@ async def _change(
 Change = Annotated[_Change, Depends(_change)]
 """Where to change a document, and which revision it must have for that."""
 
+# FastAPI is not told of these bodies: it would take them for parameters of ours.
+_ANY_JSON = {
+    "requestBody": {
+        "required": True,
+        "content": {"application/json": {"schema": {}, "examples": {"text": {"value": "new"}}}},
+    }
+}
 
-@router.post("/projects", status_code=201, dependencies=[Internal])
+
+@router.post(
+    "/projects",
+    status_code=201,
+    dependencies=[Internal],
+    response_model=NewProjectAnswer,
+    responses=refused(409),
+)
 async def create_project(body: CreateProjectBody, use: Use, once: Once) -> Response:
     """Creates a project with its first API key, which is shown this once."""
 
     def create() -> JSONResponse:
         project, key = use.create_project(body.name)
-        return JSONResponse({"id": project.id, "name": project.name, "api_key": key.text}, 201)
+        made = NewProjectAnswer(id=project.id, name=project.name, api_key=key.text)
+        return made.response(201)
 
     return once(OPERATORS, create)
 
 
-@router.post("/tables", status_code=201)
+@router.post("/tables", status_code=201, response_model=TableAnswer, responses=refused(409))
 async def create_table(body: CreateTableBody, caller: Caller, use: Use, once: Once) -> Response:
     """Stores a JSON document."""
     own_project(caller, body.project_id)
 
     def create() -> JSONResponse:
         table = use.create_table(caller, body.name, body.description, body.data)
-        return JSONResponse(table_answer(table), 201, etag(table.revision))
+        return TableAnswer.of(table).response(201, etag(table.revision))
 
     return once(caller.project_id, create)
 
 
-@router.get("/tables/{table_id}")
+@router.get("/tables/{table_id}", response_model=TableAnswer)
 async def read_table(table_id: TableId, caller: Caller, use: Use) -> JSONResponse:
     """Returns a table without its document."""
-    table = use.read_table(caller, table_id)
-    return JSONResponse(table_answer(table), headers=etag(table.revision))
+    return _shown(use.read_table(caller, table_id))
 
 
-@router.delete("/tables/{table_id}", status_code=204)
+@router.delete("/tables/{table_id}", status_code=204, responses=refused(409))
 async def delete_table(table_id: TableId, caller: Caller, use: Use) -> Response:
     """Deletes a table; its tools and their hits are gone at once."""
     use.delete_table(caller, table_id)
     return Response(status_code=204)
 
 
-@router.get("/tables/{table_id}/data")
+@router.get("/tables/{table_id}/data", response_model=DocumentAnswer, responses=refused(413))
 async def read_document(
     table_id: TableId, caller: Caller, use: Use, pointer: PointerInUrl = ""
 ) -> Response:
@@ -112,7 +186,12 @@ async def read_document(
     return Response(text, media_type="application/json", headers=etag(revision))
 
 
-@router.put("/tables/{table_id}/data")
+@router.put(
+    "/tables/{table_id}/data",
+    response_model=TableAnswer,
+    responses=refused(409),
+    openapi_extra=_ANY_JSON,
+)
 async def replace_document(
     table_id: TableId, request: Request, caller: Caller, use: Use, change: Change
 ) -> JSONResponse:
@@ -121,27 +200,32 @@ async def replace_document(
     A pointer that ends in ``-`` appends to an array.
     """
     value = parse_json(await request.body())
-    return _changed(use.change_document.replace(caller, table_id, value, **change))
+    return _shown(use.change_document.replace(caller, table_id, value, **change))
 
 
-@router.patch("/tables/{table_id}/data")
+@router.patch(
+    "/tables/{table_id}/data",
+    response_model=TableAnswer,
+    responses=refused(409),
+    openapi_extra=_ANY_JSON,
+)
 async def patch_document(
     table_id: TableId, request: Request, caller: Caller, use: Use, change: Change
 ) -> JSONResponse:
     """Applies a JSON Merge Patch (RFC 7396) to the document, or to the value at ``pointer``."""
     patch = parse_json(await request.body())
-    return _changed(use.change_document.merge(caller, table_id, patch, **change))
+    return _shown(use.change_document.merge(caller, table_id, patch, **change))
 
 
-@router.delete("/tables/{table_id}/data")
+@router.delete("/tables/{table_id}/data", response_model=TableAnswer, responses=refused(409, 413))
 async def remove_from_document(
     table_id: TableId, caller: Caller, use: Use, pointer: PointerToPart, if_match: IfMatch = None
 ) -> JSONResponse:
     """Takes the member or the element at ``pointer`` out; the elements behind it move up."""
-    return _changed(
+    return _shown(
         use.change_document.remove(caller, table_id, pointer=pointer, if_revision=if_match)
     )
 
 
-def _changed(table: Table) -> JSONResponse:
-    return JSONResponse(table_answer(table), headers=etag(table.revision))
+def _shown(table: Table) -> JSONResponse:
+    return TableAnswer.of(table).response(headers=etag(table.revision))

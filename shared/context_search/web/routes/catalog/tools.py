@@ -1,30 +1,258 @@
-"""The routes of Search Tools and of the state of their indexes."""
+"""Search Tools: bodies, answers, routes."""
 
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import Annotated, cast
+from dataclasses import asdict, dataclass
+from typing import Annotated, Literal, cast
 
 from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.responses import JSONResponse
+from pydantic import Field, model_validator
 
+from context_search.domain.config import (
+    MAX_PREVIEW,
+    MAX_TOP_K,
+    Fusion,
+    IndexConfig,
+    SearchConfig,
+    Storage,
+    Strategy,
+)
 from context_search.domain.errors import ContextSearchError
 from context_search.domain.model import Scope
+from context_search.domain.progress import IndexStatus
 from context_search.services.catalog.create_search_tool import CreateSearchTool, NewSearchTool
+from context_search.services.catalog.hints import EmptyHint
 from context_search.services.catalog.tables import DeleteTool
 from context_search.services.indexing.rebuild import Model
-from context_search.services.indexing.status import ReadStatus
+from context_search.services.indexing.status import ReadStatus, ToolStatus
 from context_search.services.indexing.wait import WaitUntilSettled
-from context_search.web.answers import created_tool_answer, search_index_answer, tool_answer
-from context_search.web.dependencies import Caller, Internal, ReadCaller, ToolId, own_project
+from context_search.web.dependencies import Caller, ReadCaller, ToolId, own_project
+from context_search.web.errors import refused
+from context_search.web.fields import (
+    Absent,
+    Answer,
+    Body,
+    Count,
+    Description,
+    Id,
+    JsonPointer,
+    KnownId,
+    Share,
+    Time,
+    ToolName,
+    example,
+)
 from context_search.web.idempotency import Once
 from context_search.web.metrics import emit_created
 from context_search.web.query_parameters import Decimal
-from context_search.web.requests import CreateSearchToolBody
+from context_search.web.routes.indexing.search_index import IndexSummaryAnswer, emptiness
 from context_search.web.strict_json import StrictJsonRoute
 
 router = APIRouter(route_class=StrictJsonRoute, tags=["tools"])
+
+
+Weight = Annotated[float, Field(ge=0, le=1)]
+_DEFAULTS = SearchConfig()
+
+
+class SearchConfigBody(Body):
+    """How a Search Tool indexes and ranks; what is left out keeps the default that measured best.
+
+    ``enable_hybrid`` false is an older word for the strategy ``semantic``.
+    """
+
+    model_config = example(strategy="hybrid", chunk_threshold=1_000)
+    top_k: Annotated[int, Field(ge=1, le=MAX_TOP_K)] = 5
+    strategy: Strategy | None = None
+    enable_hybrid: bool | None = None
+    storage: Storage = "full"
+    fusion: Fusion = "convex"
+    vector_weight: Weight = _DEFAULTS.vector_weight
+    bm25_weight: Weight = _DEFAULTS.bm25_weight
+    recency_weight: Weight = _DEFAULTS.recency_weight
+    chunk_threshold: Annotated[int, Field(ge=1, le=50_000_000)] = 10_000
+    chunk_size: Annotated[int, Field(ge=100, le=8_000)] = 1_000
+    chunk_overlap: Annotated[int, Field(ge=0, le=4_000)] = 100
+    include_metadata: bool = True
+    max_chunk_preview: Annotated[int, Field(ge=1, le=MAX_PREVIEW)] | None = None
+
+    @model_validator(mode="after")
+    def _consistent(self) -> SearchConfigBody:
+        if self.chunk_overlap > self.chunk_size // 2:
+            raise ValueError("chunk_overlap must be at most half of chunk_size")
+        if self.vector_weight + self.bm25_weight == 0:
+            raise ValueError("vector_weight and bm25_weight must not both be 0")
+        if None not in (self.strategy, self.enable_hybrid):
+            raise ValueError("strategy and enable_hybrid say the same thing: give one of them")
+        return self
+
+    def to_index_config(self, model: Model) -> IndexConfig:
+        """Returns what the index is built with, on the deployment's embedding model."""
+        return IndexConfig(
+            model=model.name,
+            dimensions=model.dimensions,
+            window_tokens=model.window_tokens,
+            storage=self.storage,
+            threshold=self.chunk_threshold,
+            chunk_size=self.chunk_size,
+            chunk_overlap=self.chunk_overlap,
+        )
+
+    def to_search_config(self) -> SearchConfig:
+        """Returns how the tool searches."""
+        strategy: Strategy = "semantic" if self.enable_hybrid is False else "hybrid"
+        return SearchConfig(
+            top_k=self.top_k,
+            strategy=self.strategy or strategy,
+            fusion=self.fusion,
+            vector_weight=self.vector_weight,
+            bm25_weight=self.bm25_weight,
+            recency_weight=self.recency_weight,
+            include_metadata=self.include_metadata,
+            max_chunk_preview=self.max_chunk_preview,
+        )
+
+
+class CreateSearchToolBody(Body):
+    """``POST /api/v1/tools/search``. ``json_pointer`` is another name for ``json_path``."""
+
+    model_config = example(
+        project_id=1,
+        table_id=1,
+        name="search_library",
+        json_path="/letters",
+        search_config={"chunk_threshold": 1_000},
+    )
+    project_id: Id
+    table_id: Id
+    name: ToolName
+    description: Description | None = None
+    type: Literal["search"] = "search"
+    json_path: JsonPointer = ""
+    json_pointer: JsonPointer = ""
+    search_config: SearchConfigBody = Field(default_factory=SearchConfigBody)
+
+    @model_validator(mode="after")
+    def _one_scope(self) -> CreateSearchToolBody:
+        is_both = {"json_path", "json_pointer"} <= self.model_fields_set
+        if is_both and self.json_path != self.json_pointer:
+            raise ValueError("json_path and json_pointer name two different scopes")
+        return self
+
+    @property
+    def scope(self) -> str:
+        """The pointer below which the tool may look; the whole document by default."""
+        return self.json_path or self.json_pointer
+
+
+class LargeNodeAnswer(Answer):
+    """A long string that was found; its chunks are null until they are known."""
+
+    json_pointer: str
+    char_count: Count
+    chunks_count: Count | None
+
+
+class NewSearchToolAnswer(Answer):
+    """A tool that was made; counts are null until they are known."""
+
+    tool_id: KnownId
+    name: str
+    status: IndexStatus
+    chunks_created: Count | None
+    namespace: str
+    large_nodes_detected: list[LargeNodeAnswer]
+    hint: Absent[EmptyHint] = None
+    longest_string: Absent[Count] = None
+
+    @classmethod
+    def of(cls, status: ToolStatus) -> NewSearchToolAnswer:
+        """Returns what a create answers."""
+        progress = status.progress
+        return cls(
+            tool_id=status.tool.id,
+            name=status.tool.name,
+            status=progress.status,
+            chunks_created=progress.chunks_count if progress.status == "ready" else None,
+            namespace=status.index.namespace,
+            large_nodes_detected=[
+                LargeNodeAnswer(
+                    json_pointer=node.json_pointer,
+                    char_count=node.char_count,
+                    chunks_count=node.chunks_count,
+                )
+                for node in status.nodes
+            ],
+            **emptiness(status),
+        )
+
+
+class SearchConfigAnswer(Answer):
+    """Every setting that a create takes, as ``SearchConfigBody`` names them."""
+
+    top_k: KnownId
+    strategy: Strategy
+    fusion: Fusion
+    vector_weight: Share
+    bm25_weight: Share
+    recency_weight: Share
+    include_metadata: bool
+    max_chunk_preview: KnownId | None
+    storage: Storage
+    chunk_threshold: KnownId
+    chunk_size: KnownId
+    chunk_overlap: Count
+
+    @classmethod
+    def of(cls, search: SearchConfig, index: IndexConfig) -> SearchConfigAnswer:
+        """Returns how a tool searches, and what its index is built with."""
+        return cls(
+            **asdict(search),
+            storage=index.storage,
+            chunk_threshold=index.threshold,
+            chunk_size=index.chunk_size,
+            chunk_overlap=index.chunk_overlap,
+        )
+
+
+class ToolMetadataAnswer(Answer):
+    """What we know of a tool beside its settings."""
+
+    search_index: IndexSummaryAnswer
+
+
+class SearchToolAnswer(Answer):
+    """A Search Tool with the summary of its index."""
+
+    id: KnownId
+    project_id: KnownId
+    table_id: KnownId
+    type: Literal["search"]
+    name: str
+    description: str | None
+    json_path: str
+    search_config: SearchConfigAnswer
+    metadata: ToolMetadataAnswer
+    created_at: Time | None
+
+    @classmethod
+    def of(cls, status: ToolStatus) -> SearchToolAnswer:
+        """Returns a tool."""
+        tool = status.tool
+        return cls(
+            id=tool.id,
+            project_id=tool.project_id,
+            table_id=tool.scope.table_id,
+            type="search",
+            name=tool.name,
+            description=tool.description,
+            json_path=tool.scope.json_pointer,
+            search_config=SearchConfigAnswer.of(tool.search, status.index.config),
+            metadata=ToolMetadataAnswer(search_index=IndexSummaryAnswer.of(status)),
+            created_at=tool.created_at,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +273,12 @@ async def _use_cases(request: Request) -> ToolUseCases:
 Use = Annotated[ToolUseCases, Depends(_use_cases)]
 
 
-@router.post("/api/v1/tools/search", status_code=201)
+@router.post(
+    "/api/v1/tools/search",
+    status_code=201,
+    response_model=NewSearchToolAnswer,
+    responses=refused(409),
+)
 async def create_search_tool(
     body: CreateSearchToolBody,
     caller: Caller,
@@ -73,31 +306,19 @@ async def create_search_tool(
         # The tool is there, whatever becomes of the waiting: who asks again would make another.
         with suppress(ContextSearchError):
             status = use.wait_until_settled(status.tool.id, caller, timeout_s=wait)
-        return JSONResponse(created_tool_answer(status), 201)
+        return NewSearchToolAnswer.of(status).response(201)
 
     return once(caller.project_id, create)
 
 
 @router.get("/api/v1/tools/{tool_id}")
-async def read_tool(tool_id: ToolId, caller: ReadCaller, use: Use) -> JSONResponse:
+async def read_tool(tool_id: ToolId, caller: ReadCaller, use: Use) -> SearchToolAnswer:
     """Returns a Search Tool with the summary of its index."""
-    return JSONResponse(tool_answer(use.read_status(tool_id, caller)))
+    return SearchToolAnswer.of(use.read_status(tool_id, caller))
 
 
-@router.delete("/api/v1/tools/{tool_id}", status_code=204)
+@router.delete("/api/v1/tools/{tool_id}", status_code=204, responses=refused(409))
 async def delete_tool(tool_id: ToolId, caller: Caller, use: Use) -> Response:
     """Deletes a Search Tool; it answers nothing from now on."""
     use.delete_tool(caller, tool_id)
     return Response(status_code=204)
-
-
-@router.get("/api/v1/tools/{tool_id}/search-index")
-async def read_search_index(tool_id: ToolId, caller: ReadCaller, use: Use) -> JSONResponse:
-    """Returns the counters, errors and skipped strings of a tool's index."""
-    return JSONResponse(search_index_answer(use.read_status(tool_id, caller)))
-
-
-@router.get("/internal/tools/{tool_id}/chunks/stats", dependencies=[Internal])
-async def read_chunk_stats(tool_id: ToolId, use: Use) -> JSONResponse:
-    """The same, for trusted services."""
-    return JSONResponse(search_index_answer(use.read_status(tool_id, None)))

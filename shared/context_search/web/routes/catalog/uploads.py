@@ -1,4 +1,4 @@
-"""The routes of uploads: documents that are too large for a request."""
+"""Uploads, for documents that are too large for a request: bodies, answers, routes."""
 
 from __future__ import annotations
 
@@ -8,9 +8,15 @@ from typing import Annotated, cast
 
 from fastapi import APIRouter, Depends, Request, Response
 from fastapi.responses import JSONResponse
-from pydantic import AfterValidator, Field, JsonValue
+from pydantic import AfterValidator, Field, JsonValue, WithJsonSchema
 
-from context_search.domain.uploads import MAX_UPLOAD_BYTES, NewUpload, Upload, UploadFormat
+from context_search.domain.uploads import (
+    MAX_UPLOAD_BYTES,
+    NewUpload,
+    Upload,
+    UploadFormat,
+    UploadState,
+)
 from context_search.ports.uploads import SignedPut
 from context_search.services.catalog.uploads import (
     URL_LIVES_S,
@@ -19,10 +25,19 @@ from context_search.services.catalog.uploads import (
     ReadUpload,
 )
 from context_search.web.dependencies import Caller, TableId
+from context_search.web.errors import refused
+from context_search.web.fields import (
+    Answer,
+    Body,
+    Count,
+    KnownId,
+    LeftOut,
+    NotNull,
+    Time,
+    example,
+)
 from context_search.web.idempotency import Once
-from context_search.web.left_out import LeftOut, NotNull
 from context_search.web.query_parameters import IdInPath
-from context_search.web.requests import Body
 from context_search.web.revisions import IfMatch
 from context_search.web.strict_json import StrictJsonRoute
 
@@ -58,12 +73,74 @@ _Sha256 = Annotated[str, Field(pattern="^[0-9a-fA-F]{64}$"), AfterValidator(str.
 class CreateUploadBody(Body):
     """``POST …/uploads``: ``size`` in bytes, ``sha256`` in hex, both checked where given."""
 
+    model_config = example(format="json", size=20_481_234)
     format: UploadFormat
     size: Annotated[_Size | LeftOut, NotNull] = None
     sha256: Annotated[_Sha256 | LeftOut, NotNull] = None
 
 
-@router.post("/tables/{table_id}/uploads", status_code=201)
+class UploadErrorAnswer(Answer):
+    """Why the document was not imported."""
+
+    code: str
+    message: str
+    retryable: bool
+
+
+class UploadAnswer(Answer):
+    """The state of an upload; ``revision`` is the table's after the import."""
+
+    upload_id: KnownId
+    table_id: KnownId | LeftOut
+    format: UploadFormat
+    status: UploadState
+    bytes: Count | None
+    revision: Count | None
+    last_error: UploadErrorAnswer | None
+    created_at: Time
+
+    @classmethod
+    def of(cls, upload: Upload) -> UploadAnswer:
+        """Returns what is shown of an upload."""
+        error = upload.last_error
+        return cls(
+            upload_id=upload.id,
+            table_id=upload.table_id,
+            format=upload.format,
+            status=upload.state,
+            bytes=upload.bytes,
+            revision=upload.revision,
+            last_error=None if error is None else UploadErrorAnswer.stored(error),
+            created_at=upload.created_at,
+        )
+
+
+class NewUploadAnswer(UploadAnswer):
+    """An upload and the request that puts its document into S3."""
+
+    url: str
+    method: Annotated[str, WithJsonSchema({"type": "string", "const": "PUT"})]
+    headers: dict[str, str]
+    expires_at: Time
+
+    @classmethod
+    def signed(cls, upload: Upload, put: SignedPut) -> NewUploadAnswer:
+        """Returns what is shown once."""
+        return cls(
+            **dict(UploadAnswer.of(upload)),
+            url=put.url,
+            method=put.method,
+            headers=dict(put.headers),
+            expires_at=upload.created_at + timedelta(seconds=URL_LIVES_S),
+        )
+
+
+@router.post(
+    "/tables/{table_id}/uploads",
+    status_code=201,
+    response_model=NewUploadAnswer,
+    responses=refused(409),
+)
 async def create_upload(
     table_id: TableId,
     body: CreateUploadBody,
@@ -78,48 +155,25 @@ async def create_upload(
     )
 
     def create() -> JSONResponse:
-        upload, signed = use.create(caller, new)
-        body = {**upload_answer(upload), **_signed_answer(upload, signed)}
-        return JSONResponse(body, 201, {"Cache-Control": "no-store"})
+        answer = NewUploadAnswer.signed(*use.create(caller, new))
+        return answer.response(201, {"Cache-Control": "no-store"})
 
     return once(caller.project_id, create)
 
 
-@router.post("/tables/{table_id}/uploads/{upload_id}/complete", status_code=202)
+@router.post(
+    "/tables/{table_id}/uploads/{upload_id}/complete", status_code=202, responses=refused(409, 413)
+)
 async def complete_upload(
     table_id: TableId, upload_id: UploadId, caller: Caller, use: Use
-) -> JSONResponse:
+) -> UploadAnswer:
     """Orders the import of a document that was uploaded."""
-    return JSONResponse(upload_answer(use.complete(caller, table_id, upload_id)), 202)
+    return UploadAnswer.of(use.complete(caller, table_id, upload_id))
 
 
 @router.get("/tables/{table_id}/uploads/{upload_id}")
 async def read_upload(
     table_id: TableId, upload_id: UploadId, caller: Caller, use: Use
-) -> JSONResponse:
+) -> UploadAnswer:
     """Tells how far an upload has come."""
-    return JSONResponse(upload_answer(use.read(caller, table_id, upload_id)))
-
-
-def _signed_answer(upload: Upload, signed: SignedPut) -> dict[str, object]:
-    expires_at = upload.created_at + timedelta(seconds=URL_LIVES_S)
-    return {
-        "url": signed.url,
-        "method": signed.method,
-        "headers": dict(signed.headers),
-        "expires_at": expires_at.isoformat(),
-    }
-
-
-def upload_answer(upload: Upload) -> dict[str, object]:
-    """Returns the state of an upload; ``revision`` is the table's after the import."""
-    return {
-        "upload_id": upload.id,
-        "table_id": upload.table_id,
-        "format": upload.format,
-        "status": upload.state,
-        "bytes": upload.bytes,
-        "revision": upload.revision,
-        "last_error": None if upload.last_error is None else dict(upload.last_error),
-        "created_at": upload.created_at.isoformat(),
-    }
+    return UploadAnswer.of(use.read(caller, table_id, upload_id))

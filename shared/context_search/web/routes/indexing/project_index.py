@@ -1,4 +1,4 @@
-"""The routes of the index over all tables of a project: on, off, state, rebuild, roll back."""
+"""The index over all tables of a project, on, off, state, rebuild: answers and routes."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Annotated, cast
 
 from fastapi import APIRouter, Depends, Request, Response
-from fastapi.responses import JSONResponse
 
 from context_search.domain.model import Principal
+from context_search.domain.progress import IndexStatus, NodeState
 from context_search.services.indexing.project_index import (
     ProjectIndexStatus,
     ReadProjectIndex,
@@ -16,12 +16,57 @@ from context_search.services.indexing.project_index import (
     SwitchProjectIndexOn,
 )
 from context_search.services.indexing.rebuild import RollBack, StartRebuild
-from context_search.services.indexing.status import shown_error
 from context_search.web.dependencies import Internal, Owner, ProjectId, ReadOwner
-from context_search.web.routes.upkeep.rebuilds import generation_answer
+from context_search.web.errors import refused
+from context_search.web.fields import Answer, Count, KnownId, Time, TimeText
+from context_search.web.routes.indexing.search_index import (
+    IntegrityAnswer,
+    LastErrorAnswer,
+    counters,
+)
+from context_search.web.routes.upkeep.rebuilds import GenerationAnswer
 from context_search.web.strict_json import StrictJsonRoute
 
 router = APIRouter(route_class=StrictJsonRoute, tags=["project search"])
+
+
+class RefusedTableAnswer(Answer):
+    """A table whose document cannot be indexed as it is, and why."""
+
+    at: TimeText
+    code: str
+    message: str
+    table_id: KnownId
+    retryable: bool
+
+
+class ProjectIndexAnswer(Answer):
+    """The state of the index over all tables of a project."""
+
+    project_id: KnownId
+    namespace: str
+    status: IndexStatus
+    indexed_at: Time | None
+    nodes_count: Count
+    chunks_count: Count
+    indexed_chunks_count: Count
+    last_error: LastErrorAnswer | None
+    refused: list[RefusedTableAnswer]
+    nodes: dict[NodeState, Count]
+    integrity: IntegrityAnswer | None
+
+    @classmethod
+    def of(cls, status: ProjectIndexStatus) -> ProjectIndexAnswer:
+        """Returns counters, errors and what cannot be indexed."""
+        progress = status.progress
+        return cls(
+            project_id=status.index.project_id,
+            namespace=status.index.namespace,
+            **counters(progress),
+            refused=[RefusedTableAnswer.stored(one) for one in progress.refused],
+            nodes=progress.states,
+            integrity=IntegrityAnswer.of(status.integrity),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,19 +87,21 @@ async def _use_cases(request: Request) -> ProjectIndexUseCases:
 Use = Annotated[ProjectIndexUseCases, Depends(_use_cases)]
 
 
-@router.post("/api/v1/projects/{project_id}/search-index", status_code=202)
-async def switch_on(owner: Owner, use: Use) -> JSONResponse:
+@router.post("/api/v1/projects/{project_id}/search-index", status_code=202, responses=refused(409))
+async def switch_on(owner: Owner, use: Use) -> ProjectIndexAnswer:
     """Indexes every string of every table, now and later; the same again changes nothing."""
-    return JSONResponse(_answer(use.switch_on(owner)), 202)
+    return ProjectIndexAnswer.of(use.switch_on(owner))
 
 
-@router.get("/api/v1/projects/{project_id}/search-index")
-async def read(owner: ReadOwner, use: Use) -> JSONResponse:
+@router.get("/api/v1/projects/{project_id}/search-index", responses=refused(409))
+async def read(owner: ReadOwner, use: Use) -> ProjectIndexAnswer:
     """Returns the state of the index; 409 ``PROJECT_INDEX_OFF`` while there is none."""
-    return JSONResponse(_answer(use.read(owner)))
+    return ProjectIndexAnswer.of(use.read(owner))
 
 
-@router.delete("/api/v1/projects/{project_id}/search-index", status_code=204)
+@router.delete(
+    "/api/v1/projects/{project_id}/search-index", status_code=204, responses=refused(409)
+)
 async def switch_off(owner: Owner, use: Use) -> Response:
     """Removes the index; project search answers nothing from now on."""
     use.switch_off(owner)
@@ -62,31 +109,21 @@ async def switch_off(owner: Owner, use: Use) -> Response:
 
 
 @router.post(
-    "/internal/projects/{project_id}/search-index/rebuild", dependencies=[Internal], status_code=202
+    "/internal/projects/{project_id}/search-index/rebuild",
+    dependencies=[Internal],
+    status_code=202,
+    responses=refused(409),
 )
-async def rebuild(project_id: ProjectId, use: Use) -> JSONResponse:
+async def rebuild(project_id: ProjectId, use: Use) -> GenerationAnswer:
     """Builds the index anew beside the one that answers."""
-    return JSONResponse(generation_answer(use.start_rebuild.of_project(Principal(project_id))), 202)
+    return GenerationAnswer.of(use.start_rebuild.of_project(Principal(project_id)))
 
 
-@router.post("/internal/projects/{project_id}/search-index/rollback", dependencies=[Internal])
-async def roll_back(project_id: ProjectId, use: Use) -> JSONResponse:
+@router.post(
+    "/internal/projects/{project_id}/search-index/rollback",
+    dependencies=[Internal],
+    responses=refused(409),
+)
+async def roll_back(project_id: ProjectId, use: Use) -> GenerationAnswer:
     """Lets the generation before the last switch answer again."""
-    return JSONResponse(generation_answer(use.roll_back.of_project(Principal(project_id))))
-
-
-def _answer(status: ProjectIndexStatus) -> dict[str, object]:
-    progress = status.progress
-    return {
-        "project_id": status.index.project_id,
-        "namespace": status.index.namespace,
-        "status": progress.status,
-        "indexed_at": progress.indexed_at.isoformat() if progress.indexed_at else None,
-        "nodes_count": progress.nodes_count,
-        "chunks_count": progress.chunks_count,
-        "indexed_chunks_count": progress.indexed_chunks_count,
-        "last_error": shown_error(progress.last_error),
-        "refused": progress.refused,
-        "nodes": progress.states,
-        "integrity": status.integrity,
-    }
+    return GenerationAnswer.of(use.roll_back.of_project(Principal(project_id)))

@@ -1,4 +1,4 @@
-"""The routes of project search."""
+"""Project search: bodies, answers, routes."""
 
 from __future__ import annotations
 
@@ -6,26 +6,46 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, cast
 
-from fastapi import APIRouter, Depends, Request
-from fastapi.responses import JSONResponse
+from fastapi import APIRouter, Depends, Request, Response
 from pydantic import Field, JsonValue
 
 from context_search.domain.config import Strategy
 from context_search.domain.json_pointer import split
 from context_search.domain.model import Principal, Reach
-from context_search.domain.text.analysis import query_tokens
-from context_search.services.searching.answer import Answer
+from context_search.domain.text.snippets import snippet
+from context_search.services.searching.answer import Answer as FoundAnswer
+from context_search.services.searching.answer import Hit
+from context_search.services.searching.labels import Label
 from context_search.services.searching.search_project import (
     ProjectPage,
     ProjectQuestion,
     SearchProject,
 )
 from context_search.web.dependencies import SearchOwner
-from context_search.web.explain import explanation
-from context_search.web.left_out import LeftOut, NotNull
+from context_search.web.errors import refused
+from context_search.web.fields import (
+    Absent,
+    Answer,
+    Body,
+    Count,
+    Id,
+    JsonPointer,
+    LeftOut,
+    NotNull,
+    Number,
+    Question,
+    Share,
+    Time,
+    example,
+)
 from context_search.web.observed import Observed
-from context_search.web.project_answers import project_answer
-from context_search.web.requests import Body, Id, JsonPointer
+from context_search.web.routes.searching.explain import ExplanationAnswer, ScoreBreakdownAnswer
+from context_search.web.routes.searching.search import (
+    ChunkAnswer,
+    EmptyResultHint,
+    IndexStateAnswer,
+    RetrievalAnswer,
+)
 from context_search.web.strict_json import StrictJsonRoute
 
 router = APIRouter(route_class=StrictJsonRoute, tags=["project search"])
@@ -41,7 +61,8 @@ _Tables = Annotated[list[Id], Field(min_length=1, max_length=1_000)]
 class ProjectExplainBody(Body):
     """``POST /api/v1/projects/{project_id}/search/explain``; ``candidates`` are per leg."""
 
-    query: Annotated[str, Field(min_length=1, max_length=2_000)]
+    model_config = example(query="Who counted comets?", strategy="keyword", tables=[1])
+    query: Question
     strategy: Strategy = "hybrid"
     tables: Annotated[_Tables | LeftOut, NotNull] = None
     json_pointer: JsonPointer = ""
@@ -75,6 +96,99 @@ class ProjectSearchBody(ProjectExplainBody):
     explain: bool = False
 
 
+class SpanAnswer(Answer):
+    """Code points of a snippet, the end exclusive."""
+
+    start: Count
+    end: Count
+
+
+class ResultAnswer(Answer):
+    """A passage of a project."""
+
+    score: Number
+    relevance: Share
+    score_breakdown: Annotated[
+        ScoreBreakdownAnswer | None, Field(serialization_alias="scoreBreakdown")
+    ]
+    title: str
+    type: str
+    updated_at: Annotated[Time, Field(serialization_alias="updatedAt")]
+    json_path: str
+    snippet: str
+    highlights: list[SpanAnswer]
+    chunk: ChunkAnswer
+    stale: Annotated[
+        Absent[bool], Field(description="The string has changed since it was indexed.")
+    ] = None
+
+    @classmethod
+    def of(cls, hit: Hit, label: Label, query: str) -> ResultAnswer:
+        """Returns a hit with the words of the question marked."""
+        shown = snippet(hit.chunk.chunk_text, query)
+        return cls(
+            score=round(hit.score, 6),
+            relevance=round(hit.relevance, 4),
+            score_breakdown=ScoreBreakdownAnswer.of(hit.evidence) if hit.evidence else None,
+            title=label.title,
+            type=label.type,
+            updated_at=hit.chunk.changed_at,
+            json_path=hit.json_path,
+            snippet=shown.text,
+            highlights=[SpanAnswer(start=start, end=end) for start, end in shown.highlights],
+            chunk=ChunkAnswer.of(hit.chunk, with_metadata=True),
+            stale=hit.chunk.stale or None,
+        )
+
+
+class PageCountsAnswer(Answer):
+    """How many there are beside those that are shown."""
+
+    ranked: Count
+    hidden: Count
+    gone: Count
+
+
+class ProjectSearchAnswer(Answer):
+    """A page of results."""
+
+    query: str
+    results: list[ResultAnswer]
+    has_more: Annotated[bool, Field(serialization_alias="hasMore")]
+    cursor: str | None
+    truncated: bool
+    counts: PageCountsAnswer
+    retrieval: RetrievalAnswer
+    index: IndexStateAnswer
+    hint: EmptyResultHint = None
+    explain: Absent[ExplanationAnswer] = None
+
+    @classmethod
+    def of(cls, page: ProjectPage, *, with_explanation: bool) -> ProjectSearchAnswer:
+        """Returns a page; which candidates there were is known of a first one."""
+        answer, whole = page.answer, page.whole if with_explanation else None
+        return cls(
+            query=answer.query,
+            results=[
+                ResultAnswer.of(hit, page.labels[hit.chunk.id], answer.query) for hit in answer.hits
+            ],
+            has_more=page.cursor is not None,
+            cursor=page.cursor,
+            truncated=page.truncated,
+            counts=PageCountsAnswer(ranked=answer.ranked, hidden=page.hidden, gone=answer.gone),
+            retrieval=RetrievalAnswer.of(answer),
+            index=IndexStateAnswer(status=answer.index_status),
+            hint=page.hint,
+            explain=None if whole is None else ExplanationAnswer.of(whole, len(answer.hits)),
+        )
+
+
+class ExplainedProjectAnswer(ProjectSearchAnswer):
+    """A first page, and how its ranking came about."""
+
+    explain: ExplanationAnswer
+
+
 @dataclass(frozen=True, slots=True)
 class ProjectSearchUseCases:
     """What the routes of this file call."""
@@ -86,7 +200,9 @@ class ProjectSearchUseCases:
         """Returns a page, and leaves its trace in logs and metrics."""
         pages: list[ProjectPage] = []
 
-        def run(_id: int, _caller: Principal | None, _query: str, _top_k: int | None) -> Answer:
+        def run(
+            _id: int, _caller: Principal | None, _query: str, _top_k: int | None
+        ) -> FoundAnswer:
             pages.append(self.search(principal, asked))
             return pages[0].answer
 
@@ -101,22 +217,19 @@ async def _use_cases(request: Request) -> ProjectSearchUseCases:
 Use = Annotated[ProjectSearchUseCases, Depends(_use_cases)]
 
 
-@router.post("/api/v1/projects/{project_id}/search")
-async def search(body: ProjectSearchBody, owner: SearchOwner, use: Use) -> JSONResponse:
+@router.post("/api/v1/projects/{project_id}/search", responses=refused(409, 429))
+async def search(body: ProjectSearchBody, owner: SearchOwner, use: Use) -> ProjectSearchAnswer:
     """Returns at most 50 results from every string of every table, and a cursor for the next."""
     page = use.page(owner, body.question(body.cursor))
-    return JSONResponse(_explained(page) if body.explain else project_answer(page))
+    return ProjectSearchAnswer.of(page, with_explanation=body.explain)
 
 
-@router.post("/api/v1/projects/{project_id}/search/explain")
-async def explain(body: ProjectExplainBody, owner: SearchOwner, use: Use) -> JSONResponse:
+@router.post(
+    "/api/v1/projects/{project_id}/search/explain",
+    response_model=ExplainedProjectAnswer,
+    responses=refused(409, 429),
+)
+async def explain(body: ProjectExplainBody, owner: SearchOwner, use: Use) -> Response:
     """The same search, its first page, with its candidates, cuts, scores and timings."""
-    return JSONResponse(_explained(use.page(owner, body.question())))
-
-
-def _explained(page: ProjectPage) -> dict[str, object]:
-    said = project_answer(page)
-    if page.whole is not None:
-        words, shown = query_tokens(page.answer.query), len(page.answer.hits)
-        said["explain"] = explanation(page.whole, words, shown)
-    return said
+    page = use.page(owner, body.question())
+    return ProjectSearchAnswer.of(page, with_explanation=True).response()

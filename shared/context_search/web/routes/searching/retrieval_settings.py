@@ -1,25 +1,139 @@
-"""The routes of a project's retrieval settings."""
+"""A project's retrieval settings: bodies, answers, routes."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Annotated, cast
 
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import JSONResponse
+from pydantic import ConfigDict, Field, model_validator
+from pydantic.alias_generators import to_camel
 
-from context_search.domain.retrieval import StoredSettings
+from context_search.domain.retrieval import RetrievalSettings, StoredSettings
+from context_search.domain.text.sensitive import SENSITIVE_KINDS, SensitiveKind
 from context_search.services.searching.retrieval_settings import (
     ChangeRetrievalSettings,
     ReadRetrievalSettings,
 )
 from context_search.web.dependencies import Caller, ProjectId, ReadCaller
-from context_search.web.retrieve_answers import settings_answer
-from context_search.web.retrieve_requests import SettingsBody
+from context_search.web.errors import refused
+from context_search.web.fields import Answer, Body, Count, KnownId, Share, example
 from context_search.web.revisions import IfMatch, etag
 from context_search.web.strict_json import StrictJsonRoute
 
 router = APIRouter(prefix="/api/v1", route_class=StrictJsonRoute, tags=["retrieval"])
+
+
+TopK = Annotated[int, Field(ge=1, le=50)]
+MinScore = Annotated[float, Field(ge=0, le=1)]
+MaxTokens = Annotated[int, Field(ge=1, le=100_000)]
+Neighbours = Annotated[int, Field(ge=0, le=3)]
+Version = Annotated[int, Field(ge=0, le=2**63 - 1)]
+
+_DEFAULTS = RetrievalSettings()
+
+
+class CamelBody(Body):
+    """A body whose fields have two names, ``topK`` and ``top_k``; one of them is given."""
+
+    model_config = ConfigDict(
+        alias_generator=to_camel, validate_by_name=True, validate_by_alias=True
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _is_named_once(cls, given: object) -> object:
+        names = given if isinstance(given, dict) else {}
+        for field in cls.model_fields:
+            if field != (alias := to_camel(field)) and field in names and alias in names:
+                raise ValueError(f"{alias} and {field} are the same field: give one of them")
+        return given
+
+
+class RedactionBody(CamelBody):
+    """Whether redaction is on, and for which kinds."""
+
+    model_config = example(enabled=True, kinds=["email", "key"])
+    enabled: bool | None = None
+    kinds: Annotated[list[SensitiveKind], Field(max_length=len(SENSITIVE_KINDS))] | None = None
+
+
+class SettingsBody(CamelBody):
+    """``PATCH …/retrieval-settings``: what is left out stays, null is the default again.
+
+    ``version`` does what ``If-Match`` does.
+    """
+
+    model_config = example(maxTokens=3_000, redaction={"kinds": ["email", "key"]})
+    top_k: TopK | None = None
+    min_score: MinScore | None = None
+    max_tokens: MaxTokens | None = None
+    neighbours: Neighbours | None = None
+    redaction: RedactionBody | None = None
+    version: Version | None = None
+
+    def applied_to(self, settings: RetrievalSettings) -> RetrievalSettings:
+        """Returns the settings with the body's changes."""
+        given = {name: getattr(self, name) for name in self.model_fields_set}
+        given.pop("version", None)
+        if "redaction" in given:
+            given |= _redaction(given.pop("redaction"))
+        names = [field.name for field in fields(RetrievalSettings)]
+        values = {name: given.get(name, getattr(settings, name)) for name in names}
+        return RetrievalSettings(
+            **{
+                name: getattr(_DEFAULTS, name) if value is None else value
+                for name, value in values.items()
+            }
+        )
+
+
+def _redaction(body: RedactionBody | None) -> dict[str, object]:
+    if body is None:
+        return {"redaction": None, "kinds": None}
+    given: dict[str, object] = {}
+    if "enabled" in body.model_fields_set:
+        given["redaction"] = body.enabled
+    if "kinds" in body.model_fields_set:
+        named = body.kinds
+        given["kinds"] = (
+            None if named is None else tuple(kind for kind in SENSITIVE_KINDS if kind in named)
+        )
+    return given
+
+
+class RedactionAnswer(Answer):
+    """Whether redaction is on, and for which kinds."""
+
+    enabled: bool
+    kinds: list[SensitiveKind]
+
+
+class RetrievalSettingsAnswer(Answer):
+    """The settings of a project; version 0 are the defaults."""
+
+    project_id: KnownId
+    version: Count
+    top_k: Annotated[KnownId, Field(serialization_alias="topK")]
+    min_score: Annotated[Share, Field(serialization_alias="minScore")]
+    max_tokens: Annotated[KnownId, Field(serialization_alias="maxTokens")]
+    neighbours: Count
+    redaction: RedactionAnswer
+
+    @classmethod
+    def of(cls, project_id: int, stored: StoredSettings) -> RetrievalSettingsAnswer:
+        """Returns how a project retrieves."""
+        settings = stored.settings
+        return cls(
+            project_id=project_id,
+            version=stored.version,
+            top_k=settings.top_k,
+            min_score=settings.min_score,
+            max_tokens=settings.max_tokens,
+            neighbours=settings.neighbours,
+            redaction=RedactionAnswer(enabled=settings.redaction, kinds=list(settings.kinds)),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,13 +151,21 @@ async def _use_cases(request: Request) -> RetrievalSettingsUseCases:
 Use = Annotated[RetrievalSettingsUseCases, Depends(_use_cases)]
 
 
-@router.get("/projects/{project_id}/retrieval-settings")
+@router.get(
+    "/projects/{project_id}/retrieval-settings",
+    response_model=RetrievalSettingsAnswer,
+    responses=refused(409),
+)
 async def read_settings(project_id: ProjectId, caller: ReadCaller, use: Use) -> JSONResponse:
     """Returns how the project retrieves; the version is the ETag."""
     return _answer(project_id, use.read(caller, project_id))
 
 
-@router.patch("/projects/{project_id}/retrieval-settings")
+@router.patch(
+    "/projects/{project_id}/retrieval-settings",
+    response_model=RetrievalSettingsAnswer,
+    responses=refused(409),
+)
 async def change_settings(
     project_id: ProjectId, body: SettingsBody, caller: Caller, use: Use, if_match: IfMatch
 ) -> JSONResponse:
@@ -55,4 +177,5 @@ async def change_settings(
 
 
 def _answer(project_id: int, stored: StoredSettings) -> JSONResponse:
-    return JSONResponse(settings_answer(project_id, stored), headers=etag(stored.version))
+    answer = RetrievalSettingsAnswer.of(project_id, stored)
+    return answer.response(headers=etag(stored.version))

@@ -1,21 +1,220 @@
-"""The routes of retrieval: passages for a language model."""
+"""Retrieval, passages for a language model: bodies, answers, routes."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import Counter
+from dataclasses import asdict, dataclass
 from typing import Annotated, cast
 
 from fastapi import APIRouter, Depends, Request
-from fastapi.responses import JSONResponse
+from pydantic import Field
 
-from context_search.services.searching.retrieve import RetrieveWithTool
+from context_search.domain.retrieval import RetrievalSettings
+from context_search.domain.text.packing import DropReason
+from context_search.services.searching.retrieve import (
+    Retrieval,
+    Retrieved,
+    RetrieveWithTool,
+    Wishes,
+)
 from context_search.services.searching.retrieve_project import RetrieveFromProject
 from context_search.web.dependencies import Internal, ProjectId, SearchCaller, ToolId
-from context_search.web.retrieve_answers import retrieval_answer
-from context_search.web.retrieve_requests import RetrieveBody
+from context_search.web.errors import refused
+from context_search.web.fields import (
+    Absent,
+    Answer,
+    Count,
+    KnownId,
+    Number,
+    Question,
+    Share,
+    example,
+)
+from context_search.web.routes.searching.retrieval_settings import (
+    CamelBody,
+    MaxTokens,
+    MinScore,
+    TopK,
+)
+from context_search.web.routes.searching.search import (
+    EmptyResultHint,
+    IndexStateAnswer,
+    RetrievalAnswer,
+)
 from context_search.web.strict_json import StrictJsonRoute
 
 router = APIRouter(route_class=StrictJsonRoute, tags=["retrieval"])
+
+
+class RetrieveBody(CamelBody):
+    """``POST …/retrieve``; what is left out is as the project's settings say."""
+
+    model_config = example(query="Who counted comets?", maxTokens=600)
+    query: Question
+    top_k: TopK | None = None
+    min_score: MinScore | None = None
+    max_tokens: MaxTokens | None = None
+
+    @property
+    def wishes(self) -> Wishes:
+        """What differs from the settings."""
+        return Wishes(self.top_k, self.min_score, self.max_tokens)
+
+
+class PassageChunkAnswer(Answer):
+    """A hit that is in a passage."""
+
+    id: KnownId
+    chunk_index: Count
+    char_start: Count
+    char_end: Count
+    score: Number
+    relevance: Share
+
+
+class ReplacementAnswer(Answer):
+    """One placeholder: where it stands, and what it hides of the source."""
+
+    kind: str
+    text_start: Count
+    text_end: Count
+    char_start: Count
+    char_end: Count
+
+
+class PassageAnswer(Answer):
+    """A passage for a prompt, and the hits that it is made of."""
+
+    score: Number
+    relevance: Share
+    json_path: str
+    table_id: KnownId
+    json_pointer: str
+    content_hash: str
+    char_start: Count
+    char_end: Count
+    text: str
+    tokens: Count
+    chunks: list[PassageChunkAnswer]
+    redactions: list[ReplacementAnswer]
+    stale: Absent[bool] = None
+
+    @classmethod
+    def of(cls, passage: Retrieved) -> PassageAnswer:
+        """Returns a passage with the scores of its best hit."""
+        best = passage.hits[0]
+        return cls(
+            score=round(best.score, 6),
+            relevance=round(best.relevance, 4),
+            json_path=best.json_path,
+            table_id=best.chunk.table_id,
+            json_pointer=best.chunk.json_pointer,
+            content_hash=best.chunk.content_hash,
+            char_start=passage.char_start,
+            char_end=passage.char_end,
+            text=passage.text,
+            tokens=passage.tokens,
+            chunks=[
+                PassageChunkAnswer(
+                    id=hit.chunk.id,
+                    chunk_index=hit.chunk.chunk_index,
+                    char_start=hit.chunk.char_start,
+                    char_end=hit.chunk.char_end,
+                    score=round(hit.score, 6),
+                    relevance=round(hit.relevance, 4),
+                )
+                for hit in passage.hits
+            ],
+            redactions=[ReplacementAnswer(**asdict(mark)) for mark in passage.replacements],
+            stale=any(hit.chunk.stale for hit in passage.hits) or None,
+        )
+
+
+class DroppedAnswer(Answer):
+    """A hit without room; ``tokens`` is what it would have added."""
+
+    id: KnownId
+    tokens: Count
+    reason: DropReason
+
+
+class AccountingAnswer(Answer):
+    """What became of the budget."""
+
+    limit: KnownId
+    used: Count
+    tokenizer: str
+    dropped: list[DroppedAnswer]
+    below_min_score: Count
+
+    @classmethod
+    def of(cls, retrieval: Retrieval) -> AccountingAnswer:
+        """Returns the account of a retrieval."""
+        return cls(
+            limit=retrieval.settings.max_tokens,
+            used=retrieval.used_tokens,
+            tokenizer=retrieval.tokenizer,
+            dropped=[DroppedAnswer(**asdict(dropped)) for dropped in retrieval.dropped],
+            below_min_score=retrieval.below_min_score,
+        )
+
+
+class HiddenAnswer(Answer):
+    """How many places of each kind are hidden."""
+
+    enabled: bool
+    counts: dict[str, Count]
+
+
+class LimitsAnswer(Answer):
+    """The settings that this retrieval followed."""
+
+    top_k: Annotated[KnownId, Field(serialization_alias="topK")]
+    min_score: Annotated[Share, Field(serialization_alias="minScore")]
+    max_tokens: Annotated[KnownId, Field(serialization_alias="maxTokens")]
+    neighbours: Count
+
+    @classmethod
+    def of(cls, settings: RetrievalSettings) -> LimitsAnswer:
+        """Returns the numbers of the settings."""
+        return cls(
+            top_k=settings.top_k,
+            min_score=settings.min_score,
+            max_tokens=settings.max_tokens,
+            neighbours=settings.neighbours,
+        )
+
+
+class RetrieveAnswer(Answer):
+    """Passages for a prompt, and the account of their budget."""
+
+    query: str
+    results: list[PassageAnswer]
+    accounting: AccountingAnswer
+    redaction: HiddenAnswer
+    settings: LimitsAnswer
+    retrieval: RetrievalAnswer
+    index: IndexStateAnswer
+    hint: EmptyResultHint = None
+
+    @classmethod
+    def of(cls, retrieval: Retrieval) -> RetrieveAnswer:
+        """Returns what was retrieved."""
+        settings, answer = retrieval.settings, retrieval.answer
+        hidden = Counter(mark.kind for one in retrieval.passages for mark in one.replacements)
+        return cls(
+            query=answer.query,
+            results=[PassageAnswer.of(passage) for passage in retrieval.passages],
+            accounting=AccountingAnswer.of(retrieval),
+            redaction=HiddenAnswer(
+                enabled=settings.redaction,
+                counts={kind: hidden[kind] for kind in settings.hidden_kinds},
+            ),
+            settings=LimitsAnswer.of(settings),
+            retrieval=RetrievalAnswer.of(answer),
+            index=IndexStateAnswer(status=answer.index_status),
+            hint=retrieval.hint,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,26 +232,26 @@ async def _use_cases(request: Request) -> RetrieveUseCases:
 Use = Annotated[RetrieveUseCases, Depends(_use_cases)]
 
 
-@router.post("/api/v1/tools/{tool_id}/retrieve")
+@router.post("/api/v1/tools/{tool_id}/retrieve", responses=refused(429))
 async def retrieve(
     tool_id: ToolId, body: RetrieveBody, caller: SearchCaller, use: Use
-) -> JSONResponse:
+) -> RetrieveAnswer:
     """Returns the relevant passages of a tool's scope that fit into a budget of tokens."""
     found = use.with_tool(tool_id, caller, body.query, body.wishes)
-    return JSONResponse(retrieval_answer(found))
+    return RetrieveAnswer.of(found)
 
 
-@router.post("/internal/tools/{tool_id}/retrieve", dependencies=[Internal])
-async def retrieve_internally(tool_id: ToolId, body: RetrieveBody, use: Use) -> JSONResponse:
+@router.post("/internal/tools/{tool_id}/retrieve", dependencies=[Internal], responses=refused(429))
+async def retrieve_internally(tool_id: ToolId, body: RetrieveBody, use: Use) -> RetrieveAnswer:
     """The same, for trusted services that have checked their user themselves."""
     found = use.with_tool(tool_id, None, body.query, body.wishes)
-    return JSONResponse(retrieval_answer(found))
+    return RetrieveAnswer.of(found)
 
 
-@router.post("/api/v1/projects/{project_id}/retrieve")
+@router.post("/api/v1/projects/{project_id}/retrieve", responses=refused(409, 429))
 async def retrieve_from_project(
     project_id: ProjectId, body: RetrieveBody, caller: SearchCaller, use: Use
-) -> JSONResponse:
+) -> RetrieveAnswer:
     """The same from every string of the project, once its search index is switched on."""
     found = use.from_project(project_id, caller, body.query, body.wishes)
-    return JSONResponse(retrieval_answer(found))
+    return RetrieveAnswer.of(found)

@@ -1,47 +1,240 @@
-"""The routes of search: HTTP for programs, MCP for agents."""
+"""Search with a tool over HTTP: bodies, answers, routes."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
-from typing import Annotated, cast
+from typing import Annotated, Any, Literal, cast
 
-from fastapi import APIRouter, Depends, Request, Response
-from fastapi.responses import JSONResponse
-from starlette.datastructures import Headers
+from fastapi import APIRouter, Depends, Request
+from pydantic import Field, WithJsonSchema
 
-from context_search import __version__
-from context_search.domain.errors import PermissionDeniedError
-from context_search.domain.model import Principal
-from context_search.domain.text.analysis import query_tokens
-from context_search.mcp import McpRequest, ServerIdentity, Toolbox, handle
+from context_search.domain.config import Strategy
+from context_search.domain.model import HydratedChunk
+from context_search.domain.progress import IndexStatus
 from context_search.services.access.authenticate import Authenticate, AuthenticateBearer
+from context_search.services.catalog.hints import Hint
 from context_search.services.catalog.list_tools import ListTools
-from context_search.web.answers import search_answer
-from context_search.web.border import request_id
-from context_search.web.dependencies import Internal, SearchCaller, ToolId, bearer_key
-from context_search.web.errors import log_text
-from context_search.web.explain import explained
+from context_search.services.searching.answer import Answer as FoundAnswer
+from context_search.services.searching.answer import Degradation, Hit, LegName
+from context_search.web.dependencies import Internal, SearchCaller, ToolId
+from context_search.web.errors import refused
+from context_search.web.fields import (
+    Absent,
+    Answer,
+    Body,
+    Count,
+    Number,
+    Question,
+    Share,
+    example,
+)
 from context_search.web.observed import Search
-from context_search.web.requests import ExplainBody, SearchBody
-from context_search.web.routes.access.protected_resource import mcp_metadata_address
-from context_search.web.search_toolbox import SearchToolbox
 from context_search.web.strict_json import StrictJsonRoute
 
 router = APIRouter(route_class=StrictJsonRoute, tags=["search"])
-ANY = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
-IDENTITY = ServerIdentity(
-    name="context-search",
-    title="context-search",
-    version=__version__,
-    instructions="Each tool searches the long texts of one JSON table.",
+
+MAX_RESULTS = 20
+
+
+class SearchBody(Body):
+    """``POST …/search``"""
+
+    model_config = example(query="Who counted comets?", top_k=3)
+    query: Question
+    top_k: Annotated[int, Field(ge=1, le=MAX_RESULTS)] | None = None
+    context_hint: bool = False
+
+
+class ChunkAnswer(Answer):
+    """A passage and its place; where it is stored unless the tool leaves that out."""
+
+    id: int
+    table_id: int
+    json_pointer: Annotated[
+        str,
+        Field(description="Where the string is in the table's document (RFC 6901, absolute)."),
+    ]
+    chunk_index: Count
+    total_chunks: Annotated[int, WithJsonSchema({"type": "integer", "minimum": 1})]
+    chunk_text: Annotated[str, Field(description="The passage, unchanged.")]
+    char_start: Annotated[
+        Count, Field(description="First code point of the passage in the string.")
+    ]
+    char_end: Annotated[Count, Field(description="One past its last code point.")]
+    content_hash: Absent[str] = None
+    turbopuffer_namespace: Absent[str] = None
+    turbopuffer_doc_id: Absent[str] = None
+
+    @classmethod
+    def of(cls, chunk: HydratedChunk, *, with_metadata: bool) -> ChunkAnswer:
+        """Returns what is shown of a chunk; metadata are its hash and where it is stored."""
+        return cls(
+            id=chunk.id,
+            table_id=chunk.table_id,
+            json_pointer=chunk.json_pointer,
+            chunk_index=chunk.chunk_index,
+            total_chunks=chunk.total_chunks,
+            chunk_text=chunk.chunk_text,
+            char_start=chunk.char_start,
+            char_end=chunk.char_end,
+            content_hash=chunk.content_hash if with_metadata else None,
+            turbopuffer_namespace=chunk.turbopuffer_namespace if with_metadata else None,
+            turbopuffer_doc_id=chunk.turbopuffer_doc_id if with_metadata else None,
+        )
+
+
+class HitAnswer(Answer):
+    """A passage that was found."""
+
+    score: Annotated[Number, Field(description="Fused rank score; compare within one answer.")]
+    relevance: Annotated[
+        Share,
+        Field(description="Calibrated, comparable between answers; cut thresholds on this."),
+    ]
+    json_path: Annotated[str, Field(description="json_pointer relative to the tool's scope.")]
+    chunk: ChunkAnswer
+    stale: Annotated[
+        Absent[bool], Field(description="The string has changed since it was indexed.")
+    ] = None
+    preview: Annotated[
+        Absent[str], Field(description="The passage's beginning, if so configured.")
+    ] = None
+
+    @classmethod
+    def of(cls, hit: Hit, answer: FoundAnswer) -> HitAnswer:
+        """Returns a hit as the tool is configured to show it."""
+        length = answer.search.max_chunk_preview
+        return cls(
+            score=round(hit.score, 6),
+            relevance=round(hit.relevance, 4),
+            json_path=hit.json_path,
+            chunk=ChunkAnswer.of(hit.chunk, with_metadata=answer.search.include_metadata),
+            stale=hit.chunk.stale or None,
+            preview=None if length is None else hit.chunk.chunk_text[:length],
+        )
+
+
+class HintedHitAnswer(HitAnswer):
+    """A hit that tells a person's program where to read on."""
+
+    context_hint: Absent[str] = None
+
+
+def context_hint(chunk: HydratedChunk) -> str:
+    """Returns which piece of its string a chunk is, and how to read all of it, in Chinese."""
+    pointer = json.dumps(chunk.json_pointer, ensure_ascii=False)
+    return (
+        f"这是第 {chunk.chunk_index + 1}/{chunk.total_chunks} 段内容。如需查看完整内容，"
+        f"请使用 get_all_data 工具，参数: table_id={chunk.table_id}, json_pointer={pointer}"
+    )
+
+
+class WarningAnswer(Answer):
+    """Keywords stand in for meaning."""
+
+    code: str
+    fallback: Literal["fts"]
+
+
+_WARNINGS: Mapping[Degradation, str] = {
+    "embed_timeout": "SEARCH_TIMEOUT",
+    "embed_unavailable": "EMBEDDING_UNAVAILABLE",
+    "backend_unavailable": "VECTOR_STORE_UNAVAILABLE",
+    "backend_busy": "VECTOR_STORE_UNAVAILABLE",
+    "namespace_missing": "NAMESPACE_MISSING",
+}
+
+
+class RetrievalAnswer(Answer):
+    """How an answer was found."""
+
+    mode_requested: Strategy
+    mode_used: Strategy
+    legs: list[LegName]
+    degraded: Annotated[
+        list[str],
+        Field(description="Why the answer is not what was asked for; empty if it is."),
+    ]
+    warning: Absent[WarningAnswer] = None
+
+    @classmethod
+    def of(cls, answer: FoundAnswer) -> RetrievalAnswer:
+        """Returns how an answer was found; with a warning when keywords stand in for meaning."""
+        code = next((_WARNINGS[name] for name in answer.degraded if name in _WARNINGS), None)
+        return cls(
+            mode_requested=answer.mode_requested,
+            mode_used=answer.mode_used,
+            legs=list(answer.found.legs),
+            degraded=list(answer.degraded),
+            warning=None if code is None else WarningAnswer(code=code, fallback="fts"),
+        )
+
+
+class IndexStateAnswer(Answer):
+    """The index that was asked."""
+
+    status: IndexStatus
+
+
+_HINT = (
+    "Why there are no results. With scope_missing, no_long_strings and nothing_indexed this tool "
+    "never has any: tell whoever set it up."
 )
+EmptyResultHint = Annotated[Absent[Hint], Field(description=_HINT)]
+
+
+class ToolResultAnswer(Answer):
+    """What an agent gets of a search."""
+
+    query: str
+    results: Annotated[Sequence[HitAnswer], Field(max_length=MAX_RESULTS)]
+    retrieval: RetrievalAnswer
+    index: IndexStateAnswer
+    hint: EmptyResultHint = None
+    omitted: Annotated[
+        Absent[Annotated[int, WithJsonSchema({"type": "integer", "minimum": 1})]],
+        Field(description="Hits left out at the end because the result would be too long."),
+    ] = None
+
+    @classmethod
+    def of(cls, answer: FoundAnswer) -> ToolResultAnswer:
+        """Returns all hits of an answer."""
+        return cls(results=[HitAnswer.of(hit, answer) for hit in answer.hits], **around(answer))
+
+
+class SearchAnswer(ToolResultAnswer):
+    """What a person's program gets, with hints where to read on if it wants them."""
+
+    results: Annotated[Sequence[HintedHitAnswer], Field(max_length=MAX_RESULTS)]
+
+    @classmethod
+    def hinted(cls, answer: FoundAnswer, *, with_hints: bool) -> SearchAnswer:
+        """Returns all hits of an answer."""
+        results = [
+            HintedHitAnswer(
+                **dict(HitAnswer.of(hit, answer)),
+                context_hint=context_hint(hit.chunk) if with_hints else None,
+            )
+            for hit in answer.hits
+        ]
+        return cls(results=results, **around(answer))
+
+
+def around(answer: FoundAnswer) -> dict[str, Any]:
+    """Returns the members that stand around the hits of a search."""
+    return {
+        "query": answer.query,
+        "retrieval": RetrievalAnswer.of(answer),
+        "index": IndexStateAnswer(status=answer.index_status),
+        "hint": answer.hint,
+    }
 
 
 @dataclass(frozen=True, slots=True)
 class SearchUseCases:
-    """What the routes of this file call."""
+    """What searches, explanations and MCP call."""
 
     authenticate: AuthenticateBearer
     authenticate_key: Authenticate
@@ -59,69 +252,15 @@ async def _use_cases(request: Request) -> SearchUseCases:
 Use = Annotated[SearchUseCases, Depends(_use_cases)]
 
 
-@router.post("/api/v1/tools/{tool_id}/search")
-async def search(tool_id: ToolId, body: SearchBody, caller: SearchCaller, use: Use) -> JSONResponse:
+@router.post("/api/v1/tools/{tool_id}/search", responses=refused(429))
+async def search(tool_id: ToolId, body: SearchBody, caller: SearchCaller, use: Use) -> SearchAnswer:
     """Returns the best passages of a tool's scope for a question."""
     answer = use.search(tool_id, caller, body.query, body.top_k)
-    return JSONResponse(search_answer(answer, with_hints=body.context_hint))
+    return SearchAnswer.hinted(answer, with_hints=body.context_hint)
 
 
-@router.post("/internal/tools/{tool_id}/search", dependencies=[Internal])
-async def search_internally(tool_id: ToolId, body: SearchBody, use: Use) -> JSONResponse:
+@router.post("/internal/tools/{tool_id}/search", dependencies=[Internal], responses=refused(429))
+async def search_internally(tool_id: ToolId, body: SearchBody, use: Use) -> SearchAnswer:
     """The same, for trusted services that have checked their user themselves."""
     answer = use.search(tool_id, None, body.query, body.top_k)
-    return JSONResponse(search_answer(answer, with_hints=body.context_hint))
-
-
-@router.post("/api/v1/tools/{tool_id}/search/explain")
-async def explain(
-    tool_id: ToolId, body: ExplainBody, caller: SearchCaller, use: Use
-) -> JSONResponse:
-    """The same search with its candidates, cuts, scores and timings."""
-    answer = use.explain(tool_id, caller, body.query, body.top_k)
-    shown = body.top_k or answer.search.top_k
-    return JSONResponse(explained(answer, query_tokens(body.query), shown))
-
-
-@router.api_route("/mcp", methods=ANY, include_in_schema=False)
-async def mcp(request: Request, use: Use) -> Response:
-    """MCP with the key or token in the Authorization header."""
-    authenticate = partial(use.authenticate, bearer_key(request))
-    return await _mcp(request, use, authenticate, mcp_metadata_address(request))
-
-
-@router.api_route("/api/v1/mcp/server/{api_key}", methods=ANY, include_in_schema=False)
-async def mcp_by_path(request: Request, api_key: str, use: Use) -> Response:
-    """MCP for clients that can only be given an address."""
-    return await _mcp(request, use, partial(use.authenticate_key, api_key), None)
-
-
-async def _mcp(
-    request: Request,
-    use: SearchUseCases,
-    caller: Callable[[], Principal],
-    resource_metadata: str | None,
-) -> Response:
-    def authenticate() -> Toolbox:
-        principal = caller()
-        if "search" not in principal.permissions:
-            raise PermissionDeniedError("the key has not the scope search")
-        return SearchToolbox(principal, use.list_tools, use.search)
-
-    answer = handle(
-        McpRequest(request.method, _joined(request.headers), await request.body()),
-        authenticate=authenticate,
-        server=IDENTITY,
-        on_error=lambda error: request.app.state.log.error(
-            "MCP request failed", extra={"request_id": request_id(), "trace": log_text(error)}
-        ),
-        allowed_origins=use.allowed_origins,
-        allowed_hosts=use.allowed_hosts,
-        resource_metadata=resource_metadata,
-    )
-    return Response(answer.body, answer.status, dict(answer.headers))
-
-
-def _joined(headers: Headers) -> dict[str, str]:
-    """Returns headers with repeated ones joined, so that no copy of one can hide."""
-    return {name: ", ".join(headers.getlist(name)) for name in headers}
+    return SearchAnswer.hinted(answer, with_hints=body.context_hint)

@@ -1,4 +1,4 @@
-"""The routes for the operators of indexes: rebuild, roll back, empty, integrity, redrive."""
+"""For the operators of indexes, rebuild, roll back, empty, check, redrive: answers and routes."""
 
 from __future__ import annotations
 
@@ -6,19 +6,78 @@ from dataclasses import asdict, dataclass
 from typing import Annotated, cast
 
 from fastapi import APIRouter, Depends, Query, Request, Response
-from fastapi.responses import JSONResponse
 
-from context_search.domain.model import Index
+from context_search.domain.model import GenerationState, Index
 from context_search.services.indexing.estimate_rebuild import EstimateRebuild
 from context_search.services.indexing.rebuild import ReindexProject, RollBack, StartRebuild
 from context_search.services.upkeep.clear_index import ClearIndex
 from context_search.services.upkeep.integrity import ReadIntegrity
 from context_search.services.upkeep.redrive import Redrive
 from context_search.web.dependencies import Internal, Owner, ToolId
+from context_search.web.errors import refused
+from context_search.web.fields import Answer, Count, KnownId, Number
 from context_search.web.query_parameters import Decimal, TrueOrFalse
+from context_search.web.routes.indexing.search_index import IntegrityAnswer
 from context_search.web.strict_json import StrictJsonRoute
 
 router = APIRouter(route_class=StrictJsonRoute, tags=["operations"])
+
+
+class GenerationAnswer(Answer):
+    """The generation that comes: of a rebuild and a roll-back."""
+
+    index_id: KnownId
+    generation: KnownId
+    namespace: str
+    state: GenerationState
+
+    @classmethod
+    def of(cls, index: Index) -> GenerationAnswer:
+        """Returns the generation that an index is seen through."""
+        return cls(
+            index_id=index.id,
+            generation=index.number,
+            namespace=index.namespace,
+            state=index.state,
+        )
+
+
+class GenerationsAnswer(Answer):
+    """One for each index of a project."""
+
+    generations: list[GenerationAnswer]
+
+
+class EstimateAnswer(Answer):
+    """What a rebuild would take; without a price no cost."""
+
+    nodes: Count
+    chunks: Count
+    tokens: Count
+    cost: Number | None
+    seconds: Count
+
+
+class EmptiedIndexAnswer(Answer):
+    """How many chunks answered until now, for which tools."""
+
+    index_id: KnownId
+    namespace: str
+    chunks: Count
+    tools: list[KnownId]
+
+
+class NamespacesAnswer(Answer):
+    """The last complete report of every namespace."""
+
+    namespaces: list[IntegrityAnswer]
+
+
+class RedrivenAnswer(Answer):
+    """What came back."""
+
+    messages: Count
+    nodes: Count
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,59 +100,58 @@ async def _use_cases(request: Request) -> OperationUseCases:
 Use = Annotated[OperationUseCases, Depends(_use_cases)]
 
 
-@router.post("/internal/tools/{tool_id}/chunks/rebuild", dependencies=[Internal], status_code=202)
+@router.post(
+    "/internal/tools/{tool_id}/chunks/rebuild",
+    dependencies=[Internal],
+    status_code=202,
+    response_model=GenerationAnswer,
+    responses={200: {"description": "Of a dry run", "model": EstimateAnswer}, **refused(409)},
+)
 async def rebuild(
     tool_id: ToolId, use: Use, *, dry_run: Annotated[bool, Query(), TrueOrFalse] = False
 ) -> Response:
     """Builds the tool's index anew beside the one that answers; ``dry_run`` only estimates."""
     if dry_run:
-        return JSONResponse(asdict(use.estimate_rebuild(tool_id, None)))
-    return JSONResponse(generation_answer(use.start_rebuild(tool_id, None)), 202)
+        return EstimateAnswer(**asdict(use.estimate_rebuild(tool_id, None))).response()
+    return GenerationAnswer.of(use.start_rebuild(tool_id, None)).response(202)
 
 
-@router.post("/internal/tools/{tool_id}/chunks/rollback", dependencies=[Internal])
-async def roll_back(tool_id: ToolId, use: Use) -> JSONResponse:
+@router.post(
+    "/internal/tools/{tool_id}/chunks/rollback", dependencies=[Internal], responses=refused(409)
+)
+async def roll_back(tool_id: ToolId, use: Use) -> GenerationAnswer:
     """Lets the generation before the last switch answer again."""
-    return JSONResponse(generation_answer(use.roll_back(tool_id, None)))
+    return GenerationAnswer.of(use.roll_back(tool_id, None))
 
 
-@router.delete("/internal/tools/{tool_id}/chunks", dependencies=[Internal])
+@router.delete("/internal/tools/{tool_id}/chunks", dependencies=[Internal], responses=refused(409))
 async def delete_chunks(
     tool_id: ToolId, use: Use, *, shared: Annotated[bool, Query(), TrueOrFalse] = False
-) -> JSONResponse:
+) -> EmptiedIndexAnswer:
     """Empties the tool's index; the next search or rebuild has it built again.
 
     Refused when other tools need the same chunks, unless ``shared``.
     """
-    return JSONResponse(asdict(use.clear_index(tool_id, None, shared=shared)))
+    return EmptiedIndexAnswer(**asdict(use.clear_index(tool_id, None, shared=shared)))
 
 
-@router.post("/api/v1/projects/{project_id}/reindex", status_code=202)
-async def reindex(owner: Owner, use: Use) -> JSONResponse:
+@router.post("/api/v1/projects/{project_id}/reindex", status_code=202, responses=refused(409))
+async def reindex(owner: Owner, use: Use) -> GenerationsAnswer:
     """Rebuilds every index of the project, two at a time."""
-    generations = [generation_answer(index) for index in use.reindex_project(owner)]
-    return JSONResponse({"generations": generations}, 202)
+    indexes = use.reindex_project(owner)
+    return GenerationsAnswer(generations=[GenerationAnswer.of(index) for index in indexes])
 
 
 @router.get("/internal/integrity", dependencies=[Internal])
-async def read_integrity(use: Use) -> JSONResponse:
+async def read_integrity(use: Use) -> NamespacesAnswer:
     """Returns the last complete report of every namespace that answers."""
-    return JSONResponse({"namespaces": use.read_integrity()})
+    reports = use.read_integrity()
+    return NamespacesAnswer(namespaces=[IntegrityAnswer.stored(one) for one in reports])
 
 
-@router.post("/internal/index/redrive", dependencies=[Internal])
+@router.post("/internal/index/redrive", dependencies=[Internal], responses=refused(409))
 async def redrive(
     use: Use, limit: Annotated[int, Query(ge=1, le=1000), Decimal] = 100
-) -> JSONResponse:
+) -> RedrivenAnswer:
     """Brings messages of the dead-letter queue back, and quarantined nodes to work again."""
-    return JSONResponse(asdict(use.redrive(limit)))
-
-
-def generation_answer(index: Index) -> dict[str, object]:
-    """Returns what a rebuild and a roll-back answer: the generation that comes."""
-    return {
-        "index_id": index.id,
-        "generation": index.number,
-        "namespace": index.namespace,
-        "state": index.state,
-    }
+    return RedrivenAnswer(**asdict(use.redrive(limit)))

@@ -1,0 +1,161 @@
+"""What bodies and answers are made of: their two base classes, and fields that many have."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Annotated, Self, TypeAlias, TypeVar
+
+from fastapi import Query
+from fastapi.responses import JSONResponse
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    JsonValue,
+    PlainSerializer,
+    WithJsonSchema,
+    model_validator,
+)
+from pydantic.json_schema import SkipJsonSchema
+
+from context_search.domain.text.plain_text import HIDDEN_IN_LINE, HIDDEN_IN_TEXT, hidden_character
+from context_search.web.query_parameters import Decimal
+
+T = TypeVar("T")
+LeftOut = SkipJsonSchema[None]
+"""In the place of None for a field that may be left out and, unlike others, not be null."""
+
+
+class Body(BaseModel):
+    """What every body is: closed and strict."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _is_object(cls, given: object) -> object:
+        # FastAPI lets pydantic read attributes, so that a JsonNumber would be an empty body.
+        if not isinstance(given, dict):
+            raise ValueError("Input should be an object")
+        return given
+
+
+def example(**members: JsonValue) -> ConfigDict:
+    """Returns the ``model_config`` of a body with an example for the OpenAPI document.
+
+    Ids are those of the first thing made.
+    """
+    return ConfigDict(json_schema_extra={"examples": [members]})
+
+
+class Answer(BaseModel):
+    """What every answer is: its members in this order, later perhaps more."""
+
+    model_config = ConfigDict(strict=True, frozen=True, serialize_by_alias=True)
+
+    @classmethod
+    def stored(cls, row: Mapping[str, object]) -> Self:
+        """Returns what a JSON value of the database says, unchecked: an odd row is no 500."""
+        return cls.model_construct(
+            **{name: row[name] for name in cls.model_fields if name in row}  # type: ignore[arg-type]
+        )
+
+    def response(self, status: int = 200, headers: dict[str, str] | None = None) -> JSONResponse:
+        """Returns the answer with a status and headers of its own."""
+        return JSONResponse(self.model_dump(mode="json"), status, headers)
+
+
+# Fields of bodies.
+
+
+def _given(value: object) -> object:
+    if value is None:
+        raise ValueError("Input should not be null: leave the field out")
+    return value
+
+
+def _one_line(text: str) -> str:
+    return _readable(text, hidden_character(text))
+
+
+def _lines(text: str) -> str:
+    return _readable(text, hidden_character(text, may_have_lines=True))
+
+
+def _readable(text: str, hidden: str | None) -> str:
+    if hidden is not None:
+        raise ValueError(f"{hidden} is a control or invisible character")
+    return text
+
+
+# Said to clients, too: what a check of ours refuses is no surprise to them.
+_ONE_LINE: dict[str, JsonValue] = {"pattern": f"^[^{HIDDEN_IN_LINE}]*$"}
+_LINES: dict[str, JsonValue] = {"pattern": f"^[^{HIDDEN_IN_TEXT}]*$"}
+# Said to clients only: the service answers a broken pointer with a code of its own.
+_POINTER: dict[str, JsonValue] = {"pattern": "^(/([^~/]|~[01])*)*$"}
+_PART: dict[str, JsonValue] = {"pattern": "^(/([^~/]|~[01])*)+$"}
+
+NotNull = BeforeValidator(_given)
+"""For a field without which much more is asked for: null could be a mistake of the caller's."""
+Id = Annotated[int, Field(ge=1, le=2**63 - 1)]
+Name = Annotated[
+    str,
+    Field(min_length=1, max_length=200, json_schema_extra=_ONE_LINE),
+    AfterValidator(_one_line),
+]
+ToolName = Annotated[
+    str,
+    Field(min_length=1, max_length=128, json_schema_extra=_ONE_LINE),
+    AfterValidator(_one_line),
+]
+Description = Annotated[
+    str, Field(max_length=4_000, json_schema_extra=_LINES), AfterValidator(_lines)
+]
+JsonPointer = Annotated[str, Field(max_length=100_000, json_schema_extra=_POINTER)]
+# Percent-encoded it is up to twelve times as long, and servers take about 64 kB of a URL.
+PointerInUrl = Annotated[str, Query(alias="pointer", max_length=5_200, json_schema_extra=_POINTER)]
+PointerToPart = Annotated[
+    str, Query(alias="pointer", min_length=1, max_length=5_200, json_schema_extra=_PART)
+]
+Question = Annotated[str, Field(min_length=1, max_length=2_000)]
+Cursor = Annotated[int, Query(ge=0, le=2**63 - 1), Decimal]
+"""Where to go on in a list, in an address."""
+
+
+# Fields of answers. Bounds are said to clients, and tests hold every answer to them; no answer is
+# refused for them while it is given.
+
+KnownId = Annotated[int, WithJsonSchema({"type": "integer", "minimum": 1})]
+Count = Annotated[int, WithJsonSchema({"type": "integer", "minimum": 0})]
+# A number stays what it is: 1 is not made 1.0.
+Number = Annotated[int | float, WithJsonSchema({"type": "number"})]
+Share = Annotated[int | float, WithJsonSchema({"type": "number", "minimum": 0, "maximum": 1})]
+TimeText = Annotated[str, WithJsonSchema({"type": "string", "format": "date-time"})]
+
+
+def _iso(at: datetime) -> str:
+    return at.isoformat()
+
+
+Time = Annotated[
+    datetime,
+    PlainSerializer(_iso, return_type=str),
+    WithJsonSchema({"type": "string", "format": "date-time"}),
+]
+NextCursor = Annotated[str, WithJsonSchema({"type": "string", "pattern": "^[0-9]+$"})]
+
+
+def _is_none(value: object) -> bool:
+    return value is None
+
+
+Absent: TypeAlias = Annotated[T | LeftOut, Field(exclude_if=_is_none)]
+"""For a member that is not there when it is None."""
+
+
+def next_cursor(next_after: int | None) -> str | None:
+    """Returns what a list says of its next page; null on the last one."""
+    return None if next_after is None else str(next_after)

@@ -1,0 +1,188 @@
+"""The Search Tools of a caller as MCP tools: what they take and give, and how they are called."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import wraps
+from typing import NamedTuple, ParamSpec, TypeVar
+
+from context_search.domain.errors import ContextSearchError, InvalidInputError
+from context_search.domain.model import Principal, SearchTool
+from context_search.domain.text.plain_text import without_hidden_characters
+from context_search.mcp.contract import (
+    ToolDescription,
+    ToolFailure,
+    ToolPage,
+    ToolResult,
+    UnknownToolError,
+)
+from context_search.services.catalog.list_tools import ListTools
+from context_search.web.errors import http_status, public_message
+from context_search.web.fitting import fitted
+from context_search.web.flat_schema import flat_schema
+from context_search.web.observed import Search
+from context_search.web.routes.searching.search import MAX_RESULTS, ToolResultAnswer
+
+P = ParamSpec("P")
+T = TypeVar("T")
+MAX_QUERY_CHARS = 2_000
+MAX_TOP_K = MAX_RESULTS
+DEFAULT_TOP_K = 5
+MAX_TITLE_CHARS = 200
+MAX_DESCRIPTION_CHARS = 4_000
+
+
+def _input_schema(top_k: int) -> dict[str, object]:
+    return {
+        "type": "object",
+        "properties": {
+            "query": {
+                "type": "string",
+                "minLength": 1,
+                "maxLength": MAX_QUERY_CHARS,
+                "description": "What to look for: a question, key words or an exact phrase, "
+                "in any language.",
+            },
+            "top_k": {
+                "type": "integer",
+                "minimum": 1,
+                "maximum": MAX_TOP_K,
+                "default": top_k,
+                "description": "How many passages to return, best first.",
+            },
+        },
+        "required": ["query"],
+        "additionalProperties": False,
+    }
+
+
+SEARCH_INPUT_SCHEMA: Mapping[str, object] = _input_schema(DEFAULT_TOP_K)
+
+SEARCH_OUTPUT_SCHEMA: Mapping[str, object] = flat_schema(ToolResultAnswer)
+
+
+_READ_ONLY: Mapping[str, object] = {
+    "readOnlyHint": True,
+    "idempotentHint": True,
+    "openWorldHint": False,
+}
+
+
+def search_tool(
+    *, name: str, title: str, description: str, table_name: str, top_k: int = DEFAULT_TOP_K
+) -> ToolDescription:
+    """Describe one Search Tool; ``top_k`` is the number of passages it gives by itself.
+
+    ``description`` is shown as its owner wrote it, braces and all; a blank one is replaced by a
+    sentence about the table. ``name``: see ToolDescription.
+    """
+    default = (
+        f"Searches the long texts of “{table_name}” by meaning and by key words and returns the "
+        "best passages, each with the exact place it comes from."
+    )
+    return ToolDescription(
+        name=name,
+        title=title,
+        description=description.strip() or default,
+        input_schema=_input_schema(top_k),
+        output_schema=SEARCH_OUTPUT_SCHEMA,
+        annotations=_READ_ONLY,
+    )
+
+
+def described_tool(name: str, tool: SearchTool) -> ToolDescription:
+    """Describe a stored tool; rows of an adopter may be longer and stranger than ours."""
+    table_name = tool.table_name or f"table {tool.scope.table_id}"
+    return search_tool(
+        name=name,
+        title=without_hidden_characters(tool.name)[:MAX_TITLE_CHARS],
+        description=without_hidden_characters(tool.description or "")[:MAX_DESCRIPTION_CHARS],
+        table_name=without_hidden_characters(table_name)[:MAX_TITLE_CHARS],
+        top_k=tool.search.top_k,
+    )
+
+
+class SearchArguments(NamedTuple):
+    """A search call's checked arguments; ``top_k`` None takes the tool's own number."""
+
+    query: str
+    top_k: int | None
+
+
+def parse_search_arguments(arguments: Mapping[str, object]) -> SearchArguments:
+    """Check a search call's arguments against ``SEARCH_INPUT_SCHEMA``, without coercion.
+
+    Raises InvalidInputError for unknown names, ``"5"``, ``true`` or ``5.0`` as top_k, lengths and
+    numbers out of range, and what no JSON body over HTTP may hold either (NUL, lone surrogates).
+    """
+    unknown = sorted(set(arguments) - {"query", "top_k"})
+    if unknown:
+        raise InvalidInputError(f"unknown argument: {unknown[0][:64]!r}; there are query and top_k")
+    return SearchArguments(
+        _parse_query(arguments.get("query")),
+        _parse_top_k(arguments["top_k"]) if "top_k" in arguments else None,
+    )
+
+
+def _parse_query(query: object) -> str:
+    if not isinstance(query, str) or not 1 <= len(query) <= MAX_QUERY_CHARS:
+        raise InvalidInputError(f"query must be a string of 1 to {MAX_QUERY_CHARS} characters")
+    if any("\ud800" <= char <= "\udfff" for char in query):
+        raise InvalidInputError("query holds half a surrogate pair")
+    if "\x00" in query:
+        raise InvalidInputError("query holds U+0000")
+    return query
+
+
+def _parse_top_k(top_k: object) -> int:
+    if isinstance(top_k, bool) or not isinstance(top_k, int) or not 1 <= top_k <= MAX_TOP_K:
+        raise InvalidInputError(f"top_k must be an integer from 1 to {MAX_TOP_K}")
+    return top_k
+
+
+def in_words_of_mcp(call: Callable[P, T]) -> Callable[P, T]:
+    """Returns a function that tells of our errors by ToolFailure, with the status of HTTP."""
+
+    @wraps(call)
+    def told(*args: P.args, **kwargs: P.kwargs) -> T:
+        try:
+            return call(*args, **kwargs)
+        except ContextSearchError as error:
+            raise ToolFailure(
+                http_status(error),
+                error.code,
+                public_message(error),
+                retryable=error.retryable,
+                retry_after_s=error.retry_after_s,
+            ) from error
+
+    return told
+
+
+@dataclass(frozen=True, slots=True)
+class SearchToolbox:
+    """The port ``Toolbox`` for one authenticated caller."""
+
+    principal: Principal
+    tools: ListTools
+    search: Search
+
+    @in_words_of_mcp
+    def list_tools(self, *, cursor: str | None) -> ToolPage:
+        """See ``Toolbox``. The cursor is the id of the last tool of the page before."""
+        if cursor is not None and not (cursor.isascii() and cursor.isdigit() and len(cursor) < 19):
+            raise InvalidInputError("the cursor is not one of ours")
+        page, last = self.tools(self.principal, after=int(cursor or 0))
+        described = [described_tool(named.name, named.tool) for named in page]
+        return ToolPage(described, None if last is None else str(last))
+
+    @in_words_of_mcp
+    def call_tool(self, name: str, arguments: Mapping[str, object]) -> ToolResult:
+        """See ``Toolbox``."""
+        tool = self.tools.find(self.principal, name)
+        if tool is None:
+            raise UnknownToolError("there is no such tool")
+        query, top_k = parse_search_arguments(arguments)
+        answer = self.search(tool.id, self.principal, query, top_k)
+        return ToolResult(fitted(ToolResultAnswer.of(answer).model_dump(mode="json")))

@@ -1,0 +1,132 @@
+"""The OpenAPI document of the whole HTTP API, whichever function serves a route.
+
+FastAPI makes it from the routes and their models; problems are added here.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+from context_search.web.app import http_app
+from context_search.web.errors import refused
+from context_search.web.routes import health
+from context_search.web.routes.access import keys, mcps, protected_resource
+from context_search.web.routes.catalog import adopt, tables, tools, uploads
+from context_search.web.routes.indexing import project_index, search_index
+from context_search.web.routes.searching import (
+    explain,
+    project_search,
+    retrieval_settings,
+    retrieve,
+    search,
+)
+from context_search.web.routes.upkeep import rebuilds
+
+_PROBLEM = {
+    "type": "object",
+    "description": "RFC 9457; `code` is stable.",
+    "properties": {
+        "type": {"type": "string"},
+        "title": {"type": "string"},
+        "status": {"type": "integer"},
+        "code": {"type": "string", "pattern": "^[A-Z_]+$"},
+        "detail": {"type": "string"},
+        "retryable": {"type": "boolean"},
+        "retryAfterMs": {"type": "integer", "minimum": 0},
+        "requestId": {"type": "string", "pattern": "^[A-Za-z0-9._-]{1,64}$"},
+        "errors": {
+            "type": "array",
+            "maxItems": 20,
+            "items": {
+                "type": "object",
+                "properties": {"field": {"type": "string"}, "message": {"type": "string"}},
+                "required": ["field", "message"],
+            },
+        },
+    },
+    "required": ["type", "title", "status", "code", "detail", "retryable", "requestId"],
+    "examples": [
+        {
+            "type": "about:blank",
+            "title": "Not found",
+            "status": 404,
+            "code": "NOT_FOUND",
+            "detail": "there is no such table",
+            "retryable": False,
+            "requestId": "9f0c2b4e7a0d4c1b8e55f3a2d6c7b801",
+        }
+    ],
+}
+
+
+@lru_cache(maxsize=1)
+def contract() -> dict[str, Any]:
+    """Returns the OpenAPI 3.1 document."""
+    modules = [
+        health,
+        tables,
+        uploads,
+        tools,
+        search_index,
+        keys,
+        mcps,
+        project_index,
+        rebuilds,
+        adopt,
+        retrieval_settings,
+        search,
+        explain,
+        retrieve,
+        project_search,
+        protected_resource,
+    ]
+    document = http_app([module.router for module in modules], None).openapi()
+    schemas = document["components"]["schemas"]
+    for name in ("HTTPValidationError", "ValidationError"):
+        schemas.pop(name, None)
+    schemas["Problem"] = _PROBLEM
+    _exact(document)
+    for operations in document["paths"].values():
+        for operation in operations.values():
+            operation["responses"].pop("422", None)
+            for status, refusal in refused(*_refusals(operation)).items():
+                operation["responses"][str(status)] = refusal
+    return document
+
+
+def _refusals(operation: dict[str, Any]) -> set[int]:
+    """What follows from credentials, parameters and body; a route says what else it refuses."""
+    found: set[int] = set()
+    parameters = operation.get("parameters", [])
+    names = {parameter["name"].lower() for parameter in parameters}
+    in_path = any(parameter["in"] == "path" for parameter in parameters)
+    takes_key = {"projectKey": []} in operation.get("security", [])
+    has_body = "requestBody" in operation
+    if "security" in operation:
+        found |= {401, 500, 503}
+    if takes_key:
+        found.add(403)
+    if has_body or parameters:
+        found.add(422)
+    if has_body:
+        found |= {413, 415}
+    if in_path or (has_body and takes_key):
+        found.add(404)
+    if "idempotency-key" in names:
+        found.add(429)
+    if "if-match" in names:
+        found.add(412)
+    return found
+
+
+def _exact(node: Any) -> None:
+    """FastAPI keeps bounds as doubles, of which 2^63 - 1 is none."""
+    if isinstance(node, dict):
+        if isinstance(node.get("maximum"), float) and node["maximum"] >= 2**63 - 1:
+            node["maximum"] = 2**63 - 1
+        for value in node.values():
+            _exact(value)
+    elif isinstance(node, list):
+        for value in node:
+            _exact(value)

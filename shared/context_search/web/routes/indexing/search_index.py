@@ -1,0 +1,162 @@
+"""The state of a tool's index: answers and routes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, cast
+
+from fastapi import APIRouter, Depends, Request
+
+from context_search.domain.progress import IndexStatus, NodeProgress, NodeState, Progress
+from context_search.services.catalog.hints import EmptyHint
+from context_search.services.indexing.status import ReadStatus, ToolStatus
+from context_search.web.dependencies import Internal, ReadCaller, ToolId
+from context_search.web.fields import Absent, Answer, Count, KnownId, Time, TimeText
+from context_search.web.strict_json import StrictJsonRoute
+
+router = APIRouter(route_class=StrictJsonRoute, tags=["tools"])
+
+
+class LastErrorAnswer(Answer):
+    """What went wrong last."""
+
+    code: str
+    message: str
+    retryable: bool
+    at: TimeText
+
+    @classmethod
+    def of(cls, error: Mapping[str, object] | None) -> LastErrorAnswer | None:
+        """Returns an error without what only ``cleanup`` reads in it."""
+        return None if error is None else cls.stored(error)
+
+
+class IntegrityAnswer(Answer):
+    """The last complete comparison of a namespace with Postgres."""
+
+    namespace: str
+    at: TimeText
+    checked: Count
+    missing: Count
+    orphans: Count
+    repaired: Count
+
+    @classmethod
+    def of(cls, report: Mapping[str, object] | None) -> IntegrityAnswer | None:
+        """Returns what a sweep reported."""
+        return None if report is None else cls.stored(report)
+
+
+class IndexSummaryAnswer(Answer):
+    """The summary that ``tool.metadata.search_index`` holds, too."""
+
+    status: IndexStatus
+    configured_at: Time | None
+    indexed_at: Time | None
+    nodes_count: Count
+    chunks_count: Count
+    indexed_chunks_count: Count
+    last_error: LastErrorAnswer | None
+
+    @classmethod
+    def of(cls, status: ToolStatus) -> IndexSummaryAnswer:
+        """Returns the summary of a tool's index."""
+        return cls(configured_at=status.tool.created_at, **counters(status.progress))
+
+
+def counters(progress: Progress) -> dict[str, Any]:
+    """Returns the members that the state of every index has."""
+    return {
+        "status": progress.status,
+        "indexed_at": progress.indexed_at,
+        "nodes_count": progress.nodes_count,
+        "chunks_count": progress.chunks_count,
+        "indexed_chunks_count": progress.indexed_chunks_count,
+        "last_error": LastErrorAnswer.of(progress.last_error),
+    }
+
+
+def emptiness(status: ToolStatus) -> dict[str, Any]:
+    """Returns why nothing will be found, and how long the longest string is where it is known."""
+    empty = status.empty
+    return {} if empty is None else {"hint": empty.hint, "longest_string": empty.longest}
+
+
+class NotIndexedAnswer(Answer):
+    """A string that is not in the index."""
+
+    json_pointer: str
+    char_count: Count
+    state: NodeState
+    attempts: Count
+    next_attempt_at: Time | None
+    last_error: LastErrorAnswer | None
+
+    @classmethod
+    def of(cls, node: NodeProgress) -> NotIndexedAnswer:
+        """Returns how far a string has come."""
+        return cls(
+            json_pointer=node.json_pointer,
+            char_count=node.char_count,
+            state=node.state,
+            attempts=node.attempts,
+            next_attempt_at=node.next_attempt_at,
+            last_error=LastErrorAnswer.of(node.last_error),
+        )
+
+
+class SearchIndexAnswer(Answer):
+    """The state of a tool's index: counters, errors, and what is not indexed."""
+
+    tool_id: KnownId
+    namespace: str
+    status: IndexStatus
+    configured_at: Time | None
+    indexed_at: Time | None
+    nodes_count: Count
+    chunks_count: Count
+    indexed_chunks_count: Count
+    last_error: LastErrorAnswer | None
+    nodes: dict[NodeState, Count]
+    integrity: IntegrityAnswer | None
+    next_attempt_at: Time | None
+    not_indexed_count: Count
+    not_indexed: list[NotIndexedAnswer]
+    hint: Absent[EmptyHint] = None
+    longest_string: Absent[Count] = None
+
+    @classmethod
+    def of(cls, status: ToolStatus) -> SearchIndexAnswer:
+        """Returns the state of a tool's index."""
+        progress = status.progress
+        return cls(
+            tool_id=status.tool.id,
+            namespace=status.index.namespace,
+            configured_at=status.tool.created_at,
+            **counters(progress),
+            nodes=progress.states,
+            integrity=IntegrityAnswer.of(status.integrity),
+            next_attempt_at=progress.next_attempt_at,
+            not_indexed_count=progress.nodes_count - progress.states.get("indexed", 0),
+            not_indexed=[NotIndexedAnswer.of(node) for node in status.not_indexed],
+            **emptiness(status),
+        )
+
+
+async def _read_status(request: Request) -> ReadStatus:
+    return cast(ReadStatus, request.app.state.use_cases.tools.read_status)
+
+
+Read = Annotated[ReadStatus, Depends(_read_status)]
+
+
+@router.get("/api/v1/tools/{tool_id}/search-index")
+async def read_search_index(tool_id: ToolId, caller: ReadCaller, read: Read) -> SearchIndexAnswer:
+    """Returns the counters, errors and skipped strings of a tool's index."""
+    return SearchIndexAnswer.of(read(tool_id, caller))
+
+
+@router.get("/internal/tools/{tool_id}/chunks/stats", dependencies=[Internal])
+async def read_chunk_stats(tool_id: ToolId, read: Read) -> SearchIndexAnswer:
+    """The same, for trusted services."""
+    return SearchIndexAnswer.of(read(tool_id, None))

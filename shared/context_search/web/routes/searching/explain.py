@@ -1,0 +1,197 @@
+"""How a ranking came about, for people who ask why: body, answers, route."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated
+
+from fastapi import APIRouter
+from pydantic import Field
+
+from context_search.domain.text.analysis import query_tokens
+from context_search.services.searching.answer import Answer as FoundAnswer
+from context_search.services.searching.answer import Evidence, Hit
+from context_search.web.dependencies import SearchCaller, ToolId
+from context_search.web.errors import refused
+from context_search.web.fields import (
+    Absent,
+    Answer,
+    Body,
+    Count,
+    KnownId,
+    Number,
+    Question,
+    Share,
+    example,
+)
+from context_search.web.routes.searching.search import (
+    MAX_RESULTS,
+    HitAnswer,
+    ToolResultAnswer,
+    Use,
+    around,
+)
+from context_search.web.strict_json import StrictJsonRoute
+
+router = APIRouter(route_class=StrictJsonRoute, tags=["search"])
+
+LISTED_CANDIDATES = 200
+
+
+class ExplainBody(Body):
+    """``POST …/search/explain``"""
+
+    model_config = example(query="Who counted comets?", top_k=3)
+    query: Question
+    top_k: Annotated[int, Field(ge=1, le=MAX_RESULTS)] | None = None
+
+
+class ScoreBreakdownAnswer(Answer):
+    """Each part of a score in 0..1, as the fusion weighed it."""
+
+    bm25: Number
+    semantic: Number
+    recency: Share
+
+    @classmethod
+    def of(cls, evidence: Evidence) -> ScoreBreakdownAnswer:
+        """Returns why a hit has its score."""
+        return cls(
+            bm25=round(evidence.bm25, 4),
+            semantic=round(evidence.semantic, 4),
+            recency=round(evidence.recency, 4),
+        )
+
+
+class RankedAnswer(Answer):
+    """Where a leg ranked a candidate, and its own score."""
+
+    rank: KnownId
+    score: Number
+
+
+class UnrankedAnswer(Answer):
+    """A leg that did not rank the candidate."""
+
+    rank: None
+    score: None
+
+
+def _leg(rank: int | None, score: float | None) -> RankedAnswer | UnrankedAnswer:
+    if rank is None or score is None:
+        return UnrankedAnswer(rank=None, score=None)
+    return RankedAnswer(rank=rank, score=score)
+
+
+class LegsAnswer(Answer):
+    """What both legs made of a candidate."""
+
+    vector: RankedAnswer | UnrankedAnswer
+    keyword: RankedAnswer | UnrankedAnswer
+
+
+class CandidateAnswer(Answer):
+    """One candidate, shown or not."""
+
+    rank: KnownId
+    shown: bool
+    chunk_id: KnownId
+    json_pointer: str
+    chunk_index: Count
+    score: Number
+    relevance: Share
+    stale: bool
+    score_breakdown: Annotated[
+        Absent[ScoreBreakdownAnswer], Field(serialization_alias="scoreBreakdown")
+    ] = None
+    legs: Absent[LegsAnswer] = None
+    matched_terms: Absent[Sequence[str]] = None
+
+    @classmethod
+    def of(cls, place: int, hit: Hit, shown: int) -> CandidateAnswer:
+        """Returns the candidate at a place of the ranking."""
+        why = hit.evidence
+        return cls(
+            rank=place,
+            shown=place <= shown,
+            chunk_id=hit.chunk.id,
+            json_pointer=hit.chunk.json_pointer,
+            chunk_index=hit.chunk.chunk_index,
+            score=round(hit.score, 6),
+            relevance=round(hit.relevance, 4),
+            stale=hit.chunk.stale,
+            score_breakdown=None if why is None else ScoreBreakdownAnswer.of(why),
+            legs=None
+            if why is None
+            else LegsAnswer(
+                vector=_leg(why.vector_rank, why.raw_semantic),
+                keyword=_leg(why.keyword_rank, why.raw_bm25),
+            ),
+            matched_terms=None if why is None else list(why.matched),
+        )
+
+
+class FusionAnswer(Answer):
+    """How the legs were weighed."""
+
+    kind: str
+    weights: dict[str, Number]
+
+
+class ExplanationAnswer(Answer):
+    """The candidates, cuts, scores and timings of a ranking."""
+
+    query_tokens: list[str]
+    fusion: FusionAnswer
+    keywords_from: str | None
+    errors: list[str]
+    counts: dict[str, Count]
+    milliseconds: dict[str, Number]
+    candidates: list[CandidateAnswer]
+
+    @classmethod
+    def of(cls, answer: FoundAnswer, shown: int) -> ExplanationAnswer:
+        """Explains an answer of which ``shown`` hits are shown; at most 200 candidates."""
+        search, found = answer.search, answer.found
+        weights = {"keyword": search.bm25_weight, "vector": search.vector_weight}
+        if search.fusion == "linear":
+            weights["recency"] = search.recency_weight
+        return cls(
+            query_tokens=query_tokens(answer.query),
+            fusion=FusionAnswer(kind=search.fusion, weights=weights),
+            keywords_from=found.keywords_from,
+            errors=list(found.errors),
+            counts={
+                "vector": len(found.vector),
+                "keyword": len(found.keyword),
+                "candidates": len(found.ids),
+                "gone": answer.gone,
+                "ranked": answer.ranked,
+                "shown": min(shown, answer.ranked),
+            },
+            milliseconds={stage: round(s * 1000, 2) for stage, s in answer.seconds.items()},
+            candidates=[
+                CandidateAnswer.of(place, hit, shown)
+                for place, hit in enumerate(answer.hits[:LISTED_CANDIDATES], start=1)
+            ],
+        )
+
+
+class ExplainedAnswer(ToolResultAnswer):
+    """A search's answer, and how its ranking came about."""
+
+    explain: ExplanationAnswer
+
+
+@router.post("/api/v1/tools/{tool_id}/search/explain", responses=refused(429))
+async def explain(
+    tool_id: ToolId, body: ExplainBody, caller: SearchCaller, use: Use
+) -> ExplainedAnswer:
+    """The same search with its candidates, cuts, scores and timings."""
+    answer = use.explain(tool_id, caller, body.query, body.top_k)
+    shown = body.top_k or answer.search.top_k
+    return ExplainedAnswer(
+        results=[HitAnswer.of(hit, answer) for hit in answer.hits[:shown]],
+        **around(answer),
+        explain=ExplanationAnswer.of(answer, shown),
+    )

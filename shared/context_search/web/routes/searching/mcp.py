@@ -1,0 +1,74 @@
+"""The MCP endpoint, at its two addresses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from fastapi import APIRouter, Request, Response
+from starlette.datastructures import Headers
+
+from context_search import __version__
+from context_search.domain.errors import PermissionDeniedError
+from context_search.domain.model import Principal
+from context_search.mcp import McpRequest, ServerIdentity, Toolbox, handle
+from context_search.web.border import request_id
+from context_search.web.dependencies import bearer_key
+from context_search.web.errors import log_text
+from context_search.web.mcp_tools import SearchToolbox, in_words_of_mcp
+from context_search.web.routes.access.protected_resource import mcp_metadata_address
+from context_search.web.routes.searching.search import SearchUseCases, Use
+
+router = APIRouter(include_in_schema=False)
+ANY = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
+IDENTITY = ServerIdentity(
+    name="context-search",
+    title="context-search",
+    version=__version__,
+    instructions="Each tool searches the long texts of one JSON table.",
+)
+
+
+@router.api_route("/mcp", methods=ANY)
+async def mcp(request: Request, use: Use) -> Response:
+    """MCP with the key or token in the Authorization header."""
+    authenticate = partial(use.authenticate, bearer_key(request))
+    return await _mcp(request, use, authenticate, mcp_metadata_address(request))
+
+
+@router.api_route("/api/v1/mcp/server/{api_key}", methods=ANY)
+async def mcp_by_path(request: Request, api_key: str, use: Use) -> Response:
+    """MCP for clients that can only be given an address."""
+    return await _mcp(request, use, partial(use.authenticate_key, api_key), None)
+
+
+async def _mcp(
+    request: Request,
+    use: SearchUseCases,
+    caller: Callable[[], Principal],
+    resource_metadata: str | None,
+) -> Response:
+    @in_words_of_mcp
+    def authenticate() -> Toolbox:
+        principal = caller()
+        if "search" not in principal.permissions:
+            raise PermissionDeniedError("the key has not the scope search")
+        return SearchToolbox(principal, use.list_tools, use.search)
+
+    answer = handle(
+        McpRequest(request.method, _joined(request.headers), await request.body()),
+        authenticate=authenticate,
+        server=IDENTITY,
+        on_error=lambda error: request.app.state.log.error(
+            "MCP request failed", extra={"request_id": request_id(), "trace": log_text(error)}
+        ),
+        allowed_origins=use.allowed_origins,
+        allowed_hosts=use.allowed_hosts,
+        resource_metadata=resource_metadata,
+    )
+    return Response(answer.body, answer.status, dict(answer.headers))
+
+
+def _joined(headers: Headers) -> dict[str, str]:
+    """Returns headers with repeated ones joined, so that no copy of one can hide."""
+    return {name: ", ".join(headers.getlist(name)) for name in headers}
