@@ -7,8 +7,8 @@ from typing import get_args
 
 from context_search.domain.config import Fusion, Storage, Strategy
 from context_search.domain.progress import IndexStatus
+from context_search.domain.search import EmptyHint
 from context_search.domain.text.sensitive import SENSITIVE_KINDS
-from context_search.services.catalog.hints import EmptyHint
 from context_search.web.catalog_schemas import CATALOG_SCHEMAS
 from context_search.web.search_schemas import SEARCH_SCHEMAS, SETTINGS_NUMBERS
 from context_search.web.shapes import (

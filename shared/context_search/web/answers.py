@@ -8,8 +8,8 @@ from dataclasses import asdict
 from datetime import datetime
 
 from context_search.domain.model import HydratedChunk, Table
+from context_search.domain.search import Answer, Degradation, Hit
 from context_search.services.indexing.status import ToolStatus, shown_error, summary
-from context_search.services.searching.answer import Answer, Degradation, Hit
 
 
 def search_answer(
@@ -29,7 +29,7 @@ def search_answer(
         "query": answer.query,
         "results": results,
         "retrieval": retrieval(answer),
-        "index": {"status": answer.index_status},
+        "index": {"status": answer.target.status},
     }
     if answer.hint is not None:
         body["hint"] = answer.hint
@@ -64,12 +64,12 @@ def _result(hit: Hit, answer: Answer) -> dict[str, object]:
         "score": round(hit.score, 6),
         "relevance": round(hit.relevance, 4),
         "json_path": hit.json_path,
-        "chunk": chunk_answer(hit.chunk, with_metadata=answer.search.include_metadata),
+        "chunk": chunk_answer(hit.chunk, with_metadata=answer.target.search.include_metadata),
     }
     if hit.chunk.stale:
         result["stale"] = True
-    if answer.search.max_chunk_preview is not None:
-        result["preview"] = hit.chunk.chunk_text[: answer.search.max_chunk_preview]
+    if answer.target.search.max_chunk_preview is not None:
+        result["preview"] = hit.chunk.chunk_text[: answer.target.search.max_chunk_preview]
     return result
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from context_search.services.searching.answer import Answer, Evidence, Hit
+from context_search.domain.search import Answer, Evidence, Hit
 from context_search.web.answers import search_answer
 
 LISTED_CANDIDATES = 200
@@ -31,7 +31,7 @@ def explained(answer: Answer, words: list[str], shown: int) -> dict[str, object]
 
 def explanation(answer: Answer, words: list[str], shown: int) -> dict[str, object]:
     """Returns the ``explain`` of an answer of which ``shown`` hits are shown."""
-    search = answer.search
+    search = answer.target.search
     weights = {"keyword": search.bm25_weight, "vector": search.vector_weight}
     if search.fusion == "linear":
         weights["recency"] = search.recency_weight

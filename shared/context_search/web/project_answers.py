@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from context_search.domain.search import Hit
 from context_search.domain.text.snippets import snippet
-from context_search.services.searching.answer import Hit
 from context_search.services.searching.labels import Label
 from context_search.services.searching.search_project import ProjectPage
 from context_search.web.answers import chunk_answer, retrieval
@@ -22,7 +22,7 @@ def project_answer(page: ProjectPage) -> dict[str, object]:
         "truncated": page.truncated,
         "counts": {"ranked": answer.ranked, "hidden": page.hidden, "gone": answer.gone},
         "retrieval": retrieval(answer),
-        "index": {"status": answer.index_status},
+        "index": {"status": answer.target.status},
     }
     if page.hint is not None:
         body["hint"] = page.hint

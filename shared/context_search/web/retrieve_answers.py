@@ -30,7 +30,7 @@ def retrieval_answer(retrieval: Retrieval) -> dict[str, object]:
         },
         "settings": _numbers(settings),
         "retrieval": how_it_was_found(retrieval.answer),
-        "index": {"status": retrieval.answer.index_status},
+        "index": {"status": retrieval.answer.target.status},
     }
     if retrieval.hint is not None:
         body["hint"] = retrieval.hint

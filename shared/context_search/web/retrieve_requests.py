@@ -12,8 +12,8 @@ from pydantic import ConfigDict, Field, model_validator
 from pydantic.alias_generators import to_camel
 
 from context_search.domain.retrieval import RetrievalSettings
+from context_search.domain.search import QuestionLimits
 from context_search.domain.text.sensitive import SENSITIVE_KINDS, SensitiveKind
-from context_search.services.searching.retrieve import Wishes
 from context_search.web.requests import Body
 
 TopK = Annotated[int, Field(ge=1, le=50)]
@@ -49,9 +49,11 @@ class RetrieveBody(_Body):
     max_tokens: MaxTokens | None = None
 
     @property
-    def wishes(self) -> Wishes:
+    def limits(self) -> QuestionLimits:
         """What differs from the settings."""
-        return Wishes(self.top_k, self.min_score, self.max_tokens)
+        return QuestionLimits(
+            top_k=self.top_k, min_score=self.min_score, max_tokens=self.max_tokens
+        )
 
 
 class RedactionBody(_Body):

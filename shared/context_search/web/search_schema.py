@@ -7,9 +7,9 @@ from typing import get_args
 
 from context_search.domain.model import SearchTool
 from context_search.domain.progress import IndexStatus
+from context_search.domain.search import Hint
 from context_search.domain.text.plain_text import without_hidden_characters
 from context_search.mcp.contract import ToolDescription
-from context_search.services.catalog.hints import Hint
 
 MAX_QUERY_CHARS = 2_000
 MAX_TOP_K = 20

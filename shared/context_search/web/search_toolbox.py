@@ -7,11 +7,12 @@ from dataclasses import dataclass
 
 from context_search.domain.errors import InvalidInputError
 from context_search.domain.model import Principal
+from context_search.domain.search import QuestionLimits
 from context_search.mcp.contract import ToolPage, ToolResult, UnknownToolError
 from context_search.services.catalog.list_tools import ListTools
+from context_search.services.searching.targets import SearchedTool, Searches
 from context_search.web.answers import search_answer
 from context_search.web.fitting import fitted
-from context_search.web.observed import Search
 from context_search.web.search_arguments import parse_search_arguments
 from context_search.web.search_schema import described_tool
 
@@ -22,7 +23,7 @@ class SearchToolbox:
 
     principal: Principal
     tools: ListTools
-    search: Search
+    search: Searches
 
     def list_tools(self, *, cursor: str | None) -> ToolPage:
         """See ``Toolbox``. The cursor is the id of the last tool of the page before."""
@@ -38,5 +39,6 @@ class SearchToolbox:
         if tool is None:
             raise UnknownToolError("there is no such tool")
         query, top_k = parse_search_arguments(arguments)
-        answer = self.search(tool.id, self.principal, query, top_k)
+        searched = SearchedTool.by(self.principal, tool.id)
+        answer = self.search.search(searched, query, QuestionLimits(top_k=top_k))
         return ToolResult(fitted(search_answer(answer)))

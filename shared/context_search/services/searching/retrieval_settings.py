@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from context_search.domain.errors import ConflictError, NotFoundError
+from context_search.domain.errors import ConflictError
 from context_search.domain.model import Principal
 from context_search.domain.retrieval import RetrievalSettings, StoredSettings
 from context_search.ports.store import Store
+from context_search.services.searching.targets import check_owner
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,11 +18,11 @@ class ReadRetrievalSettings:
 
     store: Store
 
-    def __call__(self, principal: Principal, project_id: int) -> StoredSettings:
+    def read(self, principal: Principal, project_id: int) -> StoredSettings:
         """Raises NotFoundError for a project that is not the caller's."""
         check_owner(principal, project_id)
         with self.store.transaction(principal.project_id) as work:
-            return work.retrieval_settings.read(project_id)
+            return work.project_settings.read(project_id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +31,7 @@ class ChangeRetrievalSettings:
 
     store: Store
 
-    def __call__(
+    def change(
         self,
         principal: Principal,
         project_id: int,
@@ -45,16 +46,10 @@ class ChangeRetrievalSettings:
         """
         check_owner(principal, project_id)
         with self.store.transaction(principal.project_id) as work:
-            stored = work.retrieval_settings.lock(project_id)
+            stored = work.project_settings.lock(project_id)
             if any(version != stored.version for version in if_versions):
                 raise ConflictError("the settings have another version by now")
             changed = change(stored.settings)
             if changed == stored.settings:
                 return stored
-            return work.retrieval_settings.write(project_id, changed)
-
-
-def check_owner(principal: Principal, project_id: int) -> None:
-    """Raises NotFoundError when a project is not the caller's; missing ones look the same."""
-    if principal.project_id != project_id:
-        raise NotFoundError("there is no such project")
+            return work.project_settings.write(project_id, changed)

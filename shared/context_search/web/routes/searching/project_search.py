@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, cast
 
@@ -13,8 +12,8 @@ from pydantic import Field, JsonValue
 from context_search.domain.config import Strategy
 from context_search.domain.json_pointer import split
 from context_search.domain.model import Principal, Reach
+from context_search.domain.search import QuestionLimits
 from context_search.domain.text.analysis import query_tokens
-from context_search.services.searching.answer import Answer
 from context_search.services.searching.search_project import (
     ProjectPage,
     ProjectQuestion,
@@ -23,7 +22,7 @@ from context_search.services.searching.search_project import (
 from context_search.web.dependencies import SearchOwner
 from context_search.web.explain import explanation
 from context_search.web.left_out import LeftOut, NotNull
-from context_search.web.observed import Observed
+from context_search.web.observed import SearchLog
 from context_search.web.project_answers import project_answer
 from context_search.web.requests import Body, Id, JsonPointer
 from context_search.web.strict_json import StrictJsonRoute
@@ -59,8 +58,9 @@ class ProjectExplainBody(Body):
             query=self.query,
             strategy=self.strategy,
             reach=Reach(self.json_pointer, tables),
-            candidates=self.candidates,
-            include_low_score=self.include_low_score,
+            limits=QuestionLimits(
+                candidates=self.candidates, min_score=0.0 if self.include_low_score else None
+            ),
             cursor=cursor,
         )
 
@@ -80,18 +80,14 @@ class ProjectSearchUseCases:
     """What the routes of this file call."""
 
     search: SearchProject
-    hash_of: Callable[[str], str]
+    log: SearchLog
 
     def page(self, principal: Principal, asked: ProjectQuestion) -> ProjectPage:
         """Returns a page, and leaves its trace in logs and metrics."""
-        pages: list[ProjectPage] = []
-
-        def run(_id: int, _caller: Principal | None, _query: str, _top_k: int | None) -> Answer:
-            pages.append(self.search(principal, asked))
-            return pages[0].answer
-
-        Observed("project", run, self.hash_of)(principal.project_id, principal, asked.query, None)
-        return pages[0]
+        with self.log.counting_errors():
+            page = self.search.page(principal, asked)
+        self.log.note(principal.project_id, page.answer)
+        return page
 
 
 async def _use_cases(request: Request) -> ProjectSearchUseCases:

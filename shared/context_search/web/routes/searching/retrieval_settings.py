@@ -40,7 +40,7 @@ Use = Annotated[RetrievalSettingsUseCases, Depends(_use_cases)]
 @router.get("/projects/{project_id}/retrieval-settings")
 async def read_settings(project_id: ProjectId, caller: ReadCaller, use: Use) -> JSONResponse:
     """Returns how the project retrieves; the version is the ETag."""
-    return _answer(project_id, use.read(caller, project_id))
+    return _answer(project_id, use.read.read(caller, project_id))
 
 
 @router.patch("/projects/{project_id}/retrieval-settings")
@@ -50,7 +50,7 @@ async def change_settings(
     """Changes what the body names."""
     versions = [version for version in (if_match, body.version) if version is not None]
     return _answer(
-        project_id, use.change(caller, project_id, body.applied_to, if_versions=versions)
+        project_id, use.change.change(caller, project_id, body.applied_to, if_versions=versions)
     )
 
 

@@ -8,8 +8,8 @@ from typing import Annotated, cast
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import JSONResponse
 
-from context_search.services.searching.retrieve import RetrieveWithTool
-from context_search.services.searching.retrieve_project import RetrieveFromProject
+from context_search.services.searching.retrieve import Retrieve
+from context_search.services.searching.targets import SearchedProject, SearchedTool
 from context_search.web.dependencies import Internal, ProjectId, SearchCaller, ToolId
 from context_search.web.retrieve_answers import retrieval_answer
 from context_search.web.retrieve_requests import RetrieveBody
@@ -22,8 +22,8 @@ router = APIRouter(route_class=StrictJsonRoute, tags=["retrieval"])
 class RetrieveUseCases:
     """What the routes of this file call."""
 
-    with_tool: RetrieveWithTool
-    from_project: RetrieveFromProject
+    from_tool: Retrieve
+    from_project: Retrieve
 
 
 async def _use_cases(request: Request) -> RetrieveUseCases:
@@ -38,14 +38,16 @@ async def retrieve(
     tool_id: ToolId, body: RetrieveBody, caller: SearchCaller, use: Use
 ) -> JSONResponse:
     """Returns the relevant passages of a tool's scope that fit into a budget of tokens."""
-    found = use.with_tool(tool_id, caller, body.query, body.wishes)
+    searched = SearchedTool.by(caller, tool_id)
+    found = use.from_tool.passages(searched, body.query, body.limits)
     return JSONResponse(retrieval_answer(found))
 
 
 @router.post("/internal/tools/{tool_id}/retrieve", dependencies=[Internal])
 async def retrieve_internally(tool_id: ToolId, body: RetrieveBody, use: Use) -> JSONResponse:
     """The same, for trusted services that have checked their user themselves."""
-    found = use.with_tool(tool_id, None, body.query, body.wishes)
+    searched = SearchedTool.by(None, tool_id)
+    found = use.from_tool.passages(searched, body.query, body.limits)
     return JSONResponse(retrieval_answer(found))
 
 
@@ -54,5 +56,6 @@ async def retrieve_from_project(
     project_id: ProjectId, body: RetrieveBody, caller: SearchCaller, use: Use
 ) -> JSONResponse:
     """The same from every string of the project, once its search index is switched on."""
-    found = use.from_project(project_id, caller, body.query, body.wishes)
+    searched = SearchedProject.by(caller, project_id)
+    found = use.from_project.passages(searched, body.query, body.limits)
     return JSONResponse(retrieval_answer(found))

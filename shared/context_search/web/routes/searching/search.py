@@ -14,16 +14,17 @@ from starlette.datastructures import Headers
 from context_search import __version__
 from context_search.domain.errors import PermissionDeniedError
 from context_search.domain.model import Principal
+from context_search.domain.search import QuestionLimits
 from context_search.domain.text.analysis import query_tokens
 from context_search.mcp import McpRequest, ServerIdentity, Toolbox, handle
 from context_search.services.access.authenticate import Authenticate, AuthenticateBearer
 from context_search.services.catalog.list_tools import ListTools
+from context_search.services.searching.targets import SearchedTool, Searches
 from context_search.web.answers import search_answer
 from context_search.web.border import request_id
 from context_search.web.dependencies import Internal, SearchCaller, ToolId, bearer_key
 from context_search.web.errors import log_text
 from context_search.web.explain import explained
-from context_search.web.observed import Search
 from context_search.web.requests import ExplainBody, SearchBody
 from context_search.web.routes.access.protected_resource import mcp_metadata_address
 from context_search.web.search_toolbox import SearchToolbox
@@ -45,8 +46,8 @@ class SearchUseCases:
 
     authenticate: AuthenticateBearer
     authenticate_key: Authenticate
-    search: Search
-    explain: Search
+    search: Searches
+    explain: Searches
     list_tools: ListTools
     allowed_origins: tuple[str, ...]
     allowed_hosts: tuple[str, ...] | None
@@ -62,14 +63,16 @@ Use = Annotated[SearchUseCases, Depends(_use_cases)]
 @router.post("/api/v1/tools/{tool_id}/search")
 async def search(tool_id: ToolId, body: SearchBody, caller: SearchCaller, use: Use) -> JSONResponse:
     """Returns the best passages of a tool's scope for a question."""
-    answer = use.search(tool_id, caller, body.query, body.top_k)
+    limits = QuestionLimits(top_k=body.top_k)
+    answer = use.search.search(SearchedTool.by(caller, tool_id), body.query, limits)
     return JSONResponse(search_answer(answer, with_hints=body.context_hint))
 
 
 @router.post("/internal/tools/{tool_id}/search", dependencies=[Internal])
 async def search_internally(tool_id: ToolId, body: SearchBody, use: Use) -> JSONResponse:
     """The same, for trusted services that have checked their user themselves."""
-    answer = use.search(tool_id, None, body.query, body.top_k)
+    limits = QuestionLimits(top_k=body.top_k)
+    answer = use.search.search(SearchedTool.by(None, tool_id), body.query, limits)
     return JSONResponse(search_answer(answer, with_hints=body.context_hint))
 
 
@@ -78,8 +81,9 @@ async def explain(
     tool_id: ToolId, body: ExplainBody, caller: SearchCaller, use: Use
 ) -> JSONResponse:
     """The same search with its candidates, cuts, scores and timings."""
-    answer = use.explain(tool_id, caller, body.query, body.top_k)
-    shown = body.top_k or answer.search.top_k
+    limits = QuestionLimits(top_k=body.top_k, is_whole=True)
+    answer = use.explain.search(SearchedTool.by(caller, tool_id), body.query, limits)
+    shown = limits.shown(answer.target.search)
     return JSONResponse(explained(answer, query_tokens(body.query), shown))
 
 
