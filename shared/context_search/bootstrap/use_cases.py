@@ -15,12 +15,12 @@ from context_search.settings import Settings, environment
 
 if TYPE_CHECKING:
     from context_search.domain.config import IndexConfig
+    from context_search.services.searching.retrieval_settings import ManageRetrievalSettings
     from context_search.services.searching.search import Searcher
     from context_search.web.observed import ObservedSearch
     from context_search.web.routes.catalog.tables import TableUseCases
     from context_search.web.routes.catalog.tools import ToolUseCases
     from context_search.web.routes.searching.project_search import ProjectSearchUseCases
-    from context_search.web.routes.searching.retrieval_settings import RetrievalSettingsUseCases
     from context_search.web.routes.searching.retrieve import RetrieveUseCases
     from context_search.web.routes.searching.search import SearchUseCases
     from context_search.web.routes.upkeep.rebuilds import OperationUseCases
@@ -170,17 +170,11 @@ class Parts(Access):
         )
 
     @cached_property
-    def retrieval_settings(self) -> RetrievalSettingsUseCases:
-        """The use cases of retrieval settings."""
-        from context_search.services.searching import retrieval_settings  # noqa: PLC0415
-        from context_search.web.routes.searching.retrieval_settings import (  # noqa: PLC0415
-            RetrievalSettingsUseCases,
-        )
+    def retrieval_settings(self) -> ManageRetrievalSettings:
+        """The settings of a project's retrieval."""
+        from context_search.services.searching.retrieval_settings import ManageRetrievalSettings  # noqa: PLC0415
 
-        return RetrievalSettingsUseCases(
-            read=retrieval_settings.ReadRetrievalSettings(self.store),
-            change=retrieval_settings.ChangeRetrievalSettings(self.store),
-        )
+        return ManageRetrievalSettings(self.store)
 
 
 @lru_cache(maxsize=1)

@@ -160,7 +160,7 @@ class Answer:
     target: Target
     mode_requested: Strategy
     found: Found
-    hits: Sequence[Hit] = ()
+    hits: Sequence[Hit] = field(default_factory=list)
     degraded: Sequence[Degradation] = ()
     gone: int = 0
     ranked: int = 0

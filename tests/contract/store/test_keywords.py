@@ -1,4 +1,4 @@
-"""Contract of ``KeywordIndex``."""
+"""Contract of ``Keywords``."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def found(
 def pointers(bench: Bench, index: Index, ranked: list[tuple[str, float]]) -> list[str]:
     ids = [doc_id for doc_id, _ in ranked]
     with bench.store.transaction() as work:
-        chunks = work.chunks.hydrate(index, EVERYWHERE, ids)
+        chunks = work.live_chunks.hydrate(index, EVERYWHERE, ids)
     return [chunks[doc_id].json_pointer for doc_id in ids]
 
 

@@ -14,8 +14,8 @@ from context_search.domain.model import HydratedChunk
 from context_search.domain.retrieval import RetrievalSettings
 from context_search.domain.text.sensitive import SENSITIVE_KINDS, SensitiveKind
 from context_search.services.searching.read_sources import EXTENT_CHARS, read_sources
-from testing.in_memory.retrieval import MemorySurroundings
 from testing.in_memory.rows import ChunkRow, Rows, SetRow
+from testing.in_memory.surroundings import MemorySurroundings
 from tests.builders import english
 
 SEEN = 8

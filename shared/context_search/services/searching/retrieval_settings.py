@@ -13,7 +13,7 @@ from context_search.services.searching.targets import check_owner
 
 
 @dataclass(frozen=True, slots=True)
-class ReadRetrievalSettings:
+class ManageRetrievalSettings:
     """The settings of the caller's project."""
 
     store: Store
@@ -24,13 +24,6 @@ class ReadRetrievalSettings:
         with self.store.transaction(principal.project_id) as work:
             return work.project_settings.read(project_id)
 
-
-@dataclass(frozen=True, slots=True)
-class ChangeRetrievalSettings:
-    """Changes settings; a change that changes nothing is no new version."""
-
-    store: Store
-
     def change(
         self,
         principal: Principal,
@@ -39,7 +32,7 @@ class ChangeRetrievalSettings:
         *,
         if_versions: Sequence[int] = (),
     ) -> StoredSettings:
-        """Writes what ``change`` makes of the current settings.
+        """Writes what ``change`` makes of the settings; what changes nothing is no new version.
 
         Raises NotFoundError for a project that is not the caller's, and ConflictError when one of
         ``if_versions`` is not the current version.

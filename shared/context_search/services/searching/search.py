@@ -14,6 +14,7 @@ from context_search.domain.errors import (
 )
 from context_search.domain.model import HydratedChunk, Scope
 from context_search.domain.ranking.rank import looked_at, needs_every_text, rank
+from context_search.domain.ranking.widening import widened
 from context_search.domain.search import (
     Answer,
     Degradation,
@@ -37,7 +38,6 @@ from context_search.services.searching.embed_question import EmbedQuestion, Ques
 from context_search.services.searching.find_candidates import FindCandidates
 from context_search.services.searching.targets import Searched, Targets, read_target
 from context_search.services.searching.timeouts import SearchTime, Timeouts
-from context_search.services.searching.widening import widened
 
 ROUNDS = 3
 """Most rounds of a search: it asks again when what it asks was switched or moved meanwhile, or
