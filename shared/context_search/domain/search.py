@@ -26,6 +26,7 @@ EmptyHint = Literal["scope_missing", "no_long_strings", "nothing_indexed"]
 Hint = Literal["index_evicted", "index_incomplete", "low_scores_hidden", "no_match", EmptyHint]
 
 CANDIDATES_PER_LEG = 50
+"""Candidates that a leg gives, unless the question wants otherwise."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import Field
 
 from context_search.domain.access import Permission
-from context_search.services.access.keys import KeyWish
+from context_search.services.access.keys import KeyOptions
 from context_search.web.left_out import LeftOut, NotNull
 from context_search.web.requests import Body, Id, Name
 
@@ -22,9 +22,9 @@ class CreateMcpKeyBody(Body):
     name: Name | None = None
     expires_in: Annotated[Lifetime | LeftOut, NotNull] = None
 
-    def wish(self) -> KeyWish:
+    def options(self) -> KeyOptions:
         """Returns what is wanted."""
-        return KeyWish(self.name, self.expires_in)
+        return KeyOptions(self.name, self.expires_in)
 
 
 class CreateKeyBody(CreateMcpKeyBody):
@@ -32,10 +32,10 @@ class CreateKeyBody(CreateMcpKeyBody):
 
     scopes: Annotated[_Scopes | LeftOut, NotNull] = None
 
-    def wish(self) -> KeyWish:
+    def options(self) -> KeyOptions:
         """Returns what is wanted."""
         permissions = None if self.scopes is None else frozenset(self.scopes)
-        return KeyWish(self.name, self.expires_in, permissions)
+        return KeyOptions(self.name, self.expires_in, permissions)
 
 
 class RotateKeyBody(Body):

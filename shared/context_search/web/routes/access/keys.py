@@ -9,7 +9,13 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.responses import JSONResponse
 
 from context_search.domain.model import Principal
-from context_search.services.access.keys import CreateKey, KeyWish, ListKeys, RevokeKey, RotateKey
+from context_search.services.access.keys import (
+    CreateKey,
+    KeyOptions,
+    ListKeys,
+    RevokeKey,
+    RotateKey,
+)
 from context_search.web.access_answers import key_answer, page_answer, shown_key_answer
 from context_search.web.access_requests import CreateKeyBody, CreateMcpKeyBody, RotateKeyBody
 from context_search.web.dependencies import Caller, KeyId, McpId, Owner, OwnerOrOperator
@@ -46,9 +52,9 @@ class _Keys:
     caller: Principal
     mcp_id: int | None
 
-    def create(self, once: Once, wish: KeyWish) -> Response:
+    def create(self, once: Once, options: KeyOptions) -> Response:
         def create() -> JSONResponse:
-            made = self.use.create(self.caller, self.mcp_id, wish)
+            made = self.use.create(self.caller, self.mcp_id, options)
             return JSONResponse(shown_key_answer(made), 201)
 
         return once(self.caller.project_id, create)
@@ -90,7 +96,7 @@ async def create_key(
     caller: OwnerOrOperator, use: Use, body: CreateKeyBody, once: Once
 ) -> Response:
     """Makes a key for the project, which is shown this once; with the internal secret the first."""
-    return _Keys(use, caller, None).create(once, body.wish())
+    return _Keys(use, caller, None).create(once, body.options())
 
 
 @router.get("/projects/{project_id}/keys")
@@ -116,7 +122,7 @@ async def rotate_key(
 @router.post("/mcps/{mcp_id}/keys", status_code=201)
 async def create_mcp_key(keys: McpKeys, body: CreateMcpKeyBody, once: Once) -> Response:
     """Makes a further key for an MCP instance, which is shown this once."""
-    return keys.create(once, body.wish())
+    return keys.create(once, body.options())
 
 
 @router.get("/mcps/{mcp_id}/keys")
