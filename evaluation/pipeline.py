@@ -19,6 +19,7 @@ from context_search.domain.config import IndexConfig, SearchConfig
 from context_search.domain.errors import QueryEmptyError
 from context_search.domain.model import Index, Principal, Scope, SearchTool
 from context_search.domain.orders import ORDER_ID
+from context_search.domain.search import QuestionLimits
 from context_search.ports.time import Deadline
 from context_search.services.catalog.create_search_tool import CreateSearchTool, NewSearchTool
 from context_search.services.catalog.tables import CreateTable
@@ -31,8 +32,8 @@ from context_search.services.indexing.index_together import IndexTogether
 from context_search.services.indexing.order_book import OrderBook
 from context_search.services.indexing.outgoing import Deliver
 from context_search.services.indexing.settle import SettleIndex
-from context_search.services.searching.assembly import run_search
-from context_search.services.searching.search_tool import SearchWithTool
+from context_search.services.searching.search import Searcher, searcher
+from context_search.services.searching.targets import SearchedTool
 from evaluation.metrics import DEPTH, Span
 from local.embedding import DIMENSIONS, MODEL, PASSAGE_PARAMS, QUERY_PARAMS, register
 from testing.in_memory.queue import ListQueue
@@ -93,7 +94,8 @@ class Pipeline:
     def ask(self, tool: SearchTool, question: str) -> list[Ranked]:
         """Returns the first hits, best first; none for a question that search refuses."""
         try:
-            answer = self._search(tool.id, PRINCIPAL, question, DEPTH)
+            searched = SearchedTool.by(PRINCIPAL, tool.id)
+            answer = self._searcher.search(searched, question, QuestionLimits(top_k=DEPTH))
         except QueryEmptyError:
             return []
         return [
@@ -141,12 +143,17 @@ class Pipeline:
         return IndexNodes(self._store, index_node, IndexTogether(index_node), self._deliver)
 
     @cached_property
-    def _search(self) -> SearchWithTool:
+    def _searcher(self) -> Searcher:
         use_index = UseIndex(self._store, self._deliver)
-        run = run_search(
-            self._store, self._vectors, self._embedder_of, use_index, self._clock, time.sleep
+        return searcher(
+            self._store,
+            self._vectors,
+            self._embedder_of,
+            use_index,
+            self._clock,
+            time.sleep,
+            SILENT_S,
         )
-        return SearchWithTool(run, SILENT_S)
 
     def _embedder_of(self, _: IndexConfig | Index) -> LitellmEmbedder:
         return self._embedder

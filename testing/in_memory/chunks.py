@@ -14,15 +14,15 @@ from context_search.domain.model import (
     StoredChunk,
 )
 from context_search.ports.time import Clock
-from testing.in_memory.hydration import LiveChunks
 from testing.in_memory.removal import remove_sets
-from testing.in_memory.rows import ChunkRow, SetRow
+from testing.in_memory.rows import ChunkRow, Rows, SetRow
 
 
 @dataclass(frozen=True, slots=True)
-class MemoryChunks(LiveChunks):
-    """The port ``Chunks``: what writes them; ``LiveChunks`` reads them."""
+class MemoryChunks:
+    """The port ``Chunks``."""
 
+    rows: Rows
     clock: Clock
 
     def begin_set(self, claim: Claim, planned: Sequence[PlannedChunk]) -> ChunkSet:

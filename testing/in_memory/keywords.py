@@ -8,19 +8,19 @@ from dataclasses import dataclass
 
 from context_search.domain.model import Index, Reach
 from context_search.domain.ranking.bm25 import idf, term_weight
-from context_search.ports.keywords import ChunkTokens, Unkeyed
+from context_search.ports.searching import ChunkTokens, Unkeyed
 from context_search.ports.vectors import Ranked
 from testing.in_memory.rows import ChunkRow, Rows
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryKeywords:
-    """The port ``KeywordIndex``. It takes no time, so it never takes too long."""
+    """The port ``Keywords``. It takes no time, so it never takes too long."""
 
     rows: Rows
 
     def put(self, chunks: Sequence[ChunkTokens]) -> None:
-        """See the port."""
+        """Keeps the tokens beside their chunk."""
         for chunk in chunks:
             row = self.rows.chunks.get(chunk.chunk_id)
             if row and row.tokens is None:
@@ -35,7 +35,7 @@ class MemoryKeywords:
         *,
         timeout_s: float,  # noqa: ARG002
     ) -> list[Ranked]:
-        """See the port."""
+        """Scores every chunk."""
         active = self._active(index)
         counts = {row.doc_id: Counter(row.tokens) for row in active}
         scores = _scores(counts, words)
@@ -47,7 +47,7 @@ class MemoryKeywords:
         return sorted(found, key=lambda one: (-one.score, one.doc_id))[:limit]
 
     def unkeyed(self, *, limit: int) -> list[Unkeyed]:
-        """See the port. Nothing here is older than the port."""
+        """Takes the backlog. Nothing here is older than the port."""
         lost = [
             row
             for row in self.rows.chunks.values()

@@ -17,16 +17,18 @@ from testing.in_memory.idempotency import MemoryIdempotencyKeys
 from testing.in_memory.indexes import MemoryIndexes
 from testing.in_memory.keys import MemoryKeys
 from testing.in_memory.keywords import MemoryKeywords
+from testing.in_memory.live_chunks import MemoryLiveChunks
 from testing.in_memory.mcps import MemoryMcpInstances
 from testing.in_memory.outbox import MemoryOutbox
 from testing.in_memory.permits import MemoryPermits
 from testing.in_memory.progress import MemoryNodes
+from testing.in_memory.project_settings import MemoryProjectSettings
 from testing.in_memory.quotas import MemoryQuotas
 from testing.in_memory.rankings import MemoryRankings
 from testing.in_memory.rebuilds import MemoryRebuilds
 from testing.in_memory.removal import MemoryRemovals
-from testing.in_memory.retrieval import MemoryRetrievalSettings, MemorySurroundings
 from testing.in_memory.rows import Rows
+from testing.in_memory.surroundings import MemorySurroundings
 from testing.in_memory.sweeps import MemorySweeps
 from testing.in_memory.tools import MemoryTools
 from testing.in_memory.uploads import MemoryUploads
@@ -45,6 +47,7 @@ class MemoryUnitOfWork:
         self.rebuilds = MemoryRebuilds(rows, clock)
         self.nodes = MemoryNodes(rows, clock)
         self.chunks = MemoryChunks(rows, clock)
+        self.live_chunks = MemoryLiveChunks(rows)
         self.keywords = MemoryKeywords(rows)
         self.outbox = MemoryOutbox(rows, clock)
         self.graveyard = MemoryGraveyard(rows, clock)
@@ -55,7 +58,7 @@ class MemoryUnitOfWork:
         self.idempotency = MemoryIdempotencyKeys(rows, clock)
         self.permits = MemoryPermits(rows, clock)
         self.surroundings = MemorySurroundings(rows)
-        self.retrieval_settings = MemoryRetrievalSettings(rows)
+        self.project_settings = MemoryProjectSettings(rows)
         self.rankings = MemoryRankings(rows, clock)
         self.gauges = MemoryGauges(rows, clock)
         self.uploads = MemoryUploads(rows, clock)

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from context_search.domain.config import IndexConfig, SearchConfig
 from context_search.domain.errors import ContextSearchError
 from context_search.domain.model import Principal, Scope, Table
+from context_search.domain.search import Answer, QuestionLimits
 from context_search.ports.embedding import Embedder
 from context_search.ports.queue import Message
 from context_search.ports.time import Deadline
@@ -26,8 +27,8 @@ from context_search.services.indexing.rebuild import Model, RollBack, StartRebui
 from context_search.services.indexing.retrying import RetryLater
 from context_search.services.indexing.settle import SettleIndex
 from context_search.services.indexing.status import ReadStatus, ToolStatus
-from context_search.services.searching.assembly import run_search
-from context_search.services.searching.search_tool import SearchWithTool
+from context_search.services.searching.search import Searcher, searcher
+from context_search.services.searching.targets import SearchedTool, Searches
 from context_search.services.upkeep.cleanup import Cleanup
 from context_search.services.upkeep.cleanup_report import CleanupLimits
 from context_search.services.upkeep.expire_uploads import ExpireUploads
@@ -99,7 +100,7 @@ class House:
         self.roll_back = RollBack(self.store, self.deliver)
         self.sweep = SweepNamespace(self.store, self.vectors, self.deliver)
         self.read_status = ReadStatus(self.store, SILENT_S)
-        self.search = self.searcher(self.embedder)
+        self.searches = self.searcher(self.embedder)
         self.index_node = self.worker()
         self.import_document = ImportDocument(self.store, self.store, self.objects, self.deliver)
 
@@ -127,17 +128,28 @@ class House:
             limits=limits,
         )
 
-    def searcher(self, embedder: Embedder, use_index: UseIndex | None = None) -> SearchWithTool:
+    def searcher(self, embedder: Embedder, use_index: UseIndex | None = None) -> Searcher:
         """Returns a search, as a process of its own, that embeds questions with ``embedder``."""
-        run = run_search(
+        return searcher(
             self.store,
             self.vectors,
             lambda _: embedder,
             use_index or UseIndex(self.store, self.deliver),
             self.clock,
             self.clock.advance,
+            SILENT_S,
         )
-        return SearchWithTool(run, SILENT_S)
+
+    def search(
+        self, tool_id: int, principal: Principal | None, query: str, top_k: int | None = None
+    ) -> Answer:
+        """Returns the best hits of a tool."""
+        return search(self.searches, tool_id, principal, query, top_k)
+
+    def ranked(self, tool_id: int, query: str) -> Answer:
+        """Returns every hit of a tool that was ranked."""
+        searched = SearchedTool.by(self.principal, tool_id)
+        return self.searches.search(searched, query, QuestionLimits(is_whole=True))
 
     def table(self, document: object) -> Table:
         """Stores a document."""
@@ -191,6 +203,14 @@ class House:
     def rows(self) -> set[str]:
         """Returns the document ids of all chunk rows."""
         return {chunk.doc_id for chunk in self.store.rows.chunks.values()}
+
+
+def search(
+    searches: Searches, tool_id: int, principal: Principal | None, query: str, top_k: int | None
+) -> Answer:
+    """Returns the best hits of a tool."""
+    searched = SearchedTool.by(principal, tool_id)
+    return searches.search(searched, query, QuestionLimits(top_k=top_k))
 
 
 def compared_by(message: Message) -> tuple[int, int | None]:

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from context_search.domain.config import SearchConfig
-from context_search.domain.model import HydratedChunk, Scope, SearchTool, Table
+from context_search.domain.model import HydratedChunk, Reach, Scope, SearchTool, Table
 from context_search.domain.progress import IndexStatus, NodeProgress, Progress
+from context_search.domain.search import Answer, Found, Hit, Target
 from context_search.services.indexing.status import ToolStatus
-from context_search.services.searching.answer import Answer, Found, Hit
 from context_search.web.fields import Answer as WireAnswer
 from context_search.web.routes.catalog.tables import TableAnswer
 from context_search.web.routes.catalog.tools import NewSearchToolAnswer, SearchToolAnswer
@@ -38,12 +38,11 @@ CHUNK = HydratedChunk(
 )
 ANSWER = Answer(
     query="what",
+    target=Target(an_index(), Reach("/articles"), SearchConfig(), "ready"),
     hits=[Hit(score=0.123456789, relevance=0.98765, json_path="/0/text", chunk=CHUNK)],
     mode_requested="hybrid",
-    mode_used="keyword",
     found=Found(legs=["keyword"]),
     degraded=["embed_timeout"],
-    index_status="ready",
 )
 TOOL = SearchTool(
     id=9,
@@ -159,9 +158,8 @@ def test_stale_is_said_only_when_it_is_so() -> None:
 
 
 def test_a_tool_may_leave_storage_names_out_and_put_a_preview_in() -> None:
-    result = the_result(
-        replace(ANSWER, search=SearchConfig(include_metadata=False, max_chunk_preview=8))
-    )
+    search = SearchConfig(include_metadata=False, max_chunk_preview=8)
+    result = the_result(replace(ANSWER, target=replace(ANSWER.target, search=search)))
     assert result["preview"] == "an exact"
     hidden = {"content_hash", "turbopuffer_namespace", "turbopuffer_doc_id"}
     assert hidden.isdisjoint(result["chunk"])

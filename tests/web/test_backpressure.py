@@ -15,11 +15,11 @@ import pytest
 from context_search.adapters.postgres.pool import Database
 from context_search.domain.config import IndexConfig
 from context_search.domain.errors import BackpressureError
-from context_search.domain.model import Principal
+from context_search.domain.search import QuestionLimits
 from context_search.ports.embedding import Embedder
 from context_search.services.indexing.evict import UseIndex
-from context_search.services.searching.assembly import run_search
-from context_search.services.searching.search_tool import SearchWithTool
+from context_search.services.searching.search import Searcher, searcher
+from context_search.services.searching.targets import SearchedTool
 from testing.in_memory.embedder import WordEmbedder
 from tests.builders import english, planted
 from tests.contract.turbopuffer.faulty import Faults
@@ -53,17 +53,17 @@ class HeldParts(LocalParts):
         return self.gate
 
     @cached_property
-    def unhurried(self) -> SearchWithTool:
+    def unhurried(self) -> Searcher:
         """A search that waits for the gate as long as it takes."""
-        run = run_search(
+        return searcher(
             self.store,
             self.vectors,
             self.embedder_of,
             UseIndex(self.store, self.deliver),
             self.clock,
             time.sleep,
+            self.settings.silent_after_s,
         )
-        return SearchWithTool(run, self.settings.silent_after_s)
 
 
 @pytest.fixture(scope="module")
@@ -83,13 +83,12 @@ def test_of_120_searches_64_are_let_in_and_finish(
     api: Api, parts: HeldParts, faults: Faults
 ) -> None:
     tool = api.tool(api.table({"a": planted(english(900), SENTENCE, 400)}))
-    caller = Principal(api.project_id)
+    searched = SearchedTool(tool["tool_id"], api.project_id)
     refused = threading.Semaphore(0)
-    search = parts.unhurried
 
     def ask(number: int) -> str:
         try:
-            answer = search(tool["tool_id"], caller, f"comets {number}", 5)
+            answer = parts.unhurried.search(searched, f"comets {number}", QuestionLimits(top_k=5))
         except BackpressureError as error:
             refused.release()
             return f"refused for {error.retry_after_s} s"

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -24,14 +24,12 @@ from context_search.domain.errors import (
     EmbeddingUnavailableError,
     QueueUnavailableError,
 )
-from context_search.domain.model import Principal
+from context_search.domain.search import QuestionLimits
 from context_search.ports.embedding import Embedder
 from context_search.ports.queue import Message
-from context_search.services.indexing.evict import UseIndex
 from context_search.services.indexing.outgoing import RelayOutbox
-from context_search.services.searching.assembly import run_search
-from context_search.services.searching.patience import Patience
-from context_search.services.searching.search_tool import SearchWithTool
+from context_search.services.searching.targets import SearchedTool
+from context_search.services.searching.timeouts import Timeouts
 from context_search.web.app import http_app
 from context_search.web.mcp_tools import SEARCH_OUTPUT_SCHEMA
 from context_search.web.openapi import contract
@@ -235,21 +233,12 @@ def test_a_database_that_hangs_is_left_when_the_time_of_a_search_is_over(
     api: Api, parts: WeakParts, module_database: Database
 ) -> None:
     tool = api.tool(api.table(DOCUMENT))
-    run = run_search(
-        parts.store,
-        parts.vectors,
-        parts.embedder_of,
-        UseIndex(parts.store, parts.deliver),
-        parts.clock,
-        time.sleep,
-        Patience(keywords_s=0.1, rows_s=0.1, search_s=1.5),
-    )
-    search = SearchWithTool(run, parts.settings.silent_after_s)
-    caller = Principal(api.project_id)
-    assert search(tool["tool_id"], caller, "comets", 5).hits
+    searcher = replace(parts.searcher, timeouts=Timeouts(keywords_s=0.1, rows_s=0.1))
+    searched, limits = SearchedTool(tool["tool_id"], api.project_id), QuestionLimits(seconds=1.5)
+    assert searcher.search(searched, "comets", limits).hits
     with module_database.transaction() as tx, ThreadPoolExecutor(1) as thread:
         tx.run("LOCK TABLE chunks IN ACCESS EXCLUSIVE MODE")
-        failed = thread.submit(search, tool["tool_id"], caller, "comets", 5).exception()
+        failed = thread.submit(searcher.search, searched, "comets", limits).exception()
     assert isinstance(failed, PostgresUnavailableError)
     assert failed.sqlstate == "57014"  # stopped, long before the lock is given up (55P03)
-    assert search(tool["tool_id"], caller, "comets", 5).hits
+    assert searcher.search(searched, "comets", limits).hits

@@ -15,11 +15,12 @@ from context_search.settings import Settings, environment
 
 if TYPE_CHECKING:
     from context_search.domain.config import IndexConfig
-    from context_search.services.searching.run_search import RunSearch
+    from context_search.services.searching.retrieval_settings import ManageRetrievalSettings
+    from context_search.services.searching.search import Searcher
+    from context_search.web.observed import ObservedSearch
     from context_search.web.routes.catalog.tables import TableUseCases
     from context_search.web.routes.catalog.tools import ToolUseCases
     from context_search.web.routes.searching.project_search import ProjectSearchUseCases
-    from context_search.web.routes.searching.retrieval_settings import RetrievalSettingsUseCases
     from context_search.web.routes.searching.retrieve import RetrieveUseCases
     from context_search.web.routes.searching.search import SearchUseCases
     from context_search.web.routes.upkeep.rebuilds import OperationUseCases
@@ -93,11 +94,11 @@ class Parts(Access):
         )
 
     @cached_property
-    def run_search(self) -> RunSearch:
+    def searcher(self) -> Searcher:
         """What every kind of search goes through."""
         from context_search.adapters.bounded_embedder import BoundedEmbedder  # noqa: PLC0415
         from context_search.services.indexing.evict import UseIndex  # noqa: PLC0415
-        from context_search.services.searching.assembly import run_search  # noqa: PLC0415
+        from context_search.services.searching.search import searcher  # noqa: PLC0415
 
         @cache
         def threads_of(model: str) -> ThreadPoolExecutor:
@@ -106,33 +107,37 @@ class Parts(Access):
         def embedder_of(config: IndexConfig) -> BoundedEmbedder:
             return BoundedEmbedder(self.embedder_of(config), threads_of(config.model))
 
-        return run_search(
+        return searcher(
             self.store,
             self.vectors,
             embedder_of,
             UseIndex(self.store, self.deliver),
             self.clock,
             time.sleep,
+            self.settings.silent_after_s,
         )
 
     def hash_of(self, query: str) -> str:
         """What logs say instead of a question."""
         return query_hash(self.fresh_settings.query_hash_key, query)
 
+    def observed(self, kind: str) -> ObservedSearch:
+        """The searches of one kind, as logs and metrics name it."""
+        from context_search.web.observed import ObservedSearch, SearchLog  # noqa: PLC0415
+
+        return ObservedSearch(self.searcher, SearchLog(kind, self.hash_of))
+
     @cached_property
     def search(self) -> SearchUseCases:
         """The use cases of search and MCP."""
         from context_search.services.catalog.list_tools import ListTools  # noqa: PLC0415
-        from context_search.services.searching.search_tool import SearchWithTool  # noqa: PLC0415
-        from context_search.web.observed import Observed  # noqa: PLC0415
         from context_search.web.routes.searching.search import SearchUseCases  # noqa: PLC0415
 
-        search = SearchWithTool(self.run_search, self.settings.silent_after_s)
         return SearchUseCases(
             authenticate=self.authenticate,
             authenticate_key=self.authenticate_key,
-            search=Observed("tool", search, self.hash_of),
-            explain=Observed("explain", search.ranked, self.hash_of),
+            search=self.observed("tool"),
+            explain=self.observed("explain"),
             list_tools=ListTools(self.store),
             allowed_origins=self.settings.allowed_origins,
             allowed_hosts=self.settings.allowed_hosts,
@@ -142,47 +147,34 @@ class Parts(Access):
     def project_search(self) -> ProjectSearchUseCases:
         """The use cases of project search."""
         from context_search.services.searching.search_project import SearchProject  # noqa: PLC0415
+        from context_search.web.observed import SearchLog  # noqa: PLC0415
         from context_search.web.routes.searching.project_search import ProjectSearchUseCases  # noqa: PLC0415
 
-        search = SearchProject(self.run_search, self.store, self.settings.silent_after_s)
-        return ProjectSearchUseCases(search, self.hash_of)
+        search = SearchProject(self.searcher, self.store, self.settings.silent_after_s)
+        return ProjectSearchUseCases(search, SearchLog("project", self.hash_of))
 
     @cached_property
     def retrieve(self) -> RetrieveUseCases:
         """The use cases of retrieval."""
         from context_search.adapters.tiktoken_counter import TiktokenCounter  # noqa: PLC0415
-        from context_search.services.searching import (  # noqa: PLC0415
-            retrieve,
-            retrieve_project,
-        )
-        from context_search.services.searching.search_tool import SearchWithTool  # noqa: PLC0415
-        from context_search.web.observed import Observed  # noqa: PLC0415
+        from context_search.domain.config import SearchConfig  # noqa: PLC0415
+        from context_search.services.searching.retrieve import Retrieve  # noqa: PLC0415
         from context_search.web.routes.searching.retrieve import RetrieveUseCases  # noqa: PLC0415
 
-        counter, silent_s = TiktokenCounter(), self.settings.silent_after_s
-        tool = SearchWithTool(self.run_search, silent_s)
-        project = retrieve_project.SearchForProject(self.run_search, silent_s)
+        counter = TiktokenCounter()
         return RetrieveUseCases(
-            with_tool=retrieve.RetrieveWithTool(
-                self.store, Observed("retrieve", tool, self.hash_of), counter
-            ),
-            from_project=retrieve_project.RetrieveFromProject(
-                self.store, Observed("retrieve_project", project, self.hash_of), counter
+            from_tool=Retrieve(self.store, self.observed("retrieve"), counter),
+            from_project=Retrieve(
+                self.store, self.observed("retrieve_project"), counter, SearchConfig().top_k
             ),
         )
 
     @cached_property
-    def retrieval_settings(self) -> RetrievalSettingsUseCases:
-        """The use cases of retrieval settings."""
-        from context_search.services.searching import retrieval_settings  # noqa: PLC0415
-        from context_search.web.routes.searching.retrieval_settings import (  # noqa: PLC0415
-            RetrievalSettingsUseCases,
-        )
+    def retrieval_settings(self) -> ManageRetrievalSettings:
+        """The settings of a project's retrieval."""
+        from context_search.services.searching.retrieval_settings import ManageRetrievalSettings  # noqa: PLC0415
 
-        return RetrievalSettingsUseCases(
-            read=retrieval_settings.ReadRetrievalSettings(self.store),
-            change=retrieval_settings.ChangeRetrievalSettings(self.store),
-        )
+        return ManageRetrievalSettings(self.store)
 
 
 @lru_cache(maxsize=1)

@@ -6,15 +6,14 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from context_search.bootstrap.uploads import UploadParts
-from context_search.services.indexing.enumeration import Limits
-from context_search.services.indexing.order_book import OrderBook
-from context_search.services.indexing.rebuild import Model
-from context_search.services.indexing.settle import SettleIndex
 
 if TYPE_CHECKING:
-    from context_search.services.indexing.enumeration import EnumerateIndex
+    from context_search.services.indexing.enumeration import EnumerateIndex, Limits
     from context_search.services.indexing.index_node import IndexNode
     from context_search.services.indexing.index_nodes import IndexNodes
+    from context_search.services.indexing.order_book import OrderBook
+    from context_search.services.indexing.rebuild import Model
+    from context_search.services.indexing.settle import SettleIndex
     from context_search.services.upkeep.cleanup import Cleanup
 
 EMBED_TIMEOUT_S = 30.0
@@ -26,16 +25,22 @@ class Work(UploadParts):
     @property
     def order_book(self) -> OrderBook:
         """What workers do with their orders."""
+        from context_search.services.indexing.order_book import OrderBook  # noqa: PLC0415
+
         return OrderBook(self.store, self.deliver)
 
     @property
     def limits(self) -> Limits:
         """What one node may be at most."""
+        from context_search.services.indexing.enumeration import Limits  # noqa: PLC0415
+
         return Limits(self.settings.max_node_chars, self.settings.max_node_chunks)
 
     @property
     def model(self) -> Model:
         """What new indexes are built with."""
+        from context_search.services.indexing.rebuild import Model  # noqa: PLC0415
+
         settings = self.settings
         return Model(
             name=settings.embedding_model,
@@ -47,6 +52,8 @@ class Work(UploadParts):
     @property
     def settle(self) -> SettleIndex:
         """What follows when a node is done."""
+        from context_search.services.indexing.settle import SettleIndex  # noqa: PLC0415
+
         return SettleIndex(self.store, self.settings.silent_after_s)
 
     @cached_property

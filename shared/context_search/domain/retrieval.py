@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from context_search.domain.search import QuestionLimits
 from context_search.domain.text.sensitive import SENSITIVE_KINDS, SensitiveKind
 
 # The kinds that there were before settings told "all" from a choice.
@@ -33,6 +34,15 @@ class RetrievalSettings:
     def hidden_kinds(self) -> tuple[SensitiveKind, ...]:
         """What is hidden; nothing without redaction."""
         return self.kinds if self.redaction else ()
+
+    def narrowed(self, limits: QuestionLimits) -> RetrievalSettings:
+        """Returns the settings of one retrieval: the caller's limits where there are any."""
+        return replace(
+            self,
+            top_k=self.top_k if limits.top_k is None else limits.top_k,
+            min_score=self.min_score if limits.min_score is None else limits.min_score,
+            max_tokens=self.max_tokens if limits.max_tokens is None else limits.max_tokens,
+        )
 
     def to_json(self) -> str:
         """Returns the canonical JSON text. Without kinds it means all that there are by then."""

@@ -16,7 +16,6 @@ from context_search.domain.model import (
     PlannedChunk,
 )
 from context_search.ports.progress import NodeCounts
-from context_search.ports.reading import LiveChunks
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +93,7 @@ class Nodes(NodeCounts, Protocol):
         ...
 
 
-class Chunks(LiveChunks, Protocol):
+class Chunks(Protocol):
     """Chunk sets and chunk rows."""
 
     def begin_set(self, claim: Claim, planned: Sequence[PlannedChunk]) -> ChunkSet:

@@ -13,14 +13,18 @@ from context_search.ports.gauges import Gauges
 from context_search.ports.idempotency import IdempotencyKeys
 from context_search.ports.indexes import Indexes
 from context_search.ports.indexing import Chunks, Nodes
-from context_search.ports.keywords import KeywordIndex
 from context_search.ports.outbox import Outbox
-from context_search.ports.permits import Permits
 from context_search.ports.quotas import Evictions, Quotas
-from context_search.ports.rankings import Rankings
 from context_search.ports.rebuilding import Rebuilds
 from context_search.ports.removal import Removals
-from context_search.ports.retrieval import RetrievalSettingsRows, Surroundings
+from context_search.ports.searching import (
+    Keywords,
+    LiveChunks,
+    Permits,
+    ProjectSettings,
+    Rankings,
+    Surroundings,
+)
 from context_search.ports.time import Deadline
 from context_search.ports.uploads import Uploads
 
@@ -49,7 +53,9 @@ class UnitOfWork(Protocol):
     @property
     def batches(self) -> Batches: ...
     @property
-    def keywords(self) -> KeywordIndex: ...
+    def live_chunks(self) -> LiveChunks: ...
+    @property
+    def keywords(self) -> Keywords: ...
     @property
     def outbox(self) -> Outbox: ...
     @property
@@ -69,7 +75,7 @@ class UnitOfWork(Protocol):
     @property
     def surroundings(self) -> Surroundings: ...
     @property
-    def retrieval_settings(self) -> RetrievalSettingsRows: ...
+    def project_settings(self) -> ProjectSettings: ...
     @property
     def rankings(self) -> Rankings: ...
     @property

@@ -9,6 +9,7 @@ from typing import NamedTuple, ParamSpec, TypeVar
 
 from context_search.domain.errors import ContextSearchError, InvalidInputError
 from context_search.domain.model import Principal, SearchTool
+from context_search.domain.search import QuestionLimits
 from context_search.domain.text.plain_text import without_hidden_characters
 from context_search.mcp.contract import (
     ToolDescription,
@@ -18,10 +19,10 @@ from context_search.mcp.contract import (
     UnknownToolError,
 )
 from context_search.services.catalog.list_tools import ListTools
+from context_search.services.searching.targets import SearchedTool, Searches
 from context_search.web.errors import http_status, public_message
 from context_search.web.fitting import fitted
 from context_search.web.flat_schema import flat_schema
-from context_search.web.observed import Search
 from context_search.web.routes.searching.search import MAX_RESULTS, ToolResultAnswer
 
 P = ParamSpec("P")
@@ -166,7 +167,7 @@ class SearchToolbox:
 
     principal: Principal
     tools: ListTools
-    search: Search
+    search: Searches
 
     @in_words_of_mcp
     def list_tools(self, *, cursor: str | None) -> ToolPage:
@@ -184,5 +185,6 @@ class SearchToolbox:
         if tool is None:
             raise UnknownToolError("there is no such tool")
         query, top_k = parse_search_arguments(arguments)
-        answer = self.search(tool.id, self.principal, query, top_k)
+        searched = SearchedTool.by(self.principal, tool.id)
+        answer = self.search.search(searched, query, QuestionLimits(top_k=top_k))
         return ToolResult(fitted(ToolResultAnswer.of(answer).model_dump(mode="json")))

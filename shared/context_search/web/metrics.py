@@ -13,8 +13,8 @@ from aws_lambda_powertools.metrics import EphemeralMetrics, MetricUnit
 
 from context_search.domain.errors import ContextSearchError, EmbeddingError, VectorStoreError
 from context_search.domain.progress import Progress
+from context_search.domain.search import Answer
 from context_search.services.indexing.node_report import NodeReport, Outcome
-from context_search.services.searching.answer import Answer
 from context_search.services.upkeep.cleanup_report import CleanupReport
 
 INDEXING, SEARCH, CLEANUP = "index-node", "search", "cleanup"

@@ -2,40 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from aws_lambda_powertools import Logger
 
 from context_search.domain.errors import ContextSearchError
-from context_search.domain.model import Principal
-from context_search.services.searching.answer import Answer
+from context_search.domain.search import Answer, QuestionLimits
+from context_search.services.searching.targets import Searched, Searches
 from context_search.web.border import request_id
 from context_search.web.metrics import emit_search, emit_search_error
-
-Search = Callable[[int, Principal | None, str, int | None], Answer]
-"""Tool or project, caller, question, and how many hits (None: as configured)."""
 
 _log = Logger(service="search", child=True)
 
 
 @dataclass(frozen=True, slots=True)
-class Observed:
-    """Does what ``search`` does. ``kind`` names it in logs and metrics."""
+class SearchLog:
+    """Logs and counts searches of one ``kind``."""
 
     kind: str
-    search: Search
     hash_of: Callable[[str], str]
 
-    def __call__(
-        self, target_id: int, principal: Principal | None, query: str, top_k: int | None
-    ) -> Answer:
-        """See ``search``; errors are counted and raised on."""
+    @contextmanager
+    def counting_errors(self) -> Iterator[None]:
+        """Counts an error of a search, and raises it on."""
         try:
-            answer = self.search(target_id, principal, query, top_k)
+            yield
         except ContextSearchError as error:
             emit_search_error(self.kind, error)
             raise
+
+    def note(self, target_id: int, answer: Answer) -> None:
+        """Logs and counts an answer; ``target_id`` is that of the tool or the project."""
         emit_search(self.kind, answer)
         _log.info(
             "searched",
@@ -43,7 +42,7 @@ class Observed:
                 "kind": self.kind,
                 "request_id": request_id(),
                 "target_id": target_id,
-                "query_hash": self.hash_of(query),
+                "query_hash": self.hash_of(answer.query),
                 "hits": len(answer.hits),
                 "legs": list(answer.found.legs),
                 "degraded": list(answer.degraded),
@@ -52,4 +51,18 @@ class Observed:
                 "ms": {name: round(spent * 1000, 1) for name, spent in answer.seconds.items()},
             },
         )
+
+
+@dataclass(frozen=True, slots=True)
+class ObservedSearch:
+    """Does what ``searches`` does, and notes it in ``log``."""
+
+    searches: Searches
+    log: SearchLog
+
+    def search(self, searched: Searched, query: str, limits: QuestionLimits) -> Answer:
+        """Returns the best hits; errors are counted and raised on."""
+        with self.log.counting_errors():
+            answer = self.searches.search(searched, query, limits)
+        self.log.note(searched.id, answer)
         return answer

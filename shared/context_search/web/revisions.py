@@ -12,7 +12,7 @@ from context_search.domain.errors import InvalidInputError, PreconditionFailedEr
 
 # RFC 9110, section 8.8.3; a header's bytes are read as Latin-1.
 _TAG = re.compile(r'(W/)?"([\x21\x23-\x7e\x80-\xff]*)"')
-_SCHEMA = {"type": "string", "pattern": '^"[0-9]{1,18}"$', "examples": ['"1"']}
+_SCHEMA = {"type": "string", "pattern": '^"(0|[1-9][0-9]{0,17})"$', "examples": ['"1"']}
 _REVISION = re.compile(r"0|[1-9][0-9]{0,17}")
 
 

@@ -41,7 +41,7 @@ def shown(
 ) -> dict[str, HydratedChunk]:
     current = bench.index(index.id)
     with bench.store.transaction() as work:
-        return work.chunks.hydrate(current, Reach(tool.scope.json_pointer), ids)
+        return work.live_chunks.hydrate(current, Reach(tool.scope.json_pointer), ids)
 
 
 def tombstones(bench: Workbench, index: Index) -> list[str]:

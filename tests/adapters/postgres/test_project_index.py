@@ -146,8 +146,8 @@ def test_a_table_that_moved_to_another_project_is_not_shown(bench: Workbench) ->
     built = bench.finish(bench.claim(node_id))
     with bench.store.transaction() as work:
         ids = [chunk.doc_id for chunk in built.chunks]
-        assert len(work.chunks.hydrate(status.index, Reach(), ids)) == 1
+        assert len(work.live_chunks.hydrate(status.index, Reach(), ids)) == 1
         stranger = work.projects.add("stranger")
     bench.sql("UPDATE context_table SET project_id = :p WHERE id = :t", p=stranger.id, t=table.id)
     with bench.store.transaction() as work:
-        assert work.chunks.hydrate(status.index, Reach(), ids) == {}
+        assert work.live_chunks.hydrate(status.index, Reach(), ids) == {}

@@ -10,10 +10,7 @@ from context_search.adapters.postgres.pool import Database
 from context_search.adapters.postgres.store import PostgresStore
 from context_search.domain.errors import ConflictError
 from context_search.domain.retrieval import RetrievalSettings
-from context_search.services.searching.retrieval_settings import (
-    ChangeRetrievalSettings,
-    ReadRetrievalSettings,
-)
+from context_search.services.searching.retrieval_settings import ManageRetrievalSettings
 from tests.builders import Workbench
 
 Change = Callable[[RetrievalSettings], RetrievalSettings]
@@ -21,7 +18,7 @@ Change = Callable[[RetrievalSettings], RetrievalSettings]
 
 def test_changes_of_different_fields_are_all_kept(database: Database) -> None:
     bench = Workbench.of(PostgresStore(database))
-    change = ChangeRetrievalSettings(bench.store)
+    change = ManageRetrievalSettings(bench.store).change
     changes: list[Change] = [
         lambda settings: replace(settings, top_k=9),
         lambda settings: replace(settings, min_score=0.25),
@@ -32,14 +29,14 @@ def test_changes_of_different_fields_are_all_kept(database: Database) -> None:
     ]
     with ThreadPoolExecutor(len(changes)) as pool:
         list(pool.map(lambda each: change(bench.principal, bench.project.id, each), changes))
-    stored = ReadRetrievalSettings(bench.store)(bench.principal, bench.project.id)
+    stored = ManageRetrievalSettings(bench.store).read(bench.principal, bench.project.id)
     assert stored.version == len(changes)
     assert stored.settings == RetrievalSettings(9, 0.25, 77, 3, redaction=False, kinds=("email",))
 
 
 def test_of_changes_to_the_same_version_one_wins(database: Database) -> None:
     bench = Workbench.of(PostgresStore(database))
-    change = ChangeRetrievalSettings(bench.store)
+    change = ManageRetrievalSettings(bench.store).change
 
     def attempt(top_k: int) -> int:
         try:
@@ -55,6 +52,6 @@ def test_of_changes_to_the_same_version_one_wins(database: Database) -> None:
 
     with ThreadPoolExecutor(6) as pool:
         winners = [top_k for top_k in pool.map(attempt, range(10, 16)) if top_k]
-    stored = ReadRetrievalSettings(bench.store)(bench.principal, bench.project.id)
+    stored = ManageRetrievalSettings(bench.store).read(bench.principal, bench.project.id)
     assert [stored.settings.top_k] == winners
     assert stored.version == 1

@@ -172,9 +172,9 @@ def test_a_search_held_to_another_project_reads_none_of_the_text(
     bench, index = ours
     ids = [row for [row] in bench.sql("SELECT turbopuffer_doc_id FROM chunks")]
     with store.transaction(bench.project.id) as work:
-        assert work.chunks.hydrate(index, Reach(""), ids)
+        assert work.live_chunks.hydrate(index, Reach(""), ids)
     with store.transaction(theirs[0].project.id) as work:
-        assert work.chunks.hydrate(index, Reach(""), ids) == {}
+        assert work.live_chunks.hydrate(index, Reach(""), ids) == {}
         assert work.indexes.find(index.id) is None
 
 
@@ -257,7 +257,7 @@ ALL_PROJECTS = {
     "services/upkeep/redrive.py": "operators",
     "services/upkeep/removal.py": "the schedule",
     "services/searching/admission.py": "permits: no rows of projects",
-    "services/searching/run_search.py": "opens an index; its text is read for its project",
+    "services/searching/search.py": "opens an index; its text is read for its project",
     "services/indexing/settle.py": "a worker",
     "services/indexing/status.py": "writes the summaries of tools",
     "services/upkeep/sweep.py": "the schedule",

@@ -15,7 +15,7 @@ from tests.steps import SMALL, table_of
 def hydrated(bench: Bench, tool: SearchTool, index: Index, ids: list[str]) -> list[HydratedChunk]:
     """What the tool may show of these documents, by chunk index."""
     with bench.store.transaction() as work:
-        found = work.chunks.hydrate(index, Reach(tool.scope.json_pointer), ids)
+        found = work.live_chunks.hydrate(index, Reach(tool.scope.json_pointer), ids)
     assert all(doc_id == chunk.turbopuffer_doc_id for doc_id, chunk in found.items())
     return sorted(found.values(), key=lambda chunk: (chunk.json_pointer, chunk.chunk_index))
 
@@ -161,7 +161,7 @@ def test_a_reach_may_name_tables(bench: Bench) -> None:
     ids = bench.ids(index)
     for tables, count in (((table_of(index),), 3), ((table_of(index) + 1,), 0), ((), 0)):
         with bench.store.transaction() as work:
-            assert len(work.chunks.hydrate(index, Reach("", tables), ids)) == count
+            assert len(work.live_chunks.hydrate(index, Reach("", tables), ids)) == count
 
 
 def test_chunks_and_their_texts_can_be_read_apart(bench: Bench) -> None:
@@ -169,10 +169,10 @@ def test_chunks_and_their_texts_can_be_read_apart(bench: Bench) -> None:
     ids = bench.ids(index)
     whole = hydrated(bench, tool, index, ids)
     with bench.store.transaction() as work:
-        bare = work.chunks.hydrate(index, Reach(), [*ids, "unknown"], texts=False)
-        texts = work.chunks.texts(index, [*ids[1:], "unknown"])
-        assert work.chunks.texts(index, []) == {}
-        assert work.chunks.texts(replace(index, namespace="another"), ids) == {}
+        bare = work.live_chunks.hydrate(index, Reach(), [*ids, "unknown"], texts=False)
+        texts = work.live_chunks.texts(index, [*ids[1:], "unknown"])
+        assert work.live_chunks.texts(index, []) == {}
+        assert work.live_chunks.texts(replace(index, namespace="another"), ids) == {}
     assert texts.keys() == set(ids[1:])
     assert {chunk.chunk_text for chunk in bare.values()} == {""}
     texts |= {ids[0]: next(each.chunk_text for each in whole if each.turbopuffer_doc_id == ids[0])}

@@ -1,4 +1,4 @@
-"""Contract of ``KeywordIndex``."""
+"""Contract of ``Keywords``."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from context_search.domain.errors import KeywordTimeoutError
 from context_search.domain.model import ChunkSet, Index, Reach
 from context_search.domain.ranking.bm25 import idf, term_weight
 from context_search.domain.text.analysis import query_tokens, query_weights, tokens
-from context_search.ports.keywords import ChunkTokens
+from context_search.ports.searching import ChunkTokens
 from context_search.services.indexing.chunk_documents import chunk_tokens
 from tests.builders import chinese, english
 from tests.contract.store.bench import OTHER, TEXT, Bench, PostgresBench
@@ -42,7 +42,7 @@ def found(
 def pointers(bench: Bench, index: Index, ranked: list[tuple[str, float]]) -> list[str]:
     ids = [doc_id for doc_id, _ in ranked]
     with bench.store.transaction() as work:
-        chunks = work.chunks.hydrate(index, EVERYWHERE, ids)
+        chunks = work.live_chunks.hydrate(index, EVERYWHERE, ids)
     return [chunks[doc_id].json_pointer for doc_id in ids]
 
 

@@ -74,7 +74,7 @@ def test_a_string_that_grew_over_a_limit_leaves_the_index(bench: Bench) -> None:
     assert gone == set(before) - set(left)
     assert len(gone) == len(left) > 0
     with bench.store.transaction() as work:
-        found = work.chunks.hydrate(index, Reach(""), before)
+        found = work.live_chunks.hydrate(index, Reach(""), before)
         assert {chunk.json_pointer for chunk in found.values()} == {"/b"}
     # It shrinks: indexed anew, beside the one that nothing happened to.
     assert upsert(bench, index, TEXT) == [node_id]

@@ -29,7 +29,7 @@ def shown(bench: Bench, index: Index, tables: tuple[int, ...] | None = None) -> 
     """The tables of what a search may show."""
     ids = bench.ids(index)
     with bench.store.transaction() as work:
-        found = work.chunks.hydrate(index, Reach("", tables), ids)
+        found = work.live_chunks.hydrate(index, Reach("", tables), ids)
     return {chunk.table_id for chunk in found.values()}
 
 
@@ -131,7 +131,7 @@ def test_a_changed_table_is_read_anew_and_others_are_not_stale(bench: Bench) -> 
     bench.change(one, {"a": OTHER})
     ids = bench.ids(index)
     with bench.store.transaction() as work:
-        found = work.chunks.hydrate(index, Reach(), ids).values()
+        found = work.live_chunks.hydrate(index, Reach(), ids).values()
     assert {(each.table_id, each.json_pointer, each.stale) for each in found} == {
         (one.id, "/a", True),
         (other.id, "/a", False),

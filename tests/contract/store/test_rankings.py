@@ -58,10 +58,10 @@ def test_strings_are_read_by_table_and_pointer(bench: Bench) -> None:
     bench.compare(index, other)
     with bench.store.transaction() as work:
         places = [(one.id, "/a"), (one.id, "/b"), (other.id, "/a"), (one.id, "/c")]
-        texts = work.chunks.first_texts(index, places)
+        texts = work.live_chunks.first_texts(index, places)
         assert list(texts) == [(one.id, "/a")]
         assert TEXT.startswith(texts[one.id, "/a"])
-        assert work.chunks.first_texts(index, []) == {}
+        assert work.live_chunks.first_texts(index, []) == {}
 
 
 def test_names_are_those_of_live_tables_of_the_project(bench: Bench) -> None:

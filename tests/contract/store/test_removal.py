@@ -115,7 +115,7 @@ def test_a_table_in_its_owners_trash_is_not_there_and_comes_back_whole(bench: Be
         assert work.tables.find(table.id, project_id=table.project_id) is None
         assert work.tables.lock(table.id) is None
         assert work.tools.find(tool.id, project_id=None) is None
-        assert work.chunks.hydrate(index, Reach(), stored) == {}
+        assert work.live_chunks.hydrate(index, Reach(), stored) == {}
     bench.pass_time(10_000)
     assert remove_nodes(bench) == 2
     assert ordered(bench) == []

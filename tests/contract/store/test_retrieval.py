@@ -84,10 +84,10 @@ def test_unknown_chunks_have_nothing_around(bench: Bench) -> None:
 def test_a_project_without_settings_has_the_defaults(bench: Bench) -> None:
     project = bench.project()
     with bench.store.transaction() as work:
-        assert work.retrieval_settings.read(project.id) == StoredSettings(0, RetrievalSettings())
-        assert work.retrieval_settings.lock(project.id) == StoredSettings(0, RetrievalSettings())
+        assert work.project_settings.read(project.id) == StoredSettings(0, RetrievalSettings())
+        assert work.project_settings.lock(project.id) == StoredSettings(0, RetrievalSettings())
     with bench.store.transaction() as work:
-        assert work.retrieval_settings.read(project.id) == StoredSettings(0, RetrievalSettings())
+        assert work.project_settings.read(project.id) == StoredSettings(0, RetrievalSettings())
 
 
 def test_settings_are_read_as_they_were_written_and_each_write_is_a_version(bench: Bench) -> None:
@@ -96,9 +96,9 @@ def test_settings_are_read_as_they_were_written_and_each_write_is_a_version(benc
     second = RetrievalSettings(kinds=())
     for version, settings in enumerate([first, second], start=1):
         with bench.store.transaction() as work:
-            work.retrieval_settings.lock(project.id)
-            written = work.retrieval_settings.write(project.id, settings)
+            work.project_settings.lock(project.id)
+            written = work.project_settings.write(project.id, settings)
         assert written == StoredSettings(version, settings)
         with bench.store.transaction() as work:
-            assert work.retrieval_settings.read(project.id) == written
-            assert work.retrieval_settings.read(other.id).version == 0
+            assert work.project_settings.read(project.id) == written
+            assert work.project_settings.read(other.id).version == 0

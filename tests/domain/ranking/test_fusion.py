@@ -39,7 +39,7 @@ def close(one: Leg, other: Leg) -> bool:
 
 
 def test_the_examples_of_the_documentation_hold() -> None:
-    assert doctest.testmod(fusion) == (0, 2)
+    assert doctest.testmod(fusion) == (0, 6)
 
 
 @BOTH

@@ -8,32 +8,34 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from context_search.domain.ranking.reranking import Passage, proximity, rerank, word_weights
+from context_search.domain.ranking.reranking import CandidateText, proximity, rerank, word_weights
 
 LONG = 1_000
 
 
 def passage(
     text: str, *, index: int = 0, pointer: str = "/body", length: int = LONG, table_id: int = 1
-) -> Passage:
+) -> CandidateText:
     words = text.split()
     return _passage(words, length, (table_id, pointer), index)
 
 
 def _passage(
     words: list[str], length: int, place: tuple[int, str] = (1, ""), index: int = 0
-) -> Passage:
+) -> CandidateText:
     is_whole = length < LONG
-    return Passage(list(enumerate(words)), frozenset(words), length, place, index, is_whole)
+    return CandidateText(list(enumerate(words)), frozenset(words), length, place, index, is_whole)
 
 
-def _asked(passage: Passage, words: Collection[str]) -> Passage:
-    """What a lookout for these words sees of a passage."""
-    seen = [sighting for sighting in passage.sightings if sighting[1] in words]
-    return replace(passage, sightings=seen, vocabulary=passage.vocabulary.intersection(words))
+def _asked(passage: CandidateText, words: Collection[str]) -> CandidateText:
+    """What a term finder for these words finds in a passage."""
+    seen = [occurrence for occurrence in passage.occurrences if occurrence[1] in words]
+    return replace(passage, occurrences=seen, vocabulary=passage.vocabulary.intersection(words))
 
 
-def best(passages: dict[str, Passage], words: str, keyword: dict[str, float] | None = None) -> str:
+def best(
+    passages: dict[str, CandidateText], words: str, keyword: dict[str, float] | None = None
+) -> str:
     """The first of candidates that the legs ranked equal."""
     fused = dict.fromkeys(passages, 0.5)
     asked = words.split()
@@ -88,9 +90,11 @@ def test_a_text_whose_keys_name_what_is_asked_for_is_lifted() -> None:
     words = ["warranti", "apach", "2.0"]
     said = [word for word in words if word == "warranti"]
 
-    def passage(key: str, keys: set[str]) -> Passage:
-        sightings = list(enumerate(said))
-        return Passage(sightings, frozenset(said), 900, (1, f"/{key}"), 3, False, frozenset(keys))
+    def passage(key: str, keys: set[str]) -> CandidateText:
+        occurrences = list(enumerate(said))
+        return CandidateText(
+            occurrences, frozenset(said), 900, (1, f"/{key}"), 3, False, frozenset(keys)
+        )
 
     passages = {"apache": passage("Apache-2.0", {"apach", "2.0"}), "mit": passage("MIT", set())}
     scores = rerank(dict.fromkeys(passages, 0.5), {}, words, passages)
@@ -101,7 +105,9 @@ def test_a_text_whose_keys_name_what_is_asked_for_is_lifted() -> None:
 
 def test_a_key_that_all_have_lifts_all_alike() -> None:
     passages = {
-        name: Passage([(0, "door")], frozenset({"door"}), 900, (1, f"/{name}/text"), 0, False, keys)
+        name: CandidateText(
+            [(0, "door")], frozenset({"door"}), 900, (1, f"/{name}/text"), 0, False, keys
+        )
         for name in ("a", "b")
         for keys in [frozenset({"text"})]
     }
@@ -150,5 +156,5 @@ def test_proximity_is_that_of_the_best_stretch(text: list[str], words: list[str]
     weights = word_weights(words, [frozenset(text)])
     stretches = [set(text[first : first + 41]) for first in range(len(text))]
     slow = max((sum(weights.get(word, 0.0) for word in s) for s in stretches), default=0.0)
-    sightings = [(at, word) for at, word in enumerate(text) if word in words]
-    assert abs(proximity(sightings, weights) - slow) < 1e-9
+    occurrences = [(at, word) for at, word in enumerate(text) if word in words]
+    assert abs(proximity(occurrences, weights) - slow) < 1e-9

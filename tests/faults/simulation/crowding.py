@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from context_search.domain.limits import Usage
-from context_search.services.searching.answer import Answer
+from context_search.domain.search import Answer
 from testing.in_memory.rows import IndexRow, NodeRow, Rows
 from tests.faults.simulation.invariants import check
 from tests.faults.simulation.world import World
@@ -52,7 +52,7 @@ class Crowd:
     def on_answer(self, answer: Answer) -> None:
         """An evicted index is never passed off as one without hits."""
         self.others[1](answer)
-        is_evicted = answer.index_status == "evicted"
+        is_evicted = answer.target.status == "evicted"
         check(is_evicted == (answer.degraded == ["index_evicted"]), "I17 silent", answer)
         check(not (is_evicted and answer.hits), "I17 hits of an evicted index", answer)
 

@@ -21,6 +21,7 @@ from testing.in_memory.catalog_rows import TableRow
 from testing.in_memory.chunks import MemoryChunks
 from testing.in_memory.delivery import MemoryGraveyard
 from testing.in_memory.indexes import MemoryIndexes
+from testing.in_memory.live_chunks import MemoryLiveChunks
 from testing.in_memory.outbox import MemoryOutbox
 from testing.in_memory.progress import MemoryNodes
 from testing.in_memory.removal import remove_sets
@@ -32,6 +33,7 @@ def work_with(
     *,
     nodes: type[MemoryNodes] = MemoryNodes,
     chunks: type[MemoryChunks] = MemoryChunks,
+    live_chunks: type[MemoryLiveChunks] = MemoryLiveChunks,
     outbox: type[MemoryOutbox] = MemoryOutbox,
     indexes: type[MemoryIndexes] = MemoryIndexes,
     graveyard: type[MemoryGraveyard] = MemoryGraveyard,
@@ -43,6 +45,7 @@ def work_with(
             super().__init__(rows, clock)
             self.nodes = nodes(rows, clock)
             self.chunks = chunks(rows, clock)
+            self.live_chunks = live_chunks(rows)
             self.outbox = outbox(rows, clock)
             self.indexes = indexes(rows, clock)
             self.graveyard = graveyard(rows, clock)
@@ -107,7 +110,7 @@ class OldSetFirst(MemoryChunks):
         return super().begin_set(claim, planned)
 
 
-class UnhydratedChunks(MemoryChunks):
+class UnhydratedChunks(MemoryLiveChunks):
     """A search believes turbopuffer."""
 
     def hydrate(

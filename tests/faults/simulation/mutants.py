@@ -39,7 +39,7 @@ MUTANTS = [
         cleanup=steps.NoReconciler,
     ),
     Mutation("deleting a tool takes shared chunks", delete_tool=steps.DeleteSharedChunks),
-    Mutation("search without hydration", unit_of_work=work_with(chunks=rows.UnhydratedChunks)),
+    Mutation("search without hydration", unit_of_work=work_with(live_chunks=rows.UnhydratedChunks)),
     Mutation("old set deleted first", unit_of_work=work_with(chunks=rows.OldSetFirst)),
     Mutation("present on a timeout", index_node=steps.PresentOnTimeout, seed=20),
     Mutation("vectors before their rows, together", together=steps.VectorsBeforeRowsTogether),

@@ -6,8 +6,7 @@ from dataclasses import replace
 
 from context_search.services.indexing.evict import UseIndex
 from context_search.services.indexing.outgoing import Deliver
-from context_search.services.searching.assembly import run_search
-from context_search.services.searching.run_search import RunSearch
+from context_search.services.searching.search import Searcher, searcher
 from testing.in_memory.clock import ManualClock
 from tests.faults.simulation.parts import SimEmbedder, SimStore, SimVectors
 
@@ -18,9 +17,10 @@ def simulated_search(
     embedder: SimEmbedder,
     deliver: Deliver,
     clock: ManualClock,
-) -> RunSearch:
+    silent_s: float,
+) -> Searcher:
     """Returns the pipeline over the simulated parts; waiting moves the clock."""
     use_index = UseIndex(store, deliver)
-    run = run_search(store, vectors, lambda _: embedder, use_index, clock, clock.advance)
+    made = searcher(store, vectors, lambda _: embedder, use_index, clock, clock.advance, silent_s)
     # Giving its place back is no step of a search: an answer is judged as of its last read.
-    return replace(run, admission=replace(run.admission, store=store.inner))
+    return replace(made, admission=replace(made.admission, store=store.inner))

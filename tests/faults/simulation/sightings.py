@@ -6,7 +6,7 @@ from collections.abc import Callable
 from itertools import pairwise
 from types import FrameType
 
-from context_search.services.searching.answer import Answer
+from context_search.domain.search import Answer
 from testing.in_memory.rows import GenerationRow, Rows
 from tests.faults.simulation.scheduler import Task
 from tests.faults.simulation.world import World

@@ -10,6 +10,7 @@ from contextlib import suppress
 from context_search.domain.errors import ContextSearchError
 from context_search.domain.model import Principal
 from context_search.domain.orders import ORDER_ID
+from context_search.domain.search import Answer, QuestionLimits
 from context_search.ports.queue import Message
 from context_search.ports.time import Deadline
 from context_search.services.catalog.change_document import ChangeDocument
@@ -27,8 +28,7 @@ from context_search.services.indexing.project_index import (
 )
 from context_search.services.indexing.rebuild import Model, ReindexProject, RollBack, StartRebuild
 from context_search.services.indexing.retrying import RetryLater
-from context_search.services.searching.answer import Answer
-from context_search.services.searching.search_tool import SearchWithTool
+from context_search.services.searching.targets import SearchedTool
 from context_search.services.upkeep.cleanup_report import CleanupLimits
 from context_search.services.upkeep.expire_uploads import ExpireUploads
 from context_search.services.upkeep.redrive import Redrive
@@ -161,8 +161,9 @@ class World:
         self.switch_on = SwitchProjectIndexOn(store, deliver, self.model, SILENT_S)
         self.switch_off = SwitchProjectIndexOff(store)
         self.create_tool = CreateSearchTool(store, deliver, Limits(self.max_node_chars), SILENT_S)
-        search = simulated_search(store, self.vectors, self.embedder, deliver, self.clock)
-        self.search = SearchWithTool(search, SILENT_S)
+        self.searcher = simulated_search(
+            store, self.vectors, self.embedder, deliver, self.clock, SILENT_S
+        )
         self.replace_document = ChangeDocument(store, deliver).replace
         self.delete_tool = self.mutation.delete_tool(store, deliver)
         self.delete_table = DeleteTable(store)
@@ -174,6 +175,11 @@ class World:
         if self.is_small:
             return {"a": texts[0]}
         return {"a": texts[0], "b": {"c": texts[1:3], "d": texts[3]}}
+
+    def search(self, tool_id: int, principal: Principal, query: str, top_k: int) -> Answer:
+        """Returns the best hits of a tool."""
+        searched = SearchedTool.by(principal, tool_id)
+        return self.searcher.search(searched, query, QuestionLimits(top_k=top_k))
 
     def note(self, what: str) -> None:
         """Adds a line to the history."""

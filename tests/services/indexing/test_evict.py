@@ -13,7 +13,7 @@ from context_search.services.indexing.index_node import IndexNode
 from context_search.services.indexing.rebuild import ReindexProject
 from context_search.services.indexing.status import ToolStatus
 from context_search.services.upkeep.cleanup_report import CleanupLimits, CleanupReport
-from tests.services.house import SILENT_S, House, prose
+from tests.services.house import SILENT_S, House, prose, search
 
 HOUR = 3600.0
 FULL = 9
@@ -62,7 +62,7 @@ class Estate(House):
     def ask(self, tool: SearchTool) -> list[str]:
         """Searches; returns what is said about the answer."""
         answer = self.search(tool.id, self.principal, "harbour winter", 5)
-        return [answer.index_status, *answer.degraded, *("hits" for hit in answer.hits[:1])]
+        return [answer.target.status, *answer.degraded, *("hits" for hit in answer.hits[:1])]
 
 
 def crowded() -> tuple[Estate, SearchTool, SearchTool]:
@@ -147,9 +147,9 @@ def test_a_search_does_not_fail_because_its_use_cannot_be_noted() -> None:
 
     estate, cold, _ = crowded()
     estate.cleanup()
-    search = estate.searcher(estate.embedder, UseIndex(Away(), estate.deliver))
-    answer = search(cold.id, estate.principal, "harbour", 5)
-    assert (answer.index_status, answer.degraded) == ("evicted", ["index_evicted"])
+    searches = estate.searcher(estate.embedder, UseIndex(Away(), estate.deliver))
+    answer = search(searches, cold.id, estate.principal, "harbour", 5)
+    assert (answer.target.status, answer.degraded) == ("evicted", ["index_evicted"])
     assert estate.status(cold) == "evicted"
 
 

@@ -19,11 +19,11 @@ def test_the_old_generation_answers_until_the_new_one_is_complete() -> None:
     new = house.start_rebuild(tool_id, None)
     assert house.start_rebuild(tool_id, None) == new
     answer = house.search(tool_id, house.principal, "harbour", 5)
-    assert answer.index_status == "rebuilding"
+    assert answer.target.status == "rebuilding"
     assert {hit.chunk.turbopuffer_namespace for hit in answer.hits} == {old}
     house.work()
     answer = house.search(tool_id, house.principal, "harbour", 5)
-    assert answer.index_status == "ready"
+    assert answer.target.status == "ready"
     assert {hit.chunk.turbopuffer_namespace for hit in answer.hits} == {new.namespace}
 
 

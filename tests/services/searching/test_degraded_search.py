@@ -20,6 +20,7 @@ from context_search.domain.errors import (
     VectorStoreRejectedError,
     VectorStoreUnavailableError,
 )
+from context_search.domain.search import Answer
 from context_search.ports.store import UnitOfWork
 from context_search.ports.time import Deadline
 from context_search.ports.vectors import Legs, Ranked, VectorQuery
@@ -27,10 +28,9 @@ from context_search.services.searching.admission import (
     QUERIES_PER_NAMESPACE,
     SEARCHES_PER_PROJECT,
 )
-from context_search.services.searching.answer import Answer
 from testing.in_memory.embedder import WordEmbedder
 from testing.in_memory.store import MemoryStore
-from tests.services.house import House, prose
+from tests.services.house import House, prose, search
 
 TEXT = prose(2_000)
 
@@ -93,7 +93,7 @@ class MoodyHouse(House):
         super().__init__(**config)
         self.moody = MoodyVectors(self.vectors)
         self.vectors = self.moody  # type: ignore[assignment]
-        self.search = self.searcher(self.embedder)
+        self.searches = self.searcher(self.embedder)
         self.only_table = self.table({"a": TEXT})
         self.tool_id = self.tool(self.only_table).tool.id
         self.work()
@@ -147,14 +147,14 @@ def test_a_lost_namespace_is_answered_from_postgres_and_named() -> None:
 def test_with_everything_down_the_error_says_try_again() -> None:
     house = MoodyHouse()
     without_model = DownEmbedder(house.embedder.dimensions)
-    search = house.searcher(without_model)
+    searches = house.searcher(without_model)
     house.moody.error = VectorStoreUnavailableError("503")
-    answer = search(house.tool_id, house.principal, "harbour", 5)
+    answer = search(searches, house.tool_id, house.principal, "harbour", 5)
     assert answer.degraded == ["embed_unavailable", "backend_unavailable"]
     house.store = WithoutKeywords(house.store)  # type: ignore[assignment]
-    search = house.searcher(without_model)
+    searches = house.searcher(without_model)
     with pytest.raises(SearchUnavailableError) as caught:
-        search(house.tool_id, house.principal, "harbour", 5)
+        search(searches, house.tool_id, house.principal, "harbour", 5)
     assert caught.value.retryable
 
 
@@ -234,7 +234,7 @@ def test_a_remembered_index_that_was_switched_is_read_again() -> None:
 
 def test_what_a_hit_is_made_of_is_told() -> None:
     house = MoodyHouse()
-    hits = house.search.ranked(house.tool_id, house.principal, "harbour ledger").hits
+    hits = house.ranked(house.tool_id, "harbour ledger").hits
     best = hits[0].evidence
     assert best is not None
     assert best.keyword_rank == 1 or best.vector_rank == 1
@@ -255,7 +255,7 @@ def test_the_linear_fusion_is_that_of_its_weights() -> None:
         vector_weight=linear.vector_weight,
         recency_weight=linear.recency_weight,
     ).tool.id
-    for hit in house.search.ranked(tool, house.principal, "harbour ledger").hits:
+    for hit in house.ranked(tool, "harbour ledger").hits:
         assert hit.evidence is not None
         parts = hit.evidence
         expected = 0.55 * parts.bm25 + 0.35 * parts.semantic + 0.10 * parts.recency
@@ -268,7 +268,7 @@ def test_a_leg_that_could_not_answer_has_no_share_of_a_linear_score() -> None:
     both = house.tool(table, fusion="linear").tool.id
     words = house.tool(table, fusion="linear", strategy="keyword", vector_weight=0.0).tool.id
     house.work()
-    degraded = house.searcher(DownEmbedder())(both, house.principal, "harbour winter", 20)
+    degraded = search(house.searcher(DownEmbedder()), both, house.principal, "harbour winter", 20)
     asked = house.search(words, house.principal, "harbour winter", 20)
     assert degraded.mode_used == "keyword"
     assert len(degraded.hits) > 0

@@ -56,7 +56,7 @@ class Desk:
         return self.others if config.model == OTHER_MODEL.model else self.embedder
 
     def ask(self, text: str, config: IndexConfig = CONFIG) -> list[float]:
-        return self.embed(config, text, timeout_s=1)[0]
+        return self.embed.embed(config, text, timeout_s=1)[0]
 
 
 def test_a_question_is_embedded_once_an_hour_for_each_model() -> None:
@@ -120,7 +120,7 @@ def test_a_search_that_has_no_time_left_says_nothing_about_the_model() -> None:
     desk = Desk()
     for _ in range(FAILURES_TO_OPEN):
         with pytest.raises(EmbeddingTimeoutError):
-            desk.embed(CONFIG, "harbour", timeout_s=0)
+            desk.embed.embed(CONFIG, "harbour", timeout_s=0)
     assert desk.ask("harbour")
 
 

@@ -9,17 +9,17 @@ import pytest
 
 from context_search.domain.config import SearchConfig
 from context_search.domain.model import HydratedChunk, Index, Reach
-from context_search.services.searching.answer import Found, Question, Target
-from context_search.services.searching.ranking import LOOKED_AT, rank
-from context_search.services.searching.read_candidates import read_candidates, shared_by
-from testing.in_memory.chunks import MemoryChunks
+from context_search.domain.ranking.rank import LOOKED_AT, rank
+from context_search.domain.search import Found, Question, Target
+from context_search.services.searching.search import read_candidates
+from testing.in_memory.live_chunks import MemoryLiveChunks
 from tests.contract.store.bench import MemoryBench
 
 MANY = LOOKED_AT + 30
 LINEAR = SearchConfig(fusion="linear", bm25_weight=0.55, vector_weight=0.35)
 
 
-class SwappedMeanwhile(MemoryChunks):
+class SwappedMeanwhile(MemoryLiveChunks):
     """One text is not there any more when the texts are read."""
 
     def texts(self, index: Index, doc_ids: Sequence[str]) -> dict[str, str]:
@@ -36,8 +36,8 @@ class Candidates:
         for node_id in bench.enumerate(index):
             bench.finish(node_id)
         with bench.store.transaction() as work:
-            assert isinstance(work.chunks, MemoryChunks)
-            self.chunks = work.chunks
+            assert isinstance(work.live_chunks, MemoryLiveChunks)
+            self.chunks = work.live_chunks
         ids = sorted(bench.ids(index))
         self.target = Target(index, Reach(), search, "ready")
         words = {"harbour": 1.0, "garden": 1.0}
@@ -48,7 +48,7 @@ class Candidates:
             legs=("vector", "keyword"),
         )
 
-    def read(self, rows: MemoryChunks) -> dict[str, HydratedChunk]:
+    def read(self, rows: MemoryLiveChunks) -> dict[str, HydratedChunk]:
         return read_candidates(rows, self.target, self.question, self.found)
 
     def whole(self) -> dict[str, HydratedChunk]:
@@ -61,11 +61,9 @@ def test_a_long_linear_ranking_is_the_same_without_the_texts_behind(without: str
     if without is not None:
         legs = tuple(leg for leg in candidates.found.legs if leg != without)
         candidates.found = replace(candidates.found, **{without: {}}, legs=legs)  # type: ignore[arg-type]
-    search = shared_by(LINEAR, candidates.found.legs)
-    target = replace(candidates.target, search=search)
-    asked, found = candidates.question, candidates.found
-    expected = rank(target, asked, found, candidates.whole())
-    hits = rank(target, asked, found, candidates.read(candidates.chunks))
+    target, asked, found = candidates.target, candidates.question, candidates.found
+    expected = rank(target, asked, found, candidates.whole()).hits
+    hits = rank(target, asked, found, candidates.read(candidates.chunks)).hits
     assert hits[:LOOKED_AT] == expected[:LOOKED_AT]
     behind = [replace(hit, chunk=replace(hit.chunk, chunk_text="")) for hit in expected[LOOKED_AT:]]
     assert hits[LOOKED_AT:] == behind
@@ -81,5 +79,5 @@ def test_otherwise_every_text_is_read(count: int, search: SearchConfig) -> None:
 
 def test_no_hit_is_without_its_text_because_a_chunk_went_meanwhile() -> None:
     candidates = Candidates(MANY)
-    rows = SwappedMeanwhile(candidates.chunks.rows, candidates.chunks.clock)
+    rows = SwappedMeanwhile(candidates.chunks.rows)
     assert candidates.read(rows) == candidates.whole()

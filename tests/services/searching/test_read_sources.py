@@ -14,8 +14,8 @@ from context_search.domain.model import HydratedChunk
 from context_search.domain.retrieval import RetrievalSettings
 from context_search.domain.text.sensitive import SENSITIVE_KINDS, SensitiveKind
 from context_search.services.searching.read_sources import EXTENT_CHARS, read_sources
-from testing.in_memory.retrieval import MemorySurroundings
 from testing.in_memory.rows import ChunkRow, Rows, SetRow
+from testing.in_memory.surroundings import MemorySurroundings
 from tests.builders import english
 
 SEEN = 8
@@ -99,8 +99,8 @@ def shown(text: str, size: int, overlap: int, hit: int, neighbours: int = 0) -> 
         *(row.id, 1, "/a", row.index, row.total, row.text, row.start, row.end, "h", "n", "d"),
         changed_at=datetime(2026, 1, 1, tzinfo=UTC),
     )
-    wished = RetrievalSettings(neighbours=neighbours)
-    [(source, passage)] = read_sources(MemorySurroundings(rows), [found], wished)
+    settings = RetrievalSettings(neighbours=neighbours)
+    [(source, passage)] = read_sources(MemorySurroundings(rows), [found], settings)
     start, end = source.window
     return passage.show(start, end).text, start
 

@@ -8,19 +8,20 @@ from context_search.adapters.tiktoken_counter import TiktokenCounter
 from context_search.domain.errors import NotFoundError, QueryEmptyError
 from context_search.domain.model import Principal
 from context_search.domain.retrieval import RetrievalSettings
+from context_search.domain.search import QuestionLimits
 from context_search.domain.text.redaction import placeholder
 from context_search.services.searching.retrieve import (
     Retrieval,
+    Retrieve,
     Retrieved,
-    RetrieveWithTool,
-    Wishes,
 )
+from context_search.services.searching.targets import SearchedTool
 from tests.services.house import House, prose
 
 COUNTER = TiktokenCounter()
 FILLER = prose(2_000)
 SENTENCE = "The lighthouse keeper counted nine comets. "
-ALL = Wishes(top_k=50, min_score=0.0, max_tokens=100_000)
+ALL = QuestionLimits(top_k=50, min_score=0.0, max_tokens=100_000)
 
 
 class Desk:
@@ -30,19 +31,24 @@ class Desk:
         self.house = House()
         self.tool_id = self.house.tool(self.house.table(document)).tool.id
         self.house.work()
-        self.retrieve = RetrieveWithTool(self.house.store, self.house.search, COUNTER)
+        self.passages = Retrieve(self.house.store, self.house.searches, COUNTER).passages
         with self.house.store.transaction() as work:
-            work.retrieval_settings.write(
+            work.project_settings.write(
                 self.house.principal.project_id,
                 RetrievalSettings(**{"neighbours": 0, **settings}),  # type: ignore[arg-type]
             )
 
-    def __call__(self, query: str, **wishes: float) -> Retrieval:
-        found = Wishes(**wishes)  # type: ignore[arg-type]
-        return self.retrieve(self.tool_id, self.house.principal, query, found)
+    def __call__(self, query: str, **limits: float) -> Retrieval:
+        asked = QuestionLimits(**limits)  # type: ignore[arg-type]
+        return self.retrieve(self.house.principal, query, asked)
+
+    def retrieve(
+        self, principal: Principal | None, query: str, limits: QuestionLimits
+    ) -> Retrieval:
+        return self.passages(SearchedTool.by(principal, self.tool_id), query, limits)
 
     def everything(self, query: str = "the a of 1") -> Retrieval:
-        return self.retrieve(self.tool_id, self.house.principal, query, ALL)
+        return self.retrieve(self.house.principal, query, ALL)
 
 
 def source_of(passage: Retrieved, source: str) -> str:
@@ -179,7 +185,7 @@ def test_a_stale_hit_is_retrieved_with_what_stands_around_it() -> None:
 def test_only_the_project_of_the_tool_may_retrieve() -> None:
     desk = Desk({"a": SENTENCE})
     with pytest.raises(NotFoundError):
-        desk.retrieve(desk.tool_id, Principal(99), "lighthouse", Wishes())
-    assert desk.retrieve(desk.tool_id, None, "lighthouse", Wishes()).passages
+        desk.retrieve(Principal(99), "lighthouse", QuestionLimits())
+    assert desk.retrieve(None, "lighthouse", QuestionLimits()).passages
     with pytest.raises(QueryEmptyError):
         desk("?!")

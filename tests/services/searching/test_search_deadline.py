@@ -14,20 +14,20 @@ from context_search.domain.errors import (
     SearchUnavailableError,
     VectorStoreUnavailableError,
 )
-from context_search.domain.model import Reach
+from context_search.domain.model import Index, SearchTool
+from context_search.domain.search import Answer, QuestionLimits
 from context_search.ports.store import UnitOfWork
 from context_search.ports.time import Deadline
 from context_search.ports.vectors import Legs, Ranked, VectorQuery
 from context_search.services.indexing.evict import UseIndex
-from context_search.services.indexing.status import index_of, live_tool
-from context_search.services.searching.answer import Answer, Target
-from context_search.services.searching.assembly import run_search
-from context_search.services.searching.patience import USUAL
-from context_search.services.searching.search_tool import SearchWithTool
+from context_search.services.searching.search import searcher
+from context_search.services.searching.timeouts import Timeouts
 from testing.in_memory.clock import ManualClock
 from testing.in_memory.embedder import WordEmbedder
 from testing.in_memory.store import MemoryStore
-from tests.services.house import SILENT_S, House, prose
+from tests.services.house import SILENT_S, House, prose, search
+
+TIMEOUTS = Timeouts()
 
 
 class LateEmbedder(WordEmbedder):
@@ -54,11 +54,18 @@ class LateVectors:
 
 
 @dataclass
-class LateStore:
-    """Finds keywords at the last moment; ``given`` is how long it had each time."""
+class SlowStore:
+    """Finds keywords at the last moment, and an index that is not the one that answers.
+
+    ``given`` is how long a keyword search had each time; ``opened`` counts how often somebody
+    looked for the index, and the first ``switches`` times it is another one.
+    """
 
     inner: MemoryStore
     clock: ManualClock
+    is_slow: bool = True
+    switches: int = 0
+    opened: int = 0
     given: list[float] = field(default_factory=list)
 
     @contextmanager
@@ -66,53 +73,52 @@ class LateStore:
         self, project_id: int | None = None, deadline: Deadline | None = None
     ) -> Iterator[UnitOfWork]:
         with self.inner.transaction(project_id, deadline) as work:
-            yield cast(UnitOfWork, _Late(work, self))
+            yield cast(UnitOfWork, _Slow(work, self))
 
 
 @dataclass
-class _Late:
+class _Slow:
     work: UnitOfWork
-    store: LateStore
+    store: SlowStore
 
     def __getattr__(self, name: str) -> object:
-        return self if name == "keywords" else getattr(self.work, name)
+        return self if name in ("keywords", "tools") else getattr(self.work, name)
 
     def best(self, *where: object, timeout_s: float) -> list[Ranked]:
-        self.store.given.append(timeout_s)
-        self.store.clock.advance(timeout_s)
+        if self.store.is_slow:
+            self.store.given.append(timeout_s)
+            self.store.clock.advance(timeout_s)
         return self.work.keywords.best(*where, timeout_s=timeout_s)  # type: ignore[arg-type]
+
+    def find_with_index(self, tool_id: int, *, project_id: int | None) -> tuple[SearchTool, Index]:
+        found = self.work.tools.find_with_index(tool_id, project_id=project_id)
+        assert found is not None
+        tool, index = found
+        earlier = max(0, self.store.switches - self.store.opened)
+        self.store.opened += 1
+        return tool, replace(index, generation_id=index.generation_id + earlier)
 
 
 class SwitchingHouse(House):
-    """A house where everything is slow, and where an index is switched while it is searched.
-
-    ``switches`` says how often; ``opened`` counts how often somebody looked.
-    """
+    """A house where everything is slow, and where an index is switched while it is searched."""
 
     def __init__(self, *, switches: int, is_slow: bool) -> None:
         super().__init__()
         self.tool_id = self.tool(self.table({"a": prose(2_000)})).tool.id
         self.work()
-        self.opened, self.switches = 0, switches
-        self.late = LateStore(self.store, self.clock)
-        self.run = run_search(
-            self.late if is_slow else self.store,
+        self.slow = SlowStore(self.store, self.clock, is_slow, switches)
+        self.searches = searcher(
+            self.slow,
             LateVectors(self.clock) if is_slow else self.vectors,  # type: ignore[arg-type]
             lambda _: LateEmbedder(self.clock) if is_slow else self.embedder,
             UseIndex(self.store, self.deliver),
             self.clock,
             self.clock.advance,
+            SILENT_S,
         )
 
-    def open(self, work: UnitOfWork) -> Target:
-        tool = live_tool(work, self.tool_id, self.principal)
-        index, earlier = index_of(work, tool), max(0, self.switches - self.opened)
-        self.opened += 1
-        switched = replace(index, generation_id=index.generation_id + earlier)
-        return Target(switched, Reach(""), tool.search, "ready")
-
     def ask(self) -> Answer:
-        return self.run("key", self.open, "harbour ledger")
+        return self.search(self.tool_id, self.principal, "harbour ledger", 5)
 
 
 def test_switches_of_an_index_do_not_multiply_the_time_of_a_search() -> None:
@@ -121,7 +127,7 @@ def test_switches_of_an_index_do_not_multiply_the_time_of_a_search() -> None:
     with pytest.raises(SearchUnavailableError) as caught:
         house.ask()
     assert caught.value.retryable
-    assert house.clock.monotonic() - began <= USUAL.search_s
+    assert house.clock.monotonic() - began <= QuestionLimits().seconds
 
 
 def test_a_search_that_was_slow_still_has_time_to_ask_postgres_after_a_switch() -> None:
@@ -130,37 +136,37 @@ def test_a_search_that_was_slow_still_has_time_to_ask_postgres_after_a_switch() 
     answer = house.ask()
     assert (answer.found.keywords_from, bool(answer.hits)) == ("postgres", True)
     assert answer.degraded == ["embed_timeout", "backend_unavailable"]
-    assert house.late.given[0] == USUAL.keywords_s
-    assert house.clock.monotonic() - began <= USUAL.search_s
+    assert house.slow.given[0] == TIMEOUTS.keywords_s
+    assert house.clock.monotonic() - began <= QuestionLimits().seconds
 
 
-@pytest.mark.parametrize(("strategy", "seconds"), [("keyword", 13.0), ("hybrid", USUAL.keywords_s)])
+@pytest.mark.parametrize(
+    ("strategy", "seconds"), [("keyword", 13.0), ("hybrid", TIMEOUTS.keywords_s)]
+)
 def test_keywords_that_are_all_there_is_have_the_time_that_is_left(
     strategy: str, seconds: float
 ) -> None:
     house = House(storage="lean")
     tool_id = house.tool(house.table({"a": prose(2_000)}), strategy=strategy).tool.id
     house.work()
-    late = LateStore(house.store, house.clock)
-    use_index, embedder = UseIndex(house.store, house.deliver), house.embedder
-    run = run_search(
-        late, house.vectors, lambda _: embedder, use_index, house.clock, house.clock.advance
-    )
+    slow = SlowStore(house.store, house.clock)
+    house.store = slow  # type: ignore[assignment]
+    searches = house.searcher(house.embedder)
     began = house.clock.monotonic()
-    answer = SearchWithTool(run, SILENT_S)(tool_id, house.principal, "harbour ledger", 5)
+    answer = search(searches, tool_id, house.principal, "harbour ledger", 5)
     assert (answer.degraded, bool(answer.hits)) == ([], True)
-    assert late.given == [seconds]
-    assert house.clock.monotonic() - began <= USUAL.search_s
+    assert slow.given == [seconds]
+    assert house.clock.monotonic() - began <= QuestionLimits().seconds
 
 
 def test_an_index_that_is_switched_twice_is_followed() -> None:
     house = SwitchingHouse(switches=2, is_slow=False)
     answer = house.ask()
-    assert (answer.degraded, bool(answer.hits), house.opened) == ([], True, 4)
+    assert (answer.degraded, bool(answer.hits), house.slow.opened) == ([], True, 4)
 
 
 def test_an_index_that_is_switched_without_end_is_not_followed_for_ever() -> None:
     house = SwitchingHouse(switches=1_000, is_slow=False)
     with pytest.raises(SearchUnavailableError):
         house.ask()
-    assert house.opened < 10
+    assert house.slow.opened < 10

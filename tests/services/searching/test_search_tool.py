@@ -14,7 +14,7 @@ from context_search.domain.model import Principal
 from context_search.services.catalog.create_search_tool import CreateSearchTool
 from context_search.services.catalog.hints import MOST_READ
 from context_search.services.indexing.enumeration import Limits
-from tests.services.house import SILENT_S, House, prose
+from tests.services.house import SILENT_S, House, prose, search
 
 
 def test_a_scope_shows_what_is_below_it_and_nothing_beside_it() -> None:
@@ -43,7 +43,7 @@ def test_nothing_to_index_is_an_empty_answer() -> None:
     status = house.tool(house.table({"a": "short"}))
     assert status.progress.status == "ready"
     answer = house.search(status.tool.id, house.principal, "anything", 5)
-    assert (answer.hits, answer.index_status, answer.degraded) == ([], "ready", [])
+    assert (answer.hits, answer.target.status, answer.degraded) == ([], "ready", [])
 
 
 def test_why_there_is_nothing_is_said_of_documents_up_to_a_size() -> None:
@@ -83,7 +83,7 @@ def test_before_the_index_is_ready_the_answer_says_so() -> None:
     house = House()
     status = house.tool(house.table({"a": prose(300)}))
     answer = house.search(status.tool.id, house.principal, "harbour", 5)
-    assert (answer.hits, answer.index_status) == ([], "indexing")
+    assert (answer.hits, answer.target.status) == ([], "indexing")
     assert answer.degraded == ["partial_index"]
 
 
@@ -133,7 +133,7 @@ def test_without_a_vector_the_answer_comes_from_keywords_and_says_so(
     house = House()
     tool_id = house.tool(house.table({"a": prose(500)})).tool.id
     house.work()
-    answer = house.searcher(Down())(tool_id, house.principal, "harbour", 5)
+    answer = search(house.searcher(Down()), tool_id, house.principal, "harbour", 5)
     assert answer.hits
     assert (answer.mode_requested, answer.mode_used) == ("hybrid", "keyword")
     assert (answer.found.legs, answer.degraded) == (["keyword"], [code])

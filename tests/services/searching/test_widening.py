@@ -48,7 +48,7 @@ def windowed(chunks: int, strategy: str) -> tuple[House, CountingVectors, int]:
     """A tool over so many chunks of about thirty windows each."""
     house = House(chunk_size=2_000, window_tokens=20)
     house.vectors = counting = CountingVectors()
-    house.index_node, house.search = house.worker(), house.searcher(house.embedder)
+    house.index_node, house.searches = house.worker(), house.searcher(house.embedder)
     table = house.table([prose(1_900, seed) for seed in range(chunks)])
     tool_id = house.tool(table, strategy=strategy).tool.id
     house.work()
@@ -76,7 +76,7 @@ def test_the_legs_are_asked_once_where_enough_chunks_come_at_once() -> None:
 
 def test_a_leg_gives_no_more_live_candidates_than_it_was_asked_for() -> None:
     house, tool_id = crowded(ONCE + prose(12_000), strategy="semantic")
-    answer = house.search.ranked(tool_id, house.principal, "harbour")
+    answer = house.ranked(tool_id, "harbour")
     assert answer.gone > 300
     assert answer.ranked == 50
     assert all(hit.chunk.chunk_text for hit in answer.hits)

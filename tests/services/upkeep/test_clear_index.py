@@ -30,7 +30,7 @@ def test_a_cleared_index_finds_nothing_and_says_why_and_comes_back_with_a_search
     house.work()
     answer = house.search(tool.id, house.principal, "harbour winter", 5)
     assert answer.hits
-    assert answer.index_status == "ready"
+    assert answer.target.status == "ready"
     assert {hit.chunk.turbopuffer_namespace for hit in answer.hits} != {given_up.namespace}
 
 

@@ -99,7 +99,7 @@ def test_a_search_on_a_lost_namespace_says_so_and_orders_what_mends_it() -> None
     assert house.documents() == before
     answer = house.search(tool.tool.id, house.principal, "harbour winter", 5)
     assert answer.hits
-    assert (answer.degraded, answer.index_status) == ([], "ready")
+    assert (answer.degraded, answer.target.status) == ([], "ready")
 
 
 def test_a_namespace_that_never_was_is_not_lost() -> None:

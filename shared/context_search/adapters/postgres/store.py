@@ -13,6 +13,7 @@ from context_search.adapters.postgres.catalog.tables import PostgresProjects, Po
 from context_search.adapters.postgres.catalog.tools import PostgresTools
 from context_search.adapters.postgres.catalog.uploads import PostgresUploads
 from context_search.adapters.postgres.indexing.batches import PostgresBatches
+from context_search.adapters.postgres.indexing.chunks import PostgresChunks
 from context_search.adapters.postgres.indexing.evictions import PostgresEvictions
 from context_search.adapters.postgres.indexing.indexes import PostgresIndexes
 from context_search.adapters.postgres.indexing.outbox import PostgresOutbox
@@ -20,14 +21,12 @@ from context_search.adapters.postgres.indexing.progress import PostgresNodes
 from context_search.adapters.postgres.indexing.quotas import PostgresQuotas
 from context_search.adapters.postgres.indexing.rebuilds import PostgresRebuilds
 from context_search.adapters.postgres.pool import Database, Transaction
-from context_search.adapters.postgres.searching.hydration import PostgresChunks
 from context_search.adapters.postgres.searching.keywords import PostgresKeywords
+from context_search.adapters.postgres.searching.live_chunks import PostgresLiveChunks
 from context_search.adapters.postgres.searching.permits import PostgresPermits
+from context_search.adapters.postgres.searching.project_settings import PostgresProjectSettings
 from context_search.adapters.postgres.searching.rankings import PostgresRankings
-from context_search.adapters.postgres.searching.retrieval import (
-    PostgresRetrievalSettings,
-    PostgresSurroundings,
-)
+from context_search.adapters.postgres.searching.surroundings import PostgresSurroundings
 from context_search.adapters.postgres.upkeep.delivery import PostgresGraveyard
 from context_search.adapters.postgres.upkeep.gauges import PostgresGauges
 from context_search.adapters.postgres.upkeep.removal import PostgresRemovals
@@ -49,6 +48,7 @@ class PostgresUnitOfWork:
         self.nodes = PostgresNodes(tx)
         self.chunks = PostgresChunks(tx)
         self.batches = PostgresBatches(tx)
+        self.live_chunks = PostgresLiveChunks(tx)
         self.keywords = PostgresKeywords(tx)
         self.outbox = PostgresOutbox(tx)
         self.graveyard = PostgresGraveyard(tx)
@@ -59,7 +59,7 @@ class PostgresUnitOfWork:
         self.idempotency = PostgresIdempotencyKeys(tx)
         self.permits = PostgresPermits(tx)
         self.surroundings = PostgresSurroundings(tx)
-        self.retrieval_settings = PostgresRetrievalSettings(tx)
+        self.project_settings = PostgresProjectSettings(tx)
         self.rankings = PostgresRankings(tx)
         self.gauges = PostgresGauges(tx)
         self.uploads = PostgresUploads(tx)

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from itertools import chain
 
 from context_search.domain.ranking.bm25 import idf
-from context_search.domain.text.analysis import Sighting
+from context_search.domain.text.analysis import Occurrence
 
 PROXIMITY_WEIGHT = 0.5
 NEIGHBOUR_WEIGHT = 0.2
@@ -30,15 +30,15 @@ FULL_LENGTH = 300
 
 
 @dataclass(frozen=True, slots=True)
-class Passage:
+class CandidateText:
     """A candidate: where it has words of the question, and which; its length in code points.
 
-    ``sightings`` are in the order of its tokens. ``place`` names its string, ``index`` its number
+    ``occurrences`` are in the order of its tokens. ``place`` names its string, ``index`` its number
     among the chunks there; ``is_whole`` when it is the only one. ``keys`` are the words of the
     question in the last keys of its pointer.
     """
 
-    sightings: Sequence[Sighting]
+    occurrences: Sequence[Occurrence]
     vocabulary: frozenset[str]
     length: int
     place: tuple[int, str]
@@ -63,50 +63,50 @@ def rerank(
     fused: Mapping[str, float],
     keyword: Mapping[str, float],
     words: Collection[str],
-    passages: Mapping[str, Passage],
+    texts: Mapping[str, CandidateText],
 ) -> dict[str, float]:
     """Returns the scores of ``fused`` (0..1) after the second look, in 0..1 again.
 
     ``keyword`` has normalised scores of the keyword leg (0..1), ``words`` the distinct tokens of
-    the question, ``passages`` every id of both with sightings of these.
+    the question, ``texts`` every id of both with occurrences of these.
     """
-    weights = word_weights(words, [passage.vocabulary for passage in passages.values()])
-    named = _named(words, passages)
-    beside = {(p.place, p.index): keyword.get(name, 0.0) for name, p in passages.items()}
-    titles = _titles(keyword, passages)
+    weights = word_weights(words, [text.vocabulary for text in texts.values()])
+    named = _named(words, texts)
+    beside = {(p.place, p.index): keyword.get(name, 0.0) for name, p in texts.items()}
+    titles = _titles(keyword, texts)
     total = 1.0 + PROXIMITY_WEIGHT + NEIGHBOUR_WEIGHT + LENGTH_WEIGHT
     scores: dict[str, float] = {}
     for name, score in fused.items():
-        passage = passages[name]
-        neighbours = ((passage.place, passage.index + step) for step in (-1, 1))
+        text = texts[name]
+        neighbours = ((text.place, text.index + step) for step in (-1, 1))
         seen = (
             score
-            + PROXIMITY_WEIGHT * proximity(passage.sightings, weights)
+            + PROXIMITY_WEIGHT * proximity(text.occurrences, weights)
             + NEIGHBOUR_WEIGHT * max(beside.get(place, 0.0) for place in neighbours)
-            + LENGTH_WEIGHT * min(1.0, passage.length / FULL_LENGTH)
+            + LENGTH_WEIGHT * min(1.0, text.length / FULL_LENGTH)
         ) / total
-        title = 0.0 if passage.is_title else titles.get(passage.owner, 0.0)
+        title = 0.0 if text.is_title else titles.get(text.owner, 0.0)
         title = max(title, named[name])
         scores[name] = seen + (1.0 - seen) * TITLE_WEIGHT * title
     return scores
 
 
 def _titles(
-    keyword: Mapping[str, float], passages: Mapping[str, Passage]
+    keyword: Mapping[str, float], texts: Mapping[str, CandidateText]
 ) -> dict[tuple[int, str] | None, float]:
     """Returns for each object the best score of a title in it; strings of an array name nothing."""
     best: dict[tuple[int, str] | None, float] = {None: 0.0}
     for name, score in keyword.items():
-        passage = passages[name]
-        if passage.is_title and (owner := passage.owner):
+        text = texts[name]
+        if text.is_title and (owner := text.owner):
             best[owner] = max(best.get(owner, 0.0), score)
     return best
 
 
-def _named(words: Collection[str], passages: Mapping[str, Passage]) -> dict[str, float]:
-    """Returns the share of the question (0..1) that the keys of each passage's pointer have."""
-    weights = word_weights(words, [p.vocabulary | p.keys for p in passages.values()])
-    return {name: sum(weights[word] for word in p.keys) for name, p in passages.items()}
+def _named(words: Collection[str], texts: Mapping[str, CandidateText]) -> dict[str, float]:
+    """Returns the share of the question (0..1) that the keys of each text's pointer have."""
+    weights = word_weights(words, [p.vocabulary | p.keys for p in texts.values()])
+    return {name: sum(weights[word] for word in p.keys) for name, p in texts.items()}
 
 
 def word_weights(words: Collection[str], texts: Collection[frozenset[str]]) -> dict[str, float]:
@@ -121,18 +121,18 @@ def word_weights(words: Collection[str], texts: Collection[frozenset[str]]) -> d
     return {word: weight / total for word, weight in found.items()}
 
 
-def proximity(sightings: Sequence[Sighting], weights: Mapping[str, float]) -> float:
+def proximity(occurrences: Sequence[Occurrence], weights: Mapping[str, float]) -> float:
     """Returns the weight of the words in the best stretch of ``PROXIMITY_TOKENS``, in 0..1."""
     best = inside = 0.0
     counts = dict.fromkeys(weights, 0)
     first = 0
-    for at, token in sightings:
+    for at, token in occurrences:
         is_new = not counts[token]
         if is_new:
             inside += weights[token]
         counts[token] += 1
-        while at - sightings[first][0] > PROXIMITY_TOKENS:
-            gone = sightings[first][1]
+        while at - occurrences[first][0] > PROXIMITY_TOKENS:
+            gone = occurrences[first][1]
             counts[gone] -= 1
             if not counts[gone]:
                 inside -= weights[gone]

@@ -55,7 +55,7 @@ def key_hash(text: str) -> bytes:
 
 
 @dataclass(frozen=True, slots=True)
-class KeyWish:
+class KeyOptions:
     """What a new key is to be called, how long it is good for (None for ever), what it may do."""
 
     name: str | None = None
@@ -77,19 +77,19 @@ class CreateKey:
 
     store: Store
 
-    def __call__(self, caller: Principal, mcp_id: int | None, wish: KeyWish) -> ShownKey:
+    def __call__(self, caller: Principal, mcp_id: int | None, options: KeyOptions) -> ShownKey:
         """Returns the key. It may do what the caller's may at most, and ends with it at the latest.
 
         Raises PermissionDeniedError for more, and NotFoundError for a foreign instance and where
         there is no such project.
         """
-        wanted = caller.permissions if wish.permissions is None else wish.permissions
+        wanted = caller.permissions if options.permissions is None else options.permissions
         with self.store.transaction(caller.project_id) as work:
             if not work.projects.exists(caller.project_id):  # an operator may name any
                 raise NotFoundError("there is no such project")
             owner = owner_of(work, caller, mcp_id)
-            made = add_key(work, owner, replace(wish, permissions=wanted), caller)
-            if (wish.lifetime_s or 0) > (made.key.lifetime_s or math.inf):
+            made = add_key(work, owner, replace(options, permissions=wanted), caller)
+            if (options.lifetime_s or 0) > (made.key.lifetime_s or math.inf):
                 raise PermissionDeniedError("a key cannot make one that lives longer than itself")
             return made
 
@@ -137,7 +137,9 @@ class RotateKey:
             owner = owner_of(work, caller, mcp_id)
             old = _live_key(work, owner, key_id)
             work.keys.expire_within(old.id, old_expires_in_s)
-            return add_key(work, owner, KeyWish(old.name, old.lifetime_s, old.permissions), caller)
+            return add_key(
+                work, owner, KeyOptions(old.name, old.lifetime_s, old.permissions), caller
+            )
 
 
 def owner_of(work: UnitOfWork, caller: Principal, mcp_id: int | None) -> KeyOwner:
@@ -148,7 +150,7 @@ def owner_of(work: UnitOfWork, caller: Principal, mcp_id: int | None) -> KeyOwne
 
 
 def add_key(
-    work: UnitOfWork, owner: KeyOwner, wish: KeyWish, maker: Principal | None = None
+    work: UnitOfWork, owner: KeyOwner, options: KeyOptions, maker: Principal | None = None
 ) -> ShownKey:
     """Stores a new key; one of an MCP instance may search and nothing else.
 
@@ -156,12 +158,12 @@ def add_key(
     None is a trusted caller without a key. Raises PermissionDeniedError.
     """
     made = new_key(PROJECT_PREFIX if owner.mcp_id is None else MCP_PREFIX)
-    permissions = MCP_PERMISSIONS if owner.mcp_id else wish.permissions or ALL_PERMISSIONS
+    permissions = MCP_PERMISSIONS if owner.mcp_id else options.permissions or ALL_PERMISSIONS
     if maker is not None and not permissions <= maker.permissions:
         lacking = ", ".join(in_order(permissions - maker.permissions))
         raise PermissionDeniedError(f"a key cannot give what it has not: {lacking}")
     ends_by = None if maker is None else maker.expires_at
-    new = NewApiKey(wish.name, made.prefix, made.hash, permissions, wish.lifetime_s, ends_by)
+    new = NewApiKey(options.name, made.prefix, made.hash, permissions, options.lifetime_s, ends_by)
     return ShownKey(work.keys.add(owner, new), made.text)
 
 

@@ -10,7 +10,7 @@ from context_search.domain.errors import ConflictError, NotFoundError, Unauthent
 from context_search.domain.model import Principal, SearchTool, ToolRecord
 from context_search.ports.store import Store, UnitOfWork
 from context_search.services.access.authenticate import Authenticate
-from context_search.services.access.keys import KeyWish, ShownKey, add_key
+from context_search.services.access.keys import KeyOptions, ShownKey, add_key
 from context_search.services.catalog.list_tools import unique_names
 from context_search.services.pages import PAGE, Page, page_of
 
@@ -42,7 +42,7 @@ class CreateMcp:
             mcp = work.mcps.add(caller.project_id, name)
             for tool_id, status in bindings:
                 bind(work, caller, mcp.id, tool_id, status=status)
-            return mcp, add_key(work, KeyOwner(caller.project_id, mcp.id), KeyWish(name), caller)
+            return mcp, add_key(work, KeyOwner(caller.project_id, mcp.id), KeyOptions(name), caller)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 from context_search.domain.json_pointer import split
-from context_search.domain.model import Index, SearchTool
+from context_search.domain.model import Index, Scope
+from context_search.domain.search import EmptyHint
 from context_search.ports.store import UnitOfWork
-
-EmptyHint = Literal["scope_missing", "no_long_strings", "nothing_indexed"]
-Hint = Literal["index_evicted", "index_incomplete", "low_scores_hidden", "no_match", EmptyHint]
-
 
 MOST_READ = 5_000_000
 """How large a document, in bytes, a search looks into to say why it found nothing."""
@@ -31,15 +27,14 @@ class EmptyScope:
 
 
 def empty_scope(
-    work: UnitOfWork, tool: SearchTool, index: Index, *, measured: bool
+    work: UnitOfWork, scope: Scope, index: Index, *, measured: bool
 ) -> EmptyScope | None:
-    """Returns why an index that is up to its document has nothing of a tool's scope.
+    """Returns why an index that is up to its document has nothing of a scope.
 
     None where it has something. Looks into the document only where it has no node; to find out that
     the place exists, and with ``measured`` how long the strings are. Without ``measured`` None
     for a document of over 5,000,000 bytes, too: each empty search would unpack it.
     """
-    scope = tool.scope
     if work.nodes.has_any(index, scope.json_pointer):
         return None
     if work.nodes.in_scope(index, scope.json_pointer, limit=1):

@@ -12,7 +12,7 @@ from context_search.domain.json_text import to_json
 from context_search.domain.model import Principal, Project, Table
 from context_search.domain.uploads import MAX_INLINE_BYTES
 from context_search.ports.store import Store, UnitOfWork
-from context_search.services.access.keys import KeyWish, ShownKey, add_key
+from context_search.services.access.keys import KeyOptions, ShownKey, add_key
 from context_search.services.indexing.outgoing import Deliver, enumerate_message
 
 _OF_STRINGS = "one string is not read in parts; search and retrieve give passages of it"
@@ -29,7 +29,7 @@ class CreateProject:
         """Returns the project and its key, which may do everything."""
         with self.store.transaction() as work:
             project = work.projects.add(name)
-            return project, add_key(work, KeyOwner(project.id), KeyWish())
+            return project, add_key(work, KeyOwner(project.id), KeyOptions())
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,16 +49,6 @@ def live_tool(work: UnitOfWork, tool_id: int, principal: Principal | None) -> Se
     return tool
 
 
-def live_tool_with_index(
-    work: UnitOfWork, tool_id: int, principal: Principal | None
-) -> tuple[SearchTool, Index]:
-    """The same together with the index that serves it."""
-    found = work.tools.find_with_index(tool_id, project_id=project_of(principal))
-    if found is None:
-        raise NotFoundError("there is no such tool")
-    return found
-
-
 def index_of(work: UnitOfWork, tool: SearchTool) -> Index:
     """Returns the index that serves a tool. Raises NotFoundError when it went away meanwhile."""
     index = work.indexes.find(tool.index_id)
@@ -85,7 +75,7 @@ def tool_status(work: UnitOfWork, tool: SearchTool, *, silent_s: float) -> ToolS
     proven = next((each for each in reports if each["namespace"] == index.namespace), None)
     not_indexed = work.nodes.not_indexed(index, scope, limit=LISTED_NODES)
     is_settled = progress.status in ("ready", "rebuilding") and not progress.chunks_count
-    empty = empty_scope(work, tool, index, measured=True) if is_settled else None
+    empty = empty_scope(work, tool.scope, index, measured=True) if is_settled else None
     return ToolStatus(tool, index, progress, nodes, proven, not_indexed, empty)
 
 

@@ -29,8 +29,27 @@ class Breaker:
     _failed: int = 0
     _closed_from: float = 0.0
 
-    def lets_through(self) -> bool:
-        """Says whether the next call may be made; an open one lets a single try through."""
+    @contextmanager
+    def guarding(self, failure: type[Exception], refusal: str) -> Iterator[None]:
+        """Counts how a call ends: only a ``failure`` is one of the part. Errors are raised on.
+
+        While it is open there is no call: raises a ``failure`` that says ``refusal``.
+        """
+        if not self._lets_through():
+            raise failure(refusal)
+        has_failed = False
+        try:
+            yield
+        except failure:
+            has_failed = True
+            raise
+        finally:
+            if has_failed:
+                self._note_failure()
+            else:
+                self._note_answer()
+
+    def _lets_through(self) -> bool:
         with self._lock:
             if self._failed < self.failures:
                 return True
@@ -39,21 +58,6 @@ class Breaker:
                 return False
             self._closed_from = now + self.open_s  # others wait for how this try ends
             return True
-
-    @contextmanager
-    def counting(self, kind: type[Exception]) -> Iterator[None]:
-        """Counts how a call ends: only ``kind`` is a failure of the part. Errors are raised on."""
-        has_failed = False
-        try:
-            yield
-        except kind:
-            has_failed = True
-            raise
-        finally:
-            if has_failed:
-                self._note_failure()
-            else:
-                self._note_answer()
 
     def _note_answer(self) -> None:
         with self._lock:

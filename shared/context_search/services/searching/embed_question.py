@@ -61,7 +61,7 @@ class EmbedQuestion:
     kept: QuestionVectors
     breakers: Breakers
 
-    def __call__(
+    def embed(
         self, config: IndexConfig, text: str, *, timeout_s: float
     ) -> tuple[list[float], bool]:
         """Returns the vector, and whether it was kept from before.
@@ -73,11 +73,9 @@ class EmbedQuestion:
             return known, True
         if timeout_s <= 0:  # before the breaker: it says nothing about the model
             raise EmbeddingTimeoutError("no time is left for the vector of the question")
-        breaker = self.breakers.of(config.model)
-        if not breaker.lets_through():
-            raise EmbeddingUnavailableError("the model failed several times in a row")
         # A refused question says nothing about the next one, which may be somebody else's.
-        with breaker.counting(EmbeddingUnavailableError):
+        guarding = self.breakers.of(config.model).guarding
+        with guarding(EmbeddingUnavailableError, "the model failed several times in a row"):
             vector = self.embedder_of(config).embed_query(text, timeout_s=timeout_s)
         self.kept.put(config, text, vector)
         return vector, False

@@ -16,15 +16,13 @@ from context_search.domain.errors import (
     VectorStoreUnavailableError,
 )
 from context_search.domain.ids import scope_key
+from context_search.domain.search import Degradation, Found, LegName, Question, Target
 from context_search.ports.store import Store
-from context_search.ports.time import Clock, Deadline
 from context_search.ports.vectors import Legs, Ranked, VectorQuery, VectorStore
 from context_search.services.searching.admission import Admission
-from context_search.services.searching.answer import Degradation, Found, LegName, Question, Target
 from context_search.services.searching.breaker import Breaker
 from context_search.services.searching.embed_question import EmbedQuestion
-from context_search.services.searching.patience import USUAL, Patience
-from context_search.services.searching.stopwatch import Stopwatch
+from context_search.services.searching.timeouts import SearchTime
 
 
 class _BusyError(VectorStoreUnavailableError):
@@ -32,11 +30,10 @@ class _BusyError(VectorStoreUnavailableError):
 
 
 @dataclass
-class _Search:
-    """One run: when it must end, what was found and what went wrong so far."""
+class _SoFar:
+    """What was found and what went wrong so far, and the time that is left."""
 
-    watch: Stopwatch
-    deadline: Deadline
+    time: SearchTime
     legs: Legs = field(default_factory=Legs)
     degraded: list[Degradation] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
@@ -65,7 +62,6 @@ class _Search:
             errors=self.errors,
             vector_was_kept=self.is_kept,
             is_cut=self.legs.is_cut,
-            seconds=self.watch.seconds,
         )
 
 
@@ -82,44 +78,42 @@ class FindCandidates:
     embed: EmbedQuestion
     admission: Admission
     breaker: Breaker
-    clock: Clock
-    patience: Patience = USUAL
 
-    def __call__(self, target: Target, question: Question, deadline: Deadline) -> Found:
+    def find(self, target: Target, question: Question, time: SearchTime) -> Found:
         """Raises SearchUnavailableError (retryable) when no leg could be asked in time."""
-        search = _Search(Stopwatch(self.clock), deadline)
-        vector = self._vector(search, target, question)
+        so_far = _SoFar(time)
+        vector = self._vector(so_far, target, question)
         wants_keywords = question.strategy != "semantic" or vector is None
         stored = target.index.config.storage == "full"
         tokens = question.words if wants_keywords and stored and question.words else None
-        reached = self._ask_turbopuffer(search, target, question, vector, tokens)
+        reached = self._ask_turbopuffer(so_far, target, question, vector, tokens)
         if not reached or (wants_keywords and not stored):
-            self._ask_postgres(search, target, question)
-        found = search.found()
+            self._ask_postgres(so_far, target, question)
+        found = so_far.found()
         # An index whose namespace is lost is being written again: its answer is empty, no error.
-        is_dead = search.degraded and (question.words or "namespace_missing" not in search.degraded)
+        is_dead = so_far.degraded and (question.words or "namespace_missing" not in so_far.degraded)
         if not found.legs and is_dead:
             raise SearchUnavailableError("no part of the search could answer")
         return found
 
-    def _vector(self, search: _Search, target: Target, question: Question) -> list[float] | None:
+    def _vector(self, so_far: _SoFar, target: Target, question: Question) -> list[float] | None:
         if question.strategy == "keyword":
             return None
         try:
-            with search.watch.timing("embed"):
-                timeout_s = self.patience.for_outside(search.deadline, self.patience.embed_s)
+            with so_far.time.stage("embed"):
+                timeout_s = so_far.time.for_outside(so_far.time.timeouts.embed_s)
                 config, text = target.index.config, question.text
-                vector, search.is_kept = self.embed(config, text, timeout_s=timeout_s)
+                vector, so_far.is_kept = self.embed.embed(config, text, timeout_s=timeout_s)
                 return vector
         except EmbeddingTimeoutError as error:
-            search.note("embed_timeout", error)
+            so_far.note("embed_timeout", error)
         except EmbeddingError as error:
-            search.note("embed_unavailable", error)
+            so_far.note("embed_unavailable", error)
         return None
 
     def _ask_turbopuffer(
         self,
-        search: _Search,
+        so_far: _SoFar,
         target: Target,
         question: Question,
         vector: list[float] | None,
@@ -136,57 +130,56 @@ class FindCandidates:
             table_ids=target.reach.table_ids,
         )
         try:
-            search.legs = self._query(search, target.index.namespace, query)
+            so_far.legs = self._query(so_far.time, target.index.namespace, query)
         except NamespaceMissingError as error:
-            if self._is_empty(target, search.deadline):
+            if self._is_empty(target, so_far.time):
                 return True  # nothing was indexed yet
-            search.note("namespace_missing", error)
+            so_far.note("namespace_missing", error)
         except _BusyError as error:
-            search.note("backend_busy", error)
+            so_far.note("backend_busy", error)
         except VectorStoreError as error:
-            search.note("backend_unavailable", error)
+            so_far.note("backend_unavailable", error)
         else:
             return True
         return False
 
-    def _query(self, search: _Search, namespace: str, query: VectorQuery) -> Legs:
+    def _query(self, time: SearchTime, namespace: str, query: VectorQuery) -> Legs:
         legs = (query.vector is not None) + (query.tokens is not None)
-        wait_s = self.patience.for_outside(search.deadline, self.patience.permits_s)
+        wait_s = time.for_outside(time.timeouts.permits_s)
         with self.admission.queries_of(
-            namespace, legs, timeout_s=wait_s, deadline=search.deadline
+            namespace, legs, timeout_s=wait_s, deadline=time.deadline
         ) as is_admitted:
             if not is_admitted:
                 raise _BusyError("all queries that the namespace can take are under way")
-            timeout_s = self.patience.for_outside(search.deadline, self.patience.vectors_s)
+            timeout_s = time.for_outside(time.timeouts.vectors_s)
             if not timeout_s:
                 raise VectorStoreUnavailableError("no time is left for turbopuffer")
-            if not self.breaker.lets_through():  # now, so that its single try is one
-                raise VectorStoreUnavailableError("turbopuffer failed several times in a row")
-            timing = search.watch.timing("turbopuffer")
-            with self.breaker.counting(VectorStoreUnavailableError), timing:
+            # The breaker comes last, so that its single try is one.
+            refusal = "turbopuffer failed several times in a row"
+            guarding = self.breaker.guarding(VectorStoreUnavailableError, refusal)
+            with guarding, time.stage("turbopuffer"):
                 return self.vectors.query(namespace, query, timeout_s=timeout_s)
 
-    def _is_empty(self, target: Target, deadline: Deadline) -> bool:
-        with self.store.transaction(target.index.project_id, deadline) as work:
-            return work.chunks.is_empty(target.index)
+    def _is_empty(self, target: Target, time: SearchTime) -> bool:
+        with self.store.transaction(target.index.project_id, time.deadline) as work:
+            return work.live_chunks.is_empty(target.index)
 
-    def _ask_postgres(self, search: _Search, target: Target, question: Question) -> None:
+    def _ask_postgres(self, so_far: _SoFar, target: Target, question: Question) -> None:
         if not question.words:
             return
-        reading = self.store.transaction(target.index.project_id, search.deadline)
+        time, are_all = so_far.time, so_far.legs.vector is None
+        reading = self.store.transaction(target.index.project_id, time.deadline)
         try:
-            with search.watch.timing("postgres"), reading as work:
-                search.keywords = work.keywords.best(
+            with time.stage("postgres"), reading as work:
+                so_far.keywords = work.keywords.best(
                     target.index,
                     target.reach,
                     question.words,
                     question.candidates,
-                    timeout_s=self.patience.for_keywords(
-                        search.deadline, are_all=search.legs.vector is None
-                    ),
+                    timeout_s=time.for_keywords(are_all=are_all),
                 )
         except DatabaseUnavailableError as error:
-            search.note("keywords_unavailable", error)
+            so_far.note("keywords_unavailable", error)
 
 
 def _scores(leg: Sequence[Ranked] | None) -> dict[str, float]:

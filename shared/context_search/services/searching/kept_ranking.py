@@ -8,12 +8,12 @@ from typing import Any
 
 from context_search.domain.config import Strategy
 from context_search.domain.model import HydratedChunk, Index
-from context_search.services.searching.answer import Answer, Degradation, Evidence, Found, Hit
+from context_search.domain.search import Answer, Degradation, Evidence, Found, Hit, LegName, Target
 
 RANKING_AGE_S = 600.0
-"""For so long a cursor is good."""
-KEPT_FORM = 2
-"""Of what is kept; a cursor of another form is refused."""
+"""Seconds that a cursor is good for."""
+KEPT_FORM = 3
+"""Form of what is kept; a cursor of another form is refused."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +62,7 @@ class KeptRanking:
     generation_id: int
     namespace: str
     mode_requested: Strategy
-    mode_used: Strategy
-    legs: Sequence[Any]
+    legs: Sequence[LegName]
     degraded: Sequence[Degradation]
     truncated: bool
     hidden: int
@@ -86,15 +85,13 @@ class KeptRanking:
         """Returns the index through the generation of this ranking, whichever answers by now."""
         return replace(index, generation_id=self.generation_id, namespace=self.namespace)
 
-    def answer(self, query: str) -> Answer:
+    def answer(self, query: str, target: Target) -> Answer:
         """Returns the answer of this ranking, without hits."""
         return Answer(
             query=query,
-            hits=[],
+            target=target,
             mode_requested=self.mode_requested,
-            mode_used=self.mode_used,
             found=Found(legs=tuple(self.legs)),
             degraded=list(self.degraded),
-            index_status="ready",
             ranked=len(self.rows),
         )

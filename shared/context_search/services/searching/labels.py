@@ -35,7 +35,7 @@ def labels_of(work: UnitOfWork, index: Index, chunks: Sequence[HydratedChunk]) -
         for outer in _around(chunk.json_pointer)
         for key in (*TITLES, TYPE)
     }
-    strings = work.chunks.first_texts(index, sorted(places))
+    strings = work.live_chunks.first_texts(index, sorted(places))
     names = work.tables.names(index.project_id, sorted({chunk.table_id for chunk in chunks}))
     return {
         chunk.id: Label(

@@ -5,32 +5,26 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from context_search.domain.errors import ConflictError, NotFoundError
+from context_search.domain.errors import ConflictError
 from context_search.domain.model import Principal
 from context_search.domain.retrieval import RetrievalSettings, StoredSettings
 from context_search.ports.store import Store
+from context_search.services.searching.targets import check_owner
 
 
 @dataclass(frozen=True, slots=True)
-class ReadRetrievalSettings:
+class ManageRetrievalSettings:
     """The settings of the caller's project."""
 
     store: Store
 
-    def __call__(self, principal: Principal, project_id: int) -> StoredSettings:
+    def read(self, principal: Principal, project_id: int) -> StoredSettings:
         """Raises NotFoundError for a project that is not the caller's."""
         check_owner(principal, project_id)
         with self.store.transaction(principal.project_id) as work:
-            return work.retrieval_settings.read(project_id)
+            return work.project_settings.read(project_id)
 
-
-@dataclass(frozen=True, slots=True)
-class ChangeRetrievalSettings:
-    """Changes settings; a change that changes nothing is no new version."""
-
-    store: Store
-
-    def __call__(
+    def change(
         self,
         principal: Principal,
         project_id: int,
@@ -38,23 +32,17 @@ class ChangeRetrievalSettings:
         *,
         if_versions: Sequence[int] = (),
     ) -> StoredSettings:
-        """Writes what ``change`` makes of the current settings.
+        """Writes what ``change`` makes of the settings; what changes nothing is no new version.
 
         Raises NotFoundError for a project that is not the caller's, and ConflictError when one of
         ``if_versions`` is not the current version.
         """
         check_owner(principal, project_id)
         with self.store.transaction(principal.project_id) as work:
-            stored = work.retrieval_settings.lock(project_id)
+            stored = work.project_settings.lock(project_id)
             if any(version != stored.version for version in if_versions):
                 raise ConflictError("the settings have another version by now")
             changed = change(stored.settings)
             if changed == stored.settings:
                 return stored
-            return work.retrieval_settings.write(project_id, changed)
-
-
-def check_owner(principal: Principal, project_id: int) -> None:
-    """Raises NotFoundError when a project is not the caller's; missing ones look the same."""
-    if principal.project_id != project_id:
-        raise NotFoundError("there is no such project")
+            return work.project_settings.write(project_id, changed)

@@ -2,43 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from context_search.domain.model import HydratedChunk, Principal
+from context_search.domain.errors import NotFoundError
+from context_search.domain.model import HydratedChunk
 from context_search.domain.retrieval import ChunkText, RetrievalSettings
+from context_search.domain.search import Answer, Hint, Hit, QuestionLimits
 from context_search.domain.text.packing import Dropped, Packing, Piece, Wanted, pack
 from context_search.domain.text.redaction import Passage, Replacement
 from context_search.ports.store import Store
 from context_search.ports.tokens import TokenCounter
-from context_search.services.catalog.hints import Hint
-from context_search.services.indexing.status import live_tool, project_of
-from context_search.services.searching.answer import Answer, Hit, hint_of
 from context_search.services.searching.read_sources import Source, read_sources
+from context_search.services.searching.targets import Searched, SearchedProject, Searches
 
-Search = Callable[[int, Principal | None, str, int | None], Answer]
-"""Tool or project, caller, question, and how many hits."""
-
-# Of so many hits at most, those that are relevant enough are taken.
 CANDIDATES = 100
-
-
-@dataclass(frozen=True, slots=True)
-class Wishes:
-    """What a caller wants otherwise than the project's settings; None leaves them."""
-
-    top_k: int | None = None
-    min_score: float | None = None
-    max_tokens: int | None = None
-
-    def applied_to(self, settings: RetrievalSettings) -> RetrievalSettings:
-        """Returns the settings of one retrieval."""
-        return replace(
-            settings,
-            top_k=settings.top_k if self.top_k is None else self.top_k,
-            min_score=settings.min_score if self.min_score is None else self.min_score,
-            max_tokens=settings.max_tokens if self.max_tokens is None else self.max_tokens,
-        )
+"""Most hits among which those are taken that are relevant enough."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,57 +57,64 @@ class Retrieval:
         if self.passages or self.dropped:
             return None
         if self.below_min_score:
-            return hint_of(self.answer, hidden=self.below_min_score)
+            return self.answer.hint_at(hidden=self.below_min_score)
         return self.answer.hint
 
 
 @dataclass(frozen=True, slots=True)
-class RetrieveWithTool:
-    """Retrieval from what a Search Tool may see, with the settings of its project."""
+class Retrieve:
+    """Retrieval from a tool's scope or a whole project, with the settings of the project.
+
+    ``wanted`` is how many chunks the search has to bring: see ``QuestionLimits``.
+    """
 
     store: Store
-    search: Search
+    search: Searches
     counter: TokenCounter
+    wanted: int = 20
 
-    def __call__(
-        self, tool_id: int, principal: Principal | None, query: str, wishes: Wishes
-    ) -> Retrieval:
-        """``principal`` None is a trusted internal caller. Raises what the search raises."""
-        with self.store.transaction(project_of(principal)) as work:
-            project_id = live_tool(work, tool_id, principal).project_id
-            stored = work.retrieval_settings.read(project_id)
-        answer = self.search(tool_id, principal, query, CANDIDATES)
-        wished = wishes.applied_to(stored.settings)
-        return retrieve(self.store, project_id, self.counter, answer, wished)
+    def passages(self, searched: Searched, query: str, limits: QuestionLimits) -> Retrieval:
+        """Returns the passages of the best hits. Limits narrow the settings.
 
+        Raises NotFoundError for a tool that is not the caller's, and what the search raises.
+        """
+        project_id, settings = self._settings(searched, limits)
+        answer = self.search.search(
+            searched, query, replace(limits, top_k=CANDIDATES, wanted=self.wanted)
+        )
+        relevant = [hit for hit in answer.hits if hit.relevance >= settings.min_score]
+        hits = {hit.chunk.id: hit for hit in relevant[: settings.top_k]}
+        chunks = [hit.chunk for hit in hits.values()]
+        read = _read(self.store, project_id, chunks, settings) if hits else []
+        sources, texts = [source.chunks for source, _ in read], [passage for _, passage in read]
 
-def retrieve(
-    store: Store,
-    project_id: int,
-    counter: TokenCounter,
-    answer: Answer,
-    settings: RetrievalSettings,
-) -> Retrieval:
-    """Returns the passages of a search's best hits, as the settings say."""
-    relevant = [hit for hit in answer.hits if hit.relevance >= settings.min_score]
-    hits = {hit.chunk.id: hit for hit in relevant[: settings.top_k]}
-    chunks = [hit.chunk for hit in hits.values()]
-    read = _read(store, project_id, chunks, settings) if hits else []
-    sources, texts = [source.chunks for source, _ in read], [passage for _, passage in read]
+        def measure(piece: Piece) -> int:
+            return self.counter.count(texts[piece.text].show(piece.start, piece.end).text)
 
-    def measure(piece: Piece) -> int:
-        return counter.count(texts[piece.text].show(piece.start, piece.end).text)
+        packing = pack(_wanted(hits, sources, settings.neighbours), measure, settings.max_tokens)
+        return Retrieval(
+            answer=answer,
+            settings=settings,
+            tokenizer=self.counter.name,
+            passages=tuple(_retrieved(packing, texts, hits)),
+            used_tokens=packing.used,
+            dropped=packing.dropped,
+            below_min_score=len(answer.hits) - len(relevant),
+        )
 
-    packing = pack(_wanted(hits, sources, settings.neighbours), measure, settings.max_tokens)
-    return Retrieval(
-        answer=answer,
-        settings=settings,
-        tokenizer=counter.name,
-        passages=tuple(_retrieved(packing, texts, hits)),
-        used_tokens=packing.used,
-        dropped=packing.dropped,
-        below_min_score=len(answer.hits) - len(relevant),
-    )
+    def _settings(
+        self, searched: Searched, limits: QuestionLimits
+    ) -> tuple[int, RetrievalSettings]:
+        """Returns the project of what is searched, and how it retrieves."""
+        with self.store.transaction(searched.project_id) as work:
+            if isinstance(searched, SearchedProject):
+                project_id = searched.project_id
+            else:
+                tool = work.tools.find(searched.tool_id, project_id=searched.project_id)
+                if tool is None:
+                    raise NotFoundError("there is no such tool")
+                project_id = tool.project_id
+            return project_id, work.project_settings.read(project_id).settings.narrowed(limits)
 
 
 def _read(

@@ -11,11 +11,10 @@ from dataclasses import asdict, dataclass, field, replace
 from context_search.domain.config import SearchConfig, Strategy
 from context_search.domain.errors import CursorInvalidError
 from context_search.domain.model import HydratedChunk, Index, Principal, Reach
+from context_search.domain.ranking.rank import relevance_of
+from context_search.domain.search import Answer, Hint, Hit, QuestionLimits
 from context_search.domain.text.analysis import query_weights
-from context_search.ports.store import Store, UnitOfWork
-from context_search.services.catalog.hints import Hint
-from context_search.services.indexing.status import project_index
-from context_search.services.searching.answer import Answer, Hit, Target, hint_of
+from context_search.ports.store import Store
 from context_search.services.searching.kept_ranking import (
     KEPT_FORM,
     RANKING_AGE_S,
@@ -23,11 +22,11 @@ from context_search.services.searching.kept_ranking import (
     Row,
 )
 from context_search.services.searching.labels import Label, labels_of
-from context_search.services.searching.ranking import relevance_of
-from context_search.services.searching.run_search import RunSearch
+from context_search.services.searching.targets import SearchedProject, Searches, read_target
 
 PAGE = 50
 LOW_SCORE = 0.25
+"""Least score of a hit that is shown, unless the caller says otherwise."""
 KEPT_RANKINGS = 100
 """At most so many rankings of a project wait for their further pages."""
 
@@ -43,13 +42,12 @@ _RANKED: Mapping[Strategy, SearchConfig] = {
 
 @dataclass(frozen=True, slots=True)
 class ProjectQuestion:
-    """What is asked; ``candidates`` are per leg. A cursor goes on where a page has ended."""
+    """What is asked. A cursor goes on where a page has ended."""
 
     query: str
     strategy: Strategy = "hybrid"
     reach: Reach = field(default_factory=Reach)
-    candidates: int = 200
-    include_low_score: bool = False
+    limits: QuestionLimits = field(default_factory=lambda: QuestionLimits(candidates=200))
     cursor: str | None = None
 
     @property
@@ -58,13 +56,17 @@ class ProjectQuestion:
         asked = {**asdict(self), "cursor": None, "form": KEPT_FORM}
         return hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()
 
+    def searched(self, project_id: int) -> SearchedProject:
+        """Returns what is searched for a project."""
+        return SearchedProject(project_id, self.reach, _RANKED[self.strategy])
+
 
 @dataclass(frozen=True, slots=True)
 class ProjectPage:
     """At most 50 hits in ``answer``, and what follows.
 
     ``truncated``: a leg had as many candidates as it may give, there may be more. ``hidden`` hits
-    had a score under 0.25. ``labels`` are by chunk id. ``whole`` is the answer with every hit, of
+    had too low a score. ``labels`` are by chunk id. ``whole`` is the answer with every hit, of
     a first page.
     """
 
@@ -85,43 +87,33 @@ class SearchProject:
     to the index; what is gone meanwhile is left out of its page.
     """
 
-    run: RunSearch
+    search: Searches
     store: Store
     silent_s: float
 
-    def __call__(self, principal: Principal, asked: ProjectQuestion) -> ProjectPage:
-        """Raises ProjectIndexOffError, CursorInvalidError, and what RunSearch raises."""
+    def page(self, principal: Principal, asked: ProjectQuestion) -> ProjectPage:
+        """Raises ProjectIndexOffError, CursorInvalidError, and what a search raises."""
         if asked.cursor is not None:
             return self._further(principal, asked, asked.cursor)
-        opened: list[Index] = []
-
-        def open_index(work: UnitOfWork) -> Target:
-            index = project_index(work, principal)
-            opened.append(index)
-            status = work.nodes.status(index, stalled_s=self.silent_s)
-            return Target(index, asked.reach, _RANKED[asked.strategy], status)
-
-        key = ("project", principal.project_id, asked.strategy, asked.reach)
-        answer = self.run(key, open_index, asked.query, candidates=asked.candidates, shown=PAGE)
+        limits = replace(asked.limits, top_k=PAGE, is_whole=True)
+        answer = self.search.search(asked.searched(principal.project_id), asked.query, limits)
         if not answer.hits:
-            is_cut, hint = answer.found.is_cut, hint_of(answer)
-            return ProjectPage(answer, truncated=is_cut, hint=hint, whole=answer)
-        return self._first(principal, asked, answer, opened[-1])
+            is_cut = answer.found.is_cut
+            return ProjectPage(answer, truncated=is_cut, hint=answer.hint, whole=answer)
+        return self._first(principal, asked, answer)
 
-    def _first(
-        self, principal: Principal, asked: ProjectQuestion, answer: Answer, index: Index
-    ) -> ProjectPage:
-        is_low = [hit.score < LOW_SCORE and not asked.include_low_score for hit in answer.hits]
-        shown = [hit for hit, low in zip(answer.hits, is_low, strict=True) if not low]
-        ranking = _kept(asked, answer, index, shown)
+    def _first(self, principal: Principal, asked: ProjectQuestion, answer: Answer) -> ProjectPage:
+        least = LOW_SCORE if asked.limits.min_score is None else asked.limits.min_score
+        shown = [hit for hit in answer.hits if hit.score >= least]
+        ranking = _kept(asked, answer, shown)
         with self.store.transaction(principal.project_id) as work:
             cursor = None
             if len(shown) > PAGE:
                 body = ranking.to_mapping()
                 name = work.rankings.keep(principal.project_id, body, at_most=KEPT_RANKINGS)
                 cursor = f"{name}.{PAGE}"
-            labels = labels_of(work, index, [hit.chunk for hit in shown[:PAGE]])
-        hint = None if shown else hint_of(answer, hidden=ranking.hidden)
+            labels = labels_of(work, answer.target.index, [hit.chunk for hit in shown[:PAGE]])
+        hint = None if shown else answer.hint_at(hidden=ranking.hidden)
         page = replace(answer, hits=list(map(_with_whole_path, shown[:PAGE])), ranked=len(shown))
         return ProjectPage(page, labels, cursor, ranking.truncated, ranking.hidden, hint, answer)
 
@@ -131,7 +123,9 @@ class SearchProject:
             raise CursorInvalidError("this is no cursor")
         name, first = parsed[1], int(parsed[2])
         with self.store.transaction(principal.project_id) as work:
-            index = project_index(work, principal)
+            searched = asked.searched(principal.project_id)
+            target = read_target(work, searched, silent_s=self.silent_s)
+            index = target.index
             body = work.rankings.find(principal.project_id, name, max_age_s=RANKING_AGE_S)
             if body is None:
                 raise CursorInvalidError("the cursor is older than ten minutes, or not yours")
@@ -140,22 +134,19 @@ class SearchProject:
                 raise CursorInvalidError("the cursor belongs to another question")
             rows = ranking.page(first, PAGE)
             then = ranking.seen_through(index)
-            chunks = work.chunks.hydrate(then, asked.reach, [row.doc_id for row in rows])
+            chunks = work.live_chunks.hydrate(then, asked.reach, [row.doc_id for row in rows])
             labels = labels_of(work, then, list(chunks.values()))
-            status = work.nodes.status(index, stalled_s=self.silent_s)
         answer = replace(
-            ranking.answer(asked.query),
+            ranking.answer(asked.query, target),
             hits=_hits(index, asked, rows, chunks),
             gone=len(rows) - len(chunks),
-            index_status=status,
         )
         following = f"{name}.{first + PAGE}" if len(ranking.rows) > first + PAGE else None
         return ProjectPage(answer, labels, following, ranking.truncated, ranking.hidden)
 
 
-def _kept(
-    asked: ProjectQuestion, answer: Answer, index: Index, shown: Sequence[Hit]
-) -> KeptRanking:
+def _kept(asked: ProjectQuestion, answer: Answer, shown: Sequence[Hit]) -> KeptRanking:
+    index = answer.target.index
     longest = max(len(answer.found.vector), len(answer.found.keyword))
     return KeptRanking(
         question=asked.fingerprint,
@@ -163,10 +154,9 @@ def _kept(
         generation_id=index.generation_id,
         namespace=index.namespace,
         mode_requested=answer.mode_requested,
-        mode_used=answer.mode_used,
         legs=list(answer.found.legs),
         degraded=list(answer.degraded),
-        truncated=answer.found.is_cut or longest >= asked.candidates,
+        truncated=answer.found.is_cut or longest >= asked.limits.candidates,
         hidden=len(answer.hits) - len(shown),
         rows=[Row.of(hit).values() for hit in shown],
     )

@@ -1,18 +1,102 @@
-"""What a process remembers of what was searched lately."""
+"""What a search looks through: one tool's scope or a whole project, and the index behind it."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Hashable
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from cachetools import TTLCache
 
+from context_search.domain.config import SearchConfig
+from context_search.domain.errors import NotFoundError, ProjectIndexOffError
+from context_search.domain.model import Principal, Reach
+from context_search.domain.search import Answer, QuestionLimits, Target
+from context_search.ports.store import UnitOfWork
 from context_search.ports.time import Clock
-from context_search.services.searching.answer import Target
 
 KEPT_TARGETS = 500
 KEPT_S = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class SearchedTool:
+    """The scope of a tool, ranked as the tool is configured.
+
+    ``project_id`` is the caller's project; None is a trusted internal caller.
+    """
+
+    tool_id: int
+    project_id: int | None
+
+    @classmethod
+    def by(cls, caller: Principal | None, tool_id: int) -> SearchedTool:
+        """Returns the tool as a caller sees it."""
+        return cls(tool_id, None if caller is None else caller.project_id)
+
+    @property
+    def id(self) -> int:
+        """What logs call it."""
+        return self.tool_id
+
+
+@dataclass(frozen=True, slots=True)
+class SearchedProject:
+    """Every string of every table of a project, as far as ``reach`` goes.
+
+    The default ``search`` has the fusion that measures best.
+    """
+
+    project_id: int
+    reach: Reach = field(default_factory=Reach)
+    search: SearchConfig = field(default_factory=SearchConfig)
+
+    @classmethod
+    def by(cls, caller: Principal, project_id: int) -> SearchedProject:
+        """Returns the project as its owner sees it. Raises NotFoundError for anybody else."""
+        check_owner(caller, project_id)
+        return cls(project_id)
+
+    @property
+    def id(self) -> int:
+        """What logs call it."""
+        return self.project_id
+
+
+Searched = SearchedTool | SearchedProject
+
+
+class Searches(Protocol):
+    """Who answers a question: a ``Searcher``, or one that leaves a trace of it."""
+
+    def search(self, searched: Searched, query: str, limits: QuestionLimits) -> Answer:
+        """Returns the best hits."""
+        ...
+
+
+def check_owner(caller: Principal, project_id: int) -> None:
+    """Raises NotFoundError when a project is not the caller's; missing ones look the same."""
+    if caller.project_id != project_id:
+        raise NotFoundError("there is no such project")
+
+
+def read_target(work: UnitOfWork, searched: Searched, *, silent_s: float) -> Target:
+    """Returns the index that answers now. A foreign tool looks like a missing one.
+
+    Raises NotFoundError and ProjectIndexOffError.
+    """
+    if isinstance(searched, SearchedTool):
+        found = work.tools.find_with_index(searched.tool_id, project_id=searched.project_id)
+        if found is None:
+            raise NotFoundError("there is no such tool")
+        tool, index = found
+        reach, search = Reach(tool.scope.json_pointer), tool.search
+    else:
+        of_project = work.indexes.of_project(searched.project_id)
+        if of_project is None:
+            raise ProjectIndexOffError("the search index of the project has to be made first")
+        index, reach, search = of_project, searched.reach, searched.search
+    return Target(index, reach, search, work.nodes.status(index, stalled_s=silent_s))
 
 
 @dataclass
@@ -21,19 +105,23 @@ class Targets:
 
     clock: Clock
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
-    _kept: TTLCache[Hashable, Target] = field(init=False, repr=False)
+    _kept: TTLCache[Searched, Target] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         self._kept = TTLCache(KEPT_TARGETS, KEPT_S, timer=self.clock.monotonic)
 
-    def get(self, key: Hashable) -> Target | None:
-        """Returns what was kept under a key."""
+    def get(self, searched: Searched) -> Target | None:
+        """Returns the target that was kept."""
         with self._lock:
-            return self._kept.get(key)
+            return self._kept.get(searched)
 
-    def keep(self, key: Hashable, target: Target | None) -> None:
-        """Keeps a target, or with None forgets it."""
+    def keep(self, searched: Searched, target: Target) -> None:
+        """Keeps a target as it is now."""
         with self._lock:
-            self._kept.pop(key, None)
-            if target is not None:
-                self._kept[key] = target
+            self._kept.pop(searched, None)  # otherwise it would stay as old as it is
+            self._kept[searched] = target
+
+    def forget(self, searched: Searched) -> None:
+        """Forgets a target."""
+        with self._lock:
+            self._kept.pop(searched, None)

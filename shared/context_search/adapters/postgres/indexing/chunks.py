@@ -7,12 +7,13 @@ from dataclasses import dataclass
 
 from context_search.adapters.postgres.indexing.chunk_sets import activate_sets, begin_sets
 from context_search.adapters.postgres.pool import Transaction
+from context_search.domain.ids import chunk_document_id
 from context_search.domain.model import ChunkSet, Claim, EmbeddedChunk, PlannedChunk
 
 
 @dataclass(frozen=True, slots=True)
-class ChunkSets:
-    """The half of the port ``Chunks`` that writes them."""
+class PostgresChunks:
+    """The port ``Chunks``."""
 
     tx: Transaction
 
@@ -61,3 +62,20 @@ class ChunkSets:
     def activate(self, claim: Claim, set_id: int) -> bool:
         """See the port. The caller holds the node."""
         return bool(activate_sets(self.tx, [(claim, set_id)]))
+
+    def without_row(self, namespace: str, doc_ids: Sequence[str]) -> list[str]:
+        """Asks for the first document of each chunk: others are windows of it."""
+        rows = self.tx.run(
+            """
+            SELECT turbopuffer_doc_id FROM chunks
+            WHERE turbopuffer_namespace = :namespace
+              AND turbopuffer_doc_id = ANY(CAST(:ids AS text[]))
+            UNION ALL
+            SELECT doc_id FROM tombstone
+            WHERE namespace = :namespace AND doc_id = ANY(CAST(:ids AS text[]))
+            """,
+            namespace=namespace,
+            ids=[chunk_document_id(doc_id) for doc_id in doc_ids],
+        )
+        known = {doc_id for [doc_id] in rows}
+        return [doc_id for doc_id in doc_ids if chunk_document_id(doc_id) not in known]

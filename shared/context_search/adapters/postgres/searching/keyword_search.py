@@ -56,8 +56,8 @@ class KeywordSearch:
     index: Index
     deadline: float
 
-    def __call__(self, reach: Reach, words: Mapping[str, float], limit: int) -> list[Ranked]:
-        """See ``KeywordIndex.best``. Behind the first candidates a word counts only once."""
+    def best(self, reach: Reach, words: Mapping[str, float], limit: int) -> list[Ranked]:
+        """Returns what ``Keywords.best`` does. Behind the first candidates a word counts once."""
         # A table that was never analysed looks small: all of it would be read, and unpacked.
         self.tx.run("SET LOCAL enable_seqscan = off")
         size = self._size()

@@ -14,7 +14,7 @@ from context_search.adapters.postgres.searching.keyword_queries import lexemes
 from context_search.adapters.postgres.searching.keyword_search import KeywordSearch
 from context_search.domain.errors import KeywordTimeoutError
 from context_search.domain.model import Index, Reach
-from context_search.ports.keywords import ChunkTokens, Unkeyed
+from context_search.ports.searching import ChunkTokens, Unkeyed
 from context_search.ports.vectors import Ranked
 
 _CANCELLED = "57014"
@@ -22,12 +22,12 @@ _CANCELLED = "57014"
 
 @dataclass(frozen=True, slots=True)
 class PostgresKeywords:
-    """The port ``KeywordIndex``."""
+    """The port ``Keywords``."""
 
     tx: Transaction
 
     def put(self, chunks: Sequence[ChunkTokens]) -> None:
-        """See the port."""
+        """Reads where the chunks are, then writes their lexemes in bulk."""
         places = self.tx.run(
             """
             SELECT chunks.id, chunks.table_id, chunks.json_pointer, set_id, generation_id, index_id
@@ -60,16 +60,17 @@ class PostgresKeywords:
         *,
         timeout_s: float,
     ) -> list[Ranked]:
-        """See the port."""
+        """Runs a ``KeywordSearch`` that ends in time."""
         try:
-            return KeywordSearch(self.tx, index, time.monotonic() + timeout_s)(reach, words, limit)
+            search = KeywordSearch(self.tx, index, time.monotonic() + timeout_s)
+            return search.best(reach, words, limit)
         except PostgresUnavailableError as error:
             if error.sqlstate != _CANCELLED:
                 raise
             raise KeywordTimeoutError("the keyword search took too long") from None
 
     def unkeyed(self, *, limit: int) -> list[Unkeyed]:
-        """See the port."""
+        """Takes chunk sets from the backlog, with their chunks that have no tokens."""
         waiting = self.tx.run(
             "SELECT set_id FROM words_backlog ORDER BY set_id LIMIT :limit", limit=limit + 1
         )

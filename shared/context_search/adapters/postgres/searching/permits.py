@@ -41,7 +41,7 @@ class PostgresPermits:
     tx: Transaction
 
     def take(self, pool: str, *, size: int, count: int, lease_s: float) -> str | None:
-        """See the port."""
+        """Takes the permits in one statement that never waits."""
         holder = secrets.token_hex(8)
         wanted = {"pool": pool, "size": size, "count": count, "holder": holder, "lease": lease_s}
         [[taken, rows]] = self.tx.run_and_commit(_TAKE, **wanted)
@@ -52,7 +52,7 @@ class PostgresPermits:
         return holder if taken else None
 
     def give_back(self, pool: str, holder: str) -> None:
-        """See the port."""
+        """Ends the lease now."""
         self.tx.run_and_commit(
             """
             UPDATE permit SET holder = NULL, lease_until = clock_timestamp()
@@ -63,7 +63,7 @@ class PostgresPermits:
         )
 
     def forget_unused(self, *, unused_s: float, limit: int) -> int:
-        """See the port."""
+        """Deletes the rows whose lease ended that long ago."""
         rows = self.tx.run(
             """
             DELETE FROM permit WHERE (pool, number) IN (

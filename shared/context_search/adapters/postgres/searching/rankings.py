@@ -17,7 +17,7 @@ class PostgresRankings:
     tx: Transaction
 
     def keep(self, project_id: int, body: Mapping[str, object], *, at_most: int) -> str:
-        """See the port."""
+        """Keeps a ranking, and deletes those above the number."""
         name = secrets.token_hex(16)
         self.tx.run(
             """
@@ -40,7 +40,7 @@ class PostgresRankings:
         return name
 
     def find(self, project_id: int, name: str, *, max_age_s: float) -> dict[str, object] | None:
-        """See the port."""
+        """Reads a ranking that is young enough."""
         rows = self.tx.run(
             """
             SELECT body FROM ranking WHERE name = :name AND project_id = :project
@@ -53,7 +53,7 @@ class PostgresRankings:
         return json.loads(rows[0][0]) if rows else None
 
     def forget_old(self, *, older_than_s: float) -> int:
-        """See the port."""
+        """Deletes by age."""
         return self.tx.execute(
             """
             DELETE FROM ranking

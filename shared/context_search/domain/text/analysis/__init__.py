@@ -7,15 +7,15 @@ Any change of the tokens, by code, data or an upgrade of Python or PyStemmer, is
 from __future__ import annotations
 
 from .highlighting import match_spans
-from .sightings import Lookout, Sighting
+from .term_finder import Occurrence, TermFinder
 from .terms import has_searchable_character, query_tokens, query_weights, tokens
 
 ANALYSIS_VERSION = 1
 
 __all__ = [
     "ANALYSIS_VERSION",
-    "Lookout",
-    "Sighting",
+    "Occurrence",
+    "TermFinder",
     "has_searchable_character",
     "match_spans",
     "query_tokens",

@@ -13,7 +13,7 @@ from context_search.domain.access import ApiKey, Permission, in_order
 from context_search.domain.model import Principal
 from context_search.services.access.keys import (
     CreateKey,
-    KeyWish,
+    KeyOptions,
     ListKeys,
     RevokeKey,
     RotateKey,
@@ -51,9 +51,9 @@ class CreateMcpKeyBody(Body):
     name: Name | None = None
     expires_in: Annotated[_Lifetime | LeftOut, NotNull] = None
 
-    def wish(self) -> KeyWish:
+    def options(self) -> KeyOptions:
         """Returns what is wanted."""
-        return KeyWish(self.name, self.expires_in)
+        return KeyOptions(self.name, self.expires_in)
 
 
 class CreateKeyBody(CreateMcpKeyBody):
@@ -62,10 +62,10 @@ class CreateKeyBody(CreateMcpKeyBody):
     model_config = example(name="ci", scopes=["search"], expires_in=7_776_000)
     scopes: Annotated[_Scopes | LeftOut, NotNull] = None
 
-    def wish(self) -> KeyWish:
+    def options(self) -> KeyOptions:
         """Returns what is wanted."""
         permissions = None if self.scopes is None else frozenset(self.scopes)
-        return KeyWish(self.name, self.expires_in, permissions)
+        return KeyOptions(self.name, self.expires_in, permissions)
 
 
 class RotateKeyBody(Body):
@@ -146,11 +146,11 @@ class Keys:
     caller: Principal
     mcp_id: int | None
 
-    def create(self, once: Once, wish: KeyWish) -> Response:
+    def create(self, once: Once, options: KeyOptions) -> Response:
         """Makes one; it is shown this once."""
 
         def create() -> JSONResponse:
-            made = self.use.create(self.caller, self.mcp_id, wish)
+            made = self.use.create(self.caller, self.mcp_id, options)
             return NewKeyAnswer.shown(made).response(201)
 
         return once(self.caller.project_id, create)
@@ -197,7 +197,7 @@ async def create_key(
     caller: OwnerOrOperator, use: Use, body: CreateKeyBody, once: Once
 ) -> Response:
     """Makes a key for the project, which is shown this once; with the internal secret the first."""
-    return Keys(use, caller, None).create(once, body.wish())
+    return Keys(use, caller, None).create(once, body.options())
 
 
 @router.get("/projects/{project_id}/keys", responses=refused(409))

@@ -359,7 +359,7 @@ McpKeys = Annotated[Keys, Depends(_keys)]
 )
 async def create_mcp_key(keys: McpKeys, body: CreateMcpKeyBody, once: Once) -> Response:
     """Makes a further key for an MCP instance, which is shown this once."""
-    return keys.create(once, body.wish())
+    return keys.create(once, body.options())
 
 
 @router.get("/api/v1/mcps/{mcp_id}/keys")

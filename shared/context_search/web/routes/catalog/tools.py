@@ -22,8 +22,8 @@ from context_search.domain.config import (
 from context_search.domain.errors import ContextSearchError
 from context_search.domain.model import Scope
 from context_search.domain.progress import IndexStatus
+from context_search.domain.search import EmptyHint
 from context_search.services.catalog.create_search_tool import CreateSearchTool, NewSearchTool
-from context_search.services.catalog.hints import EmptyHint
 from context_search.services.catalog.tables import DeleteTool
 from context_search.services.indexing.rebuild import Model
 from context_search.services.indexing.status import ReadStatus, ToolStatus

@@ -8,7 +8,7 @@ from typing import Annotated, Any, cast
 from fastapi import APIRouter, Depends, Request
 
 from context_search.domain.progress import IndexStatus, NodeProgress, NodeState, Progress
-from context_search.services.catalog.hints import EmptyHint
+from context_search.domain.search import EmptyHint
 from context_search.services.indexing.status import ReadStatus, ToolStatus
 from context_search.web.dependencies import Internal, ReadCaller, ToolId
 from context_search.web.fields import Absent, Answer, Count, KnownId, Time, TimeText

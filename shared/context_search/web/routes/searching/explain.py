@@ -8,9 +8,10 @@ from typing import Annotated
 from fastapi import APIRouter
 from pydantic import Field
 
+from context_search.domain.search import Answer as FoundAnswer
+from context_search.domain.search import Evidence, Hit, QuestionLimits
 from context_search.domain.text.analysis import query_tokens
-from context_search.services.searching.answer import Answer as FoundAnswer
-from context_search.services.searching.answer import Evidence, Hit
+from context_search.services.searching.targets import SearchedTool
 from context_search.web.dependencies import SearchCaller, ToolId
 from context_search.web.errors import refused
 from context_search.web.fields import (
@@ -152,7 +153,7 @@ class ExplanationAnswer(Answer):
     @classmethod
     def of(cls, answer: FoundAnswer, shown: int) -> ExplanationAnswer:
         """Explains an answer of which ``shown`` hits are shown; at most 200 candidates."""
-        search, found = answer.search, answer.found
+        search, found = answer.target.search, answer.found
         weights = {"keyword": search.bm25_weight, "vector": search.vector_weight}
         if search.fusion == "linear":
             weights["recency"] = search.recency_weight
@@ -188,8 +189,9 @@ async def explain(
     tool_id: ToolId, body: ExplainBody, caller: SearchCaller, use: Use
 ) -> ExplainedAnswer:
     """The same search with its candidates, cuts, scores and timings."""
-    answer = use.explain(tool_id, caller, body.query, body.top_k)
-    shown = body.top_k or answer.search.top_k
+    limits = QuestionLimits(top_k=body.top_k, is_whole=True)
+    answer = use.explain.search(SearchedTool.by(caller, tool_id), body.query, limits)
+    shown = limits.shown(answer.target.search)
     return ExplainedAnswer(
         results=[HitAnswer.of(hit, answer) for hit in answer.hits[:shown]],
         **around(answer),

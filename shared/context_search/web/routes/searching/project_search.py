@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, cast
 
@@ -12,9 +11,8 @@ from pydantic import Field, JsonValue
 from context_search.domain.config import Strategy
 from context_search.domain.json_pointer import split
 from context_search.domain.model import Principal, Reach
+from context_search.domain.search import Hit, QuestionLimits
 from context_search.domain.text.snippets import snippet
-from context_search.services.searching.answer import Answer as FoundAnswer
-from context_search.services.searching.answer import Hit
 from context_search.services.searching.labels import Label
 from context_search.services.searching.search_project import (
     ProjectPage,
@@ -38,7 +36,7 @@ from context_search.web.fields import (
     Time,
     example,
 )
-from context_search.web.observed import Observed
+from context_search.web.observed import SearchLog
 from context_search.web.routes.searching.explain import ExplanationAnswer, ScoreBreakdownAnswer
 from context_search.web.routes.searching.search import (
     ChunkAnswer,
@@ -80,8 +78,9 @@ class ProjectExplainBody(Body):
             query=self.query,
             strategy=self.strategy,
             reach=Reach(self.json_pointer, tables),
-            candidates=self.candidates,
-            include_low_score=self.include_low_score,
+            limits=QuestionLimits(
+                candidates=self.candidates, min_score=0.0 if self.include_low_score else None
+            ),
             cursor=cursor,
         )
 
@@ -177,7 +176,7 @@ class ProjectSearchAnswer(Answer):
             truncated=page.truncated,
             counts=PageCountsAnswer(ranked=answer.ranked, hidden=page.hidden, gone=answer.gone),
             retrieval=RetrievalAnswer.of(answer),
-            index=IndexStateAnswer(status=answer.index_status),
+            index=IndexStateAnswer(status=answer.target.status),
             hint=page.hint,
             explain=None if whole is None else ExplanationAnswer.of(whole, len(answer.hits)),
         )
@@ -194,20 +193,14 @@ class ProjectSearchUseCases:
     """What the routes of this file call."""
 
     search: SearchProject
-    hash_of: Callable[[str], str]
+    log: SearchLog
 
     def page(self, principal: Principal, asked: ProjectQuestion) -> ProjectPage:
         """Returns a page, and leaves its trace in logs and metrics."""
-        pages: list[ProjectPage] = []
-
-        def run(
-            _id: int, _caller: Principal | None, _query: str, _top_k: int | None
-        ) -> FoundAnswer:
-            pages.append(self.search(principal, asked))
-            return pages[0].answer
-
-        Observed("project", run, self.hash_of)(principal.project_id, principal, asked.query, None)
-        return pages[0]
+        with self.log.counting_errors():
+            page = self.search.page(principal, asked)
+        self.log.note(principal.project_id, page.answer)
+        return page
 
 
 async def _use_cases(request: Request) -> ProjectSearchUseCases:

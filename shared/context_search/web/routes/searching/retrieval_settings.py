@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Annotated, cast
 
 from fastapi import APIRouter, Depends, Request
@@ -12,10 +12,7 @@ from pydantic.alias_generators import to_camel
 
 from context_search.domain.retrieval import RetrievalSettings, StoredSettings
 from context_search.domain.text.sensitive import SENSITIVE_KINDS, SensitiveKind
-from context_search.services.searching.retrieval_settings import (
-    ChangeRetrievalSettings,
-    ReadRetrievalSettings,
-)
+from context_search.services.searching.retrieval_settings import ManageRetrievalSettings
 from context_search.web.dependencies import Caller, ProjectId, ReadCaller
 from context_search.web.errors import refused
 from context_search.web.fields import Answer, Body, Count, KnownId, Share, example
@@ -136,19 +133,11 @@ class RetrievalSettingsAnswer(Answer):
         )
 
 
-@dataclass(frozen=True, slots=True)
-class RetrievalSettingsUseCases:
-    """What the routes of this file call."""
-
-    read: ReadRetrievalSettings
-    change: ChangeRetrievalSettings
+async def _use_cases(request: Request) -> ManageRetrievalSettings:
+    return cast(ManageRetrievalSettings, request.app.state.use_cases.retrieval_settings)
 
 
-async def _use_cases(request: Request) -> RetrievalSettingsUseCases:
-    return cast(RetrievalSettingsUseCases, request.app.state.use_cases.retrieval_settings)
-
-
-Use = Annotated[RetrievalSettingsUseCases, Depends(_use_cases)]
+Use = Annotated[ManageRetrievalSettings, Depends(_use_cases)]
 
 
 @router.get(

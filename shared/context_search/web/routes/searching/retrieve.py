@@ -10,14 +10,14 @@ from fastapi import APIRouter, Depends, Request
 from pydantic import Field
 
 from context_search.domain.retrieval import RetrievalSettings
+from context_search.domain.search import QuestionLimits
 from context_search.domain.text.packing import DropReason
 from context_search.services.searching.retrieve import (
     Retrieval,
+    Retrieve,
     Retrieved,
-    RetrieveWithTool,
-    Wishes,
 )
-from context_search.services.searching.retrieve_project import RetrieveFromProject
+from context_search.services.searching.targets import SearchedProject, SearchedTool
 from context_search.web.dependencies import Internal, ProjectId, SearchCaller, ToolId
 from context_search.web.errors import refused
 from context_search.web.fields import (
@@ -56,9 +56,11 @@ class RetrieveBody(CamelBody):
     max_tokens: MaxTokens | None = None
 
     @property
-    def wishes(self) -> Wishes:
+    def limits(self) -> QuestionLimits:
         """What differs from the settings."""
-        return Wishes(self.top_k, self.min_score, self.max_tokens)
+        return QuestionLimits(
+            top_k=self.top_k, min_score=self.min_score, max_tokens=self.max_tokens
+        )
 
 
 class PassageChunkAnswer(Answer):
@@ -212,7 +214,7 @@ class RetrieveAnswer(Answer):
             ),
             settings=LimitsAnswer.of(settings),
             retrieval=RetrievalAnswer.of(answer),
-            index=IndexStateAnswer(status=answer.index_status),
+            index=IndexStateAnswer(status=answer.target.status),
             hint=retrieval.hint,
         )
 
@@ -221,8 +223,8 @@ class RetrieveAnswer(Answer):
 class RetrieveUseCases:
     """What the routes of this file call."""
 
-    with_tool: RetrieveWithTool
-    from_project: RetrieveFromProject
+    from_tool: Retrieve
+    from_project: Retrieve
 
 
 async def _use_cases(request: Request) -> RetrieveUseCases:
@@ -237,14 +239,16 @@ async def retrieve(
     tool_id: ToolId, body: RetrieveBody, caller: SearchCaller, use: Use
 ) -> RetrieveAnswer:
     """Returns the relevant passages of a tool's scope that fit into a budget of tokens."""
-    found = use.with_tool(tool_id, caller, body.query, body.wishes)
+    searched = SearchedTool.by(caller, tool_id)
+    found = use.from_tool.passages(searched, body.query, body.limits)
     return RetrieveAnswer.of(found)
 
 
 @router.post("/internal/tools/{tool_id}/retrieve", dependencies=[Internal], responses=refused(429))
 async def retrieve_internally(tool_id: ToolId, body: RetrieveBody, use: Use) -> RetrieveAnswer:
     """The same, for trusted services that have checked their user themselves."""
-    found = use.with_tool(tool_id, None, body.query, body.wishes)
+    searched = SearchedTool.by(None, tool_id)
+    found = use.from_tool.passages(searched, body.query, body.limits)
     return RetrieveAnswer.of(found)
 
 
@@ -253,5 +257,6 @@ async def retrieve_from_project(
     project_id: ProjectId, body: RetrieveBody, caller: SearchCaller, use: Use
 ) -> RetrieveAnswer:
     """The same from every string of the project, once its search index is switched on."""
-    found = use.from_project(project_id, caller, body.query, body.wishes)
+    searched = SearchedProject.by(caller, project_id)
+    found = use.from_project.passages(searched, body.query, body.limits)
     return RetrieveAnswer.of(found)

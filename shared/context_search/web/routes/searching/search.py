@@ -13,11 +13,11 @@ from pydantic import Field, WithJsonSchema
 from context_search.domain.config import Strategy
 from context_search.domain.model import HydratedChunk
 from context_search.domain.progress import IndexStatus
+from context_search.domain.search import Answer as FoundAnswer
+from context_search.domain.search import Degradation, Hint, Hit, LegName, QuestionLimits
 from context_search.services.access.authenticate import Authenticate, AuthenticateBearer
-from context_search.services.catalog.hints import Hint
 from context_search.services.catalog.list_tools import ListTools
-from context_search.services.searching.answer import Answer as FoundAnswer
-from context_search.services.searching.answer import Degradation, Hit, LegName
+from context_search.services.searching.targets import SearchedTool, Searches
 from context_search.web.dependencies import Internal, SearchCaller, ToolId
 from context_search.web.errors import refused
 from context_search.web.fields import (
@@ -30,7 +30,6 @@ from context_search.web.fields import (
     Share,
     example,
 )
-from context_search.web.observed import Search
 from context_search.web.strict_json import StrictJsonRoute
 
 router = APIRouter(route_class=StrictJsonRoute, tags=["search"])
@@ -105,12 +104,12 @@ class HitAnswer(Answer):
     @classmethod
     def of(cls, hit: Hit, answer: FoundAnswer) -> HitAnswer:
         """Returns a hit as the tool is configured to show it."""
-        length = answer.search.max_chunk_preview
+        length = answer.target.search.max_chunk_preview
         return cls(
             score=round(hit.score, 6),
             relevance=round(hit.relevance, 4),
             json_path=hit.json_path,
-            chunk=ChunkAnswer.of(hit.chunk, with_metadata=answer.search.include_metadata),
+            chunk=ChunkAnswer.of(hit.chunk, with_metadata=answer.target.search.include_metadata),
             stale=hit.chunk.stale or None,
             preview=None if length is None else hit.chunk.chunk_text[:length],
         )
@@ -227,7 +226,7 @@ def around(answer: FoundAnswer) -> dict[str, Any]:
     return {
         "query": answer.query,
         "retrieval": RetrievalAnswer.of(answer),
-        "index": IndexStateAnswer(status=answer.index_status),
+        "index": IndexStateAnswer(status=answer.target.status),
         "hint": answer.hint,
     }
 
@@ -238,8 +237,8 @@ class SearchUseCases:
 
     authenticate: AuthenticateBearer
     authenticate_key: Authenticate
-    search: Search
-    explain: Search
+    search: Searches
+    explain: Searches
     list_tools: ListTools
     allowed_origins: tuple[str, ...]
     allowed_hosts: tuple[str, ...] | None
@@ -255,12 +254,14 @@ Use = Annotated[SearchUseCases, Depends(_use_cases)]
 @router.post("/api/v1/tools/{tool_id}/search", responses=refused(429))
 async def search(tool_id: ToolId, body: SearchBody, caller: SearchCaller, use: Use) -> SearchAnswer:
     """Returns the best passages of a tool's scope for a question."""
-    answer = use.search(tool_id, caller, body.query, body.top_k)
+    limits = QuestionLimits(top_k=body.top_k)
+    answer = use.search.search(SearchedTool.by(caller, tool_id), body.query, limits)
     return SearchAnswer.hinted(answer, with_hints=body.context_hint)
 
 
 @router.post("/internal/tools/{tool_id}/search", dependencies=[Internal], responses=refused(429))
 async def search_internally(tool_id: ToolId, body: SearchBody, use: Use) -> SearchAnswer:
     """The same, for trusted services that have checked their user themselves."""
-    answer = use.search(tool_id, None, body.query, body.top_k)
+    limits = QuestionLimits(top_k=body.top_k)
+    answer = use.search.search(SearchedTool.by(None, tool_id), body.query, limits)
     return SearchAnswer.hinted(answer, with_hints=body.context_hint)

@@ -9,9 +9,9 @@ import pytest
 
 from context_search.domain.config import SearchConfig
 from context_search.domain.model import HydratedChunk, Reach
+from context_search.domain.ranking.rank import LOOKED_AT, rank, relevance_of
+from context_search.domain.search import Found, Hit, Question, Target
 from context_search.domain.text.analysis import query_weights
-from context_search.services.searching.answer import Found, Hit, Question, Target
-from context_search.services.searching.ranking import LOOKED_AT, rank, relevance_of
 from tests.builders import an_index
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -24,7 +24,7 @@ def ranked(count: int, search: SearchConfig) -> list[Hit]:
     target = Target(an_index(), Reach(), search, "ready")
     question = Question("harbour", WORDS, "hybrid", count, NOW)
     chunks = {name: chunk(name) for name in vector}
-    return rank(target, question, Found(vector=vector, keyword=vector), chunks)
+    return rank(target, question, Found(vector=vector, keyword=vector), chunks).hits
 
 
 def chunk(name: str) -> HydratedChunk:
@@ -66,7 +66,8 @@ def lift(words: list[str]) -> float:
     target = Target(an_index(), Reach(), SearchConfig(), "ready")
     question = Question(" ".join(words), dict.fromkeys(words, 1.0), "hybrid", 3, NOW)
     keyword = {"/a/title": 3.0, "/a/body": 1.0, "/b/body": 1.0}
-    hits = rank(target, question, Found(vector=dict.fromkeys(texts, 0.4), keyword=keyword), chunks)
+    found = Found(vector=dict.fromkeys(texts, 0.4), keyword=keyword)
+    hits = rank(target, question, found, chunks).hits
     scores = {hit.json_path: hit.score for hit in hits}
     return scores["/a/body"] - scores["/b/body"]
 
@@ -87,7 +88,7 @@ def test_a_text_of_emoji_only_is_no_answer_to_a_question_without_a_word_that_any
     chunks = {name: replace(chunk(name), chunk_text=text) for name, text in texts.items()}
     found = Found(vector={"d1": 0.5, "d2": 0.45, "d3": 0.1})
     chunks["d3"] = replace(chunk("d3"), chunk_text="a quay")
-    hits = rank(Target(an_index(), Reach(), search, "ready"), question, found, chunks)
+    hits = rank(Target(an_index(), Reach(), search, "ready"), question, found, chunks).hits
     assert [hit.chunk.turbopuffer_doc_id for hit in hits] == ["d2", "d1", "d3"]
     assert hits[1].relevance < 0.2
 
@@ -102,6 +103,6 @@ def test_the_keys_of_a_text_are_searched_as_titles_are() -> None:
     asked = Question(question, query_weights(question), "hybrid", 3, NOW)
     alike = dict.fromkeys(pointers, 0.4)
     target = Target(an_index(), Reach(), SearchConfig(), "ready")
-    best, other = rank(target, asked, Found(vector=alike, keyword=alike), chunks)
+    best, other = rank(target, asked, Found(vector=alike, keyword=alike), chunks).hits
     assert (best.json_path, best.score > other.score) == ("/licences/Apache-2.0", True)
     assert best.relevance == other.relevance

@@ -10,14 +10,14 @@ from .normalization import normalize
 from .pieces import PIECE, has_unspaced, is_unspaced
 from .terms import piece_tokens
 
-Sighting = tuple[int, str]
-"""A token and its place among all tokens of a text."""
+Occurrence = tuple[int, str]
+"""Where a token is among all tokens of a text, and the token."""
 _STEM_ENDING = 2
 _MOST_LOOKED_FOR = 64
 """Beginnings of words; each takes a pass over the text, and all its tokens cost about as much."""
 
 
-class Lookout:
+class TermFinder:
     """Finds the tokens of a question in texts."""
 
     def __init__(self, words: Collection[str]) -> None:
@@ -26,7 +26,7 @@ class Lookout:
         self._beginnings = sorted({beginning(word) for word in words}, key=len)
         self._first = re.compile("|".join(map(re.escape, sorted({word[0] for word in words}))))
 
-    def __call__(self, text: str) -> list[Sighting]:
+    def find(self, text: str) -> list[Occurrence]:
         """Returns those of ``tokens(text)`` that are words of the question, in their order."""
         normalized = normalize(text)
         if len(self._beginnings) <= _MOST_LOOKED_FOR:
@@ -38,8 +38,8 @@ class Lookout:
             return self._in_mixed(pieces)
         return self._among(list(chain.from_iterable(map(piece_tokens, pieces))), 0)
 
-    def _in_mixed(self, pieces: Sequence[str]) -> list[Sighting]:
-        found: list[Sighting] = []
+    def _in_mixed(self, pieces: Sequence[str]) -> list[Occurrence]:
+        found: list[Occurrence] = []
         at = 0
         for piece in pieces:
             if is_unspaced(piece):
@@ -51,7 +51,7 @@ class Lookout:
                 at += len(names)
         return found
 
-    def _in_run(self, run: str, at: int) -> list[Sighting]:
+    def _in_run(self, run: str, at: int) -> list[Occurrence]:
         """Only what begins as a word does; see ``characters_and_bigrams``."""
         words, pairs, pairs_at = self._words, self._pairs, at + len(run)
         starts = [match.start() for match in self._first.finditer(run)]
@@ -61,7 +61,7 @@ class Lookout:
         found += [(pairs_at + i, pair) for i in starts if (pair := run[i : i + 2]) in pairs]
         return found
 
-    def _among(self, names: Sequence[str], at: int) -> list[Sighting]:
+    def _among(self, names: Sequence[str], at: int) -> list[Occurrence]:
         words = self._words
         if words.isdisjoint(names):
             return []

@@ -9,10 +9,10 @@ from datetime import datetime
 
 from context_search.adapters.postgres.catalog.presence import TABLE_IS_THERE
 from context_search.adapters.postgres.catalog.written import READABLE, text_of
-from context_search.adapters.postgres.indexing.chunks import ChunkSets
+from context_search.adapters.postgres.pool import Transaction
 from context_search.domain.documents import content_hash, parse_stored
 from context_search.domain.errors import InvalidDocumentError
-from context_search.domain.ids import chunk_document_id, pointer_sha256
+from context_search.domain.ids import pointer_sha256
 from context_search.domain.json_pointer import resolve, split
 from context_search.domain.model import HydratedChunk, Index, Reach
 
@@ -27,13 +27,15 @@ class _LiveSet:
 
 
 @dataclass(frozen=True, slots=True)
-class PostgresChunks(ChunkSets):
-    """The port ``Chunks``: what writes them, and here what reads them."""
+class PostgresLiveChunks:
+    """The port ``LiveChunks``."""
+
+    tx: Transaction
 
     def hydrate(
         self, index: Index, reach: Reach, doc_ids: Sequence[str], *, texts: bool = True
     ) -> dict[str, HydratedChunk]:
-        """See the port."""
+        """Reads chunks, then their sets, then documents that were not compared yet."""
         # One JSON value: pg8000 takes 8 µs for a row, and there may be 10,000.
         [[listed]] = self.tx.run(
             """
@@ -69,7 +71,7 @@ class PostgresChunks(ChunkSets):
         return {chunk.turbopuffer_doc_id: chunk for chunk in chunks}
 
     def texts(self, index: Index, doc_ids: Sequence[str]) -> dict[str, str]:
-        """See the port."""
+        """Reads the texts of a namespace."""
         rows = self.tx.run(
             """
             SELECT turbopuffer_doc_id, chunk_text FROM chunks
@@ -132,7 +134,7 @@ class PostgresChunks(ChunkSets):
     def first_texts(
         self, index: Index, places: Sequence[tuple[int, str]]
     ) -> dict[tuple[int, str], str]:
-        """See the port."""
+        """Reads the first chunks of active sets."""
         rows = self.tx.run(
             """
             SELECT node.table_id, node.json_pointer, chunk_text
@@ -148,29 +150,12 @@ class PostgresChunks(ChunkSets):
         return {(table_id, pointer): text for table_id, pointer, text in rows}
 
     def is_empty(self, index: Index) -> bool:
-        """See the port."""
+        """Looks for a chunk that is present."""
         [[has_some]] = self.tx.run(
             "SELECT EXISTS (SELECT FROM chunks WHERE turbopuffer_namespace = :name AND present)",
             name=index.namespace,
         )
         return not has_some
-
-    def without_row(self, namespace: str, doc_ids: Sequence[str]) -> list[str]:
-        """See the port."""
-        rows = self.tx.run(
-            """
-            SELECT turbopuffer_doc_id FROM chunks
-            WHERE turbopuffer_namespace = :namespace
-              AND turbopuffer_doc_id = ANY(CAST(:ids AS text[]))
-            UNION ALL
-            SELECT doc_id FROM tombstone
-            WHERE namespace = :namespace AND doc_id = ANY(CAST(:ids AS text[]))
-            """,
-            namespace=namespace,
-            ids=[chunk_document_id(doc_id) for doc_id in doc_ids],
-        )
-        known = {doc_id for [doc_id] in rows}
-        return [doc_id for doc_id in doc_ids if chunk_document_id(doc_id) not in known]
 
 
 def _string_hash(document: object, pointer: str) -> str | None:

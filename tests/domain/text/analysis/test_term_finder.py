@@ -5,9 +5,9 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from context_search.domain.text.analysis import Lookout, query_tokens, tokens
+from context_search.domain.text.analysis import TermFinder, query_tokens, tokens
 from context_search.domain.text.analysis.names import is_plain_word, name_spans, token_of
-from context_search.domain.text.analysis.sightings import beginning
+from context_search.domain.text.analysis.term_finder import beginning
 
 from .strategies import texts
 
@@ -22,23 +22,23 @@ def text_and_question(draw: st.DrawFn) -> tuple[str, str]:
 
 @settings(deadline=None)
 @given(text_and_question())
-def test_sightings_are_the_tokens_that_are_words_of_the_question(pair: tuple[str, str]) -> None:
+def test_what_is_found_are_the_tokens_that_are_words_of_the_question(pair: tuple[str, str]) -> None:
     text, question = pair
     words = query_tokens(question)
     seen = [(at, token) for at, token in enumerate(tokens(text)) if token in words]
-    assert Lookout(words)(text) == seen
+    assert TermFinder(words).find(text) == seen
 
 
 @settings(deadline=None)
 @given(texts)
-def test_a_long_question_is_seen_as_well(text: str) -> None:
+def test_a_long_question_is_found_as_well(text: str) -> None:
     words = [*query_tokens(text), *(f"q{number}" for number in range(100))]
     seen = [(at, token) for at, token in enumerate(tokens(text)) if token in words]
-    assert Lookout(words)(text) == seen
+    assert TermFinder(words).find(text) == seen
 
 
-def test_a_question_of_stop_words_is_seen_nowhere() -> None:
-    assert Lookout(query_tokens("what is it"))("what it is") == []
+def test_a_question_of_stop_words_is_found_nowhere() -> None:
+    assert TermFinder(query_tokens("what is it")).find("what it is") == []
 
 
 @settings(deadline=None)

@@ -13,7 +13,7 @@ from testing.in_memory.rows import ChunkRow, NodeRow, Rows
 
 
 @dataclass(frozen=True, slots=True)
-class LiveChunks:
+class MemoryLiveChunks:
     """The port ``LiveChunks``."""
 
     rows: Rows
@@ -21,7 +21,7 @@ class LiveChunks:
     def hydrate(
         self, index: Index, reach: Reach, doc_ids: Sequence[str], *, texts: bool = True
     ) -> dict[str, HydratedChunk]:
-        """See the port."""
+        """Looks at every chunk there is, and at documents that were not compared yet."""
         wanted, found = set(doc_ids), {}
         nodes = {row.active_set_id: row for row in self.rows.nodes.values()}
         for chunk in self.rows.chunks.values():
@@ -41,7 +41,7 @@ class LiveChunks:
         return found
 
     def texts(self, index: Index, doc_ids: Sequence[str]) -> dict[str, str]:
-        """See the port."""
+        """Reads the texts of a namespace."""
         wanted = set(doc_ids)
         return {
             chunk.doc_id: chunk.text
@@ -63,7 +63,7 @@ class LiveChunks:
     def first_texts(
         self, index: Index, places: Sequence[tuple[int, str]]
     ) -> dict[tuple[int, str], str]:
-        """See the port."""
+        """Reads the first chunks of active sets."""
         wanted = set(places)
         places_of = {
             node.active_set_id: (node.table_id, node.json_pointer)
@@ -77,7 +77,7 @@ class LiveChunks:
         }
 
     def is_empty(self, index: Index) -> bool:
-        """See the port."""
+        """Looks for a chunk that is present."""
         rows = self.rows.chunks.values()
         return not any(row.present and row.namespace == index.namespace for row in rows)
 

@@ -1,0 +1,272 @@
+"""The ranking of a search: candidates and their texts in, hits and their evidence out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from context_search.domain.config import SearchConfig
+from context_search.domain.json_pointer import last_keys, relative
+from context_search.domain.model import HydratedChunk
+from context_search.domain.ranking.fusion import (
+    convex_combination,
+    linear_combination,
+    max_normalised,
+    min_max,
+    ranking,
+    recency,
+    reciprocal_rank_fusion,
+)
+from context_search.domain.ranking.languages import across_languages, is_foreign
+from context_search.domain.ranking.relevance import (
+    CALIBRATIONS,
+    DEFAULT_CALIBRATION,
+    coverage,
+    relevance,
+    worth,
+)
+from context_search.domain.ranking.reranking import CandidateText, rerank
+from context_search.domain.search import Evidence, Found, Hit, LegName, Question, Target
+from context_search.domain.text.analysis import TermFinder
+
+LOOKED_AT = 200
+"""Most texts that a linear ranking looks at: its scores need none, and fewer hits are shown."""
+WEAK_COVERAGE = 0.4
+"""Least share of the question that the best keyword hit has to cover. A leg whose best hit covers
+less is mostly noise (a question in another language): its weight falls in proportion and goes to
+the vector leg."""
+
+Scores = Mapping[str, float]
+Chunks = Mapping[str, HydratedChunk]
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """The ``hits``, best first, and what they were ranked from.
+
+    ``found`` is what is left of the candidates when each leg gives only its best live ones;
+    ``gone`` of them are not live. ``target`` has the weights of the legs that ran.
+    """
+
+    hits: list[Hit]
+    found: Found
+    gone: int
+    target: Target
+
+
+def rank(target: Target, question: Question, found: Found, chunks: Chunks) -> Ranking:
+    """Returns the hits among the candidates whose ``chunks`` are live; ties: newer first.
+
+    Behind LOOKED_AT hits of a linear ranking, relevance is that of the vector alone.
+    """
+    found, chunks = _best_live(found, chunks, question.candidates)
+    search = _shared_by(target.search, found.legs)
+    live = _live(question, found, chunks)
+    is_linear = search.fusion == "linear"
+    scores = _linear(search, live) if is_linear else {}
+    order = _order(scores, live)
+    live = replace(live, texts=_texts(question, chunks, order[:LOOKED_AT] if is_linear else chunks))
+    worths = {name: worth(chunks[name].chunk_text) for name in live.texts}
+    relevances = _relevances(target.index.config.model, live, worths)
+    if not is_linear:
+        foreign = {
+            name: relevances[name]
+            for name in live.vector
+            if is_foreign(question.text, chunks[name].chunk_text)
+        }
+        fused = _fused(search, live, foreign)
+        scores = {name: worths[name] * score for name, score in fused.items()}
+        order = _order(scores, live)
+    evidence = _evidence(search, live)
+    hits = [
+        Hit(
+            score=scores[name],
+            relevance=relevances[name],
+            json_path=relative(target.reach.json_pointer, chunks[name].json_pointer),
+            chunk=chunks[name],
+            evidence=evidence[name],
+        )
+        for name in order
+    ]
+    return Ranking(hits, found, len(found.ids) - len(chunks), replace(target, search=search))
+
+
+def needs_every_text(search: SearchConfig, candidates: int) -> bool:
+    """Says whether ``rank`` looks at the texts of all of so many candidates."""
+    return search.fusion != "linear" or candidates <= LOOKED_AT
+
+
+def looked_at(target: Target, question: Question, found: Found, chunks: Chunks) -> list[str]:
+    """Returns the candidates whose texts a linear ranking looks at; needs no text itself."""
+    found, chunks = _best_live(found, chunks, question.candidates)
+    live = _live(question, found, chunks)
+    return _order(_linear(_shared_by(target.search, found.legs), live), live)[:LOOKED_AT]
+
+
+def relevance_of(model: str, words: Scores, cosine: float | None, text: str) -> float:
+    """Returns the relevance of a text whose vector has this similarity to the question's."""
+    having = [word for _, word in TermFinder(words).find(text)]
+    calibration = CALIBRATIONS.get(model, DEFAULT_CALIBRATION)
+    return worth(text) * relevance(cosine, words, having, calibration)
+
+
+@dataclass(frozen=True, slots=True)
+class _Live:
+    """The candidates whose chunks are live, with what the ranking needs to know of each.
+
+    Others take no part, so they cannot distort the normalisation.
+    """
+
+    vector: Scores
+    keyword: Scores
+    recency: Scores
+    words: Mapping[str, float]
+    texts: Mapping[str, CandidateText] = field(default_factory=dict)
+
+    def vocabulary(self, name: str) -> frozenset[str]:
+        """The question's words in a candidate; none where the text was not looked at."""
+        text = self.texts.get(name)
+        return text.vocabulary if text else frozenset()
+
+
+def _best_live(
+    found: Found, chunks: Chunks, candidates: int
+) -> tuple[Found, dict[str, HydratedChunk]]:
+    """Returns what is left when each leg gives only its best ``candidates`` that are live.
+
+    Those that are not live stay in their legs, to be counted.
+    """
+    vector, keyword = (_cut(leg, chunks, candidates) for leg in (found.vector, found.keyword))
+    left = replace(found, vector=vector, keyword=keyword)
+    return left, {name: chunks[name] for name in left.ids if name in chunks}
+
+
+def _cut(leg: Scores, live: Chunks, candidates: int) -> dict[str, float]:
+    alive = [name for name in ranking(leg) if name in live]
+    too_many = set(alive[candidates:])
+    return {name: score for name, score in leg.items() if name not in too_many}
+
+
+def _shared_by(search: SearchConfig, legs: Sequence[LegName]) -> SearchConfig:
+    """A leg that did not run has no share of a linear score, as if it had not been asked for."""
+    if search.fusion != "linear" or len(legs) != 1:
+        return search
+    if "keyword" in legs:
+        return replace(search, vector_weight=0.0)
+    return replace(search, bm25_weight=0.0)
+
+
+def _live(question: Question, found: Found, chunks: Chunks) -> _Live:
+    now = question.asked_at
+    return _Live(
+        vector={name: score for name, score in found.vector.items() if name in chunks},
+        keyword={name: score for name, score in found.keyword.items() if name in chunks},
+        recency={name: recency(chunk.changed_at, now) for name, chunk in chunks.items()},
+        words=question.words,
+    )
+
+
+def _order(scores: Scores, live: _Live) -> list[str]:
+    return sorted(scores, key=lambda name: (-scores[name], -live.recency[name], name))
+
+
+def _texts(question: Question, chunks: Chunks, names: Iterable[str]) -> dict[str, CandidateText]:
+    finder, candidates = TermFinder(question.words), {name: chunks[name] for name in names}
+    in_keys = _words_in_keys(finder, {chunk.json_pointer for chunk in candidates.values()})
+    return {
+        name: _candidate_text(chunk, finder, in_keys[chunk.json_pointer])
+        for name, chunk in candidates.items()
+    }
+
+
+def _words_in_keys(finder: TermFinder, pointers: Iterable[str]) -> dict[str, frozenset[str]]:
+    """Returns which words of the question are in the last keys of each pointer."""
+    return {
+        pointer: frozenset([word for _, word in finder.find("\n".join(last_keys(pointer)))])
+        for pointer in pointers
+    }
+
+
+def _candidate_text(
+    chunk: HydratedChunk, finder: TermFinder, in_keys: frozenset[str]
+) -> CandidateText:
+    occurrences = finder.find(chunk.chunk_text)
+    return CandidateText(
+        occurrences=occurrences,
+        vocabulary=frozenset([word for _, word in occurrences]),
+        length=len(chunk.chunk_text),
+        place=(chunk.table_id, chunk.json_pointer),
+        index=chunk.chunk_index,
+        is_whole=chunk.total_chunks == 1,
+        keys=in_keys,
+    )
+
+
+def _relevances(model: str, live: _Live, worths: Scores) -> dict[str, float]:
+    calibration = CALIBRATIONS.get(model, DEFAULT_CALIBRATION)
+    return {
+        name: worths.get(name, 1.0)
+        * relevance(live.vector.get(name), live.words, live.vocabulary(name), calibration)
+        for name in live.recency
+    }
+
+
+def _linear(search: SearchConfig, live: _Live) -> Scores:
+    return linear_combination(
+        [max_normalised(live.keyword), _cosines(live.vector), live.recency],
+        [search.bm25_weight, search.vector_weight, search.recency_weight],
+    )
+
+
+def _fused(search: SearchConfig, live: _Live, foreign: Scores) -> Scores:
+    """Returns the scores after convex or rank fusion; ``foreign`` has relevances: see Languages."""
+    if not live.keyword:
+        return min_max(live.vector)
+    if search.fusion == "rrf" and live.vector:
+        weights = [search.vector_weight, search.bm25_weight]
+        return reciprocal_rank_fusion([live.vector, live.keyword], weights)
+    best_coverage = coverage(live.words, live.vocabulary(ranking(live.keyword)[0]))
+    trust = min(1.0, best_coverage / WEAK_COVERAGE)
+    keyword = min_max(live.keyword)
+    mixed = _convex(search, live, trust) if live.vector else keyword
+    trusted = {name: trust * score for name, score in keyword.items()}
+    scores = rerank(mixed, trusted, live.words, live.texts)
+    return across_languages(scores, foreign, live.vector, best_coverage) if foreign else scores
+
+
+def _convex(search: SearchConfig, live: _Live, trust: float) -> Scores:
+    bm25_weight = search.bm25_weight * trust
+    vector_weight = search.vector_weight + search.bm25_weight - bm25_weight
+    return convex_combination([live.vector, live.keyword], [vector_weight, bm25_weight])
+
+
+def _cosines(leg: Scores) -> dict[str, float]:
+    """Returns the similarities, those below 0 as 0."""
+    return {name: min(1.0, max(0.0, score)) for name, score in leg.items()}
+
+
+def _evidence(search: SearchConfig, live: _Live) -> dict[str, Evidence]:
+    is_linear = search.fusion == "linear"
+    semantic = _cosines(live.vector) if is_linear else min_max(live.vector)
+    bm25 = max_normalised(live.keyword) if is_linear else min_max(live.keyword)
+    ranks = [
+        {name: place for place, name in enumerate(ranking(leg), start=1)}
+        for leg in (live.vector, live.keyword)
+    ]
+    matched = {
+        name: [word for word in live.words if word in text.vocabulary]
+        for name, text in live.texts.items()
+    }
+    return {
+        name: Evidence(
+            vector_rank=ranks[0].get(name),
+            keyword_rank=ranks[1].get(name),
+            raw_semantic=live.vector.get(name),
+            raw_bm25=live.keyword.get(name),
+            semantic=semantic.get(name, 0.0),
+            bm25=bm25.get(name, 0.0),
+            recency=live.recency[name],
+            matched=matched.get(name, ()),
+        )
+        for name in live.recency
+    }

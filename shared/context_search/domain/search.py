@@ -1,0 +1,183 @@
+"""A search in nouns: what is searched, what is asked, what was found and what is answered."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Literal
+
+from context_search.domain.config import SearchConfig, Strategy
+from context_search.domain.model import HydratedChunk, Index, Reach
+from context_search.domain.progress import IndexStatus
+
+LegName = Literal["vector", "keyword"]
+Degradation = Literal[
+    "embed_timeout",
+    "embed_unavailable",
+    "backend_unavailable",
+    "backend_busy",
+    "namespace_missing",
+    "keywords_unavailable",
+    "partial_index",
+    "index_evicted",
+]
+EmptyHint = Literal["scope_missing", "no_long_strings", "nothing_indexed"]
+Hint = Literal["index_evicted", "index_incomplete", "low_scores_hidden", "no_match", EmptyHint]
+
+CANDIDATES_PER_LEG = 50
+"""Candidates that a leg gives, unless the question wants otherwise."""
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionLimits:
+    """How much one question may bring, and how long it may take. None leaves it to the settings.
+
+    ``top_k`` hits are returned; with ``is_whole`` all that were ranked are. ``wanted`` is how many
+    chunks the legs have to bring, where there are so many, before they are not asked for more;
+    None is ``top_k``. ``candidates`` are those of a leg, at most 10,000. Hits below ``min_score``
+    (0..1) are not shown: their relevance in a retrieval, their score in a project search.
+    ``max_tokens`` is the length of a retrieval. ``seconds`` is the time of the whole search: less
+    than API Gateway's 30 and the function's 29, because a key is checked before and passages are
+    put together after it.
+    """
+
+    top_k: int | None = None
+    is_whole: bool = False
+    wanted: int | None = None
+    candidates: int = CANDIDATES_PER_LEG
+    min_score: float | None = None
+    max_tokens: int | None = None
+    seconds: float = 20.0
+
+    def shown(self, search: SearchConfig) -> int:
+        """Returns how many hits of a target with these settings are shown."""
+        return search.top_k if self.top_k is None else self.top_k
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What is searched: an index as far as ``reach`` goes, ranked as ``search`` says."""
+
+    index: Index
+    reach: Reach
+    search: SearchConfig
+    status: IndexStatus
+
+    @property
+    def asked(self) -> tuple[int, Reach, Strategy]:
+        """What the legs are asked with. Where it differs, the candidates are others."""
+        return self.index.generation_id, self.reach, self.search.strategy
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is asked: the text, its ``words`` (our tokens, with what each counts), and how many
+    candidates a leg gives.
+
+    Recency counts up to ``asked_at``. ``wanted`` is how many chunks the caller needs.
+    """
+
+    text: str
+    words: Mapping[str, float]
+    strategy: Strategy
+    candidates: int
+    asked_at: datetime
+    wanted: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The candidates: scores by document id for each leg, empty where it did not run.
+
+    ``keywords_from`` names who ranked the keywords. ``errors`` are the codes of what failed,
+    ``vector_was_kept`` says that the question was embedded before, ``is_cut`` that a leg of
+    turbopuffer may have more candidates.
+    """
+
+    vector: Mapping[str, float] = field(default_factory=dict)
+    keyword: Mapping[str, float] = field(default_factory=dict)
+    legs: Sequence[LegName] = ()
+    keywords_from: Literal["turbopuffer", "postgres"] | None = None
+    degraded: Sequence[Degradation] = ()
+    errors: Sequence[str] = ()
+    vector_was_kept: bool = False
+    is_cut: bool = False
+
+    @property
+    def ids(self) -> list[str]:
+        """All candidates, each once."""
+        return list({**self.vector, **self.keyword})
+
+    def mode(self, requested: Strategy) -> Strategy:
+        """Returns how it was searched; as ``requested`` where no leg ran."""
+        if len(self.legs) == 2:
+            return "hybrid"
+        return "semantic" if "vector" in self.legs else "keyword" if self.legs else requested
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """Why a hit is where it is.
+
+    Ranks count from 1 within their leg, and ``raw_…`` are the leg's own scores (cosine
+    similarity, BM25); None where the leg did not find it. ``semantic``, ``bm25`` and ``recency``
+    are 0..1, as the fusion weighed them. ``matched`` are the words of the question in the text.
+    """
+
+    vector_rank: int | None
+    keyword_rank: int | None
+    raw_semantic: float | None
+    raw_bm25: float | None
+    semantic: float
+    bm25: float
+    recency: float
+    matched: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One passage. ``score`` orders its answer; ``relevance`` (0..1) means the same everywhere."""
+
+    score: float
+    relevance: float
+    json_path: str
+    chunk: HydratedChunk
+    evidence: Evidence | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The hits, best first, and how they were found.
+
+    ``target`` is what was searched, as it was when the hits were read, with the weights of the
+    legs that ran. ``gone`` counts candidates that were dropped because their chunk is not live any
+    more, ``ranked`` all that were ranked before ``hits`` was cut. ``seconds`` says how long each
+    stage took, ``target_was_kept`` that the target was known from before, ``hint`` why there is no
+    hit.
+    """
+
+    query: str
+    target: Target
+    mode_requested: Strategy
+    found: Found
+    hits: Sequence[Hit] = field(default_factory=list)
+    degraded: Sequence[Degradation] = ()
+    gone: int = 0
+    ranked: int = 0
+    seconds: Mapping[str, float] = field(default_factory=dict)
+    target_was_kept: bool = False
+    hint: Hint | None = None
+
+    @property
+    def mode_used(self) -> Strategy:
+        """How it was searched in the end."""
+        return self.found.mode(self.mode_requested)
+
+    def hint_at(self, *, hidden: int = 0) -> Hint:
+        """Returns why nothing is shown; ``hidden`` hits were not good enough."""
+        if self.target.status == "evicted":
+            return "index_evicted"
+        if hidden:
+            return "low_scores_hidden"
+        return "no_match" if self.target.status in ("ready", "rebuilding") else "index_incomplete"

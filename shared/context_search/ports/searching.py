@@ -1,0 +1,160 @@
+"""What a search reads and keeps in Postgres: chunks, keywords, permits, rankings, settings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from context_search.domain.model import HydratedChunk, Index, Reach
+from context_search.domain.retrieval import ChunkText, RetrievalSettings, StoredSettings
+from context_search.ports.vectors import Ranked
+
+
+class LiveChunks(Protocol):
+    """Chunks that a search may show."""
+
+    def hydrate(
+        self, index: Index, reach: Reach, doc_ids: Sequence[str], *, texts: bool = True
+    ) -> dict[str, HydratedChunk]:
+        """Returns the chunks among ``doc_ids`` that a search may show, keyed by document id.
+
+        Only chunks of active sets, within reach, of pointers that still exist; ``stale``
+        when the live text is another one by now. Without ``texts`` each ``chunk_text`` is empty.
+        """
+        ...
+
+    def texts(self, index: Index, doc_ids: Sequence[str]) -> dict[str, str]:
+        """Returns the texts of chunks that ``hydrate`` gave, of those that are still there."""
+        ...
+
+    def first_texts(
+        self, index: Index, places: Sequence[tuple[int, str]]
+    ) -> dict[tuple[int, str], str]:
+        """Returns the text of the first chunk of strings, by table and pointer, where it is there.
+
+        Whole, for a short string.
+        """
+        ...
+
+    def is_empty(self, index: Index) -> bool:
+        """Says whether turbopuffer was never given a chunk of the generation that is live now."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkTokens:
+    """The tokens of one chunk, in order, with repetitions."""
+
+    chunk_id: int
+    tokens: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Unkeyed:
+    """A chunk whose tokens are not kept."""
+
+    id: int
+    text: str
+
+
+class Keywords(Protocol):
+    """Keyword search in Postgres: for lean storage, and while turbopuffer is down."""
+
+    def put(self, chunks: Sequence[ChunkTokens]) -> None:
+        """Keeps the tokens of chunks; of those that have some already, or are gone, nothing."""
+        ...
+
+    def best(
+        self,
+        index: Index,
+        reach: Reach,
+        words: Mapping[str, float],
+        limit: int,
+        *,
+        timeout_s: float,
+    ) -> list[Ranked]:
+        """Returns up to ``limit`` chunks that have any of ``words``, by BM25, ties by id.
+
+        A word's BM25 is multiplied by its value, what it counts.
+
+        Only active chunks of the index's generation within ``reach``. A statement that takes
+        longer than ``timeout_s`` raises KeywordTimeoutError and ends the transaction; the limit
+        is that of the transaction from then on, so it should do nothing else.
+        """
+        ...
+
+    def unkeyed(self, *, limit: int) -> list[Unkeyed]:
+        """Takes chunks from before tokens were kept, and those whose tokens were deleted by hand.
+
+        The caller puts their tokens in the same transaction; no later call gives them.
+        """
+        ...
+
+
+class Permits(Protocol):
+    """Pools of numbered permits. A permit that nobody gave back is free again after its lease.
+
+    ``take`` and ``give_back`` are transactions by themselves: nothing else may run in theirs.
+    """
+
+    def take(self, pool: str, *, size: int, count: int, lease_s: float) -> str | None:
+        """Takes ``count`` of the ``size`` permits of a pool, all or none.
+
+        Returns the holder to give back with; None when too few are free. Never waits.
+        """
+        ...
+
+    def give_back(self, pool: str, holder: str) -> None:
+        """Frees what ``holder`` has; nothing happens when its lease has ended."""
+        ...
+
+    def forget_unused(self, *, unused_s: float, limit: int) -> int:
+        """Deletes the rows of permits that nobody took for so long; returns how many."""
+        ...
+
+
+class Rankings(Protocol):
+    """Small JSON objects with names that cannot be guessed; a project sees only its own."""
+
+    def keep(self, project_id: int, body: Mapping[str, object], *, at_most: int) -> str:
+        """Keeps a ranking and returns its name: 32 hexadecimal digits.
+
+        Of a project's rankings only the newest ``at_most`` are kept.
+        """
+        ...
+
+    def find(self, project_id: int, name: str, *, max_age_s: float) -> dict[str, object] | None:
+        """Returns what was kept under a name, if it is not older than that."""
+        ...
+
+    def forget_old(self, *, older_than_s: float) -> int:
+        """Deletes rankings of that age; returns how many."""
+        ...
+
+
+class Surroundings(Protocol):
+    """Chunks with those beside them in their text."""
+
+    def around(self, chunk_ids: Sequence[int], *, reach: int) -> list[ChunkText]:
+        """Returns chunks and up to ``reach`` others before and after each, by set and index.
+
+        Only of sets that are active; each chunk once.
+        """
+        ...
+
+
+class ProjectSettings(Protocol):
+    """How projects retrieve; a project without settings has the defaults, at version 0."""
+
+    def read(self, project_id: int) -> StoredSettings:
+        """Returns the settings of a project."""
+        ...
+
+    def lock(self, project_id: int) -> StoredSettings:
+        """Does the same, and keeps others from changing them until the transaction ends."""
+        ...
+
+    def write(self, project_id: int, settings: RetrievalSettings) -> StoredSettings:
+        """Writes the settings as the next version. The caller holds the lock."""
+        ...

@@ -1,0 +1,224 @@
+"""One search: what is searched, what the legs find, what of it is live, and in which order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+
+from context_search.domain.config import IndexConfig
+from context_search.domain.errors import (
+    ContextSearchError,
+    QueryEmptyError,
+    SearchUnavailableError,
+)
+from context_search.domain.model import HydratedChunk, Scope
+from context_search.domain.ranking.rank import looked_at, needs_every_text, rank
+from context_search.domain.ranking.widening import widened
+from context_search.domain.search import (
+    Answer,
+    Degradation,
+    Found,
+    Hint,
+    Question,
+    QuestionLimits,
+    Target,
+)
+from context_search.domain.text.analysis import has_searchable_character, query_weights
+from context_search.ports.embedding import Embedder
+from context_search.ports.searching import LiveChunks
+from context_search.ports.store import Store
+from context_search.ports.time import Clock, Deadline
+from context_search.ports.vectors import VectorStore
+from context_search.services.catalog.hints import empty_scope
+from context_search.services.indexing.evict import UseIndex
+from context_search.services.searching.admission import Admission
+from context_search.services.searching.breaker import Breaker, Breakers
+from context_search.services.searching.embed_question import EmbedQuestion, QuestionVectors
+from context_search.services.searching.find_candidates import FindCandidates
+from context_search.services.searching.targets import Searched, Targets, read_target
+from context_search.services.searching.timeouts import SearchTime, Timeouts
+
+ROUNDS = 3
+"""Most rounds of a search: it asks again when what it asks was switched or moved meanwhile, or
+most of what it found is not live any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Searcher:
+    """What the searches of a process share: its parts, its memory and its circuit breakers.
+
+    ``silent_s`` is how long an index may make no progress before its status says so.
+    """
+
+    store: Store
+    candidates: FindCandidates
+    admission: Admission
+    use_index: UseIndex
+    targets: Targets
+    clock: Clock
+    silent_s: float
+    timeouts: Timeouts = field(default_factory=Timeouts)
+
+    def search(self, searched: Searched, query: str, limits: QuestionLimits) -> Answer:
+        """Returns the best hits, in the time of its limits, switches of the index included.
+
+        An evicted index answers nothing, at once, and is built again. Raises QueryEmptyError,
+        NotFoundError, ProjectIndexOffError, BackpressureError and SearchUnavailableError.
+        """
+        if not has_searchable_character(query):
+            raise QueryEmptyError(
+                "the query has no letter and no number in it; emoji and signs are not searched for"
+            )
+        deadline = Deadline(self.clock, self.clock.monotonic() + limits.seconds)
+        time = SearchTime(self.clock, deadline, self.timeouts)
+        return Search(self, searched, query, limits, time).answer()
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """One question on its way to an answer: target, ask, read, rank."""
+
+    parts: Searcher
+    searched: Searched
+    query: str
+    limits: QuestionLimits
+    time: SearchTime
+
+    def answer(self) -> Answer:
+        """Returns what ``Searcher.search`` does."""
+        known = self.parts.targets.get(self.searched)
+        with self.time.stage("total"):
+            target = known or self._open()
+            with self.parts.admission.admitted(target.index.project_id, self.time.deadline):
+                answer = self._ranked(target)
+        shown = None if self.limits.is_whole else self.limits.shown(answer.target.search)
+        hint = None if answer.hits else self._hint(answer)
+        return replace(
+            answer, hits=answer.hits[:shown], hint=hint, target_was_kept=known is not None
+        )
+
+    def _open(self) -> Target:
+        deadline = self.time.deadline
+        with self.time.stage("open"), self.parts.store.transaction(None, deadline) as work:
+            return read_target(work, self.searched, silent_s=self.parts.silent_s)
+
+    def _ranked(self, target: Target) -> Answer:
+        """Returns the answer with every hit that was ranked."""
+        asked = self.limits.candidates
+        for rounds_left in reversed(range(ROUNDS)):
+            if target.status == "evicted":
+                return self._evicted(target)
+            question = self._question(target)
+            found = self._ask(target, replace(question, candidates=asked))
+            target, chunks = self._read(target, question, found)
+            if chunks is None:
+                continue
+            self.parts.targets.keep(self.searched, target)
+            wider = widened(question, asked, found, chunks)
+            if wider == asked or not rounds_left:
+                return self._rank(target, question, found, chunks)
+            asked = wider
+        raise SearchUnavailableError("the index was switched again and again", retry_after_s=1)
+
+    def _question(self, target: Target) -> Question:
+        return Question(
+            text=self.query,
+            words=query_weights(self.query),
+            strategy=target.search.strategy,
+            candidates=self.limits.candidates,
+            asked_at=self.parts.clock.now(),
+            wanted=self.limits.wanted or self.limits.shown(target.search),
+        )
+
+    def _ask(self, target: Target, question: Question) -> Found:
+        found = self.parts.candidates.find(target, question, self.time)
+        if "namespace_missing" in found.degraded:
+            self.parts.use_index.lost(target.index, self.time.deadline)
+        self.parts.use_index(target.index, self.time.deadline)
+        return found
+
+    def _read(
+        self, target: Target, question: Question, found: Found
+    ) -> tuple[Target, dict[str, HydratedChunk] | None]:
+        """Returns the target as it is now, and no chunks when it has to be asked anew."""
+        reading = self.parts.store.transaction(target.index.project_id, self.time.deadline)
+        with self.time.stage("read"), reading as work:
+            fresh = read_target(work, self.searched, silent_s=self.parts.silent_s)
+            if fresh.asked != target.asked:
+                return fresh, None
+            return fresh, read_candidates(work.live_chunks, fresh, question, found)
+
+    def _rank(
+        self, target: Target, question: Question, found: Found, chunks: dict[str, HydratedChunk]
+    ) -> Answer:
+        with self.time.stage("rank"):
+            ranking = rank(target, question, found, chunks)
+        answer = self._found(ranking.target, ranking.found)
+        return replace(answer, hits=ranking.hits, ranked=len(ranking.hits), gone=ranking.gone)
+
+    def _evicted(self, target: Target) -> Answer:
+        self.parts.targets.forget(self.searched)
+        self.parts.use_index(target.index, self.time.deadline)
+        return self._found(target, Found(degraded=["index_evicted"]))
+
+    def _found(self, target: Target, found: Found) -> Answer:
+        is_whole = target.status in ("ready", "rebuilding", "evicted")
+        partial: list[Degradation] = [] if is_whole else ["partial_index"]
+        return Answer(
+            query=self.query,
+            target=target,
+            mode_requested=target.search.strategy,
+            found=found,
+            degraded=[*found.degraded, *partial],
+            seconds=self.time.seconds,
+        )
+
+    def _hint(self, answer: Answer) -> Hint:
+        hint, index = answer.hint_at(), answer.target.index
+        if hint != "no_match" or index.table_id is None:
+            return hint
+        scope, empty = Scope(index.table_id, answer.target.reach.json_pointer), None
+        # The question is answered; that nobody says why there is nothing does not fail it.
+        with suppress(ContextSearchError), self.parts.store.transaction(index.project_id) as work:
+            empty = empty_scope(work, scope, index, measured=False)
+        return empty.hint if empty else hint
+
+
+def read_candidates(
+    rows: LiveChunks, target: Target, question: Question, found: Found
+) -> dict[str, HydratedChunk]:
+    """Returns the live candidates, by document id.
+
+    Of a long linear ranking only those have a text that it looks at: the texts are most of what
+    there is to read.
+    """
+    index, ids = target.index, found.ids
+    if needs_every_text(target.search, len(ids)):
+        return rows.hydrate(index, target.reach, ids)
+    chunks = rows.hydrate(index, target.reach, ids, texts=False)
+    first = looked_at(target, question, found, chunks)
+    texts = rows.texts(index, first)
+    if len(texts) < len(first):
+        # Another version took their place meanwhile: one statement sees one state.
+        return rows.hydrate(index, target.reach, ids)
+    for name, text in texts.items():
+        chunks[name] = replace(chunks[name], chunk_text=text)
+    return chunks
+
+
+def searcher(
+    store: Store,
+    vectors: VectorStore,
+    embedder_of: Callable[[IndexConfig], Embedder],
+    use_index: UseIndex,
+    clock: Clock,
+    sleep: Callable[[float], None],
+    silent_s: float,
+) -> Searcher:
+    """Returns what the searches of one process, or of a test, share."""
+    admission = Admission(store, clock, sleep)
+    embed = EmbedQuestion(embedder_of, QuestionVectors(clock), Breakers(clock))
+    find = FindCandidates(store, vectors, embed, admission, Breaker(clock))
+    targets = Targets(clock)
+    return Searcher(store, find, admission, use_index, targets, clock, silent_s)

@@ -1,0 +1,60 @@
+"""The time of one search: when it ends, what each part may take of it, and what it took."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from context_search.ports.time import Clock, Deadline
+
+
+@dataclass(frozen=True, slots=True)
+class Timeouts:
+    """How long a search waits for each part, in seconds; ``rows_s`` is for reading the hits."""
+
+    embed_s: float = 5.0
+    permits_s: float = 2.0
+    vectors_s: float = 6.0
+    keywords_s: float = 3.0
+    rows_s: float = 2.0
+
+
+@dataclass(slots=True)
+class SearchTime:
+    """Shares out the time until ``deadline``, and sums by stage how long it took in ``seconds``."""
+
+    clock: Clock
+    deadline: Deadline
+    timeouts: Timeouts
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        """Times one stage; one that raises counts too."""
+        began = self.clock.monotonic()
+        try:
+            yield
+        finally:
+            spent = self.clock.monotonic() - began
+            self.seconds[name] = self.seconds.get(name, 0.0) + spent
+
+    def for_outside(self, usual_s: float) -> float:
+        """Returns how long a part other than Postgres may take: that one has its time in any case.
+
+        0 when there is no time for it.
+        """
+        left_s = self.deadline.left_s() - self.timeouts.keywords_s - self.timeouts.rows_s
+        return max(0.0, min(usual_s, left_s))
+
+    def for_keywords(self, *, are_all: bool) -> float:
+        """Returns how long Postgres may look for keywords.
+
+        Where they are all there is to answer with, a database that was not asked for long may read
+        its index from disk: they have the time that is left, but for one more try of the usual
+        length, as the index may be switched meanwhile.
+        """
+        left_s = self.deadline.left_s() - self.timeouts.rows_s
+        usual_s = min(self.timeouts.keywords_s, left_s)
+        more_s = left_s - self.timeouts.keywords_s - self.timeouts.rows_s if are_all else 0.0
+        return max(0.0, usual_s, more_s)
