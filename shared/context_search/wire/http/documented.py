@@ -48,7 +48,7 @@ _PROBLEM = {
     "required": ["type", "title", "status", "code", "detail", "retryable", "requestId"],
     "examples": [PROBLEM_EXAMPLE],
 }
-_IF_MATCH = {"type": "string", "pattern": '^"[0-9]{1,18}"$', "examples": ['"1"']}
+_IF_MATCH = {"type": "string", "pattern": '^"(0|[1-9][0-9]{0,17})"$', "examples": ['"1"']}
 _IDEMPOTENCY_KEY = {
     "type": "string",
     "pattern": "^[!-~]{1,255}$",
