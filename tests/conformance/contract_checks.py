@@ -21,6 +21,7 @@ BEYOND_JSON_SCHEMA = {
     "Input should be a valid integer": "2.0 is an integer to JSON Schema, and none here",
     "holds the character U+0000": "no string of a body may, however deep",
     "the cursor is older": "a cursor comes from an earlier answer",
+    "must be one entity-tag in quotes": "its shortest value for a header has lost the quotes",
     "out of range": "a double that JSON can write and no double can hold",
 }
 
