@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from context_search.domain.errors import DatabaseUnavailableError
+from context_search.domain.orders import Order
 from context_search.ports.time import Clock, Deadline
 from testing.in_memory.batches import MemoryBatches
 from testing.in_memory.catalog import MemoryProjects, MemoryTables
@@ -59,6 +60,23 @@ class MemoryUnitOfWork:
         self.rankings = MemoryRankings(rows, clock)
         self.gauges = MemoryGauges(rows, clock)
         self.uploads = MemoryUploads(rows, clock)
+        self._to_deliver: set[int] = set()
+
+    def send(self, *orders: Order) -> None:
+        """See the port."""
+        self._to_deliver.update(self.outbox.add(order.to_json() for order in orders))
+
+    def send_waiting(self, *project_ids: int) -> None:
+        """See the port."""
+        self._to_deliver.update(project_ids)
+
+    def to_deliver(self) -> list[int]:
+        """See the port."""
+        return sorted(self._to_deliver)
+
+    def begin(self) -> None:
+        """The same rows serve the next transaction."""
+        self._to_deliver.clear()
 
     @property
     def batches(self) -> MemoryBatches:
@@ -91,6 +109,7 @@ class MemoryStore:
         if deadline is not None and not deadline.left_s():
             raise DatabaseUnavailableError("no time is left for a transaction")
         self._is_busy = True
+        self._work.begin()
         try:
             yield self._work
             self.rows.commit()

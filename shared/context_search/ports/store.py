@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 from typing import Protocol
 
+from context_search.domain.orders import Order
 from context_search.ports.access import Keys, McpInstances
 from context_search.ports.batches import Batches
 from context_search.ports.catalog import Projects, Tables, Tools
@@ -27,6 +28,18 @@ from context_search.ports.uploads import Uploads
 
 class UnitOfWork(Protocol):
     """One transaction."""
+
+    def send(self, *orders: Order) -> None:
+        """Adds orders to the book; they leave when the transaction has committed."""
+        ...
+
+    def send_waiting(self, *project_ids: int) -> None:
+        """Has what waits of projects leave then, too: also what a trigger has ordered."""
+        ...
+
+    def to_deliver(self) -> list[int]:
+        """Returns the projects whose orders are to leave, for whoever commits."""
+        ...
 
     @property
     def projects(self) -> Projects: ...

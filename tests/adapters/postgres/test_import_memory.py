@@ -49,9 +49,8 @@ with store.transaction() as work:
     table = work.tables.add(project.id, "t", "", "{}")
     made = work.uploads.add(NewUpload(project.id, table.id, sys.argv[3]))
     work.uploads.save(replace(made, state="importing", bytes=Path(sys.argv[2]).stat().st_size))
-deliver = Deliver(store, ListQueue())
 before = most()
-done = ImportDocument(store, store, File(), deliver)(made.id)
+done = ImportDocument(store, store, File())(made.id)
 print(json.dumps([done, before, most()]))
 """
 

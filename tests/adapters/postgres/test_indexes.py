@@ -13,8 +13,6 @@ from context_search.domain.config import SearchConfig
 from context_search.domain.model import Index, Scope, Table
 from context_search.services.catalog.create_search_tool import CreateSearchTool, NewSearchTool
 from context_search.services.indexing.enumeration import Limits
-from context_search.services.indexing.outgoing import Deliver
-from testing.in_memory.queue import ListQueue
 from tests.builders import Workbench, count, english
 from tests.steps import SMALL, table_of
 
@@ -40,7 +38,7 @@ def retired(bench: Workbench, index: Index) -> None:
 
 
 def creation(bench: Workbench) -> CreateSearchTool:
-    return CreateSearchTool(bench.store, Deliver(bench.store, ListQueue()), Limits(), 180.0)
+    return CreateSearchTool(bench.store, Limits(), 180.0)
 
 
 def wanted(bench: Workbench, table: Table, name: str = "search") -> NewSearchTool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from context_search.domain.limits import ProjectLimits
 from context_search.domain.model import Index, Reach, Table
-from context_search.services.indexing.outgoing import enumerate_message
+from context_search.domain.orders import CompareIndex
 from tests.contract.store.bench import OTHER, TEXT, Bench
 from tests.steps import SMALL
 
@@ -90,8 +90,8 @@ def test_new_and_changed_tables_are_ordered_by_themselves(bench: Bench) -> None:
     bench.change(table, {"a": 2})
     bench.change(bench.table({"a": 1}), {"a": 2})
     assert bench.orders() == [
-        enumerate_message(index.id, later.id),
-        enumerate_message(index.id, table.id),
+        CompareIndex(index.id, later.id).to_json(),
+        CompareIndex(index.id, table.id).to_json(),
     ]
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from context_search.domain.limits import ProjectLimits, Usage
 from context_search.domain.model import Index, Project
-from context_search.services.indexing.outgoing import node_message
+from context_search.domain.orders import IndexNodes
 from tests.builders import english
 from tests.contract.store.bench import TEXT, Bench
 from tests.steps import SMALL, table_of
@@ -426,10 +426,10 @@ def test_readings_are_those_of_all_projects(bench: Bench) -> None:
     claim = bench.claim(sick)
     with bench.store.transaction() as work:
         work.nodes.quarantine(claim, {"code": "X"})
-        owners = work.outbox.add([node_message(sick), node_message(10**9)])
+        owners = work.outbox.add([IndexNodes((sick,)).to_json(), IndexNodes((10**9,)).to_json()])
         for project_id in owners:
             work.outbox.take(project_id, window=1)
-        [foreign] = work.outbox.add([node_message(10**9 + 1)])
+        [foreign] = work.outbox.add([IndexNodes((10**9 + 1,)).to_json()])
         assert work.outbox.take(foreign, window=1) == []  # waits for a place, not for the queue
     bench.pass_time(90)
     with bench.store.transaction() as work:

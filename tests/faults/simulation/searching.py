@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from context_search.services.indexing.evict import UseIndex
-from context_search.services.indexing.outgoing import Deliver
+from context_search.services.indexing.outgoing import SendingStore
 from context_search.services.searching.assembly import run_search
 from context_search.services.searching.run_search import RunSearch
 from testing.in_memory.clock import ManualClock
@@ -13,14 +13,15 @@ from tests.faults.simulation.parts import SimEmbedder, SimStore, SimVectors
 
 
 def simulated_search(
-    store: SimStore,
+    store: SendingStore,
     vectors: SimVectors,
     embedder: SimEmbedder,
-    deliver: Deliver,
     clock: ManualClock,
 ) -> RunSearch:
     """Returns the pipeline over the simulated parts; waiting moves the clock."""
-    use_index = UseIndex(store, deliver)
+    use_index = UseIndex(store)
     run = run_search(store, vectors, lambda _: embedder, use_index, clock, clock.advance)
+    sim = store.inner
+    assert isinstance(sim, SimStore)
     # Giving its place back is no step of a search: an answer is judged as of its last read.
-    return replace(run, admission=replace(run.admission, store=store.inner))
+    return replace(run, admission=replace(run.admission, store=sim.inner))

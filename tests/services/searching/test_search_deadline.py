@@ -15,7 +15,7 @@ from context_search.domain.errors import (
     VectorStoreUnavailableError,
 )
 from context_search.domain.model import Reach
-from context_search.ports.store import UnitOfWork
+from context_search.ports.store import Store, UnitOfWork
 from context_search.ports.time import Deadline
 from context_search.ports.vectors import Legs, Ranked, VectorQuery
 from context_search.services.indexing.evict import UseIndex
@@ -26,7 +26,6 @@ from context_search.services.searching.patience import USUAL
 from context_search.services.searching.search_tool import SearchWithTool
 from testing.in_memory.clock import ManualClock
 from testing.in_memory.embedder import WordEmbedder
-from testing.in_memory.store import MemoryStore
 from tests.services.house import SILENT_S, House, prose
 
 
@@ -57,7 +56,7 @@ class LateVectors:
 class LateStore:
     """Finds keywords at the last moment; ``given`` is how long it had each time."""
 
-    inner: MemoryStore
+    inner: Store
     clock: ManualClock
     given: list[float] = field(default_factory=list)
 
@@ -99,7 +98,7 @@ class SwitchingHouse(House):
             self.late if is_slow else self.store,
             LateVectors(self.clock) if is_slow else self.vectors,  # type: ignore[arg-type]
             lambda _: LateEmbedder(self.clock) if is_slow else self.embedder,
-            UseIndex(self.store, self.deliver),
+            UseIndex(self.store),
             self.clock,
             self.clock.advance,
         )
@@ -142,7 +141,7 @@ def test_keywords_that_are_all_there_is_have_the_time_that_is_left(
     tool_id = house.tool(house.table({"a": prose(2_000)}), strategy=strategy).tool.id
     house.work()
     late = LateStore(house.store, house.clock)
-    use_index, embedder = UseIndex(house.store, house.deliver), house.embedder
+    use_index, embedder = UseIndex(house.store), house.embedder
     run = run_search(
         late, house.vectors, lambda _: embedder, use_index, house.clock, house.clock.advance
     )

@@ -32,6 +32,7 @@ from context_search.adapters.postgres.upkeep.delivery import PostgresGraveyard
 from context_search.adapters.postgres.upkeep.gauges import PostgresGauges
 from context_search.adapters.postgres.upkeep.removal import PostgresRemovals
 from context_search.adapters.postgres.upkeep.sweeps import PostgresSweeps
+from context_search.domain.orders import Order
 from context_search.ports.time import Deadline
 
 
@@ -63,6 +64,19 @@ class PostgresUnitOfWork:
         self.rankings = PostgresRankings(tx)
         self.gauges = PostgresGauges(tx)
         self.uploads = PostgresUploads(tx)
+        self._to_deliver: set[int] = set()
+
+    def send(self, *orders: Order) -> None:
+        """See the port."""
+        self._to_deliver.update(self.outbox.add(order.to_json() for order in orders))
+
+    def send_waiting(self, *project_ids: int) -> None:
+        """See the port."""
+        self._to_deliver.update(project_ids)
+
+    def to_deliver(self) -> list[int]:
+        """See the port."""
+        return sorted(self._to_deliver)
 
 
 @dataclass(frozen=True, slots=True)

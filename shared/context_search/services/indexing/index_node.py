@@ -17,6 +17,7 @@ from context_search.domain.errors import (
 )
 from context_search.domain.limits import ProjectLimits
 from context_search.domain.model import ChunkSet, Claim, StoredChunk
+from context_search.domain.orders import IndexNodes
 from context_search.ports.store import Store
 from context_search.ports.time import Clock, Deadline
 from context_search.ports.vectors import VectorStore
@@ -29,7 +30,6 @@ from context_search.services.indexing.chunk_documents import (
 from context_search.services.indexing.chunk_vectors import ChunkVectors
 from context_search.services.indexing.evict import no_room
 from context_search.services.indexing.node_report import NodeReport, NodeRun, Outcome
-from context_search.services.indexing.outgoing import Deliver, node_message
 from context_search.services.indexing.retrying import RetryLater, error_record, is_passing, pause_s
 from context_search.services.indexing.settle import SettleIndex
 
@@ -61,7 +61,6 @@ class IndexNode:
     store: Store
     vectors: VectorStore
     chunk_vectors: ChunkVectors
-    deliver: Deliver
     settle: SettleIndex
     clock: Clock
     limits: IndexLimits
@@ -165,8 +164,7 @@ class IndexNode:
     def _hand_over(self, claim: Claim, *, progressed: bool) -> Outcome:
         with self.store.transaction() as work:
             work.nodes.release(claim, retry_in_s=0, error=None, progressed=progressed)
-            owners = work.outbox.add([node_message(claim.node_id)])
-        self.deliver(owners)
+            work.send(IndexNodes((claim.node_id,)))
         return "handed_over"
 
     def _failed(
