@@ -16,6 +16,7 @@ from scripts.layer_contents import PACKED_WITH, ROOT, install, pins
 from scripts.package import LAMBDA_PYTHON, lambda_python, pack_dependencies
 
 BUILT = ROOT / ".aws-sam" / "build"
+SHARED = BUILT / "SharedLayer" / "python"
 HOST = ROOT / ".build" / "host"
 LIMIT_MB = 160  # Lambda's own limit is 250, layers and function together
 # What the Lambda runtime itself brings, at the versions the local stack has.
@@ -48,6 +49,13 @@ def check_sizes() -> None:
     print(f"{'total':24}{(total := sum(sizes.values())):8.1f} MB of {LIMIT_MB}")
     if total > LIMIT_MB:
         raise ProofError(f"{total:.1f} MB is over {LIMIT_MB} MB")
+
+
+def check_own_code() -> None:
+    """Raises ProofError when the shared layer has more than our package: no tests, no fakes."""
+    shipped = {path.name for path in SHARED.iterdir()}
+    if shipped != {"context_search"}:
+        raise ProofError(f"the shared layer holds {', '.join(sorted(shipped))}")
 
 
 def check_machine_code() -> None:
@@ -95,7 +103,7 @@ def check_imports(python: str) -> None:
     """
     for function, layers in LAYERS_OF.items():
         folder = BUILT / f"{function.title().replace('_', '')}Function"
-        paths = [folder, *(HOST / layer for layer in layers), ROOT / "shared", HOST / "runtime"]
+        paths = [folder, *(HOST / layer for layer in layers), SHARED, HOST / "runtime"]
         program = "import sys; sys.path[:0] = sys.argv[1:]; import app; assert app.lambda_handler; "
         program += "import context_search.adapters.jwt_tokens"
         run_alone(python, ["-c", program, *map(str, paths)])
@@ -106,13 +114,14 @@ def main() -> None:
     """Runs every check; ends with 1 and one sentence on the first that fails."""
     try:
         check_sizes()
+        check_own_code()
         check_machine_code()
         check_bytecode()
         python = lambda_python() or sys.executable
         install_for_this_machine(python)
         check_imports(python)
         trial = str(ROOT / "scripts" / "embedding_trial.py")
-        importable = (HOST / "core", HOST / "embedding", ROOT / "shared")
+        importable = (HOST / "core", HOST / "embedding", SHARED)
         run_alone(python, [trial, *map(str, importable)])
     except ProofError as error:
         sys.exit(f"build: {error}")
