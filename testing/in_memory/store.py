@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from context_search.domain.errors import DatabaseUnavailableError
 from context_search.domain.orders import Order
 from context_search.ports.time import Clock, Deadline
-from testing.in_memory.batches import MemoryBatches
 from testing.in_memory.catalog import MemoryProjects, MemoryTables
 from testing.in_memory.chunks import MemoryChunks
 from testing.in_memory.delivery import MemoryGraveyard
@@ -19,9 +18,10 @@ from testing.in_memory.indexes import MemoryIndexes
 from testing.in_memory.keys import MemoryKeys
 from testing.in_memory.keywords import MemoryKeywords
 from testing.in_memory.mcps import MemoryMcpInstances
+from testing.in_memory.node_counts import MemoryNodeCounts
+from testing.in_memory.nodes import MemoryNodes
 from testing.in_memory.outbox import MemoryOutbox
 from testing.in_memory.permits import MemoryPermits
-from testing.in_memory.progress import MemoryNodes
 from testing.in_memory.quotas import MemoryQuotas
 from testing.in_memory.rankings import MemoryRankings
 from testing.in_memory.rebuilds import MemoryRebuilds
@@ -45,6 +45,7 @@ class MemoryUnitOfWork:
         self.indexes = MemoryIndexes(rows, clock)
         self.rebuilds = MemoryRebuilds(rows, clock)
         self.nodes = MemoryNodes(rows, clock)
+        self.node_counts = MemoryNodeCounts(rows, clock)
         self.chunks = MemoryChunks(rows, clock)
         self.keywords = MemoryKeywords(rows)
         self.outbox = MemoryOutbox(rows, clock)
@@ -77,11 +78,6 @@ class MemoryUnitOfWork:
     def begin(self) -> None:
         """The same rows serve the next transaction."""
         self._to_deliver.clear()
-
-    @property
-    def batches(self) -> MemoryBatches:
-        """See the port."""
-        return MemoryBatches(self.nodes, self.chunks)
 
 
 class MemoryStore:

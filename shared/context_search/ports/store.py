@@ -7,7 +7,6 @@ from typing import Protocol
 
 from context_search.domain.orders import Order
 from context_search.ports.access import Keys, McpInstances
-from context_search.ports.batches import Batches
 from context_search.ports.catalog import Projects, Tables, Tools
 from context_search.ports.delivery import Graveyard, Sweeps
 from context_search.ports.gauges import Gauges
@@ -15,6 +14,7 @@ from context_search.ports.idempotency import IdempotencyKeys
 from context_search.ports.indexes import Indexes
 from context_search.ports.indexing import Chunks, Nodes
 from context_search.ports.keywords import KeywordIndex
+from context_search.ports.node_counts import NodeCounts
 from context_search.ports.outbox import Outbox
 from context_search.ports.permits import Permits
 from context_search.ports.quotas import Evictions, Quotas
@@ -58,9 +58,9 @@ class UnitOfWork(Protocol):
     @property
     def nodes(self) -> Nodes: ...
     @property
-    def chunks(self) -> Chunks: ...
+    def node_counts(self) -> NodeCounts: ...
     @property
-    def batches(self) -> Batches: ...
+    def chunks(self) -> Chunks: ...
     @property
     def keywords(self) -> KeywordIndex: ...
     @property

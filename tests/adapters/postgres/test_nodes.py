@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from context_search.adapters.postgres.indexing.progress import PostgresNodes
+from context_search.adapters.postgres.indexing.nodes import PostgresNodes
 from context_search.adapters.postgres.pool import Database
 from context_search.adapters.postgres.store import PostgresStore
 from context_search.domain.documents import content_hash

@@ -128,7 +128,7 @@ def test_a_string_that_changed_meanwhile_is_not_swapped_in() -> None:
     house = built(30)
     ids = ordered(house)
     with house.store.transaction() as work:
-        claims = work.batches.claim(ids, max_chars=100, max_attempts=4, lease_s=60)
+        claims = work.nodes.claim_many(ids, max_chars=100, max_attempts=4, lease_s=60)
     [table] = house.memory.rows.tables
     strings = [f"string {number} of very many" for number in range(29)]
     house.replace(house.principal, table, [*strings, "another string, and longer"])

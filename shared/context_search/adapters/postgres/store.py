@@ -12,11 +12,11 @@ from context_search.adapters.postgres.access.mcps import PostgresMcpInstances
 from context_search.adapters.postgres.catalog.tables import PostgresProjects, PostgresTables
 from context_search.adapters.postgres.catalog.tools import PostgresTools
 from context_search.adapters.postgres.catalog.uploads import PostgresUploads
-from context_search.adapters.postgres.indexing.batches import PostgresBatches
 from context_search.adapters.postgres.indexing.evictions import PostgresEvictions
 from context_search.adapters.postgres.indexing.indexes import PostgresIndexes
+from context_search.adapters.postgres.indexing.node_counts import PostgresNodeCounts
+from context_search.adapters.postgres.indexing.nodes import PostgresNodes
 from context_search.adapters.postgres.indexing.outbox import PostgresOutbox
-from context_search.adapters.postgres.indexing.progress import PostgresNodes
 from context_search.adapters.postgres.indexing.quotas import PostgresQuotas
 from context_search.adapters.postgres.indexing.rebuilds import PostgresRebuilds
 from context_search.adapters.postgres.pool import Database, Transaction
@@ -48,8 +48,8 @@ class PostgresUnitOfWork:
         self.indexes = PostgresIndexes(tx)
         self.rebuilds = PostgresRebuilds(tx)
         self.nodes = PostgresNodes(tx)
+        self.node_counts = PostgresNodeCounts(tx)
         self.chunks = PostgresChunks(tx)
-        self.batches = PostgresBatches(tx)
         self.keywords = PostgresKeywords(tx)
         self.outbox = PostgresOutbox(tx)
         self.graveyard = PostgresGraveyard(tx)

@@ -116,7 +116,7 @@ class IndexNode:
             self._write_batch(run, chunk_set, missing[first : first + size])
         with run.stage("swap"), self.store.transaction() as work:
             work.nodes.hold(claim, lease_s=self.limits.lease_s)
-            activated = work.chunks.activate(claim, chunk_set.id)
+            activated = work.chunks.activate([(claim, chunk_set.id)])
         if not activated:
             return self._hand_over(claim, progressed=True)
         return self._done(claim, "indexed")
@@ -133,7 +133,8 @@ class IndexNode:
             work.nodes.hold(claim, lease_s=self.limits.lease_s)
             reason = no_room(work, {claim: planned}, self.limits.project)
             if reason is None:
-                return work.chunks.begin_set(claim, planned)
+                [chunk_set] = work.chunks.begin_sets([(claim, planned)])
+                return chunk_set
             work.nodes.skip(claim, {**reason, "at": self.clock.now().isoformat()})
             work.tools.mark_unsettled(claim.index_id)
             return None

@@ -96,7 +96,7 @@ class IndexNodes:
         """Returns what goes together, and what has to go alone: long, failing, or not due yet."""
         limits = self.index_node.limits
         with self.store.transaction() as work:
-            claims = work.batches.claim(
+            claims = work.nodes.claim_many(
                 node_ids,
                 max_chars=SMALL_STRING,
                 max_attempts=limits.attempts_together,
@@ -104,7 +104,7 @@ class IndexNodes:
             )
             taken = {claim.node_id for claim in claims}
             others = [node_id for node_id in node_ids if node_id not in taken]
-            return claims, work.batches.unfinished(others)
+            return claims, work.nodes.unfinished(others)
 
     def _is_late(self, deadline: Deadline) -> bool:
         return deadline.left_s() < self.index_node.limits.batch_reserve_s

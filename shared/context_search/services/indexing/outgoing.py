@@ -30,7 +30,7 @@ def node_orders(work: UnitOfWork, node_ids: Sequence[int]) -> list[IndexNodes]:
     """
     if len(node_ids) <= NODES_APART:
         return [IndexNodes((node_id,)) for node_id in node_ids]
-    chars = work.batches.char_counts(node_ids)
+    chars = work.nodes.char_counts(node_ids)
     big = [node_id for node_id in node_ids if chars[node_id] > SMALL_STRING]
     small = [node_id for node_id in node_ids if chars[node_id] <= SMALL_STRING]
     return [

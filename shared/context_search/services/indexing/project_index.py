@@ -90,7 +90,7 @@ class ReadProjectIndex:
 
 def _status(work: UnitOfWork, principal: Principal, silent_s: float) -> ProjectIndexStatus:
     index = project_index(work, principal)
-    progress = work.nodes.progress(index, "", stalled_s=silent_s)
+    progress = work.node_counts.progress(index, "", stalled_s=silent_s)
     reports = work.sweeps.reports(index.id)
     proven = next((each for each in reports if each["namespace"] == index.namespace), None)
     return ProjectIndexStatus(index, progress, proven)

@@ -38,7 +38,7 @@ class SearchForProject:
 
         def open_index(work: UnitOfWork) -> Target:
             index = project_index(work, principal or Principal(project_id))
-            status = work.nodes.status(index, stalled_s=self.silent_s)
+            status = work.node_counts.status(index, stalled_s=self.silent_s)
             return Target(index, Reach(""), SearchConfig(), status)
 
         answer = self.run(("project-passages", project_id), open_index, query)

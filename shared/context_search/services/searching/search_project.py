@@ -98,7 +98,7 @@ class SearchProject:
         def open_index(work: UnitOfWork) -> Target:
             index = project_index(work, principal)
             opened.append(index)
-            status = work.nodes.status(index, stalled_s=self.silent_s)
+            status = work.node_counts.status(index, stalled_s=self.silent_s)
             return Target(index, asked.reach, _RANKED[asked.strategy], status)
 
         key = ("project", principal.project_id, asked.strategy, asked.reach)
@@ -142,7 +142,7 @@ class SearchProject:
             then = ranking.seen_through(index)
             chunks = work.chunks.hydrate(then, asked.reach, [row.doc_id for row in rows])
             labels = labels_of(work, then, list(chunks.values()))
-            status = work.nodes.status(index, stalled_s=self.silent_s)
+            status = work.node_counts.status(index, stalled_s=self.silent_s)
         answer = replace(
             ranking.answer(asked.query),
             hits=_hits(index, asked, rows, chunks),

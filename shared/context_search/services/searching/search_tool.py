@@ -41,7 +41,7 @@ class SearchWithTool:
 
         def open_tool(work: UnitOfWork) -> Target:
             tool, index = live_tool_with_index(work, tool_id, principal)
-            status = work.nodes.status(index, stalled_s=self.silent_s)
+            status = work.node_counts.status(index, stalled_s=self.silent_s)
             return Target(index, Reach(tool.scope.json_pointer), tool.search, status)
 
         caller = None if principal is None else principal.project_id
