@@ -101,8 +101,9 @@ class CreateSearchTool:
                 ahead = read_ahead(self.store, index.id)
                 if ahead is None or _has_few_strings(ahead, index.config):
                     return self._compare(status, ahead)
-        with suppress(ContextSearchError), self.store.transaction() as work:
-            work.send_waiting(status.tool.project_id)
+        project_id = status.tool.project_id
+        with suppress(ContextSearchError), self.store.transaction(project_id) as work:
+            work.send_waiting(project_id)
         return status
 
     def _is_small(self, status: ToolStatus) -> bool:
