@@ -21,13 +21,13 @@ PROGRAM = """
 import json, sys
 from pathlib import Path
 from dataclasses import replace
-from testing.in_memory.queue import ListQueue
+
 from context_search.adapters.postgres.pool import Database
 from context_search.adapters.postgres.store import PostgresStore
 from context_search.adapters.postgres.url import DatabaseUrl
 from context_search.domain.uploads import NewUpload
 from context_search.services.catalog.import_document import ImportDocument
-from context_search.services.indexing.outgoing import Deliver
+
 
 class File:
     def read(self, key):

@@ -1,4 +1,4 @@
-"""Contract of ``Batches``: many nodes at once, each as safe as if it had come alone."""
+"""Contract of ``Nodes`` and ``Chunks`` with many: each is as safe as if it had come alone."""
 
 from __future__ import annotations
 
@@ -26,7 +26,9 @@ def claims(
     bench: Bench, ids: Sequence[int], *, chars: int = 1_000, attempts: int = 4, lease_s: float = 60
 ) -> list[Claim]:
     with bench.store.transaction() as work:
-        return work.nodes.claim_many(ids, max_chars=chars, max_attempts=attempts, lease_s=lease_s)
+        return work.nodes.claim_many(
+            tuple(ids), max_chars=chars, max_attempts=attempts, lease_s=lease_s
+        )
 
 
 def begin(bench: Bench, taken: Sequence[Claim]) -> list[ChunkSet]:
@@ -93,14 +95,14 @@ def test_unfinished_are_those_that_wait_and_those_under_work(bench: Bench) -> No
     bench.claim(ids[0])
     bench.finish(ids[1])
     with bench.store.transaction() as work:
-        assert work.nodes.unfinished([*reversed(ids), 2**60]) == [ids[0], *ids[2:]]
+        assert work.nodes.unfinished((*reversed(ids), 2**60)) == [ids[0], *ids[2:]]
         assert work.nodes.unfinished([]) == []
 
 
 def test_lengths_are_those_of_the_strings(bench: Bench) -> None:
     _, ids = nodes(bench, [TEXT, OTHER])
     with bench.store.transaction() as work:
-        assert sorted(work.nodes.char_counts([*ids, 2**60]).values()) == [len(OTHER), len(TEXT)]
+        assert sorted(work.nodes.char_counts((*ids, 2**60)).values()) == [len(OTHER), len(TEXT)]
 
 
 def test_sets_begin_in_the_order_asked_for_with_rows_that_are_not_present(bench: Bench) -> None:

@@ -144,7 +144,7 @@ class PostgresNodes:
             RETURNING node.id, fence, attempt, node.table_id, json_pointer, content_hash, content,
                       generation.config, namespace, search_index.id
             """,
-            nodes=node_ids,
+            nodes=list(node_ids),
             chars=max_chars,
             attempts=max_attempts,
             lease=lease_s,
@@ -159,7 +159,7 @@ class PostgresNodes:
         """See the port."""
         rows = self.tx.run(
             "SELECT id, char_count FROM node WHERE id = ANY(CAST(:nodes AS bigint[]))",
-            nodes=node_ids,
+            nodes=list(node_ids),
         )
         return dict(rows)
 
@@ -171,7 +171,7 @@ class PostgresNodes:
             WHERE id = ANY(CAST(:nodes AS bigint[])) AND state IN ('queued', 'claimed')
             ORDER BY id
             """,
-            nodes=node_ids,
+            nodes=list(node_ids),
         )
         return [node_id for [node_id] in rows]
 
