@@ -68,6 +68,7 @@ MUTANTS = [
         "orphans while built",
         unit_of_work=work_with(chunks=rows.OrphansWhileBuilt),
         within=3_000,
+        seed=700,
     ),
     Mutation(
         "the sweep believes an old list", sweep=steps.BelievesAnOldList, within=3_000, seed=188
