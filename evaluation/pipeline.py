@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 from context_search.adapters.litellm_embedder import LitellmEmbedder
 from context_search.adapters.system_clock import SystemClock
@@ -18,7 +17,7 @@ from context_search.adapters.turbopuffer_vectors import TurbopufferVectors
 from context_search.domain.config import IndexConfig, SearchConfig
 from context_search.domain.errors import QueryEmptyError
 from context_search.domain.model import Index, Principal, Scope, SearchTool
-from context_search.domain.orders import ORDER_ID
+from context_search.domain.orders import ORDER_ID, order_from_json
 from context_search.domain.search import QuestionLimits
 from context_search.ports.time import Deadline
 from context_search.services.catalog.create_search_tool import CreateSearchTool, NewSearchTool
@@ -30,8 +29,9 @@ from context_search.services.indexing.index_node import IndexLimits, IndexNode
 from context_search.services.indexing.index_nodes import IndexNodes
 from context_search.services.indexing.index_together import IndexTogether
 from context_search.services.indexing.order_book import OrderBook
-from context_search.services.indexing.outgoing import Deliver
+from context_search.services.indexing.outgoing import Deliver, SendingStore
 from context_search.services.indexing.settle import SettleIndex
+from context_search.services.indexing.worker import Worker
 from context_search.services.searching.search import Searcher, searcher
 from context_search.services.searching.targets import SearchedTool
 from evaluation.metrics import DEPTH, Span
@@ -59,8 +59,10 @@ class Pipeline:
 
     def __init__(self, turbopuffer_url: str) -> None:
         self._clock = SystemClock()
-        self._store = MemoryStore(self._clock)
+        self._memory = MemoryStore(self._clock)
         self._queue = ListQueue()
+        self._deliver = Deliver(self._memory, self._queue)
+        self._store = SendingStore(self._memory, self._deliver)
         self._vectors = TurbopufferVectors(api_key="evaluation", base_url=turbopuffer_url)
         self._embedder = LitellmEmbedder(
             MODEL,
@@ -70,24 +72,24 @@ class Pipeline:
             prepare=register,
         )
         self._config = IndexConfig(MODEL, DIMENSIONS, threshold=1, window_tokens=WINDOW_TOKENS)
-        self._deliver = Deliver(self._store, self._queue)
 
     def index(self, name: str, document: object) -> int:
         """Indexes a document, and returns the id of its table."""
-        table_id = CreateTable(self._store, self._deliver)(PRINCIPAL, name, None, document).id
+        table_id = CreateTable(self._store)(PRINCIPAL, name, None, document).id
         self.tool(table_id, SearchConfig())
-        book = OrderBook(self._store, self._deliver)
         while self._queue.messages:
             message = self._queue.messages.pop(0)
-            begun = book.begin(int(str(message[ORDER_ID])))
-            self._carry_out(message)
-            if begun is not None:
-                book.finish(begun)
+            order, order_id = order_from_json(message), int(str(message[ORDER_ID]))
+            assert order is not None  # noqa: S101 - all kinds are of this release
+            deadline = Deadline(self._clock, self._clock.monotonic() + RUN_S)
+            done = self._worker.carry_out(order, deadline, order_id=order_id)
+            if done.error is not None:
+                raise done.error
         return table_id
 
     def tool(self, table_id: int, search: SearchConfig) -> SearchTool:
         """Returns a new Search Tool over a whole table; all share its index."""
-        create = CreateSearchTool(self._store, self._deliver, Limits(), SILENT_S)
+        create = CreateSearchTool(self._store, Limits(), SILENT_S)
         new = NewSearchTool(1, "search", None, Scope(table_id), self._config, search)
         return create(new).tool
 
@@ -111,22 +113,19 @@ class Pipeline:
         """Returns every chunk of a tool's index, for a baseline on the same chunks."""
         return {
             Span(row.json_pointer, row.start, row.end): row.text
-            for row in self._store.rows.chunks.values()
+            for row in self._memory.rows.chunks.values()
             if row.table_id == tool.scope.table_id
         }
-
-    def _carry_out(self, message: Any) -> None:
-        deadline = Deadline(self._clock, self._clock.monotonic() + RUN_S)
-        if message["kind"] == "enumerate":
-            EnumerateIndex(self._store, self._deliver, self._settle, Limits())(message["index_id"])
-        elif message["kind"] == "nodes":
-            list(self._index_nodes(message["node_ids"], deadline))
-        else:
-            self._index_nodes.index_node(message["node_id"], deadline)
 
     @property
     def _settle(self) -> SettleIndex:
         return SettleIndex(self._store, SILENT_S)
+
+    @cached_property
+    def _worker(self) -> Worker:
+        compare = EnumerateIndex(self._store, self._settle, Limits())
+        book = OrderBook(self._store, self._deliver)
+        return Worker(book, self._index_nodes, compare, _no_uploads)
 
     @cached_property
     def _index_nodes(self) -> IndexNodes:
@@ -135,16 +134,15 @@ class Pipeline:
             store=self._store,
             vectors=self._vectors,
             chunk_vectors=vectors,
-            deliver=self._deliver,
             settle=self._settle,
             clock=self._clock,
             limits=IndexLimits(),
         )
-        return IndexNodes(self._store, index_node, IndexTogether(index_node), self._deliver)
+        return IndexNodes(self._store, index_node, IndexTogether(index_node))
 
     @cached_property
     def _searcher(self) -> Searcher:
-        use_index = UseIndex(self._store, self._deliver)
+        use_index = UseIndex(self._store)
         return searcher(
             self._store,
             self._vectors,
@@ -157,6 +155,10 @@ class Pipeline:
 
     def _embedder_of(self, _: IndexConfig | Index) -> LitellmEmbedder:
         return self._embedder
+
+
+def _no_uploads(upload_id: int) -> str:
+    raise ValueError(f"nobody uploaded {upload_id}")
 
 
 @contextmanager

@@ -156,7 +156,7 @@ class Workbench(Steps):
         chunk_set = self.begin(claim)
         self.mark(chunk_set)
         with self.store.transaction() as work:
-            assert work.chunks.activate(claim, chunk_set.id)
+            assert work.chunks.activate([(claim, chunk_set.id)])
         return chunk_set
 
     def indexed(self, index: Index) -> list[ChunkSet]:

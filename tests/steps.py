@@ -77,7 +77,8 @@ class Steps:
     def begin(self, claim: Claim) -> ChunkSet:
         """Writes the chunk rows of a claimed node."""
         with self.store.transaction() as work:
-            return work.chunks.begin_set(claim, plan(claim))
+            [chunk_set] = work.chunks.begin_sets([(claim, plan(claim))])
+            return chunk_set
 
     def mark(self, chunk_set: ChunkSet) -> None:
         """Says that turbopuffer has all chunks of a set."""

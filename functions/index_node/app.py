@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from typing import Any
 
 from aws_lambda_powertools.utilities.batch import (
@@ -15,24 +14,20 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from context_search.bootstrap import parts
 from context_search.domain.errors import ContextSearchError, InvalidInputError
-from context_search.ports.time import Deadline
-from context_search.services.indexing.order_book import Begun
+from context_search.domain.orders import (
+    CompareIndex,
+    ImportUpload,
+    Order,
+    order_id_of,
+    read_message,
+)
 from context_search.services.indexing.retrying import RetryLater
+from context_search.services.indexing.worker import UNEXPECTED_S
 from context_search.web.errors import log_text
 from context_search.web.logs import function_logger
 from context_search.web.metrics import emit_error, emit_node, emit_queue_age
-from context_search.web.orders import (
-    EnumerateOrder,
-    ImportOrder,
-    NodeOrder,
-    Order,
-    order_id_of,
-    parse_order,
-)
 
 logger = function_logger("index-node")
-RETRY_S = 30.0
-UNEXPECTED_S = 600.0
 UNKNOWN_KIND_S = 60.0
 
 
@@ -51,7 +46,7 @@ def _carry_out(record: SQSRecord, context: LambdaContext) -> None:
     if sent_ms := record.attributes.get("SentTimestamp"):
         emit_queue_age(parts().clock.now().timestamp() - float(sent_ms) / 1000)
     try:
-        order = parse_order(record.body)
+        order = read_message(record.body)
     except InvalidInputError as error:
         logger.error("order refused", extra={"code": error.code, "detail": error.message})
         emit_error(error)
@@ -59,8 +54,17 @@ def _carry_out(record: SQSRecord, context: LambdaContext) -> None:
         return
     if order is None:
         _leave_to_later_release(record)
-    else:
-        _obey_once(order, record, parts().deadline(context))
+        return
+    done = parts().worker.carry_out(
+        order,
+        parts().deadline(context),
+        order_id=order_id_of(record.body),
+        on_report=emit_node,
+    )
+    _tell(order, done.outcome, done.error)
+    if done.error is not None and done.again_in_s is not None:
+        parts().queue.come_back(record.receipt_handle, done.again_in_s)
+        raise done.error
 
 
 def _leave_to_later_release(record: SQSRecord) -> None:
@@ -73,66 +77,30 @@ def _leave_to_later_release(record: SQSRecord) -> None:
 
 
 def _put_off(record: SQSRecord, after_s: float, error: ContextSearchError) -> None:
-    """What cannot be carried out takes no place among its project's orders meanwhile."""
-    begun = None
-    with suppress(ContextSearchError):
-        begun = parts().order_book.begin(order_id_of(record.body))
-    if _comes_back(record, begun, after_s):
+    if parts().worker.put_off(order_id_of(record.body), after_s):
+        parts().queue.come_back(record.receipt_handle, after_s)
         raise error
 
 
-def _obey_once(order: Order, record: SQSRecord, deadline: Deadline) -> None:
-    """Carries out an order that is in the book, and crosses it out."""
-    book, begun = parts().order_book, None
-    try:
-        begun = book.begin(order.order)
-        if begun is None:
-            logger.info("done before", extra={"kind": order.kind})
-            return
-        _obey(order, deadline)
-        book.finish(begun)
-    except RetryLater as later:
-        if later.report:
-            emit_node(later.report)
-        if _comes_back(record, begun, later.after_s):
-            raise
-    except ContextSearchError as error:
+def _tell(order: Order, outcome: str | None, error: Exception | None) -> None:
+    if isinstance(error, ContextSearchError):
         logger.warning("order failed", extra={"code": error.code, "detail": error.message})
         emit_error(error)
-        if _comes_back(record, begun, error.retry_after_s or RETRY_S):
-            raise
-    except Exception as error:
+    elif error is not None and not isinstance(error, RetryLater):
         # The batch processor reports the message and keeps the reason to itself.
         logger.error("unexpected error", extra={"trace": log_text(error)})
         emit_error(ContextSearchError())
-        if _comes_back(record, begun, UNEXPECTED_S):
-            raise
+    elif error is None:
+        what, named = _named(order)
+        logger.info("done before" if outcome is None else what, extra={**named, "outcome": outcome})
 
 
-def _comes_back(record: SQSRecord, begun: Begun | None, after_s: float) -> bool:
-    """Puts an order off; False when the book sends it again, without this message."""
-    if begun is not None:
-        with suppress(ContextSearchError):
-            if not parts().order_book.rest(begun, after_s):
-                return False
-    parts().queue.come_back(record.receipt_handle, after_s)
-    return True
-
-
-def _obey(order: Order, deadline: Deadline) -> None:
-    if isinstance(order, EnumerateOrder):
-        parts().enumerate_index(order.index_id, order.table_id)
-        logger.info("enumerated", extra={"index_id": order.index_id})
-        return
-    if isinstance(order, ImportOrder):
-        outcome = parts().import_document(order.upload_id)
-        logger.info("import", extra={"upload_id": order.upload_id, "outcome": outcome})
-        return
-    if isinstance(order, NodeOrder):
-        report = parts().index_node(order.node_id, deadline)
-        emit_node(report)
-        logger.info("node", extra={"node_id": order.node_id, "outcome": report.outcome})
-        return
-    for report in parts().index_nodes(order.node_ids, deadline):
-        emit_node(report)
-    logger.info("nodes", extra={"nodes": len(order.node_ids)})
+def _named(order: Order) -> tuple[str, dict[str, object]]:
+    """What was done, and with what; of many nodes only how many they are."""
+    if isinstance(order, CompareIndex):
+        return "enumerated", {"index_id": order.index_id}
+    if isinstance(order, ImportUpload):
+        return "import", {"upload_id": order.upload_id}
+    if len(order.node_ids) == 1:
+        return "node", {"node_id": order.node_ids[0]}
+    return "nodes", {"nodes": len(order.node_ids)}

@@ -12,6 +12,7 @@ from context_search.domain.errors import NotFoundError
 from context_search.domain.json_pointer import join, resolve
 from context_search.domain.json_text import to_json
 from context_search.domain.model import Project, Table
+from context_search.domain.orders import CompareIndex
 from context_search.domain.text.string_nodes import string_nodes
 from context_search.ports.catalog import Part, StringsAt
 from context_search.ports.time import Clock
@@ -61,7 +62,7 @@ class MemoryTables:
     def _order_comparisons(self, table_id: int) -> None:
         """What the triggers do in Postgres."""
         MemoryOutbox(self.rows, self.clock).add(
-            {"kind": "enumerate", "index_id": index.id, "table_id": table_id}
+            CompareIndex(index.id, table_id).to_json()
             for index in self.rows.indexes.values()
             if any(table.id == table_id for table in tables_of(self.rows, index))
         )

@@ -25,8 +25,11 @@ class MemoryChunks:
     rows: Rows
     clock: Clock
 
-    def begin_set(self, claim: Claim, planned: Sequence[PlannedChunk]) -> ChunkSet:
+    def begin_sets(self, planned: Sequence[tuple[Claim, Sequence[PlannedChunk]]]) -> list[ChunkSet]:
         """See the port."""
+        return [self._begin_set(claim, chunks) for claim, chunks in planned]
+
+    def _begin_set(self, claim: Claim, planned: Sequence[PlannedChunk]) -> ChunkSet:
         of_node = [row for row in self.rows.sets.values() if row.node_id == claim.node_id]
         other = [
             row.id
@@ -98,8 +101,18 @@ class MemoryChunks:
             node_id = self.rows.sets[set_id].node_id
             self.rows.change(self.rows.nodes, node_id, attempt=0)
 
-    def activate(self, claim: Claim, set_id: int) -> bool:
+    def mark_all_present(self, sets: Sequence[ChunkSet]) -> None:
         """See the port."""
+        lacked = {(each.id, chunk.index) for each in sets for chunk in each.missing}
+        for row in self.of_sets([each.id for each in sets]):
+            if (row.set_id, row.index) in lacked:
+                self.rows.change(self.rows.chunks, row.id, present=True)
+
+    def activate(self, sets: Sequence[tuple[Claim, int]]) -> set[int]:
+        """See the port."""
+        return {claim.node_id for claim, set_id in sets if self._activate(claim, set_id)}
+
+    def _activate(self, claim: Claim, set_id: int) -> bool:
         node = self.rows.nodes.get(claim.node_id)
         complete = set_id in self.rows.sets and all(row.present for row in self.of_sets([set_id]))
         if node is None or node.content_hash != claim.content_hash or not complete:

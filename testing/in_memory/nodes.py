@@ -2,22 +2,73 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 
 from context_search.domain.errors import LeaseLostError
-from context_search.domain.model import Claim
+from context_search.domain.ids import pointer_sha256
+from context_search.domain.json_pointer import contains
+from context_search.domain.model import Claim, Index, KnownNode
 from context_search.domain.progress import NodeState
 from context_search.domain.text.reassembly import text_of_chunks
-from testing.in_memory.node_rows import NodeRows
-from testing.in_memory.removal import remove_sets
-from testing.in_memory.rows import NodeRow
+from context_search.ports.indexing import NodeUpsert
+from context_search.ports.time import Clock
+from testing.in_memory.removal import remove_nodes, remove_sets, remove_sets_of
+from testing.in_memory.rows import NodeRow, Rows
 
 
 @dataclass(frozen=True, slots=True)
-class NodeWork(NodeRows):
-    """The part of the port ``Nodes`` that workers use."""
+class MemoryNodes:
+    """The port ``Nodes``."""
+
+    rows: Rows
+    clock: Clock
+
+    def known(self, generation_id: int, table_id: int) -> list[KnownNode]:
+        """See the port."""
+        return [
+            KnownNode(row.id, pointer_sha256(row.json_pointer), row.content_hash)
+            for row in of_generation(self.rows, generation_id, table_id=table_id)
+        ]
+
+    def upsert(self, index: Index, table_id: int, nodes: Sequence[NodeUpsert]) -> list[int]:
+        """See the port."""
+        queued: list[int] = []
+        rows = of_generation(self.rows, index.generation_id, table_id=table_id)
+        known = {row.json_pointer: row for row in rows}
+        for wanted in nodes:
+            skipped = wanted.skip_reason is not None
+            before = known.get(wanted.node.json_pointer)
+            node_id = before.id if before else self.rows.new_id()
+            self.rows.nodes[node_id] = NodeRow(
+                id=node_id,
+                generation_id=index.generation_id,
+                table_id=table_id,
+                json_pointer=wanted.node.json_pointer,
+                content_hash=wanted.content_hash,
+                char_count=len(wanted.node.text),
+                content=None if skipped else wanted.node.text,
+                state="skipped" if skipped else "queued",
+                next_at=self.clock.now(),
+                changed_at=self.clock.now(),
+                fence=before.fence + 1 if before else 0,
+                last_error={**wanted.skip_reason, "at": self.clock.now().isoformat()}
+                if wanted.skip_reason
+                else None,
+                active_set_id=before.active_set_id if before and not skipped else None,
+                indexed_at=before.indexed_at if before else None,
+            )
+            if skipped:
+                remove_sets_of(self.rows, self.clock, [node_id])
+            else:
+                queued.append(node_id)
+        return queued
+
+    def remove(self, node_ids: Sequence[int]) -> None:
+        """See the port."""
+        remove_nodes(self.rows, self.clock, node_ids)
 
     def claim(self, node_id: int, *, lease_s: float) -> Claim | None:
         """See the port."""
@@ -69,6 +120,38 @@ class NodeWork(NodeRows):
     def hold(self, claim: Claim, *, lease_s: float) -> None:
         """See the port."""
         self._change(claim, lease_until=self.clock.now() + timedelta(seconds=lease_s))
+
+    def claim_many(
+        self, node_ids: Sequence[int], *, max_chars: int, max_attempts: int, lease_s: float
+    ) -> list[Claim]:
+        """See the port."""
+        rows = [self.rows.nodes.get(node_id) for node_id in sorted(set(node_ids))]
+        claims = [
+            self.claim(row.id, lease_s=lease_s)
+            for row in rows
+            if row is not None and row.content is not None
+            if row.char_count <= max_chars and row.attempt < max_attempts
+        ]
+        return [claim for claim in claims if claim is not None]
+
+    def char_counts(self, node_ids: Sequence[int]) -> dict[int, int]:
+        """See the port."""
+        nodes = self.rows.nodes
+        return {node_id: nodes[node_id].char_count for node_id in node_ids if node_id in nodes}
+
+    def unfinished(self, node_ids: Sequence[int]) -> list[int]:
+        """See the port."""
+        rows = [self.rows.nodes.get(node_id) for node_id in sorted(set(node_ids))]
+        return [row.id for row in rows if row is not None and row.state in ("queued", "claimed")]
+
+    def hold_many(self, claims: Sequence[Claim], *, lease_s: float) -> list[Claim]:
+        """See the port."""
+        held: list[Claim] = []
+        for claim in claims:
+            with suppress(LeaseLostError):
+                self.hold(claim, lease_s=lease_s)
+                held.append(claim)
+        return held
 
     def release(
         self,
@@ -149,3 +232,15 @@ class NodeWork(NodeRows):
         for node_id in found:
             self.rows.change(self.rows.nodes, node_id, **queued)
         return found
+
+
+def of_generation(
+    rows: Rows, generation_id: int, scope: str = "", *, table_id: int | None = None
+) -> list[NodeRow]:
+    """Returns the rows of a generation's nodes in a scope, by id."""
+    return [
+        row
+        for _, row in sorted(rows.nodes.items())
+        if row.generation_id == generation_id and contains(scope, row.json_pointer)
+        if table_id in (None, row.table_id)
+    ]

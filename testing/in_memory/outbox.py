@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from context_search.domain.orders import LONG_STRING, long_window, order_key, pause_s
+from context_search.domain.orders import LONG_STRING, Order, long_window, order_key, pause_s
 from context_search.ports.queue import Message
 from context_search.ports.time import Clock
 from testing.in_memory.order_rows import OutboxRow
@@ -60,9 +60,9 @@ class MemoryOutbox:
                 return table.project_id if table else 0
         return 0
 
-    def withdraw(self, message: Message) -> None:
+    def withdraw(self, order: Order) -> None:
         """See the port."""
-        key = order_key(message)
+        key = order_key(order.to_json())
         for row in list(self.rows.outbox.values()):
             if row.key == key and row.begun_at is None:
                 del self.rows.outbox[row.id]

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from context_search.domain.errors import DatabaseUnavailableError
+from context_search.domain.orders import Order
 from context_search.ports.time import Clock, Deadline
-from testing.in_memory.batches import MemoryBatches
 from testing.in_memory.catalog import MemoryProjects, MemoryTables
 from testing.in_memory.chunks import MemoryChunks
 from testing.in_memory.delivery import MemoryGraveyard
@@ -19,9 +19,10 @@ from testing.in_memory.keys import MemoryKeys
 from testing.in_memory.keywords import MemoryKeywords
 from testing.in_memory.live_chunks import MemoryLiveChunks
 from testing.in_memory.mcps import MemoryMcpInstances
+from testing.in_memory.node_counts import MemoryNodeCounts
+from testing.in_memory.nodes import MemoryNodes
 from testing.in_memory.outbox import MemoryOutbox
 from testing.in_memory.permits import MemoryPermits
-from testing.in_memory.progress import MemoryNodes
 from testing.in_memory.project_settings import MemoryProjectSettings
 from testing.in_memory.quotas import MemoryQuotas
 from testing.in_memory.rankings import MemoryRankings
@@ -46,6 +47,7 @@ class MemoryUnitOfWork:
         self.indexes = MemoryIndexes(rows, clock)
         self.rebuilds = MemoryRebuilds(rows, clock)
         self.nodes = MemoryNodes(rows, clock)
+        self.node_counts = MemoryNodeCounts(rows, clock)
         self.chunks = MemoryChunks(rows, clock)
         self.live_chunks = MemoryLiveChunks(rows)
         self.keywords = MemoryKeywords(rows)
@@ -62,11 +64,23 @@ class MemoryUnitOfWork:
         self.rankings = MemoryRankings(rows, clock)
         self.gauges = MemoryGauges(rows, clock)
         self.uploads = MemoryUploads(rows, clock)
+        self._to_deliver: set[int] = set()
 
-    @property
-    def batches(self) -> MemoryBatches:
+    def send(self, *orders: Order) -> None:
         """See the port."""
-        return MemoryBatches(self.nodes, self.chunks)
+        self._to_deliver.update(self.outbox.add(order.to_json() for order in orders))
+
+    def send_waiting(self, *project_ids: int) -> None:
+        """See the port."""
+        self._to_deliver.update(project_ids)
+
+    def to_deliver(self) -> list[int]:
+        """See the port."""
+        return sorted(self._to_deliver)
+
+    def begin(self) -> None:
+        """The same rows serve the next transaction."""
+        self._to_deliver.clear()
 
 
 class MemoryStore:
@@ -94,6 +108,7 @@ class MemoryStore:
         if deadline is not None and not deadline.left_s():
             raise DatabaseUnavailableError("no time is left for a transaction")
         self._is_busy = True
+        self._work.begin()
         try:
             yield self._work
             self.rows.commit()

@@ -13,8 +13,8 @@ import pytest
 
 from context_search.adapters.sqs_queue import SqsQueue, sqs_client
 from context_search.domain.errors import QueueUnavailableError
+from context_search.domain.orders import IndexNodes
 from context_search.ports.queue import Message
-from context_search.services.indexing.outgoing import node_message
 from tests.builders import aws_server, until
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from mypy_boto3_sqs.literals import QueueAttributeNameType
     from mypy_boto3_sqs.type_defs import MessageTypeDef
 
-MESSAGES = [node_message(number) for number in range(25)]
+MESSAGES = [IndexNodes((number,)).to_json() for number in range(25)]
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from context_search.web.orders import NodeOrder, parse_order
+from context_search.domain.orders import IndexNodes, read_message
 from tests.architecture.project import (
     ROOT,
     functions,
@@ -61,7 +61,7 @@ def test_a_recorded_request_takes_a_route_of_its_function(name: str, function: s
 
 def test_the_recorded_message_is_an_order_to_index_a_node() -> None:
     (record,) = event("index_node")["Records"]
-    assert parse_order(record["body"]) == NodeOrder(kind="node", node_id=1)
+    assert read_message(record["body"]) == IndexNodes((1,))
 
 
 def test_the_recorded_schedule_has_the_fields_that_the_template_sends() -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from context_search.services.indexing.outgoing import enumerate_message, node_message
+from context_search.domain.orders import CompareIndex, IndexNodes
 from local.queues import sqs_client
 from tests.builders import english, until
 from tests.e2e.running import Running, Tenant
@@ -59,7 +59,10 @@ def orders(stack: Running, tool: dict[str, Any]) -> list[str]:
     [[index_id]] = stack.sql(
         "SELECT index_id FROM coverage WHERE tool_id = :id", id=tool["tool_id"]
     )
-    messages = [*(node_message(row[0]) for row in nodes), enumerate_message(index_id)]
+    messages = [
+        *(IndexNodes((row[0],)).to_json() for row in nodes),
+        CompareIndex(index_id).to_json(),
+    ]
     return [json.dumps(message) for message in messages]
 
 

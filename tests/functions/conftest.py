@@ -44,7 +44,7 @@ def deployed(
         parts.cache_clear()
         register_words()
         yield made
-        parts().store.database.close()
+        parts().postgres.database.close()
         parts.cache_clear()
 
 

@@ -204,7 +204,7 @@ class Deployment:
 
     def sql(self, statement: str, **values: object) -> list[list[Any]]:
         """Rows of a statement in the functions' database."""
-        with parts().store.database.transaction() as tx:
+        with parts().postgres.database.transaction() as tx:
             return tx.run(statement, **values)
 
     def documents(self, namespace: str) -> list[str]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from context_search.services.indexing.outgoing import enumerate_message, node_message
+from context_search.domain.orders import CompareIndex, IndexNodes
 from tests.builders import chinese, english, until
 from tests.functions.deployment import CANARY, Deployment, event, failures
 
@@ -49,7 +49,7 @@ def test_a_recorded_message_indexes_its_string(empty: Deployment) -> None:
     tool = empty.tool(DOCUMENT)
     batch = event("index_node")
     for node_id in nodes(empty, tool):
-        batch["Records"][0]["body"] = json.dumps(node_message(node_id))
+        batch["Records"][0]["body"] = json.dumps(IndexNodes((node_id,)).to_json())
         assert empty.functions["index_node"].invoke(batch) == {"batchItemFailures": []}
     rows = empty.sql(
         "SELECT turbopuffer_doc_id FROM chunks WHERE turbopuffer_namespace = :name AND present",
@@ -61,8 +61,8 @@ def test_a_recorded_message_indexes_its_string(empty: Deployment) -> None:
 
 def test_replaying_every_message_changes_nothing(empty: Deployment) -> None:
     tool = empty.tool(DOCUMENT)
-    bodies = [json.dumps(node_message(number)) for number in nodes(empty, tool)]
-    bodies.append(json.dumps(enumerate_message(index_of(empty, tool))))
+    bodies = [json.dumps(IndexNodes((number,)).to_json()) for number in nodes(empty, tool)]
+    bodies.append(json.dumps(CompareIndex(index_of(empty, tool)).to_json()))
     empty.drain()
     tables = ("node", "chunk_set", "chunks", "tombstone", "outbox")
     before = [empty.sql(f"SELECT * FROM {table} ORDER BY 1, 2") for table in tables]
@@ -148,7 +148,7 @@ def test_who_is_done_sends_the_next_of_the_project(empty: Deployment) -> None:
 
 
 def test_ids_that_are_nowhere_are_done(empty: Deployment) -> None:
-    bodies = [json.dumps(message(2**62)) for message in (node_message, enumerate_message)]
+    bodies = [json.dumps(each.to_json()) for each in (IndexNodes((2**62,)), CompareIndex(2**62))]
     assert empty.index(empty.send(*bodies)) == set()
 
 
@@ -163,7 +163,7 @@ def test_an_order_to_compare_finds_what_changed_and_orders_its_indexing(
         text=english(300, seed=3),
         id=tool["table_id"],
     )
-    [order] = empty.send(json.dumps(enumerate_message(index_of(empty, tool))))
+    [order] = empty.send(json.dumps(CompareIndex(index_of(empty, tool)).to_json()))
     assert empty.index([order]) == set()
     [message] = empty.receive()
     added = json.loads(message["Body"])
@@ -229,7 +229,7 @@ def test_a_document_too_deep_to_read_is_an_error_of_its_index(empty: Deployment)
         data=deep,
         id=tool["table_id"],
     )
-    [order] = empty.send(json.dumps(enumerate_message(index_of(empty, tool))))
+    [order] = empty.send(json.dumps(CompareIndex(index_of(empty, tool)).to_json()))
     assert empty.index([order]) == set()
     path = f"/api/v1/tools/{tool['tool_id']}/search-index"
     told = empty.http("GET", path, key=tool["key"])["json"]

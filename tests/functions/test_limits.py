@@ -20,7 +20,7 @@ def narrow(deployed: Deployment) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PROJECT_MAX_CHUNKS", "8")
         patch.setenv("INDEX_COLD_SECONDS", "0")
-        parts().store.database.close()
+        parts().postgres.database.close()
         parts.cache_clear()
         yield
 

@@ -83,7 +83,7 @@ def rotating(
     deployed: Deployment, databases: DatabaseFactory, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Rotating]:
     secrets = boto3.client("secretsmanager")
-    owner_url = parts().store.database._url
+    owner_url = parts().postgres.database._url
     owner = Connection(owner_url, timeout_s=60.0)
     with databases.application_of(owner_url) as url:
         fresh = replace(deployed, functions=load_functions())
@@ -98,9 +98,9 @@ def rotating(
         parts().clock = made.clock
         parts()._read_at = made.clock.now()
         yield made
-        parts().store.database.close()
+        parts().postgres.database.close()
         parts.cache_clear()
-        usual.store.database.close()
+        usual.postgres.database.close()
     owner.close()
 
 

@@ -34,7 +34,7 @@ def bucket(deployed: Deployment) -> Iterator[Any]:
 
 def restart() -> None:
     """The functions read their environment again."""
-    for store in (parts().store, parts().patient_store):
+    for store in (parts().postgres, parts().patient_postgres):
         store.database.close()
     parts.cache_clear()
 

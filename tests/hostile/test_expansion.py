@@ -93,7 +93,7 @@ BILLION = '[{}, "text"]'.format(", ".join(["1e-16000"] * 20_000))
 
 def search_state(stranger: Stranger, tool_id: int) -> dict[str, Any]:
     # What programs with SQL order waits in the outbox.
-    RelayOutbox(parts().store, parts().deliver)(silent_s=3_600)
+    RelayOutbox(parts().store, parts().deliver).relay(silent_s=3_600)
     stranger.deployed.drain()
     return stranger.state(tool_id)
 

@@ -26,7 +26,7 @@ def narrow(deployed: Deployment) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("STRING_MAX_CHARS", str(LIMIT))
         patch.setenv("DELETE_GRACE_SECONDS", "0")
-        parts().store.database.close()
+        parts().postgres.database.close()
         parts.cache_clear()
         yield
 

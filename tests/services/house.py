@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from context_search.domain.config import IndexConfig, SearchConfig
 from context_search.domain.errors import ContextSearchError
 from context_search.domain.model import Principal, Scope, Table
+from context_search.domain.orders import order_from_json
 from context_search.domain.search import Answer, QuestionLimits
 from context_search.ports.embedding import Embedder
 from context_search.ports.queue import Message
@@ -21,12 +22,15 @@ from context_search.services.indexing.chunk_vectors import ChunkVectors
 from context_search.services.indexing.enumeration import EnumerateIndex, Limits
 from context_search.services.indexing.evict import UseIndex
 from context_search.services.indexing.index_node import IndexLimits, IndexNode
+from context_search.services.indexing.index_nodes import IndexNodes
+from context_search.services.indexing.index_together import IndexTogether
 from context_search.services.indexing.order_book import OrderBook
-from context_search.services.indexing.outgoing import Deliver
+from context_search.services.indexing.outgoing import Deliver, RelayOutbox, SendingStore
 from context_search.services.indexing.rebuild import Model, RollBack, StartRebuild
 from context_search.services.indexing.retrying import RetryLater
 from context_search.services.indexing.settle import SettleIndex
 from context_search.services.indexing.status import ReadStatus, ToolStatus
+from context_search.services.indexing.worker import CarriedOut, Worker
 from context_search.services.searching.search import Searcher, searcher
 from context_search.services.searching.targets import SearchedTool, Searches
 from context_search.services.upkeep.cleanup import Cleanup
@@ -73,11 +77,13 @@ class MoodyEmbedder(WordEmbedder):
 class House:
     """Everything that a test of the services touches."""
 
-    def __init__(self, **config: object) -> None:
+    def __init__(self, queue: ListQueue | None = None, **config: object) -> None:
         self.clock = ManualClock()
-        self.store = MemoryStore(self.clock)
+        self.memory = MemoryStore(self.clock)
         self.vectors = DictVectors()
-        self.queue = ListQueue()
+        self.queue = queue or ListQueue()
+        self.delivery = Deliver(self.memory, self.queue)
+        self.store = SendingStore(self.memory, self.delivery)
         self.objects = DictObjects()
         self.embedder = MoodyEmbedder()
         self.principal = Principal(1)
@@ -86,23 +92,22 @@ class House:
             self.embedder.dimensions,
             **{"threshold": 20, "chunk_size": 100, "chunk_overlap": 10, **config},  # type: ignore[arg-type]
         )
-        self.deliver = Deliver(self.store, self.queue)
-        self.book = OrderBook(self.store, self.deliver)
-        self.create_table = CreateTable(self.store, self.deliver)
-        self.replace = ChangeDocument(self.store, self.deliver).replace
-        self.delete_tool = DeleteTool(self.store, self.deliver)
+        self.book = OrderBook(self.store, self.delivery)
+        self.create_table = CreateTable(self.store)
+        self.replace = ChangeDocument(self.store).replace
+        self.delete_tool = DeleteTool(self.store)
         self.delete_table = DeleteTable(self.store)
-        self.create_tool = CreateSearchTool(self.store, self.deliver, Limits(), SILENT_S)
+        self.create_tool = CreateSearchTool(self.store, Limits(), SILENT_S)
         self.settle = SettleIndex(self.store, SILENT_S)
-        self.enumerate = EnumerateIndex(self.store, self.deliver, self.settle, Limits())
+        self.enumerate = EnumerateIndex(self.store, self.settle, Limits())
         model = Model(self.config.model, self.config.dimensions, price=0.02)
-        self.start_rebuild = StartRebuild(self.store, self.deliver, model)
-        self.roll_back = RollBack(self.store, self.deliver)
-        self.sweep = SweepNamespace(self.store, self.vectors, self.deliver)
+        self.start_rebuild = StartRebuild(self.store, model)
+        self.roll_back = RollBack(self.store)
+        self.sweep = SweepNamespace(self.store, self.vectors)
         self.read_status = ReadStatus(self.store, SILENT_S)
         self.searches = self.searcher(self.embedder)
         self.index_node = self.worker()
-        self.import_document = ImportDocument(self.store, self.store, self.objects, self.deliver)
+        self.import_document = ImportDocument(self.store, self.store, self.objects)
 
     def worker(self, **limits: float) -> IndexNode:
         """Returns a worker with other limits."""
@@ -110,7 +115,6 @@ class House:
             store=self.store,
             vectors=self.vectors,
             chunk_vectors=ChunkVectors(self.store, self.vectors, lambda _: self.embedder, 30),
-            deliver=self.deliver,
             settle=self.settle,
             clock=self.clock,
             limits=IndexLimits(**limits),  # type: ignore[arg-type]
@@ -121,10 +125,10 @@ class House:
         return Cleanup(
             store=self.store,
             vectors=self.vectors,
-            deliver=self.deliver,
+            relay=RelayOutbox(self.store, self.delivery),
             settle=self.settle,
             sweep=self.sweep,
-            uploads=ExpireUploads(self.store, self.deliver, self.objects),
+            uploads=ExpireUploads(self.store, self.objects),
             limits=limits,
         )
 
@@ -134,7 +138,7 @@ class House:
             self.store,
             self.vectors,
             lambda _: embedder,
-            use_index or UseIndex(self.store, self.deliver),
+            use_index or UseIndex(self.store),
             self.clock,
             self.clock.advance,
             SILENT_S,
@@ -172,25 +176,25 @@ class House:
         """Carries out all messages, those that come back later included."""
         while self.queue.messages:
             message = self.queue.messages.pop(0)
-            begun = self.book.begin(message.get("order"))  # type: ignore[arg-type]
-            if begun is None:
-                continue
-            try:
-                self.obey(message, worker or self.index_node)
-                self.book.finish(begun)
-            except RetryLater as later:
-                self.book.rest(begun, later.after_s)
-                self.clock.advance(later.after_s + 1)
+            done = self.carry_out(message, worker)
+            if isinstance(done.error, RetryLater):
+                self.clock.advance(done.error.after_s + 1)
                 self.queue.messages.append(message)
+            elif done.error is not None:
+                raise done.error
 
-    def obey(self, message: Message, worker: IndexNode) -> None:
+    def carry_out(self, message: Message, worker: IndexNode | None = None) -> CarriedOut:
         """Carries out one message."""
-        if message["kind"] == "enumerate":
-            self.enumerate(*compared_by(message))
-        elif message["kind"] == "import":
-            self.import_document(int(str(message["upload_id"])))
-        else:
-            worker(int(str(message["node_id"])), self.deadline())
+        order = order_from_json(message)
+        assert order is not None
+        one = worker or self.index_node
+        hands = Worker(
+            self.book,
+            IndexNodes(self.store, one, IndexTogether(one)),
+            self.enumerate,
+            self.import_document,
+        )
+        return hands.carry_out(order, self.deadline(), order_id=message.get("order"))  # type: ignore[arg-type]
 
     def deadline(self, seconds: float = 900) -> Deadline:
         """Returns a deadline from now."""
@@ -202,7 +206,7 @@ class House:
 
     def rows(self) -> set[str]:
         """Returns the document ids of all chunk rows."""
-        return {chunk.doc_id for chunk in self.store.rows.chunks.values()}
+        return {chunk.doc_id for chunk in self.memory.rows.chunks.values()}
 
 
 def search(
@@ -211,12 +215,6 @@ def search(
     """Returns the best hits of a tool."""
     searched = SearchedTool.by(principal, tool_id)
     return searches.search(searched, query, QuestionLimits(top_k=top_k))
-
-
-def compared_by(message: Message) -> tuple[int, int | None]:
-    """Returns the index and, where it names one, the table of an order to compare them."""
-    table_id = message.get("table_id")
-    return int(str(message["index_id"])), None if table_id is None else int(str(table_id))
 
 
 def prose(characters: int, seed: int = 1) -> str:

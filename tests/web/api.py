@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -15,11 +14,12 @@ from context_search.adapters.postgres.pool import Database
 from context_search.adapters.postgres.store import PostgresStore
 from context_search.bootstrap import Parts
 from context_search.domain.config import IndexConfig
+from context_search.domain.orders import ORDER_ID, order_from_json
 from context_search.ports.embedding import Embedder
 from context_search.ports.queue import Message
+from context_search.ports.store import Store
 from context_search.ports.time import Deadline
 from context_search.settings import Settings
-from context_search.web.orders import ImportOrder, NodeOrder, NodesOrder, Order, parse_order
 from testing.in_memory.embedder import WordEmbedder
 from testing.in_memory.queue import ListQueue
 from testing.in_memory.uploads import DictObjects
@@ -64,7 +64,7 @@ class LocalParts(Parts):
         self._database = database
 
     @cached_property
-    def store(self) -> PostgresStore:
+    def postgres(self) -> PostgresStore:
         """The test's database."""
         assert self._database is not None
         return PostgresStore(self._database)
@@ -80,7 +80,7 @@ class LocalParts(Parts):
         return DictObjects()
 
     @property
-    def patient_store(self) -> PostgresStore:
+    def patient_store(self) -> Store:
         """The test's database."""
         return self.store
 
@@ -91,23 +91,14 @@ class LocalParts(Parts):
     def work(self) -> None:
         """Carries out every order that waits."""
         while self.queue.messages:
-            order = parse_order(json.dumps(self.queue.messages.pop(0)))
+            message = self.queue.messages.pop(0)
+            order = order_from_json(message)
             assert order is not None
-            begun = self.order_book.begin(order.order)
-            if begun is not None:
-                self._obey(order)
-                self.order_book.finish(begun)
-
-    def _obey(self, order: Order) -> None:
-        deadline = Deadline(self.clock, self.clock.monotonic() + 120)
-        if isinstance(order, NodeOrder):
-            self.index_node(order.node_id, deadline)
-        elif isinstance(order, NodesOrder):
-            list(self.index_nodes(order.node_ids, deadline))
-        elif isinstance(order, ImportOrder):
-            self.import_document(order.upload_id)
-        else:
-            self.enumerate_index(order.index_id, order.table_id)
+            deadline = Deadline(self.clock, self.clock.monotonic() + 120)
+            order_id = int(str(message[ORDER_ID]))
+            done = self.worker.carry_out(order, deadline, order_id=order_id)
+            if done.error is not None:
+                raise done.error
 
 
 @dataclass

@@ -59,7 +59,7 @@ class HeldParts(LocalParts):
             self.store,
             self.vectors,
             self.embedder_of,
-            UseIndex(self.store, self.deliver),
+            UseIndex(self.store),
             self.clock,
             time.sleep,
             self.settings.silent_after_s,

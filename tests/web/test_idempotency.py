@@ -48,7 +48,7 @@ def requests_of(api: Api) -> dict[str, tuple[str, dict[str, Any]]]:
 def test_an_answer_that_somebody_changed_in_the_database_is_not_given(api: Api) -> None:
     path, body = requests_of(api)["table"]
     made = answer(post(api, path, body), 201)
-    with api.parts.store.database.transaction() as tx:
+    with api.parts.postgres.database.transaction() as tx:
         tx.run("UPDATE idempotency_key SET answer = set_byte(answer, 20, get_byte(answer, 20) # 1)")
     problem(post(api, path, body), 422, "IDEMPOTENCY_KEY_REUSED")
     assert answer(api("GET", f"/api/v1/tables/{made['id']}"), 200)["revision"] == 1
@@ -60,7 +60,7 @@ COUNTED = ("project", "context_table", "tool", "mcp", "mcp_binding", "api_key", 
 
 def count(api: Api) -> list[int]:
     """How many rows there are of everything that can be created."""
-    with api.parts.store.database.transaction() as tx:
+    with api.parts.postgres.database.transaction() as tx:
         return [tx.run(f"SELECT count(*) FROM {table}")[0][0] for table in COUNTED]
 
 
@@ -141,7 +141,7 @@ def test_a_replay_needs_the_rights_that_the_request_needs(api: Api) -> None:
 def test_what_is_stored_of_an_answer_is_not_readable(api: Api) -> None:
     path = f"/api/v1/projects/{api.project_id}/keys"
     secret = answer(post(api, path, {"name": "findable"}, "unfindable"), 201)["api_key"]
-    with api.parts.store.database.transaction() as tx:
+    with api.parts.postgres.database.transaction() as tx:
         rows = tx.run("SELECT key_hash, request_hash, answer FROM idempotency_key")
     stored = b"".join(bytes(part) for row in rows for part in row if part is not None)
     for text in (secret, "findable", "api_key", "unfindable", api.key):
@@ -191,10 +191,10 @@ def test_of_duplicates_at_the_same_time_one_is_executed(api: Api) -> None:
 def test_cleanup_forgets_answers_after_a_day(api: Api) -> None:
     body = {"project_id": api.project_id, "name": "x"}
     first = answer(post(api, "/api/v1/mcps", body), 201)
-    with api.parts.store.database.transaction() as tx:
+    with api.parts.postgres.database.transaction() as tx:
         tx.run("UPDATE idempotency_key SET created_at = created_at - interval '25 hours'")
     assert answer(post(api, "/api/v1/mcps", body), 201)["id"] != first["id"]
-    with api.parts.store.database.transaction() as tx:
+    with api.parts.postgres.database.transaction() as tx:
         tx.run("UPDATE idempotency_key SET created_at = created_at - interval '25 hours'")
         [[rows]] = tx.run("SELECT count(*) FROM idempotency_key")
     with api.parts.store.transaction() as work:

@@ -57,7 +57,7 @@ def test_a_key_is_shown_once_and_has_256_random_bits(api: Api, kind: str) -> Non
 
 def test_only_a_hash_of_a_key_is_stored(api: Api) -> None:
     secret = api.new_key()["api_key"].removeprefix("cs_")
-    with api.parts.store.database.transaction() as tx:
+    with api.parts.postgres.database.transaction() as tx:
         rows = tx.run("SELECT CAST(api_key AS text) FROM api_key")
     assert rows
     assert not any(secret in row for [row] in rows)

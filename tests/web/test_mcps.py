@@ -227,7 +227,7 @@ def test_an_mcp_service_learns_what_a_key_opens(api: Api) -> None:
 
 def test_an_mcp_service_gets_what_the_main_service_keeps_with_a_tool(api: Api) -> None:
     tool = api.tool(api.table({"a": "short"}))
-    with api.parts.store.database.transaction() as tx:
+    with api.parts.postgres.database.transaction() as tx:
         tx.run(
             "UPDATE tool SET alias = '知识', metadata = metadata || '{\"team\": \"support\"}'"
             " WHERE id = :tool",

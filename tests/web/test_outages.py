@@ -176,9 +176,9 @@ def test_without_the_queue_nothing_is_refused_and_nothing_lost(
     assert api("PUT", path, params={"pointer": "/b"}, json=english(200)).status_code == 200
     assert api("DELETE", f"/api/v1/tools/{api.tool(table)['tool_id']}").status_code == 204
     queue.is_away = False
-    with parts.store.database.transaction() as tx:  # as if cleanup came a minute later
+    with parts.postgres.database.transaction() as tx:  # as if cleanup came a minute later
         tx.run("UPDATE outbox SET claimed_until = NULL")
-    assert RelayOutbox(parts.store, parts.deliver)(silent_s=60) > 0
+    assert RelayOutbox(parts.store, parts.deliver).relay(silent_s=60) > 0
     parts.work()
     assert {hit["json_path"] for hit in api.search(tool, "harbour", top_k=20)["results"]} == {
         "/a",

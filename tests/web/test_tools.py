@@ -105,7 +105,7 @@ def test_the_state_of_an_index_is_the_same_for_owners_and_trusted_services(api: 
 
 def test_a_string_over_the_limit_is_listed_and_the_others_go_on(api: Api) -> None:
     made = api.tool(api.table(DOCUMENT))
-    with api.parts.store.database.transaction() as tx:
+    with api.parts.postgres.database.transaction() as tx:
         tx.run(
             "UPDATE node SET state = 'skipped', last_error = CAST(:error AS jsonb)"
             " WHERE json_pointer = '/ab' AND generation_id IN"

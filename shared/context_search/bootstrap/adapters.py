@@ -14,7 +14,9 @@ from context_search.bootstrap.live_settings import LiveSettings
 from context_search.domain.config import IndexConfig
 from context_search.ports.embedding import Embedder
 from context_search.ports.queue import Message, Queue
+from context_search.ports.store import Store
 from context_search.ports.time import Deadline
+from context_search.services.indexing.outgoing import Deliver, SendingStore
 from context_search.settings import Settings
 
 if TYPE_CHECKING:
@@ -50,9 +52,19 @@ class Adapters(LiveSettings):
         self._embedders: dict[tuple[str, int], Embedder] = {}
 
     @cached_property
-    def store(self) -> PostgresStore:
-        """Postgres."""
+    def postgres(self) -> PostgresStore:
+        """Postgres, which delivers nothing."""
         return PostgresStore(self._connecting(STATEMENT_MS))
+
+    @property
+    def deliver(self) -> Deliver:
+        """Sends orders; those of twice as many as there are workers at once."""
+        return Deliver(self.postgres, self.queue_on_use, 2 * self.settings.index_concurrency)
+
+    @property
+    def store(self) -> Store:
+        """Postgres; what a transaction sends leaves when it has committed."""
+        return SendingStore(self.postgres, self.deliver)
 
     def _connecting(self, statement_timeout_ms: int) -> Database:
         return Database(

@@ -21,7 +21,7 @@ class ProjectWork(Work):
         from context_search.services.catalog.adopt import TakeOverTools  # noqa: PLC0415
         from context_search.web.routes.catalog.adopt import AdoptionUseCases  # noqa: PLC0415
 
-        return AdoptionUseCases(TakeOverTools(self.store, self.deliver), self.model)
+        return AdoptionUseCases(TakeOverTools(self.store), self.model)
 
     @cached_property
     def project_index(self) -> ProjectIndexUseCases:
@@ -34,11 +34,9 @@ class ProjectWork(Work):
 
         silent_s = self.settings.silent_after_s
         return ProjectIndexUseCases(
-            switch_on=project_index.SwitchProjectIndexOn(
-                self.store, self.deliver, self.model, silent_s
-            ),
+            switch_on=project_index.SwitchProjectIndexOn(self.store, self.model, silent_s),
             switch_off=project_index.SwitchProjectIndexOff(self.store),
             read=project_index.ReadProjectIndex(self.store, silent_s),
-            start_rebuild=rebuild.StartRebuild(self.store, self.deliver, self.model),
-            roll_back=rebuild.RollBack(self.store, self.deliver),
+            start_rebuild=rebuild.StartRebuild(self.store, self.model),
+            roll_back=rebuild.RollBack(self.store),
         )

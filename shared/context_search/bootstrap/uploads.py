@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 from context_search.adapters.postgres.store import PostgresStore
 from context_search.bootstrap.adapters import Adapters
-from context_search.services.indexing.outgoing import Deliver
+from context_search.services.indexing.outgoing import SendingStore
 
 if TYPE_CHECKING:
+    from context_search.ports.store import Store
     from context_search.ports.uploads import Objects
     from context_search.services.catalog.import_document import ImportDocument
     from context_search.services.upkeep.expire_uploads import ExpireUploads
@@ -22,11 +23,6 @@ IMPORT_STATEMENT_MS = 80_000
 class UploadParts(Adapters):
     """Documents that come through S3."""
 
-    @property
-    def deliver(self) -> Deliver:
-        """Sends orders after their transaction; those of twice as many as there are workers."""
-        return Deliver(self.store, self.queue_on_use, 2 * self.settings.index_concurrency)
-
     @cached_property
     def objects(self) -> Objects:
         """S3."""
@@ -35,9 +31,14 @@ class UploadParts(Adapters):
         return S3Objects(s3_client(), self.settings.upload_bucket)
 
     @cached_property
-    def patient_store(self) -> PostgresStore:
+    def patient_postgres(self) -> PostgresStore:
         """Postgres, with time for a large document: a connection of its own."""
         return PostgresStore(self._connecting(IMPORT_STATEMENT_MS))
+
+    @property
+    def patient_store(self) -> Store:
+        """The same, with its delivery."""
+        return SendingStore(self.patient_postgres, self.deliver)
 
     @cached_property
     def import_document(self) -> ImportDocument:
@@ -48,7 +49,6 @@ class UploadParts(Adapters):
             self.store,
             self.patient_store,
             self.objects,
-            self.deliver,
             self.settings.upload_max_bytes,
             self.settings.memory_bytes,
         )
@@ -58,7 +58,7 @@ class UploadParts(Adapters):
         """What cleanup does for uploads."""
         from context_search.services.upkeep.expire_uploads import ExpireUploads  # noqa: PLC0415
 
-        return ExpireUploads(self.store, self.deliver, self.objects)
+        return ExpireUploads(self.store, self.objects)
 
     @cached_property
     def uploads(self) -> UploadUseCases:
@@ -71,7 +71,6 @@ class UploadParts(Adapters):
             complete=uploads.CompleteUpload(
                 self.store,
                 self.objects,
-                self.deliver,
                 self.settings.upload_max_bytes,
             ),
             read=uploads.ReadUpload(self.store),

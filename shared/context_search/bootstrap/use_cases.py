@@ -46,9 +46,9 @@ class Parts(Access):
 
         return TableUseCases(
             create_project=tables.CreateProject(self.store),
-            create_table=tables.CreateTable(self.store, self.deliver),
+            create_table=tables.CreateTable(self.store),
             read_table=tables.ReadTable(self.store),
-            change_document=ChangeDocument(self.store, self.deliver),
+            change_document=ChangeDocument(self.store),
             delete_table=tables.DeleteTable(self.store),
         )
 
@@ -64,10 +64,10 @@ class Parts(Access):
         silent_s = self.settings.silent_after_s
         read_status = ReadStatus(self.store, silent_s)
         return ToolUseCases(
-            create_search_tool=CreateSearchTool(self.store, self.deliver, self.limits, silent_s),
+            create_search_tool=CreateSearchTool(self.store, self.limits, silent_s),
             read_status=read_status,
             wait_until_settled=WaitUntilSettled(read_status, self.clock, time.sleep),
-            delete_tool=DeleteTool(self.store, self.deliver),
+            delete_tool=DeleteTool(self.store),
             model=self.model,
         )
 
@@ -82,14 +82,14 @@ class Parts(Access):
         from context_search.web.routes.upkeep.rebuilds import OperationUseCases  # noqa: PLC0415
 
         model = self.model
-        start = rebuild.StartRebuild(self.store, self.deliver, model)
+        start = rebuild.StartRebuild(self.store, model)
         return OperationUseCases(
             estimate_rebuild=EstimateRebuild(self.store, model),
             start_rebuild=start,
             reindex_project=rebuild.ReindexProject(self.store, start),
-            roll_back=rebuild.RollBack(self.store, self.deliver),
+            roll_back=rebuild.RollBack(self.store),
             read_integrity=ReadIntegrity(self.store),
-            redrive=Redrive(self.store, self.queue, self.deliver),
+            redrive=Redrive(self.store, self.queue),
             clear_index=ClearIndex(self.store, self.settings.silent_after_s),
         )
 
@@ -111,7 +111,7 @@ class Parts(Access):
             self.store,
             self.vectors,
             embedder_of,
-            UseIndex(self.store, self.deliver),
+            UseIndex(self.store),
             self.clock,
             time.sleep,
             self.settings.silent_after_s,

@@ -11,9 +11,9 @@ if TYPE_CHECKING:
     from context_search.services.indexing.enumeration import EnumerateIndex, Limits
     from context_search.services.indexing.index_node import IndexNode
     from context_search.services.indexing.index_nodes import IndexNodes
-    from context_search.services.indexing.order_book import OrderBook
     from context_search.services.indexing.rebuild import Model
     from context_search.services.indexing.settle import SettleIndex
+    from context_search.services.indexing.worker import Worker
     from context_search.services.upkeep.cleanup import Cleanup
 
 EMBED_TIMEOUT_S = 30.0
@@ -23,11 +23,17 @@ class Work(UploadParts):
     """What SQS and the scheduler can ask for, and what it shares with HTTP."""
 
     @property
-    def order_book(self) -> OrderBook:
-        """What workers do with their orders."""
+    def worker(self) -> Worker:
+        """What workers do with their orders; each kind is made for its first one."""
         from context_search.services.indexing.order_book import OrderBook  # noqa: PLC0415
+        from context_search.services.indexing.worker import Worker  # noqa: PLC0415
 
-        return OrderBook(self.store, self.deliver)
+        return Worker(
+            OrderBook(self.store, self.deliver),
+            lambda node_ids, deadline: self.index_nodes(node_ids, deadline),  # noqa: PLW0108 - later
+            lambda index_id, table_id: self.enumerate_index(index_id, table_id),  # noqa: PLW0108
+            lambda upload_id: self.import_document(upload_id),  # noqa: PLW0108
+        )
 
     @property
     def limits(self) -> Limits:
@@ -66,7 +72,6 @@ class Work(UploadParts):
             store=self.store,
             vectors=self.vectors,
             chunk_vectors=ChunkVectors(self.store, self.vectors, self.embedder_of, EMBED_TIMEOUT_S),
-            deliver=self.deliver,
             settle=self.settle,
             clock=self.clock,
             limits=IndexLimits(
@@ -81,18 +86,19 @@ class Work(UploadParts):
         from context_search.services.indexing.index_together import IndexTogether  # noqa: PLC0415
 
         together = IndexTogether(self.index_node)
-        return IndexNodes(self.store, self.index_node, together, self.deliver)
+        return IndexNodes(self.store, self.index_node, together)
 
     @cached_property
     def enumerate_index(self) -> EnumerateIndex:
         """The order ``enumerate``."""
         from context_search.services.indexing.enumeration import EnumerateIndex  # noqa: PLC0415
 
-        return EnumerateIndex(self.store, self.deliver, self.settle, self.limits)
+        return EnumerateIndex(self.store, self.settle, self.limits)
 
     @cached_property
     def cleanup(self) -> Cleanup:
         """The scheduled run."""
+        from context_search.services.indexing.outgoing import RelayOutbox  # noqa: PLC0415
         from context_search.services.upkeep.cleanup import Cleanup  # noqa: PLC0415
         from context_search.services.upkeep.cleanup_report import CleanupLimits  # noqa: PLC0415
         from context_search.services.upkeep.sweep import SweepNamespace  # noqa: PLC0415
@@ -100,9 +106,9 @@ class Work(UploadParts):
         return Cleanup(
             store=self.store,
             vectors=self.vectors,
-            deliver=self.deliver,
+            relay=RelayOutbox(self.store, self.deliver),
             settle=self.settle,
-            sweep=SweepNamespace(self.store, self.vectors, self.deliver),
+            sweep=SweepNamespace(self.store, self.vectors),
             uploads=self.expire_uploads,
             limits=CleanupLimits(
                 self.settings.silent_after_s,

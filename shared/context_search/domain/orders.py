@@ -1,27 +1,130 @@
-"""Orders: what the queue's messages ask for. They hold ids only and say how things shall be."""
+"""Orders: what the queue's messages ask for. They hold ids only and say how things shall be.
+
+Messages outlive a release: what one of before has sent is understood, fields of a later one are
+ignored, and kinds of a later one are left to it.
+"""
 
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from context_search.domain.errors import InvalidInputError
 
 ORDER_ID = "order"
 """The name under which a message carries the id of its order."""
+MOST_NODES = 1_000
+"""Nodes of one order."""
 LONG_STRING = 1_000_000
 """From so many characters on, the order for a string is a long one: it keeps a worker busy."""
 LONGEST_PAUSE_S = 86_400.0
 _MOST_DOUBLINGS = 20
+_IDS = range(1, 2**63)
 
 
-def pause_s(times_lost: int, silent_s: float) -> float:
-    """Returns how long an order that workers have begun rests when its message is lost again.
+@dataclass(frozen=True, slots=True)
+class IndexNodes:
+    """Index one big string, or several small ones."""
 
-    ``times_lost`` counts the times before: not at all, then as long as it was silent, and twice as
-    long each further time; at most a day.
+    node_ids: tuple[int, ...]
+
+    def to_json(self) -> dict[str, object]:
+        """Returns the message."""
+        if len(self.node_ids) == 1:
+            return {"kind": "node", "node_id": self.node_ids[0]}
+        return {"kind": "nodes", "node_ids": list(self.node_ids)}
+
+
+@dataclass(frozen=True, slots=True)
+class CompareIndex:
+    """Compare an index with the document of a table, or with whatever it needs."""
+
+    index_id: int
+    table_id: int | None = None
+
+    def to_json(self) -> dict[str, object]:
+        """Returns the message."""
+        of_table = {} if self.table_id is None else {"table_id": self.table_id}
+        return {"kind": "enumerate", "index_id": self.index_id, **of_table}
+
+
+@dataclass(frozen=True, slots=True)
+class ImportUpload:
+    """Import an uploaded document."""
+
+    upload_id: int
+
+    def to_json(self) -> dict[str, object]:
+        """Returns the message."""
+        return {"kind": "import", "upload_id": self.upload_id}
+
+
+Order = IndexNodes | CompareIndex | ImportUpload
+
+
+def read_message(body: str) -> Order | None:
+    """Returns the order of a message; None for one of a kind that only a later release knows.
+
+    Raises InvalidInputError for anything else.
     """
-    if times_lost == 0:
-        return 0.0
-    return min(LONGEST_PAUSE_S, silent_s * 2.0 ** min(times_lost - 1, _MOST_DOUBLINGS))
+    return order_from_json(_said(body))
+
+
+def order_from_json(said: object) -> Order | None:
+    """The same for a message whose JSON is read already."""
+    if not isinstance(said, dict) or not isinstance(said.get("kind"), str):
+        raise InvalidInputError("not an order: it names no kind")
+    if said.get(ORDER_ID) is not None:
+        _id_in(said, ORDER_ID)
+    match said["kind"]:
+        case "node":
+            return IndexNodes((_id_in(said, "node_id"),))
+        case "nodes":
+            return IndexNodes(_ids_in(said, "node_ids"))
+        case "enumerate":
+            of_table = None if said.get("table_id") is None else _id_in(said, "table_id")
+            return CompareIndex(_id_in(said, "index_id"), of_table)
+        case "import":
+            return ImportUpload(_id_in(said, "upload_id"))
+    return None
+
+
+def order_id_of(body: str) -> int | None:
+    """Returns the id in the order book that a message names, whatever else it says.
+
+    A message of a release before the order book names none.
+    """
+    try:
+        said = _said(body)
+        return _id_in(said, ORDER_ID) if isinstance(said, dict) else None
+    except InvalidInputError:
+        return None
+
+
+def _said(body: str) -> object:
+    try:
+        return json.loads(body)
+    except (ValueError, RecursionError):
+        raise InvalidInputError("not an order: no JSON") from None
+
+
+def _id_in(said: Mapping[str, object], name: str) -> int:
+    return _checked(said.get(name), name)
+
+
+def _ids_in(said: Mapping[str, object], name: str) -> tuple[int, ...]:
+    ids = said.get(name)
+    if not isinstance(ids, list) or not 1 <= len(ids) <= MOST_NODES:
+        raise InvalidInputError(f"not an order: {name} are no list of 1 to {MOST_NODES} ids")
+    return tuple(_checked(each, name) for each in ids)
+
+
+def _checked(value: object, name: str) -> int:
+    if type(value) is not int or value not in _IDS:
+        raise InvalidInputError(f"not an order: {name} is no id")
+    return value
 
 
 def order_key(message: Mapping[str, object]) -> str | None:
@@ -40,6 +143,17 @@ def order_key(message: Mapping[str, object]) -> str | None:
         case {"kind": "import", "upload_id": upload_id}:
             return f"import:{upload_id}"
     return None
+
+
+def pause_s(times_lost: int, silent_s: float) -> float:
+    """Returns how long an order that workers have begun rests when its message is lost again.
+
+    ``times_lost`` counts the times before: not at all, then as long as it was silent, and twice as
+    long each further time; at most a day.
+    """
+    if times_lost == 0:
+        return 0.0
+    return min(LONGEST_PAUSE_S, silent_s * 2.0 ** min(times_lost - 1, _MOST_DOUBLINGS))
 
 
 def long_window(window: int) -> int:

@@ -15,7 +15,6 @@ from context_search.domain.model import (
     KnownNode,
     PlannedChunk,
 )
-from context_search.ports.progress import NodeCounts
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +29,12 @@ class NodeUpsert:
     skip_reason: Mapping[str, object] | None = None
 
 
-class Nodes(NodeCounts, Protocol):
-    """Big strings and their way through the index: queued, claimed, indexed."""
+class Nodes(Protocol):
+    """Big strings and their way through the index: queued, claimed, indexed.
+
+    What takes or holds many never waits for a row that another transaction has: such a node is left
+    out. So two transactions that want the same nodes cannot block each other, in whatever order.
+    """
 
     def known(self, generation_id: int, table_id: int) -> list[KnownNode]:
         """Returns every node that a generation has of a table."""
@@ -52,12 +55,34 @@ class Nodes(NodeCounts, Protocol):
         """Takes a node that is due or whose lease has run out; None when there is none."""
         ...
 
+    def claim_many(
+        self, node_ids: Sequence[int], *, max_chars: int, max_attempts: int, lease_s: float
+    ) -> list[Claim]:
+        """Takes those nodes that may be claimed, by id.
+
+        Left out are longer ones, those that were claimed ``max_attempts`` times in vain, and those
+        whose text only their chunks hold.
+        """
+        ...
+
+    def char_counts(self, node_ids: Sequence[int]) -> dict[int, int]:
+        """Returns how long the strings are, by id of their nodes."""
+        ...
+
+    def unfinished(self, node_ids: Sequence[int]) -> list[int]:
+        """Returns those that are queued or claimed, by id."""
+        ...
+
     def due_in(self, node_id: int) -> float | None:
         """Returns in how many seconds a queued node may be claimed; None when it is not queued."""
         ...
 
     def hold(self, claim: Claim, *, lease_s: float) -> None:
         """Locks the claimed node and renews its lease. Raises LeaseLostError."""
+        ...
+
+    def hold_many(self, claims: Sequence[Claim], *, lease_s: float) -> list[Claim]:
+        """Locks the claimed nodes, renews their leases, and returns the claims that still hold."""
         ...
 
     def release(
@@ -96,10 +121,11 @@ class Nodes(NodeCounts, Protocol):
 class Chunks(Protocol):
     """Chunk sets and chunk rows."""
 
-    def begin_set(self, claim: Claim, planned: Sequence[PlannedChunk]) -> ChunkSet:
-        """Finds or inserts the building set of the claimed content, rows first, vectors later.
+    def begin_sets(self, planned: Sequence[tuple[Claim, Sequence[PlannedChunk]]]) -> list[ChunkSet]:
+        """Finds or inserts the building sets of claimed contents, rows first, vectors later.
 
-        Sets of the node for other contents that are still building are deleted.
+        Sets of the nodes for other contents that are still building are deleted. Positions of
+        argument and result correspond.
         """
         ...
 
@@ -114,10 +140,14 @@ class Chunks(Protocol):
         """
         ...
 
-    def activate(self, claim: Claim, set_id: int) -> bool:
-        """Makes a complete set the node's active one and deletes the one before.
+    def mark_all_present(self, sets: Sequence[ChunkSet]) -> None:
+        """Notes that turbopuffer acknowledged the chunks that these sets lacked when they began."""
+        ...
 
-        False when the node wants another content by now; nothing is changed then.
+    def activate(self, sets: Sequence[tuple[Claim, int]]) -> set[int]:
+        """Makes complete sets, by id, the active ones of their nodes, and deletes those before.
+
+        Returns the nodes that have swapped. One that wants another content by now is left as it is.
         """
         ...
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Protocol
 
+from context_search.domain.orders import Order
 from context_search.ports.queue import Message
 
 
@@ -23,7 +24,7 @@ class Outbox(Protocol):
         """
         ...
 
-    def withdraw(self, message: Message) -> None:
+    def withdraw(self, order: Order) -> None:
         """Forgets an order that nobody has begun: the caller carries it out."""
         ...
 

@@ -5,14 +5,15 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 from typing import Protocol
 
+from context_search.domain.orders import Order
 from context_search.ports.access import Keys, McpInstances
-from context_search.ports.batches import Batches
 from context_search.ports.catalog import Projects, Tables, Tools
 from context_search.ports.delivery import Graveyard, Sweeps
 from context_search.ports.gauges import Gauges
 from context_search.ports.idempotency import IdempotencyKeys
 from context_search.ports.indexes import Indexes
 from context_search.ports.indexing import Chunks, Nodes
+from context_search.ports.node_counts import NodeCounts
 from context_search.ports.outbox import Outbox
 from context_search.ports.quotas import Evictions, Quotas
 from context_search.ports.rebuilding import Rebuilds
@@ -32,6 +33,18 @@ from context_search.ports.uploads import Uploads
 class UnitOfWork(Protocol):
     """One transaction."""
 
+    def send(self, *orders: Order) -> None:
+        """Adds orders to the book; they leave when the transaction has committed."""
+        ...
+
+    def send_waiting(self, *project_ids: int) -> None:
+        """Has what waits of projects leave then, too: also what a trigger has ordered."""
+        ...
+
+    def to_deliver(self) -> list[int]:
+        """Returns the projects whose orders are to leave, for whoever commits."""
+        ...
+
     @property
     def projects(self) -> Projects: ...
     @property
@@ -49,9 +62,9 @@ class UnitOfWork(Protocol):
     @property
     def nodes(self) -> Nodes: ...
     @property
-    def chunks(self) -> Chunks: ...
+    def node_counts(self) -> NodeCounts: ...
     @property
-    def batches(self) -> Batches: ...
+    def chunks(self) -> Chunks: ...
     @property
     def live_chunks(self) -> LiveChunks: ...
     @property

@@ -9,9 +9,9 @@ import pytest
 from context_search.adapters.postgres.pool import Database
 from context_search.adapters.postgres.store import PostgresStore
 from context_search.domain.model import Index
+from context_search.domain.orders import CompareIndex
 from context_search.ports.delivery import SweepCounts, SweepCursor, Tombstone
 from context_search.ports.queue import Message
-from context_search.services.indexing.outgoing import enumerate_message
 from context_search.services.upkeep.removal import RemoveDeleted
 from tests.builders import Workbench, count, english
 from tests.steps import table_of
@@ -63,7 +63,7 @@ def test_a_change_by_plain_sql_orders_a_comparison_of_every_index(bench: Workben
     untouched = built(bench)
     sql = "UPDATE context_table SET data = '[\"new\"]' WHERE id = :id"
     bench.sql(sql, id=index.table_id)
-    assert taken(bench, index) == [enumerate_message(index.id, index.table_id)]
+    assert taken(bench, index) == [CompareIndex(index.id, index.table_id).to_json()]
     bench.sql(sql, id=index.table_id)  # the same again is no change
     bench.sql("UPDATE context_table SET name = 'x' WHERE id = :id", id=untouched.table_id)
     assert taken(bench, index) == taken(bench, untouched) == []

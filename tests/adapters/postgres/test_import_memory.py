@@ -21,13 +21,13 @@ PROGRAM = """
 import json, sys
 from pathlib import Path
 from dataclasses import replace
-from testing.in_memory.queue import ListQueue
+
 from context_search.adapters.postgres.pool import Database
 from context_search.adapters.postgres.store import PostgresStore
 from context_search.adapters.postgres.url import DatabaseUrl
 from context_search.domain.uploads import NewUpload
 from context_search.services.catalog.import_document import ImportDocument
-from context_search.services.indexing.outgoing import Deliver
+
 
 class File:
     def read(self, key):
@@ -49,9 +49,8 @@ with store.transaction() as work:
     table = work.tables.add(project.id, "t", "", "{}")
     made = work.uploads.add(NewUpload(project.id, table.id, sys.argv[3]))
     work.uploads.save(replace(made, state="importing", bytes=Path(sys.argv[2]).stat().st_size))
-deliver = Deliver(store, ListQueue())
 before = most()
-done = ImportDocument(store, store, File(), deliver)(made.id)
+done = ImportDocument(store, store, File())(made.id)
 print(json.dumps([done, before, most()]))
 """
 

@@ -13,7 +13,7 @@ from context_search.domain.config import SearchConfig
 from context_search.domain.model import Index, Scope, Table
 from context_search.services.catalog.create_search_tool import CreateSearchTool, NewSearchTool
 from context_search.services.indexing.enumeration import Limits
-from context_search.services.indexing.outgoing import Deliver
+from context_search.services.indexing.outgoing import Deliver, SendingStore
 from testing.in_memory.queue import ListQueue
 from tests.builders import Workbench, count, english
 from tests.steps import SMALL, table_of
@@ -40,7 +40,9 @@ def retired(bench: Workbench, index: Index) -> None:
 
 
 def creation(bench: Workbench) -> CreateSearchTool:
-    return CreateSearchTool(bench.store, Deliver(bench.store, ListQueue()), Limits(), 180.0)
+    return CreateSearchTool(
+        SendingStore(bench.store, Deliver(bench.store, ListQueue())), Limits(), 180.0
+    )
 
 
 def wanted(bench: Workbench, table: Table, name: str = "search") -> NewSearchTool:

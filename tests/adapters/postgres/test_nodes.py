@@ -10,15 +10,15 @@ from typing import Any
 
 import pytest
 
-from context_search.adapters.postgres.indexing.progress import PostgresNodes
+from context_search.adapters.postgres.indexing.nodes import PostgresNodes
 from context_search.adapters.postgres.pool import Database
 from context_search.adapters.postgres.store import PostgresStore
 from context_search.domain.documents import content_hash
 from context_search.domain.errors import LeaseLostError
 from context_search.domain.ids import pointer_sha256
 from context_search.domain.model import Claim, Index
+from context_search.domain.orders import IndexNodes
 from context_search.services.indexing.enumeration import Limits
-from context_search.services.indexing.outgoing import node_message
 from tests.builders import Workbench, english, until
 from tests.steps import table_of
 
@@ -293,7 +293,7 @@ class TestAbandoned:
         waiting, orphaned = bench.enumerate(index)
         bench.claim(orphaned)
         with bench.store.transaction() as work:
-            work.outbox.add([node_message(waiting)])
+            work.outbox.add([IndexNodes((waiting,)).to_json()])
         past = "now() - interval '101 s'"
         bench.sql(f"UPDATE outbox SET created_at = {past}")
         bench.sql(

@@ -78,7 +78,7 @@ def test_whoever_deletes_a_table_waits_for_a_worker_and_not_the_worker_for_him(
     with ThreadPoolExecutor(2) as threads:
         with bench.store.transaction() as work:
             if step == "together":
-                assert work.batches.hold([claim], lease_s=60) == [claim]
+                assert work.nodes.hold_many([claim], lease_s=60) == [claim]
             else:
                 work.nodes.hold(claim, lease_s=60)
             delete = "DELETE FROM context_table WHERE id = :id"
@@ -87,13 +87,13 @@ def test_whoever_deletes_a_table_waits_for_a_worker_and_not_the_worker_for_him(
             if step == "skip":
                 work.nodes.skip(claim, {"code": "PROJECT_FULL"})
             elif begun is None:
-                work.chunks.begin_set(claim, plan(claim))
+                work.chunks.begin_sets([(claim, plan(claim))])
             elif step == "mark":
                 work.chunks.mark_present(begun.id, [0])
             elif step == "together":
-                assert work.batches.activate([(claim, begun.id)]) == {claim.node_id}
+                assert work.chunks.activate([(claim, begun.id)]) == {claim.node_id}
             else:
-                assert work.chunks.activate(claim, begun.id)
+                assert work.chunks.activate([(claim, begun.id)])
         deleted.result()
     assert bench.sql("SELECT FROM chunks WHERE table_id = :id", id=table.id) == []
 
@@ -164,7 +164,7 @@ def test_a_chunk_that_is_deleted_by_hand_has_its_string_indexed_anew(
     bench.sql(f"DELETE FROM chunks {where} RETURNING id", set=broken.id)
     with bench.store.transaction() as work:
         assert not work.indexes.is_compared(index)
-        assert not work.chunks.activate(claim, broken.id)
+        assert not work.chunks.activate([(claim, broken.id)])
         stones = {each.doc_id for each in work.graveyard.tombstones(older_than_s=0, limit=9_999)}
     assert {chunk.doc_id for chunk in broken.chunks} <= stones
     [again] = bench.enumerate(index)

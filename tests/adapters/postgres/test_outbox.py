@@ -9,8 +9,8 @@ import pytest
 from context_search.adapters.postgres.pool import Database
 from context_search.adapters.postgres.store import PostgresStore
 from context_search.domain.model import Index
+from context_search.domain.orders import CompareIndex
 from context_search.ports.queue import Message
-from context_search.services.indexing.outgoing import enumerate_message
 from tests.builders import Workbench, count, until
 from tests.steps import table_of
 
@@ -31,7 +31,7 @@ def index(bench: Workbench) -> Index:
 
 def order(bench: Workbench, index: Index) -> list[int]:
     with bench.store.transaction() as work:
-        return work.outbox.add([enumerate_message(index.id, table_of(index))])
+        return work.outbox.add([CompareIndex(index.id, table_of(index)).to_json()])
 
 
 def take(bench: Workbench, index: Index, window: int = 9) -> list[tuple[int, Message]]:

@@ -22,13 +22,13 @@ def bench(module_database: Database) -> Workbench:
 def progress(bench: Workbench, index: Index, scope: str = "") -> Progress:
     current = bench.index(index.id)
     with bench.store.transaction() as work:
-        return work.nodes.progress(current, scope, stalled_s=100)
+        return work.node_counts.progress(current, scope, stalled_s=100)
 
 
 def status(bench: Workbench, index: Index) -> IndexStatus:
     current = bench.index(index.id)
     with bench.store.transaction() as work:
-        return work.nodes.status(current, stalled_s=100)
+        return work.node_counts.status(current, stalled_s=100)
 
 
 def error(code: str, at: str) -> dict[str, object]:
@@ -122,7 +122,7 @@ def test_what_failed_for_good_degrades_the_index_and_says_why(bench: Workbench) 
     untouched = progress(bench, index, "/ab")
     assert (untouched.status, untouched.last_error) == ("ready", None)
     with bench.store.transaction() as work:
-        listed = work.nodes.in_scope(index, "", limit=9)
+        listed = work.node_counts.in_scope(index, "", limit=9)
     assert [(node.json_pointer, node.state, node.chunks_count) for node in listed] == [
         ("/a/t", "quarantined", None),
         ("/a/u", "quarantined", None),
@@ -144,8 +144,8 @@ def test_nodes_are_listed_by_pointer_with_what_is_known_of_them(bench: Workbench
     _, index = bench.tool(bench.table(DOCUMENT))
     bench.enumerate(index)
     with bench.store.transaction() as work:
-        listed = work.nodes.in_scope(index, "", limit=2)
-        assert work.nodes.in_scope(index, "/a/u", limit=9) == listed[1:]
+        listed = work.node_counts.in_scope(index, "", limit=2)
+        assert work.node_counts.in_scope(index, "/a/u", limit=9) == listed[1:]
     assert [(node.json_pointer, node.char_count, node.state) for node in listed] == [
         ("/a/t", 250, "queued"),
         ("/a/u", 250, "queued"),

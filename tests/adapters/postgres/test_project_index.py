@@ -13,7 +13,7 @@ from context_search.adapters.postgres.pool import Database, Transaction
 from context_search.adapters.postgres.store import PostgresStore, PostgresUnitOfWork
 from context_search.domain.model import Reach
 from context_search.services.indexing.enumeration import EnumerateIndex, Limits
-from context_search.services.indexing.outgoing import Deliver
+from context_search.services.indexing.outgoing import Deliver, SendingStore
 from context_search.services.indexing.project_index import ProjectIndexStatus, SwitchProjectIndexOn
 from context_search.services.indexing.rebuild import Model
 from context_search.services.indexing.settle import SettleIndex
@@ -39,8 +39,7 @@ def thread() -> Iterator[ThreadPoolExecutor]:
 
 
 def switch(bench: Workbench) -> SwitchProjectIndexOn:
-    deliver = Deliver(bench.store, ListQueue())
-    return SwitchProjectIndexOn(bench.store, deliver, Model(SMALL.model, SMALL.dimensions), 180.0)
+    return SwitchProjectIndexOn(bench.store, Model(SMALL.model, SMALL.dimensions), 180.0)
 
 
 def waits(tx: Transaction, future: Future[Any]) -> None:
@@ -52,8 +51,8 @@ def waits(tx: Transaction, future: Future[Any]) -> None:
 def compared(bench: Workbench, status: ProjectIndexStatus) -> list[int]:
     """Carries out every order; returns the tables whose strings are nodes then."""
     queue = ListQueue()
-    deliver = Deliver(bench.store, queue)
-    run = EnumerateIndex(bench.store, deliver, SettleIndex(bench.store, 180.0), Limits())
+    store = SendingStore(bench.store, Deliver(bench.store, queue))
+    run = EnumerateIndex(store, SettleIndex(bench.store, 180.0), Limits())
     with bench.store.transaction() as work:
         taken = work.outbox.take(status.index.project_id, window=100)
         queue.send([body for _, body in taken])

@@ -80,7 +80,7 @@ def test_a_rolled_back_transaction_has_counted_nothing(bench: Workbench) -> None
 
     def cut_and_fail() -> None:
         with bench.store.transaction() as work:
-            work.chunks.begin_set(claim, plan(claim))
+            work.chunks.begin_sets([(claim, plan(claim))])
             assert work.quotas.used(bench.project.id) != Usage(0, 0)
             raise RuntimeError("on purpose")
 

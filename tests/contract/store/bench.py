@@ -133,7 +133,7 @@ class Bench(Steps, ABC):
         """The swap."""
         with self.store.transaction() as work:
             work.nodes.hold(claim, lease_s=60)
-            return work.chunks.activate(claim, chunk_set.id)
+            return bool(work.chunks.activate([(claim, chunk_set.id)]))
 
     def finish(self, node_id: int) -> ChunkSet:
         """Takes a node to its end."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from context_search.domain.model import Claim, Index
+from context_search.domain.orders import CompareIndex, IndexNodes
 from context_search.services.indexing.enumeration import Limits, compare
-from context_search.services.indexing.outgoing import enumerate_message, node_message
 from tests.contract.store.bench import OTHER, TEXT, Bench
 from tests.steps import SMALL, table_of
 
@@ -17,9 +17,9 @@ def abandoned(bench: Bench, *, silent_s: float = 300, limit: int = 100) -> list[
 def ordered(bench: Bench, index: Index) -> list[int]:
     """Compares an index with its table, and orders the nodes in the same transaction."""
     with bench.store.transaction() as work:
-        messages = compare(work, index, table_of(index), Limits(), None)
-        work.outbox.add(messages)
-    return [int(str(message["node_id"])) for message in messages]
+        orders = compare(work, index, table_of(index), Limits(), None)
+        work.send(*orders)
+    return [node_id for order in orders for node_id in order.node_ids]
 
 
 def test_a_queued_node_is_abandoned_when_it_is_due_for_long(bench: Bench) -> None:
@@ -117,7 +117,7 @@ def test_other_orders_do_not_keep_a_node_waiting(bench: Bench) -> None:
     [lost] = bench.enumerate(index)
     ordered(bench, bench.tool(bench.table({"a": TEXT}))[1])
     with bench.store.transaction() as work:
-        work.outbox.add([enumerate_message(index.id)])
+        work.outbox.add([CompareIndex(index.id).to_json()])
     bench.pass_time(200)
     ordered(bench, bench.tool(bench.table({"a": TEXT}, project))[1])
     bench.pass_time(101)
@@ -129,7 +129,7 @@ def test_an_order_that_rests_is_not_waited_for(bench: Bench) -> None:
     _, index = bench.tool(bench.table({"a": TEXT, "b": OTHER}, project))
     lost, failing = bench.enumerate(index)
     with bench.store.transaction() as work:
-        work.outbox.add([node_message(failing)])
+        work.outbox.add([IndexNodes((failing,)).to_json()])
         [(order_id, _)] = work.outbox.take(project.id, window=1)
         work.outbox.begin(order_id)
         work.outbox.rest(order_id, after_s=4_000, window=1)

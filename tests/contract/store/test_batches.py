@@ -1,4 +1,4 @@
-"""Contract of ``Batches``: many nodes at once, each as safe as if it had come alone."""
+"""Contract of ``Nodes`` and ``Chunks`` with many: each is as safe as if it had come alone."""
 
 from __future__ import annotations
 
@@ -26,24 +26,26 @@ def claims(
     bench: Bench, ids: Sequence[int], *, chars: int = 1_000, attempts: int = 4, lease_s: float = 60
 ) -> list[Claim]:
     with bench.store.transaction() as work:
-        return work.batches.claim(ids, max_chars=chars, max_attempts=attempts, lease_s=lease_s)
+        return work.nodes.claim_many(
+            tuple(ids), max_chars=chars, max_attempts=attempts, lease_s=lease_s
+        )
 
 
 def begin(bench: Bench, taken: Sequence[Claim]) -> list[ChunkSet]:
     with bench.store.transaction() as work:
-        return work.batches.begin_sets([(claim, plan(claim)) for claim in taken])
+        return work.chunks.begin_sets([(claim, plan(claim)) for claim in taken])
 
 
 def finish(bench: Bench, taken: Sequence[Claim], sets: Sequence[ChunkSet]) -> set[int]:
     with bench.store.transaction() as work:
-        work.batches.mark_present(sets)
+        work.chunks.mark_all_present(sets)
         pairs = [(claim, each.id) for claim, each in zip(taken, sets, strict=True)]
-        return work.batches.activate(pairs)
+        return work.chunks.activate(pairs)
 
 
 def held(bench: Bench, taken: Sequence[Claim]) -> list[int]:
     with bench.store.transaction() as work:
-        return [claim.node_id for claim in work.batches.hold(taken, lease_s=60)]
+        return [claim.node_id for claim in work.nodes.hold_many(taken, lease_s=60)]
 
 
 def test_many_are_claimed_as_one_would_be(bench: Bench) -> None:
@@ -85,7 +87,7 @@ def test_a_text_that_only_chunks_hold_is_left_out(bench: Bench) -> None:
         work.sweeps.requeue_missing(index.namespace, lost)
     assert claims(bench, [node_id]) == []
     with bench.store.transaction() as work:
-        assert work.batches.unfinished([node_id]) == [node_id]
+        assert work.nodes.unfinished([node_id]) == [node_id]
 
 
 def test_unfinished_are_those_that_wait_and_those_under_work(bench: Bench) -> None:
@@ -93,14 +95,14 @@ def test_unfinished_are_those_that_wait_and_those_under_work(bench: Bench) -> No
     bench.claim(ids[0])
     bench.finish(ids[1])
     with bench.store.transaction() as work:
-        assert work.batches.unfinished([*reversed(ids), 2**60]) == [ids[0], *ids[2:]]
-        assert work.batches.unfinished([]) == []
+        assert work.nodes.unfinished((*reversed(ids), 2**60)) == [ids[0], *ids[2:]]
+        assert work.nodes.unfinished([]) == []
 
 
 def test_lengths_are_those_of_the_strings(bench: Bench) -> None:
     _, ids = nodes(bench, [TEXT, OTHER])
     with bench.store.transaction() as work:
-        assert sorted(work.batches.char_counts([*ids, 2**60]).values()) == [len(OTHER), len(TEXT)]
+        assert sorted(work.nodes.char_counts((*ids, 2**60)).values()) == [len(OTHER), len(TEXT)]
 
 
 def test_sets_begin_in_the_order_asked_for_with_rows_that_are_not_present(bench: Bench) -> None:
@@ -132,7 +134,7 @@ def test_what_is_acknowledged_becomes_active_together(bench: Bench) -> None:
     assert len(bench.ids(index)) == sum(len(each.chunks) for each in sets)
     index = bench.index(index.id)
     with bench.store.transaction() as work:
-        progress = work.nodes.progress(index, "", stalled_s=1e9)
+        progress = work.node_counts.progress(index, "", stalled_s=1e9)
     assert progress.states == {"indexed": 5}
     assert progress.indexed_chunks_count == progress.chunks_count
     assert held(bench, taken) == []
@@ -143,9 +145,9 @@ def test_what_is_not_acknowledged_stays_as_it_is(bench: Bench) -> None:
     taken = claims(bench, ids)
     sets = begin(bench, taken)
     with bench.store.transaction() as work:
-        work.batches.mark_present([sets[0]])
+        work.chunks.mark_all_present([sets[0]])
         pairs = [(claim, each.id) for claim, each in zip(taken, sets, strict=True)]
-        assert work.batches.activate(pairs) == {ids[0]}
+        assert work.chunks.activate(pairs) == {ids[0]}
     assert held(bench, taken) == ids[1:]
 
 
@@ -154,13 +156,13 @@ def test_only_what_was_written_is_acknowledged(bench: Bench) -> None:
     taken = claims(bench, ids)
     written = begin(bench, taken)
     with bench.store.transaction() as work:
-        work.batches.mark_present(written)
+        work.chunks.mark_all_present(written)
     found = begin(bench, taken)
     assert not any(each.missing for each in found)
     with bench.store.transaction() as work:
         [(lost, _)] = work.sweeps.present_after(taken[0].namespace, "", 1)
         work.sweeps.requeue_missing(taken[0].namespace, [lost])
-        work.batches.mark_present(found)  # it wrote none: all were there when it began
+        work.chunks.mark_all_present(found)  # it wrote none: all were there when it began
     assert sum(len(each.missing) for each in begin(bench, taken)) == 1
 
 

@@ -43,7 +43,7 @@ def test_strings_of_a_tool_that_somebody_marked_deleted_go(bench: Bench) -> None
     carry_out(bench)
     assert bench.is_compared(index)
     with bench.store.transaction() as work:
-        nodes = work.nodes.in_scope(index, "", limit=9)
+        nodes = work.node_counts.in_scope(index, "", limit=9)
     assert [node.json_pointer for node in nodes] == ["/b"]
 
 

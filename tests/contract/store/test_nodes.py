@@ -33,7 +33,7 @@ def release(bench: Bench, claim: Claim, *, in_s: float = 0, progressed: bool = F
 
 def state(bench: Bench, index: Index) -> dict[NodeState, int]:
     with bench.store.transaction() as work:
-        return work.nodes.progress(index, "", stalled_s=1e9).states
+        return work.node_counts.progress(index, "", stalled_s=1e9).states
 
 
 def test_known_nodes_are_those_of_one_generation(bench: Bench) -> None:
@@ -58,7 +58,7 @@ def test_a_node_over_a_limit_is_skipped_with_the_reason(bench: Bench) -> None:
     assert upsert(bench, index, OTHER, skip_reason=TOO_LARGE) == []
     assert bench.try_claim(node_id) is None
     with bench.store.transaction() as work:
-        [node] = work.nodes.in_scope(index, "", limit=9)
+        [node] = work.node_counts.in_scope(index, "", limit=9)
     assert (node.state, node.char_count) == ("skipped", len(OTHER))
     assert node.last_error is not None
     assert node.last_error == {**TOO_LARGE, "at": node.last_error["at"]}

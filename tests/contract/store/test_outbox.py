@@ -5,10 +5,14 @@ from __future__ import annotations
 import pytest
 
 from context_search.domain.model import Project
-from context_search.domain.orders import LONG_STRING
+from context_search.domain.orders import (
+    LONG_STRING,
+    CompareIndex,
+    ImportUpload,
+    IndexNodes,
+    order_from_json,
+)
 from context_search.ports.queue import Message
-from context_search.services.catalog.uploads import import_message
-from context_search.services.indexing.outgoing import enumerate_message, node_message
 from tests.contract.store.bench import OTHER, TEXT, Bench
 
 WINDOW = 3
@@ -16,11 +20,11 @@ WINDOW = 3
 
 def comparisons(bench: Bench, project: Project, count: int) -> list[Message]:
     """Adds orders to compare so many indexes of a project; the oldest comes first."""
-    messages = []
+    messages: list[Message] = []
     for _ in range(count):
         table = bench.table({}, project)
         _, index = bench.tool(table)
-        messages.append(enumerate_message(index.id, table.id))
+        messages.append(CompareIndex(index.id, table.id).to_json())
         add(bench, messages[-1])
     return messages
 
@@ -75,15 +79,17 @@ def test_an_order_is_of_the_project_of_what_it_names(bench: Bench) -> None:
     _, index = bench.tool(table)
     [node_id] = bench.enumerate(index)
     own: list[Message] = [
-        enumerate_message(index.id),
-        enumerate_message(index.id, table.id),
-        node_message(node_id),
+        CompareIndex(index.id).to_json(),
+        CompareIndex(index.id, table.id).to_json(),
+        IndexNodes((node_id,)).to_json(),
         {"kind": "nodes", "node_ids": [node_id]},
     ]
     for message in own:
         assert add(bench, message) == [project.id]
     foreign = bench.node()[1]
-    assert add(bench, node_message(foreign), node_message(node_id)) != [project.id]
+    assert add(bench, IndexNodes((foreign,)).to_json(), IndexNodes((node_id,)).to_json()) != [
+        project.id
+    ]
     assert list(take(bench, project, 9).values()) == own
     assert add(bench) == []
 
@@ -91,9 +97,9 @@ def test_an_order_is_of_the_project_of_what_it_names(bench: Bench) -> None:
 @pytest.mark.parametrize(
     "message",
     [
-        enumerate_message(10**9),
-        node_message(10**9),
-        import_message(10**9),
+        CompareIndex(10**9).to_json(),
+        IndexNodes((10**9,)).to_json(),
+        ImportUpload(10**9).to_json(),
         {"kind": "nodes", "node_ids": [10**9]},
         {"kind": "of a later release"},
     ],
@@ -125,9 +131,9 @@ def test_many_writes_make_one_order_for_each_index_and_table(bench: Bench) -> No
         bench.change(other, {"a": number})
     assert sorted(take(bench, project, 99).values(), key=str) == sorted(
         (
-            enumerate_message(index.id, table.id),
-            enumerate_message(whole.id, table.id),
-            enumerate_message(whole.id, other.id),
+            CompareIndex(index.id, table.id).to_json(),
+            CompareIndex(whole.id, table.id).to_json(),
+            CompareIndex(whole.id, other.id).to_json(),
         ),
         key=str,
     )
@@ -170,7 +176,9 @@ def test_a_project_has_a_quarter_of_the_window_for_very_long_strings(bench: Benc
     long = "harbour " * (LONG_STRING // 8)
     _, index = bench.tool(bench.table({"a": long, "b": f"{long}b", "c": TEXT}, project))
     bench.enumerate(index)
-    messages = [node_message(bench.node_at(index, pointer)) for pointer in ("/a", "/b", "/c")]
+    messages = [
+        IndexNodes((bench.node_at(index, pointer),)).to_json() for pointer in ("/a", "/b", "/c")
+    ]
     for message in messages:
         add(bench, message)
     sent = send(bench, project)
@@ -363,9 +371,10 @@ def test_who_carries_an_order_out_withdraws_it_unless_it_was_begun(bench: Bench)
     first, second = send(bench, project)
     begin(bench, first)
     with bench.store.transaction() as work:
-        work.outbox.withdraw(one)
-        work.outbox.withdraw(other)
-        work.outbox.withdraw(other)
+        for message in (one, other, other):
+            order = order_from_json(message)
+            assert order is not None
+            work.outbox.withdraw(order)
     assert begin(bench, first) == project.id
     assert begin(bench, second) is None
 
@@ -379,7 +388,7 @@ def test_neighbours_are_told_while_their_orders_wait_for_a_worker(bench: Bench) 
             return work.outbox.has_neighbours(table.id)
 
     comparisons(bench, project, 2)
-    add(bench, enumerate_message(10**9))
+    add(bench, CompareIndex(10**9).to_json())
     assert not has_neighbours()
     comparisons(bench, other, 1)
     assert has_neighbours()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from context_search.domain.model import Project
-from context_search.services.indexing.outgoing import enumerate_message
+from context_search.domain.orders import CompareIndex
 from tests.contract.store.bench import Bench
 
 SLACK_S = 30
@@ -15,7 +15,7 @@ def ordered(bench: Bench, project: Project, count: int = 1) -> None:
         table = bench.table({}, project)
         _, index = bench.tool(table)
         with bench.store.transaction() as work:
-            work.outbox.add([enumerate_message(index.id, table.id)])
+            work.outbox.add([CompareIndex(index.id, table.id).to_json()])
 
 
 def taken(bench: Bench, project: Project, window: int = 1) -> list[int]:

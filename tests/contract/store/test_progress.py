@@ -18,15 +18,15 @@ def status(bench: Bench, index_id: int, *, stalled_s: float = 300) -> IndexStatu
     """The status of an index, the same with counters and without."""
     index = bench.index(index_id)
     with bench.store.transaction() as work:
-        cheap = work.nodes.status(index, stalled_s=stalled_s)
-        assert cheap == work.nodes.progress(index, "", stalled_s=stalled_s).status
+        cheap = work.node_counts.status(index, stalled_s=stalled_s)
+        assert cheap == work.node_counts.progress(index, "", stalled_s=stalled_s).status
     return cheap
 
 
 def progress(bench: Bench, index_id: int, scope: str = "") -> Progress:
     index = bench.index(index_id)
     with bench.store.transaction() as work:
-        return work.nodes.progress(index, scope, stalled_s=300)
+        return work.node_counts.progress(index, scope, stalled_s=300)
 
 
 def test_the_status_follows_the_nodes(bench: Bench) -> None:
@@ -160,8 +160,8 @@ def test_lists_go_by_pointer_and_to_their_limit(bench: Bench) -> None:
     _, index = bench.tool(bench.table(dict.fromkeys(keys, TEXT)))
     bench.enumerate(index)
     with bench.store.transaction() as work:
-        nodes = work.nodes.in_scope(index, "", limit=100)
-        first = work.nodes.in_scope(index, "", limit=3)
+        nodes = work.node_counts.in_scope(index, "", limit=100)
+        first = work.node_counts.in_scope(index, "", limit=3)
     assert [node.json_pointer for node in nodes] == sorted(f"/{key}" for key in keys)
     assert first == nodes[:3]
     assert {(node.state, node.chunks_count, node.char_count) for node in nodes} == {
@@ -177,11 +177,11 @@ def test_generations_are_counted_apart(bench: Bench, config: object) -> None:
         building = work.rebuilds.start(index, config, at_once=2)  # type: ignore[arg-type]
     [other] = bench.enumerate(index)
     with bench.store.transaction() as work:
-        states = [work.nodes.progress(g, "", stalled_s=300).states for g in (index, building)]
+        states = [work.node_counts.progress(g, "", stalled_s=300).states for g in (index, building)]
     assert states == [{"indexed": 1}, {"queued": 1}]
     bench.finish(other)
     with bench.store.transaction() as work:
-        assert work.nodes.progress(building, "", stalled_s=300).states == {"indexed": 1}
+        assert work.node_counts.progress(building, "", stalled_s=300).states == {"indexed": 1}
 
 
 def test_a_scope_has_something_to_search_or_has_not(bench: Bench) -> None:
@@ -191,7 +191,7 @@ def test_a_scope_has_something_to_search_or_has_not(bench: Bench) -> None:
 
     def found(*scopes: str) -> list[bool]:
         with bench.store.transaction() as work:
-            return [work.nodes.has_any(index, scope) for scope in scopes]
+            return [work.node_counts.has_any(index, scope) for scope in scopes]
 
     assert found("", "/a", "/blank", "/ab", "/a/b", "/long") == [True] * 3 + [False] * 3
     for node_id in nodes:

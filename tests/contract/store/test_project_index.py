@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from context_search.domain.limits import ProjectLimits
 from context_search.domain.model import Index, Reach, Table
-from context_search.services.indexing.outgoing import enumerate_message
+from context_search.domain.orders import CompareIndex
 from tests.contract.store.bench import OTHER, TEXT, Bench
 from tests.steps import SMALL
 
@@ -52,7 +52,7 @@ def test_the_same_pointer_of_two_tables_is_two_nodes(bench: Bench) -> None:
     with bench.store.transaction() as work:
         assert len(work.nodes.known(index.generation_id, one.id)) == 1
         assert len(work.nodes.known(index.generation_id, other.id)) == 1
-        assert work.nodes.progress(index, "", stalled_s=1e9).states == {"indexed": 2}
+        assert work.node_counts.progress(index, "", stalled_s=1e9).states == {"indexed": 2}
     assert shown(bench, index) == {one.id, other.id}
     assert shown(bench, index, (other.id,)) == {other.id}
 
@@ -76,7 +76,7 @@ def test_it_is_compared_when_every_table_is(bench: Bench) -> None:
     assert uncompared(bench, index) == [tables[1].id]
     assert not bench.is_compared(index)
     with bench.store.transaction() as work:
-        assert work.nodes.status(index, stalled_s=1e9) == "indexing"
+        assert work.node_counts.status(index, stalled_s=1e9) == "indexing"
     bench.compare(index, tables[1])
     assert bench.is_compared(index)
 
@@ -90,8 +90,8 @@ def test_new_and_changed_tables_are_ordered_by_themselves(bench: Bench) -> None:
     bench.change(table, {"a": 2})
     bench.change(bench.table({"a": 1}), {"a": 2})
     assert bench.orders() == [
-        enumerate_message(index.id, later.id),
-        enumerate_message(index.id, table.id),
+        CompareIndex(index.id, later.id).to_json(),
+        CompareIndex(index.id, table.id).to_json(),
     ]
 
 
@@ -121,7 +121,7 @@ def test_a_deleted_table_is_not_shown_and_its_nodes_go(bench: Bench) -> None:
     with bench.store.transaction() as work:
         assert work.removals.remove_nodes(limit=9) == 1
         assert work.indexes.find(index.id) == index
-        assert work.nodes.progress(index, "", stalled_s=1e9).nodes_count == 1
+        assert work.node_counts.progress(index, "", stalled_s=1e9).nodes_count == 1
     assert len(bench.tombstones()) == 3
     assert uncompared(bench, index) == []
 
@@ -168,7 +168,7 @@ def test_one_over_the_limit_gives_way_and_comes_back_empty(bench: Bench) -> None
     evicted = bench.index(index.id)
     assert evicted.namespace == f"project_{index.project_id}_search_i{index.id}_g2"
     with bench.store.transaction() as work:
-        assert work.nodes.status(evicted, stalled_s=1e9) == "evicted"
+        assert work.node_counts.status(evicted, stalled_s=1e9) == "evicted"
         assert work.indexes.behind(silent_s=0, limit=9) == []
         assert work.evictions.revive(index.id)
     assert uncompared(bench, index) == [table.id for table in tables]

@@ -6,7 +6,7 @@ import pytest
 
 from context_search.domain.limits import ProjectLimits, Usage
 from context_search.domain.model import Index, Project
-from context_search.services.indexing.outgoing import node_message
+from context_search.domain.orders import IndexNodes
 from tests.builders import english
 from tests.contract.store.bench import TEXT, Bench
 from tests.steps import SMALL, table_of
@@ -165,8 +165,8 @@ def test_a_skipped_node_keeps_its_text_and_loses_what_was_being_built(bench: Ben
     index = bench.index(index.id)
     with bench.store.transaction() as work:
         work.nodes.skip(claim, {"code": "PROJECT_FULL", "chunks": 3, "vector_bytes": 1})
-        progress = work.nodes.progress(index, "", stalled_s=1e9)
-        assert work.nodes.status(index, stalled_s=1e9) == progress.status == "degraded"
+        progress = work.node_counts.progress(index, "", stalled_s=1e9)
+        assert work.node_counts.status(index, stalled_s=1e9) == progress.status == "degraded"
     assert progress.states == {"skipped": 1}
     assert progress.last_error is not None
     assert progress.last_error["code"] == "PROJECT_FULL"
@@ -279,8 +279,8 @@ def test_an_evicted_index_is_there_and_empty(bench: Bench) -> None:
     assert not bench.is_compared(now)
     assert used(bench, project) == Usage(0, 0)
     with bench.store.transaction() as work:
-        progress = work.nodes.progress(now, "", stalled_s=180)
-        assert work.nodes.status(now, stalled_s=180) == progress.status == "evicted"
+        progress = work.node_counts.progress(now, "", stalled_s=180)
+        assert work.node_counts.status(now, stalled_s=180) == progress.status == "evicted"
         assert work.indexes.with_unsettled_tools(limit=10) == [index.id]
         [tool] = work.tools.of_index(index.id)
         work.tools.write_summary(tool.id, {"status": "evicted"})
@@ -300,7 +300,7 @@ def test_an_operator_clears_an_index_however_hot_it_is(bench: Bench) -> None:
         assert not work.evictions.clear(index)
     now = bench.index(index.id)
     with bench.store.transaction() as work:
-        progress = work.nodes.progress(now, "", stalled_s=180)
+        progress = work.node_counts.progress(now, "", stalled_s=180)
     assert progress.last_error is not None
     assert (progress.status, progress.last_error["code"]) == ("evicted", "INDEX_DELETED")
     with bench.store.transaction() as work:
@@ -426,10 +426,10 @@ def test_readings_are_those_of_all_projects(bench: Bench) -> None:
     claim = bench.claim(sick)
     with bench.store.transaction() as work:
         work.nodes.quarantine(claim, {"code": "X"})
-        owners = work.outbox.add([node_message(sick), node_message(10**9)])
+        owners = work.outbox.add([IndexNodes((sick,)).to_json(), IndexNodes((10**9,)).to_json()])
         for project_id in owners:
             work.outbox.take(project_id, window=1)
-        [foreign] = work.outbox.add([node_message(10**9 + 1)])
+        [foreign] = work.outbox.add([IndexNodes((10**9 + 1,)).to_json()])
         assert work.outbox.take(foreign, window=1) == []  # waits for a place, not for the queue
     bench.pass_time(90)
     with bench.store.transaction() as work:

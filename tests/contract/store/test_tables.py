@@ -10,8 +10,8 @@ from context_search.domain.documents import parse_json
 from context_search.domain.errors import NotFoundError
 from context_search.domain.json_text import to_json
 from context_search.domain.model import Project, Table
+from context_search.domain.orders import CompareIndex
 from context_search.ports.catalog import StringsAt
-from context_search.services.indexing.outgoing import enumerate_message
 from tests.contract.store.bench import Bench
 
 
@@ -187,7 +187,7 @@ def test_a_change_orders_a_comparison_of_every_index_of_the_table(bench: Bench) 
     bench.change(table, {"a": 1})
     assert bench.orders() == []
     bench.change(table, {"a": 2})
-    assert bench.orders() == [enumerate_message(index.id, table.id)]
+    assert bench.orders() == [CompareIndex(index.id, table.id).to_json()]
 
 
 def test_projects_have_ids_of_their_own(bench: Bench) -> None:

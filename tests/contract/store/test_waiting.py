@@ -16,7 +16,7 @@ ERROR = {"code": "EMBEDDING_UNAVAILABLE", "message": "m", "retryable": True, "at
 def progress(bench: Bench, index_id: int, scope: str = "") -> Progress:
     index = bench.index(index_id)
     with bench.store.transaction() as work:
-        return work.nodes.progress(index, scope, stalled_s=300)
+        return work.node_counts.progress(index, scope, stalled_s=300)
 
 
 def status(bench: Bench, index_id: int) -> IndexStatus:
@@ -67,7 +67,7 @@ def test_several_scopes_are_counted_together_as_each_alone(bench: Bench) -> None
     scopes = ["", "/a", "/ab", "/c", "/nowhere"]
     now = bench.index(index.id)
     with bench.store.transaction() as work:
-        together = work.nodes.progress_of(now, scopes, stalled_s=300)
+        together = work.node_counts.progress_of(now, scopes, stalled_s=300)
     assert together == {scope: progress(bench, index.id, scope) for scope in scopes}
     assert [together[scope].nodes_count for scope in scopes] == [3, 1, 1, 1, 0]
     assert [together[scope].chunks_count for scope in scopes] == [3, 3, 0, 0, 0]
@@ -86,7 +86,7 @@ def test_it_is_said_when_the_next_attempt_is(bench: Bench) -> None:
     assert later is not None
     assert (later - queued).total_seconds() >= 3600
     with bench.store.transaction() as work:
-        [node] = work.nodes.not_indexed(index, "", limit=9)
+        [node] = work.node_counts.not_indexed(index, "", limit=9)
     assert (node.attempts, node.next_attempt_at, node.last_error) == (1, later, ERROR)
 
 
@@ -98,9 +98,9 @@ def test_what_is_not_indexed_is_listed_and_what_failed_comes_first(bench: Bench)
     claim = bench.claim(bench.node_at(index, "/d"))
     with bench.store.transaction() as work:
         work.nodes.quarantine(claim, ERROR)
-        listed = work.nodes.not_indexed(index, "", limit=9)
-        assert work.nodes.not_indexed(index, "", limit=2) == listed[:2]
-        [below] = work.nodes.not_indexed(index, "/e", limit=9)
+        listed = work.node_counts.not_indexed(index, "", limit=9)
+        assert work.node_counts.not_indexed(index, "", limit=2) == listed[:2]
+        [below] = work.node_counts.not_indexed(index, "/e", limit=9)
     assert {(node.json_pointer, node.state) for node in listed[:2]} == {
         ("/c", "skipped"),
         ("/d", "quarantined"),
@@ -164,13 +164,13 @@ def test_a_document_that_is_refused_stays_refused_until_it_is_gone(bench: Bench)
         work.indexes.note_refused(index.id, table.id, REFUSED)
         work.indexes.note_failed(index.id, {"code": "X", "message": "x", "retryable": True})
         assert work.indexes.follows(index.id, table.id)
-        told = work.nodes.progress(index, "", stalled_s=100)
+        told = work.node_counts.progress(index, "", stalled_s=100)
     assert told.last_error is not None
     assert told.last_error["code"] == "DOCUMENT_TOO_LARGE"
     with bench.store.transaction() as work:
         work.tables.mark_deleted(table.id)
     with bench.store.transaction() as work:
-        assert work.nodes.progress(index, "", stalled_s=100).last_error is None
+        assert work.node_counts.progress(index, "", stalled_s=100).last_error is None
 
 
 def test_a_failure_is_over_when_the_index_turns_out_to_be_compared(bench: Bench) -> None:

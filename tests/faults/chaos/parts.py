@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
@@ -15,14 +14,13 @@ from context_search.adapters.turbopuffer_vectors import TurbopufferVectors
 from context_search.bootstrap import Parts
 from context_search.domain.config import IndexConfig, SearchConfig
 from context_search.domain.model import Principal, Scope
+from context_search.domain.orders import ORDER_ID, order_from_json
 from context_search.ports.embedding import Embedder
 from context_search.ports.queue import Message, Queue
 from context_search.ports.time import Deadline
 from context_search.services.catalog.create_search_tool import NewSearchTool
 from context_search.services.indexing.index_node import IndexNode
-from context_search.services.indexing.retrying import RetryLater
 from context_search.settings import Settings
-from context_search.web.orders import ImportOrder, NodeOrder, NodesOrder, Order, parse_order
 from testing.in_memory.embedder import WordEmbedder
 from tests.faults.chaos.gate import Gate, GatedEmbedder, GatedQueue, GatedStore, GatedVectors
 
@@ -84,7 +82,7 @@ class ChaosParts(Parts):
         self._queue = queue
 
     @cached_property
-    def store(self) -> GatedStore:  # type: ignore[override]
+    def postgres(self) -> GatedStore:  # type: ignore[override]
         """Postgres."""
         return GatedStore(PostgresStore(self.database), self.gate)
 
@@ -123,29 +121,15 @@ class ChaosParts(Parts):
         """A deadline from now."""
         return Deadline(self.clock, self.clock.monotonic() + LAMBDA_S)
 
-    def carry_out(self, body: Message) -> object:
+    def carry_out(self, body: Message) -> None:
         """Does what a message says, as the function does. Raises what the services raise."""
-        order = parse_order(json.dumps(body))
+        order = order_from_json(body)
         assert order is not None
-        begun = self.order_book.begin(order.order)
-        if begun is None:
-            return None
-        try:
-            done = self._obey(order)
-        except RetryLater as later:
-            self.order_book.rest(begun, later.after_s)
-            raise
-        self.order_book.finish(begun)
-        return done
-
-    def _obey(self, order: Order) -> object:
-        if isinstance(order, NodeOrder):
-            return self.index_node(order.node_id, self.in_time())
-        if isinstance(order, NodesOrder):
-            return list(self.index_nodes(order.node_ids, self.in_time()))
-        if isinstance(order, ImportOrder):
-            return self.import_document(order.upload_id)
-        return self.enumerate_index(order.index_id, order.table_id)
+        order_id = body.get(ORDER_ID)
+        assert order_id is None or isinstance(order_id, int)
+        done = self.worker.carry_out(order, self.in_time(), order_id=order_id)
+        if done.error is not None:
+            raise done.error
 
     @cached_property
     def orders(self) -> dict[str, Callable[..., object]]:

@@ -133,7 +133,7 @@ def test_fifty_creates_over_a_large_document_wait_for_no_timeout_of_production(
         )
     assert counts == [[320, 50, 0]]
     messages = site.orders()
-    assert {message["kind"] for message in messages} == {"nodes"}
+    assert {message["kind"] for message in messages} <= {"node", "nodes"}
     named: list[list[int]] = [message["node_ids"] for message in messages]  # type: ignore[misc]
     assert len({node_id for ids in named for node_id in ids}) == sum(map(len, named)) == 320
     site.clear()

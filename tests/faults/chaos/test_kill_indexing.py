@@ -12,7 +12,7 @@ from tests.faults.chaos.killing import DOCUMENT, EDITED, LONG, Kills, Order, Pla
 from tests.faults.chaos.mortal import Mortals
 from tests.faults.chaos.site import Site
 
-SWAP_TOGETHER = "batches.hold+batches.mark_present+keywords.put+batches.activate"
+SWAP_TOGETHER = "nodes.hold_many+chunks.mark_all_present+keywords.put+chunks.activate"
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from context_search.domain.errors import LeaseLostError
 from context_search.domain.model import Claim, Index
 from context_search.domain.progress import NodeState
 from context_search.ports.indexing import NodeUpsert
-from testing.in_memory.progress import MemoryNodes
+from testing.in_memory.nodes import MemoryNodes
 from testing.in_memory.removal import remove_sets
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from context_search.domain.orders import Order
 from context_search.ports.queue import Message
 from context_search.services.indexing.order_book import Begun, OrderBook
 from context_search.services.upkeep.cleanup import Cleanup
@@ -29,7 +30,7 @@ class EachWriteItsOrder(MemoryOutbox):
 class NeverWithdraws(MemoryOutbox):
     """A comparison leaves equal orders alone, which it could carry out; they cost a look each."""
 
-    def withdraw(self, message: Message) -> None:
+    def withdraw(self, order: Order) -> None:
         pass
 
 

@@ -22,8 +22,8 @@ from testing.in_memory.chunks import MemoryChunks
 from testing.in_memory.delivery import MemoryGraveyard
 from testing.in_memory.indexes import MemoryIndexes
 from testing.in_memory.live_chunks import MemoryLiveChunks
+from testing.in_memory.nodes import MemoryNodes
 from testing.in_memory.outbox import MemoryOutbox
-from testing.in_memory.progress import MemoryNodes
 from testing.in_memory.removal import remove_sets
 from testing.in_memory.rows import GenerationRow, Rows
 from testing.in_memory.store import MemoryUnitOfWork
@@ -59,9 +59,9 @@ class ChunksWithoutReread(MemoryChunks):
     The fence alone would do, because an edit raises it; so the mutant leaves the worker its fence.
     """
 
-    def activate(self, claim: Claim, set_id: int) -> bool:
+    def _activate(self, claim: Claim, set_id: int) -> bool:
         node = self.rows.nodes[claim.node_id]
-        return super().activate(replace(claim, content_hash=node.content_hash), set_id)
+        return super()._activate(replace(claim, content_hash=node.content_hash), set_id)
 
 
 class ContentIds(MemoryChunks):
@@ -88,9 +88,9 @@ class ContentIdsThatCancelTombstones(ContentIds):
 class ChunksWithoutTombstones(MemoryChunks):
     """The swap forgets which documents the old set had."""
 
-    def activate(self, claim: Claim, set_id: int) -> bool:
+    def _activate(self, claim: Claim, set_id: int) -> bool:
         kept = dict(self.rows.tombstones)
-        activated = super().activate(claim, set_id)
+        activated = super()._activate(claim, set_id)
         self.rows.tombstones.become(kept)
         return activated
 
@@ -98,7 +98,7 @@ class ChunksWithoutTombstones(MemoryChunks):
 class OldSetFirst(MemoryChunks):
     """The old version goes before the new one is there."""
 
-    def begin_set(self, claim: Claim, planned: Sequence[PlannedChunk]) -> ChunkSet:
+    def _begin_set(self, claim: Claim, planned: Sequence[PlannedChunk]) -> ChunkSet:
         old = [
             row.id
             for row in self.rows.sets.values()
@@ -107,7 +107,7 @@ class OldSetFirst(MemoryChunks):
         remove_sets(self.rows, self.clock, old)
         if self.rows.nodes[claim.node_id].active_set_id in old:
             self.rows.change(self.rows.nodes, claim.node_id, active_set_id=None)
-        return super().begin_set(claim, planned)
+        return super()._begin_set(claim, planned)
 
 
 class UnhydratedChunks(MemoryLiveChunks):

@@ -158,9 +158,9 @@ class SwapsWithoutHolding(IndexTogether):
 
     def _swap(self, begun: Begun, keyed: Sequence[ChunkTokens]) -> set[int]:
         with self.one.store.transaction() as work:
-            work.batches.mark_present([chunk_set for _, chunk_set in begun])
+            work.chunks.mark_all_present([chunk_set for _, chunk_set in begun])
             work.keywords.put(keyed)
-            return work.batches.activate([(claim, each.id) for claim, each in begun])
+            return work.chunks.activate([(claim, each.id) for claim, each in begun])
 
 
 @dataclass(frozen=True, slots=True)

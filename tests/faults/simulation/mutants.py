@@ -16,7 +16,7 @@ from tests.faults.simulation.faulty_rows import work_with
 from tests.faults.simulation.mutation import Mutation
 
 MUTANTS = [
-    Mutation("no fence", unit_of_work=work_with(nodes=nodes.NodesWithoutFence), seed=32),
+    Mutation("no fence", unit_of_work=work_with(nodes=nodes.NodesWithoutFence), seed=9),
     Mutation(
         "no re-read at the swap",
         unit_of_work=work_with(
@@ -24,9 +24,9 @@ MUTANTS = [
         ),
         is_seen_in_small=True,
         within=3_000,
-        seed=685,
+        seed=719,
     ),
-    Mutation("no grace for tombstones", grace_s=0, is_seen_in_small=True, within=3_000, seed=162),
+    Mutation("no grace for tombstones", grace_s=0, is_seen_in_small=True, within=3_000, seed=25),
     Mutation("vectors before their rows", index_node=steps.VectorsBeforeRows),
     Mutation("no tombstones", unit_of_work=work_with(chunks=rows.ChunksWithoutTombstones)),
     Mutation(
@@ -48,7 +48,7 @@ MUTANTS = [
         "swap without a claim, together",
         together=steps.SwapsWithoutHolding,
         within=3_000,
-        seed=2234,
+        seed=2945,
     ),
     Mutation("content ids", unit_of_work=work_with(chunks=rows.ContentIds)),
     Mutation(
@@ -56,31 +56,32 @@ MUTANTS = [
         unit_of_work=work_with(chunks=rows.ContentIdsThatCancelTombstones),
         is_seen_in_small=True,
         within=3_000,
-        seed=396,
+        seed=329,
     ),
     Mutation(
         "quarantine takes all",
         unit_of_work=work_with(nodes=nodes.QuarantineTakesAll),
         within=3_000,
-        seed=120,
+        seed=137,
     ),
     Mutation(
         "orphans while built",
         unit_of_work=work_with(chunks=rows.OrphansWhileBuilt),
         within=3_000,
+        seed=700,
     ),
     Mutation(
-        "the sweep believes an old list", sweep=steps.BelievesAnOldList, within=3_000, seed=481
+        "the sweep believes an old list", sweep=steps.BelievesAnOldList, within=3_000, seed=188
     ),
     Mutation("tombstones forgotten first", cleanup=steps.TombstonesForgottenFirst),
     Mutation("namespaces forgotten first", cleanup=steps.NamespaceForgottenFirst, within=3_000),
     Mutation("edits reach one generation", unit_of_work=work_with(indexes=rows.ActiveOnly)),
-    Mutation("tools deleted unseen", unit_of_work=work_with(indexes=rows.ToolsUnseen), seed=90),
+    Mutation("tools deleted unseen", unit_of_work=work_with(indexes=rows.ToolsUnseen), seed=54),
     Mutation("switch without a look", settle=steps.SwitchesUnseen),
     Mutation(
         "evicts what is in use",
         unit_of_work=limited_by(evictions=limits.EvictsWhatIsInUse),
-        seed=26,
+        seed=34,
     ),
     Mutation("evicts without need", unit_of_work=limited_by(evictions=limits.EvictsWithoutNeed)),
     Mutation(
@@ -88,13 +89,13 @@ MUTANTS = [
         unit_of_work=limited_by(evictions=limits.RevivesUnordered),
         cleanup=steps.NoComparison,
     ),
-    Mutation("no comparison", cleanup=steps.NoComparison, within=3_000, seed=90),
+    Mutation("no comparison", cleanup=steps.NoComparison, within=3_000, seed=71),
     Mutation("windows forgotten", unit_of_work=work_with(graveyard=rows.ForgetsWindows)),
     Mutation(
-        "half built for ever", unit_of_work=work_with(nodes=nodes.KeepsWhatIsHalfBuilt), seed=128
+        "half built for ever", unit_of_work=work_with(nodes=nodes.KeepsWhatIsHalfBuilt), seed=23
     ),
     Mutation(
-        "evicted, yet indexed", unit_of_work=limited_by(indexes=limits.EvictedFollows), seed=23
+        "evicted, yet indexed", unit_of_work=limited_by(indexes=limits.EvictedFollows), seed=34
     ),
     Mutation("no window", unit_of_work=work_with(outbox=orders.NoWindow)),
     Mutation("each write its order", unit_of_work=work_with(outbox=orders.EachWriteItsOrder)),
@@ -103,7 +104,7 @@ MUTANTS = [
         "begun late, nothing withdrawn",
         unit_of_work=work_with(outbox=orders.NeverWithdraws),
         book=orders.BeginsLate,
-        seed=22,
+        seed=1,
     ),
     Mutation("forgotten first", book=orders.ForgetsFirst),
     Mutation(

@@ -5,22 +5,23 @@ from __future__ import annotations
 from dataclasses import replace
 
 from context_search.services.indexing.evict import UseIndex
-from context_search.services.indexing.outgoing import Deliver
+from context_search.services.indexing.outgoing import SendingStore
 from context_search.services.searching.search import Searcher, searcher
 from testing.in_memory.clock import ManualClock
 from tests.faults.simulation.parts import SimEmbedder, SimStore, SimVectors
 
 
 def simulated_search(
-    store: SimStore,
+    store: SendingStore,
     vectors: SimVectors,
     embedder: SimEmbedder,
-    deliver: Deliver,
     clock: ManualClock,
     silent_s: float,
 ) -> Searcher:
     """Returns the pipeline over the simulated parts; waiting moves the clock."""
-    use_index = UseIndex(store, deliver)
+    use_index = UseIndex(store)
     made = searcher(store, vectors, lambda _: embedder, use_index, clock, clock.advance, silent_s)
+    sim = store.inner
+    assert isinstance(sim, SimStore)
     # Giving its place back is no step of a search: an answer is judged as of its last read.
-    return replace(made, admission=replace(made.admission, store=store.inner))
+    return replace(made, admission=replace(made.admission, store=sim.inner))

@@ -5,11 +5,11 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Callable
-from contextlib import suppress
+from dataclasses import dataclass
 
 from context_search.domain.errors import ContextSearchError
 from context_search.domain.model import Principal
-from context_search.domain.orders import ORDER_ID
+from context_search.domain.orders import ORDER_ID, CompareIndex, Order, order_from_json
 from context_search.domain.search import Answer, QuestionLimits
 from context_search.ports.queue import Message
 from context_search.ports.time import Deadline
@@ -20,14 +20,16 @@ from context_search.services.indexing.chunk_vectors import ChunkVectors
 from context_search.services.indexing.enumeration import EnumerateIndex, Limits
 from context_search.services.indexing.index_node import IndexLimits
 from context_search.services.indexing.index_nodes import IndexNodes
-from context_search.services.indexing.order_book import Begun
-from context_search.services.indexing.outgoing import Deliver
+from context_search.services.indexing.node_report import NodeReport
+from context_search.services.indexing.order_book import Begun, OrderBook
+from context_search.services.indexing.outgoing import Deliver, RelayOutbox, SendingStore
 from context_search.services.indexing.project_index import (
     SwitchProjectIndexOff,
     SwitchProjectIndexOn,
 )
 from context_search.services.indexing.rebuild import Model, ReindexProject, RollBack, StartRebuild
 from context_search.services.indexing.retrying import RetryLater
+from context_search.services.indexing.worker import Worker
 from context_search.services.searching.targets import SearchedTool
 from context_search.services.upkeep.cleanup_report import CleanupLimits
 from context_search.services.upkeep.expire_uploads import ExpireUploads
@@ -41,7 +43,6 @@ from tests.faults.simulation.conditions import (
     CONFIG,
     LAMBDA_S,
     LEASE_S,
-    RETRY_S,
     SILENT_S,
     VISIBILITY_S,
     WINDOW,
@@ -54,10 +55,31 @@ from tests.faults.simulation.searching import simulated_search
 from tests.faults.simulation.weather import Network, Weather
 
 
-def compared_by(body: Message) -> tuple[int, int | None]:
-    """Returns the index and, where it names one, the table of an order to compare them."""
-    table_id = body.get("table_id")
-    return int(str(body["index_id"])), None if table_id is None else int(str(table_id))
+@dataclass
+class WatchedBook:
+    """The order book; somebody is told of what is begun."""
+
+    book: OrderBook
+    on_begin: Callable[[Begun], None]
+
+    def begin(self, order_id: int | None) -> Begun | None:
+        """See ``OrderBook``."""
+        begun = self.book.begin(order_id)
+        if begun is not None:
+            self.on_begin(begun)
+        return begun
+
+    def finish(self, begun: Begun) -> None:
+        """See ``OrderBook``."""
+        self.book.finish(begun)
+
+    def rest(self, begun: Begun, after_s: float) -> bool:
+        """See ``OrderBook``."""
+        return self.book.rest(begun, after_s)
+
+
+def _no_uploads(upload_id: int) -> str:
+    raise AssertionError(f"nobody uploaded {upload_id}")
 
 
 class World:
@@ -84,14 +106,16 @@ class World:
         self.on_begin: Callable[[Begun], None] = lambda _: None
         self.after_step: Callable[[], None] = lambda: None
         self.queue = SimQueue(self.clock, self.scheduler, self.weather, self.has_neighbour)
-        self.store = SimStore(self.memory, self.scheduler, self.weather)
+        self.plain_store = SimStore(self.memory, self.scheduler, self.weather)
+        self.deliver = Deliver(self.plain_store, self.queue, WINDOW)
+        self.store = SendingStore(self.plain_store, self.deliver)
         self.vectors = SimVectors(self.documents, self.scheduler, self.weather, self.network)
         self.embedder = SimEmbedder(self.scheduler, self.weather)
         self._build_indexing()
         self._build_management()
         project, _ = CreateProject(self.store)("p")
         self.principal = Principal(project.id)
-        create_table = CreateTable(self.store, self.deliver)
+        create_table = CreateTable(self.store)
         self.table = create_table(self.principal, "t", None, self.document())
         self.neighbour: Principal | None = None
         if self.has_neighbour:
@@ -121,15 +145,12 @@ class World:
 
     def _build_indexing(self) -> None:
         store, vectors, mutation = self.store, self.vectors, self.mutation
-        self.deliver = Deliver(store, self.queue, WINDOW)
-        self.book = mutation.book(store, self.deliver)
         settle, limits = mutation.settle(store, SILENT_S), Limits(self.max_node_chars)
-        self.enumerate_index = EnumerateIndex(store, self.deliver, settle, limits)
+        self.enumerate_index = EnumerateIndex(store, settle, limits)
         self.index_node = mutation.index_node(
             store=store,
             vectors=vectors,
             chunk_vectors=ChunkVectors(store, vectors, lambda _: self.embedder, 30),
-            deliver=self.deliver,
             settle=settle,
             clock=self.clock,
             limits=IndexLimits(
@@ -142,32 +163,32 @@ class World:
             ),
         )
         together = mutation.together(self.index_node)
-        self.index_nodes = IndexNodes(store, self.index_node, together, self.deliver)
+        self.index_nodes = IndexNodes(store, self.index_node, together)
+        book = WatchedBook(mutation.book(store, self.deliver), self._begun)
+        self.worker = Worker(book, self.index_nodes, self.enumerate_index, _no_uploads)  # type: ignore[arg-type]
         self.cleanup = mutation.cleanup(
             store,
             vectors,
-            self.deliver,
+            RelayOutbox(store, self.deliver),
             settle,
-            mutation.sweep(store, vectors, self.deliver, page=3),
-            ExpireUploads(store, self.deliver, DictObjects()),
+            mutation.sweep(store, vectors, page=3),
+            ExpireUploads(store, DictObjects()),
             CleanupLimits(SILENT_S, mutation.grace_s, self.keep_s, self.limits),
         )
 
     def _build_management(self) -> None:
-        store, deliver = self.store, self.deliver
-        self.start_rebuild = StartRebuild(store, deliver, self.model)
+        store = self.store
+        self.start_rebuild = StartRebuild(store, self.model)
         self.reindex = ReindexProject(store, self.start_rebuild)
-        self.roll_back = RollBack(store, deliver)
-        self.switch_on = SwitchProjectIndexOn(store, deliver, self.model, SILENT_S)
+        self.roll_back = RollBack(store)
+        self.switch_on = SwitchProjectIndexOn(store, self.model, SILENT_S)
         self.switch_off = SwitchProjectIndexOff(store)
-        self.create_tool = CreateSearchTool(store, deliver, Limits(self.max_node_chars), SILENT_S)
-        self.searcher = simulated_search(
-            store, self.vectors, self.embedder, deliver, self.clock, SILENT_S
-        )
-        self.replace_document = ChangeDocument(store, deliver).replace
-        self.delete_tool = self.mutation.delete_tool(store, deliver)
+        self.create_tool = CreateSearchTool(store, Limits(self.max_node_chars), SILENT_S)
+        self.searcher = simulated_search(store, self.vectors, self.embedder, self.clock, SILENT_S)
+        self.replace_document = ChangeDocument(store).replace
+        self.delete_tool = self.mutation.delete_tool(store)
         self.delete_table = DeleteTable(store)
-        self.redrive = Redrive(store, self.queue, deliver)
+        self.redrive = Redrive(store, self.queue)
 
     def document(self) -> dict[str, object]:
         """Returns some document."""
@@ -226,42 +247,35 @@ class World:
             again_s = error.after_s if isinstance(error, RetryLater) else VISIBILITY_S
             self.queue.settle(envelope, None if error is None else again_s)
 
-        kind, name, work = self._work_of(envelope)
-        self.spawn(kind, name, lambda: self._obey(envelope.body, work), ended)
+        order = order_from_json(envelope.body)
+        assert order is not None
+        kind: Kind = "node"
+        name = f"index {envelope.body}"
+        if isinstance(order, CompareIndex):
+            kind, name = "enumerate", f"enumerate {order.index_id}"
+        deadline = self.deadline()
+        self.spawn(kind, name, lambda: self._carry_out(order, envelope.body, deadline), ended)
 
-    def _obey(self, body: Message, work: Callable[[], object]) -> None:
-        """Carries out an order that is in the book, as the function does."""
-        begun = self.book.begin(body.get(ORDER_ID))  # type: ignore[arg-type]
-        if begun is None:
+    def _carry_out(self, order: Order, body: Message, deadline: Deadline) -> None:
+        """Carries out an order as the function does."""
+        order_id = body.get(ORDER_ID)
+        done = self.worker.carry_out(order, deadline, order_id=order_id, on_report=self._count)  # type: ignore[arg-type]
+        if done.error is None:
             return
+        if not isinstance(done.error, RetryLater | ContextSearchError):
+            raise done.error
+        if done.again_in_s is None:
+            self.seen["order: put off in the book"] += 1
+            return
+        self.seen["order: rests in the queue"] += 1
+        raise RetryLater(done.again_in_s) from done.error
+
+    def _begun(self, begun: Begun) -> None:
         self.on_begin(begun)
-        try:
-            work()
-            self.book.finish(begun)
-        except (RetryLater, ContextSearchError) as error:
-            after_s = error.after_s if isinstance(error, RetryLater) else RETRY_S
-            with suppress(ContextSearchError):
-                if not self.book.rest(begun, after_s):
-                    self.seen["order: put off in the book"] += 1
-                    return
-            self.seen["order: rests in the queue"] += 1
-            raise RetryLater(after_s) from error
 
-    def _work_of(self, envelope: Envelope) -> tuple[Kind, str, Callable[[], object]]:
-        body, deadline = envelope.body, self.deadline()
-        if body["kind"] == "enumerate":
-            of = compared_by(body)
-            return "enumerate", f"enumerate {of[0]}", lambda: self.enumerate_index(*of)
-        if body["kind"] == "node":
-            node_id = int(str(body["node_id"]))
-            return "node", f"index {node_id}", lambda: self.index_node(node_id, deadline)
-        ids: list[int] = list(body["node_ids"])  # type: ignore[call-overload]
-        return "node", f"index {ids}", lambda: self._index_many(ids, deadline)
-
-    def _index_many(self, node_ids: list[int], deadline: Deadline) -> None:
-        for report in self.index_nodes(node_ids, deadline):
-            if report.nodes > 1:
-                self.seen[f"together: {report.outcome}"] += 1
+    def _count(self, report: NodeReport) -> None:
+        if report.nodes > 1:
+            self.seen[f"together: {report.outcome}"] += 1
 
     def finish_tasks(self) -> None:
         """Runs every task to its end."""

@@ -28,7 +28,6 @@ from context_search.services.catalog.uploads import (
     CreateUpload,
     ReadUpload,
 )
-from context_search.services.indexing.outgoing import Deliver
 from context_search.services.upkeep.cleanup_report import CleanupLimits, CleanupReport
 from testing.in_memory.uploads import DictObjects
 from tests.services.house import House, prose
@@ -59,12 +58,10 @@ class Office(House):
         super().__init__()
         self.objects = self.moody = MoodyObjects()
         self.create_upload = CreateUpload(self.store, self.objects, max_bytes=100_000)
-        self.complete = CompleteUpload(
-            self.store, self.objects, Deliver(self.store, self.queue), max_bytes=100_000
-        )
+        self.complete = CompleteUpload(self.store, self.objects, max_bytes=100_000)
         self.read_upload = ReadUpload(self.store)
         self.import_document = ImportDocument(
-            self.store, self.store, self.objects, self.deliver, max_bytes=100_000
+            self.store, self.store, self.objects, max_bytes=100_000
         )
 
     def upload(
@@ -91,7 +88,7 @@ class Office(House):
 
     def document(self, table: Table) -> str:
         """The text in the table."""
-        return self.store.rows.tables[table.id].data_json
+        return self.memory.rows.tables[table.id].data_json
 
     def clean_up(self) -> CleanupReport:
         """One scheduled run."""
@@ -220,7 +217,7 @@ def test_a_document_over_the_limit_is_not_imported(office: Office) -> None:
     with pytest.raises(DocumentTooLargeError):
         office.upload(table, b'"' + b"x" * 100_000 + b'"')
     assert office.queue.messages == []
-    assert [row.upload.state for row in office.store.rows.uploads.values()] == ["pending"]
+    assert [row.upload.state for row in office.memory.rows.uploads.values()] == ["pending"]
 
 
 def test_a_size_over_the_limit_gets_no_url(office: Office) -> None:
@@ -228,7 +225,7 @@ def test_a_size_over_the_limit_gets_no_url(office: Office) -> None:
     new = NewUpload(office.principal.project_id, table.id, "json", size=100_001)
     with pytest.raises(DocumentTooLargeError):
         office.create_upload(office.principal, new)
-    assert office.store.rows.uploads == {}
+    assert office.memory.rows.uploads == {}
 
 
 def test_a_project_has_only_so_many_uploads_that_nobody_completes(office: Office) -> None:
@@ -282,11 +279,11 @@ def test_a_table_that_goes_away_takes_its_upload_along(office: Office) -> None:
     with pytest.raises(NotFoundError):
         office.now(upload)
     office.work()
-    assert office.store.rows.uploads[upload.id].upload.state == "failed"
+    assert office.memory.rows.uploads[upload.id].upload.state == "failed"
     office.objects.contents[upload.key] = b"late"
     office.clean_up()
     office.clean_up()
-    assert (office.objects.contents, office.store.rows.uploads) == ({}, {})
+    assert (office.objects.contents, office.memory.rows.uploads) == ({}, {})
 
 
 def test_an_upload_of_others_is_not_there(office: Office) -> None:

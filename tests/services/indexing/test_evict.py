@@ -84,7 +84,7 @@ def test_the_coldest_index_of_a_full_project_is_evicted_and_says_so() -> None:
     error = estate.state(cold).progress.last_error
     assert error is not None
     assert (error["code"], error["retryable"]) == ("INDEX_EVICTED", True)
-    summary = estate.store.rows.tools[cold.id].summary or {}
+    summary = estate.memory.rows.tools[cold.id].summary or {}
     assert (summary["status"], summary["last_error"]) == ("evicted", error)
 
 
@@ -95,7 +95,7 @@ def test_the_documents_of_an_evicted_index_leave_turbopuffer() -> None:
         estate.clock.advance(2 * SILENT_S)
     assert estate.documents() == estate.rows()
     assert list(estate.vectors.namespaces) == [estate.state(hot).index.namespace]
-    assert not estate.store.rows.tombstones
+    assert not estate.memory.rows.tombstones
 
 
 def test_a_search_on_an_evicted_index_answers_at_once_and_has_it_built_again() -> None:
@@ -147,7 +147,7 @@ def test_a_search_does_not_fail_because_its_use_cannot_be_noted() -> None:
 
     estate, cold, _ = crowded()
     estate.cleanup()
-    searches = estate.searcher(estate.embedder, UseIndex(Away(), estate.deliver))
+    searches = estate.searcher(estate.embedder, UseIndex(Away()))
     answer = search(searches, cold.id, estate.principal, "harbour", 5)
     assert (answer.target.status, answer.degraded) == ("evicted", ["index_evicted"])
     assert estate.status(cold) == "evicted"
@@ -161,7 +161,7 @@ def test_a_change_of_the_data_does_not_index_an_evicted_index() -> None:
     estate.work()
     state = estate.state(cold)
     assert (state.progress.status, state.progress.nodes_count) == ("evicted", 0)
-    assert estate.store.rows.outbox == {}
+    assert estate.memory.rows.outbox == {}
 
 
 def test_an_index_that_comes_back_is_that_of_the_present_document() -> None:
@@ -291,7 +291,7 @@ def test_an_evicted_index_without_a_tool_goes_for_good() -> None:
     estate.cleanup()
     estate.delete_tool(estate.principal, cold.id)
     estate.work()
-    assert len(estate.store.rows.indexes) == 1
+    assert len(estate.memory.rows.indexes) == 1
 
 
 def test_projects_do_not_evict_each_other() -> None:

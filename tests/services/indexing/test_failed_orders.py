@@ -24,7 +24,7 @@ class Away(Breaking):
 
 
 def broken(house: House, limits: type[Breaking]) -> EnumerateIndex:
-    return EnumerateIndex(house.store, house.deliver, house.settle, object.__new__(limits))
+    return EnumerateIndex(house.store, house.settle, object.__new__(limits))
 
 
 def test_an_order_that_fails_is_shown_without_what_it_quotes() -> None:

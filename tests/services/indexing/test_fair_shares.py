@@ -8,9 +8,10 @@ import pytest
 
 from context_search.domain.errors import QueueUnavailableError
 from context_search.domain.model import Principal
+from context_search.domain.orders import IndexNodes
 from context_search.ports.queue import Message
 from context_search.services.indexing.index_node import IndexNode
-from context_search.services.indexing.outgoing import LOST_AFTER_S, WINDOW, Deliver, node_message
+from context_search.services.indexing.outgoing import LOST_AFTER_S, WINDOW
 from context_search.services.upkeep.cleanup_report import CleanupLimits, CleanupReport
 from context_search.services.upkeep.redrive import Redrive
 from testing.in_memory.queue import ListQueue
@@ -45,10 +46,7 @@ def next_door(house: House, document: object) -> None:
 def receive(house: House, worker: IndexNode | None = None) -> Message:
     """Carries out the first message of the queue."""
     message = house.queue.messages.pop(0)
-    begun = house.book.begin(int(str(message["order"])))
-    if begun is not None:
-        house.obey(message, worker or house.index_node)
-        house.book.finish(begun)
+    assert house.carry_out(message, worker).error is None
     return message
 
 
@@ -62,14 +60,14 @@ def test_a_neighbour_waits_behind_one_window_however_much_there_is_to_do() -> No
             document = [prose(60, 100 * round_ + seed) for seed in range(STRINGS)]
             house.replace(house.principal, table.id, document)
     assert len(house.queue.messages) == WINDOW
-    keys = {row.key for row in house.store.rows.outbox.values()}
-    assert len(house.store.rows.outbox) == len(keys) == 3 * STRINGS + len(tables)
+    keys = {row.key for row in house.memory.rows.outbox.values()}
+    assert len(house.memory.rows.outbox) == len(keys) == 3 * STRINGS + len(tables)
     next_door(house, {"a": prose(60)})
     [lone] = house.queue.messages[WINDOW:]
     handed = [receive(house) for _ in range(WINDOW + 1)]
     assert handed[-1] == lone
     house.work()
-    assert house.store.rows.outbox == {}
+    assert house.memory.rows.outbox == {}
 
 
 def test_the_queue_is_kept_full_by_those_who_are_done() -> None:
@@ -126,7 +124,7 @@ def test_an_order_that_fails_for_ever_becomes_a_dead_letter_once_a_day_in_the_en
     assert days[0] <= 12
     assert max(days[2:]) <= 1
     assert sum(days[2:]) >= 4  # it is never given up
-    assert len(house.store.rows.outbox) == 1
+    assert len(house.memory.rows.outbox) == 1
     house.replace(house.principal, table.id, {"a": prose(500)})  # the next write waits for nothing
     house.work()
     assert house.read_status(tool.id, None).progress.status == "ready"
@@ -134,13 +132,9 @@ def test_an_order_that_fails_for_ever_becomes_a_dead_letter_once_a_day_in_the_en
 
 @pytest.mark.parametrize("room", [0, 1])
 def test_a_refused_queue_fails_no_caller_and_is_an_error_of_cleanup(room: int) -> None:
-    house = House()
-    house.queue = queue = Refusing()
-    house.deliver = Deliver(house.store, queue)
+    queue = Refusing()
     queue.room = room
-    house.create_tool = type(house.create_tool)(
-        house.store, house.deliver, house.create_tool.limits, SILENT_S
-    )
+    house = House(queue)
     house.tool(house.table({"a": prose(300), "b": prose(300, 2), "c": prose(300, 3)}))
     assert len(queue.messages) == room
     house.clock.advance(SILENT_S + 1)
@@ -157,7 +151,7 @@ def test_a_refused_queue_fails_no_caller_and_is_an_error_of_cleanup(room: int) -
 def test_an_order_that_waits_for_its_turn_is_no_failure_of_the_queue() -> None:
     house = House()
     house.tool(house.table([prose(60, seed) for seed in range(STRINGS)]))
-    assert len(house.store.rows.outbox) > WINDOW
+    assert len(house.memory.rows.outbox) > WINDOW
     house.clock.advance(10_000)
     report = cleaned(house)
     assert report.readings is not None
@@ -182,16 +176,16 @@ def test_a_long_string_is_handed_over_when_others_wait_and_only_then() -> None:
     house = Slow()
     worker = house.worker(batch_chunks=2, turn_s=10)
     house.tool(house.table({"a": prose(2_000)}))
-    [node_id] = house.store.rows.nodes
+    [node_id] = house.memory.rows.nodes
     next_door(house, {"a": prose(300)})
     assert worker(node_id, house.deadline()).outcome == "handed_over"
-    present = sum(chunk.present for chunk in house.store.rows.chunks.values())
+    present = sum(chunk.present for chunk in house.memory.rows.chunks.values())
     assert present == 4  # two batches: it is not given back before it got anywhere
     house.work(worker)
     assert house.documents() == house.rows()
     lone = Slow()
     lone.tool(lone.table({"a": prose(2_000)}))
-    [node_id] = lone.store.rows.nodes
+    [node_id] = lone.memory.rows.nodes
     assert lone.worker(batch_chunks=2, turn_s=10)(node_id, lone.deadline()).outcome == "indexed"
 
 
@@ -199,10 +193,10 @@ def test_a_string_whose_rows_took_the_whole_turn_is_handed_over_at_once() -> Non
     house = House()
     worker = house.worker(turn_s=0)
     house.tool(house.table({"a": prose(2_000)}))
-    [node_id] = house.store.rows.nodes
+    [node_id] = house.memory.rows.nodes
     next_door(house, {"a": prose(300)})
     assert worker(node_id, house.deadline()).outcome == "handed_over"
-    assert not any(chunk.present for chunk in house.store.rows.chunks.values())
+    assert not any(chunk.present for chunk in house.memory.rows.chunks.values())
     house.work(worker)  # the rows are there now: each turn indexes a batch of them at least
     assert house.documents() == house.rows()
 
@@ -215,12 +209,12 @@ def test_dead_letters_and_pardoned_strings_go_through_the_book() -> None:
 
     class Letters:
         def take_up(self, limit: int, keep: object) -> int:
-            keep([*dead, node_message(1)][:limit])  # type: ignore[operator]
+            keep([*dead, IndexNodes((1,)).to_json()][:limit])  # type: ignore[operator]
             return len(dead) + 1
 
-    assert Redrive(house.store, Letters(), house.deliver)(100).messages == WINDOW + 1
+    assert Redrive(house.store, Letters())(100).messages == WINDOW + 1
     [older, *back] = house.queue.messages
     assert (older["node_id"], back) == (1, dead)
     house.work()
     assert house.documents() == house.rows()
-    assert house.store.rows.outbox == {}
+    assert house.memory.rows.outbox == {}

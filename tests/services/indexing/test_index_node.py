@@ -16,7 +16,7 @@ def test_a_string_becomes_chunks_that_are_its_exact_slices() -> None:
     house, text = House(), prose(1_000)
     house.tool(house.table({"a": text, "b": "short"}))
     house.work()
-    chunks = sorted(house.store.rows.chunks.values(), key=lambda chunk: chunk.index)
+    chunks = sorted(house.memory.rows.chunks.values(), key=lambda chunk: chunk.index)
     assert [chunk.text for chunk in chunks] == [text[c.start : c.end] for c in chunks]
     assert all(chunk.present for chunk in chunks)
     assert house.documents() == house.rows()
@@ -83,7 +83,7 @@ def test_several_windows_are_several_documents_of_one_chunk() -> None:
     house = House(window_tokens=8)
     status = house.tool(house.table({"a": prose(500)}))
     house.work()
-    rows = list(house.store.rows.chunks.values())
+    rows = list(house.memory.rows.chunks.values())
     assert all(row.window_count > 1 and row.present for row in rows)
     assert len(house.documents()) == sum(row.window_count for row in rows)
     answer = house.search(status.tool.id, house.principal, "harbour winter", 20)
@@ -118,7 +118,7 @@ def test_a_run_with_half_of_the_reserve_indexes_one_batch() -> None:
 
     def present_after(seconds: float) -> int:
         assert worker(node_id, house.deadline(seconds)).outcome == "handed_over"
-        return sum(chunk.present for chunk in house.store.rows.chunks.values())
+        return sum(chunk.present for chunk in house.memory.rows.chunks.values())
 
     assert [present_after(29), present_after(31), present_after(59)] == [0, 3, 6]
 

@@ -120,7 +120,7 @@ class Overtaken(MoodyEmbedder):
 
     def embed_passages(self, texts: Sequence[str], *, timeout_s: float) -> list[list[float]]:
         self.house.replace(self.house.principal, self.table.id, {"a": prose(1_000, 2)})
-        [index_id] = self.house.store.rows.indexes
+        [index_id] = self.house.memory.rows.indexes
         self.house.enumerate(index_id)
         return super().embed_passages(texts, timeout_s=timeout_s)
 
@@ -135,5 +135,5 @@ def test_a_failure_of_a_node_that_is_somebody_elses_by_now_is_not_reported(
     house.embedder = Overtaken(house, table, error("no"))
     report = run(house)
     assert (report.outcome, report.error) == ("nothing_to_do", None)
-    [node] = house.store.rows.nodes.values()
+    [node] = house.memory.rows.nodes.values()
     assert (node.state, node.last_error) == ("queued", None)

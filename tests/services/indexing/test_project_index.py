@@ -26,7 +26,7 @@ class Estate(House):
         super().__init__()
         self.principal = Principal(CreateProject(self.store)("p")[0].id)
         model = Model(self.config.model, self.config.dimensions)
-        self.switch_on = SwitchProjectIndexOn(self.store, self.deliver, model, SILENT_S)
+        self.switch_on = SwitchProjectIndexOn(self.store, model, SILENT_S)
         self.switch_off = SwitchProjectIndexOff(self.store)
         self.read = ReadProjectIndex(self.store, SILENT_S)
 

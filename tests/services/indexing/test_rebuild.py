@@ -89,11 +89,11 @@ def test_who_rolls_back_reads_no_status_of_the_generation_that_was_left() -> Non
     house.work()
     house.start_rebuild(tool.id, None)
     house.work()
-    assert (house.store.rows.tools[tool.id].summary or {})["status"] == "ready"
+    assert (house.memory.rows.tools[tool.id].summary or {})["status"] == "ready"
     house.roll_back(tool.id, None)
-    assert (house.store.rows.tools[tool.id].summary or {})["status"] == "indexing"
+    assert (house.memory.rows.tools[tool.id].summary or {})["status"] == "indexing"
     house.work()
-    assert (house.store.rows.tools[tool.id].summary or {})["status"] == "ready"
+    assert (house.memory.rows.tools[tool.id].summary or {})["status"] == "ready"
 
 
 def test_an_index_whose_last_tool_went_is_retired_by_whoever_compares_it() -> None:

@@ -22,7 +22,7 @@ BAD = "string 7 of very many"
 
 def nodes_of(house: House, **limits: object) -> IndexNodes:
     one = house.worker(**{"batch_nodes": MANY - 100, **limits})  # type: ignore[arg-type]
-    return IndexNodes(house.store, one, IndexTogether(one), house.deliver)
+    return IndexNodes(house.store, one, IndexTogether(one))
 
 
 def built(many: int = MANY) -> House:
@@ -72,7 +72,7 @@ def test_one_bad_string_is_quarantined_and_no_other() -> None:
     house.embedder.refused = {BAD: EmbeddingRejectedError("refused")}
     reports = nodes_of(house)(ordered(house), house.deadline())
     assert counted(reports) == {"indexed": MANY - 1, "quarantined": 1}
-    states = Counter(node.state for node in house.store.rows.nodes.values())
+    states = Counter(node.state for node in house.memory.rows.nodes.values())
     assert states == {"indexed": MANY - 1, "quarantined": 1}
 
 
@@ -128,8 +128,8 @@ def test_a_string_that_changed_meanwhile_is_not_swapped_in() -> None:
     house = built(30)
     ids = ordered(house)
     with house.store.transaction() as work:
-        claims = work.batches.claim(ids, max_chars=100, max_attempts=4, lease_s=60)
-    [table] = house.store.rows.tables
+        claims = work.nodes.claim_many(ids, max_chars=100, max_attempts=4, lease_s=60)
+    [table] = house.memory.rows.tables
     strings = [f"string {number} of very many" for number in range(29)]
     house.replace(house.principal, table, [*strings, "another string, and longer"])
     house.enumerate(int(str(house.queue.messages.pop(0)["index_id"])))
@@ -140,7 +140,7 @@ def test_a_string_that_changed_meanwhile_is_not_swapped_in() -> None:
 
 def test_what_there_is_no_time_for_is_ordered_again() -> None:
     house = built()
-    begun = house.book.begin(max(house.store.rows.outbox))
+    begun = house.book.begin(max(house.memory.rows.outbox))
     ids = ordered(house)
     assert list(nodes_of(house)(ids, house.deadline(seconds=30))) == []
     assert begun is not None

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 import pytest
 
 from context_search.domain.errors import DatabaseUnavailableError
+from context_search.ports.store import Store, UnitOfWork
 from context_search.ports.time import Deadline
 from context_search.services.indexing.enumeration import EnumerateIndex, Limits
 from context_search.services.indexing.project_index import SwitchProjectIndexOn
 from context_search.services.indexing.rebuild import Model
-from testing.in_memory.store import MemoryStore, MemoryUnitOfWork
 from tests.services.house import SILENT_S, House, prose
 
 
@@ -21,14 +21,14 @@ from tests.services.house import SILENT_S, House, prose
 class Counting:
     """A store that counts transactions, and is away after so many."""
 
-    inner: MemoryStore
+    inner: Store
     allowed: int
     transactions: int = 0
 
     @contextmanager
     def transaction(
         self, project_id: int | None = None, deadline: Deadline | None = None
-    ) -> Iterator[MemoryUnitOfWork]:
+    ) -> Iterator[UnitOfWork]:
         self.transactions += 1
         if self.transactions > self.allowed:
             raise DatabaseUnavailableError("too many")
@@ -39,15 +39,15 @@ class Counting:
 @pytest.mark.parametrize("of_project", [False, True])
 def test_it_is_asked_first_and_once(of_project: bool) -> None:  # noqa: FBT001
     house = House()
-    house.store.rows.projects[house.principal.project_id] = "p"
+    house.memory.rows.projects[house.principal.project_id] = "p"
     table = house.table({"a": prose(300)})
     index_id = house.tool(table).index.id
     if of_project:
         model = Model(house.config.model, house.config.dimensions)
-        switch_on = SwitchProjectIndexOn(house.store, house.deliver, model, SILENT_S)
+        switch_on = SwitchProjectIndexOn(house.store, model, SILENT_S)
         index_id = switch_on(house.principal).index.id
     counting = Counting(house.store, allowed=1)
-    compare = EnumerateIndex(counting, house.deliver, house.settle, Limits())
+    compare = EnumerateIndex(counting, house.settle, Limits())
     if of_project:
         with pytest.raises(DatabaseUnavailableError):
             compare(index_id, table.id)

@@ -21,7 +21,7 @@ from context_search.domain.errors import (
     VectorStoreUnavailableError,
 )
 from context_search.domain.search import Answer
-from context_search.ports.store import UnitOfWork
+from context_search.ports.store import Store, UnitOfWork
 from context_search.ports.time import Deadline
 from context_search.ports.vectors import Legs, Ranked, VectorQuery
 from context_search.services.searching.admission import (
@@ -29,7 +29,6 @@ from context_search.services.searching.admission import (
     SEARCHES_PER_PROJECT,
 )
 from testing.in_memory.embedder import WordEmbedder
-from testing.in_memory.store import MemoryStore
 from tests.services.house import House, prose, search
 
 TEXT = prose(2_000)
@@ -65,7 +64,7 @@ class DownEmbedder(WordEmbedder):
 class WithoutKeywords:
     """A store whose keyword search takes too long."""
 
-    inner: MemoryStore
+    inner: Store
 
     @contextmanager
     def transaction(
@@ -90,7 +89,7 @@ class MoodyHouse(House):
     """A house whose turbopuffer can fail, with one indexed tool."""
 
     def __init__(self, **config: object) -> None:
-        super().__init__(**config)
+        super().__init__(**config)  # type: ignore[arg-type]
         self.moody = MoodyVectors(self.vectors)
         self.vectors = self.moody  # type: ignore[assignment]
         self.searches = self.searcher(self.embedder)

@@ -19,4 +19,4 @@ def test_cleanup_forgets_the_permits_of_what_nobody_searched_for_a_day() -> None
     take(house, "searched today")
     report = house.scheduled(CleanupLimits())(house.deadline())
     assert report.errors == []
-    assert {pool for pool, _ in house.store.rows.permits} == {"searched today"}
+    assert {pool for pool, _ in house.memory.rows.permits} == {"searched today"}

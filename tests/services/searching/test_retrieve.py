@@ -162,7 +162,7 @@ def test_no_edge_of_a_chunk_shows_a_part_of_a_number() -> None:
     desk = Desk({"a": text})
     cut = [
         chunk
-        for chunk in desk.house.store.rows.chunks.values()
+        for chunk in desk.house.memory.rows.chunks.values()
         if chunk.text[0].isdigit() or chunk.text[-1].isdigit()
     ]
     assert len(cut) > 20
@@ -175,7 +175,7 @@ def test_no_edge_of_a_chunk_shows_a_part_of_a_number() -> None:
 def test_a_stale_hit_is_retrieved_with_what_stands_around_it() -> None:
     text = FILLER[:300] + SENTENCE + FILLER[300:600]
     desk = Desk({"a": text}, neighbours=1)
-    table_id = next(iter(desk.house.store.rows.tables))
+    table_id = next(iter(desk.house.memory.rows.tables))
     desk.house.replace(desk.house.principal, table_id, {"a": FILLER})
     [best, *_] = desk("lighthouse comets").passages
     assert best.hits[0].chunk.stale

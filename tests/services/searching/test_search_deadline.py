@@ -16,7 +16,7 @@ from context_search.domain.errors import (
 )
 from context_search.domain.model import Index, SearchTool
 from context_search.domain.search import Answer, QuestionLimits
-from context_search.ports.store import UnitOfWork
+from context_search.ports.store import Store, UnitOfWork
 from context_search.ports.time import Deadline
 from context_search.ports.vectors import Legs, Ranked, VectorQuery
 from context_search.services.indexing.evict import UseIndex
@@ -24,7 +24,6 @@ from context_search.services.searching.search import searcher
 from context_search.services.searching.timeouts import Timeouts
 from testing.in_memory.clock import ManualClock
 from testing.in_memory.embedder import WordEmbedder
-from testing.in_memory.store import MemoryStore
 from tests.services.house import SILENT_S, House, prose, search
 
 TIMEOUTS = Timeouts()
@@ -61,7 +60,7 @@ class SlowStore:
     looked for the index, and the first ``switches`` times it is another one.
     """
 
-    inner: MemoryStore
+    inner: Store
     clock: ManualClock
     is_slow: bool = True
     switches: int = 0
@@ -111,7 +110,7 @@ class SwitchingHouse(House):
             self.slow,
             LateVectors(self.clock) if is_slow else self.vectors,  # type: ignore[arg-type]
             lambda _: LateEmbedder(self.clock) if is_slow else self.embedder,
-            UseIndex(self.store, self.deliver),
+            UseIndex(self.store),
             self.clock,
             self.clock.advance,
             SILENT_S,

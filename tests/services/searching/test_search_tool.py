@@ -57,7 +57,7 @@ def test_why_there_is_nothing_is_said_of_documents_up_to_a_size() -> None:
 def test_strings_that_are_too_long_or_blank_are_nothing_to_find() -> None:
     house = House()
     limits = Limits(max_node_chars=2_000)
-    house.create_tool = CreateSearchTool(house.store, house.deliver, limits, SILENT_S)
+    house.create_tool = CreateSearchTool(house.store, limits, SILENT_S)
     table = house.table({"long": prose(3_000), "blank": " " * 500})
     tool_id = house.tool(table).tool.id
     house.work()
@@ -72,7 +72,7 @@ def test_an_answer_stands_when_nobody_can_say_why_it_is_empty() -> None:
     house = House(threshold=1_000)
     table = house.table({"a": "short"})
     tool_id = house.tool(table).tool.id
-    rows = house.store.rows
+    rows = house.memory.rows
     too_deep = "[" * 100_000 + "]" * 100_000  # as SQL may write it
     with house.store.transaction():
         rows.change(rows.tables, table.id, data_json=too_deep)

@@ -24,7 +24,7 @@ def test_a_cleared_index_finds_nothing_and_says_why_and_comes_back_with_a_search
     error = status.progress.last_error
     assert error is not None
     assert (status.progress.status, error["code"]) == ("evicted", "INDEX_DELETED")
-    assert (house.store.rows.tools[tool.id].summary or {})["status"] == "evicted"
+    assert (house.memory.rows.tools[tool.id].summary or {})["status"] == "evicted"
     answer = house.search(tool.id, house.principal, "harbour winter", 5)
     assert (answer.hits, answer.degraded) == ([], ["index_evicted"])
     house.work()
@@ -39,9 +39,9 @@ def test_clearing_again_changes_nothing() -> None:
     tool = house.tool(house.table({"a": prose(500)})).tool
     house.work()
     cleared(house, tool.id)
-    generations = len(house.store.rows.generations)
+    generations = len(house.memory.rows.generations)
     again = ClearIndex(house.store, SILENT_S)(tool.id, None, shared=False)
-    assert (again.chunks, len(house.store.rows.generations)) == (0, generations)
+    assert (again.chunks, len(house.memory.rows.generations)) == (0, generations)
 
 
 def test_chunks_that_another_tool_needs_go_only_when_the_operator_says_so() -> None:

@@ -30,8 +30,8 @@ class MemoryParts(LocalParts):
         super().__init__(None, "")
 
     @cached_property
-    def store(self) -> MemoryStore:  # type: ignore[override]
-        """The port ``Store``."""
+    def postgres(self) -> MemoryStore:  # type: ignore[override]
+        """Rows in memory."""
         return MemoryStore(self.clock)
 
     @cached_property
@@ -44,7 +44,7 @@ def state_without(parts: LocalParts, project_id: int) -> State:
     """Every row of every table but those of one project, every message and every object."""
     held = _of_memory(parts, project_id) if isinstance(parts, MemoryParts) else None
     if held is None:
-        with parts.store.database.transaction() as tx:
+        with parts.postgres.database.transaction() as tx:
             held = _of_postgres(tx, project_id)
     # A permit has no column of its project, its pool names it.
     own = re.compile(rf"project[ _]{project_id}(?![0-9])")
@@ -65,7 +65,7 @@ def _of_postgres(tx: Transaction, project_id: int) -> State:
 
 
 def _of_memory(parts: MemoryParts, project_id: int) -> State:
-    rows = vars(parts.store.rows)
+    rows = vars(parts.postgres.rows)
     tables: dict[str, Any] = {n: table for n, table in rows.items() if isinstance(table, Journaled)}
     held: State = {
         name: {_kept(item) for item in table.items() if _owner(item[1]) != project_id}

@@ -12,12 +12,12 @@ from context_search.adapters.postgres.access.mcps import PostgresMcpInstances
 from context_search.adapters.postgres.catalog.tables import PostgresProjects, PostgresTables
 from context_search.adapters.postgres.catalog.tools import PostgresTools
 from context_search.adapters.postgres.catalog.uploads import PostgresUploads
-from context_search.adapters.postgres.indexing.batches import PostgresBatches
 from context_search.adapters.postgres.indexing.chunks import PostgresChunks
 from context_search.adapters.postgres.indexing.evictions import PostgresEvictions
 from context_search.adapters.postgres.indexing.indexes import PostgresIndexes
+from context_search.adapters.postgres.indexing.node_counts import PostgresNodeCounts
+from context_search.adapters.postgres.indexing.nodes import PostgresNodes
 from context_search.adapters.postgres.indexing.outbox import PostgresOutbox
-from context_search.adapters.postgres.indexing.progress import PostgresNodes
 from context_search.adapters.postgres.indexing.quotas import PostgresQuotas
 from context_search.adapters.postgres.indexing.rebuilds import PostgresRebuilds
 from context_search.adapters.postgres.pool import Database, Transaction
@@ -31,6 +31,7 @@ from context_search.adapters.postgres.upkeep.delivery import PostgresGraveyard
 from context_search.adapters.postgres.upkeep.gauges import PostgresGauges
 from context_search.adapters.postgres.upkeep.removal import PostgresRemovals
 from context_search.adapters.postgres.upkeep.sweeps import PostgresSweeps
+from context_search.domain.orders import Order
 from context_search.ports.time import Deadline
 
 
@@ -46,8 +47,8 @@ class PostgresUnitOfWork:
         self.indexes = PostgresIndexes(tx)
         self.rebuilds = PostgresRebuilds(tx)
         self.nodes = PostgresNodes(tx)
+        self.node_counts = PostgresNodeCounts(tx)
         self.chunks = PostgresChunks(tx)
-        self.batches = PostgresBatches(tx)
         self.live_chunks = PostgresLiveChunks(tx)
         self.keywords = PostgresKeywords(tx)
         self.outbox = PostgresOutbox(tx)
@@ -63,6 +64,19 @@ class PostgresUnitOfWork:
         self.rankings = PostgresRankings(tx)
         self.gauges = PostgresGauges(tx)
         self.uploads = PostgresUploads(tx)
+        self._to_deliver: set[int] = set()
+
+    def send(self, *orders: Order) -> None:
+        """See the port."""
+        self._to_deliver.update(self.outbox.add(order.to_json() for order in orders))
+
+    def send_waiting(self, *project_ids: int) -> None:
+        """See the port."""
+        self._to_deliver.update(project_ids)
+
+    def to_deliver(self) -> list[int]:
+        """See the port."""
+        return sorted(self._to_deliver)
 
 
 @dataclass(frozen=True, slots=True)

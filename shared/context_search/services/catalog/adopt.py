@@ -9,10 +9,10 @@ from context_search.domain.config import IndexConfig
 from context_search.domain.errors import InvalidInputError, NotFoundError
 from context_search.domain.json_pointer import split
 from context_search.domain.model import Scope
+from context_search.domain.orders import CompareIndex
 from context_search.ports.catalog import Unowned, UnservedTool
 from context_search.ports.store import Store
 from context_search.services.indexing.evict import note_use
-from context_search.services.indexing.outgoing import Deliver, enumerate_message
 from context_search.services.pages import PAGE, page_of
 
 
@@ -54,7 +54,6 @@ class TakeOverTools:
     """
 
     store: Store
-    deliver: Deliver
 
     def __call__(
         self, project_id: int, index_config: Callable[[str | None], IndexConfig], *, after: int
@@ -95,6 +94,5 @@ class TakeOverTools:
             )
             note_use(work, index)
             work.indexes.cover(index.id, tool_id=tool.id, scope=scope.json_pointer)
-            owners = work.outbox.add([enumerate_message(index.id, scope.table_id)])
-        self.deliver(owners)
+            work.send(CompareIndex(index.id, scope.table_id))
         return scope

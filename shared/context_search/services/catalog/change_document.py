@@ -20,7 +20,6 @@ from context_search.domain.model import Principal, Table
 from context_search.domain.uploads import MAX_UPLOAD_BYTES
 from context_search.ports.store import Store, UnitOfWork
 from context_search.services.catalog.tables import live_table
-from context_search.services.indexing.outgoing import Deliver
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +33,6 @@ class ChangeDocument:
     """
 
     store: Store
-    deliver: Deliver
     max_bytes: int = MAX_UPLOAD_BYTES
 
     def replace(
@@ -54,8 +52,7 @@ class ChangeDocument:
             )
         with self.store.transaction(principal.project_id) as work:
             table = live_table(work, principal, table_id)
-            changed = self._write(work, table, value, if_revision)
-        return self._followed(changed)
+            return self._write(work, table, value, if_revision)
 
     def merge(
         self,
@@ -107,22 +104,19 @@ class ChangeDocument:
                 raise NotFoundError("the pointer leads nowhere in this table") from None
             check_depth(document)
             _check_numbers(before, document)
-            changed = self._write(work, table, document, if_revision)
-        return self._followed(changed)
+            return self._write(work, table, document, if_revision)
 
     def _write(
         self, work: UnitOfWork, table: Table, document: object, if_revision: int | None
-    ) -> Table | None:
+    ) -> Table:
         text = to_json(document)
         # A character has at most four bytes: what is far below the limit is not encoded.
         if 4 * len(text) > self.max_bytes < len(text.encode()):
             raise DocumentTooLargeError(f"the document would have over {self.max_bytes} bytes")
-        return work.tables.replace(table.id, text, expected_revision=if_revision)
-
-    def _followed(self, changed: Table | None) -> Table:
+        changed = work.tables.replace(table.id, text, expected_revision=if_revision)
         if changed is None:
             raise ConflictError("the table has another revision by now")
-        self.deliver([changed.project_id])
+        work.send_waiting(changed.project_id)  # a trigger has ordered the comparisons
         return changed
 
 

@@ -14,10 +14,10 @@ from context_search.domain.errors import (
 )
 from context_search.domain.json_pointer import split
 from context_search.domain.model import Scope
+from context_search.domain.orders import CompareIndex
 from context_search.ports.store import Store
 from context_search.services.indexing.enumeration import Limits, compare
 from context_search.services.indexing.evict import note_use
-from context_search.services.indexing.outgoing import Deliver, enumerate_message
 from context_search.services.indexing.read_ahead import Document, read_ahead
 from context_search.services.indexing.status import (
     ToolStatus,
@@ -53,7 +53,6 @@ class CreateSearchTool:
     """
 
     store: Store
-    deliver: Deliver
     limits: Limits
     silent_s: float
 
@@ -89,7 +88,8 @@ class CreateSearchTool:
             note_use(work, index)
             work.indexes.cover(index.id, tool_id=tool_id, scope=wanted.scope.json_pointer)
             is_done = work.indexes.follows(index.id, table.id)
-            work.outbox.add([] if is_done else [enumerate_message(index.id, table.id)])
+            if not is_done:  # it does not leave: the request carries it out
+                work.outbox.add([CompareIndex(index.id, table.id).to_json()])
             tool = live_tool(work, tool_id, None)
             return tool_status(work, tool, silent_s=self.silent_s), is_done
 
@@ -101,7 +101,9 @@ class CreateSearchTool:
                 ahead = read_ahead(self.store, index.id)
                 if ahead is None or _has_few_strings(ahead, index.config):
                     return self._compare(status, ahead)
-        self.deliver([status.tool.project_id])
+        project_id = status.tool.project_id
+        with suppress(ContextSearchError), self.store.transaction(project_id) as work:
+            work.send_waiting(project_id)
         return status
 
     def _is_small(self, status: ToolStatus) -> bool:
@@ -111,11 +113,8 @@ class CreateSearchTool:
     def _compare(self, status: ToolStatus, ahead: Document | None) -> ToolStatus:
         table_id = status.tool.scope.table_id
         with self.store.transaction(status.tool.project_id) as work:
-            messages = compare(work, status.index, table_id, self.limits, ahead)
-            owners = work.outbox.add(messages)
-            told = tool_status(work, status.tool, silent_s=self.silent_s)
-        self.deliver(owners)
-        return told
+            work.send(*compare(work, status.index, table_id, self.limits, ahead))
+            return tool_status(work, status.tool, silent_s=self.silent_s)
 
 
 def _has_few_strings(document: Document, config: IndexConfig) -> bool:

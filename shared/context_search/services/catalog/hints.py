@@ -35,9 +35,9 @@ def empty_scope(
     the place exists, and with ``measured`` how long the strings are. Without ``measured`` None
     for a document of over 5,000,000 bytes, too: each empty search would unpack it.
     """
-    if work.nodes.has_any(index, scope.json_pointer):
+    if work.node_counts.has_any(index, scope.json_pointer):
         return None
-    if work.nodes.in_scope(index, scope.json_pointer, limit=1):
+    if work.node_counts.in_scope(index, scope.json_pointer, limit=1):
         return EmptyScope("nothing_indexed")
     if not measured and work.tables.size(scope.table_id) > MOST_READ:
         return None

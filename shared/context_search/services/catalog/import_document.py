@@ -20,7 +20,6 @@ from context_search.domain.text.document_text import document_text
 from context_search.domain.uploads import MAX_UPLOAD_BYTES, Upload, import_memory
 from context_search.ports.store import Store
 from context_search.ports.uploads import Objects
-from context_search.services.indexing.outgoing import Deliver
 
 MAX_RUNS = 3
 Imported = Literal["done", "failed", "nothing_to_do"]
@@ -41,7 +40,6 @@ class ImportDocument:
     store: Store
     patient: Store
     objects: Objects
-    deliver: Deliver
     max_bytes: int = MAX_UPLOAD_BYTES
     memory_bytes: int | None = None
 
@@ -59,9 +57,8 @@ class ImportDocument:
                 self._give_back(upload_id)
                 raise
             return self._fail(upload_id, error)
-        with suppress(ContextSearchError):  # the document is committed; cleanup does these too
+        with suppress(ContextSearchError):  # the document is committed; cleanup does it too
             self.objects.delete(upload.key)
-            self.deliver([upload.project_id])
         return done
 
     def _begin(self, upload_id: int) -> Upload | None:
@@ -113,6 +110,7 @@ class ImportDocument:
             work.uploads.save(
                 replace(locked, state="done", revision=table.revision, runs=0, last_error=None)
             )
+            work.send_waiting(locked.project_id)  # a trigger has ordered the comparisons
         return "done"
 
     def _give_back(self, upload_id: int) -> None:

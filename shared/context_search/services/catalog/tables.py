@@ -10,10 +10,10 @@ from context_search.domain.errors import DocumentTooLargeError, NotFoundError
 from context_search.domain.json_pointer import split
 from context_search.domain.json_text import to_json
 from context_search.domain.model import Principal, Project, Table
+from context_search.domain.orders import CompareIndex
 from context_search.domain.uploads import MAX_INLINE_BYTES
 from context_search.ports.store import Store, UnitOfWork
 from context_search.services.access.keys import KeyOptions, ShownKey, add_key
-from context_search.services.indexing.outgoing import Deliver, enumerate_message
 
 _OF_STRINGS = "one string is not read in parts; search and retrieve give passages of it"
 _OF_OTHERS = "ask for parts of it with pointer"
@@ -37,7 +37,6 @@ class CreateTable:
     """Stores a JSON document. Nothing is indexed until a tool, or project search, wants it."""
 
     store: Store
-    deliver: Deliver
 
     def __call__(
         self, principal: Principal, name: str, description: str | None, document: object
@@ -49,8 +48,8 @@ class CreateTable:
         check_depth(document)
         with self.store.transaction(principal.project_id) as work:
             table = work.tables.add(principal.project_id, name, description, to_json(document))
-        self.deliver([table.project_id])
-        return table
+            work.send_waiting(table.project_id)  # a trigger has ordered the comparison
+            return table
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +106,6 @@ class DeleteTool:
     """Makes a Search Tool unreachable at once; chunks that no other tool needs follow."""
 
     store: Store
-    deliver: Deliver
 
     def __call__(self, principal: Principal, tool_id: int) -> None:
         """Raises NotFoundError."""
@@ -119,8 +117,7 @@ class DeleteTool:
             work.tables.lock(tool.scope.table_id)
             work.tools.mark_deleted(tool_id)
             work.indexes.uncover(tool_id)
-            owners = work.outbox.add([enumerate_message(tool.index_id, tool.scope.table_id)])
-        self.deliver(owners)
+            work.send(CompareIndex(tool.index_id, tool.scope.table_id))
 
 
 def live_table(work: UnitOfWork, principal: Principal, table_id: int) -> Table:

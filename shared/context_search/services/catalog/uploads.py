@@ -12,21 +12,15 @@ from context_search.domain.errors import (
     UploadMissingError,
 )
 from context_search.domain.model import Principal
+from context_search.domain.orders import ImportUpload
 from context_search.domain.uploads import CONTENT_TYPES, MAX_UPLOAD_BYTES, NewUpload, Upload
-from context_search.ports.queue import Message
 from context_search.ports.store import Store, UnitOfWork
 from context_search.ports.uploads import Objects, SignedPut
-from context_search.services.indexing.outgoing import Deliver
 
 URL_LIVES_S = 900
 MAX_PENDING = 20
 PENDING_COUNTS_S = 3_600.0
 """So long an upload that nobody completes counts: else a few forgotten ones lock a project out."""
-
-
-def import_message(upload_id: int) -> Message:
-    """Returns the order to import an uploaded document."""
-    return {"kind": "import", "upload_id": upload_id}
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +78,6 @@ class CompleteUpload:
 
     store: Store
     objects: Objects
-    deliver: Deliver
     max_bytes: int = MAX_UPLOAD_BYTES
 
     def __call__(self, principal: Principal, table_id: int, upload_id: int) -> Upload:
@@ -109,8 +102,7 @@ class CompleteUpload:
                 return locked or upload
             upload = replace(locked, state="importing", bytes=size)
             work.uploads.save(upload)
-            owners = work.outbox.add([import_message(upload.id)])
-        self.deliver(owners)
+            work.send(ImportUpload(upload.id))
         return upload
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -10,16 +10,11 @@ from context_search.domain.config import IndexConfig
 from context_search.domain.documents import StringNode, parse_stored
 from context_search.domain.errors import ContextSearchError, InvalidDocumentError
 from context_search.domain.model import Index
+from context_search.domain.orders import CompareIndex, IndexNodes, Order
 from context_search.ports.indexing import NodeUpsert
-from context_search.ports.queue import Message
 from context_search.ports.store import Store, UnitOfWork
 from context_search.services.indexing.chunk_documents import spans
-from context_search.services.indexing.outgoing import (
-    Deliver,
-    add_one_by_one,
-    enumerate_message,
-    node_orders,
-)
+from context_search.services.indexing.outgoing import node_orders, send_one_by_one
 from context_search.services.indexing.read_ahead import Document, by_pointer, read_ahead
 from context_search.services.indexing.settle import SettleIndex
 from context_search.services.indexing.unindexable import give_up, locked_revision
@@ -35,7 +30,7 @@ class Limits:
 
 def compare(
     work: UnitOfWork, index: Index, table_id: int, limits: Limits, ahead: Document | None
-) -> list[Message]:
+) -> list[IndexNodes]:
     """Brings an index up to a document, under the table's lock; nothing when it is there.
 
     An index that no tool needs any more is retired; one whose tools are in their owner's trash
@@ -52,7 +47,7 @@ def compare(
         return []
     if locked is None or locked.evicted_at is not None:
         return []
-    work.outbox.withdraw(enumerate_message(locked.id, table_id))  # what it is for is in sight
+    work.outbox.withdraw(CompareIndex(locked.id, table_id))  # what it is for is in sight
     if work.indexes.follows(locked.id, table_id):
         return []
     queued = enumerate_index(work, locked, table_id, limits, ahead)
@@ -129,7 +124,6 @@ class EnumerateIndex:
     """
 
     store: Store
-    deliver: Deliver
     settle: SettleIndex
     limits: Limits
 
@@ -142,18 +136,17 @@ class EnumerateIndex:
             with self.store.transaction() as work:
                 if work.indexes.follows(index_id, table_id):
                     return
-            owners = self._order(index_id, table_id)
+            ordered = self._order(index_id, table_id)
         except InvalidDocumentError:
-            owners = self._once_more(index_id, table_id)
+            ordered = self._once_more(index_id, table_id)
         except Exception as error:
             with suppress(ContextSearchError), self.store.transaction() as work:
                 work.indexes.note_failed(index_id, _record(error))
             raise
-        self.deliver(owners)
-        if not owners:  # no node will do it
+        if not ordered:  # no node will do it
             self.settle(index_id)
 
-    def _order(self, index_id: int, table_id: int | None) -> list[int]:
+    def _order(self, index_id: int, table_id: int | None) -> Sequence[Order]:
         ahead = read_ahead(self.store, index_id, table_id)
         with self.store.transaction() as work:
             index = work.indexes.find(index_id)
@@ -161,11 +154,14 @@ class EnumerateIndex:
                 return []
             chosen = table_id or index.table_id
             if chosen is not None:
-                return work.outbox.add(compare(work, index, chosen, self.limits, ahead))
-            messages = _order_each(work, index)
-        return add_one_by_one(self.store, messages)
+                orders = compare(work, index, chosen, self.limits, ahead)
+                work.send(*orders)
+                return orders
+            each = _each_table(work, index)
+        send_one_by_one(self.store, each)
+        return each
 
-    def _once_more(self, index_id: int, table_id: int | None) -> list[int]:
+    def _once_more(self, index_id: int, table_id: int | None) -> Sequence[Order]:
         """Gives up when the document that cannot be indexed is still the same."""
         seen = locked_revision(self.store, index_id, table_id)
         try:
@@ -176,10 +172,10 @@ class EnumerateIndex:
         return []
 
 
-def _order_each(work: UnitOfWork, index: Index) -> list[Message]:
+def _each_table(work: UnitOfWork, index: Index) -> list[CompareIndex]:
     if index.evicted_at is not None:
         return []
-    return [enumerate_message(index.id, table_id) for table_id in work.indexes.uncompared(index.id)]
+    return [CompareIndex(index.id, table_id) for table_id in work.indexes.uncompared(index.id)]
 
 
 def _record(error: Exception) -> dict[str, object]:

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from context_search.domain.errors import ContextSearchError
 from context_search.domain.limits import ProjectLimits, Usage
 from context_search.domain.model import Claim, Index, PlannedChunk
+from context_search.domain.orders import CompareIndex
 from context_search.domain.progress import PROJECT_FULL
 from context_search.ports.store import Store, UnitOfWork
 from context_search.ports.time import Deadline
-from context_search.services.indexing.outgoing import Deliver, enumerate_message
 from context_search.services.indexing.status import summarise
 
 
@@ -89,7 +89,6 @@ class UseIndex:
     """
 
     store: Store
-    deliver: Deliver
 
     def __call__(self, index: Index, deadline: Deadline) -> None:
         """Never raises a ContextSearchError: no search fails for it, the next one tries again."""
@@ -113,7 +112,5 @@ class UseIndex:
 
     def _note(self, index: Index, deadline: Deadline) -> None:
         with self.store.transaction(None, deadline) as work:
-            is_due = note_use(work, index)
-            messages = [enumerate_message(index.id, index.table_id)] if is_due else []
-            owners = work.outbox.add(messages)
-        self.deliver(owners)
+            if note_use(work, index):
+                work.send(CompareIndex(index.id, index.table_id))

@@ -17,6 +17,7 @@ from context_search.domain.errors import (
 )
 from context_search.domain.limits import ProjectLimits
 from context_search.domain.model import ChunkSet, Claim, StoredChunk
+from context_search.domain.orders import IndexNodes
 from context_search.ports.store import Store
 from context_search.ports.time import Clock, Deadline
 from context_search.ports.vectors import VectorStore
@@ -29,7 +30,6 @@ from context_search.services.indexing.chunk_documents import (
 from context_search.services.indexing.chunk_vectors import ChunkVectors
 from context_search.services.indexing.evict import no_room
 from context_search.services.indexing.node_report import NodeReport, NodeRun, Outcome
-from context_search.services.indexing.outgoing import Deliver, node_message
 from context_search.services.indexing.retrying import RetryLater, error_record, is_passing, pause_s
 from context_search.services.indexing.settle import SettleIndex
 
@@ -61,7 +61,6 @@ class IndexNode:
     store: Store
     vectors: VectorStore
     chunk_vectors: ChunkVectors
-    deliver: Deliver
     settle: SettleIndex
     clock: Clock
     limits: IndexLimits
@@ -116,7 +115,7 @@ class IndexNode:
             self._write_batch(run, chunk_set, missing[first : first + size])
         with run.stage("swap"), self.store.transaction() as work:
             work.nodes.hold(claim, lease_s=self.limits.lease_s)
-            activated = work.chunks.activate(claim, chunk_set.id)
+            activated = work.chunks.activate([(claim, chunk_set.id)])
         if not activated:
             return self._hand_over(claim, progressed=True)
         return self._done(claim, "indexed")
@@ -133,7 +132,8 @@ class IndexNode:
             work.nodes.hold(claim, lease_s=self.limits.lease_s)
             reason = no_room(work, {claim: planned}, self.limits.project)
             if reason is None:
-                return work.chunks.begin_set(claim, planned)
+                [chunk_set] = work.chunks.begin_sets([(claim, planned)])
+                return chunk_set
             work.nodes.skip(claim, {**reason, "at": self.clock.now().isoformat()})
             work.tools.mark_unsettled(claim.index_id)
             return None
@@ -169,8 +169,7 @@ class IndexNode:
     def _hand_over(self, claim: Claim, *, progressed: bool) -> Outcome:
         with self.store.transaction() as work:
             work.nodes.release(claim, retry_in_s=0, error=None, progressed=progressed)
-            owners = work.outbox.add([node_message(claim.node_id)])
-        self.deliver(owners)
+            work.send(IndexNodes((claim.node_id,)))
         return "handed_over"
 
     def _failed(

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
 
+from context_search.domain import orders
 from context_search.domain.model import Claim
 from context_search.ports.store import Store
 from context_search.ports.time import Deadline
 from context_search.services.indexing.index_node import IndexNode
 from context_search.services.indexing.index_together import IndexTogether
 from context_search.services.indexing.node_report import NodeReport
-from context_search.services.indexing.outgoing import SMALL_STRING, Deliver
+from context_search.services.indexing.outgoing import SMALL_STRING
 from context_search.services.indexing.retrying import RetryLater
 
 
@@ -52,7 +53,6 @@ class IndexNodes:
     store: Store
     index_node: IndexNode
     together: IndexTogether
-    deliver: Deliver
 
     def __call__(self, node_ids: Sequence[int], deadline: Deadline) -> Iterator[NodeReport]:
         """Yields what became of the nodes; what there is no time for is ordered again.
@@ -60,6 +60,9 @@ class IndexNodes:
         Raises at the end: RetryLater when nodes have to come again, or an unexpected error of one
         of them; the others are done by then.
         """
+        if len(node_ids) == 1:
+            yield self.index_node(node_ids[0], deadline)
+            return
         failures, size = _Failures(), self.index_node.limits.batch_nodes
         for first in range(0, len(node_ids), size):
             if self._is_late(deadline):
@@ -93,7 +96,7 @@ class IndexNodes:
         """Returns what goes together, and what has to go alone: long, failing, or not due yet."""
         limits = self.index_node.limits
         with self.store.transaction() as work:
-            claims = work.batches.claim(
+            claims = work.nodes.claim_many(
                 node_ids,
                 max_chars=SMALL_STRING,
                 max_attempts=limits.attempts_together,
@@ -101,15 +104,14 @@ class IndexNodes:
             )
             taken = {claim.node_id for claim in claims}
             others = [node_id for node_id in node_ids if node_id not in taken]
-            return claims, work.batches.unfinished(others)
+            return claims, work.nodes.unfinished(others)
 
     def _is_late(self, deadline: Deadline) -> bool:
         return deadline.left_s() < self.index_node.limits.batch_reserve_s
 
     def _hand_over(self, node_ids: Sequence[int]) -> None:
         with self.store.transaction() as work:
-            owners = work.outbox.add([{"kind": "nodes", "node_ids": list(node_ids)}])
-        self.deliver(owners)
+            work.send(orders.IndexNodes(tuple(node_ids)))
 
 
 def _groups(claims: Sequence[Claim]) -> list[list[Claim]]:

@@ -74,11 +74,11 @@ class IndexTogether:
         """Writes the rows of the chunks; of none, when there may be no room for all."""
         planned = {claim: plan(claim) for claim in claims}
         with self.one.store.transaction() as work:
-            held = work.batches.hold(claims, lease_s=self.one.limits.lease_s)
+            held = work.nodes.hold_many(claims, lease_s=self.one.limits.lease_s)
             wanted = {claim: planned[claim] for claim in held}
             if not held or no_room(work, wanted, self.one.limits.project) is not None:
                 return []
-            sets = work.batches.begin_sets(list(wanted.items()))
+            sets = work.chunks.begin_sets(list(wanted.items()))
         return list(zip(held, sets, strict=True))
 
     def _write(self, run: NodeRun, begun: Begun) -> list[ChunkTokens]:
@@ -107,16 +107,16 @@ class IndexTogether:
         """Returns the ids of the nodes whose new text can be found from now on."""
         sets = dict(begun)
         with self.one.store.transaction() as work:
-            held = work.batches.hold(list(sets), lease_s=self.one.limits.lease_s)
-            work.batches.mark_present([sets[claim] for claim in held])
+            held = work.nodes.hold_many(list(sets), lease_s=self.one.limits.lease_s)
+            work.chunks.mark_all_present([sets[claim] for claim in held])
             work.keywords.put(keyed)
-            return work.batches.activate([(claim, sets[claim].id) for claim in held])
+            return work.chunks.activate([(claim, sets[claim].id) for claim in held])
 
     def _put_back(self, run: NodeRun, claims: Sequence[Claim], error: ContextSearchError) -> None:
         retry_in_s = pause_s(error, max(claim.attempt for claim in claims))
         record = error_record(error, self.one.clock.now(), retryable=True)
         with self.one.store.transaction() as work:
-            held = work.batches.hold(claims, lease_s=self.one.limits.lease_s)
+            held = work.nodes.hold_many(claims, lease_s=self.one.limits.lease_s)
             for claim in held:
                 work.nodes.release(claim, retry_in_s=retry_in_s, error=record, progressed=False)
         report = replace(run.report("retried", error), nodes=len(held))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import dataclass
 
-from context_search.domain.errors import DatabaseUnavailableError, QueueUnavailableError
+from context_search.domain.errors import ContextSearchError
 from context_search.ports.store import Store
 from context_search.services.indexing.outgoing import Deliver
 
@@ -46,7 +46,7 @@ class OrderBook:
         with self.store.transaction() as work:
             work.outbox.finish(begun.id)
             taken = work.outbox.take(begun.project_id, window=self.deliver.window)
-        with suppress(QueueUnavailableError, DatabaseUnavailableError):
+        with suppress(ContextSearchError):
             self.deliver.post(taken)
 
     def rest(self, begun: Begun, after_s: float) -> bool:
@@ -60,6 +60,6 @@ class OrderBook:
         with self.store.transaction() as work:
             stays = work.outbox.rest(begun.id, after_s=after_s, window=window)
             taken = work.outbox.take(begun.project_id, window=window)
-        with suppress(QueueUnavailableError, DatabaseUnavailableError):
+        with suppress(ContextSearchError):
             self.deliver.post(taken)
         return stays

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
-from context_search.domain.errors import DatabaseUnavailableError, QueueUnavailableError
-from context_search.domain.orders import ORDER_ID
+from context_search.domain.errors import ContextSearchError, QueueUnavailableError
+from context_search.domain.orders import ORDER_ID, IndexNodes, Order
 from context_search.ports.queue import Message, Queue
 from context_search.ports.store import Store, UnitOfWork
+from context_search.ports.time import Deadline
 
 SMALL_STRING = 9_999
 """The most characters of a string that may come together with others."""
@@ -22,30 +23,19 @@ LOST_AFTER_S = 1_800.0
 """Two and a half visibility timeouts: what a killed worker had has come back by then."""
 
 
-def node_message(node_id: int) -> Message:
-    """Returns the order to index one big string."""
-    return {"kind": "node", "node_id": node_id}
-
-
-def enumerate_message(index_id: int, table_id: int | None = None) -> Message:
-    """Returns the order to compare an index with one of its tables, or with whatever it has."""
-    message = {"kind": "enumerate", "index_id": index_id}
-    return message if table_id is None else {**message, "table_id": table_id}
-
-
-def node_orders(work: UnitOfWork, node_ids: Sequence[int]) -> list[Message]:
+def node_orders(work: UnitOfWork, node_ids: Sequence[int]) -> list[IndexNodes]:
     """Returns the orders to index nodes: one per big string, many small ones together.
 
     A few go one by one, so that several workers share them.
     """
     if len(node_ids) <= NODES_APART:
-        return [node_message(node_id) for node_id in node_ids]
-    chars = work.batches.char_counts(node_ids)
+        return [IndexNodes((node_id,)) for node_id in node_ids]
+    chars = work.nodes.char_counts(node_ids)
     big = [node_id for node_id in node_ids if chars[node_id] > SMALL_STRING]
     small = [node_id for node_id in node_ids if chars[node_id] <= SMALL_STRING]
     return [
-        *({"kind": "nodes", "node_ids": group} for group in _groups(small, chars)),
-        *(node_message(node_id) for node_id in big),
+        *(IndexNodes(tuple(group)) for group in _groups(small, chars)),
+        *(IndexNodes((node_id,)) for node_id in big),
     ]
 
 
@@ -62,17 +52,19 @@ def _groups(node_ids: Sequence[int], chars: Mapping[int, int]) -> Iterator[list[
         yield group
 
 
-def add_one_by_one(store: Store, messages: Iterable[Message]) -> list[int]:
-    """Adds orders, each in a transaction of its own; returns their projects.
+def send_one_by_one(store: Store, orders: Iterable[Order]) -> None:
+    """Adds orders, each in a transaction of its own, and has them leave after the last one.
 
     A program that changes many tables holds the orders for them in an order of its own: who held
     one of these and waited for another would end that program's transaction as a deadlock.
     """
-    owners: set[int] = set()
-    for message in messages:
+    projects: set[int] = set()
+    for order in orders:
         with store.transaction() as work:
-            owners.update(work.outbox.add([message]))
-    return sorted(owners)
+            projects.update(work.outbox.add([order.to_json()]))
+    if projects:
+        with store.transaction() as work:
+            work.send_waiting(*projects)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,12 +79,12 @@ class Deliver:
     queue: Queue
     window: int = WINDOW
 
-    def __call__(self, projects: Iterable[int]) -> None:
-        """Never raises for a queue or a database that is away, as what the caller did is committed.
+    def deliver(self, projects: Iterable[int]) -> None:
+        """Never raises a ContextSearchError, as what the caller did is committed.
 
         Nothing is lost: ``cleanup`` sends the rest.
         """
-        with suppress(QueueUnavailableError, DatabaseUnavailableError):
+        with suppress(ContextSearchError):
             for project_id in projects:
                 self.send(project_id)
 
@@ -118,6 +110,26 @@ class Deliver:
 
 
 @dataclass(frozen=True, slots=True)
+class SendingStore:
+    """The port ``Store``: when a transaction has committed, what it sends leaves.
+
+    What delivers works on ``inner``, in transactions of its own; none is inside of another one.
+    """
+
+    inner: Store
+    delivery: Deliver
+
+    @contextmanager
+    def transaction(
+        self, project_id: int | None = None, deadline: Deadline | None = None
+    ) -> Iterator[UnitOfWork]:
+        """See the port. A failure to deliver fails nobody: ``cleanup`` sends what waits."""
+        with self.inner.transaction(project_id, deadline) as work:
+            yield work
+        self.delivery.deliver(work.to_deliver())
+
+
+@dataclass(frozen=True, slots=True)
 class RelayOutbox:
     """Sends what waits: written by triggers, or left behind by a crash, a fault or a lost message.
 
@@ -130,7 +142,7 @@ class RelayOutbox:
     deliver: Deliver
     limit: int = 200
 
-    def __call__(self, *, silent_s: float) -> int:
+    def relay(self, *, silent_s: float) -> int:
         """Returns how many orders were sent. One may be sent twice, never lost.
 
         Raises QueueUnavailableError, DatabaseUnavailableError.

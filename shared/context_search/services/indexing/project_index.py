@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from context_search.domain.config import IndexConfig
 from context_search.domain.errors import NotFoundError, ProjectIndexOffError
 from context_search.domain.model import Index, Principal
+from context_search.domain.orders import CompareIndex
 from context_search.domain.progress import Progress
 from context_search.ports.store import Store, UnitOfWork
 from context_search.services.indexing.evict import note_use
-from context_search.services.indexing.outgoing import Deliver, enumerate_message
 from context_search.services.indexing.rebuild import Model
 from context_search.services.indexing.status import project_index
 
@@ -42,7 +42,6 @@ class SwitchProjectIndexOn:
     """
 
     store: Store
-    deliver: Deliver
     model: Model
     silent_s: float
 
@@ -56,12 +55,9 @@ class SwitchProjectIndexOn:
             if index is None:
                 config = project_config(self.model)
                 index = work.indexes.add_to_project(principal.project_id, config)
-            is_due = note_use(work, index) or is_new
-            messages = [enumerate_message(index.id)] if is_due else []
-            owners = work.outbox.add(messages)
-            status = _status(work, principal, self.silent_s)
-        self.deliver(owners)
-        return status
+            if note_use(work, index) or is_new:
+                work.send(CompareIndex(index.id))
+            return _status(work, principal, self.silent_s)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +90,7 @@ class ReadProjectIndex:
 
 def _status(work: UnitOfWork, principal: Principal, silent_s: float) -> ProjectIndexStatus:
     index = project_index(work, principal)
-    progress = work.nodes.progress(index, "", stalled_s=silent_s)
+    progress = work.node_counts.progress(index, "", stalled_s=silent_s)
     reports = work.sweeps.reports(index.id)
     proven = next((each for each in reports if each["namespace"] == index.namespace), None)
     return ProjectIndexStatus(index, progress, proven)

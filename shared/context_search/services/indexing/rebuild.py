@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 from context_search.domain.config import IndexConfig
 from context_search.domain.errors import ConflictError, DatabaseUnavailableError, NotFoundError
 from context_search.domain.model import Index, Principal
+from context_search.domain.orders import CompareIndex
 from context_search.domain.text.analysis import ANALYSIS_VERSION
 from context_search.domain.text.chunking import CHUNKER_VERSION
 from context_search.ports.store import Store, UnitOfWork
-from context_search.services.indexing.outgoing import Deliver, enumerate_message
 from context_search.services.indexing.status import index_of, live_tool, project_index
 
 REBUILDS_AT_ONCE = 2
@@ -51,7 +51,6 @@ class StartRebuild:
     """Orders a new generation; while one is pending, the same call returns that one."""
 
     store: Store
-    deliver: Deliver
     model: Model
 
     def __call__(self, tool_id: int, principal: Principal | None) -> Index:
@@ -77,11 +76,9 @@ class StartRebuild:
             if config != index.config and work.rebuilds.has_index(index.table_id, config):
                 raise ConflictError("the table has such an index already: create the tool again")
             generation = work.rebuilds.start(index, config, at_once=REBUILDS_AT_ONCE)
-            is_due = work.evictions.revive(index.id) or generation.state == "building"
-            messages = [enumerate_message(index.id, index.table_id)] if is_due else []
-            owners = work.outbox.add(messages)
-        self.deliver(owners)
-        return generation
+            if work.evictions.revive(index.id) or generation.state == "building":
+                work.send(CompareIndex(index.id, index.table_id))
+            return generation
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +127,6 @@ class RollBack:
     """Lets the generation before the last switch answer again, brought up to the document."""
 
     store: Store
-    deliver: Deliver
 
     def __call__(self, tool_id: int, principal: Principal | None) -> Index:
         """Raises NotFoundError, and ConflictError when the earlier generation is not kept."""
@@ -153,6 +149,5 @@ class RollBack:
                 raise ConflictError("another index of the table has the earlier configuration")
             work.rebuilds.switch(previous)
             work.tools.mark_unsettled(index.id)
-            owners = work.outbox.add([enumerate_message(index.id, index.table_id)])
-        self.deliver(owners)
+            work.send(CompareIndex(index.id, index.table_id))
         return replace(previous, state="active")

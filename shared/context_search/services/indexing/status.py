@@ -69,11 +69,11 @@ def tool_status(work: UnitOfWork, tool: SearchTool, *, silent_s: float) -> ToolS
     """Returns the counters and nodes of a tool's scope."""
     index = index_of(work, tool)
     scope = tool.scope.json_pointer
-    progress = work.nodes.progress(index, scope, stalled_s=silent_s)
-    nodes = work.nodes.in_scope(index, scope, limit=LISTED_NODES)
+    progress = work.node_counts.progress(index, scope, stalled_s=silent_s)
+    nodes = work.node_counts.in_scope(index, scope, limit=LISTED_NODES)
     reports = work.sweeps.reports(index.id)
     proven = next((each for each in reports if each["namespace"] == index.namespace), None)
-    not_indexed = work.nodes.not_indexed(index, scope, limit=LISTED_NODES)
+    not_indexed = work.node_counts.not_indexed(index, scope, limit=LISTED_NODES)
     is_settled = progress.status in ("ready", "rebuilding") and not progress.chunks_count
     empty = empty_scope(work, tool.scope, index, measured=True) if is_settled else None
     return ToolStatus(tool, index, progress, nodes, proven, not_indexed, empty)
@@ -96,7 +96,7 @@ def summarise(
         return
     tools = work.tools.of_index(index_id, tool_id=tool_id)
     scopes = sorted({tool.scope.json_pointer for tool in tools})
-    progress = work.nodes.progress_of(index, scopes, stalled_s=silent_s)
+    progress = work.node_counts.progress_of(index, scopes, stalled_s=silent_s)
     for tool in tools:
         told = summary(progress[tool.scope.json_pointer], tool.created_at)
         work.tools.write_summary(tool.id, told)

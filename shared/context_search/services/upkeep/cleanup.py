@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from context_search.domain.errors import ContextSearchError, VectorStoreError
 from context_search.domain.ids import window_ids
+from context_search.domain.orders import CompareIndex
 from context_search.ports.store import Store
 from context_search.ports.time import Deadline
 from context_search.ports.vectors import VectorStore
@@ -17,11 +18,9 @@ from context_search.services.access.idempotency import KEPT_S
 from context_search.services.indexing.chunk_documents import chunk_tokens
 from context_search.services.indexing.evict import EvictColdest
 from context_search.services.indexing.outgoing import (
-    Deliver,
     RelayOutbox,
-    add_one_by_one,
-    enumerate_message,
     node_orders,
+    send_one_by_one,
 )
 from context_search.services.indexing.rebuild import REBUILDS_AT_ONCE, retire_outdated
 from context_search.services.indexing.settle import SettleIndex
@@ -51,7 +50,7 @@ class Cleanup:
 
     store: Store
     vectors: VectorStore
-    deliver: Deliver
+    relay: RelayOutbox
     settle: SettleIndex
     sweep: SweepNamespace
     uploads: ExpireUploads
@@ -96,16 +95,13 @@ class Cleanup:
         return False
 
     def _relay(self, report: CleanupReport) -> bool:
-        report.messages_relayed += RelayOutbox(self.store, self.deliver)(
-            silent_s=self.limits.silent_s
-        )
+        report.messages_relayed += self.relay.relay(silent_s=self.limits.silent_s)
         return False
 
     def _revive(self, report: CleanupReport) -> bool:
         with self.store.transaction() as work:
             nodes = work.nodes.abandoned(silent_s=self.limits.silent_s, limit=NODES_PER_STEP)
-            owners = work.outbox.add(node_orders(work, nodes))
-        self.deliver(owners)
+            work.send(*node_orders(work, nodes))
         report.nodes_revived += len(nodes)
         return len(nodes) == NODES_PER_STEP
 
@@ -118,8 +114,7 @@ class Cleanup:
     def _compare(self, report: CleanupReport) -> bool:
         with self.store.transaction() as work:
             behind = work.indexes.behind(silent_s=self.limits.silent_s, limit=COMPARISONS_PER_STEP)
-        messages = [enumerate_message(index_id, table_id) for index_id, table_id in behind]
-        self.deliver(add_one_by_one(self.store, messages))
+        send_one_by_one(self.store, [CompareIndex(*of) for of in behind])
         report.comparisons_ordered += len(behind)
         return len(behind) == COMPARISONS_PER_STEP
 
@@ -128,11 +123,8 @@ class Cleanup:
         with self.store.transaction() as work:
             promoted = work.rebuilds.promote(at_once=REBUILDS_AT_ONCE)
             indexes = [work.indexes.find(index_id) for index_id in promoted]
-            owners = work.outbox.add(
-                enumerate_message(index.id, index.table_id) for index in indexes if index
-            )
+            work.send(*(CompareIndex(index.id, index.table_id) for index in indexes if index))
             building = work.rebuilds.building(limit=NODES_PER_STEP)
-        self.deliver(owners)
         for index_id in building:
             try:
                 report.generations_switched += self.settle(index_id)
@@ -148,8 +140,7 @@ class Cleanup:
     def _readmit(self, report: CleanupReport) -> bool:
         with self.store.transaction() as work:
             nodes = work.quotas.readmit(self.limits.project, limit=NODES_PER_STEP)
-            owners = work.outbox.add(node_orders(work, nodes))
-        self.deliver(owners)
+            work.send(*node_orders(work, nodes))
         report.nodes_readmitted += len(nodes)
         return False
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from context_search.domain.orders import ImportUpload
 from context_search.ports.store import Store
 from context_search.ports.uploads import Objects
-from context_search.services.catalog.uploads import import_message
-from context_search.services.indexing.outgoing import Deliver
 
 UPLOAD_LIVES_S = 86_400.0
 UPLOADS_PER_STEP = 50
@@ -18,15 +17,13 @@ class ExpireUploads:
     """Uploads end: imported, failed, or forgotten a day after they were made."""
 
     store: Store
-    deliver: Deliver
     objects: Objects
 
     def revive(self, silent_s: float) -> int:
         """Orders imports again that nobody has worked on for so long; returns how many."""
         with self.store.transaction() as work:
             silent = work.uploads.silent(silent_s=silent_s, limit=UPLOADS_PER_STEP)
-            owners = work.outbox.add([import_message(upload_id) for upload_id in silent])
-        self.deliver(owners)
+            work.send(*(ImportUpload(upload_id) for upload_id in silent))
         return len(silent)
 
     def forget(self) -> int:

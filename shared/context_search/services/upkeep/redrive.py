@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from context_search.domain.orders import ORDER_ID
 from context_search.ports.queue import DeadLetters, Message
 from context_search.ports.store import Store
-from context_search.services.indexing.outgoing import Deliver, node_orders
+from context_search.services.indexing.outgoing import node_orders
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,21 +28,20 @@ class Redrive:
 
     store: Store
     dead_letters: DeadLetters
-    deliver: Deliver
 
     def __call__(self, limit: int) -> Redriven:
         """Handles at most ``limit`` of each. Raises QueueUnavailableError."""
         moved = self.dead_letters.take_up(limit, self._keep)
         with self.store.transaction() as work:
             nodes = work.nodes.pardon(limit=limit)
-            owners = work.outbox.add(node_orders(work, nodes))
-        self.deliver(owners)
+            work.send(*node_orders(work, nodes))
         return Redriven(moved, len(nodes))
 
     def _keep(self, letters: Sequence[Message]) -> None:
         """What names an order that is not in the book is done; what names none is an older one."""
         orders = [order_id for each in letters if isinstance(order_id := each.get(ORDER_ID), int)]
         with self.store.transaction() as work:
-            owners = work.outbox.add(each for each in letters if ORDER_ID not in each)
-            owners += work.outbox.restore(orders)
-        self.deliver(owners)
+            work.send_waiting(
+                *work.outbox.add(each for each in letters if ORDER_ID not in each),
+                *work.outbox.restore(orders),
+            )

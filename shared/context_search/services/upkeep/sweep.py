@@ -10,7 +10,7 @@ from context_search.domain.ids import chunk_document_id, window_ids
 from context_search.ports.delivery import SweepCounts, SweepCursor
 from context_search.ports.store import Store
 from context_search.ports.vectors import VectorStore
-from context_search.services.indexing.outgoing import Deliver, node_orders
+from context_search.services.indexing.outgoing import node_orders
 
 PAGE = 1_000
 
@@ -25,7 +25,6 @@ class SweepNamespace:
 
     store: Store
     vectors: VectorStore
-    deliver: Deliver
     page: int = PAGE
 
     def __call__(self, *, older_than_s: float) -> SweepCounts | None:
@@ -99,6 +98,5 @@ class SweepNamespace:
             return 0
         with self.store.transaction() as work:
             nodes = work.sweeps.requeue_missing(namespace, missing)
-            owners = work.outbox.add(node_orders(work, nodes))
-        self.deliver(owners)
+            work.send(*node_orders(work, nodes))
         return len(missing)

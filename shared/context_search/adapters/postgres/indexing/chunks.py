@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from context_search.adapters.postgres.indexing.chunk_sets import activate_sets, begin_sets
+from context_search.adapters.postgres.indexing.chunk_sets import Planned, activate_sets, begin_sets
 from context_search.adapters.postgres.pool import Transaction
 from context_search.domain.ids import chunk_document_id
-from context_search.domain.model import ChunkSet, Claim, EmbeddedChunk, PlannedChunk
+from context_search.domain.model import ChunkSet, Claim, EmbeddedChunk
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,10 +17,9 @@ class PostgresChunks:
 
     tx: Transaction
 
-    def begin_set(self, claim: Claim, planned: Sequence[PlannedChunk]) -> ChunkSet:
+    def begin_sets(self, planned: Planned) -> list[ChunkSet]:
         """See the port."""
-        [chunk_set] = begin_sets(self.tx, [(claim, planned)])
-        return chunk_set
+        return begin_sets(self.tx, planned)
 
     def embedded(self, claim: Claim, input_hashes: Sequence[bytes]) -> list[EmbeddedChunk]:
         """See the port."""
@@ -59,9 +58,27 @@ class PostgresChunks:
             set=set_id,
         )
 
-    def activate(self, claim: Claim, set_id: int) -> bool:
-        """See the port. The caller holds the node."""
-        return bool(activate_sets(self.tx, [(claim, set_id)]))
+    def mark_all_present(self, sets: Sequence[ChunkSet]) -> None:
+        """See the port."""
+        lacked = [(each.id, chunk.index) for each in sets for chunk in each.missing]
+        self.tx.run(
+            """
+            WITH marked AS (
+                UPDATE chunks SET present = true, updated_at = clock_timestamp()
+                WHERE (set_id, chunk_index) IN (SELECT * FROM unnest(
+                        CAST(:sets AS bigint[]), CAST(:indexes AS int[])))
+                  AND NOT present RETURNING set_id),
+            counted AS (SELECT set_id, count(*) AS chunks FROM marked GROUP BY set_id)
+            UPDATE chunk_set SET present_count = present_count + counted.chunks
+            FROM counted WHERE chunk_set.id = counted.set_id
+            """,
+            sets=[set_id for set_id, _ in lacked],
+            indexes=[index for _, index in lacked],
+        )
+
+    def activate(self, sets: Sequence[tuple[Claim, int]]) -> set[int]:
+        """See the port. The caller holds the nodes."""
+        return activate_sets(self.tx, sets)
 
     def without_row(self, namespace: str, doc_ids: Sequence[str]) -> list[str]:
         """Asks for the first document of each chunk: others are windows of it."""

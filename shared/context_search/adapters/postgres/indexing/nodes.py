@@ -3,21 +3,85 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from context_search.adapters.postgres.catalog.presence import TABLE_IS_THERE
-from context_search.adapters.postgres.indexing.node_rows import NodeRows
+from context_search.adapters.postgres.pool import Transaction, bulk
 from context_search.domain.config import IndexConfig
 from context_search.domain.errors import LeaseLostError
-from context_search.domain.model import Claim
+from context_search.domain.ids import pointer_sha256
+from context_search.domain.model import Claim, Index, KnownNode
 from context_search.domain.progress import NodeState
 from context_search.domain.text.reassembly import text_of_chunks
+from context_search.ports.indexing import NodeUpsert
 
 
 @dataclass(frozen=True, slots=True)
-class NodeWork(NodeRows):
-    """The part of the port ``Nodes`` that workers use."""
+class PostgresNodes:
+    """The port ``Nodes``.
+
+    What takes or holds many locks rows with SKIP LOCKED: enumeration locks nodes in another order,
+    and whoever has one locked takes it from its worker, or is its worker.
+    """
+
+    tx: Transaction
+
+    def known(self, generation_id: int, table_id: int) -> list[KnownNode]:
+        """See the port."""
+        rows = self.tx.run(
+            """
+            SELECT id, pointer_sha256, content_hash FROM node
+            WHERE generation_id = :generation AND table_id = :table
+            """,
+            generation=generation_id,
+            table=table_id,
+        )
+        return [KnownNode(*row) for row in rows]
+
+    def upsert(self, index: Index, table_id: int, nodes: Sequence[NodeUpsert]) -> list[int]:
+        """See the port. A worker that holds the node loses its fence."""
+        # Always in the same order, so that two transactions cannot wait for each other.
+        rows = sorted(
+            (_row(index, table_id, upsert) for upsert in nodes), key=lambda row: str(row["sha"])
+        )
+        found = bulk(
+            self.tx,
+            """
+            INSERT INTO node (generation_id, table_id, json_pointer, pointer_sha256, content_hash,
+                              char_count, content, state, last_error)
+            SELECT generation_id, table_id, json_pointer, decode(sha, 'hex'), content_hash,
+                   char_count, content, state,
+                   last_error || jsonb_build_object('at', clock_timestamp())
+            FROM jsonb_to_recordset(CAST(:rows AS jsonb)) AS row (
+                generation_id bigint, table_id bigint, json_pointer text, sha text,
+                content_hash text, char_count int, content text, state text, last_error jsonb)
+            ON CONFLICT (generation_id, table_id, pointer_sha256) DO UPDATE SET
+                content_hash = excluded.content_hash, char_count = excluded.char_count,
+                content = excluded.content, state = excluded.state,
+                last_error = excluded.last_error, fence = node.fence + 1, attempt = 0,
+                active_set_id = CASE WHEN excluded.state = 'queued' THEN node.active_set_id END,
+                lease_until = NULL, next_at = clock_timestamp(), changed_at = clock_timestamp()
+            RETURNING id, state
+            """,
+            rows,
+        )
+        self._remove_sets([node_id for node_id, state in found if state == "skipped"])
+        return [node_id for node_id, state in found if state == "queued"]
+
+    def _remove_sets(self, node_ids: Sequence[int]) -> None:
+        if node_ids:
+            self.tx.run(
+                "DELETE FROM chunk_set WHERE node_id = ANY(CAST(:ids AS bigint[]))",
+                ids=sorted(node_ids),
+            )
+
+    def remove(self, node_ids: Sequence[int]) -> None:
+        """See the port."""
+        if node_ids:
+            self.tx.run(
+                "DELETE FROM node WHERE id = ANY(CAST(:ids AS bigint[]))", ids=sorted(node_ids)
+            )
 
     def claim(self, node_id: int, *, lease_s: float) -> Claim | None:
         """See the port."""
@@ -57,6 +121,60 @@ class NodeWork(NodeRows):
         )
         return text_of_chunks((start, text) for start, text in rows)
 
+    def claim_many(
+        self, node_ids: Sequence[int], *, max_chars: int, max_attempts: int, lease_s: float
+    ) -> list[Claim]:
+        """See the port."""
+        rows = self.tx.run(
+            f"""
+            WITH free AS (
+                SELECT id FROM node
+                WHERE id = ANY(CAST(:nodes AS bigint[])) AND content IS NOT NULL
+                  AND char_count <= :chars AND attempt < :attempts
+                  AND (state = 'queued' AND next_at <= clock_timestamp()
+                       OR state = 'claimed' AND lease_until < clock_timestamp())
+                ORDER BY id FOR NO KEY UPDATE SKIP LOCKED)
+            UPDATE node SET state = 'claimed', fence = fence + 1, attempt = attempt + 1,
+                lease_until = clock_timestamp() + make_interval(secs => :lease)
+            FROM free, index_generation AS generation
+            JOIN search_index ON search_index.id = generation.index_id, context_table
+            WHERE node.id = free.id AND generation.id = node.generation_id
+              AND context_table.id = node.table_id
+              AND generation.state IN ('active', 'building') AND {TABLE_IS_THERE}
+            RETURNING node.id, fence, attempt, node.table_id, json_pointer, content_hash, content,
+                      generation.config, namespace, search_index.id
+            """,
+            nodes=list(node_ids),
+            chars=max_chars,
+            attempts=max_attempts,
+            lease=lease_s,
+        )
+        claims = [
+            Claim(*[*columns, IndexConfig.from_json(config), namespace, index_id])
+            for *columns, config, namespace, index_id in rows
+        ]
+        return sorted(claims, key=lambda claim: claim.node_id)
+
+    def char_counts(self, node_ids: Sequence[int]) -> dict[int, int]:
+        """See the port."""
+        rows = self.tx.run(
+            "SELECT id, char_count FROM node WHERE id = ANY(CAST(:nodes AS bigint[]))",
+            nodes=list(node_ids),
+        )
+        return dict(rows)
+
+    def unfinished(self, node_ids: Sequence[int]) -> list[int]:
+        """See the port."""
+        rows = self.tx.run(
+            """
+            SELECT id FROM node
+            WHERE id = ANY(CAST(:nodes AS bigint[])) AND state IN ('queued', 'claimed')
+            ORDER BY id
+            """,
+            nodes=list(node_ids),
+        )
+        return [node_id for [node_id] in rows]
+
     def due_in(self, node_id: int) -> float | None:
         """See the port."""
         rows = self.tx.run(
@@ -75,6 +193,31 @@ class NodeWork(NodeRows):
             "lease_until = clock_timestamp() + make_interval(secs => :lease)",
             lease=lease_s,
         )
+
+    def hold_many(self, claims: Sequence[Claim], *, lease_s: float) -> list[Claim]:
+        """See the port."""
+        # The tables first, as in ``_change``.
+        rows = self.tx.run(
+            """
+            WITH tables AS (
+                SELECT id FROM context_table WHERE id = ANY(CAST(:tables AS bigint[]))
+                ORDER BY id FOR KEY SHARE),
+            mine AS (
+                SELECT node.id FROM node JOIN unnest(
+                    CAST(:nodes AS bigint[]), CAST(:fences AS bigint[])
+                ) AS claim (node, fence) ON node.id = claim.node AND node.fence = claim.fence
+                JOIN tables ON tables.id = table_id
+                WHERE state = 'claimed' ORDER BY node.id FOR NO KEY UPDATE OF node SKIP LOCKED)
+            UPDATE node SET lease_until = clock_timestamp() + make_interval(secs => :lease)
+            FROM mine WHERE node.id = mine.id RETURNING node.id
+            """,
+            nodes=[claim.node_id for claim in claims],
+            fences=[claim.fence for claim in claims],
+            tables=sorted({claim.table_id for claim in claims}),
+            lease=lease_s,
+        )
+        held = {node_id for [node_id] in rows}
+        return [claim for claim in claims if claim.node_id in held]
 
     def release(
         self,
@@ -173,3 +316,18 @@ class NodeWork(NodeRows):
             limit=limit,
         )
         return sorted(node_id for [node_id] in rows)
+
+
+def _row(index: Index, table_id: int, upsert: NodeUpsert) -> dict[str, object]:
+    skipped = upsert.skip_reason is not None
+    return {
+        "generation_id": index.generation_id,
+        "table_id": table_id,
+        "json_pointer": upsert.node.json_pointer,
+        "sha": pointer_sha256(upsert.node.json_pointer).hex(),
+        "content_hash": upsert.content_hash,
+        "char_count": len(upsert.node.text),
+        "content": None if skipped else upsert.node.text,
+        "state": "skipped" if skipped else "queued",
+        "last_error": upsert.skip_reason,
+    }

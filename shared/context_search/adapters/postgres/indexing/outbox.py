@@ -7,7 +7,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from context_search.adapters.postgres.pool import Transaction
-from context_search.domain.orders import LONG_STRING, LONGEST_PAUSE_S, long_window, order_key
+from context_search.domain.orders import (
+    LONG_STRING,
+    LONGEST_PAUSE_S,
+    Order,
+    long_window,
+    order_key,
+)
 from context_search.ports.queue import Message
 
 # Whose order it is, by what it names.
@@ -69,10 +75,11 @@ class PostgresOutbox:
         )
         return sorted({project_id for [project_id] in found})
 
-    def withdraw(self, message: Message) -> None:
+    def withdraw(self, order: Order) -> None:
         """See the port."""
         self.tx.run(
-            "DELETE FROM outbox WHERE key = :key AND begun_at IS NULL", key=order_key(message)
+            "DELETE FROM outbox WHERE key = :key AND begun_at IS NULL",
+            key=order_key(order.to_json()),
         )
 
     def take(self, project_id: int, *, window: int) -> list[tuple[int, Message]]:

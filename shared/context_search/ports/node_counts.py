@@ -10,7 +10,7 @@ from context_search.domain.progress import IndexStatus, NodeProgress, Progress
 
 
 class NodeCounts(Protocol):
-    """The part of ``Nodes`` that changes nothing. ``stalled_s`` is for how long silence is fine."""
+    """Counts of nodes, by state and scope. ``stalled_s`` is for how long silence is fine."""
 
     def status(self, index: Index, *, stalled_s: float) -> IndexStatus:
         """Returns the derived status of an index; cheap, it reads unfinished nodes only."""

@@ -17,18 +17,22 @@ from context_search.domain.progress import (
     eviction_reason,
     index_status,
 )
+from context_search.ports.time import Clock
 from testing.in_memory.comparisons import Comparisons, tables_of
-from testing.in_memory.nodes import NodeWork
-from testing.in_memory.rows import NodeRow, SetRow
+from testing.in_memory.nodes import of_generation
+from testing.in_memory.rows import NodeRow, Rows, SetRow
 
 
 @dataclass(frozen=True, slots=True)
-class MemoryNodes(NodeWork):
-    """The port ``Nodes``: what changes nodes, and here what counts them."""
+class MemoryNodeCounts:
+    """The port ``NodeCounts``."""
+
+    rows: Rows
+    clock: Clock
 
     def status(self, index: Index, *, stalled_s: float) -> IndexStatus:
         """See the port."""
-        return self._status(index, self.of_generation(index.generation_id), stalled_s)
+        return self._status(index, of_generation(self.rows, index.generation_id), stalled_s)
 
     def _is_stalled(self, index: Index, stalled_s: float) -> bool:
         now = self.clock.now()
@@ -37,7 +41,7 @@ class MemoryNodes(NodeWork):
         served = {row.id for row in self.rows.generations.values() if row.index_id in own}
         return any(
             row.state in ("queued", "claimed") and (row.lease_until or row.next_at) < since
-            for row in self.of_generation(index.generation_id)
+            for row in of_generation(self.rows, index.generation_id)
         ) and not any(
             (row.state == "claimed" and row.lease_until and row.lease_until > now)
             or (row.indexed_at and row.indexed_at > since)
@@ -65,7 +69,7 @@ class MemoryNodes(NodeWork):
 
     def progress(self, index: Index, scope: str, *, stalled_s: float) -> Progress:
         """See the port."""
-        nodes = self.of_generation(index.generation_id, scope)
+        nodes = of_generation(self.rows, index.generation_id, scope)
         sets = [row for row in (self._set_of(node.id) for node in nodes) if row]
         set_ids = {row.id for row in sets}
         chunks = self.rows.chunks.values()
@@ -106,13 +110,15 @@ class MemoryNodes(NodeWork):
 
     def not_indexed(self, index: Index, scope: str, *, limit: int) -> list[NodeProgress]:
         """See the port."""
-        nodes = [n for n in self.of_generation(index.generation_id, scope) if n.state != "indexed"]
+        nodes = [
+            n for n in of_generation(self.rows, index.generation_id, scope) if n.state != "indexed"
+        ]
         nodes.sort(key=lambda row: row.state in ("queued", "claimed"))
         return [self._node_progress(node) for node in nodes[:limit]]
 
     def has_any(self, index: Index, scope: str) -> bool:
         """See the port."""
-        for node in self.of_generation(index.generation_id, scope):
+        for node in of_generation(self.rows, index.generation_id, scope):
             current = self._set_of(node.id)
             if node.state not in ("indexed", "skipped") or (current and current.chunks_count):
                 return True
@@ -121,7 +127,7 @@ class MemoryNodes(NodeWork):
     def in_scope(self, index: Index, scope: str, *, limit: int) -> list[NodeProgress]:
         """See the port."""
         nodes = sorted(
-            self.of_generation(index.generation_id, scope), key=lambda row: row.json_pointer
+            of_generation(self.rows, index.generation_id, scope), key=lambda row: row.json_pointer
         )
         return [self._node_progress(node) for node in nodes[:limit]]
 

@@ -1,0 +1,108 @@
+"""Carries out the orders of the queue: what a worker does with a message, whoever brings it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+
+from context_search.domain.errors import ContextSearchError
+from context_search.domain.orders import CompareIndex, ImportUpload, Order
+from context_search.ports.time import Deadline
+from context_search.services.indexing.node_report import NodeReport
+from context_search.services.indexing.order_book import Begun, OrderBook
+from context_search.services.indexing.retrying import RetryLater
+
+RETRY_S = 30.0
+UNEXPECTED_S = 600.0
+OnReport = Callable[[NodeReport], None]
+
+
+@dataclass(frozen=True, slots=True)
+class CarriedOut:
+    """What became of a message.
+
+    ``again_in_s`` says when it has to come again; None when it is not needed any more.
+    ``error`` is why the order is not done: a RetryLater, or what was raised.
+    ``outcome`` tells what was done, None when it was done before or failed.
+    """
+
+    outcome: str | None = None
+    error: Exception | None = None
+    again_in_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Worker:
+    """Begins an order in the book, does what it says, and ends it there or puts it off.
+
+    What it is told to do with are functions, so that a process makes what its orders need.
+    """
+
+    book: OrderBook
+    index_nodes: Callable[[Sequence[int], Deadline], Iterable[NodeReport]]
+    compare_index: Callable[[int, int | None], object]
+    import_upload: Callable[[int], str]
+
+    def carry_out(
+        self,
+        order: Order,
+        deadline: Deadline,
+        *,
+        order_id: int | None = None,
+        on_report: OnReport = lambda _: None,
+    ) -> CarriedOut:
+        """Never raises an Exception: it is in what is returned.
+
+        ``order_id`` is the order's in the book, None for a message of a release without one.
+        ``on_report`` is told of every run over nodes.
+        """
+        begun = None
+        try:
+            begun = self.book.begin(order_id)
+            if begun is None:
+                return CarriedOut()
+            outcome = self.obey(order, deadline, on_report)
+            self.book.finish(begun)
+        except RetryLater as later:
+            if later.report is not None:
+                on_report(later.report)
+            return self._failed(later, begun, later.after_s)
+        except ContextSearchError as error:
+            return self._failed(error, begun, error.retry_after_s or RETRY_S)
+        except Exception as error:  # noqa: BLE001 - the caller has it, and tells of it
+            return self._failed(error, begun, UNEXPECTED_S)
+        return CarriedOut(outcome)
+
+    def obey(self, order: Order, deadline: Deadline, on_report: OnReport) -> str:
+        """Does what an order says and returns the outcome. Raises RetryLater, and other errors."""
+        if isinstance(order, CompareIndex):
+            self.compare_index(order.index_id, order.table_id)
+            return "enumerated"
+        if isinstance(order, ImportUpload):
+            return self.import_upload(order.upload_id)
+        outcomes = set()
+        for report in self.index_nodes(order.node_ids, deadline):
+            on_report(report)
+            outcomes.add(report.outcome)
+        return ", ".join(sorted(outcomes)) or "nothing_to_do"
+
+    def put_off(self, order_id: int | None, after_s: float) -> bool:
+        """Lets an order rest that cannot be carried out; False when its message is not needed.
+
+        It takes no place among its project's orders meanwhile.
+        """
+        begun = None
+        with suppress(ContextSearchError):
+            begun = self.book.begin(order_id)
+        return self._comes_back(begun, after_s)
+
+    def _failed(self, error: Exception, begun: Begun | None, after_s: float) -> CarriedOut:
+        comes_back = self._comes_back(begun, after_s)
+        return CarriedOut(error=error, again_in_s=after_s if comes_back else None)
+
+    def _comes_back(self, begun: Begun | None, after_s: float) -> bool:
+        if begun is not None:
+            with suppress(ContextSearchError):
+                return self.book.rest(begun, after_s)
+        return True
