@@ -14,7 +14,7 @@ from context_search.domain.model import (
     StoredChunk,
 )
 from context_search.ports.time import Clock
-from testing.in_memory.removal import remove_sets
+from testing.in_memory.removals import remove_sets
 from testing.in_memory.rows import ChunkRow, Rows, SetRow
 
 

@@ -10,15 +10,15 @@ from context_search.domain.orders import Order
 from context_search.ports.time import Clock, Deadline
 from testing.in_memory.catalog import MemoryProjects, MemoryTables
 from testing.in_memory.chunks import MemoryChunks
-from testing.in_memory.delivery import MemoryGraveyard
+from testing.in_memory.deletions import MemoryDeletions
 from testing.in_memory.evictions import MemoryEvictions
 from testing.in_memory.gauges import MemoryGauges
-from testing.in_memory.idempotency import MemoryIdempotencyKeys
+from testing.in_memory.idempotency_keys import MemoryIdempotencyKeys
 from testing.in_memory.indexes import MemoryIndexes
 from testing.in_memory.keys import MemoryKeys
 from testing.in_memory.keywords import MemoryKeywords
 from testing.in_memory.live_chunks import MemoryLiveChunks
-from testing.in_memory.mcps import MemoryMcpInstances
+from testing.in_memory.mcp_instances import MemoryMcpInstances
 from testing.in_memory.node_counts import MemoryNodeCounts
 from testing.in_memory.nodes import MemoryNodes
 from testing.in_memory.outbox import MemoryOutbox
@@ -27,7 +27,7 @@ from testing.in_memory.project_settings import MemoryProjectSettings
 from testing.in_memory.quotas import MemoryQuotas
 from testing.in_memory.rankings import MemoryRankings
 from testing.in_memory.rebuilds import MemoryRebuilds
-from testing.in_memory.removal import MemoryRemovals
+from testing.in_memory.removals import MemoryRemovals
 from testing.in_memory.rows import Rows
 from testing.in_memory.surroundings import MemorySurroundings
 from testing.in_memory.sweeps import MemorySweeps
@@ -41,7 +41,7 @@ class MemoryUnitOfWork:
     def __init__(self, rows: Rows, clock: Clock) -> None:
         self.projects = MemoryProjects(rows)
         self.keys = MemoryKeys(rows, clock)
-        self.mcps = MemoryMcpInstances(rows, clock)
+        self.mcp_instances = MemoryMcpInstances(rows, clock)
         self.tables = MemoryTables(rows, clock)
         self.tools = MemoryTools(rows, clock)
         self.indexes = MemoryIndexes(rows, clock)
@@ -52,12 +52,12 @@ class MemoryUnitOfWork:
         self.live_chunks = MemoryLiveChunks(rows)
         self.keywords = MemoryKeywords(rows)
         self.outbox = MemoryOutbox(rows, clock)
-        self.graveyard = MemoryGraveyard(rows, clock)
+        self.deletions = MemoryDeletions(rows, clock)
         self.removals = MemoryRemovals(rows, clock)
         self.sweeps = MemorySweeps(rows, clock)
         self.quotas = MemoryQuotas(rows, clock)
         self.evictions = MemoryEvictions(rows, clock)
-        self.idempotency = MemoryIdempotencyKeys(rows, clock)
+        self.idempotency_keys = MemoryIdempotencyKeys(rows, clock)
         self.permits = MemoryPermits(rows, clock)
         self.surroundings = MemorySurroundings(rows)
         self.project_settings = MemoryProjectSettings(rows)

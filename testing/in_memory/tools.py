@@ -12,7 +12,7 @@ from context_search.ports.catalog import Unowned, UnservedTool
 from context_search.ports.time import Clock
 from testing.in_memory.catalog_rows import ToolRow
 from testing.in_memory.indexes import MemoryIndexes
-from testing.in_memory.removal import mark_unsettled
+from testing.in_memory.removals import mark_unsettled
 from testing.in_memory.rows import Rows
 
 

@@ -45,7 +45,7 @@ class SweepCursor:
     counts: SweepCounts = field(default_factory=SweepCounts)
 
 
-class Graveyard(Protocol):
+class Deletions(Protocol):
     """What is deleted in Postgres and must follow in turbopuffer."""
 
     def tombstones(self, *, older_than_s: float, limit: int) -> list[Tombstone]:

@@ -1,4 +1,4 @@
-"""The graveyard in Postgres, and the triggers that fill it and the outbox."""
+"""What is deleted in Postgres, and the triggers that fill it and the outbox."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ def built(bench: Workbench, strings: int = 1) -> Index:
 
 def buried(bench: Workbench, older_than_s: float = HOUR, limit: int = 99) -> list[Tombstone]:
     with bench.store.transaction() as work:
-        found = work.graveyard.tombstones(older_than_s=older_than_s, limit=limit)
+        found = work.deletions.tombstones(older_than_s=older_than_s, limit=limit)
     return sorted(found, key=lambda stone: stone.doc_id)
 
 
 def note_deleted(bench: Workbench, found: list[Tombstone]) -> int:
     with bench.store.transaction() as work:
-        return work.graveyard.note_deleted(found, older_than_s=HOUR)
+        return work.deletions.note_deleted(found, older_than_s=HOUR)
 
 
 def let_pass(bench: Workbench, table: str, column: str, seconds: float = HOUR + 1) -> None:
@@ -141,7 +141,7 @@ def test_a_table_deleted_by_plain_sql_leaves_no_namespace_behind(bench: Workbenc
         work.removals.remove_nodes(limit=9)
     let_pass(bench, "index_generation", "retired_at")
     with bench.store.transaction() as work:
-        found = work.graveyard.retired(older_than_s=HOUR, limit=9)
+        found = work.deletions.retired(older_than_s=HOUR, limit=9)
     assert found == [SweepCursor(index.generation_id, index.namespace, "")]
     assert bench.sql("SELECT id FROM search_index") == [[kept.id]]
 
@@ -153,18 +153,18 @@ def test_a_retired_generation_is_forgotten_when_empty_and_old(bench: Workbench) 
 
     def retired() -> list[SweepCursor]:
         with bench.store.transaction() as work:
-            return work.graveyard.retired(older_than_s=HOUR, limit=9)
+            return work.deletions.retired(older_than_s=HOUR, limit=9)
 
     let_pass(bench, "index_generation", "retired_at")
     assert retired() == []  # it still has nodes
     with bench.store.transaction() as work:
-        assert work.graveyard.remove_retired_nodes(limit=1) == 1
-        assert work.graveyard.remove_retired_nodes(limit=9) == 1
-        assert work.graveyard.remove_retired_nodes(limit=9) == 0
+        assert work.deletions.remove_retired_nodes(limit=1) == 1
+        assert work.deletions.remove_retired_nodes(limit=9) == 1
+        assert work.deletions.remove_retired_nodes(limit=9) == 0
     assert retired() == [SweepCursor(index.generation_id, index.namespace, "")]
     with bench.store.transaction() as work:
-        work.graveyard.forget_generation(index.generation_id)
-        work.graveyard.forget_generation(index.generation_id)
+        work.deletions.forget_generation(index.generation_id)
+        work.deletions.forget_generation(index.generation_id)
     assert retired() == []
     assert count(bench, "tombstone") == 0
     assert bench.sql("SELECT namespace FROM index_generation") == [[other.namespace]]
@@ -174,8 +174,8 @@ def test_a_young_retired_generation_waits(bench: Workbench) -> None:
     _, index = bench.tool(bench.table({}))
     with bench.store.transaction() as work:
         work.indexes.retire(index.id)
-        assert work.graveyard.retired(older_than_s=HOUR, limit=9) == []
-        assert len(work.graveyard.retired(older_than_s=0, limit=9)) == 1
+        assert work.deletions.retired(older_than_s=HOUR, limit=9) == []
+        assert len(work.deletions.retired(older_than_s=0, limit=9)) == 1
 
 
 def test_a_sweep_goes_on_where_it_stopped_and_rests_when_it_is_done(bench: Workbench) -> None:

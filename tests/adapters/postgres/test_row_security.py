@@ -95,7 +95,7 @@ def furnished(store: PostgresStore) -> tuple[Workbench, Index]:
         key = str(bench.project.id).encode()
         work.keys.add(KeyOwner(bench.project.id), NewApiKey(None, "cs_", key))
         work.uploads.add(NewUpload(bench.project.id, tool.scope.table_id, "json"))
-        work.idempotency.claim(
+        work.idempotency_keys.claim(
             RequestKey(bench.project.id, key), request_hash=key, holder="x", lease_s=60, kept_s=60
         )
     return bench, index

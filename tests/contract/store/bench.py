@@ -25,7 +25,7 @@ from context_search.ports.queue import Message
 from context_search.services.indexing.enumeration import Limits, enumerate_index
 from testing.in_memory.catalog import MemoryTables
 from testing.in_memory.clock import ManualClock
-from testing.in_memory.removal import remove_nodes
+from testing.in_memory.removals import remove_nodes
 from testing.in_memory.store import MemoryStore
 from tests.builders import english
 from tests.stack import clear_rows
@@ -159,7 +159,7 @@ class Bench(Steps, ABC):
     def tombstones(self, *, older_than_s: float = 0.0) -> list[Tombstone]:
         """What waits to leave turbopuffer."""
         with self.store.transaction() as work:
-            return work.graveyard.tombstones(older_than_s=older_than_s, limit=10_000)
+            return work.deletions.tombstones(older_than_s=older_than_s, limit=10_000)
 
     def principal(self, table: Table) -> Principal:
         """The owner of a table as a caller."""

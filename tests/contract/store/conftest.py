@@ -11,8 +11,8 @@ import pytest
 from context_search.adapters.s3_objects import S3Objects, s3_client
 from context_search.adapters.sqs_queue import SqsQueue
 from context_search.adapters.turbopuffer_vectors import TurbopufferVectors
+from context_search.ports.objects import Objects
 from context_search.ports.queue import Queue
-from context_search.ports.uploads import Objects
 from context_search.ports.vectors import VectorStore
 from testing.in_memory.queue import ListQueue
 from testing.in_memory.uploads import DictObjects

@@ -193,5 +193,5 @@ def test_tombstones_are_known_until_they_are_forgotten(bench: Bench) -> None:
         work.nodes.remove([node_id])
         assert work.chunks.without_row(index.namespace, [doc_id]) == []
         work.indexes.retire(index.id)
-        work.graveyard.forget_generation(index.generation_id)
+        work.deletions.forget_generation(index.generation_id)
         assert work.chunks.without_row(index.namespace, [doc_id]) == [doc_id]

@@ -1,4 +1,4 @@
-"""Contract of ``Graveyard``."""
+"""Contract of ``Deletions``."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def note(bench: Bench, *, grace_s: float) -> int:
     """Deletes what may be deleted; returns how many tombstones are forgotten."""
     stones = bench.tombstones(older_than_s=grace_s)
     with bench.store.transaction() as work:
-        return work.graveyard.note_deleted(stones, older_than_s=grace_s) if stones else 0
+        return work.deletions.note_deleted(stones, older_than_s=grace_s) if stones else 0
 
 
 def test_a_tombstone_says_what_to_delete(bench: Bench) -> None:
@@ -58,13 +58,13 @@ def test_old_tombstones_come_first_and_not_too_many(bench: Bench) -> None:
     bench.pass_time(10)
     buried(bench)
     with bench.store.transaction() as work:
-        stones = work.graveyard.tombstones(older_than_s=0, limit=3)
+        stones = work.deletions.tombstones(older_than_s=0, limit=3)
     assert [stone.namespace for stone in stones] == [old.namespace] * 3
 
 
 def retired(bench: Bench, *, older_than_s: float, limit: int = 9) -> list[int]:
     with bench.store.transaction() as work:
-        found = work.graveyard.retired(older_than_s=older_than_s, limit=limit)
+        found = work.deletions.retired(older_than_s=older_than_s, limit=limit)
     return [each.generation_id for each in found]
 
 
@@ -75,8 +75,8 @@ def test_a_retired_generation_waits_for_its_nodes_and_its_time(bench: Bench) -> 
     bench.pass_time(100)
     assert retired(bench, older_than_s=50) == []
     with bench.store.transaction() as work:
-        assert work.graveyard.remove_retired_nodes(limit=9) == 1
-        assert work.graveyard.remove_retired_nodes(limit=9) == 0
+        assert work.deletions.remove_retired_nodes(limit=9) == 1
+        assert work.deletions.remove_retired_nodes(limit=9) == 0
     assert retired(bench, older_than_s=150) == []
     assert retired(bench, older_than_s=50) == [index.generation_id]
     assert retired(bench, older_than_s=50, limit=0) == []
@@ -87,8 +87,8 @@ def test_a_forgotten_generation_takes_its_tombstones_along(bench: Bench) -> None
     buried(bench)
     with bench.store.transaction() as work:
         work.indexes.retire(index.id)
-        work.graveyard.forget_generation(index.generation_id)
-        work.graveyard.forget_generation(index.generation_id)
+        work.deletions.forget_generation(index.generation_id)
+        work.deletions.forget_generation(index.generation_id)
     assert len(bench.tombstones()) == 3
     assert index.namespace not in {stone.namespace for stone in bench.tombstones()}
     assert retired(bench, older_than_s=-1) == []

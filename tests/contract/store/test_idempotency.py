@@ -12,14 +12,14 @@ def claim(
     bench: Bench, holder: str, *, key: RequestKey = KEY, request_hash: bytes = b"asked"
 ) -> EarlierRequest | None:
     with bench.store.transaction() as work:
-        return work.idempotency.claim(
+        return work.idempotency_keys.claim(
             key, request_hash=request_hash, holder=holder, lease_s=60, kept_s=1000
         )
 
 
 def keep(bench: Bench, holder: str, answer: bytes = b"answer") -> None:
     with bench.store.transaction() as work:
-        work.idempotency.keep(KEY, holder=holder, answer=answer)
+        work.idempotency_keys.keep(KEY, holder=holder, answer=answer)
 
 
 def test_the_first_to_claim_executes_and_the_others_learn_of_it(bench: Bench) -> None:
@@ -40,15 +40,15 @@ def test_keys_of_tenants_have_nothing_to_do_with_each_other(bench: Bench) -> Non
     assert claim(bench, "b", key=RequestKey(8, b"key")) is None
     assert claim(bench, "c", key=RequestKey(7, b"other")) is None
     with bench.store.transaction() as work:
-        counts = [work.idempotency.count(7, at_most=most) for most in (1, 2, 9)]
+        counts = [work.idempotency_keys.count(7, at_most=most) for most in (1, 2, 9)]
         assert counts == [1, 2, 2]
-        assert work.idempotency.count(9, at_most=9) == 0
+        assert work.idempotency_keys.count(9, at_most=9) == 0
 
 
 def test_a_request_that_came_to_nothing_may_be_sent_again(bench: Bench) -> None:
     claim(bench, "a")
     with bench.store.transaction() as work:
-        work.idempotency.release(KEY, holder="a")
+        work.idempotency_keys.release(KEY, holder="a")
     assert claim(bench, "b", request_hash=b"other") is None
 
 
@@ -66,7 +66,7 @@ def test_who_was_taken_over_changes_nothing_any_more(bench: Bench) -> None:
     claim(bench, "b")
     keep(bench, "slow", b"late")
     with bench.store.transaction() as work:
-        work.idempotency.release(KEY, holder="slow")
+        work.idempotency_keys.release(KEY, holder="slow")
     assert claim(bench, "c") == EarlierRequest(b"asked", None)
     keep(bench, "b")
     assert claim(bench, "c") == EarlierRequest(b"asked", b"answer")
@@ -86,6 +86,6 @@ def test_old_rows_are_forgotten_in_portions(bench: Bench) -> None:
     bench.pass_time(100)
     claim(bench, "a", key=RequestKey(7, b"new"))
     with bench.store.transaction() as work:
-        forgotten = [work.idempotency.forget(older_than_s=50, limit=2) for _ in range(3)]
+        forgotten = [work.idempotency_keys.forget(older_than_s=50, limit=2) for _ in range(3)]
         assert forgotten == [2, 1, 0]
-        assert work.idempotency.count(7, at_most=9) == 1
+        assert work.idempotency_keys.count(7, at_most=9) == 1

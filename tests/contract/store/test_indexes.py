@@ -119,8 +119,8 @@ def test_a_retired_index_is_gone_and_its_documents_follow(bench: Bench) -> None:
         work.indexes.retire(index.id)
         assert work.indexes.find(index.id) is None
         assert work.indexes.live(index.id) == []
-        assert work.graveyard.remove_retired_nodes(limit=1) > 0
-        while work.graveyard.remove_retired_nodes(limit=1):
+        assert work.deletions.remove_retired_nodes(limit=1) > 0
+        while work.deletions.remove_retired_nodes(limit=1):
             pass
     assert sorted(stone.doc_id for stone in bench.tombstones()) == sorted(stored)
 
@@ -132,5 +132,5 @@ def test_retiring_twice_changes_nothing(bench: Bench) -> None:
             work.indexes.retire(index.id)
         bench.pass_time(10)
     with bench.store.transaction() as work:
-        [cursor] = work.graveyard.retired(older_than_s=15, limit=9)
+        [cursor] = work.deletions.retired(older_than_s=15, limit=9)
     assert cursor.namespace == index.namespace

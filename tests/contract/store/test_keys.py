@@ -34,7 +34,7 @@ def listed(bench: Bench, owner: KeyOwner) -> list[ApiKey]:
 def mcp_owner(bench: Bench) -> KeyOwner:
     project = bench.project()
     with bench.store.transaction() as work:
-        return KeyOwner(project.id, work.mcps.add(project.id, "agents").id)
+        return KeyOwner(project.id, work.mcp_instances.add(project.id, "agents").id)
 
 
 def test_a_key_belongs_to_the_project_that_it_was_stored_for(bench: Bench) -> None:
@@ -125,7 +125,7 @@ def test_the_key_of_an_instance_counts_while_the_instance_is_enabled(bench: Benc
     expected = Principal(owner.project_id, owner.mcp_id, MCP_PERMISSIONS)
     for status, principal in ((True, expected), (False, None), (True, expected)):
         with bench.store.transaction() as work:
-            work.mcps.change(owner.mcp_id, name="agents", status=status)
+            work.mcp_instances.change(owner.mcp_id, name="agents", status=status)
         assert principal_of(bench, b"m") == principal
 
 

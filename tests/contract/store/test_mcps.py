@@ -9,7 +9,7 @@ from tests.contract.store.bench import Bench
 
 def mcp_of(bench: Bench, table: Table, name: str = "agents") -> McpInstance:
     with bench.store.transaction() as work:
-        return work.mcps.add(table.project_id, name)
+        return work.mcp_instances.add(table.project_id, name)
 
 
 def seen(bench: Bench, mcp: McpInstance) -> list[int]:
@@ -23,8 +23,8 @@ def test_an_instance_is_found_by_its_own_project_only(bench: Bench) -> None:
     mcp = mcp_of(bench, table)
     assert (mcp.project_id, mcp.name, mcp.status) == (table.project_id, "agents", True)
     with bench.store.transaction() as work:
-        assert work.mcps.find(mcp.id, project_id=table.project_id) == mcp
-        assert work.mcps.find(mcp.id, project_id=table.project_id + 999) is None
+        assert work.mcp_instances.find(mcp.id, project_id=table.project_id) == mcp
+        assert work.mcp_instances.find(mcp.id, project_id=table.project_id + 999) is None
 
 
 def test_pages_of_instances_go_up_by_id(bench: Bench) -> None:
@@ -32,15 +32,15 @@ def test_pages_of_instances_go_up_by_id(bench: Bench) -> None:
     made = [mcp_of(bench, table, name) for name in "abc"]
     mcp_of(bench, bench.table({}))
     with bench.store.transaction() as work:
-        assert work.mcps.page(table.project_id, after=0, limit=2) == made[:2]
-        assert work.mcps.page(table.project_id, after=made[1].id, limit=2) == made[2:]
+        assert work.mcp_instances.page(table.project_id, after=0, limit=2) == made[:2]
+        assert work.mcp_instances.page(table.project_id, after=made[1].id, limit=2) == made[2:]
 
 
 def test_an_instance_changes_its_name_and_status(bench: Bench) -> None:
     mcp = mcp_of(bench, bench.table({}))
     with bench.store.transaction() as work:
-        changed = work.mcps.change(mcp.id, name="other", status=False)
-        assert work.mcps.find(mcp.id, project_id=mcp.project_id) == changed
+        changed = work.mcp_instances.change(mcp.id, name="other", status=False)
+        assert work.mcp_instances.find(mcp.id, project_id=mcp.project_id) == changed
     assert (changed.name, changed.status) == ("other", False)
 
 
@@ -49,13 +49,13 @@ def test_an_instance_sees_what_is_bound_and_enabled(bench: Bench) -> None:
     bound, off, _unbound = (bench.tool(table)[0] for _ in range(3))
     mcp, other = mcp_of(bench, table), mcp_of(bench, table)
     with bench.store.transaction() as work:
-        work.mcps.bind(mcp.id, bound.id, status=True)
-        work.mcps.bind(mcp.id, off.id, status=False)
-        work.mcps.bind(other.id, off.id, status=True)
+        work.mcp_instances.bind(mcp.id, bound.id, status=True)
+        work.mcp_instances.bind(mcp.id, off.id, status=False)
+        work.mcp_instances.bind(other.id, off.id, status=True)
     assert (seen(bench, mcp), seen(bench, other)) == ([bound.id], [off.id])
     with bench.store.transaction() as work:
-        changed = work.mcps.set_status(mcp.id, off.id, status=True)
-        work.mcps.set_status(mcp.id, bound.id, status=False)
+        changed = work.mcp_instances.set_status(mcp.id, off.id, status=True)
+        work.mcp_instances.set_status(mcp.id, bound.id, status=False)
     assert changed is not None
     assert changed.status is True
     assert seen(bench, mcp) == [off.id]
@@ -65,14 +65,14 @@ def test_a_tool_is_bound_once(bench: Bench) -> None:
     table = bench.table({})
     tool, mcp = bench.tool(table)[0], mcp_of(bench, table)
     with bench.store.transaction() as work:
-        first = work.mcps.bind(mcp.id, tool.id, status=True)
-        assert work.mcps.bind(mcp.id, tool.id, status=False) is None
+        first = work.mcp_instances.bind(mcp.id, tool.id, status=True)
+        assert work.mcp_instances.bind(mcp.id, tool.id, status=False) is None
         assert first is not None
         assert (first.mcp_id, first.tool_id, first.status) == (mcp.id, tool.id, True)
-        assert work.mcps.unbind(mcp.id, tool.id)
-        assert not work.mcps.unbind(mcp.id, tool.id)
-        assert work.mcps.set_status(mcp.id, tool.id, status=True) is None
-        again = work.mcps.bind(mcp.id, tool.id, status=False)
+        assert work.mcp_instances.unbind(mcp.id, tool.id)
+        assert not work.mcp_instances.unbind(mcp.id, tool.id)
+        assert work.mcp_instances.set_status(mcp.id, tool.id, status=True) is None
+        again = work.mcp_instances.bind(mcp.id, tool.id, status=False)
     assert again is not None
     assert again.id != first.id
 
@@ -83,15 +83,15 @@ def test_bindings_come_by_tool_and_without_deleted_ones(bench: Bench) -> None:
     mcp = mcp_of(bench, table)
     with bench.store.transaction() as work:
         for tool in reversed(tools):
-            work.mcps.bind(mcp.id, tool.id, status=tool is not tools[1])
+            work.mcp_instances.bind(mcp.id, tool.id, status=tool is not tools[1])
         work.tools.mark_deleted(tools[2].id)
-        page = work.mcps.bindings(mcp.id, after=0, limit=9)
+        page = work.mcp_instances.bindings(mcp.id, after=0, limit=9)
         assert [tool for _, tool in page] == [tools[0], tools[1], tools[3]]
         assert [binding.status for binding, _ in page] == [True, False, True]
-        after = work.mcps.bindings(mcp.id, after=tools[0].id, limit=1)
+        after = work.mcp_instances.bindings(mcp.id, after=tools[0].id, limit=1)
         assert [tool for _, tool in after] == [tools[1]]
         work.tables.mark_deleted(table.id)
-        assert list(work.mcps.bindings(mcp.id, after=0, limit=9)) == []
+        assert list(work.mcp_instances.bindings(mcp.id, after=0, limit=9)) == []
 
 
 def test_an_instance_goes_with_its_keys_and_bindings_and_leaves_the_tools(bench: Bench) -> None:
@@ -99,10 +99,10 @@ def test_an_instance_goes_with_its_keys_and_bindings_and_leaves_the_tools(bench:
     tool, mcp = bench.tool(table)[0], mcp_of(bench, table)
     with bench.store.transaction() as work:
         work.keys.add(KeyOwner(table.project_id, mcp.id), NewApiKey(None, "cs_mcp_", b"k"))
-        work.mcps.bind(mcp.id, tool.id, status=True)
-        work.mcps.remove(mcp.id)
-        assert work.mcps.find(mcp.id, project_id=table.project_id) is None
-        assert list(work.mcps.bindings(mcp.id, after=0, limit=9)) == []
+        work.mcp_instances.bind(mcp.id, tool.id, status=True)
+        work.mcp_instances.remove(mcp.id)
+        assert work.mcp_instances.find(mcp.id, project_id=table.project_id) is None
+        assert list(work.mcp_instances.bindings(mcp.id, after=0, limit=9)) == []
         assert work.tools.find(tool.id, project_id=table.project_id) == tool
     with bench.store.transaction() as work:
         assert work.keys.principal_of(b"k", noted_every_s=60) is None

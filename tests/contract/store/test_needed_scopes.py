@@ -54,7 +54,7 @@ def test_an_index_whose_last_tool_somebody_marked_deleted_goes(bench: Bench) -> 
     carry_out(bench)
     with bench.store.transaction() as work:
         assert work.indexes.find(index.id) is None
-        assert work.graveyard.remove_retired_nodes(limit=9) == 2
+        assert work.deletions.remove_retired_nodes(limit=9) == 2
 
 
 def test_a_tool_inside_another_one_comes_and_goes_without_a_comparison(bench: Bench) -> None:

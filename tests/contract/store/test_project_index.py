@@ -198,7 +198,7 @@ def test_switched_off_it_is_gone_with_all_that_it_held(bench: Bench) -> None:
         assert work.indexes.of_project(index.project_id) is None
         assert not work.indexes.lock(index)
         assert work.indexes.uncompared(index.id) == []
-        assert work.graveyard.remove_retired_nodes(limit=9) == 1
+        assert work.deletions.remove_retired_nodes(limit=9) == 1
     bench.change(table, {"a": OTHER})
     assert bench.orders() == []
     assert bench.project_index(index.project_id).id != index.id

@@ -315,12 +315,12 @@ def test_the_rows_of_an_evicted_index_are_buried_and_its_namespace_forgotten(
     bench.pass_time(HOUR + 1)
     given_up(bench, index)
     with bench.store.transaction() as work:
-        assert work.graveyard.remove_retired_nodes(limit=10) == 1
+        assert work.deletions.remove_retired_nodes(limit=10) == 1
     assert {stone.namespace for stone in bench.tombstones()} == {index.namespace}
     bench.pass_time(60)
     with bench.store.transaction() as work:
-        [gone] = work.graveyard.retired(older_than_s=30, limit=10)
-        work.graveyard.forget_generation(gone.generation_id)
+        [gone] = work.deletions.retired(older_than_s=30, limit=10)
+        work.deletions.forget_generation(gone.generation_id)
     assert gone.namespace == index.namespace
     assert bench.index(index.id).evicted_at is not None
 

@@ -101,7 +101,7 @@ def test_only_one_generation_before_is_kept(bench: Bench) -> None:
         switch(bench, generations[-1])
     with bench.store.transaction() as work:
         previous = work.rebuilds.previous(index.id)
-        retired = work.graveyard.retired(older_than_s=-1, limit=9)
+        retired = work.deletions.retired(older_than_s=-1, limit=9)
     assert previous is not None
     assert previous.generation_id == generations[1].generation_id
     assert [each.namespace for each in retired] == [index.namespace]
@@ -119,7 +119,7 @@ def test_going_back_exchanges_the_two(bench: Bench) -> None:
     assert bench.index(index.id).config == SMALL
     with bench.store.transaction() as work:
         previous = work.rebuilds.previous(index.id)
-        assert work.graveyard.retired(older_than_s=-1, limit=9) == []
+        assert work.deletions.retired(older_than_s=-1, limit=9) == []
     assert previous is not None
     assert previous.generation_id == building.generation_id
 

@@ -129,7 +129,7 @@ def test_a_namespace_is_known_while_its_generation_has_a_row(bench: Bench) -> No
         listed = [retired.namespace, "project_9_table_9", one.namespace, "project_9_table_10"]
         assert work.sweeps.unknown(listed) == ["project_9_table_10", "project_9_table_9"]
         assert work.sweeps.unknown([]) == []
-        work.graveyard.forget_generation(retired.generation_id)
+        work.deletions.forget_generation(retired.generation_id)
         assert work.sweeps.unknown([retired.namespace, one.namespace]) == [retired.namespace]
 
 

@@ -9,7 +9,7 @@ from context_search.domain.model import Claim, Index
 from context_search.domain.progress import NodeState
 from context_search.ports.indexing import NodeUpsert
 from testing.in_memory.nodes import MemoryNodes
-from testing.in_memory.removal import remove_sets
+from testing.in_memory.removals import remove_sets
 
 
 class NodesWithoutFence(MemoryNodes):

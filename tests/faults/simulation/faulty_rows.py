@@ -19,12 +19,12 @@ from context_search.ports.queue import Message
 from context_search.ports.time import Clock
 from testing.in_memory.catalog_rows import TableRow
 from testing.in_memory.chunks import MemoryChunks
-from testing.in_memory.delivery import MemoryGraveyard
+from testing.in_memory.deletions import MemoryDeletions
 from testing.in_memory.indexes import MemoryIndexes
 from testing.in_memory.live_chunks import MemoryLiveChunks
 from testing.in_memory.nodes import MemoryNodes
 from testing.in_memory.outbox import MemoryOutbox
-from testing.in_memory.removal import remove_sets
+from testing.in_memory.removals import remove_sets
 from testing.in_memory.rows import GenerationRow, Rows
 from testing.in_memory.store import MemoryUnitOfWork
 
@@ -36,7 +36,7 @@ def work_with(
     live_chunks: type[MemoryLiveChunks] = MemoryLiveChunks,
     outbox: type[MemoryOutbox] = MemoryOutbox,
     indexes: type[MemoryIndexes] = MemoryIndexes,
-    graveyard: type[MemoryGraveyard] = MemoryGraveyard,
+    deletions: type[MemoryDeletions] = MemoryDeletions,
 ) -> type[MemoryUnitOfWork]:
     """Returns a unit of work with other repositories."""
 
@@ -48,7 +48,7 @@ def work_with(
             self.live_chunks = live_chunks(rows)
             self.outbox = outbox(rows, clock)
             self.indexes = indexes(rows, clock)
-            self.graveyard = graveyard(rows, clock)
+            self.deletions = deletions(rows, clock)
 
     return Mutated
 
@@ -145,7 +145,7 @@ class OrphansWhileBuilt(MemoryChunks):
         return [name for name in doc_ids if chunk_document_id(name) not in present]
 
 
-class ForgetsWindows(MemoryGraveyard):
+class ForgetsWindows(MemoryDeletions):
     """Only the first document of a chunk is deleted."""
 
     def tombstones(self, *, older_than_s: float, limit: int) -> list[Tombstone]:

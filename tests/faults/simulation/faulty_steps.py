@@ -46,11 +46,11 @@ class TombstonesForgottenFirst(Cleanup):
 
     def _bury(self, report: CleanupReport) -> bool:
         with self.store.transaction() as work:
-            found = work.graveyard.tombstones(
+            found = work.deletions.tombstones(
                 older_than_s=self.limits.grace_s, limit=TOMBSTONES_PER_STEP
             )
             for stone in found:
-                work.graveyard.note_deleted([stone], older_than_s=self.limits.grace_s)
+                work.deletions.note_deleted([stone], older_than_s=self.limits.grace_s)
         for stone in found:
             self.vectors.delete(stone.namespace, window_ids(stone.doc_id, stone.window_count))
         return False
@@ -61,9 +61,9 @@ class NamespaceForgottenFirst(Cleanup):
 
     def _delete_namespaces(self, report: CleanupReport) -> bool:
         with self.store.transaction() as work:
-            retired = work.graveyard.retired(older_than_s=self.limits.grace_s, limit=1)
+            retired = work.deletions.retired(older_than_s=self.limits.grace_s, limit=1)
             for generation in retired:
-                work.graveyard.forget_generation(generation.generation_id)
+                work.deletions.forget_generation(generation.generation_id)
         for generation in retired:
             self.vectors.delete_namespace(generation.namespace)
         return bool(retired)

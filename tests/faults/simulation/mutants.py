@@ -90,7 +90,7 @@ MUTANTS = [
         cleanup=steps.NoComparison,
     ),
     Mutation("no comparison", cleanup=steps.NoComparison, within=3_000, seed=71),
-    Mutation("windows forgotten", unit_of_work=work_with(graveyard=rows.ForgetsWindows)),
+    Mutation("windows forgotten", unit_of_work=work_with(deletions=rows.ForgetsWindows)),
     Mutation(
         "half built for ever", unit_of_work=work_with(nodes=nodes.KeepsWhatIsHalfBuilt), seed=23
     ),

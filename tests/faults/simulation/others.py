@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from testing.in_memory.catalog import MemoryTables
-from testing.in_memory.removal import remove_table, remove_tool
+from testing.in_memory.removals import remove_table, remove_tool
 from tests.faults.simulation.world import World
 
 

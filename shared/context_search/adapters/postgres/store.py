@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from context_search.adapters.postgres.access.idempotency import PostgresIdempotencyKeys
+from context_search.adapters.postgres.access.idempotency_keys import PostgresIdempotencyKeys
 from context_search.adapters.postgres.access.keys import PostgresKeys
-from context_search.adapters.postgres.access.mcps import PostgresMcpInstances
-from context_search.adapters.postgres.catalog.tables import PostgresProjects, PostgresTables
+from context_search.adapters.postgres.access.mcp_instances import PostgresMcpInstances
+from context_search.adapters.postgres.catalog.projects import PostgresProjects
+from context_search.adapters.postgres.catalog.tables import PostgresTables
 from context_search.adapters.postgres.catalog.tools import PostgresTools
 from context_search.adapters.postgres.catalog.uploads import PostgresUploads
 from context_search.adapters.postgres.indexing.chunks import PostgresChunks
@@ -27,9 +28,9 @@ from context_search.adapters.postgres.searching.permits import PostgresPermits
 from context_search.adapters.postgres.searching.project_settings import PostgresProjectSettings
 from context_search.adapters.postgres.searching.rankings import PostgresRankings
 from context_search.adapters.postgres.searching.surroundings import PostgresSurroundings
-from context_search.adapters.postgres.upkeep.delivery import PostgresGraveyard
+from context_search.adapters.postgres.upkeep.deletions import PostgresDeletions
 from context_search.adapters.postgres.upkeep.gauges import PostgresGauges
-from context_search.adapters.postgres.upkeep.removal import PostgresRemovals
+from context_search.adapters.postgres.upkeep.removals import PostgresRemovals
 from context_search.adapters.postgres.upkeep.sweeps import PostgresSweeps
 from context_search.domain.orders import Order
 from context_search.ports.time import Deadline
@@ -41,7 +42,7 @@ class PostgresUnitOfWork:
     def __init__(self, tx: Transaction) -> None:
         self.projects = PostgresProjects(tx)
         self.keys = PostgresKeys(tx)
-        self.mcps = PostgresMcpInstances(tx)
+        self.mcp_instances = PostgresMcpInstances(tx)
         self.tables = PostgresTables(tx)
         self.tools = PostgresTools(tx)
         self.indexes = PostgresIndexes(tx)
@@ -52,12 +53,12 @@ class PostgresUnitOfWork:
         self.live_chunks = PostgresLiveChunks(tx)
         self.keywords = PostgresKeywords(tx)
         self.outbox = PostgresOutbox(tx)
-        self.graveyard = PostgresGraveyard(tx)
+        self.deletions = PostgresDeletions(tx)
         self.removals = PostgresRemovals(tx)
         self.sweeps = PostgresSweeps(tx)
         self.quotas = PostgresQuotas(tx)
         self.evictions = PostgresEvictions(tx)
-        self.idempotency = PostgresIdempotencyKeys(tx)
+        self.idempotency_keys = PostgresIdempotencyKeys(tx)
         self.permits = PostgresPermits(tx)
         self.surroundings = PostgresSurroundings(tx)
         self.project_settings = PostgresProjectSettings(tx)

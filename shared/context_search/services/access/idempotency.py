@@ -92,10 +92,10 @@ class AnswerOnce:
         self, request: IdempotentRequest, key: RequestKey, holder: str
     ) -> EarlierRequest | None:
         with self.store.transaction(key.project_id) as work:
-            earlier = work.idempotency.claim(
+            earlier = work.idempotency_keys.claim(
                 key, request_hash=request.hash, holder=holder, lease_s=LEASE_S, kept_s=KEPT_S
             )
-            is_full = work.idempotency.count(key.project_id, at_most=MAX_KEYS + 1) > MAX_KEYS
+            is_full = work.idempotency_keys.count(key.project_id, at_most=MAX_KEYS + 1) > MAX_KEYS
             if earlier is None and is_full:
                 raise TooManyIdempotencyKeysError(
                     f"over {MAX_KEYS} idempotency keys in 24 hours", retry_after_s=3_600
@@ -104,11 +104,11 @@ class AnswerOnce:
 
     def _keep(self, key: RequestKey, holder: str, sealed: bytes) -> None:
         with suppress(DatabaseUnavailableError), self.store.transaction(key.project_id) as work:
-            work.idempotency.keep(key, holder=holder, answer=sealed)
+            work.idempotency_keys.keep(key, holder=holder, answer=sealed)
 
     def _release(self, key: RequestKey, holder: str) -> None:
         with suppress(DatabaseUnavailableError), self.store.transaction(key.project_id) as work:
-            work.idempotency.release(key, holder=holder)
+            work.idempotency_keys.release(key, holder=holder)
 
 
 def _replayed(request: IdempotentRequest, earlier: EarlierRequest) -> bytes:

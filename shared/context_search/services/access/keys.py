@@ -144,7 +144,7 @@ class RotateKey:
 
 def owner_of(work: UnitOfWork, caller: Principal, mcp_id: int | None) -> KeyOwner:
     """Returns whose keys are meant. Raises NotFoundError for a foreign instance."""
-    if mcp_id is not None and work.mcps.find(mcp_id, project_id=caller.project_id) is None:
+    if mcp_id is not None and work.mcp_instances.find(mcp_id, project_id=caller.project_id) is None:
         raise NotFoundError("there is no such MCP instance")
     return KeyOwner(caller.project_id, mcp_id)
 

@@ -39,7 +39,7 @@ class CreateMcp:
         and PermissionDeniedError for a caller who may not search: the key may.
         """
         with self.store.transaction(caller.project_id) as work:
-            mcp = work.mcps.add(caller.project_id, name)
+            mcp = work.mcp_instances.add(caller.project_id, name)
             for tool_id, status in bindings:
                 bind(work, caller, mcp.id, tool_id, status=status)
             return mcp, add_key(work, KeyOwner(caller.project_id, mcp.id), KeyOptions(name), caller)
@@ -59,7 +59,7 @@ class Mcps:
     def page(self, caller: Principal, *, after: int) -> Page[McpInstance]:
         """Returns instances by id."""
         with self.store.transaction(caller.project_id) as work:
-            rows = work.mcps.page(caller.project_id, after=after, limit=PAGE + 1)
+            rows = work.mcp_instances.page(caller.project_id, after=after, limit=PAGE + 1)
             return page_of(rows, lambda mcp: mcp.id)
 
     def change(
@@ -68,7 +68,7 @@ class Mcps:
         """Changes what is not None. Raises NotFoundError."""
         with self.store.transaction(caller.project_id) as work:
             mcp = own_mcp(work, caller, mcp_id)
-            return work.mcps.change(
+            return work.mcp_instances.change(
                 mcp_id,
                 name=mcp.name if name is None else name,
                 status=mcp.status if status is None else status,
@@ -78,7 +78,7 @@ class Mcps:
         """Deletes an instance with its keys and bindings. Raises NotFoundError."""
         with self.store.transaction(caller.project_id) as work:
             own_mcp(work, caller, mcp_id)
-            work.mcps.remove(mcp_id)
+            work.mcp_instances.remove(mcp_id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +110,7 @@ class Bindings:
         with self.store.transaction(caller.project_id) as work:
             own_mcp(work, caller, mcp_id)
             tool = work.tools.find(tool_id, project_id=caller.project_id)
-            binding = work.mcps.set_status(mcp_id, tool_id, status=status)
+            binding = work.mcp_instances.set_status(mcp_id, tool_id, status=status)
             if tool is None or binding is None:
                 raise NotFoundError("there is no such binding")
             return _named(work, [(binding, tool)])[0]
@@ -119,7 +119,7 @@ class Bindings:
         """Takes a tool out; the tool itself stays."""
         with self.store.transaction(caller.project_id) as work:
             own_mcp(work, caller, mcp_id)
-            if not work.mcps.unbind(mcp_id, tool_id):
+            if not work.mcp_instances.unbind(mcp_id, tool_id):
                 raise NotFoundError("there is no such binding")
 
 
@@ -155,7 +155,7 @@ class DescribeMcp:
 
 def own_mcp(work: UnitOfWork, caller: Principal, mcp_id: int) -> McpInstance:
     """Returns an instance of the caller's project. Raises NotFoundError."""
-    mcp = work.mcps.find(mcp_id, project_id=caller.project_id)
+    mcp = work.mcp_instances.find(mcp_id, project_id=caller.project_id)
     if mcp is None:
         raise NotFoundError("there is no such MCP instance")
     return mcp
@@ -168,14 +168,14 @@ def bind(
     tool = work.tools.find(tool_id, project_id=caller.project_id)
     if tool is None:
         raise NotFoundError("there is no such tool")
-    binding = work.mcps.bind(mcp_id, tool_id, status=status)
+    binding = work.mcp_instances.bind(mcp_id, tool_id, status=status)
     if binding is None:
         raise ConflictError("the tool is bound to this MCP instance already")
     return binding, tool
 
 
 def _page(work: UnitOfWork, mcp_id: int, after: int) -> Page[BoundTool]:
-    rows = work.mcps.bindings(mcp_id, after=after, limit=PAGE + 1)
+    rows = work.mcp_instances.bindings(mcp_id, after=after, limit=PAGE + 1)
     page = page_of(rows, lambda row: row[1].id)
     return Page(_named(work, page.rows), page.next_after)
 

@@ -154,7 +154,7 @@ class Cleanup:
     def _remove_nodes(self, report: CleanupReport) -> bool:
         with self.store.transaction() as work:
             removed = work.removals.remove_nodes(limit=NODES_PER_STEP)
-            removed += work.graveyard.remove_retired_nodes(limit=NODES_PER_STEP)
+            removed += work.deletions.remove_retired_nodes(limit=NODES_PER_STEP)
         report.nodes_removed += removed
         return removed > 0
 
@@ -167,7 +167,7 @@ class Cleanup:
     def _bury(self, report: CleanupReport) -> bool:
         grace_s = self.limits.grace_s
         with self.store.transaction() as work:
-            found = work.graveyard.tombstones(older_than_s=grace_s, limit=TOMBSTONES_PER_STEP)
+            found = work.deletions.tombstones(older_than_s=grace_s, limit=TOMBSTONES_PER_STEP)
         for namespace in sorted({tombstone.namespace for tombstone in found}):
             group = [tombstone for tombstone in found if tombstone.namespace == namespace]
             ids = [name for stone in group for name in window_ids(stone.doc_id, stone.window_count)]
@@ -177,17 +177,17 @@ class Cleanup:
                 report.errors.append(f"bury: {error.code}")
                 continue
             with self.store.transaction() as work:
-                work.graveyard.note_deleted(group, older_than_s=grace_s)
+                work.deletions.note_deleted(group, older_than_s=grace_s)
             report.documents_deleted += len(ids)
         return len(found) == TOMBSTONES_PER_STEP
 
     def _delete_namespaces(self, report: CleanupReport) -> bool:
         with self.store.transaction() as work:
-            retired = work.graveyard.retired(older_than_s=self.limits.grace_s, limit=1)
+            retired = work.deletions.retired(older_than_s=self.limits.grace_s, limit=1)
         for generation in retired:
             self.vectors.delete_namespace(generation.namespace)
             with self.store.transaction() as work:
-                work.graveyard.forget_generation(generation.generation_id)
+                work.deletions.forget_generation(generation.generation_id)
             report.namespaces_deleted += 1
         return bool(retired)
 
@@ -200,7 +200,7 @@ class Cleanup:
 
     def _forget_requests(self, report: CleanupReport) -> bool:
         with self.store.transaction() as work:
-            found = work.idempotency.forget(older_than_s=KEPT_S, limit=REQUESTS_PER_STEP)
+            found = work.idempotency_keys.forget(older_than_s=KEPT_S, limit=REQUESTS_PER_STEP)
         report.requests_forgotten += found
         return found == REQUESTS_PER_STEP
 

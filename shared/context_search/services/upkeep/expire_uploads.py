@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from context_search.domain.orders import ImportUpload
+from context_search.ports.objects import Objects
 from context_search.ports.store import Store
-from context_search.ports.uploads import Objects
 
 UPLOAD_LIVES_S = 86_400.0
 UPLOADS_PER_STEP = 50

@@ -1,4 +1,4 @@
-"""The graveyard in Postgres."""
+"""What is deleted in Postgres."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from context_search.adapters.postgres.pool import Transaction
-from context_search.adapters.postgres.upkeep.removal import remove_nodes
+from context_search.adapters.postgres.upkeep.removals import remove_nodes
 from context_search.ports.delivery import SweepCursor, Tombstone
 
 
 @dataclass(frozen=True, slots=True)
-class PostgresGraveyard:
-    """The port ``Graveyard``."""
+class PostgresDeletions:
+    """The port ``Deletions``."""
 
     tx: Transaction
 

@@ -1,4 +1,4 @@
-"""The graveyard in memory."""
+"""What is deleted in memory."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from datetime import datetime, timedelta
 
 from context_search.ports.delivery import SweepCursor, Tombstone
 from context_search.ports.time import Clock
-from testing.in_memory.removal import remove_some
+from testing.in_memory.removals import remove_some
 from testing.in_memory.rows import Rows
 
 
 @dataclass(frozen=True, slots=True)
-class MemoryGraveyard:
-    """The port ``Graveyard``."""
+class MemoryDeletions:
+    """The port ``Deletions``."""
 
     rows: Rows
     clock: Clock
