@@ -19,7 +19,7 @@ from context_search.domain.errors import QueryEmptyError
 from context_search.domain.model import Index, Principal, Scope, SearchTool
 from context_search.domain.orders import ORDER_ID, order_from_json
 from context_search.domain.search import QuestionLimits
-from context_search.ports.time import Deadline
+from context_search.ports.outside import Deadline
 from context_search.services.catalog.create_search_tool import CreateSearchTool, NewSearchTool
 from context_search.services.catalog.tables import CreateTable
 from context_search.services.indexing.chunk_vectors import ChunkVectors

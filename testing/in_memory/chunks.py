@@ -13,7 +13,7 @@ from context_search.domain.model import (
     PlannedChunk,
     StoredChunk,
 )
-from context_search.ports.time import Clock
+from context_search.ports.outside import Clock
 from testing.in_memory.removals import remove_sets
 from testing.in_memory.rows import ChunkRow, Rows, SetRow
 

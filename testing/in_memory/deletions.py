@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from context_search.ports.delivery import SweepCursor, Tombstone
-from context_search.ports.time import Clock
+from context_search.ports.outside import Clock
+from context_search.ports.upkeep import SweepCursor, Tombstone
 from testing.in_memory.removals import remove_some
 from testing.in_memory.rows import Rows
 

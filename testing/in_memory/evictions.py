@@ -9,7 +9,7 @@ from context_search.domain.ids import generation_namespace
 from context_search.domain.limits import ProjectLimits, Usage
 from context_search.domain.model import Index
 from context_search.domain.progress import EvictionCause
-from context_search.ports.time import Clock
+from context_search.ports.outside import Clock
 from testing.in_memory.indexes import view
 from testing.in_memory.quotas import counted, is_cold, total, usage_of
 from testing.in_memory.rows import GenerationRow, IndexRow, Rows

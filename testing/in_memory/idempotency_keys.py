@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import timedelta
 
-from context_search.ports.idempotency import EarlierRequest, RequestKey
-from context_search.ports.time import Clock
+from context_search.ports.access import EarlierRequest, RequestKey
+from context_search.ports.outside import Clock
 from testing.in_memory.caller_rows import IdempotencyRow
 from testing.in_memory.rows import Rows
 

@@ -8,7 +8,7 @@ from datetime import timedelta
 
 from context_search.domain.access import ApiKey, KeyOwner, NewApiKey
 from context_search.domain.model import Principal
-from context_search.ports.time import Clock
+from context_search.ports.outside import Clock
 from testing.in_memory.caller_rows import KeyRow
 from testing.in_memory.rows import Rows
 

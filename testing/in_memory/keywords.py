@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from context_search.domain.model import Index, Reach
 from context_search.domain.ranking.bm25 import idf, term_weight
+from context_search.ports.outside import Ranked
 from context_search.ports.searching import ChunkTokens, Unkeyed
-from context_search.ports.vectors import Ranked
 from testing.in_memory.rows import ChunkRow, Rows
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from context_search.domain.access import Binding, McpInstance
 from context_search.domain.model import SearchTool
-from context_search.ports.time import Clock
+from context_search.ports.outside import Clock
 from testing.in_memory.rows import Rows
 from testing.in_memory.tools import MemoryTools
 

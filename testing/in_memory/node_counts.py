@@ -17,7 +17,7 @@ from context_search.domain.progress import (
     eviction_reason,
     index_status,
 )
-from context_search.ports.time import Clock
+from context_search.ports.outside import Clock
 from testing.in_memory.comparisons import Comparisons, tables_of
 from testing.in_memory.nodes import of_generation
 from testing.in_memory.rows import NodeRow, Rows, SetRow

@@ -14,7 +14,7 @@ from context_search.domain.model import Claim, Index, KnownNode
 from context_search.domain.progress import NodeState
 from context_search.domain.text.reassembly import text_of_chunks
 from context_search.ports.indexing import NodeUpsert
-from context_search.ports.time import Clock
+from context_search.ports.outside import Clock
 from testing.in_memory.removals import remove_nodes, remove_sets, remove_sets_of
 from testing.in_memory.rows import NodeRow, Rows
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from context_search.ports.queue import Message
+from context_search.ports.outside import Message
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from context_search.domain.orders import LONG_STRING, Order, long_window, order_key, pause_s
-from context_search.ports.queue import Message
-from context_search.ports.time import Clock
+from context_search.ports.outside import Clock, Message
 from testing.in_memory.order_rows import OutboxRow
 from testing.in_memory.rows import Rows
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from context_search.ports.queue import Message
+from context_search.ports.outside import Message
 
 
 class ListQueue:

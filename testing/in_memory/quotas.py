@@ -9,7 +9,7 @@ from datetime import timedelta
 from context_search.domain.limits import ProjectLimits, Usage
 from context_search.domain.model import Claim
 from context_search.domain.progress import PROJECT_FULL
-from context_search.ports.time import Clock
+from context_search.ports.outside import Clock
 from testing.in_memory.rows import GenerationRow, IndexRow, NodeRow, Rows
 
 

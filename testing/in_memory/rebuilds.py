@@ -9,8 +9,8 @@ from datetime import timedelta
 from context_search.domain.config import IndexConfig
 from context_search.domain.ids import generation_namespace
 from context_search.domain.model import Index
-from context_search.ports.rebuilding import Size
-from context_search.ports.time import Clock
+from context_search.ports.indexing import Size
+from context_search.ports.outside import Clock
 from testing.in_memory.comparisons import Comparisons
 from testing.in_memory.indexes import view
 from testing.in_memory.rows import GenerationRow, Rows

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from context_search.ports.removal import Removal
-from context_search.ports.time import Clock
+from context_search.ports.outside import Clock
+from context_search.ports.upkeep import Removal
 from testing.in_memory.rows import NodeRow, Rows, TombstoneRow
 
 

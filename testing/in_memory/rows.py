@@ -12,7 +12,7 @@ from context_search.domain.config import IndexConfig
 from context_search.domain.model import GenerationState
 from context_search.domain.progress import EvictionCause, NodeState
 from context_search.domain.retrieval import StoredSettings
-from context_search.ports.delivery import SweepCounts
+from context_search.ports.upkeep import SweepCounts
 from testing.in_memory.caller_rows import IdempotencyRow, KeyRow, PermitRow
 from testing.in_memory.catalog_rows import TableRow, ToolRow
 from testing.in_memory.coverage_rows import CoverageRow

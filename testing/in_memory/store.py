@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from context_search.domain.errors import DatabaseUnavailableError
 from context_search.domain.orders import Order
-from context_search.ports.time import Clock, Deadline
+from context_search.ports.outside import Clock, Deadline
 from testing.in_memory.catalog import MemoryProjects, MemoryTables
 from testing.in_memory.chunks import MemoryChunks
 from testing.in_memory.deletions import MemoryDeletions

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import timedelta
 
-from context_search.ports.delivery import SweepCounts, SweepCursor
-from context_search.ports.time import Clock
+from context_search.ports.outside import Clock
+from context_search.ports.upkeep import SweepCounts, SweepCursor
 from testing.in_memory.rows import Rows
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from context_search.domain.config import SearchConfig
 from context_search.domain.model import Index, Principal, Scope, SearchTool, ToolRecord
 from context_search.ports.catalog import Unowned, UnservedTool
-from context_search.ports.time import Clock
+from context_search.ports.outside import Clock
 from testing.in_memory.catalog_rows import ToolRow
 from testing.in_memory.indexes import MemoryIndexes
 from testing.in_memory.removals import mark_unsettled

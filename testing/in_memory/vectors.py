@@ -10,7 +10,7 @@ from context_search.domain.config import IndexConfig
 from context_search.domain.errors import NamespaceMissingError, VectorStoreRejectedError
 from context_search.domain.ids import chunk_document_id
 from context_search.domain.ranking.bm25 import idf, term_weight
-from context_search.ports.vectors import Legs, Ranked, VectorDocument, VectorQuery
+from context_search.ports.outside import Legs, Ranked, VectorDocument, VectorQuery
 
 
 class DictVectors:

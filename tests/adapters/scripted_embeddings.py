@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from context_search.adapters.litellm_embedder import LitellmEmbedder
-from context_search.ports.embedding import Embedder
+from context_search.ports.outside import Embedder
 
 CANARY = "canary-7f3a the patient's diagnosis"
 KEY = "sk-canary-secret-key"

@@ -14,7 +14,7 @@ import pytest
 from context_search.adapters.sqs_queue import SqsQueue, sqs_client
 from context_search.domain.errors import QueueUnavailableError
 from context_search.domain.orders import IndexNodes
-from context_search.ports.queue import Message
+from context_search.ports.outside import Message
 from tests.builders import aws_server, until
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 from context_search.adapters.system_clock import SystemClock
-from context_search.ports.time import Deadline
+from context_search.ports.outside import Deadline
 from testing.in_memory.clock import ManualClock
 
 

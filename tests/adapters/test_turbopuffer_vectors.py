@@ -20,7 +20,7 @@ from context_search.domain.errors import (
 )
 from context_search.domain.ids import ancestor_keys, document_id, scope_key, window_ids
 from context_search.domain.text.analysis import tokens
-from context_search.ports.vectors import Legs, Ranked, VectorDocument, VectorQuery
+from context_search.ports.outside import Legs, Ranked, VectorDocument, VectorQuery
 from testing.in_memory.embedder import WordEmbedder
 from tests.contract.turbopuffer.faulty import Faults
 from tests.contract.turbopuffer.targets import KEY, LocalServer, running

@@ -16,7 +16,7 @@ from context_search.adapters.postgres.pool import Database
 from context_search.domain.config import IndexConfig
 from context_search.domain.errors import BackpressureError
 from context_search.domain.search import QuestionLimits
-from context_search.ports.embedding import Embedder
+from context_search.ports.outside import Embedder
 from context_search.services.indexing.evict import UseIndex
 from context_search.services.searching.search import Searcher, searcher
 from context_search.services.searching.targets import SearchedTool

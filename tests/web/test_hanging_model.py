@@ -12,7 +12,7 @@ from context_search.adapters.postgres.pool import Database
 from context_search.bootstrap.use_cases import QUESTIONS_AT_ONCE
 from context_search.domain.config import IndexConfig
 from context_search.domain.errors import EmbeddingTimeoutError
-from context_search.ports.embedding import Embedder
+from context_search.ports.outside import Embedder
 from testing.in_memory.embedder import WordEmbedder
 from tests.web.api import LocalParts
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 import pytest
 
@@ -22,9 +21,8 @@ HOST = "127.0.0.1:8787"
 def narrow() -> Iterator[Api]:
     """An API that is served to one machine and to one web page."""
     parts = MemoryParts()
-    parts.settings = replace(
-        parts.settings, allowed_hosts=("127.0.0.1:*",), allowed_origins=(PAGE,)
-    )
+    changed = {"allowed_hosts": ("127.0.0.1:*",), "allowed_origins": (PAGE,)}
+    parts.settings = parts.settings.model_copy(update=changed)
     with client_of(http_app(every_router(), parts)) as http:
         yield Api.of_new_project(http, parts)
 

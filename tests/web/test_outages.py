@@ -25,8 +25,7 @@ from context_search.domain.errors import (
     QueueUnavailableError,
 )
 from context_search.domain.search import QuestionLimits
-from context_search.ports.embedding import Embedder
-from context_search.ports.queue import Message
+from context_search.ports.outside import Embedder, Message
 from context_search.services.indexing.outgoing import RelayOutbox
 from context_search.services.searching.targets import SearchedTool
 from context_search.services.searching.timeouts import Timeouts

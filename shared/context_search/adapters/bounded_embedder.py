@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from context_search.domain.errors import EmbeddingTimeoutError
-from context_search.ports.embedding import Embedder
+from context_search.ports.outside import Embedder
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ import jwt
 
 from context_search.domain.access_tokens import is_safe_address
 from context_search.domain.errors import TokenIssuerUnavailableError
-from context_search.ports.time import Clock
+from context_search.ports.outside import Clock
 
 ALGORITHMS = ("RS256", "PS256", "ES256", "EdDSA")
 """Signatures with a key pair: who can check one cannot make one (RFC 8725, 3.1)."""

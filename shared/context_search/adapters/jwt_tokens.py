@@ -13,7 +13,7 @@ import jwt
 
 from context_search.adapters.issuer_keys import ALGORITHMS, IssuerKeys
 from context_search.domain.errors import UnauthenticatedError
-from context_search.ports.time import Clock
+from context_search.ports.outside import Clock
 
 LEEWAY_S = 30.0
 MAX_CHARS = 16_384

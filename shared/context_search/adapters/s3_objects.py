@@ -11,7 +11,7 @@ from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
 from context_search.domain.errors import ObjectsUnavailableError, UploadMissingError
-from context_search.ports.objects import SignedPut
+from context_search.ports.outside import SignedPut
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client

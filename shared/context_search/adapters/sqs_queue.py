@@ -13,7 +13,7 @@ from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
 from context_search.domain.errors import QueueUnavailableError
-from context_search.ports.queue import Message
+from context_search.ports.outside import Message
 
 if TYPE_CHECKING:
     from mypy_boto3_sqs import SQSClient

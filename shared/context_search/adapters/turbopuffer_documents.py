@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from context_search.domain.config import IndexConfig
-from context_search.ports.vectors import VectorDocument
+from context_search.ports.outside import VectorDocument
 
 _FILTERABLE = {"filterable": True}
 _STORED = {"filterable": False}

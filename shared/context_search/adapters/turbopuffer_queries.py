@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from context_search.ports.vectors import VectorQuery
+from context_search.ports.outside import VectorQuery
 
 
 def subqueries(query: VectorQuery) -> Iterator[dict[str, object]]:

@@ -16,7 +16,7 @@ from context_search.adapters.turbopuffer_queries import subqueries
 from context_search.domain.config import IndexConfig
 from context_search.domain.errors import NamespaceMissingError, VectorStoreUnavailableError
 from context_search.domain.ids import chunk_document_id
-from context_search.ports.vectors import Legs, Ranked, VectorDocument, VectorQuery
+from context_search.ports.outside import Legs, Ranked, VectorDocument, VectorQuery
 
 WRITE_TIMEOUT_S = 30.0
 WRITE_RETRIES = 2

@@ -16,7 +16,7 @@ from context_search.services.access.authenticate import (
 from context_search.services.access.idempotency import AnswerOnce
 
 if TYPE_CHECKING:
-    from context_search.ports.access_tokens import AccessTokens
+    from context_search.ports.outside import AccessTokens
     from context_search.web.routes.access.keys import KeyUseCases
     from context_search.web.routes.access.mcps import McpUseCases
 

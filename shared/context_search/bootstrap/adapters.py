@@ -12,10 +12,8 @@ from context_search.adapters.postgres.store import PostgresStore
 from context_search.adapters.postgres.url import DatabaseUrl
 from context_search.bootstrap.live_settings import LiveSettings
 from context_search.domain.config import IndexConfig
-from context_search.ports.embedding import Embedder
-from context_search.ports.queue import Message, Queue
+from context_search.ports.outside import Deadline, Embedder, Message, Queue
 from context_search.ports.store import Store
-from context_search.ports.time import Deadline
 from context_search.services.indexing.outgoing import Deliver, SendingStore
 from context_search.settings import Settings
 

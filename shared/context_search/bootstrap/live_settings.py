@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from context_search.adapters.system_clock import SystemClock
 from context_search.domain.errors import ContextSearchError
-from context_search.ports.time import Clock
+from context_search.ports.outside import Clock
 from context_search.settings import Settings
 
 MAX_AGE = timedelta(seconds=300)

@@ -10,7 +10,7 @@ from context_search.bootstrap.adapters import Adapters
 from context_search.services.indexing.outgoing import SendingStore
 
 if TYPE_CHECKING:
-    from context_search.ports.objects import Objects
+    from context_search.ports.outside import Objects
     from context_search.ports.store import Store
     from context_search.services.catalog.import_document import ImportDocument
     from context_search.services.upkeep.expire_uploads import ExpireUploads

@@ -1,12 +1,14 @@
-"""Nodes and chunks: the way of a string into the index."""
+"""Indexes, nodes, chunks and orders, as rows."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from context_search.domain.config import IndexConfig
 from context_search.domain.documents import StringNode
+from context_search.domain.limits import ProjectLimits, Usage
 from context_search.domain.model import (
     ChunkSet,
     Claim,
@@ -15,6 +17,9 @@ from context_search.domain.model import (
     KnownNode,
     PlannedChunk,
 )
+from context_search.domain.orders import Order
+from context_search.domain.progress import IndexStatus, NodeProgress, Progress
+from context_search.ports.outside import Message
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,4 +158,374 @@ class Chunks(Protocol):
 
     def without_row(self, namespace: str, doc_ids: Sequence[str]) -> list[str]:
         """Returns those ids that no chunk row and no tombstone of the namespace knows."""
+        ...
+
+
+class NodeCounts(Protocol):
+    """Counts of nodes, by state and scope. ``stalled_s`` is for how long silence is fine."""
+
+    def status(self, index: Index, *, stalled_s: float) -> IndexStatus:
+        """Returns the derived status of an index; cheap, it reads unfinished nodes only."""
+        ...
+
+    def progress(self, index: Index, scope: str, *, stalled_s: float) -> Progress:
+        """Returns the counters of a scope."""
+        ...
+
+    def progress_of(
+        self, index: Index, scopes: Sequence[str], *, stalled_s: float
+    ) -> dict[str, Progress]:
+        """Returns the counters of several scopes, from one pass over the nodes."""
+        ...
+
+    def has_any(self, index: Index, scope: str) -> bool:
+        """Tells whether the active generation has chunks in a scope, or may get some.
+
+        A node that is skipped, or indexed without a chunk because it is blank, is none of them.
+        """
+        ...
+
+    def in_scope(self, index: Index, scope: str, *, limit: int) -> list[NodeProgress]:
+        """Returns nodes of a scope, by pointer."""
+        ...
+
+    def not_indexed(self, index: Index, scope: str, *, limit: int) -> list[NodeProgress]:
+        """Returns nodes of a scope that are not indexed; first those that nobody will take up."""
+        ...
+
+
+class Indexes(Protocol):
+    """Indexes, their generations and the scopes that keep them alive."""
+
+    def find_or_add(self, *, project_id: int, table_id: int, config: IndexConfig) -> Index:
+        """Returns the table's index of that configuration, created with its first generation.
+
+        An index that is being rebuilt to that configuration is the one.
+        """
+        ...
+
+    def find(self, index_id: int) -> Index | None:
+        """Returns an index, seen through its active generation."""
+        ...
+
+    def of_project(self, project_id: int) -> Index | None:
+        """Returns the index over all tables of a project, if it has one."""
+        ...
+
+    def add_to_project(self, project_id: int, config: IndexConfig) -> Index:
+        """Creates the index over all tables. The caller holds the project's lock and asked first.
+
+        Whoever adds a table later orders its comparison; the caller orders that of the others.
+        """
+        ...
+
+    def lock(self, index: Index) -> bool:
+        """Keeps an index from being compared, switched or given up by another transaction.
+
+        False when the index, or its table, is gone.
+        """
+        ...
+
+    def share(self, index: Index) -> None:
+        """Keeps an index from being switched or given up; the caller holds one table's lock."""
+        ...
+
+    def live(self, index_id: int) -> list[Index]:
+        """Returns an index through every generation that follows its document: active, building."""
+        ...
+
+    def cover(self, index_id: int, *, tool_id: int, scope: str) -> None:
+        """Notes that a tool needs a scope of an index.
+
+        The index has to be compared again, unless it was compared for a scope that contains it.
+        """
+        ...
+
+    def uncover(self, tool_id: int) -> None:
+        """Forgets what a tool needed; strings that no other tool needs have to go."""
+        ...
+
+    def scopes(self, index_id: int) -> list[str]:
+        """Returns the distinct scopes that live tools need; of a project's index the root."""
+        ...
+
+    def may_be_needed(self, index_id: int) -> bool:
+        """Tells whether a tool needs the index, or may again: one in its owner's trash.
+
+        A project's index is needed until it is switched off.
+        """
+        ...
+
+    def mark_enumerated(
+        self, index: Index, table_id: int, revision: int, scopes: Sequence[str]
+    ) -> None:
+        """Notes which revision of a table, and which scopes, the nodes of a generation are of.
+
+        Why the table was refused is forgotten, and so is a failure that ``note_failed`` noted.
+        """
+        ...
+
+    def follows(self, index_id: int, table_id: int | None = None) -> bool:
+        """Tells whether each live generation follows a table, or all, in one small statement.
+
+        Then the failure that ``note_failed`` noted is over, and forgotten.
+        """
+        ...
+
+    def uncompared(self, index_id: int) -> list[int]:
+        """Returns the live tables of an index that a live generation does not follow by now.
+
+        It follows one when it was compared with its revision, for what live tools need of it and
+        for nothing else. Whoever deletes a tool, by whatever way, need not say so.
+        """
+        ...
+
+    def is_compared(self, index: Index) -> bool:
+        """Tells whether a generation was compared with its tables as they are now."""
+        ...
+
+    def behind(self, *, silent_s: float, limit: int) -> list[tuple[int, int]]:
+        """Returns index and table where nobody compared the two for ``silent_s``.
+
+        Counted from the last change, order or take; each is taken once in that time. Evicted
+        indexes and deleted tables are left alone, and so is what the order book has an order for.
+        """
+        ...
+
+    def note_failed(self, index_id: int, error: Mapping[str, object]) -> None:
+        """Notes why an order to compare an index failed, until one succeeds; adds ``at``.
+
+        Not for an index that follows all of its tables by now.
+        """
+        ...
+
+    def note_refused(self, index_id: int, table_id: int, error: Mapping[str, object]) -> None:
+        """Notes why the document of a table cannot be indexed as it is; adds ``at``.
+
+        Each table has a reason of its own, until it is compared again or is gone.
+        """
+        ...
+
+    def with_unsettled_tools(self, *, limit: int) -> list[int]:
+        """Returns indexes with a tool whose written summary does not say ``ready``.
+
+        Of an evicted index it has to say ``evicted``. Those that were not returned for the
+        longest time come first, so that none has to wait for ever.
+        """
+        ...
+
+    def retire(self, index_id: int) -> None:
+        """Removes an index; its generation waits for ``cleanup`` to delete the namespace."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """How much an index holds; ``bytes`` are of the chunks' text in UTF-8."""
+
+    nodes: int
+    chunks: int
+    characters: int
+    bytes: int
+
+
+class Rebuilds(Protocol):
+    """What happens to generations. The caller holds the index' lock."""
+
+    def start(self, index: Index, config: IndexConfig, *, at_once: int) -> Index:
+        """Adds a generation; ``queued`` when the project builds ``at_once`` others already."""
+        ...
+
+    def pending(self, index_id: int) -> Index | None:
+        """Returns the generation that is being built or waits to be."""
+        ...
+
+    def previous(self, index_id: int) -> Index | None:
+        """Returns the generation that answered before the last switch, while it is kept."""
+        ...
+
+    def has_index(self, table_id: int | None, config: IndexConfig) -> bool:
+        """Tells whether the table has an index whose active generation has this configuration.
+
+        False without a table: a project has one index at most.
+        """
+        ...
+
+    def is_unfinished(self, index: Index) -> bool:
+        """Tells whether a generation lacks a node: one that waits, or has failed for good."""
+        ...
+
+    def switch(self, to: Index) -> None:
+        """Makes a generation the active one, and the one before it the previous one.
+
+        An earlier one that comes back has to be compared with the document again.
+        """
+        ...
+
+    def promote(self, *, at_once: int) -> list[int]:
+        """Lets queued generations begin where the project has room; returns their indexes."""
+        ...
+
+    def building(self, *, limit: int) -> list[int]:
+        """Returns indexes with a generation that is being built."""
+        ...
+
+    def outdated(self, *, older_than_s: float, limit: int) -> list[Index]:
+        """Returns generations that were switched away from that long ago, the oldest first."""
+        ...
+
+    def retire_previous(self, index_id: int, *, older_than_s: float) -> bool:
+        """Retires the generation of an index that was switched away from that long ago, if any."""
+        ...
+
+    def size(self, index: Index) -> Size:
+        """Returns what a generation holds."""
+        ...
+
+
+class Quotas(Protocol):
+    """What counts is every chunk row of generations that are not retired.
+
+    An index is cold when it was neither searched nor created in the last ``idle_s`` seconds.
+    """
+
+    def used(self, project_id: int) -> Usage:
+        """Returns what a project holds."""
+        ...
+
+    def room(self, index_id: int, limits: ProjectLimits) -> Usage:
+        """Returns what an index may still take; below zero when the project is over its limit.
+
+        What the project would give up for it counts as free: earlier generations, and indexes
+        that are cold and were not searched since this one was.
+        """
+        ...
+
+    def new_among(self, claims: Sequence[Claim]) -> list[Claim]:
+        """Returns those that the limit concerns: the generation answers, the node has no chunks.
+
+        A rebuild and a new version of a text take their room: what is searchable stays so.
+        """
+        ...
+
+    def readmit(self, limits: ProjectLimits, *, limit: int) -> list[int]:
+        """Queues nodes that were skipped as PROJECT_FULL where there is room now.
+
+        At most ``limit`` of the most recently searched index of each project; returns their ids.
+        """
+        ...
+
+    def compact(self) -> None:
+        """Keeps counting cheap."""
+        ...
+
+
+class Evictions(Protocol):
+    """Indexes that give way, and their return."""
+
+    def next_to_go(self, limits: ProjectLimits) -> Index | None:
+        """Returns what a project over its limit gives up next.
+
+        A previous generation, or else a generation of its coldest index: the active one, or one
+        that is being built and holds chunks while the active one holds none.
+        """
+        ...
+
+    def give_up(self, going: Index, limits: ProjectLimits) -> bool:
+        """Retires a previous generation, or evicts an index; False when it is searched again.
+
+        An evicted index keeps an empty active generation. The caller holds the index' lock.
+        """
+        ...
+
+    def clear(self, index: Index) -> bool:
+        """Evicts an index because an operator wants it, whether it is cold or not.
+
+        False when it was evicted already. The caller holds the table's lock.
+        """
+        ...
+
+    def revive(self, index_id: int) -> bool:
+        """Makes an evicted index an ordinary one, which is empty; False when it was not evicted."""
+        ...
+
+    def note_search(self, index_id: int) -> None:
+        """Notes that an index was searched, at most once a minute."""
+        ...
+
+
+class Outbox(Protocol):
+    """Orders by project. One waits, is in the queue, is begun by a worker, may rest, and is done.
+
+    In the queue, a project has at most ``window`` orders that do not rest, and as many that do;
+    of those for strings of a million characters or more, a quarter of that (``long_window``).
+    """
+
+    def add(self, messages: Iterable[Message]) -> list[int]:
+        """Stores orders and returns the projects that they are of, ascending.
+
+        An equal order that nobody has begun is enough, and nobody begins it before the
+        transaction ends. A project that cannot be told is 0.
+        """
+        ...
+
+    def withdraw(self, order: Order) -> None:
+        """Forgets an order that nobody has begun: the caller carries it out."""
+        ...
+
+    def take(self, project_id: int, *, window: int) -> list[tuple[int, Message]]:
+        """Returns the oldest waiting orders of a project, as many as its window has room for.
+
+        They are the caller's to send: others leave them alone for a minute.
+        """
+        ...
+
+    def note_sent(self, order_ids: Sequence[int]) -> None:
+        """Notes that the queue took them."""
+        ...
+
+    def begin(self, order_id: int) -> int | None:
+        """Notes that a worker has an order; an equal one that comes now is a new one.
+
+        Waits for transactions that have added to it. Returns its project; None when it is done.
+        """
+        ...
+
+    def finish(self, order_id: int) -> None:
+        """Forgets an order that is done."""
+        ...
+
+    def rest(self, order_id: int, *, after_s: float, window: int) -> bool:
+        """Lets a begun order rest, and tells whether its message may rest in the queue meanwhile.
+
+        False when an equal order is there that nobody has begun, which is enough then, and when
+        as many orders of the project rest in the queue already: it waits in the book then.
+        """
+        ...
+
+    def silent(self, *, silent_s: float) -> list[int]:
+        """Returns orders that were sent, begun or due for the last time that long ago."""
+        ...
+
+    def reopen(self, order_ids: Sequence[int], *, silent_s: float) -> int:
+        """Lets those of these orders wait that are still silent; returns how many.
+
+        One that a worker has begun, and that was lost before, rests in the book first, for
+        ``silent_s`` and twice as long each further time, at most a day.
+        """
+        ...
+
+    def restore(self, order_ids: Sequence[int]) -> list[int]:
+        """Lets these orders wait again, unless they are done; returns the projects they are of.
+
+        How often they were lost is forgotten.
+        """
+        ...
+
+    def waiting(self, *, limit: int) -> list[int]:
+        """Returns projects with orders that wait to be sent, in no order."""
+        ...
+
+    def has_neighbours(self, table_id: int) -> bool:
+        """Tells whether orders of other projects than a table's wait for a worker."""
         ...

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from context_search.domain.model import HydratedChunk, Index, Reach
 from context_search.domain.retrieval import ChunkText, RetrievalSettings, StoredSettings
-from context_search.ports.vectors import Ranked
+from context_search.ports.outside import Ranked
 
 
 class LiveChunks(Protocol):

@@ -6,18 +6,19 @@ from contextlib import AbstractContextManager
 from typing import Protocol
 
 from context_search.domain.orders import Order
-from context_search.ports.access import Keys, McpInstances
-from context_search.ports.catalog import Projects, Tables, Tools
-from context_search.ports.delivery import Deletions, Sweeps
-from context_search.ports.gauges import Gauges
-from context_search.ports.idempotency import IdempotencyKeys
-from context_search.ports.indexes import Indexes
-from context_search.ports.indexing import Chunks, Nodes
-from context_search.ports.node_counts import NodeCounts
-from context_search.ports.outbox import Outbox
-from context_search.ports.quotas import Evictions, Quotas
-from context_search.ports.rebuilding import Rebuilds
-from context_search.ports.removal import Removals
+from context_search.ports.access import IdempotencyKeys, Keys, McpInstances
+from context_search.ports.catalog import Projects, Tables, Tools, Uploads
+from context_search.ports.indexing import (
+    Chunks,
+    Evictions,
+    Indexes,
+    NodeCounts,
+    Nodes,
+    Outbox,
+    Quotas,
+    Rebuilds,
+)
+from context_search.ports.outside import Deadline
 from context_search.ports.searching import (
     Keywords,
     LiveChunks,
@@ -26,8 +27,7 @@ from context_search.ports.searching import (
     Rankings,
     Surroundings,
 )
-from context_search.ports.time import Deadline
-from context_search.ports.uploads import Uploads
+from context_search.ports.upkeep import Deletions, Gauges, Removals, Sweeps
 
 
 class UnitOfWork(Protocol):

@@ -22,7 +22,7 @@ from context_search.adapters.postgres.searching.keyword_ranking import (
 from context_search.domain.ids import scope_key
 from context_search.domain.model import Reach
 from context_search.domain.ranking.bm25 import idf, term_weight
-from context_search.ports.vectors import Ranked
+from context_search.ports.outside import Ranked
 
 
 def term(word: str, matching: int) -> Term:

@@ -12,8 +12,8 @@ from context_search.adapters.postgres.store import PostgresStore
 from context_search.domain.errors import DatabaseUnavailableError, KeywordTimeoutError
 from context_search.domain.model import Index, Reach
 from context_search.domain.text.analysis import query_weights
+from context_search.ports.outside import Ranked
 from context_search.ports.searching import Unkeyed
-from context_search.ports.vectors import Ranked
 from context_search.services.indexing.chunk_documents import chunk_tokens
 from tests.builders import Workbench, count, english
 

@@ -10,7 +10,7 @@ from context_search.adapters.postgres.pool import Database
 from context_search.adapters.postgres.store import PostgresStore
 from context_search.domain.model import Index
 from context_search.domain.orders import CompareIndex
-from context_search.ports.queue import Message
+from context_search.ports.outside import Message
 from tests.builders import Workbench, count, until
 from tests.steps import table_of
 

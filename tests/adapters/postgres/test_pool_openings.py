@@ -13,7 +13,7 @@ from context_search.adapters.postgres.errors import (
 )
 from context_search.adapters.postgres.pool import Database
 from context_search.domain.errors import CommitUnknownError, ContextSearchError
-from context_search.ports.time import Deadline
+from context_search.ports.outside import Deadline
 from testing.in_memory.clock import ManualClock
 from tests.adapters.postgres.counters import backend, counts, increment, sessions, transact
 from tests.adapters.postgres.relay import Relay

@@ -14,7 +14,7 @@ from context_search.adapters.postgres.store import PostgresStore
 from context_search.domain.access import KeyOwner, NewApiKey
 from context_search.domain.model import Reach
 from context_search.domain.uploads import NewUpload
-from context_search.ports.idempotency import RequestKey
+from context_search.ports.access import RequestKey
 from tests.architecture.project import ROOT
 from tests.builders import Workbench, english
 

@@ -20,8 +20,8 @@ from context_search.domain.model import (
     SearchTool,
     Table,
 )
-from context_search.ports.delivery import Tombstone
-from context_search.ports.queue import Message
+from context_search.ports.outside import Message
+from context_search.ports.upkeep import Tombstone
 from context_search.services.indexing.enumeration import Limits, enumerate_index
 from testing.in_memory.catalog import MemoryTables
 from testing.in_memory.clock import ManualClock

@@ -11,9 +11,7 @@ import pytest
 from context_search.adapters.s3_objects import S3Objects, s3_client
 from context_search.adapters.sqs_queue import SqsQueue
 from context_search.adapters.turbopuffer_vectors import TurbopufferVectors
-from context_search.ports.objects import Objects
-from context_search.ports.queue import Queue
-from context_search.ports.vectors import VectorStore
+from context_search.ports.outside import Objects, Queue, VectorStore
 from testing.in_memory.queue import ListQueue
 from testing.in_memory.uploads import DictObjects
 from testing.in_memory.vectors import DictVectors

@@ -7,7 +7,7 @@ import pytest
 
 from context_search.adapters.s3_objects import S3Objects, s3_client
 from context_search.domain.errors import ObjectsUnavailableError, UploadMissingError
-from context_search.ports.objects import Objects, SignedPut
+from context_search.ports.outside import Objects, SignedPut
 from local.processes import free_port
 from testing.in_memory.uploads import DictObjects
 

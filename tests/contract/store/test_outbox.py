@@ -12,7 +12,7 @@ from context_search.domain.orders import (
     IndexNodes,
     order_from_json,
 )
-from context_search.ports.queue import Message
+from context_search.ports.outside import Message
 from tests.contract.store.bench import OTHER, TEXT, Bench
 
 WINDOW = 3

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from context_search.adapters.sqs_queue import SqsQueue
-from context_search.ports.queue import Message, Queue
+from context_search.ports.outside import Message, Queue
 from testing.in_memory.queue import ListQueue
 
 

@@ -11,7 +11,7 @@ import pytest
 from context_search.domain.config import IndexConfig
 from context_search.domain.errors import NamespaceMissingError, VectorStoreRejectedError
 from context_search.domain.ids import ancestor_keys, document_id, scope_key, window_ids
-from context_search.ports.vectors import Ranked, VectorDocument, VectorQuery, VectorStore
+from context_search.ports.outside import Ranked, VectorDocument, VectorQuery, VectorStore
 
 CONFIG = IndexConfig("in-memory/words", 3)
 LEAN = replace(CONFIG, storage="lean")

@@ -8,11 +8,17 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, cast
 
 from context_search.domain.config import IndexConfig
-from context_search.ports.embedding import Embedder
-from context_search.ports.queue import Message, Queue
+from context_search.ports.outside import (
+    Deadline,
+    Embedder,
+    Legs,
+    Message,
+    Queue,
+    VectorDocument,
+    VectorQuery,
+    VectorStore,
+)
 from context_search.ports.store import Store, UnitOfWork
-from context_search.ports.time import Deadline
-from context_search.ports.vectors import Legs, VectorDocument, VectorQuery, VectorStore
 
 When = Literal["before", "after"]
 

@@ -15,9 +15,7 @@ from context_search.bootstrap import Parts
 from context_search.domain.config import IndexConfig, SearchConfig
 from context_search.domain.model import Principal, Scope
 from context_search.domain.orders import ORDER_ID, order_from_json
-from context_search.ports.embedding import Embedder
-from context_search.ports.queue import Message, Queue
-from context_search.ports.time import Deadline
+from context_search.ports.outside import Deadline, Embedder, Message, Queue
 from context_search.services.catalog.create_search_tool import NewSearchTool
 from context_search.services.indexing.index_node import IndexNode
 from context_search.settings import Settings

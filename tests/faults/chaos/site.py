@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from context_search.domain.config import IndexConfig
 from context_search.domain.errors import ContextSearchError
 from context_search.domain.model import Index, Principal, SearchTool, Table
-from context_search.ports.queue import Message
+from context_search.ports.outside import Message
 from context_search.services.indexing.retrying import RetryLater
 from testing.in_memory.queue import ListQueue
 from tests.builders import until

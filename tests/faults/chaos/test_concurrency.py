@@ -13,7 +13,7 @@ import pytest
 from context_search.adapters.postgres.pool import Database
 from context_search.adapters.postgres.url import DatabaseUrl
 from context_search.domain.model import Principal, Table
-from context_search.ports.queue import Message
+from context_search.ports.outside import Message
 from context_search.services.indexing.retrying import RetryLater
 from testing.in_memory.queue import ListQueue
 from tests.builders import english

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from context_search.domain.model import Principal
-from context_search.ports.queue import Message
+from context_search.ports.outside import Message
 from context_search.services.indexing.outgoing import WINDOW
 from tests.builders import english
 from tests.faults.chaos.killing import DOCUMENT, EDITED, LONG, Kills, Order, Place, indexed

@@ -14,9 +14,8 @@ from context_search.domain.model import (
     PlannedChunk,
     Reach,
 )
-from context_search.ports.delivery import Tombstone
-from context_search.ports.queue import Message
-from context_search.ports.time import Clock
+from context_search.ports.outside import Clock, Message
+from context_search.ports.upkeep import Tombstone
 from testing.in_memory.catalog_rows import TableRow
 from testing.in_memory.chunks import MemoryChunks
 from testing.in_memory.deletions import MemoryDeletions

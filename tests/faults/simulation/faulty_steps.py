@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from context_search.domain.errors import VectorStoreUnavailableError
 from context_search.domain.ids import document_id, window_ids
 from context_search.domain.model import ChunkSet, Claim, Index, Principal, StoredChunk
-from context_search.ports.delivery import SweepCursor
+from context_search.ports.outside import Deadline
 from context_search.ports.searching import ChunkTokens
 from context_search.ports.store import UnitOfWork
-from context_search.ports.time import Deadline
+from context_search.ports.upkeep import SweepCursor
 from context_search.services.catalog.tables import DeleteTool
 from context_search.services.indexing.chunk_documents import chunk_documents, chunk_tokens, plan
 from context_search.services.indexing.index_node import IndexNode

@@ -13,7 +13,7 @@ from context_search.domain.ids import chunk_document_id, window_ids
 from context_search.domain.json_pointer import contains, resolve, split
 from context_search.domain.search import Answer
 from context_search.domain.text.string_nodes import string_nodes
-from context_search.ports.vectors import VectorDocument
+from context_search.ports.outside import VectorDocument
 from testing.in_memory.comparisons import needed_scopes, tables_of
 from testing.in_memory.rows import NodeRow, Rows
 from tests.faults.simulation.conditions import TEXTS

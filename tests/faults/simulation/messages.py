@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 
 from context_search.domain.errors import QueueUnavailableError
 from context_search.domain.orders import ORDER_ID
-from context_search.ports.queue import Message
-from context_search.ports.time import Clock
+from context_search.ports.outside import Clock, Message
 from testing.in_memory.clock import ManualClock
 from testing.in_memory.outbox import MemoryOutbox
 from testing.in_memory.rows import Rows

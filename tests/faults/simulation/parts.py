@@ -14,8 +14,7 @@ from context_search.domain.errors import (
     EmbeddingUnavailableError,
     VectorStoreUnavailableError,
 )
-from context_search.ports.time import Deadline
-from context_search.ports.vectors import Legs, VectorDocument, VectorQuery
+from context_search.ports.outside import Deadline, Legs, VectorDocument, VectorQuery
 from testing.in_memory.embedder import WordEmbedder
 from testing.in_memory.store import MemoryStore, MemoryUnitOfWork
 from testing.in_memory.vectors import DictVectors

@@ -11,8 +11,7 @@ from context_search.domain.errors import ContextSearchError
 from context_search.domain.model import Principal
 from context_search.domain.orders import ORDER_ID, CompareIndex, Order, order_from_json
 from context_search.domain.search import Answer, QuestionLimits
-from context_search.ports.queue import Message
-from context_search.ports.time import Deadline
+from context_search.ports.outside import Deadline, Message
 from context_search.services.catalog.change_document import ChangeDocument
 from context_search.services.catalog.create_search_tool import CreateSearchTool
 from context_search.services.catalog.tables import CreateProject, CreateTable, DeleteTable

@@ -19,7 +19,7 @@ from context_search.domain.errors import (
 )
 from context_search.domain.model import Principal, Table
 from context_search.domain.uploads import NewUpload, Upload, UploadFormat, import_memory
-from context_search.ports.objects import SignedPut
+from context_search.ports.outside import SignedPut
 from context_search.services.catalog.import_document import MAX_RUNS, ImportDocument
 from context_search.services.catalog.uploads import (
     MAX_PENDING,

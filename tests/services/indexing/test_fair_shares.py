@@ -9,7 +9,7 @@ import pytest
 from context_search.domain.errors import QueueUnavailableError
 from context_search.domain.model import Principal
 from context_search.domain.orders import IndexNodes
-from context_search.ports.queue import Message
+from context_search.ports.outside import Message
 from context_search.services.indexing.index_node import IndexNode
 from context_search.services.indexing.outgoing import LOST_AFTER_S, WINDOW
 from context_search.services.upkeep.cleanup_report import CleanupLimits, CleanupReport

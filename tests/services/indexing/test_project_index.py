@@ -7,7 +7,7 @@ import pytest
 from context_search.domain.errors import NotFoundError, ProjectIndexOffError
 from context_search.domain.ids import scope_key
 from context_search.domain.model import Index, Principal
-from context_search.ports.vectors import VectorQuery
+from context_search.ports.outside import VectorQuery
 from context_search.services.catalog.tables import CreateProject
 from context_search.services.indexing.project_index import (
     ProjectIndexStatus,

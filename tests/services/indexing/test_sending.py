@@ -9,7 +9,7 @@ import pytest
 
 from context_search.domain.errors import QueueUnavailableError
 from context_search.domain.orders import CompareIndex
-from context_search.ports.queue import Message
+from context_search.ports.outside import Message
 from testing.in_memory.queue import ListQueue
 from tests.services.house import House, prose
 

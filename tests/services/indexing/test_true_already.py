@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import pytest
 
 from context_search.domain.errors import DatabaseUnavailableError
+from context_search.ports.outside import Deadline
 from context_search.ports.store import Store, UnitOfWork
-from context_search.ports.time import Deadline
 from context_search.services.indexing.enumeration import EnumerateIndex, Limits
 from context_search.services.indexing.project_index import SwitchProjectIndexOn
 from context_search.services.indexing.rebuild import Model

@@ -21,9 +21,8 @@ from context_search.domain.errors import (
     VectorStoreUnavailableError,
 )
 from context_search.domain.search import Answer
+from context_search.ports.outside import Deadline, Legs, Ranked, VectorQuery
 from context_search.ports.store import Store, UnitOfWork
-from context_search.ports.time import Deadline
-from context_search.ports.vectors import Legs, Ranked, VectorQuery
 from context_search.services.searching.admission import (
     QUERIES_PER_NAMESPACE,
     SEARCHES_PER_PROJECT,

@@ -16,9 +16,8 @@ from context_search.domain.errors import (
 )
 from context_search.domain.model import Index, SearchTool
 from context_search.domain.search import Answer, QuestionLimits
+from context_search.ports.outside import Deadline, Legs, Ranked, VectorQuery
 from context_search.ports.store import Store, UnitOfWork
-from context_search.ports.time import Deadline
-from context_search.ports.vectors import Legs, Ranked, VectorQuery
 from context_search.services.indexing.evict import UseIndex
 from context_search.services.searching.search import searcher
 from context_search.services.searching.timeouts import Timeouts

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from context_search.ports.vectors import Legs, VectorQuery
+from context_search.ports.outside import Legs, VectorQuery
 from testing.in_memory.vectors import DictVectors
 from tests.services.house import House, prose
 

@@ -25,7 +25,7 @@ from context_search.domain.errors import (
     InvalidDocumentError,
     InvalidInputError,
 )
-from context_search.ports.time import Deadline
+from context_search.ports.outside import Deadline
 
 _CONNECT_S = 5.0
 _BEGIN_REPLY_S = 2.0

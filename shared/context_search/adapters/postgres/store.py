@@ -33,7 +33,7 @@ from context_search.adapters.postgres.upkeep.gauges import PostgresGauges
 from context_search.adapters.postgres.upkeep.removals import PostgresRemovals
 from context_search.adapters.postgres.upkeep.sweeps import PostgresSweeps
 from context_search.domain.orders import Order
-from context_search.ports.time import Deadline
+from context_search.ports.outside import Deadline
 
 
 class PostgresUnitOfWork:

@@ -10,7 +10,7 @@ from context_search.domain.access import in_order
 from context_search.domain.access_tokens import looks_like_token, principal_of_claims
 from context_search.domain.errors import UnauthenticatedError
 from context_search.domain.model import Principal
-from context_search.ports.access_tokens import AccessTokens
+from context_search.ports.outside import AccessTokens
 from context_search.ports.store import Store
 from context_search.services.access.keys import key_hash
 

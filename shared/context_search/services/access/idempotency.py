@@ -17,7 +17,7 @@ from context_search.domain.errors import (
     IdempotencyKeyReusedError,
     TooManyIdempotencyKeysError,
 )
-from context_search.ports.idempotency import EarlierRequest, RequestKey
+from context_search.ports.access import EarlierRequest, RequestKey
 from context_search.ports.store import Store
 from context_search.services.access.sealing import BrokenSealError, seal, sealing_key, unseal
 

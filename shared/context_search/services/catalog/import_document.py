@@ -18,7 +18,7 @@ from context_search.domain.errors import (
 )
 from context_search.domain.text.document_text import document_text
 from context_search.domain.uploads import MAX_UPLOAD_BYTES, Upload, import_memory
-from context_search.ports.objects import Objects
+from context_search.ports.outside import Objects
 from context_search.ports.store import Store
 
 MAX_RUNS = 3

@@ -14,7 +14,7 @@ from context_search.domain.errors import (
 from context_search.domain.model import Principal
 from context_search.domain.orders import ImportUpload
 from context_search.domain.uploads import CONTENT_TYPES, MAX_UPLOAD_BYTES, NewUpload, Upload
-from context_search.ports.objects import Objects, SignedPut
+from context_search.ports.outside import Objects, SignedPut
 from context_search.ports.store import Store, UnitOfWork
 
 URL_LIVES_S = 900

@@ -12,8 +12,8 @@ from context_search.domain.model import Claim, PlannedChunk, StoredChunk
 from context_search.domain.text.chunking import Span, chunk_spans
 from context_search.domain.text.keyword_text import keyword_tokens, trails
 from context_search.domain.text.windows import window_texts
+from context_search.ports.outside import VectorDocument
 from context_search.ports.searching import ChunkTokens, Unkeyed
-from context_search.ports.vectors import VectorDocument
 from context_search.services.indexing.chunk_vectors import Vectors, input_hash
 
 

@@ -11,9 +11,8 @@ from context_search.domain.errors import VectorStoreError
 from context_search.domain.ids import window_ids
 from context_search.domain.model import Claim, EmbeddedChunk, StoredChunk
 from context_search.domain.text.windows import window_texts
-from context_search.ports.embedding import Embedder
+from context_search.ports.outside import Embedder, VectorStore
 from context_search.ports.store import Store
-from context_search.ports.vectors import VectorStore
 
 Vectors = list[Sequence[float]]
 # Providers refuse empty input, and a long run of white space is a chunk like any other.

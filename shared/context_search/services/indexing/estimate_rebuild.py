@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 from context_search.domain.model import Principal
-from context_search.ports.rebuilding import Size
+from context_search.ports.indexing import Size
 from context_search.ports.store import Store
 from context_search.services.indexing.rebuild import Model
 from context_search.services.indexing.status import index_of, live_tool, project_of

@@ -11,8 +11,8 @@ from context_search.domain.limits import ProjectLimits, Usage
 from context_search.domain.model import Claim, Index, PlannedChunk
 from context_search.domain.orders import CompareIndex
 from context_search.domain.progress import PROJECT_FULL
+from context_search.ports.outside import Deadline
 from context_search.ports.store import Store, UnitOfWork
-from context_search.ports.time import Deadline
 from context_search.services.indexing.status import summarise
 
 

@@ -18,9 +18,8 @@ from context_search.domain.errors import (
 from context_search.domain.limits import ProjectLimits
 from context_search.domain.model import ChunkSet, Claim, StoredChunk
 from context_search.domain.orders import IndexNodes
+from context_search.ports.outside import Clock, Deadline, VectorStore
 from context_search.ports.store import Store
-from context_search.ports.time import Clock, Deadline
-from context_search.ports.vectors import VectorStore
 from context_search.services.indexing.chunk_documents import (
     chunk_documents,
     chunk_tokens,

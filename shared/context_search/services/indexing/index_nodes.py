@@ -9,8 +9,8 @@ from itertools import groupby
 
 from context_search.domain import orders
 from context_search.domain.model import Claim
+from context_search.ports.outside import Deadline
 from context_search.ports.store import Store
-from context_search.ports.time import Deadline
 from context_search.services.indexing.index_node import IndexNode
 from context_search.services.indexing.index_together import IndexTogether
 from context_search.services.indexing.node_report import NodeReport

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 
 from context_search.domain.errors import ContextSearchError
 from context_search.domain.model import ChunkSet, Claim
+from context_search.ports.outside import VectorDocument
 from context_search.ports.searching import ChunkTokens
-from context_search.ports.vectors import VectorDocument
 from context_search.services.indexing.chunk_documents import (
     chunk_documents,
     chunk_tokens,

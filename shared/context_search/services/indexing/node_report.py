@@ -9,7 +9,7 @@ from typing import Literal
 
 from context_search.domain.errors import ContextSearchError
 from context_search.domain.model import Claim
-from context_search.ports.time import Clock
+from context_search.ports.outside import Clock
 
 Outcome = Literal["indexed", "nothing_to_do", "handed_over", "quarantined", "skipped", "retried"]
 Stage = Literal["chunking", "embedding", "upload", "swap"]

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 
 from context_search.domain.errors import ContextSearchError, QueueUnavailableError
 from context_search.domain.orders import ORDER_ID, IndexNodes, Order
-from context_search.ports.queue import Message, Queue
+from context_search.ports.outside import Deadline, Message, Queue
 from context_search.ports.store import Store, UnitOfWork
-from context_search.ports.time import Deadline
 
 SMALL_STRING = 9_999
 """The most characters of a string that may come together with others."""

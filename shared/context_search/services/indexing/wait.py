@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from context_search.domain.model import Principal
-from context_search.ports.time import Clock
+from context_search.ports.outside import Clock
 from context_search.services.indexing.status import ReadStatus, ToolStatus
 
 POLL_S = 0.2

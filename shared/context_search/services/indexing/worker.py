@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from context_search.domain.errors import ContextSearchError
 from context_search.domain.orders import CompareIndex, ImportUpload, Order
-from context_search.ports.time import Deadline
+from context_search.ports.outside import Deadline
 from context_search.services.indexing.node_report import NodeReport
 from context_search.services.indexing.order_book import Begun, OrderBook
 from context_search.services.indexing.retrying import RetryLater

@@ -7,8 +7,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
 from context_search.domain.errors import BackpressureError, ContextSearchError
+from context_search.ports.outside import Clock, Deadline
 from context_search.ports.store import Store
-from context_search.ports.time import Clock, Deadline
 
 SEARCHES_PER_PROJECT = 64
 QUERIES_PER_NAMESPACE = 16

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from context_search.ports.time import Clock
+from context_search.ports.outside import Clock
 
 FAILURES_TO_OPEN = 5
 OPEN_S = 10.0

@@ -12,8 +12,7 @@ from cachetools import TTLCache
 
 from context_search.domain.config import IndexConfig
 from context_search.domain.errors import EmbeddingTimeoutError, EmbeddingUnavailableError
-from context_search.ports.embedding import Embedder
-from context_search.ports.time import Clock
+from context_search.ports.outside import Clock, Embedder
 from context_search.services.searching.breaker import Breakers
 
 KEPT_QUESTIONS = 1_000

@@ -17,8 +17,8 @@ from context_search.domain.errors import (
 )
 from context_search.domain.ids import scope_key
 from context_search.domain.search import Degradation, Found, LegName, Question, Target
+from context_search.ports.outside import Legs, Ranked, VectorQuery, VectorStore
 from context_search.ports.store import Store
-from context_search.ports.vectors import Legs, Ranked, VectorQuery, VectorStore
 from context_search.services.searching.admission import Admission
 from context_search.services.searching.breaker import Breaker
 from context_search.services.searching.embed_question import EmbedQuestion

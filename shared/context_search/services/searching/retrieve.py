@@ -11,8 +11,8 @@ from context_search.domain.retrieval import ChunkText, RetrievalSettings
 from context_search.domain.search import Answer, Hint, Hit, QuestionLimits
 from context_search.domain.text.packing import Dropped, Packing, Piece, Wanted, pack
 from context_search.domain.text.redaction import Passage, Replacement
+from context_search.ports.outside import TokenCounter
 from context_search.ports.store import Store
-from context_search.ports.tokens import TokenCounter
 from context_search.services.searching.read_sources import Source, read_sources
 from context_search.services.searching.targets import Searched, SearchedProject, Searches
 

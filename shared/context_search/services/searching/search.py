@@ -25,11 +25,9 @@ from context_search.domain.search import (
     Target,
 )
 from context_search.domain.text.analysis import has_searchable_character, query_weights
-from context_search.ports.embedding import Embedder
+from context_search.ports.outside import Clock, Deadline, Embedder, VectorStore
 from context_search.ports.searching import LiveChunks
 from context_search.ports.store import Store
-from context_search.ports.time import Clock, Deadline
-from context_search.ports.vectors import VectorStore
 from context_search.services.catalog.hints import empty_scope
 from context_search.services.indexing.evict import UseIndex
 from context_search.services.searching.admission import Admission

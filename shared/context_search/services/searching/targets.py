@@ -12,8 +12,8 @@ from context_search.domain.config import SearchConfig
 from context_search.domain.errors import NotFoundError, ProjectIndexOffError
 from context_search.domain.model import Principal, Reach
 from context_search.domain.search import Answer, QuestionLimits, Target
+from context_search.ports.outside import Clock
 from context_search.ports.store import UnitOfWork
-from context_search.ports.time import Clock
 
 KEPT_TARGETS = 500
 KEPT_S = 30.0

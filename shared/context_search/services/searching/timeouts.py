@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from context_search.ports.time import Clock, Deadline
+from context_search.ports.outside import Clock, Deadline
 
 
 @dataclass(frozen=True, slots=True)

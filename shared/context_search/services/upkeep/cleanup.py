@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from context_search.domain.errors import ContextSearchError, VectorStoreError
 from context_search.domain.ids import window_ids
 from context_search.domain.orders import CompareIndex
+from context_search.ports.outside import Deadline, VectorStore
 from context_search.ports.store import Store
-from context_search.ports.time import Deadline
-from context_search.ports.vectors import VectorStore
 from context_search.services.access.idempotency import KEPT_S
 from context_search.services.indexing.chunk_documents import chunk_tokens
 from context_search.services.indexing.evict import EvictColdest

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from context_search.domain.limits import ProjectLimits
-from context_search.ports.delivery import SweepCounts
-from context_search.ports.gauges import Readings
+from context_search.ports.upkeep import Readings, SweepCounts
 
 
 @dataclass(frozen=True, slots=True)

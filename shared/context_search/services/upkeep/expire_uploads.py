@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from context_search.domain.orders import ImportUpload
-from context_search.ports.objects import Objects
+from context_search.ports.outside import Objects
 from context_search.ports.store import Store
 
 UPLOAD_LIVES_S = 86_400.0

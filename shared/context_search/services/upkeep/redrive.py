@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from context_search.domain.orders import ORDER_ID
-from context_search.ports.queue import DeadLetters, Message
+from context_search.ports.outside import DeadLetters, Message
 from context_search.ports.store import Store
 from context_search.services.indexing.outgoing import node_orders
 

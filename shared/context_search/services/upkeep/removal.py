@@ -6,8 +6,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from context_search.domain.errors import ContextSearchError
-from context_search.ports.removal import Removal
 from context_search.ports.store import Store
+from context_search.ports.upkeep import Removal
 
 REMOVALS_PER_STEP = 200
 RETRY_S = 3_600.0

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from context_search.domain.errors import VectorStoreRejectedError
 from context_search.domain.ids import is_generation_namespace
+from context_search.ports.outside import VectorStore
 from context_search.ports.store import Store
-from context_search.ports.vectors import VectorStore
 from context_search.services.upkeep.cleanup_report import CleanupReport
 
 PREFIX = "project_"

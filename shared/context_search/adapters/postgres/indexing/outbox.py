@@ -14,7 +14,7 @@ from context_search.domain.orders import (
     long_window,
     order_key,
 )
-from context_search.ports.queue import Message
+from context_search.ports.outside import Message
 
 # Whose order it is, by what it names.
 _PROJECT = """

@@ -11,7 +11,7 @@ from context_search.domain.text.analysis import tokens
 from context_search.domain.text.analysis.normalization import normalize
 from context_search.domain.text.analysis.pieces import is_unspaced
 from context_search.domain.text.keyword_keys import keys_of
-from context_search.ports.vectors import Ranked
+from context_search.ports.outside import Ranked
 
 MOST_WORDS = 32
 """How many words of a question are looked up; single characters of Han, kana, Hangul come last."""

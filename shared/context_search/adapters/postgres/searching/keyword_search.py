@@ -29,7 +29,7 @@ from context_search.domain.errors import KeywordTimeoutError
 from context_search.domain.model import Index, Reach
 from context_search.domain.ranking.bm25 import K1, B, idf
 from context_search.domain.text.keyword_keys import keys_of
-from context_search.ports.vectors import Ranked
+from context_search.ports.outside import Ranked
 
 RESCORED = 150
 """Of so many candidates the text is read: how often a word is there, and what is neighbours."""

@@ -14,8 +14,8 @@ from context_search.adapters.postgres.searching.keyword_queries import lexemes
 from context_search.adapters.postgres.searching.keyword_search import KeywordSearch
 from context_search.domain.errors import KeywordTimeoutError
 from context_search.domain.model import Index, Reach
+from context_search.ports.outside import Ranked
 from context_search.ports.searching import ChunkTokens, Unkeyed
-from context_search.ports.vectors import Ranked
 
 _CANCELLED = "57014"
 

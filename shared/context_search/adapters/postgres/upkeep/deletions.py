@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from context_search.adapters.postgres.pool import Transaction
 from context_search.adapters.postgres.upkeep.removals import remove_nodes
-from context_search.ports.delivery import SweepCursor, Tombstone
+from context_search.ports.upkeep import SweepCursor, Tombstone
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from context_search.adapters.postgres.catalog.presence import TABLE_IS_THERE
 from context_search.adapters.postgres.catalog.tools import PostgresTools
 from context_search.adapters.postgres.pool import Transaction
-from context_search.ports.removal import Removal
+from context_search.ports.upkeep import Removal
 
 CHUNKS_PER_DELETE = 20_000
 # Never without our mark, whatever the caller says.

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
 from context_search.adapters.postgres.pool import Transaction
-from context_search.ports.delivery import SweepCounts, SweepCursor
+from context_search.ports.upkeep import SweepCounts, SweepCursor
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from context_search.domain.uploads import (
     UploadFormat,
     UploadState,
 )
-from context_search.ports.objects import SignedPut
+from context_search.ports.outside import SignedPut
 from context_search.services.catalog.uploads import (
     URL_LIVES_S,
     CompleteUpload,

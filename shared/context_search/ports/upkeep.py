@@ -1,10 +1,10 @@
-"""What still has to leave turbopuffer."""
+"""What has to leave, what is compared, and what is measured."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Literal, Protocol
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,4 +102,65 @@ class Sweeps(Protocol):
 
     def reports(self, index_id: int | None) -> list[dict[str, object]]:
         """Returns the last complete report of each live generation, of one index or of all."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Removal:
+    """A row that our API marked as deleted. ``row_id`` is the id of the table or the tool."""
+
+    kind: Literal["table", "tool"]
+    row_id: int
+
+
+class Removals(Protocol):
+    """Tables and tools on their way out. Rows that others marked are never among them."""
+
+    def remove_nodes(self, *, limit: int) -> int:
+        """Deletes nodes of tables that are not there, whoever did that, at most ``limit``.
+
+        A table that comes back is compared again. Retires the indexes of those that will not.
+        """
+        ...
+
+    def due(self, *, limit: int) -> Sequence[Removal]:
+        """Returns what is to be removed now, tools first. A table is when it has no nodes."""
+        ...
+
+    def remove(self, removal: Removal) -> bool:
+        """Deletes the row, and what its foreign keys say; False when somebody holds it.
+
+        Raises what the store says when others refer to it and have not said what then: the
+        transaction is lost.
+        """
+        ...
+
+    def put_off(self, removal: Removal, *, retry_in_s: float) -> bool:
+        """Keeps a row that could not be removed from being due for so long.
+
+        False when it is gone, or somebody has it locked.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Readings:
+    """Chunks of the generations that answer, nodes in quarantine, indexes that are evicted, and
+    for how many seconds the oldest order that there is a place for has not been in the queue
+    (0: there is none). Counted from when it was to be sent first; in a project that has nothing in
+    the queue, and of which nobody took anything, from when it was added or was due. An order that
+    waits for a place in its project's window does not count.
+    """
+
+    active_chunks: int
+    quarantined_nodes: int
+    evicted_indexes: int
+    outbox_age_s: float
+
+
+class Gauges(Protocol):
+    """Cheap enough to be read every minute."""
+
+    def read(self) -> Readings:
+        """Returns the present readings, over all projects."""
         ...
