@@ -29,17 +29,15 @@ class MemoryProjects:
     rows: Rows
 
     def add(self, name: str) -> Project:
-        """See the port."""
         project_id = self.rows.new_id()
         self.rows.projects[project_id] = name
         return Project(project_id, name)
 
     def exists(self, project_id: int) -> bool:
-        """See the port."""
         return project_id in self.rows.projects
 
     def lock(self, project_id: int) -> bool:
-        """See the port; a transaction is alone anyway."""
+        """A transaction is alone anyway."""
         return project_id in self.rows.projects
 
 
@@ -51,7 +49,6 @@ class MemoryTables:
     clock: Clock
 
     def add(self, project_id: int, name: str, description: str | None, data_json: str) -> Table:
-        """See the port."""
         row = TableRow(
             self.rows.new_id(), project_id, name, description, data_json, 1, self.clock.now()
         )
@@ -74,36 +71,31 @@ class MemoryTables:
             self._order_comparisons(table_id)
 
     def find(self, table_id: int, *, project_id: int) -> Table | None:
-        """See the port."""
         row = self.rows.tables.get(table_id)
         return _table(row) if row and row.is_there and row.project_id == project_id else None
 
     def names(self, project_id: int, table_ids: Sequence[int]) -> dict[int, str]:
-        """See the port."""
         found = (self.find(table_id, project_id=project_id) for table_id in table_ids)
         return {table.id: table.name or "" for table in found if table is not None}
 
     def lock(self, table_id: int, *, with_project: bool = False) -> int | None:  # noqa: ARG002
-        """See the port; a transaction is alone anyway."""
+        """A transaction is alone anyway."""
         row = self.rows.tables.get(table_id)
         return row.revision if row and row.is_there else None
 
     def size(self, table_id: int) -> int:
-        """See the port."""
         row = self.rows.tables.get(table_id)
         return len(row.data_json.encode()) if row else 0
 
     def lock_for_change(self, table_id: int) -> None:
-        """See the port; a transaction is alone anyway."""
+        """A transaction is alone anyway."""
 
     def read(self, table_id: int) -> tuple[int, str]:
-        """See the port."""
         if (row := self.rows.tables.get(table_id)) is None:
             raise NotFoundError("there is no such table")
         return row.revision, row.data_json
 
     def part(self, table_id: int, path: Sequence[str], *, max_bytes: int) -> Part | None:
-        """See the port."""
         if (row := self.rows.tables.get(table_id)) is None:
             return None
         try:
@@ -116,7 +108,6 @@ class MemoryTables:
         return Part(row.revision, size, shown, isinstance(value, str))
 
     def strings_at(self, table_id: int, path: Sequence[str], *, measured: bool) -> StringsAt | None:
-        """See the port."""
         if (row := self.rows.tables.get(table_id)) is None:
             return None
         document, scope = parse_exact(row.data_json), join(path)
@@ -130,7 +121,6 @@ class MemoryTables:
     def replace(
         self, table_id: int, data_json: str, *, expected_revision: int | None
     ) -> Table | None:
-        """See the port."""
         row = self.rows.tables.get(table_id)
         if row is None or not row.is_there or expected_revision not in (None, row.revision):
             return None
@@ -147,7 +137,6 @@ class MemoryTables:
         return _table(self.rows.tables[table_id])
 
     def mark_deleted(self, table_id: int) -> None:
-        """See the port."""
         now = self.clock.now()
         self.rows.change(self.rows.tables, table_id, remove_at=now)
         for tool_id in self.rows.coverage:

@@ -26,7 +26,6 @@ class MemoryChunks:
     clock: Clock
 
     def begin_sets(self, planned: Sequence[tuple[Claim, Sequence[PlannedChunk]]]) -> list[ChunkSet]:
-        """See the port."""
         return [self._begin_set(claim, chunks) for claim, chunks in planned]
 
     def _begin_set(self, claim: Claim, planned: Sequence[PlannedChunk]) -> ChunkSet:
@@ -81,7 +80,6 @@ class MemoryChunks:
         )
 
     def embedded(self, claim: Claim, input_hashes: Sequence[bytes]) -> list[EmbeddedChunk]:
-        """See the port."""
         wanted = set(input_hashes)
         found = {
             row.input_hash: EmbeddedChunk(
@@ -93,7 +91,6 @@ class MemoryChunks:
         return list(found.values())
 
     def mark_present(self, set_id: int, chunk_indexes: Sequence[int]) -> None:
-        """See the port."""
         for row in self.of_sets([set_id]):
             if row.index in chunk_indexes:
                 self.rows.change(self.rows.chunks, row.id, present=True)
@@ -102,14 +99,12 @@ class MemoryChunks:
             self.rows.change(self.rows.nodes, node_id, attempt=0)
 
     def mark_all_present(self, sets: Sequence[ChunkSet]) -> None:
-        """See the port."""
         lacked = {(each.id, chunk.index) for each in sets for chunk in each.missing}
         for row in self.of_sets([each.id for each in sets]):
             if (row.set_id, row.index) in lacked:
                 self.rows.change(self.rows.chunks, row.id, present=True)
 
     def activate(self, sets: Sequence[tuple[Claim, int]]) -> set[int]:
-        """See the port."""
         return {claim.node_id for claim, set_id in sets if self._activate(claim, set_id)}
 
     def _activate(self, claim: Claim, set_id: int) -> bool:
@@ -138,7 +133,6 @@ class MemoryChunks:
         return True
 
     def without_row(self, namespace: str, doc_ids: Sequence[str]) -> list[str]:
-        """See the port."""
         known = {row.doc_id for row in self.rows.chunks.values() if row.namespace == namespace}
         known |= {doc_id for name, doc_id in self.rows.tombstones if name == namespace}
         return [doc_id for doc_id in doc_ids if chunk_document_id(doc_id) not in known]

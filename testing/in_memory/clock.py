@@ -14,11 +14,9 @@ class ManualClock:
         self._elapsed_s = 0.0
 
     def now(self) -> datetime:
-        """See the port."""
         return START + timedelta(seconds=self._elapsed_s)
 
     def monotonic(self) -> float:
-        """See the port."""
         return self._elapsed_s
 
     def advance(self, seconds: float) -> None:

@@ -21,7 +21,7 @@ class Comparisons:
     clock: Clock
 
     def lock(self, index: Index) -> bool:
-        """See the port; a transaction is alone anyway."""
+        """A transaction is alone anyway."""
         row = self.rows.indexes.get(index.id)
         if row is None or index.table_id is None:
             return row is not None
@@ -29,12 +29,11 @@ class Comparisons:
         return table is not None and table.is_there
 
     def share(self, index: Index) -> None:
-        """See the port; a transaction is alone anyway."""
+        """A transaction is alone anyway."""
 
     def mark_enumerated(
         self, index: Index, table_id: int, revision: int, scopes: Sequence[str]
     ) -> None:
-        """See the port."""
         self.rows.compared[index.generation_id, table_id] = (revision, tuple(scopes))
         self.rows.refused.pop((index.generation_id, table_id), None)
         self.rows.change(self.rows.indexes, index.id, order_error=None)
@@ -51,7 +50,6 @@ class Comparisons:
             self.rows.ordered[key] = self.clock.now()
 
     def follows(self, index_id: int, table_id: int | None = None) -> bool:
-        """See the port."""
         lacking = self.uncompared(index_id)
         follows = not lacking if table_id is None else table_id not in lacking
         index = self.rows.indexes.get(index_id)
@@ -60,17 +58,14 @@ class Comparisons:
         return follows
 
     def uncompared(self, index_id: int) -> list[int]:
-        """See the port."""
         return sorted(
             {table.id for generation, table in self._behind() if generation.index_id == index_id}
         )
 
     def is_compared(self, index: Index) -> bool:
-        """See the port."""
         return all(generation.id != index.generation_id for generation, _ in self._behind())
 
     def behind(self, *, silent_s: float, limit: int) -> list[tuple[int, int]]:
-        """See the port."""
         now = self.clock.now()
         since = now - timedelta(seconds=silent_s)
         known = {row.key for row in self.rows.outbox.values()}

@@ -23,7 +23,6 @@ class MemoryDeletions:
         return self.clock.now() - timedelta(seconds=seconds)
 
     def tombstones(self, *, older_than_s: float, limit: int) -> list[Tombstone]:
-        """See the port."""
         before = self._before(older_than_s)
         return [
             Tombstone(row.namespace, row.doc_id, row.window_count)
@@ -32,7 +31,6 @@ class MemoryDeletions:
         ][:limit]
 
     def note_deleted(self, tombstones: Sequence[Tombstone], *, older_than_s: float) -> int:
-        """See the port."""
         before, forgotten = self._before(older_than_s), 0
         for stone in tombstones:
             key = (stone.namespace, stone.doc_id)
@@ -46,12 +44,10 @@ class MemoryDeletions:
         return forgotten
 
     def remove_retired_nodes(self, *, limit: int) -> int:
-        """See the port."""
         retired = {row.id for row in self.rows.generations.values() if row.retired_at}
         return remove_some(self.rows, self.clock, lambda node: node.generation_id in retired, limit)
 
     def retired(self, *, older_than_s: float, limit: int) -> list[SweepCursor]:
-        """See the port."""
         before = self._before(older_than_s)
         used = {node.generation_id for node in self.rows.nodes.values()}
         return [
@@ -61,7 +57,6 @@ class MemoryDeletions:
         ][:limit]
 
     def forget_generation(self, generation_id: int) -> None:
-        """See the port."""
         row = self.rows.generations.pop(generation_id, None)
         for noted in (self.rows.compared, self.rows.ordered, self.rows.refused):
             for of_generation in [key for key in noted if key[0] == generation_id]:

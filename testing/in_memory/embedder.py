@@ -21,21 +21,17 @@ class WordEmbedder:
 
     @property
     def model(self) -> str:
-        """See the port."""
         return "in-memory/words"
 
     @property
     def dimensions(self) -> int:
-        """See the port."""
         return self._dimensions
 
     def embed_passages(self, texts: Sequence[str], *, timeout_s: float) -> list[list[float]]:
-        """See the port."""
         self.embedded += len(texts)
         return [self.embed_query(text, timeout_s=timeout_s) for text in texts]
 
     def embed_query(self, text: str, *, timeout_s: float) -> list[float]:  # noqa: ARG002
-        """See the port."""
         vector = [0.0] * self._dimensions
         for token in tokens(text):
             vector[zlib.crc32(token.encode()) % self._dimensions] += 1.0

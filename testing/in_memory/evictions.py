@@ -23,7 +23,6 @@ class MemoryEvictions:
     clock: Clock
 
     def next_to_go(self, limits: ProjectLimits) -> Index | None:
-        """See the port."""
         allowed = Usage(limits.max_chunks, limits.max_vector_bytes)
         candidates: list[GenerationRow] = []
         for project_id in self.rows.projects:
@@ -46,7 +45,6 @@ class MemoryEvictions:
         return not is_previous, since, index.id, generation.id
 
     def give_up(self, going: Index, limits: ProjectLimits) -> bool:
-        """See the port."""
         index = self.rows.indexes[going.id]
         if going.state == "previous":
             self._retire(self.rows.generations[going.generation_id])
@@ -54,7 +52,6 @@ class MemoryEvictions:
         return is_cold(self.clock, index, limits) and self._evict(index, "limit")
 
     def clear(self, index: Index) -> bool:
-        """See the port."""
         return self._evict(self.rows.indexes[index.id], "operator")
 
     def _evict(self, index: IndexRow, cause: EvictionCause) -> bool:
@@ -90,7 +87,6 @@ class MemoryEvictions:
         return row.id
 
     def revive(self, index_id: int) -> bool:
-        """See the port."""
         index = self.rows.indexes.get(index_id)
         if index is None or index.evicted_at is None:
             return False
@@ -101,7 +97,6 @@ class MemoryEvictions:
         return True
 
     def note_search(self, index_id: int) -> None:
-        """See the port."""
         index, now = self.rows.indexes.get(index_id), self.clock.now()
         if index and index.used_at < now - timedelta(minutes=1):
             self.rows.change(self.rows.indexes, index_id, last_searched_at=now)

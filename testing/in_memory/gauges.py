@@ -20,7 +20,6 @@ class MemoryGauges:
     clock: Clock
 
     def read(self) -> Readings:
-        """See the port."""
         active = {
             row.namespace
             for row in self.rows.generations.values()

@@ -21,7 +21,6 @@ class MemoryIdempotencyKeys:
     def claim(
         self, key: RequestKey, *, request_hash: bytes, holder: str, lease_s: float, kept_s: float
     ) -> EarlierRequest | None:
-        """See the port."""
         now, row = self.clock.now(), self.rows.idempotency.get(_id(key))
         if row is not None:
             is_abandoned = row.answer is None and row.lease_until < now
@@ -33,21 +32,17 @@ class MemoryIdempotencyKeys:
         return None
 
     def keep(self, key: RequestKey, *, holder: str, answer: bytes) -> None:
-        """See the port."""
         if self._is_held(key, holder):
             self.rows.change(self.rows.idempotency, _id(key), answer=answer)
 
     def release(self, key: RequestKey, *, holder: str) -> None:
-        """See the port."""
         if self._is_held(key, holder):
             del self.rows.idempotency[_id(key)]
 
     def count(self, project_id: int, *, at_most: int) -> int:
-        """See the port."""
         return min(at_most, sum(key[0] == project_id for key in self.rows.idempotency))
 
     def forget(self, *, older_than_s: float, limit: int) -> int:
-        """See the port."""
         before = self.clock.now() - timedelta(seconds=older_than_s)
         old = [key for key, row in self.rows.idempotency.items() if row.created_at < before]
         for key in old[:limit]:

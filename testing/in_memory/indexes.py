@@ -20,7 +20,6 @@ class MemoryIndexes(Comparisons):
     """The port ``Indexes``."""
 
     def find_or_add(self, *, project_id: int, table_id: int, config: IndexConfig) -> Index:
-        """See the port."""
         for row in self.rows.indexes.values():
             pending = [
                 generation.config
@@ -34,14 +33,12 @@ class MemoryIndexes(Comparisons):
         return self._add(project_id, table_id, config, None if is_taken else name)
 
     def of_project(self, project_id: int) -> Index | None:
-        """See the port."""
         for row in self.rows.indexes.values():
             if row.project_id == project_id and row.table_id is None:
                 return self._index(row)
         return None
 
     def add_to_project(self, project_id: int, config: IndexConfig) -> Index:
-        """See the port."""
         return self._add(project_id, None, config, None)
 
     def _add(
@@ -59,12 +56,10 @@ class MemoryIndexes(Comparisons):
         return self._index(row)
 
     def find(self, index_id: int) -> Index | None:
-        """See the port."""
         row = self.rows.indexes.get(index_id)
         return self._index(row) if row else None
 
     def live(self, index_id: int) -> list[Index]:
-        """See the port."""
         return [
             view(self.rows, self.clock, generation)
             for _, generation in sorted(self.rows.generations.items())
@@ -75,12 +70,10 @@ class MemoryIndexes(Comparisons):
         return view(self.rows, self.clock, self.rows.generations[row.generation_id])
 
     def cover(self, index_id: int, *, tool_id: int, scope: str) -> None:
-        """See the port."""
         self.rows.coverage[tool_id] = CoverageRow(index_id, scope)
         self._note_order(index_id)
 
     def uncover(self, tool_id: int) -> None:
-        """See the port."""
         covered = self.rows.coverage.pop(tool_id, None)
         if covered:
             self._note_order(covered.index_id)
@@ -90,29 +83,24 @@ class MemoryIndexes(Comparisons):
             self.note_order(index.generation_id)
 
     def scopes(self, index_id: int) -> list[str]:
-        """See the port."""
         index = self.rows.indexes.get(index_id)
         return needed_scopes(self.rows, index) if index else []
 
     def may_be_needed(self, index_id: int) -> bool:
-        """See the port."""
         index = self.rows.indexes.get(index_id)
         return index is not None and not is_left(self.rows, index)
 
     def note_failed(self, index_id: int, error: Mapping[str, object]) -> None:
-        """See the port."""
         if index_id in self.rows.indexes and self.uncompared(index_id):
             record = {**error, "at": self.clock.now().isoformat()}
             self.rows.change(self.rows.indexes, index_id, order_error=record)
 
     def note_refused(self, index_id: int, table_id: int, error: Mapping[str, object]) -> None:
-        """See the port."""
         record = {**error, "table_id": table_id, "at": self.clock.now().isoformat()}
         for index in self.live(index_id):
             self.rows.refused[index.generation_id, table_id] = record
 
     def with_unsettled_tools(self, *, limit: int) -> list[int]:
-        """See the port."""
         unsettled: set[int] = set()
         for tool_id, covered in self.rows.coverage.items():
             tool = self.rows.tools[tool_id]
@@ -127,7 +115,6 @@ class MemoryIndexes(Comparisons):
         return chosen[:limit]
 
     def retire(self, index_id: int) -> None:
-        """See the port."""
         now = self.clock.now()
         for generation in list(self.rows.generations.values()):
             if generation.index_id == index_id:

@@ -21,7 +21,6 @@ class MemoryKeys:
     clock: Clock
 
     def add(self, owner: KeyOwner, new: NewApiKey) -> ApiKey:
-        """See the port."""
         now = self.clock.now()
         wanted = None if new.lifetime_s is None else now + timedelta(seconds=new.lifetime_s)
         expires_at = min((end for end in (wanted, new.ends_by) if end), default=None)
@@ -32,7 +31,6 @@ class MemoryKeys:
         return key
 
     def principal_of(self, key_hash: bytes, *, noted_every_s: float) -> Principal | None:
-        """See the port."""
         found = [
             row for row in self.rows.keys.values() if hmac.compare_digest(row.key_hash, key_hash)
         ]
@@ -46,21 +44,17 @@ class MemoryKeys:
         return Principal(owner.project_id, owner.mcp_id, key.permissions, key.expires_at)
 
     def page(self, owner: KeyOwner, *, after: int, limit: int) -> list[ApiKey]:
-        """See the port."""
         rows = [row for _, row in sorted(self.rows.keys.items()) if row.owner == owner]
         return [row.key for row in rows if row.key.id > after][:limit]
 
     def find_live(self, owner: KeyOwner, key_id: int) -> ApiKey | None:
-        """See the port."""
         row = self.rows.keys.get(key_id)
         return row.key if row and row.owner == owner and self._is_live(row.key) else None
 
     def revoke(self, key_id: int) -> None:
-        """See the port."""
         self._change(key_id, replace(self.rows.keys[key_id].key, revoked_at=self.clock.now()))
 
     def expire_within(self, key_id: int, seconds: float) -> None:
-        """See the port."""
         key, then = self.rows.keys[key_id].key, self.clock.now() + timedelta(seconds=seconds)
         self._change(key_id, replace(key, expires_at=min(key.expires_at or then, then)))
 

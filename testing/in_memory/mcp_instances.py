@@ -19,28 +19,23 @@ class MemoryMcpInstances:
     clock: Clock
 
     def add(self, project_id: int, name: str) -> McpInstance:
-        """See the port."""
         mcp = McpInstance(self.rows.new_id(), project_id, name, True, self.clock.now())
         self.rows.mcps[mcp.id] = mcp
         return mcp
 
     def find(self, mcp_id: int, *, project_id: int) -> McpInstance | None:
-        """See the port."""
         mcp = self.rows.mcps.get(mcp_id)
         return mcp if mcp and mcp.project_id == project_id else None
 
     def page(self, project_id: int, *, after: int, limit: int) -> list[McpInstance]:
-        """See the port."""
         rows = [mcp for _, mcp in sorted(self.rows.mcps.items()) if mcp.project_id == project_id]
         return [mcp for mcp in rows if mcp.id > after][:limit]
 
     def change(self, mcp_id: int, *, name: str, status: bool) -> McpInstance:
-        """See the port."""
         self.rows.change(self.rows.mcps, mcp_id, name=name, status=status)
         return self.rows.mcps[mcp_id]
 
     def remove(self, mcp_id: int) -> None:
-        """See the port."""
         del self.rows.mcps[mcp_id]
         for key in [key for key in self.rows.bindings if key[0] == mcp_id]:
             del self.rows.bindings[key]
@@ -49,7 +44,6 @@ class MemoryMcpInstances:
                 del self.rows.keys[key_id]
 
     def bind(self, mcp_id: int, tool_id: int, *, status: bool) -> Binding | None:
-        """See the port."""
         if (mcp_id, tool_id) in self.rows.bindings:
             return None
         binding = Binding(self.rows.new_id(), mcp_id, tool_id, status)
@@ -57,19 +51,16 @@ class MemoryMcpInstances:
         return binding
 
     def set_status(self, mcp_id: int, tool_id: int, *, status: bool) -> Binding | None:
-        """See the port."""
         self.rows.change(self.rows.bindings, (mcp_id, tool_id), status=status)
         return self.rows.bindings.get((mcp_id, tool_id))
 
     def unbind(self, mcp_id: int, tool_id: int) -> bool:
-        """See the port."""
         if (mcp_id, tool_id) not in self.rows.bindings:
             return False
         del self.rows.bindings[mcp_id, tool_id]
         return True
 
     def bindings(self, mcp_id: int, *, after: int, limit: int) -> list[tuple[Binding, SearchTool]]:
-        """See the port."""
         tools = MemoryTools(self.rows, self.clock)
         bound = sorted(binding for binding in self.rows.bindings if binding[0] == mcp_id)
         found = [(self.rows.bindings[key], tools.find(key[1], project_id=None)) for key in bound]

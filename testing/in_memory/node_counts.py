@@ -31,7 +31,6 @@ class MemoryNodeCounts:
     clock: Clock
 
     def status(self, index: Index, *, stalled_s: float) -> IndexStatus:
-        """See the port."""
         return self._status(index, of_generation(self.rows, index.generation_id), stalled_s)
 
     def _is_stalled(self, index: Index, stalled_s: float) -> bool:
@@ -68,7 +67,6 @@ class MemoryNodeCounts:
         return min(sets, key=lambda row: row.state, default=None)
 
     def progress(self, index: Index, scope: str, *, stalled_s: float) -> Progress:
-        """See the port."""
         nodes = of_generation(self.rows, index.generation_id, scope)
         sets = [row for row in (self._set_of(node.id) for node in nodes) if row]
         set_ids = {row.id for row in sets}
@@ -105,11 +103,9 @@ class MemoryNodeCounts:
     def progress_of(
         self, index: Index, scopes: Sequence[str], *, stalled_s: float
     ) -> dict[str, Progress]:
-        """See the port."""
         return {scope: self.progress(index, scope, stalled_s=stalled_s) for scope in scopes}
 
     def not_indexed(self, index: Index, scope: str, *, limit: int) -> list[NodeProgress]:
-        """See the port."""
         nodes = [
             n for n in of_generation(self.rows, index.generation_id, scope) if n.state != "indexed"
         ]
@@ -117,7 +113,6 @@ class MemoryNodeCounts:
         return [self._node_progress(node) for node in nodes[:limit]]
 
     def has_any(self, index: Index, scope: str) -> bool:
-        """See the port."""
         for node in of_generation(self.rows, index.generation_id, scope):
             current = self._set_of(node.id)
             if node.state not in ("indexed", "skipped") or (current and current.chunks_count):
@@ -125,7 +120,6 @@ class MemoryNodeCounts:
         return False
 
     def in_scope(self, index: Index, scope: str, *, limit: int) -> list[NodeProgress]:
-        """See the port."""
         nodes = sorted(
             of_generation(self.rows, index.generation_id, scope), key=lambda row: row.json_pointer
         )

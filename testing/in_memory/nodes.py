@@ -27,14 +27,12 @@ class MemoryNodes:
     clock: Clock
 
     def known(self, generation_id: int, table_id: int) -> list[KnownNode]:
-        """See the port."""
         return [
             KnownNode(row.id, pointer_sha256(row.json_pointer), row.content_hash)
             for row in of_generation(self.rows, generation_id, table_id=table_id)
         ]
 
     def upsert(self, index: Index, table_id: int, nodes: Sequence[NodeUpsert]) -> list[int]:
-        """See the port."""
         queued: list[int] = []
         rows = of_generation(self.rows, index.generation_id, table_id=table_id)
         known = {row.json_pointer: row for row in rows}
@@ -67,11 +65,9 @@ class MemoryNodes:
         return queued
 
     def remove(self, node_ids: Sequence[int]) -> None:
-        """See the port."""
         remove_nodes(self.rows, self.clock, node_ids)
 
     def claim(self, node_id: int, *, lease_s: float) -> Claim | None:
-        """See the port."""
         row, now = self.rows.nodes.get(node_id), self.clock.now()
         if row is None or not self.rows.tables[row.table_id].is_there:
             return None
@@ -110,7 +106,6 @@ class MemoryNodes:
         return text_of_chunks((chunk.start, chunk.text) for chunk in chunks)
 
     def due_in(self, node_id: int) -> float | None:
-        """See the port."""
         row = self.rows.nodes.get(node_id)
         if row is None or row.state != "queued":
             return None
@@ -118,13 +113,11 @@ class MemoryNodes:
         return left_s if left_s > 0 else None
 
     def hold(self, claim: Claim, *, lease_s: float) -> None:
-        """See the port."""
         self._change(claim, lease_until=self.clock.now() + timedelta(seconds=lease_s))
 
     def claim_many(
         self, node_ids: Sequence[int], *, max_chars: int, max_attempts: int, lease_s: float
     ) -> list[Claim]:
-        """See the port."""
         rows = [self.rows.nodes.get(node_id) for node_id in sorted(set(node_ids))]
         claims = [
             self.claim(row.id, lease_s=lease_s)
@@ -135,17 +128,14 @@ class MemoryNodes:
         return [claim for claim in claims if claim is not None]
 
     def char_counts(self, node_ids: Sequence[int]) -> dict[int, int]:
-        """See the port."""
         nodes = self.rows.nodes
         return {node_id: nodes[node_id].char_count for node_id in node_ids if node_id in nodes}
 
     def unfinished(self, node_ids: Sequence[int]) -> list[int]:
-        """See the port."""
         rows = [self.rows.nodes.get(node_id) for node_id in sorted(set(node_ids))]
         return [row.id for row in rows if row is not None and row.state in ("queued", "claimed")]
 
     def hold_many(self, claims: Sequence[Claim], *, lease_s: float) -> list[Claim]:
-        """See the port."""
         held: list[Claim] = []
         for claim in claims:
             with suppress(LeaseLostError):
@@ -161,7 +151,6 @@ class MemoryNodes:
         error: Mapping[str, object] | None,
         progressed: bool,
     ) -> None:
-        """See the port."""
         self._change(
             claim,
             state="queued",
@@ -172,11 +161,9 @@ class MemoryNodes:
         )
 
     def quarantine(self, claim: Claim, error: Mapping[str, object]) -> None:
-        """See the port."""
         self._put_aside(claim, "quarantined", error)
 
     def skip(self, claim: Claim, reason: Mapping[str, object]) -> None:
-        """See the port."""
         self._put_aside(claim, "skipped", reason)
 
     def _put_aside(self, claim: Claim, state: NodeState, error: Mapping[str, object]) -> None:
@@ -195,7 +182,6 @@ class MemoryNodes:
         self.rows.change(self.rows.nodes, claim.node_id, **values)
 
     def pardon(self, *, limit: int) -> list[int]:
-        """See the port."""
         nodes = sorted(self.rows.nodes.items())
         found = [row.id for _, row in nodes if row.state == "quarantined"][:limit]
         queued: dict[str, object] = {"state": "queued", "attempt": 0, "next_at": self.clock.now()}
@@ -215,7 +201,6 @@ class MemoryNodes:
         )
 
     def abandoned(self, *, silent_s: float, limit: int) -> list[int]:
-        """See the port."""
         silent_since = (now := self.clock.now()) - timedelta(seconds=silent_s)
         live = {
             row.id for row in self.rows.generations.values() if row.state in ("active", "building")

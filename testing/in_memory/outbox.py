@@ -20,7 +20,6 @@ class MemoryOutbox:
     clock: Clock
 
     def add(self, messages: Iterable[Message]) -> list[int]:
-        """See the port."""
         orders = [(order_key(message), message) for message in messages]
         return sorted(
             {
@@ -60,14 +59,12 @@ class MemoryOutbox:
         return 0
 
     def withdraw(self, order: Order) -> None:
-        """See the port."""
         key = order_key(order.to_json())
         for row in list(self.rows.outbox.values()):
             if row.key == key and row.begun_at is None:
                 del self.rows.outbox[row.id]
 
     def take(self, project_id: int, *, window: int) -> list[tuple[int, Message]]:
-        """See the port."""
         now = self.clock.now()
         rows = [row for _, row in sorted(self.rows.outbox.items()) if row.project_id == project_id]
         places = [row.is_long for row in rows if _has_place(row, now)]
@@ -82,14 +79,12 @@ class MemoryOutbox:
         return [(row.id, row.body) for row in taken]
 
     def note_sent(self, order_ids: Sequence[int]) -> None:
-        """See the port."""
         for order_id in order_ids:
             row = self.rows.outbox.get(order_id)
             if row is not None and row.claimed_until is not None:
                 self._change(order_id, sent_at=self.clock.now(), claimed_until=None)
 
     def begin(self, order_id: int) -> int | None:
-        """See the port."""
         row, now = self.rows.outbox.get(order_id), self.clock.now()
         if row is None:
             return None
@@ -98,11 +93,9 @@ class MemoryOutbox:
         return row.project_id
 
     def finish(self, order_id: int) -> None:
-        """See the port."""
         self.rows.outbox.pop(order_id, None)
 
     def rest(self, order_id: int, *, after_s: float, window: int) -> bool:
-        """See the port."""
         own, now = self.rows.outbox.get(order_id), self.clock.now()
         if own is None:
             return False
@@ -132,12 +125,10 @@ class MemoryOutbox:
         return stays
 
     def silent(self, *, silent_s: float) -> list[int]:
-        """See the port."""
         since = self.clock.now() - timedelta(seconds=silent_s)
         return [row.id for row in self.rows.outbox.values() if _is_silent(row, since)]
 
     def reopen(self, order_ids: Sequence[int], *, silent_s: float) -> int:
-        """See the port."""
         lost = set(order_ids).intersection(self.silent(silent_s=silent_s))
         for row in [self.rows.outbox[each] for each in sorted(lost)]:
             wait_s = pause_s(row.times_lost, silent_s) if row.begun_at else 0.0
@@ -145,7 +136,6 @@ class MemoryOutbox:
         return len(lost)
 
     def restore(self, order_ids: Sequence[int]) -> list[int]:
-        """See the port."""
         found = [self.rows.outbox[each] for each in order_ids if each in self.rows.outbox]
         for row in found:
             self._let_wait(row.id, 0.0, times_lost=0)
@@ -156,13 +146,11 @@ class MemoryOutbox:
         self._change(order_id, sent_at=None, claimed_at=None, due_at=due_at, times_lost=times_lost)
 
     def waiting(self, *, limit: int) -> list[int]:
-        """See the port."""
         now = self.clock.now()
         found = {row.project_id for row in self.rows.outbox.values() if _waits(row, now)}
         return sorted(found)[:limit]
 
     def has_neighbours(self, table_id: int) -> bool:
-        """See the port."""
         now, table = self.clock.now(), self.rows.tables.get(table_id)
         return any(
             row.project_id not in (0, table and table.project_id)

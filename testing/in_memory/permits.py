@@ -18,7 +18,6 @@ class MemoryPermits:
     clock: Clock
 
     def take(self, pool: str, *, size: int, count: int, lease_s: float) -> str | None:
-        """See the port."""
         now = self.clock.now()
         free = [
             number
@@ -34,13 +33,11 @@ class MemoryPermits:
         return holder
 
     def give_back(self, pool: str, holder: str) -> None:
-        """See the port."""
         for key, row in list(self.rows.permits.items()):
             if key[0] == pool and row.holder == holder:
                 self.rows.permits[key] = PermitRow(None, self.clock.now())
 
     def forget_unused(self, *, unused_s: float, limit: int) -> int:
-        """See the port."""
         before = self.clock.now() - timedelta(seconds=unused_s)
         unused = [key for key, row in self.rows.permits.items() if row.lease_until < before]
         for key in unused[:limit]:

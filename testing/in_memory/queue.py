@@ -14,10 +14,8 @@ class ListQueue:
         self.messages: list[Message] = []
 
     def send(self, messages: Sequence[Message]) -> list[int]:
-        """See the port."""
         self.messages.extend(dict(message) for message in messages)
         return list(range(len(messages)))
 
     def is_empty(self) -> bool:
-        """See the port."""
         return not self.messages

@@ -21,11 +21,9 @@ class MemoryQuotas:
     clock: Clock
 
     def used(self, project_id: int) -> Usage:
-        """See the port."""
         return total(usage_of(self.rows, row) for row in counted(self.rows, project_id))
 
     def room(self, index_id: int, limits: ProjectLimits) -> Usage:
-        """See the port."""
         mine = self.rows.indexes[index_id]
         used = total(
             usage_of(self.rows, row)
@@ -40,7 +38,6 @@ class MemoryQuotas:
         return is_colder and is_cold(self.clock, index, limits)
 
     def new_among(self, claims: Sequence[Claim]) -> list[Claim]:
-        """See the port."""
         return [claim for claim in claims if self._is_new(claim)]
 
     def _is_new(self, claim: Claim) -> bool:
@@ -52,7 +49,6 @@ class MemoryQuotas:
         )
 
     def readmit(self, limits: ProjectLimits, *, limit: int) -> list[int]:
-        """See the port."""
         fitting: dict[int, list[int]] = {}
         for index_id, nodes in self._waiting().items():
             found = self._fitting(nodes, self.room(index_id, limits))
@@ -90,7 +86,7 @@ class MemoryQuotas:
         return taken
 
     def compact(self) -> None:
-        """See the port; rows are counted one by one anyway."""
+        """Rows are counted one by one anyway."""
 
 
 def counted(rows: Rows, project_id: int) -> list[GenerationRow]:

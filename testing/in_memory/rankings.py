@@ -28,7 +28,6 @@ class MemoryRankings:
         self._kept: Journaled[str, RankingRow] = Journaled(rows.journal)
 
     def keep(self, project_id: int, body: Mapping[str, object], *, at_most: int) -> str:
-        """See the port."""
         name = f"{self._rows.new_id():032x}"
         self._kept[name] = RankingRow(project_id, json.dumps(body), self._clock.now())
         own = [key for key, row in self._kept.items() if row.project_id == project_id]
@@ -37,7 +36,6 @@ class MemoryRankings:
         return name
 
     def find(self, project_id: int, name: str, *, max_age_s: float) -> dict[str, object] | None:
-        """See the port."""
         row = self._kept.get(name)
         since = self._clock.now() - timedelta(seconds=max_age_s)
         if row is None or row.project_id != project_id or row.created_at <= since:
@@ -46,7 +44,6 @@ class MemoryRankings:
         return found
 
     def forget_old(self, *, older_than_s: float) -> int:
-        """See the port."""
         since = self._clock.now() - timedelta(seconds=older_than_s)
         old = [name for name, row in self._kept.items() if row.created_at <= since]
         for name in old:

@@ -41,7 +41,6 @@ class MemoryRebuilds:
         return len(building) < at_once
 
     def start(self, index: Index, config: IndexConfig, *, at_once: int) -> Index:
-        """See the port."""
         number = 1 + max(
             row.number for row in self.rows.generations.values() if row.index_id == index.id
         )
@@ -61,24 +60,20 @@ class MemoryRebuilds:
         return view(self.rows, self.clock, row)
 
     def pending(self, index_id: int) -> Index | None:
-        """See the port."""
         found = self._of(index_id, ("queued", "building"))
         return view(self.rows, self.clock, found[-1]) if found else None
 
     def previous(self, index_id: int) -> Index | None:
-        """See the port."""
         found = self._of(index_id, ("previous",))
         return view(self.rows, self.clock, found[-1]) if found else None
 
     def has_index(self, table_id: int | None, config: IndexConfig) -> bool:
-        """See the port."""
         indexes = self.rows.indexes.values()
         return table_id is not None and any(
             (row.table_id, row.config) == (table_id, config) for row in indexes
         )
 
     def is_unfinished(self, index: Index) -> bool:
-        """See the port."""
         return any(
             node.generation_id == index.generation_id
             and node.state in ("queued", "claimed", "quarantined")
@@ -86,7 +81,6 @@ class MemoryRebuilds:
         )
 
     def switch(self, to: Index) -> None:
-        """See the port."""
         now = self.clock.now()
         generations = self.rows.generations
         for row in self._of(to.id, ("previous",)):
@@ -100,7 +94,6 @@ class MemoryRebuilds:
         self.rows.change(self.rows.indexes, to.id, generation_id=to.generation_id, config=to.config)
 
     def promote(self, *, at_once: int) -> list[int]:
-        """See the port."""
         promoted = []
         for _, row in sorted(self.rows.generations.items()):
             if row.state != "queued" or row.index_id is None:
@@ -111,7 +104,6 @@ class MemoryRebuilds:
         return promoted
 
     def building(self, *, limit: int) -> list[int]:
-        """See the port."""
         rows = self.rows.generations.values()
         found = {row.index_id for row in rows if row.state == "building" and row.index_id}
         return sorted(found)[:limit]
@@ -127,12 +119,10 @@ class MemoryRebuilds:
         return [row for _, _, row in sorted(old, key=lambda each: each[:2])]
 
     def outdated(self, *, older_than_s: float, limit: int) -> list[Index]:
-        """See the port."""
         found = self._outdated(older_than_s)[:limit]
         return [view(self.rows, self.clock, row) for row in found]
 
     def retire_previous(self, index_id: int, *, older_than_s: float) -> bool:
-        """See the port."""
         old = [row.id for row in self._outdated(older_than_s) if row.index_id == index_id]
         for generation_id in old:
             self.rows.change(
@@ -141,7 +131,6 @@ class MemoryRebuilds:
         return bool(old)
 
     def size(self, index: Index) -> Size:
-        """See the port."""
         nodes = [
             node for node in self.rows.nodes.values() if node.generation_id == index.generation_id
         ]

@@ -91,7 +91,6 @@ class MemoryRemovals:
     clock: Clock
 
     def remove_nodes(self, *, limit: int) -> int:
-        """See the port."""
         tables, now = self.rows.tables, self.clock.now()
         left = {node.table_id for node in self.rows.nodes.values()}
         for index in self.rows.indexes.values():
@@ -111,7 +110,6 @@ class MemoryRemovals:
         return removed
 
     def due(self, *, limit: int) -> list[Removal]:
-        """See the port."""
         now = self.clock.now()
         with_nodes = {node.table_id for node in self.rows.nodes.values()}
         marked = [
@@ -128,7 +126,6 @@ class MemoryRemovals:
         ][:limit]
 
     def remove(self, removal: Removal) -> bool:
-        """See the port."""
         if not self._is_marked(removal):
             return False
         if removal.kind == "tool":
@@ -138,7 +135,6 @@ class MemoryRemovals:
         return True
 
     def put_off(self, removal: Removal, *, retry_in_s: float) -> bool:
-        """See the port."""
         if not self._is_marked(removal):
             return False
         later = self.clock.now() + timedelta(seconds=retry_in_s)

@@ -67,15 +67,12 @@ class MemoryUnitOfWork:
         self._to_deliver: set[int] = set()
 
     def send(self, *orders: Order) -> None:
-        """See the port."""
         self._to_deliver.update(self.outbox.add(order.to_json() for order in orders))
 
     def send_waiting(self, *project_ids: int) -> None:
-        """See the port."""
         self._to_deliver.update(project_ids)
 
     def to_deliver(self) -> list[int]:
-        """See the port."""
         return sorted(self._to_deliver)
 
     def begin(self) -> None:
@@ -99,7 +96,7 @@ class MemoryStore:
         project_id: int | None = None,  # noqa: ARG002 - no net here
         deadline: Deadline | None = None,
     ) -> Iterator[MemoryUnitOfWork]:
-        """See the port. An error, or a kill, leaves ``rows`` as they were; all takes no time.
+        """An error, or a kill, leaves ``rows`` as they were; all takes no time.
 
         Raises RuntimeError inside of a transaction, as Postgres' does.
         """

@@ -19,7 +19,6 @@ class MemorySweeps:
     clock: Clock
 
     def due(self, *, older_than_s: float, limit: int) -> list[SweepCursor]:
-        """See the port."""
         before = self.clock.now() - timedelta(seconds=older_than_s)
         due = [
             row
@@ -34,7 +33,6 @@ class MemorySweeps:
         ]
 
     def present_after(self, namespace: str, after: str, limit: int) -> list[tuple[str, int]]:
-        """See the port."""
         return sorted(
             (row.doc_id, row.window_count)
             for row in self.rows.chunks.values()
@@ -42,7 +40,6 @@ class MemorySweeps:
         )[:limit]
 
     def requeue_missing(self, namespace: str, doc_ids: Sequence[str]) -> list[int]:
-        """See the port."""
         wanted, sets = set(doc_ids), set()
         for row in list(self.rows.chunks.values()):
             if row.namespace == namespace and row.present and row.doc_id in wanted:
@@ -57,7 +54,6 @@ class MemorySweeps:
         return queued
 
     def note(self, cursor: SweepCursor, *, after: str, found: SweepCounts) -> None:
-        """See the port."""
         now, counts = self.clock.now(), cursor.counts.plus(found)
         self.rows.change(
             self.rows.generations, cursor.generation_id, sweep_after=after, swept_at=now
@@ -73,7 +69,6 @@ class MemorySweeps:
         )
 
     def order(self, generation_id: int) -> None:
-        """See the port."""
         self.rows.change(
             self.rows.generations,
             generation_id,
@@ -83,16 +78,13 @@ class MemorySweeps:
         )
 
     def note_failed(self, cursor: SweepCursor) -> None:
-        """See the port."""
         now = self.clock.now()
         self.rows.change(self.rows.generations, cursor.generation_id, swept_at=now)
 
     def unknown(self, namespaces: Sequence[str]) -> list[str]:
-        """See the port."""
         return sorted(set(namespaces) - {row.namespace for row in self.rows.generations.values()})
 
     def reports(self, index_id: int | None) -> list[dict[str, object]]:
-        """See the port."""
         return [
             {"namespace": row.namespace, **row.integrity}
             for _, row in sorted(self.rows.generations.items())

@@ -32,7 +32,6 @@ class MemoryTools:
         scope: Scope,
         search: SearchConfig,
     ) -> int:
-        """See the port."""
         tool_id = self.rows.new_id()
         self.rows.tools[tool_id] = ToolRow(
             tool_id, project_id, name, description, scope, search, self.clock.now()
@@ -40,19 +39,16 @@ class MemoryTools:
         return tool_id
 
     def find(self, tool_id: int, *, project_id: int | None) -> SearchTool | None:
-        """See the port."""
         return next((tool for tool in self._live(project_id) if tool.id == tool_id), None)
 
     def find_with_index(
         self, tool_id: int, *, project_id: int | None
     ) -> tuple[SearchTool, Index] | None:
-        """See the port."""
         tool = self.find(tool_id, project_id=project_id)
         index = MemoryIndexes(self.rows, self.clock).find(tool.index_id) if tool else None
         return (tool, index) if tool and index else None
 
     def page(self, principal: Principal, *, after: int, limit: int) -> list[SearchTool]:
-        """See the port."""
         shown = [tool for tool in self._live(principal.project_id) if tool.id > after]
         if principal.mcp_id is not None:
             bindings = [self.rows.bindings.get((principal.mcp_id, tool.id)) for tool in shown]
@@ -61,7 +57,6 @@ class MemoryTools:
         return shown[:limit]
 
     def first_of_names(self, principal: Principal, names: Sequence[str]) -> dict[str, int]:
-        """See the port."""
         first: dict[str, int] = {}
         for tool in self._live(principal.project_id):
             lower = re.sub("[A-Z]+", lambda letters: letters[0].lower(), tool.name)
@@ -70,7 +65,6 @@ class MemoryTools:
         return first
 
     def records(self, tool_ids: Sequence[int]) -> dict[int, ToolRecord]:
-        """See the port."""
         found = [row for row in self.rows.tools.values() if row.id in tool_ids]
         return {
             row.id: ToolRecord(None, {"search_index": row.summary} if row.summary else None)
@@ -78,7 +72,6 @@ class MemoryTools:
         }
 
     def unserved(self, project_id: int, *, after: int, limit: int) -> list[UnservedTool]:
-        """See the port."""
         found = [
             UnservedTool(row.id, row.scope.table_id, row.scope.json_pointer, row.search.to_json())
             for _, row in sorted(self.rows.tools.items())
@@ -87,7 +80,6 @@ class MemoryTools:
         return found[:limit]
 
     def of_no_project(self, *, limit: int) -> Unowned:
-        """See the port."""
         found = [
             (row.id, row.name)
             for _, row in sorted(self.rows.tools.items())
@@ -96,7 +88,6 @@ class MemoryTools:
         return Unowned(len(found), found[:limit])
 
     def take_over(self, tool_id: int, *, project_id: int) -> bool:
-        """See the port."""
         row = self.rows.tools.get(tool_id)
         return row is not None and row.project_id == project_id and self._is_unserved(row)
 
@@ -104,20 +95,16 @@ class MemoryTools:
         return row.is_there and row.id not in self.rows.coverage
 
     def of_index(self, index_id: int, *, tool_id: int | None = None) -> list[SearchTool]:
-        """See the port."""
         tools = [tool for tool in self._live(None) if tool.index_id == index_id]
         return [tool for tool in tools if tool_id in (None, tool.id)]
 
     def mark_unsettled(self, index_id: int) -> None:
-        """See the port."""
         mark_unsettled(self.rows, index_id)
 
     def mark_deleted(self, tool_id: int) -> None:
-        """See the port."""
         self.rows.change(self.rows.tools, tool_id, remove_at=self.clock.now())
 
     def write_summary(self, tool_id: int, summary: Mapping[str, object]) -> None:
-        """See the port."""
         self.rows.change(self.rows.tools, tool_id, summary=summary)
 
     def _live(self, project_id: int | None) -> list[SearchTool]:

@@ -23,7 +23,6 @@ class MemoryUploads:
     clock: Clock
 
     def add(self, new: NewUpload) -> Upload:
-        """See the port."""
         now = self.clock.now()
         upload = Upload(
             id=self.rows.new_id(),
@@ -40,7 +39,7 @@ class MemoryUploads:
         return upload
 
     def pending(self, project_id: int, *, younger_than_s: float) -> int:
-        """See the port; a transaction is alone anyway."""
+        """A transaction is alone anyway."""
         after = self.clock.now() - timedelta(seconds=younger_than_s)
         uploads = [row.upload for row in self.rows.uploads.values()]
         return sum(
@@ -49,12 +48,11 @@ class MemoryUploads:
         )
 
     def find(self, upload_id: int, *, table_id: int) -> Upload | None:
-        """See the port."""
         found = self.lock(upload_id)
         return found if found and found.table_id == table_id else None
 
     def lock(self, upload_id: int) -> Upload | None:
-        """See the port; a transaction is alone anyway."""
+        """A transaction is alone anyway."""
         row = self.rows.uploads.get(upload_id)
         return None if row is None else self._now(row.upload)
 
@@ -63,12 +61,10 @@ class MemoryUploads:
         return upload if upload.table_id in self.rows.tables else replace(upload, table_id=None)
 
     def save(self, upload: Upload) -> None:
-        """See the port."""
         if upload.id in self.rows.uploads:
             self.rows.uploads[upload.id] = UploadRow(upload, self.clock.now())
 
     def silent(self, *, silent_s: float, limit: int) -> list[int]:
-        """See the port."""
         before = self.clock.now() - timedelta(seconds=silent_s)
         found = [
             row.upload
@@ -80,13 +76,11 @@ class MemoryUploads:
         return [upload.id for upload in found]
 
     def outdated(self, *, older_than_s: float, limit: int) -> list[Upload]:
-        """See the port."""
         before = self.clock.now() - timedelta(seconds=older_than_s)
         uploads = [self._now(row.upload) for _, row in sorted(self.rows.uploads.items())]
         return [u for u in uploads if u.created_at < before or u.table_id is None][:limit]
 
     def forget(self, upload_ids: Sequence[int]) -> None:
-        """See the port."""
         for upload_id in upload_ids:
             self.rows.uploads.pop(upload_id, None)
 
@@ -100,21 +94,18 @@ class DictObjects:
     def sign_put(
         self, key: str, *, content_type: str, size: int | None, expires_s: int
     ) -> SignedPut:
-        """See the port; the URL is the key, and nothing expires."""
+        """The URL is the key, and nothing expires."""
         del size, expires_s
         return SignedPut(key, {"Content-Type": content_type})
 
     def size(self, key: str) -> int | None:
-        """See the port."""
         return len(self.contents[key]) if key in self.contents else None
 
     def read(self, key: str) -> Iterator[bytes]:
-        """See the port."""
         if key not in self.contents:
             raise UploadMissingError("nothing was uploaded")
         content = self.contents[key]
         yield from (content[at : at + PIECE] for at in range(0, len(content), PIECE))
 
     def delete(self, key: str) -> None:
-        """See the port."""
         self.contents.pop(key, None)

@@ -22,19 +22,16 @@ class DictVectors:
     def upsert(
         self, namespace: str, documents: Sequence[VectorDocument], *, config: IndexConfig
     ) -> None:
-        """See the port."""
         if any(len(document.vector) != config.dimensions for document in documents):
             raise VectorStoreRejectedError("a vector has the wrong dimension")
         known = self.namespaces.setdefault(namespace, {})
         known.update({document.id: document for document in documents})
 
     def delete(self, namespace: str, ids: Sequence[str]) -> None:
-        """See the port."""
         for doc_id in ids:
             self.namespaces.get(namespace, {}).pop(doc_id, None)
 
     def query(self, namespace: str, query: VectorQuery, *, timeout_s: float) -> Legs:  # noqa: ARG002
-        """See the port."""
         documents = [
             document
             for document in self._documents(namespace).values()
@@ -50,25 +47,20 @@ class DictVectors:
         )
 
     def vectors(self, namespace: str, ids: Sequence[str]) -> dict[str, Sequence[float]]:
-        """See the port."""
         documents = self._documents(namespace)
         return {name: documents[name].vector for name in ids if name in documents}
 
     def existing(self, namespace: str, ids: Sequence[str]) -> set[str]:
-        """See the port."""
         return set(ids) & set(self._documents(namespace))
 
     def ids_after(self, namespace: str, after: str, limit: int) -> list[str]:
-        """See the port."""
         return sorted(doc_id for doc_id in self._documents(namespace) if doc_id > after)[:limit]
 
     def namespaces_after(self, prefix: str, after: str, limit: int) -> list[str]:
-        """See the port."""
         names = (name for name in self.namespaces if name.startswith(prefix) and name > after)
         return sorted(names)[:limit]
 
     def delete_namespace(self, namespace: str) -> None:
-        """See the port."""
         self.namespaces.pop(namespace, None)
 
     def _documents(self, namespace: str) -> dict[str, VectorDocument]:

@@ -15,7 +15,9 @@ from tests.architecture.project import (
 FILE_LINES = 400
 FUNCTION_LINES = 50
 # File → why it may be longer.
-LONG_FILES: dict[str, str] = {}
+LONG_FILES: dict[str, str] = {
+    "shared/context_search/ports/indexing.py": "a port is a file a room",
+}
 
 
 def test_no_file_is_longer_than_its_budget() -> None:

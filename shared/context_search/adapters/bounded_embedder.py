@@ -23,20 +23,17 @@ class BoundedEmbedder:
 
     @property
     def model(self) -> str:
-        """See the port."""
         return self.inner.model
 
     @property
     def dimensions(self) -> int:
-        """See the port."""
         return self.inner.dimensions
 
     def embed_passages(self, texts: Sequence[str], *, timeout_s: float) -> list[list[float]]:
-        """See the port; not bounded further."""
+        """Not bounded further."""
         return self.inner.embed_passages(texts, timeout_s=timeout_s)
 
     def embed_query(self, text: str, *, timeout_s: float) -> list[float]:
-        """See the port."""
         pending = self.threads.submit(self.inner.embed_query, text, timeout_s=timeout_s)
         try:
             return pending.result(timeout_s)

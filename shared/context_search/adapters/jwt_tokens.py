@@ -35,7 +35,7 @@ class JwtTokens:
         self._keys = IssuerKeys(issuer, clock)
 
     def claims_of(self, token: str) -> Mapping[str, object]:
-        """See the port. The algorithm is one of ours and the key's, never just the token's."""
+        """The algorithm is one of ours and the key's, never just the token's."""
         if len(token) > MAX_CHARS:
             raise UnauthenticatedError("the token is too long")
         key = self._keys.find(_key_id(token))

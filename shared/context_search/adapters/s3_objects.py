@@ -46,7 +46,7 @@ class S3Objects:
     def sign_put(
         self, key: str, *, content_type: str, size: int | None, expires_s: int
     ) -> SignedPut:
-        """See the port. The length is signed, so that S3 refuses another one."""
+        """The length is signed, so that S3 refuses another one."""
         if not self.bucket:
             raise ObjectsUnavailableError("UPLOAD_BUCKET is not set")
         length = {} if size is None else {"ContentLength": size}
@@ -58,7 +58,6 @@ class S3Objects:
         return SignedPut(url, {"Content-Type": content_type})
 
     def size(self, key: str) -> int | None:
-        """See the port."""
         try:
             return self.client.head_object(Bucket=self.bucket, Key=key)["ContentLength"]
         except (BotoCoreError, ClientError) as error:
@@ -67,7 +66,6 @@ class S3Objects:
             _unavailable(error)
 
     def read(self, key: str) -> Iterator[bytes]:
-        """See the port."""
         try:
             body = self.client.get_object(Bucket=self.bucket, Key=key)["Body"]
             yield from body.iter_chunks(PIECE)
@@ -77,7 +75,6 @@ class S3Objects:
             _unavailable(error)
 
     def delete(self, key: str) -> None:
-        """See the port."""
         try:
             self.client.delete_object(Bucket=self.bucket, Key=key)
         except (BotoCoreError, ClientError) as error:

@@ -45,7 +45,7 @@ class SqsQueue:
     dead_letter_url: str = ""
 
     def send(self, messages: Sequence[Message]) -> list[int]:
-        """See the port. Raises QueueUnavailableError only when not a single message was taken."""
+        """Raises QueueUnavailableError only when not a single message was taken."""
         taken: list[int] = []
         for first in range(0, len(messages), BATCH):
             try:
@@ -67,7 +67,6 @@ class SqsQueue:
         return [int(entry["Id"]) for entry in reply.get("Successful", [])]
 
     def is_empty(self) -> bool:
-        """See the port."""
         try:
             reply = self.client.get_queue_attributes(QueueUrl=self.url, AttributeNames=_COUNTS)
         except (BotoCoreError, ClientError) as error:

@@ -10,9 +10,7 @@ class SystemClock:
     """UTC."""
 
     def now(self) -> datetime:
-        """See the port."""
         return datetime.now(UTC)
 
     def monotonic(self) -> float:
-        """See the port."""
         return time.monotonic()

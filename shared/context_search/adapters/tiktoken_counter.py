@@ -39,7 +39,6 @@ class TiktokenCounter:
         self._lock = threading.Lock()
 
     def count(self, text: str) -> int:
-        """See the port."""
         return len(self._loaded().encode_ordinary(text))
 
     def _loaded(self) -> tiktoken.Encoding:

@@ -58,7 +58,7 @@ class TurbopufferVectors:
     def upsert(
         self, namespace: str, documents: Sequence[VectorDocument], *, config: IndexConfig
     ) -> None:
-        """See the port. The whole schema goes with every write, so that filters always resolve."""
+        """The whole schema goes with every write, so that filters always resolve."""
         with translated():
             self._client.namespace(namespace).write(
                 upsert_rows=[row_of(document) for document in documents],  # type: ignore[misc]
@@ -67,7 +67,6 @@ class TurbopufferVectors:
             )
 
     def delete(self, namespace: str, ids: Sequence[str]) -> None:
-        """See the port."""
         try:
             with translated():
                 self._client.namespace(namespace).write(deletes=list(ids))
@@ -75,7 +74,7 @@ class TurbopufferVectors:
             return
 
     def query(self, namespace: str, query: VectorQuery, *, timeout_s: float) -> Legs:
-        """See the port. One request for both legs; at most one retry within the deadline."""
+        """One request for both legs; at most one retry within the deadline."""
         queries = list(subqueries(query))
         client = self._client.with_options(timeout=timeout_s / 2, max_retries=1)
         with translated():
@@ -91,7 +90,6 @@ class TurbopufferVectors:
         )
 
     def vectors(self, namespace: str, ids: Sequence[str]) -> dict[str, Sequence[float]]:
-        """See the port."""
         if not ids:
             return {}
         with translated():
@@ -104,7 +102,6 @@ class TurbopufferVectors:
         return {str(row.id): _floats(row.vector) for row in reply.rows or [] if row.vector}
 
     def existing(self, namespace: str, ids: Sequence[str]) -> set[str]:
-        """See the port."""
         found: set[str] = set()
         for first in range(0, len(ids), MAX_QUERY_LIMIT):
             names = list(ids[first : first + MAX_QUERY_LIMIT])
@@ -116,7 +113,6 @@ class TurbopufferVectors:
         return found
 
     def ids_after(self, namespace: str, after: str, limit: int) -> list[str]:
-        """See the port."""
         with translated():
             reply = self._client.namespace(namespace).query(
                 rank_by=("id", "asc"),
@@ -126,13 +122,12 @@ class TurbopufferVectors:
         return [str(row.id) for row in reply.rows or []]
 
     def namespaces_after(self, prefix: str, after: str, limit: int) -> list[str]:
-        """See the port. The service's own cursors are opaque, so the pages before are read too."""
+        """The service's own cursors are opaque, so the pages before are read too."""
         with translated(final=403):  # a key may be good for all else, and not for this
             listed = self._client.namespaces(prefix=prefix, page_size=min(limit, MAX_PAGE))
             return list(islice((each.id for each in listed if each.id > after), limit))
 
     def delete_namespace(self, namespace: str) -> None:
-        """See the port."""
         try:
             with translated():
                 self._client.namespace(namespace).delete_all()

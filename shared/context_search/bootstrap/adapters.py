@@ -32,11 +32,9 @@ class OnUse:
     queue: Callable[[], Queue]
 
     def send(self, messages: Sequence[Message]) -> list[int]:
-        """See the port."""
         return self.queue().send(messages)
 
     def is_empty(self) -> bool:
-        """See the port."""
         return self.queue().is_empty()
 
 

@@ -113,7 +113,6 @@ class GatedStore:
     def transaction(
         self, project_id: int | None = None, deadline: Deadline | None = None
     ) -> Iterator[UnitOfWork]:
-        """See the port."""
         names: list[str] = []
         with self.inner.transaction(project_id, deadline) as work:
             yield cast(UnitOfWork, _Noted(work, names))
@@ -132,41 +131,33 @@ class GatedVectors:
     def upsert(
         self, namespace: str, documents: Sequence[VectorDocument], *, config: IndexConfig
     ) -> None:
-        """See the port."""
         with self.gate.around("upsert"):
             self.inner.upsert(namespace, documents, config=config)
 
     def delete(self, namespace: str, ids: Sequence[str]) -> None:
-        """See the port."""
         with self.gate.around("delete"):
             self.inner.delete(namespace, ids)
 
     def query(self, namespace: str, query: VectorQuery, *, timeout_s: float) -> Legs:
-        """See the port."""
         return self.inner.query(namespace, query, timeout_s=timeout_s)
 
     def vectors(self, namespace: str, ids: Sequence[str]) -> dict[str, Sequence[float]]:
-        """See the port."""
         with self.gate.around("read vectors"):
             return self.inner.vectors(namespace, ids)
 
     def existing(self, namespace: str, ids: Sequence[str]) -> set[str]:
-        """See the port."""
         with self.gate.around("look for ids"):
             return self.inner.existing(namespace, ids)
 
     def ids_after(self, namespace: str, after: str, limit: int) -> list[str]:
-        """See the port."""
         with self.gate.around("list ids"):
             return self.inner.ids_after(namespace, after, limit)
 
     def namespaces_after(self, prefix: str, after: str, limit: int) -> list[str]:
-        """See the port."""
         with self.gate.around("list namespaces"):
             return self.inner.namespaces_after(prefix, after, limit)
 
     def delete_namespace(self, namespace: str) -> None:
-        """See the port."""
         with self.gate.around("delete namespace"):
             self.inner.delete_namespace(namespace)
 
@@ -179,14 +170,12 @@ class GatedQueue:
     gate: Gate
 
     def send(self, messages: Sequence[Message]) -> list[int]:
-        """See the port."""
         if not messages:
             return []
         with self.gate.around("send"):
             return self.inner.send(messages)
 
     def is_empty(self) -> bool:
-        """See the port."""
         return self.inner.is_empty()
 
 
@@ -199,19 +188,15 @@ class GatedEmbedder:
 
     @property
     def model(self) -> str:
-        """See the port."""
         return self.inner.model
 
     @property
     def dimensions(self) -> int:
-        """See the port."""
         return self.inner.dimensions
 
     def embed_passages(self, texts: Sequence[str], *, timeout_s: float) -> list[list[float]]:
-        """See the port."""
         with self.gate.around("embed"):
             return self.inner.embed_passages(texts, timeout_s=timeout_s)
 
     def embed_query(self, text: str, *, timeout_s: float) -> list[float]:
-        """See the port."""
         return self.inner.embed_query(text, timeout_s=timeout_s)

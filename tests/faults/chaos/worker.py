@@ -33,7 +33,7 @@ class PipedQueue:
         return list(range(len(messages)))
 
     def is_empty(self) -> bool:
-        """See the port; others know what they have received."""
+        """Others know what they have received."""
         return False
 
 

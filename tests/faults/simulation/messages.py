@@ -45,7 +45,6 @@ class SimQueue:
     ever_sent: list[Message] = field(default_factory=list)
 
     def send(self, messages: Sequence[Message]) -> list[int]:
-        """See the port."""
         self.scheduler.pause()
         fault = self.weather.fault("send", "refused", "partial", "lost reply", "lost", weight=3)
         taken = list(range(len(messages)))
@@ -65,7 +64,6 @@ class SimQueue:
         return taken
 
     def is_empty(self) -> bool:
-        """See the port."""
         self.scheduler.pause()
         if self.weather.fault("count", "refused"):
             raise QueueUnavailableError("simulated")

@@ -34,7 +34,6 @@ class SimStore:
     def transaction(
         self, project_id: int | None = None, deadline: Deadline | None = None
     ) -> Iterator[MemoryUnitOfWork]:
-        """See the port."""
         self.scheduler.pause()
         fault = self.weather.fault("transaction", "refused", "lost reply", weight=0.25)
         if fault == "refused":
@@ -58,39 +57,31 @@ class SimVectors:
     def upsert(
         self, namespace: str, documents: Sequence[VectorDocument], *, config: IndexConfig
     ) -> None:
-        """See the port."""
         self._change("upsert", lambda: self.inner.upsert(namespace, documents, config=config))
 
     def delete(self, namespace: str, ids: Sequence[str]) -> None:
-        """See the port."""
         self._change("delete", lambda: self.inner.delete(namespace, ids))
 
     def delete_namespace(self, namespace: str) -> None:
-        """See the port."""
         self._change("delete namespace", lambda: self.inner.delete_namespace(namespace))
 
     def query(self, namespace: str, query: VectorQuery, *, timeout_s: float) -> Legs:
-        """See the port."""
         self._read("query")
         return self.inner.query(namespace, query, timeout_s=timeout_s)
 
     def vectors(self, namespace: str, ids: Sequence[str]) -> dict[str, Sequence[float]]:
-        """See the port."""
         self._read("read vectors")
         return self.inner.vectors(namespace, ids)
 
     def existing(self, namespace: str, ids: Sequence[str]) -> set[str]:
-        """See the port."""
         self._read("read ids")
         return self.inner.existing(namespace, ids)
 
     def ids_after(self, namespace: str, after: str, limit: int) -> list[str]:
-        """See the port."""
         self._read("list")
         return self.inner.ids_after(namespace, after, limit)
 
     def namespaces_after(self, prefix: str, after: str, limit: int) -> list[str]:
-        """See the port."""
         self._read("list namespaces")
         return self.inner.namespaces_after(prefix, after, limit)
 
@@ -126,7 +117,6 @@ class SimEmbedder(WordEmbedder):
         self.refused: set[str] = set()
 
     def embed_passages(self, texts: Sequence[str], *, timeout_s: float) -> list[list[float]]:
-        """See the port."""
         self.scheduler.pause()
         fault = self.weather.fault("embed", "unavailable", "unavailable", "mismatch")
         if fault == "mismatch":

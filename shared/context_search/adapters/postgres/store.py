@@ -68,15 +68,12 @@ class PostgresUnitOfWork:
         self._to_deliver: set[int] = set()
 
     def send(self, *orders: Order) -> None:
-        """See the port."""
         self._to_deliver.update(self.outbox.add(order.to_json() for order in orders))
 
     def send_waiting(self, *project_ids: int) -> None:
-        """See the port."""
         self._to_deliver.update(project_ids)
 
     def to_deliver(self) -> list[int]:
-        """See the port."""
         return sorted(self._to_deliver)
 
 
@@ -90,6 +87,5 @@ class PostgresStore:
     def transaction(
         self, project_id: int | None = None, deadline: Deadline | None = None
     ) -> Iterator[PostgresUnitOfWork]:
-        """See the port."""
         with self.database.transaction(project_id=project_id, deadline=deadline) as tx:
             yield PostgresUnitOfWork(tx)

@@ -122,7 +122,7 @@ class SendingStore:
     def transaction(
         self, project_id: int | None = None, deadline: Deadline | None = None
     ) -> Iterator[UnitOfWork]:
-        """See the port. A failure to deliver fails nobody: ``cleanup`` sends what waits."""
+        """A failure to deliver fails nobody: ``cleanup`` sends what waits."""
         with self.inner.transaction(project_id, deadline) as work:
             yield work
         self.delivery.deliver(work.to_deliver())

@@ -19,7 +19,6 @@ class PostgresIdempotencyKeys:
     def claim(
         self, key: RequestKey, *, request_hash: bytes, holder: str, lease_s: float, kept_s: float
     ) -> EarlierRequest | None:
-        """See the port."""
         is_claimed = self.tx.run(
             """
             INSERT INTO idempotency_key AS earlier
@@ -54,7 +53,6 @@ class PostgresIdempotencyKeys:
         return EarlierRequest(*rows[0]) if rows else EarlierRequest(request_hash, None)
 
     def keep(self, key: RequestKey, *, holder: str, answer: bytes) -> None:
-        """See the port."""
         self.tx.run(
             f"UPDATE idempotency_key SET answer = :answer WHERE {_MINE}",
             answer=answer,
@@ -64,7 +62,6 @@ class PostgresIdempotencyKeys:
         )
 
     def release(self, key: RequestKey, *, holder: str) -> None:
-        """See the port."""
         self.tx.run(
             f"DELETE FROM idempotency_key WHERE {_MINE}",
             project=key.project_id,
@@ -73,7 +70,6 @@ class PostgresIdempotencyKeys:
         )
 
     def count(self, project_id: int, *, at_most: int) -> int:
-        """See the port."""
         [[rows]] = self.tx.run(
             """
             SELECT count(*) FROM (
@@ -85,7 +81,6 @@ class PostgresIdempotencyKeys:
         return int(rows)
 
     def forget(self, *, older_than_s: float, limit: int) -> int:
-        """See the port."""
         rows = self.tx.run(
             """
             DELETE FROM idempotency_key WHERE (project_id, key_hash) IN (

@@ -39,7 +39,6 @@ class PostgresKeys:
     tx: Transaction
 
     def add(self, owner: KeyOwner, new: NewApiKey) -> ApiKey:
-        """See the port."""
         [row] = self.tx.run(
             f"""
             INSERT INTO api_key
@@ -61,7 +60,6 @@ class PostgresKeys:
         return _key(row)
 
     def principal_of(self, key_hash: bytes, *, noted_every_s: float) -> Principal | None:
-        """See the port."""
         rows = self.tx.run_and_commit(_PRINCIPAL, hash=key_hash, every=noted_every_s)
         if not rows:
             return None
@@ -69,7 +67,6 @@ class PostgresKeys:
         return Principal(project_id, mcp_id, frozenset(permissions), expires_at)
 
     def page(self, owner: KeyOwner, *, after: int, limit: int) -> list[ApiKey]:
-        """See the port."""
         rows = self.tx.run(
             f"SELECT {_KEY} FROM api_key WHERE {_OWNED} AND id > :after ORDER BY id LIMIT :limit",
             project=owner.project_id,
@@ -80,7 +77,6 @@ class PostgresKeys:
         return [_key(row) for row in rows]
 
     def find_live(self, owner: KeyOwner, key_id: int) -> ApiKey | None:
-        """See the port."""
         rows = self.tx.run(
             f"SELECT {_KEY} FROM api_key WHERE id = :id AND {_OWNED} AND {_LIVE} FOR NO KEY UPDATE",
             id=key_id,
@@ -90,11 +86,9 @@ class PostgresKeys:
         return _key(rows[0]) if rows else None
 
     def revoke(self, key_id: int) -> None:
-        """See the port."""
         self.tx.run("UPDATE api_key SET revoked_at = clock_timestamp() WHERE id = :id", id=key_id)
 
     def expire_within(self, key_id: int, seconds: float) -> None:
-        """See the port."""
         self.tx.run(
             """
             UPDATE api_key SET expires_at =

@@ -21,7 +21,6 @@ class PostgresMcpInstances:
     tx: Transaction
 
     def add(self, project_id: int, name: str) -> McpInstance:
-        """See the port."""
         [row] = self.tx.run(
             f"INSERT INTO mcp (project_id, name) VALUES (:project, :name) RETURNING {_MCP}",
             project=project_id,
@@ -30,7 +29,6 @@ class PostgresMcpInstances:
         return McpInstance(*row)
 
     def find(self, mcp_id: int, *, project_id: int) -> McpInstance | None:
-        """See the port."""
         rows = self.tx.run(
             f"SELECT {_MCP} FROM mcp WHERE id = :id AND project_id = :project",
             id=mcp_id,
@@ -39,7 +37,6 @@ class PostgresMcpInstances:
         return McpInstance(*rows[0]) if rows else None
 
     def page(self, project_id: int, *, after: int, limit: int) -> list[McpInstance]:
-        """See the port."""
         rows = self.tx.run(
             f"""
             SELECT {_MCP} FROM mcp WHERE project_id = :project AND id > :after
@@ -52,7 +49,6 @@ class PostgresMcpInstances:
         return [McpInstance(*row) for row in rows]
 
     def change(self, mcp_id: int, *, name: str, status: bool) -> McpInstance:
-        """See the port."""
         [row] = self.tx.run(
             f"UPDATE mcp SET name = :name, status = :status WHERE id = :id RETURNING {_MCP}",
             id=mcp_id,
@@ -62,11 +58,9 @@ class PostgresMcpInstances:
         return McpInstance(*row)
 
     def remove(self, mcp_id: int) -> None:
-        """See the port."""
         self.tx.run("DELETE FROM mcp WHERE id = :id", id=mcp_id)
 
     def bind(self, mcp_id: int, tool_id: int, *, status: bool) -> Binding | None:
-        """See the port."""
         rows = self.tx.run(
             f"""
             INSERT INTO mcp_binding (mcp_id, tool_id, status) VALUES (:mcp, :tool, :status)
@@ -79,7 +73,6 @@ class PostgresMcpInstances:
         return Binding(*rows[0]) if rows else None
 
     def set_status(self, mcp_id: int, tool_id: int, *, status: bool) -> Binding | None:
-        """See the port."""
         rows = self.tx.run(
             f"""
             UPDATE mcp_binding SET status = :status WHERE mcp_id = :mcp AND tool_id = :tool
@@ -92,7 +85,6 @@ class PostgresMcpInstances:
         return Binding(*rows[0]) if rows else None
 
     def unbind(self, mcp_id: int, tool_id: int) -> bool:
-        """See the port."""
         rows = self.tx.run(
             "DELETE FROM mcp_binding WHERE mcp_id = :mcp AND tool_id = :tool RETURNING 1",
             mcp=mcp_id,
@@ -101,7 +93,6 @@ class PostgresMcpInstances:
         return bool(rows)
 
     def bindings(self, mcp_id: int, *, after: int, limit: int) -> list[tuple[Binding, SearchTool]]:
-        """See the port."""
         rows = self.tx.run(
             f"""
             SELECT mcp_binding.id, mcp_binding.mcp_id, mcp_binding.tool_id, mcp_binding.status,

@@ -31,7 +31,6 @@ class Parts:
     tx: Transaction
 
     def part(self, table_id: int, path: Sequence[str], *, max_bytes: int) -> Part | None:
-        """See the port."""
         rows = self.tx.run(
             f"""
             {_PART},
@@ -53,7 +52,6 @@ class Parts:
         return Part(*rows[0]) if rows else None
 
     def strings_at(self, table_id: int, path: Sequence[str], *, measured: bool) -> StringsAt | None:
-        """See the port."""
         rows = self.tx.run(
             f"""
             {_PART}

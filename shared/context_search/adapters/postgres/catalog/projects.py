@@ -15,17 +15,15 @@ class PostgresProjects:
     tx: Transaction
 
     def add(self, name: str) -> Project:
-        """See the port."""
         [[project_id]] = self.tx.run(
             "INSERT INTO project (name) VALUES (:name) RETURNING id", name=name
         )
         return Project(project_id, name)
 
     def exists(self, project_id: int) -> bool:
-        """See the port."""
         return bool(self.tx.run("SELECT FROM project WHERE id = :project", project=project_id))
 
     def lock(self, project_id: int) -> bool:
-        """See the port. The trigger on new tables takes the lock that this one waits for."""
+        """The trigger on new tables takes the lock that this one waits for."""
         rows = self.tx.run("SELECT FROM project WHERE id = :project FOR UPDATE", project=project_id)
         return bool(rows)

@@ -24,7 +24,6 @@ class PostgresTables(Parts):
     """The port ``Tables``: documents as a whole, and from ``Parts`` what is in them."""
 
     def add(self, project_id: int, name: str, description: str | None, data_json: str) -> Table:
-        """See the port."""
         [row] = self.tx.run(
             f"""
             INSERT INTO context_table (project_id, name, description, data, updated_at)
@@ -38,7 +37,6 @@ class PostgresTables(Parts):
         return Table(*row)
 
     def find(self, table_id: int, *, project_id: int) -> Table | None:
-        """See the port."""
         rows = self.tx.run(
             f"""
             SELECT {_TABLE} FROM context_table
@@ -50,7 +48,6 @@ class PostgresTables(Parts):
         return Table(*rows[0]) if rows else None
 
     def names(self, project_id: int, table_ids: Sequence[int]) -> dict[int, str]:
-        """See the port."""
         rows = self.tx.run(
             f"""
             SELECT id, COALESCE(name, '') FROM context_table
@@ -63,7 +60,6 @@ class PostgresTables(Parts):
         return dict(rows)
 
     def lock(self, table_id: int, *, with_project: bool = False) -> int | None:
-        """See the port."""
         # Two transactions may share the row lock; only one at a time may compare an index.
         # Fifty who create tools of one table take turns; a request has 29 seconds for it. What
         # the transaction locks afterwards is waited for as long as usual.
@@ -92,7 +88,7 @@ class PostgresTables(Parts):
         return int(rows[0][0]) if rows else None
 
     def size(self, table_id: int) -> int:
-        """See the port. Of a document that is large even when compressed it is that size."""
+        """Of a document that is large even when compressed it is that size."""
         rows = self.tx.run(
             f"""
             SELECT CASE WHEN stored > 5000000 THEN stored WHEN numbers > 5000000 THEN numbers
@@ -106,11 +102,9 @@ class PostgresTables(Parts):
         return int(rows[0][0] or 0) if rows else 0
 
     def lock_for_change(self, table_id: int) -> None:
-        """See the port."""
         self.tx.run("SELECT FROM context_table WHERE id = :table FOR UPDATE", table=table_id)
 
     def read(self, table_id: int) -> tuple[int, str]:
-        """See the port."""
         sql = f"SELECT {READABLE}, revision FROM context_table WHERE id = :table"
         if not (rows := self.tx.run(sql, table=table_id)):
             raise NotFoundError("there is no such table")
@@ -119,7 +113,6 @@ class PostgresTables(Parts):
     def replace(
         self, table_id: int, data_json: str, *, expected_revision: int | None
     ) -> Table | None:
-        """See the port."""
         rows = self.tx.run(
             f"""
             UPDATE context_table SET data = CAST(:data AS jsonb)
@@ -134,7 +127,6 @@ class PostgresTables(Parts):
         return Table(*rows[0]) if rows else None
 
     def mark_deleted(self, table_id: int) -> None:
-        """See the port."""
         # Its Search Tools by themselves: an owner's foreign key may not let them go with it.
         self.tx.run(
             """

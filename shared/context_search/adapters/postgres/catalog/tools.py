@@ -48,7 +48,6 @@ class PostgresTools(UnservedTools):
         scope: Scope,
         search: SearchConfig,
     ) -> int:
-        """See the port."""
         [[tool_id]] = self.tx.run(
             """
             INSERT INTO tool (project_id, table_id, json_path, type, name, description,
@@ -66,7 +65,6 @@ class PostgresTools(UnservedTools):
         return int(tool_id)
 
     def find(self, tool_id: int, *, project_id: int | None) -> SearchTool | None:
-        """See the port."""
         rows = self.tx.run(
             f"""
             {_TOOL} WHERE {LIVE} AND tool.id = :tool
@@ -80,7 +78,6 @@ class PostgresTools(UnservedTools):
     def find_with_index(
         self, tool_id: int, *, project_id: int | None
     ) -> tuple[SearchTool, Index] | None:
-        """See the port."""
         rows = self.tx.run(
             f"""
             SELECT {TOOL_COLUMNS}, {INDEX_COLUMNS} FROM {TOOL_TABLES}
@@ -96,7 +93,6 @@ class PostgresTools(UnservedTools):
         return tool_of(rows[0][:_TOOL_WIDTH]), index_of_row(rows[0][_TOOL_WIDTH:])
 
     def page(self, principal: Principal, *, after: int, limit: int) -> list[SearchTool]:
-        """See the port."""
         rows = self.tx.run(
             f"""
             {_TOOL} WHERE {LIVE} AND tool.project_id = :project AND tool.id > :after
@@ -113,7 +109,6 @@ class PostgresTools(UnservedTools):
         return [tool_of(row) for row in rows]
 
     def first_of_names(self, principal: Principal, names: Sequence[str]) -> dict[str, int]:
-        """See the port."""
         rows = self.tx.run(
             f"""
             SELECT lower({_NAME} COLLATE "C"), min(tool.id) FROM tool
@@ -127,7 +122,6 @@ class PostgresTools(UnservedTools):
         return {row[0]: row[1] for row in rows}
 
     def records(self, tool_ids: Sequence[int]) -> dict[int, ToolRecord]:
-        """See the port."""
         rows = self.tx.run(
             "SELECT id, alias, metadata FROM tool WHERE id = ANY(CAST(:ids AS bigint[]))",
             ids=list(tool_ids),
@@ -135,7 +129,6 @@ class PostgresTools(UnservedTools):
         return {row[0]: ToolRecord(row[1], _object(row[2])) for row in rows}
 
     def of_index(self, index_id: int, *, tool_id: int | None = None) -> list[SearchTool]:
-        """See the port."""
         rows = self.tx.run(
             f"""
             {_TOOL} WHERE {LIVE} AND coverage.index_id = :index
@@ -148,7 +141,6 @@ class PostgresTools(UnservedTools):
         return [tool_of(row) for row in rows]
 
     def mark_unsettled(self, index_id: int) -> None:
-        """See the port."""
         # Locked in the order of ``of_index``, so that the two cannot wait for each other.
         self.tx.run(
             """
@@ -164,14 +156,12 @@ class PostgresTools(UnservedTools):
         )
 
     def mark_deleted(self, tool_id: int) -> None:
-        """See the port."""
         self.tx.run(
             "UPDATE tool SET context_search_remove_at = clock_timestamp() WHERE id = :tool",
             tool=tool_id,
         )
 
     def write_summary(self, tool_id: int, summary: Mapping[str, object]) -> None:
-        """See the port."""
         self.tx.run(
             """
             UPDATE tool SET metadata = jsonb_set(

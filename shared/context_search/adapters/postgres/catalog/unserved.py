@@ -18,7 +18,6 @@ class UnservedTools:
     tx: Transaction
 
     def unserved(self, project_id: int, *, after: int, limit: int) -> list[UnservedTool]:
-        """See the port."""
         rows = self.tx.run(
             f"""
             SELECT tool.id, tool.table_id, tool.json_path, CAST(tool.search_config AS text)
@@ -34,7 +33,6 @@ class UnservedTools:
         return [UnservedTool(*row) for row in rows]
 
     def of_no_project(self, *, limit: int) -> Unowned:
-        """See the port."""
         rows = self.tx.run(
             f"""
             SELECT count(*) OVER (), tool.id, tool.name
@@ -49,7 +47,6 @@ class UnservedTools:
         return Unowned(rows[0][0] if rows else 0, [(row[1], row[2]) for row in rows])
 
     def take_over(self, tool_id: int, *, project_id: int) -> bool:
-        """See the port."""
         rows = self.tx.run(
             f"""
             UPDATE tool SET project_id = :project WHERE id = :tool AND {LIVE} AND {_UNSERVED}

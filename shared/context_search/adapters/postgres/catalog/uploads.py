@@ -21,7 +21,6 @@ class PostgresUploads:
     tx: Transaction
 
     def add(self, new: NewUpload) -> Upload:
-        """See the port."""
         [row] = self.tx.run(
             f"""
             INSERT INTO upload (project_id, table_id, format, size, sha256, if_revision)
@@ -37,7 +36,6 @@ class PostgresUploads:
         return _upload(row)
 
     def pending(self, project_id: int, *, younger_than_s: float) -> int:
-        """See the port."""
         self.tx.run(
             "SELECT pg_advisory_xact_lock(hashtextextended('context_search.uploads', :project))",
             project=project_id,
@@ -53,7 +51,6 @@ class PostgresUploads:
         return int(count)
 
     def find(self, upload_id: int, *, table_id: int) -> Upload | None:
-        """See the port."""
         rows = self.tx.run(
             f"SELECT {_UPLOAD} FROM upload WHERE id = :id AND table_id = :table",
             id=upload_id,
@@ -62,12 +59,10 @@ class PostgresUploads:
         return _upload(rows[0]) if rows else None
 
     def lock(self, upload_id: int) -> Upload | None:
-        """See the port."""
         rows = self.tx.run(f"SELECT {_UPLOAD} FROM upload WHERE id = :id FOR UPDATE", id=upload_id)
         return _upload(rows[0]) if rows else None
 
     def save(self, upload: Upload) -> None:
-        """See the port."""
         self.tx.run(
             """
             UPDATE upload SET state = :state, bytes = :bytes, revision = :revision, runs = :runs,
@@ -83,7 +78,6 @@ class PostgresUploads:
         )
 
     def silent(self, *, silent_s: float, limit: int) -> list[int]:
-        """See the port."""
         rows = self.tx.run(
             """
             UPDATE upload SET saved_at = clock_timestamp() WHERE id IN (
@@ -98,7 +92,6 @@ class PostgresUploads:
         return sorted(row[0] for row in rows)
 
     def outdated(self, *, older_than_s: float, limit: int) -> list[Upload]:
-        """See the port."""
         rows = self.tx.run(
             f"""
             SELECT {_UPLOAD} FROM upload
@@ -112,7 +105,6 @@ class PostgresUploads:
         return [_upload(row) for row in rows]
 
     def forget(self, upload_ids: Sequence[int]) -> None:
-        """See the port."""
         self.tx.run(
             "DELETE FROM upload WHERE id = ANY(CAST(:ids AS bigint[]))", ids=list(upload_ids)
         )

@@ -18,11 +18,9 @@ class PostgresChunks:
     tx: Transaction
 
     def begin_sets(self, planned: Planned) -> list[ChunkSet]:
-        """See the port."""
         return begin_sets(self.tx, planned)
 
     def embedded(self, claim: Claim, input_hashes: Sequence[bytes]) -> list[EmbeddedChunk]:
-        """See the port."""
         rows = self.tx.run(
             """
             SELECT DISTINCT ON (input_hash)
@@ -37,7 +35,6 @@ class PostgresChunks:
         return [EmbeddedChunk(*row) for row in rows]
 
     def mark_present(self, set_id: int, chunk_indexes: Sequence[int]) -> None:
-        """See the port."""
         self.tx.run(
             """
             WITH marked AS (
@@ -59,7 +56,6 @@ class PostgresChunks:
         )
 
     def mark_all_present(self, sets: Sequence[ChunkSet]) -> None:
-        """See the port."""
         lacked = [(each.id, chunk.index) for each in sets for chunk in each.missing]
         self.tx.run(
             """
@@ -77,7 +73,7 @@ class PostgresChunks:
         )
 
     def activate(self, sets: Sequence[tuple[Claim, int]]) -> set[int]:
-        """See the port. The caller holds the nodes."""
+        """The caller holds the nodes."""
         return activate_sets(self.tx, sets)
 
     def without_row(self, namespace: str, doc_ids: Sequence[str]) -> list[str]:

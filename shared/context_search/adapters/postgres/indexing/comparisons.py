@@ -22,7 +22,6 @@ class Comparisons(Following):
     """The part of the port ``Indexes`` that keeps indexes those of their documents and tools."""
 
     def cover(self, index_id: int, *, tool_id: int, scope: str) -> None:
-        """See the port."""
         self.tx.run(
             f"""
             WITH covered AS (
@@ -36,7 +35,6 @@ class Comparisons(Following):
         )
 
     def uncover(self, tool_id: int) -> None:
-        """See the port."""
         self.tx.run(
             f"""
             WITH covered AS (DELETE FROM coverage WHERE tool_id = :tool RETURNING index_id)
@@ -46,7 +44,6 @@ class Comparisons(Following):
         )
 
     def scopes(self, index_id: int) -> list[str]:
-        """See the port."""
         rows = self.tx.run(
             """
             SELECT scope FROM needed_scope WHERE index_id = :index ORDER BY scope COLLATE "C"
@@ -56,7 +53,6 @@ class Comparisons(Following):
         return [scope for [scope] in rows]
 
     def may_be_needed(self, index_id: int) -> bool:
-        """See the port."""
         rows = self.tx.run(
             f"""
             SELECT FROM search_index WHERE id = :index AND (table_id IS NULL OR EXISTS (
@@ -68,7 +64,6 @@ class Comparisons(Following):
         return bool(rows)
 
     def note_failed(self, index_id: int, error: Mapping[str, object]) -> None:
-        """See the port."""
         self.tx.run(
             f"""
             UPDATE search_index SET order_error = CAST(:error AS jsonb)
@@ -81,7 +76,6 @@ class Comparisons(Following):
         )
 
     def note_refused(self, index_id: int, table_id: int, error: Mapping[str, object]) -> None:
-        """See the port."""
         self.tx.run(
             """
             INSERT INTO comparison (generation_id, table_id, refused)
@@ -96,7 +90,6 @@ class Comparisons(Following):
         )
 
     def with_unsettled_tools(self, *, limit: int) -> list[int]:
-        """See the port."""
         rows = self.tx.run(
             f"""
             WITH chosen AS (

@@ -22,7 +22,6 @@ class PostgresEvictions:
     tx: Transaction
 
     def next_to_go(self, limits: ProjectLimits) -> Index | None:
-        """See the port."""
         rows = self.tx.run(
             f"""
             {INDEX} JOIN generation_usage AS used ON used.generation_id = generation.id
@@ -41,14 +40,12 @@ class PostgresEvictions:
         return index_of_row(rows[0]) if rows else None
 
     def give_up(self, going: Index, limits: ProjectLimits) -> bool:
-        """See the port."""
         if going.state == "previous":
             self._retire("id = :id", going.generation_id)
             return True
         return self._evict(going, "limit", f"{_USED_AT} < {_IDLE_SINCE}", idle=limits.idle_s)
 
     def clear(self, index: Index) -> bool:
-        """See the port."""
         return self._evict(index, "operator", "true")
 
     def _evict(self, index: Index, cause: EvictionCause, condition: str, **values: object) -> bool:
@@ -99,7 +96,6 @@ class PostgresEvictions:
         )
 
     def revive(self, index_id: int) -> bool:
-        """See the port."""
         rows = self.tx.run(
             """
             UPDATE search_index SET evicted_at = NULL, evicted_by = NULL,
@@ -111,7 +107,6 @@ class PostgresEvictions:
         return bool(rows)
 
     def note_search(self, index_id: int) -> None:
-        """See the port."""
         self.tx.run(
             f"""
             UPDATE search_index SET last_searched_at = clock_timestamp()

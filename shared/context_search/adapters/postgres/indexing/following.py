@@ -53,21 +53,19 @@ class Following:
     tx: Transaction
 
     def lock(self, index: Index) -> bool:
-        """See the port. A table's lock is that of all its indexes."""
+        """A table's lock is that of all its indexes."""
         if index.table_id is not None:
             return PostgresTables(self.tx).lock(index.table_id) is not None
         self.tx.run(f"SELECT pg_advisory_xact_lock({_LOCK})", index=index.id)
         return bool(self.tx.run("SELECT FROM search_index WHERE id = :index", index=index.id))
 
     def share(self, index: Index) -> None:
-        """See the port."""
         if index.table_id is None:
             self.tx.run(f"SELECT pg_advisory_xact_lock_shared({_LOCK})", index=index.id)
 
     def mark_enumerated(
         self, index: Index, table_id: int, revision: int, scopes: Sequence[str]
     ) -> None:
-        """See the port."""
         self.tx.run(
             """
             INSERT INTO comparison (generation_id, table_id, revision, scopes)
@@ -89,7 +87,6 @@ class Following:
         )
 
     def follows(self, index_id: int, table_id: int | None = None) -> bool:
-        """See the port."""
         [[follows]] = self.tx.run(
             f"""
             WITH asked AS (
@@ -108,7 +105,6 @@ class Following:
         return bool(follows)
 
     def uncompared(self, index_id: int) -> list[int]:
-        """See the port."""
         rows = self.tx.run(
             f"""
             SELECT DISTINCT index_table.table_id {UNCOMPARED} AND search_index.id = :index
@@ -119,12 +115,10 @@ class Following:
         return [table_id for [table_id] in rows]
 
     def is_compared(self, index: Index) -> bool:
-        """See the port."""
         [[behind]] = self.tx.run(f"SELECT {BEHIND}", generation=index.generation_id)
         return not behind
 
     def behind(self, *, silent_s: float, limit: int) -> list[tuple[int, int]]:
-        """See the port."""
         rows = self.tx.run(
             f"""
             WITH due AS (

@@ -33,7 +33,7 @@ class PostgresIndexes(Comparisons):
     """The port ``Indexes``."""
 
     def find_or_add(self, *, project_id: int, table_id: int, config: IndexConfig) -> Index:
-        """See the port. The caller holds the table's lock, so two cannot add the same index."""
+        """The caller holds the table's lock, so two cannot add the same index."""
         found = self._of_config(table_id, config)
         if found is not None:
             return found
@@ -42,7 +42,6 @@ class PostgresIndexes(Comparisons):
         return self._add(project_id, table_id, config, None if is_taken else name)
 
     def of_project(self, project_id: int) -> Index | None:
-        """See the port."""
         rows = self.tx.run(
             f"""
             {INDEX} WHERE {ACTIVE} AND search_index.project_id = :project
@@ -53,7 +52,6 @@ class PostgresIndexes(Comparisons):
         return index_of_row(rows[0]) if rows else None
 
     def add_to_project(self, project_id: int, config: IndexConfig) -> Index:
-        """See the port."""
         return self._add(project_id, None, config, None)
 
     def _of_config(self, table_id: int, config: IndexConfig) -> Index | None:
@@ -108,12 +106,10 @@ class PostgresIndexes(Comparisons):
         return Index(index_id, project_id, table_id, config, generation_id, namespace)
 
     def find(self, index_id: int) -> Index | None:
-        """See the port."""
         rows = self.tx.run(f"{INDEX} WHERE {ACTIVE} AND search_index.id = :index", index=index_id)
         return index_of_row(rows[0]) if rows else None
 
     def live(self, index_id: int) -> list[Index]:
-        """See the port."""
         rows = self.tx.run(
             f"""
             {INDEX} WHERE search_index.id = :index AND generation.state IN ('active', 'building')
@@ -124,7 +120,6 @@ class PostgresIndexes(Comparisons):
         return [index_of_row(row) for row in rows]
 
     def retire(self, index_id: int) -> None:
-        """See the port."""
         self.tx.run(
             """
             UPDATE index_generation SET state = 'retired', retired_at = clock_timestamp()

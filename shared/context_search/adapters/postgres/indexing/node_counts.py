@@ -87,7 +87,6 @@ class PostgresNodeCounts:
     tx: Transaction
 
     def status(self, index: Index, *, stalled_s: float) -> IndexStatus:
-        """See the port."""
         if self._is_at_rest(index):
             return _status(index, {}, _AT_REST, full=False)
         [[counted, *work]] = self.tx.run(
@@ -121,13 +120,11 @@ class PostgresNodeCounts:
         return not is_moving
 
     def progress(self, index: Index, scope: str, *, stalled_s: float) -> Progress:
-        """See the port."""
         return self.progress_of(index, [scope], stalled_s=stalled_s)[scope]
 
     def progress_of(
         self, index: Index, scopes: Sequence[str], *, stalled_s: float
     ) -> dict[str, Progress]:
-        """See the port."""
         rows = self.tx.run(
             f"""
             WITH wanted AS (SELECT unnest(CAST(:scopes AS text[])) AS scope),
@@ -160,16 +157,13 @@ class PostgresNodeCounts:
         }
 
     def has_any(self, index: Index, scope: str) -> bool:
-        """See the port."""
         some = "AND (node.state NOT IN ('indexed', 'skipped') OR chunks_count > 0)"
         return bool(self._listed(some, index, scope, 1))
 
     def in_scope(self, index: Index, scope: str, *, limit: int) -> list[NodeProgress]:
-        """See the port."""
         return self._listed('ORDER BY json_pointer COLLATE "C"', index, scope, limit)
 
     def not_indexed(self, index: Index, scope: str, *, limit: int) -> list[NodeProgress]:
-        """See the port."""
         order = "AND node.state <> 'indexed' ORDER BY node.state IN ('queued', 'claimed'), node.id"
         return self._listed(order, index, scope, limit)
 

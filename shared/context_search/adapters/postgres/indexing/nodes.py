@@ -28,7 +28,6 @@ class PostgresNodes:
     tx: Transaction
 
     def known(self, generation_id: int, table_id: int) -> list[KnownNode]:
-        """See the port."""
         rows = self.tx.run(
             """
             SELECT id, pointer_sha256, content_hash FROM node
@@ -40,7 +39,7 @@ class PostgresNodes:
         return [KnownNode(*row) for row in rows]
 
     def upsert(self, index: Index, table_id: int, nodes: Sequence[NodeUpsert]) -> list[int]:
-        """See the port. A worker that holds the node loses its fence."""
+        """A worker that holds the node loses its fence."""
         # Always in the same order, so that two transactions cannot wait for each other.
         rows = sorted(
             (_row(index, table_id, upsert) for upsert in nodes), key=lambda row: str(row["sha"])
@@ -77,14 +76,12 @@ class PostgresNodes:
             )
 
     def remove(self, node_ids: Sequence[int]) -> None:
-        """See the port."""
         if node_ids:
             self.tx.run(
                 "DELETE FROM node WHERE id = ANY(CAST(:ids AS bigint[]))", ids=sorted(node_ids)
             )
 
     def claim(self, node_id: int, *, lease_s: float) -> Claim | None:
-        """See the port."""
         rows = self.tx.run(
             f"""
             UPDATE node SET state = 'claimed', fence = fence + 1, attempt = attempt + 1,
@@ -124,7 +121,6 @@ class PostgresNodes:
     def claim_many(
         self, node_ids: Sequence[int], *, max_chars: int, max_attempts: int, lease_s: float
     ) -> list[Claim]:
-        """See the port."""
         rows = self.tx.run(
             f"""
             WITH free AS (
@@ -156,7 +152,6 @@ class PostgresNodes:
         return sorted(claims, key=lambda claim: claim.node_id)
 
     def char_counts(self, node_ids: Sequence[int]) -> dict[int, int]:
-        """See the port."""
         rows = self.tx.run(
             "SELECT id, char_count FROM node WHERE id = ANY(CAST(:nodes AS bigint[]))",
             nodes=list(node_ids),
@@ -164,7 +159,6 @@ class PostgresNodes:
         return dict(rows)
 
     def unfinished(self, node_ids: Sequence[int]) -> list[int]:
-        """See the port."""
         rows = self.tx.run(
             """
             SELECT id FROM node
@@ -176,7 +170,6 @@ class PostgresNodes:
         return [node_id for [node_id] in rows]
 
     def due_in(self, node_id: int) -> float | None:
-        """See the port."""
         rows = self.tx.run(
             """
             SELECT CAST(extract(epoch FROM next_at - clock_timestamp()) AS float8) FROM node
@@ -187,7 +180,6 @@ class PostgresNodes:
         return float(rows[0][0]) if rows else None
 
     def hold(self, claim: Claim, *, lease_s: float) -> None:
-        """See the port."""
         self._change(
             claim,
             "lease_until = clock_timestamp() + make_interval(secs => :lease)",
@@ -195,7 +187,6 @@ class PostgresNodes:
         )
 
     def hold_many(self, claims: Sequence[Claim], *, lease_s: float) -> list[Claim]:
-        """See the port."""
         # The tables first, as in ``_change``.
         rows = self.tx.run(
             """
@@ -227,7 +218,6 @@ class PostgresNodes:
         error: Mapping[str, object] | None,
         progressed: bool,
     ) -> None:
-        """See the port."""
         self._change(
             claim,
             """
@@ -241,11 +231,9 @@ class PostgresNodes:
         )
 
     def quarantine(self, claim: Claim, error: Mapping[str, object]) -> None:
-        """See the port."""
         self._put_aside(claim, "quarantined", error)
 
     def skip(self, claim: Claim, reason: Mapping[str, object]) -> None:
-        """See the port."""
         self._put_aside(claim, "skipped", reason)
 
     def _put_aside(self, claim: Claim, state: NodeState, error: Mapping[str, object]) -> None:
@@ -279,7 +267,6 @@ class PostgresNodes:
             raise LeaseLostError("another worker has the node, or it is gone")
 
     def pardon(self, *, limit: int) -> list[int]:
-        """See the port."""
         rows = self.tx.run(
             """
             UPDATE node SET state = 'queued', attempt = 0, next_at = clock_timestamp()
@@ -292,7 +279,6 @@ class PostgresNodes:
         return sorted(node_id for [node_id] in rows)
 
     def abandoned(self, *, silent_s: float, limit: int) -> list[int]:
-        """See the port."""
         rows = self.tx.run(
             """
             WITH oldest AS MATERIALIZED (

@@ -52,7 +52,6 @@ class PostgresOutbox:
     tx: Transaction
 
     def add(self, messages: Iterable[Message]) -> list[int]:
-        """See the port."""
         # Each key once, or the statement would meet its own row; in order, so that two
         # transactions cannot wait for each other.
         orders = [(order_key(message), message) for message in messages]
@@ -76,14 +75,12 @@ class PostgresOutbox:
         return sorted({project_id for [project_id] in found})
 
     def withdraw(self, order: Order) -> None:
-        """See the port."""
         self.tx.run(
             "DELETE FROM outbox WHERE key = :key AND begun_at IS NULL",
             key=order_key(order.to_json()),
         )
 
     def take(self, project_id: int, *, window: int) -> list[tuple[int, Message]]:
-        """See the port."""
         # One at a time counts the places of a project; the count has to see what the last one did.
         self.tx.run(
             "SELECT pg_advisory_xact_lock(hashtextextended('context_search.orders', :project))",
@@ -111,7 +108,6 @@ class PostgresOutbox:
         return sorted((order_id, json.loads(body)) for order_id, body in rows)
 
     def note_sent(self, order_ids: Sequence[int]) -> None:
-        """See the port."""
         self.tx.run(
             # What a program's own transaction has locked is left: it would wait for us in turn.
             # It is sent again when the claim ends.
@@ -126,7 +122,6 @@ class PostgresOutbox:
         )
 
     def begin(self, order_id: int) -> int | None:
-        """See the port."""
         rows = self.tx.run(
             """
             UPDATE outbox SET begun_at = clock_timestamp(), due_at = NULL, claimed_until = NULL,
@@ -138,11 +133,9 @@ class PostgresOutbox:
         return rows[0][0] if rows else None
 
     def finish(self, order_id: int) -> None:
-        """See the port."""
         self.tx.run("DELETE FROM outbox WHERE id = :id", id=order_id)
 
     def rest(self, order_id: int, *, after_s: float, window: int) -> bool:
-        """See the port."""
         # Those that rest for the same have less to say than this one.
         self.tx.run(
             """
@@ -178,7 +171,6 @@ class PostgresOutbox:
         return bool(rows and rows[0][0])
 
     def silent(self, *, silent_s: float) -> list[int]:
-        """See the port."""
         rows = self.tx.run(
             """
             SELECT id FROM outbox
@@ -191,7 +183,6 @@ class PostgresOutbox:
         return [order_id for [order_id] in rows]
 
     def reopen(self, order_ids: Sequence[int], *, silent_s: float) -> int:
-        """See the port."""
         return len(
             self.tx.run(
                 """
@@ -215,7 +206,6 @@ class PostgresOutbox:
         )
 
     def restore(self, order_ids: Sequence[int]) -> list[int]:
-        """See the port."""
         rows = self.tx.run(
             """
             UPDATE outbox SET sent_at = NULL, claimed_at = NULL, due_at = clock_timestamp(),
@@ -230,7 +220,7 @@ class PostgresOutbox:
         return sorted({project_id for [project_id] in rows})
 
     def waiting(self, *, limit: int) -> list[int]:
-        """See the port. At random, so that nobody is beyond the limit for ever."""
+        """At random, so that nobody is beyond the limit for ever."""
         rows = self.tx.run(
             f"""
             SELECT project_id FROM outbox WHERE {_WAITS}
@@ -241,7 +231,6 @@ class PostgresOutbox:
         return [project_id for [project_id] in rows]
 
     def has_neighbours(self, table_id: int) -> bool:
-        """See the port."""
         [[found]] = self.tx.run(
             f"""
             SELECT EXISTS (

@@ -65,7 +65,6 @@ class PostgresQuotas:
     tx: Transaction
 
     def used(self, project_id: int) -> Usage:
-        """See the port."""
         [row] = self.tx.run(
             """
             SELECT CAST(COALESCE(sum(chunks), 0) AS bigint),
@@ -77,7 +76,6 @@ class PostgresQuotas:
         return Usage(*row)
 
     def room(self, index_id: int, limits: ProjectLimits) -> Usage:
-        """See the port."""
         rows = self.tx.run(
             f"SELECT room.* FROM search_index AS mine, LATERAL ({_ROOM}) AS room WHERE id = :index",
             index=index_id,
@@ -86,7 +84,6 @@ class PostgresQuotas:
         return Usage(*rows[0]) if rows else Usage(limits.max_chunks, limits.max_vector_bytes)
 
     def new_among(self, claims: Sequence[Claim]) -> list[Claim]:
-        """See the port."""
         rows = self.tx.run(
             """
             SELECT node.id FROM unnest(CAST(:nodes AS bigint[]), CAST(:hashes AS text[]))
@@ -104,7 +101,6 @@ class PostgresQuotas:
         return [claim for claim in claims if claim.node_id in found]
 
     def readmit(self, limits: ProjectLimits, *, limit: int) -> list[int]:
-        """See the port."""
         if not self.tx.run(f"SELECT FROM node WHERE {_WAITING} LIMIT 1"):
             return []
         queued: list[int] = []
@@ -135,7 +131,7 @@ class PostgresQuotas:
         return sorted(node_id for [node_id] in rows)
 
     def compact(self) -> None:
-        """See the port. Adds up the rows of a namespace; those written meanwhile are left."""
+        """Adds up the rows of a namespace; those written meanwhile are left."""
         self.tx.run(
             """
             WITH many AS (

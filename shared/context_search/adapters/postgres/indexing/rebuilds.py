@@ -26,7 +26,6 @@ class PostgresRebuilds:
     tx: Transaction
 
     def previous(self, index_id: int) -> Index | None:
-        """See the port."""
         return self.newest(index_id, ["previous"])
 
     def newest(self, index_id: int, states: list[str]) -> Index | None:
@@ -43,7 +42,6 @@ class PostgresRebuilds:
         return index_of_row(rows[0]) if rows else None
 
     def outdated(self, *, older_than_s: float, limit: int) -> list[Index]:
-        """See the port."""
         rows = self.tx.run(
             f"""
             {INDEX} WHERE generation.state = 'previous' AND {_OUTDATED}
@@ -55,7 +53,6 @@ class PostgresRebuilds:
         return [index_of_row(row) for row in rows]
 
     def retire_previous(self, index_id: int, *, older_than_s: float) -> bool:
-        """See the port."""
         retired = self.tx.execute(
             f"""
             UPDATE index_generation SET state = 'retired', retired_at = clock_timestamp()
@@ -67,7 +64,6 @@ class PostgresRebuilds:
         return retired > 0
 
     def start(self, index: Index, config: IndexConfig, *, at_once: int) -> Index:
-        """See the port."""
         [[number]] = self.tx.run(
             "SELECT max(number) + 1 FROM index_generation WHERE index_id = :index", index=index.id
         )
@@ -98,11 +94,9 @@ class PostgresRebuilds:
         return index_of_row(row)
 
     def pending(self, index_id: int) -> Index | None:
-        """See the port."""
         return self.newest(index_id, ["queued", "building"])
 
     def has_index(self, table_id: int | None, config: IndexConfig) -> bool:
-        """See the port."""
         rows = self.tx.run(
             "SELECT FROM search_index WHERE table_id = :table AND config_hash = :hash",
             table=table_id,
@@ -111,7 +105,6 @@ class PostgresRebuilds:
         return bool(rows)
 
     def is_unfinished(self, index: Index) -> bool:
-        """See the port."""
         [[found]] = self.tx.run(
             """
             SELECT EXISTS (SELECT FROM node WHERE generation_id = :generation
@@ -122,7 +115,6 @@ class PostgresRebuilds:
         return bool(found)
 
     def switch(self, to: Index) -> None:
-        """See the port."""
         self.tx.run(
             """
             UPDATE index_generation SET state = 'retired', retired_at = clock_timestamp()
@@ -161,7 +153,6 @@ class PostgresRebuilds:
         )
 
     def promote(self, *, at_once: int) -> list[int]:
-        """See the port."""
         promoted: list[int] = []
         waiting = self.tx.run(
             """
@@ -186,7 +177,6 @@ class PostgresRebuilds:
         return promoted
 
     def building(self, *, limit: int) -> list[int]:
-        """See the port."""
         rows = self.tx.run(
             """
             SELECT index_id FROM index_generation WHERE state = 'building' AND index_id IS NOT NULL
@@ -197,7 +187,6 @@ class PostgresRebuilds:
         return [index_id for [index_id] in rows]
 
     def size(self, index: Index) -> Size:
-        """See the port."""
         [row] = self.tx.run(
             """
             SELECT count(DISTINCT node.id), count(chunks.id),

@@ -17,7 +17,6 @@ class PostgresDeletions:
     tx: Transaction
 
     def tombstones(self, *, older_than_s: float, limit: int) -> list[Tombstone]:
-        """See the port."""
         rows = self.tx.run(
             """
             SELECT namespace, doc_id, window_count FROM tombstone
@@ -31,7 +30,6 @@ class PostgresDeletions:
         return [Tombstone(*row) for row in rows]
 
     def note_deleted(self, tombstones: Sequence[Tombstone], *, older_than_s: float) -> int:
-        """See the port."""
         rows = self.tx.run(
             """
             WITH named AS (
@@ -51,7 +49,6 @@ class PostgresDeletions:
         return len(rows)
 
     def remove_retired_nodes(self, *, limit: int) -> int:
-        """See the port."""
         return remove_nodes(
             self.tx,
             "generation_id IN (SELECT id FROM index_generation WHERE state = 'retired')",
@@ -59,7 +56,6 @@ class PostgresDeletions:
         )
 
     def retired(self, *, older_than_s: float, limit: int) -> list[SweepCursor]:
-        """See the port."""
         rows = self.tx.run(
             """
             SELECT id, namespace, '' FROM index_generation
@@ -74,7 +70,6 @@ class PostgresDeletions:
         return [SweepCursor(*row) for row in rows]
 
     def forget_generation(self, generation_id: int) -> None:
-        """See the port."""
         rows = self.tx.run(
             "DELETE FROM index_generation WHERE id = :id RETURNING namespace", id=generation_id
         )

@@ -27,7 +27,6 @@ class PostgresGauges:
     tx: Transaction
 
     def read(self) -> Readings:
-        """See the port."""
         [row] = self.tx.run(
             f"""
             SELECT (SELECT CAST(COALESCE(sum(chunks), 0) AS bigint) FROM generation_usage

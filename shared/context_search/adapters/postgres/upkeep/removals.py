@@ -64,7 +64,6 @@ class PostgresRemovals:
     tx: Transaction
 
     def remove_nodes(self, *, limit: int) -> int:
-        """See the port."""
         # The tables first, as workers take them; one that a worker has waits for the next run.
         absent = [
             table_id
@@ -103,7 +102,6 @@ class PostgresRemovals:
         )
 
     def due(self, *, limit: int) -> list[Removal]:
-        """See the port."""
         rows = self.tx.run(
             """
             SELECT kind, id FROM (
@@ -120,10 +118,8 @@ class PostgresRemovals:
         return [Removal(kind, row_id) for kind, row_id in rows]
 
     def remove(self, removal: Removal) -> bool:
-        """See the port."""
         return bool(self.tx.run(_REMOVE_FROM[removal.kind], id=removal.row_id))
 
     def put_off(self, removal: Removal, *, retry_in_s: float) -> bool:
-        """See the port."""
         rows = self.tx.run(_PUT_OFF_IN[removal.kind], id=removal.row_id, wait=retry_in_s)
         return bool(rows)

@@ -17,7 +17,6 @@ class PostgresSweeps:
     tx: Transaction
 
     def due(self, *, older_than_s: float, limit: int) -> list[SweepCursor]:
-        """See the port."""
         rows = self.tx.run(
             """
             SELECT id, namespace, sweep_after, sweep_counts FROM index_generation
@@ -34,7 +33,7 @@ class PostgresSweeps:
         ]
 
     def present_after(self, namespace: str, after: str, limit: int) -> list[tuple[str, int]]:
-        """See the port. turbopuffer orders ids by their bytes, so does the collation C."""
+        """Turbopuffer orders ids by their bytes, so does the collation C."""
         rows = self.tx.run(
             """
             SELECT turbopuffer_doc_id, window_count FROM chunks
@@ -49,7 +48,6 @@ class PostgresSweeps:
         return [(doc_id, windows) for doc_id, windows in rows]
 
     def requeue_missing(self, namespace: str, doc_ids: Sequence[str]) -> list[int]:
-        """See the port."""
         # The way down from the node, as its deletion goes: no two can wait for each other.
         self.tx.run(
             """
@@ -82,7 +80,6 @@ class PostgresSweeps:
         return sorted(node_id for [node_id] in rows)
 
     def note(self, cursor: SweepCursor, *, after: str, found: SweepCounts) -> None:
-        """See the port."""
         self.tx.run(
             """
             UPDATE index_generation SET sweep_after = :after, swept_at = clock_timestamp(),
@@ -98,7 +95,7 @@ class PostgresSweeps:
         )
 
     def order(self, generation_id: int) -> None:
-        """See the port. Whoever is told the same meanwhile does not write again."""
+        """Whoever is told the same meanwhile does not write again."""
         self.tx.run(
             """
             UPDATE index_generation SET swept_at = NULL, sweep_after = '', sweep_counts = NULL
@@ -108,14 +105,12 @@ class PostgresSweeps:
         )
 
     def note_failed(self, cursor: SweepCursor) -> None:
-        """See the port."""
         self.tx.run(
             "UPDATE index_generation SET swept_at = clock_timestamp() WHERE id = :generation",
             generation=cursor.generation_id,
         )
 
     def unknown(self, namespaces: Sequence[str]) -> list[str]:
-        """See the port."""
         rows = self.tx.run(
             """
             SELECT DISTINCT name COLLATE "C" FROM unnest(CAST(:names AS text[])) AS listed (name)
@@ -127,7 +122,6 @@ class PostgresSweeps:
         return [name for [name] in rows]
 
     def reports(self, index_id: int | None) -> list[dict[str, object]]:
-        """See the port."""
         rows = self.tx.run(
             """
             SELECT namespace, integrity FROM index_generation
