@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from context_search.adapters.postgres.pool import Database
-from context_search.bootstrap.use_cases import QUESTIONS_AT_ONCE
+from context_search.bootstrap.parts import QUESTIONS_AT_ONCE
 from context_search.domain.config import IndexConfig
 from context_search.domain.errors import EmbeddingTimeoutError
 from context_search.ports.outside import Embedder

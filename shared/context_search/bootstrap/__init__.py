@@ -6,6 +6,6 @@ what it needs: ``cleanup`` never embeds, ``create_tool`` never talks to turbopuf
 
 from __future__ import annotations
 
-from context_search.bootstrap.use_cases import Parts, parts
+from context_search.bootstrap.parts import Parts, parts
 
 __all__ = ["Parts", "parts"]

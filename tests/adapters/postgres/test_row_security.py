@@ -264,7 +264,7 @@ ALL_PROJECTS = {
     "services/catalog/tables.py": "a project that is being made",
     "services/indexing/unindexable.py": "a worker",
     "services/upkeep/unknown_namespaces.py": "the schedule",
-    "bootstrap/use_cases.py": "asks whether the database answers",
+    "bootstrap/parts.py": "asks whether the database answers",
 }
 
 
