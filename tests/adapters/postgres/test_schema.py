@@ -44,3 +44,17 @@ def test_every_table_and_view_says_what_a_row_is(database: Database) -> None:
             """
         )
     assert silent == []
+
+
+def test_every_function_has_a_fixed_search_path(database: Database) -> None:
+    with database.transaction() as tx:
+        found = tx.run(
+            """
+            SELECT proname, proconfig[1] FROM pg_proc
+            WHERE pronamespace IN (CAST('public' AS regnamespace),
+                                   CAST('context_search' AS regnamespace))
+              AND prolang = (SELECT oid FROM pg_language WHERE lanname = 'plpgsql')
+            """
+        )
+    assert found
+    assert {path for _, path in found} == {"search_path=context_search, pg_temp"}
