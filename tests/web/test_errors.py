@@ -11,7 +11,7 @@ from context_search.adapters.postgres.errors import StatementRejectedError
 from context_search.domain import errors
 from context_search.domain.errors import ContextSearchError
 from context_search.settings import SettingsError
-from context_search.web.errors import http_status, problem, problem_of
+from context_search.web.errors import http_status, log_text, problem, problem_of
 from local.options import ROOT
 
 STATUS = {
@@ -119,3 +119,9 @@ def test_what_went_wrong_inside_is_for_the_log_only(error: ContextSearchError) -
     status, body, _ = problem_of(error)
     assert status == 500
     assert error.message not in str(body)
+
+
+def test_causes_that_go_in_a_circle_are_told_once() -> None:
+    first, second = ContextSearchError("first"), ContextSearchError("second")
+    first.__cause__, second.__cause__ = second, first
+    assert log_text(first).count("first") == 1

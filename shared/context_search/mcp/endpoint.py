@@ -88,11 +88,14 @@ def _authenticated(
     try:
         return authenticate()
     except ToolFailure as failure:
-        if failure.status == 500:  # a fault of the owner's, and no reason to try again
-            raise failure.reason from None
         if failure.status > 500:  # noted here: no tool is called that would note it
             on_error(failure.reason)
-        raise _not_admitted(request, failure, resource_metadata) from failure
+        if failure.status != 500:
+            raise _not_admitted(request, failure, resource_metadata) from failure
+        reason = failure.reason
+    # A fault of the owner's, and no reason to try again. Raised out here: it caused the failure,
+    # which would become its own context.
+    raise reason
 
 
 def _not_admitted(

@@ -92,8 +92,10 @@ def log_text(error: BaseException) -> str:
     The messages of foreign exceptions are left out: they may quote documents, questions or keys.
     """
     lines: list[str] = []
+    seen: set[int] = set()
     link: BaseException | None = error
-    while link is not None:
+    while link is not None and id(link) not in seen:  # Python lets causes go in a circle
+        seen.add(id(link))
         is_ours = isinstance(link, ContextSearchError)
         lines += [*traceback.format_tb(link.__traceback__, limit=-20), f"{type(link).__qualname__}"]
         lines += [f": {link}\n" if is_ours else "\n"]

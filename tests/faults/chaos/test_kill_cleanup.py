@@ -10,7 +10,7 @@ from tests.faults.chaos.killing import EDITED, Place, check, indexed
 from tests.faults.chaos.mortal import Mortals
 from tests.faults.chaos.site import Site
 
-RARE = {"delete namespace", "deletions.forget_generation", "sweeps.requeue_missing+outbox.add"}
+RARE = {"delete namespace", "deletions.forget_generation", "sweeps.requeue_missing+send"}
 
 
 def test_cleanup_may_die_anywhere(site: Site, workers: Mortals) -> None:

@@ -92,7 +92,7 @@ def test_a_change_fails_only_while_it_may_be_undone(
         return "replace", owner.project_id, place[0].id, {"a": EDITED}
 
     places = breakage.everywhere(lambda: indexed(site, owner), order)
-    assert breakage.failed() == {"tables.find+tables.replace"}
+    assert breakage.failed() == {"tables.find+tables.replace+send_waiting"}
     assert all(site.revision(table) == 2 for table, _ in breakage.succeeded())
     check(site, places)
 

@@ -1,6 +1,6 @@
 -- A database of a commit before 0.1.0 has everything in public. Its tables move with their rows,
--- indexes and keys; functions, views and policies are made anew by the files that follow in the same
--- transaction. Every statement changes the catalogue only: nobody waits for longer than a moment.
+-- indexes and keys; functions and policies are made anew and views replaced by the files that follow
+-- in the same transaction. Every statement changes the catalogue only: nobody waits for longer than a moment.
 
 DO $$
 DECLARE
@@ -17,10 +17,12 @@ BEGIN
         public.context_search_data_changed, public.context_search_new_revision,
         public.context_search_nodes_gone, public.context_search_tally_chunks,
         public.context_search_words_gone CASCADE;  -- with their triggers, which are ours
-    DROP VIEW public.generation_usage, public.index_table, public.needed_scope;
     FOREACH name IN ARRAY ours LOOP
         EXECUTE format('DROP POLICY IF EXISTS context_search_project ON public.%I', name);
         EXECUTE format('ALTER TABLE public.%I SET SCHEMA context_search', name);
+    END LOOP;
+    FOREACH name IN ARRAY ARRAY['generation_usage', 'index_table', 'needed_scope'] LOOP
+        EXECUTE format('ALTER VIEW public.%I SET SCHEMA context_search', name);  -- replaced later
     END LOOP;
     DROP TABLE public.context_search_migration;
 
@@ -28,7 +30,7 @@ BEGIN
     FOR name IN
         SELECT DISTINCT CASE grantee WHEN 0 THEN 'PUBLIC' ELSE CAST(CAST(grantee AS regrole) AS text) END
         FROM pg_class, aclexplode(relacl)
-        WHERE pg_class.oid = CAST('context_search.search_index' AS regclass) AND grantee <> relowner
+        WHERE relnamespace = CAST('context_search' AS regnamespace) AND grantee <> relowner
     LOOP
         EXECUTE format('GRANT USAGE ON SCHEMA context_search TO %s', name);
     END LOOP;

@@ -129,6 +129,8 @@ class SearchProject:
             body = work.rankings.find(principal.project_id, name, max_age_s=RANKING_AGE_S)
             if body is None:
                 raise CursorInvalidError("the cursor is older than ten minutes, or not yours")
+            if body.get("question") != asked.fingerprint:  # of another release, too
+                raise CursorInvalidError("the cursor belongs to another question")
             ranking = KeptRanking.from_mapping(body)
             if (ranking.question, ranking.index_id) != (asked.fingerprint, index.id):
                 raise CursorInvalidError("the cursor belongs to another question")

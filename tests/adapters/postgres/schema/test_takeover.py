@@ -120,6 +120,8 @@ def test_the_functions_role_keeps_its_rights(before: DatabaseUrl) -> None:
         as_role = f"SET SESSION AUTHORIZATION {role}"
         seen = "SELECT count(*) FROM context_search.chunk_words"
         assert run(before, as_role, seen) == [[1]]
+        for view in ("generation_usage", "index_table", "needed_scope"):
+            run(before, as_role, f"SELECT count(*) FROM context_search.{view}")
         hidden = "SELECT count(*) FROM context_search.chunks"
         assert run(before, as_role, hidden) == [[0]]
         shown = "SET context_search.project_id = '1'"

@@ -77,19 +77,21 @@ CREATE POLICY context_search_project ON coverage USING (
     (SELECT current_setting('context_search.project_id', true)) = '*'
     OR EXISTS (SELECT FROM search_index WHERE search_index.id = index_id));
 
-CREATE VIEW index_table WITH (security_invoker = true) AS
-SELECT search_index.id AS index_id, context_table.id AS table_id, revision, updated_at
+CREATE OR REPLACE VIEW index_table WITH (security_invoker = true) AS
+SELECT search_index.id AS index_id, context_table.id AS table_id, context_table.revision,
+    context_table.updated_at
 FROM search_index JOIN public.context_table ON context_table.id = search_index.table_id
-WHERE deleted_at IS NULL AND context_search_remove_at IS NULL
+WHERE context_table.deleted_at IS NULL AND context_table.context_search_remove_at IS NULL
 UNION ALL
-SELECT search_index.id, context_table.id, revision, updated_at
+SELECT search_index.id, context_table.id, context_table.revision, context_table.updated_at
 FROM search_index JOIN public.context_table ON context_table.project_id = search_index.project_id
 WHERE search_index.table_id IS NULL
-  AND deleted_at IS NULL AND context_search_remove_at IS NULL;
+  AND context_table.deleted_at IS NULL AND context_table.context_search_remove_at IS NULL;
 COMMENT ON VIEW index_table IS 'The tables of each index that are there.';
 
-CREATE VIEW needed_scope WITH (security_invoker = true) AS
-SELECT DISTINCT index_id, scope FROM coverage JOIN public.tool ON tool.id = tool_id
+CREATE OR REPLACE VIEW needed_scope WITH (security_invoker = true) AS
+SELECT DISTINCT coverage.index_id, coverage.scope
+FROM coverage JOIN public.tool ON tool.id = coverage.tool_id
 WHERE tool.deleted_at IS NULL AND tool.context_search_remove_at IS NULL
 UNION ALL
 SELECT id, '' FROM search_index WHERE table_id IS NULL;
@@ -120,8 +122,8 @@ COMMENT ON COLUMN comparison.refused IS
 ALTER TABLE comparison ENABLE ROW LEVEL SECURITY;
 CREATE POLICY context_search_project ON comparison USING (
     (SELECT current_setting('context_search.project_id', true)) = '*'
-    OR EXISTS (SELECT FROM public.context_table WHERE context_table.id = table_id AND
-        CAST(project_id AS text) = current_setting('context_search.project_id', true)));
+    OR EXISTS (SELECT FROM public.context_table WHERE context_table.id = comparison.table_id AND
+        CAST(context_table.project_id AS text) = current_setting('context_search.project_id', true)));
 
 CREATE TABLE IF NOT EXISTS node (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -166,8 +168,8 @@ COMMENT ON COLUMN node.changed_at IS 'When the string last changed.';
 ALTER TABLE node ENABLE ROW LEVEL SECURITY;
 CREATE POLICY context_search_project ON node USING (
     (SELECT current_setting('context_search.project_id', true)) = '*'
-    OR EXISTS (SELECT FROM public.context_table WHERE context_table.id = table_id AND
-        CAST(project_id AS text) = current_setting('context_search.project_id', true)));
+    OR EXISTS (SELECT FROM public.context_table WHERE context_table.id = node.table_id AND
+        CAST(context_table.project_id AS text) = current_setting('context_search.project_id', true)));
 
 -- Who deletes nodes or chunks by hand makes a gap. It is noted here, and the comparison of the table
 -- with its document, which cleanup orders within minutes, closes it. What we delete ourselves goes
@@ -242,8 +244,8 @@ COMMENT ON COLUMN chunks.present IS 'turbopuffer has acknowledged all windows.';
 ALTER TABLE chunks ENABLE ROW LEVEL SECURITY;
 CREATE POLICY context_search_project ON chunks USING (
     (SELECT current_setting('context_search.project_id', true)) = '*'
-    OR EXISTS (SELECT FROM public.context_table WHERE context_table.id = table_id AND
-        CAST(project_id AS text) = current_setting('context_search.project_id', true)));
+    OR EXISTS (SELECT FROM public.context_table WHERE context_table.id = chunks.table_id AND
+        CAST(context_table.project_id AS text) = current_setting('context_search.project_id', true)));
 
 -- A set that is there lacks a chunk: its node, which has no text of its own, begins anew.
 CREATE FUNCTION chunks_gone() RETURNS trigger LANGUAGE plpgsql
@@ -283,7 +285,7 @@ CREATE TRIGGER tally_new_chunks AFTER INSERT ON chunks
 CREATE TRIGGER tally_gone_chunks AFTER DELETE ON chunks
     REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION tally_chunks();
 
-CREATE VIEW generation_usage WITH (security_invoker = true) AS
+CREATE OR REPLACE VIEW generation_usage WITH (security_invoker = true) AS
 SELECT generation.id AS generation_id, search_index.id AS index_id, search_index.project_id,
        generation.state,
        COALESCE(search_index.last_searched_at, search_index.created_at) AS used_at,
