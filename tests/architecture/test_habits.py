@@ -48,6 +48,26 @@ def test_no_test_replaces_parts_by_mocks() -> None:
     assert mocking == set()
 
 
+def test_what_has_no_docstring_in_an_adapter_is_described_by_its_port() -> None:
+    described = {name for name, _ in methods_of("shared/context_search/ports")}
+    silent = {
+        name
+        for folder in ("shared/context_search/adapters", "testing")
+        for name, docstring in methods_of(folder)
+        if docstring is None and name not in described
+    }
+    assert silent == set()
+
+
+def methods_of(folder: str) -> Iterator[tuple[str, str | None]]:
+    """Name and docstring of every public method of every class in a folder."""
+    for path in python_files(folder):
+        for node in ast.walk(ast.parse(path.read_text())):
+            for member in node.body if isinstance(node, ast.ClassDef) else ():
+                if isinstance(member, ast.FunctionDef) and not member.name.startswith("_"):
+                    yield member.name, ast.get_docstring(member)
+
+
 def test_every_program_that_the_makefile_starts_exists() -> None:
     started = re.findall(
         r"-m ((?:local|bench|scripts|tests)[\w.]*)", (ROOT / "Makefile").read_text()

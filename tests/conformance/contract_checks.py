@@ -21,12 +21,12 @@ BEYOND_JSON_SCHEMA = {
     "Input should be a valid integer": "2.0 is an integer to JSON Schema, and none here",
     "holds the character U+0000": "no string of a body may, however deep",
     "the cursor is older": "a cursor comes from an earlier answer",
-    "must be one entity-tag in quotes": "its shortest value for a header has lost the quotes",
     "out of range": "a double that JSON can write and no double can hold",
 }
 
 
 _KEY = "idempotency-key"
+_TAG = "if-match"
 KEPT_KEY_ID = int(Path("kept-key").read_text())
 
 
@@ -61,9 +61,17 @@ def filter_path_parameters(_: Any, path_parameters: dict[str, Any] | None) -> bo
 
 @schemathesis.hook
 def before_call(_: Any, case: Any, __: Any) -> None:
-    """Every good request has an Idempotency-Key of its own: else all but the first are refused."""
-    if case.meta.generation.mode is GenerationMode.POSITIVE and _KEY in (case.headers or {}):
-        case.headers[_KEY] = f"{case.headers[_KEY][:200]}{next(_numbers)}"
+    """Every good request has an Idempotency-Key of its own: else all but the first are refused.
+
+    And If-Match its quotes, which the shortest value for a header has lost.
+    """
+    headers = case.headers or {}
+    if case.meta.generation.mode is not GenerationMode.POSITIVE:
+        return
+    if _KEY in headers:
+        headers[_KEY] = f"{headers[_KEY][:200]}{next(_numbers)}"
+    if _TAG in headers and headers[_TAG].isdecimal():
+        headers[_TAG] = f'"{headers[_TAG]}"'
 
 
 @schemathesis.check

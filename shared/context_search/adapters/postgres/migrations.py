@@ -240,6 +240,8 @@ def _plan(database: Database, migrations: Sequence[Migration]) -> Plan:
             )
         elif has_old_ledger:
             _check_last_before(tx)
+        else:
+            _check_elsewhere(tx)
         missing = migrations[len(ledger) :]
         if not missing:
             return Plan([], [])
@@ -260,6 +262,21 @@ def _check_last_before(tx: Transaction) -> None:
         raise MigrationError(
             f"the schema is at {last or 'its beginning'}: migrate it to {LAST_BEFORE} first,"
             " with the last commit that has that file"
+        )
+
+
+def _check_elsewhere(tx: Transaction) -> None:
+    """What an earlier commit made on the way of a role would be passed over, and look empty."""
+    found = tx.run(
+        """
+        SELECT CAST(relnamespace AS regnamespace) FROM pg_class
+        WHERE relname = 'context_search_migration' AND relkind = 'r'
+        """
+    )
+    if found:
+        raise MigrationError(
+            f"an earlier commit has its tables in the schema {found[0][0]}: move them, and"
+            " project, context_table and tool, to public first (ALTER TABLE … SET SCHEMA public)"
         )
 
 

@@ -6,7 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
-from context_search.domain.errors import ContextSearchError, QueueUnavailableError
+from context_search.domain.errors import (
+    ContextSearchError,
+    DatabaseUnavailableError,
+    QueueUnavailableError,
+)
 from context_search.domain.orders import ORDER_ID, IndexNodes, Order
 from context_search.ports.outside import Deadline, Message, Queue
 from context_search.ports.store import Store, UnitOfWork
@@ -61,8 +65,9 @@ def send_one_by_one(store: Store, orders: Iterable[Order]) -> None:
     for order in orders:
         with store.transaction() as work:
             projects.update(work.outbox.add([order.to_json()]))
+    # They are committed: a database that is away by now fails nobody, and cleanup sends them.
     if projects:
-        with store.transaction() as work:
+        with suppress(DatabaseUnavailableError), store.transaction() as work:
             work.send_waiting(*projects)
 
 

@@ -143,6 +143,15 @@ def test_an_owners_index_with_the_name_of_one_of_ours_stays_his(
         ]
 
 
+def test_tables_of_an_earlier_commit_in_another_schema_are_not_passed_over(
+    databases: DatabaseFactory,
+) -> None:
+    with databases.empty() as url:
+        run(url, LAST_BEFORE, "ALTER SCHEMA public RENAME TO app", "CREATE SCHEMA public")
+        with pytest.raises(MigrationError, match="in the schema app: move them"):
+            migrations.apply(url)
+
+
 def test_an_older_schema_is_refused_and_left_alone(before: DatabaseUrl) -> None:
     run(before, "DELETE FROM context_search_migration WHERE name > '0026'")
     untouched = catalogue(before)
