@@ -14,9 +14,10 @@ from functools import cached_property
 from context_search.adapters.litellm_embedder import LitellmEmbedder
 from context_search.adapters.system_clock import SystemClock
 from context_search.adapters.turbopuffer_vectors import TurbopufferVectors
+from context_search.domain.access import ProjectKey
 from context_search.domain.config import IndexConfig, SearchConfig
 from context_search.domain.errors import QueryEmptyError
-from context_search.domain.model import Index, Principal, Scope, SearchTool
+from context_search.domain.model import Index, Scope, SearchTool
 from context_search.domain.orders import ORDER_ID, order_from_json
 from context_search.domain.search import QuestionLimits
 from context_search.ports.outside import Deadline
@@ -39,7 +40,7 @@ from local.embedding import DIMENSIONS, MODEL, PASSAGE_PARAMS, QUERY_PARAMS, reg
 from testing.in_memory.queue import ListQueue
 from testing.in_memory.store import MemoryStore
 
-PRINCIPAL = Principal(1)
+PRINCIPAL = ProjectKey(1)
 WINDOW_TOKENS = 250
 SILENT_S = 600.0
 RUN_S = 900.0

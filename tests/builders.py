@@ -13,15 +13,9 @@ from typing import Any, TypeVar
 
 from context_search.adapters.postgres.pool import Transaction
 from context_search.adapters.postgres.store import PostgresStore
+from context_search.domain.access import Principal, ProjectKey
 from context_search.domain.json_text import to_json
-from context_search.domain.model import (
-    ChunkSet,
-    Claim,
-    Index,
-    Principal,
-    Project,
-    Table,
-)
+from context_search.domain.model import ChunkSet, Claim, Index, Project, Table
 from tests.stack import clear_rows
 from tests.steps import SMALL, Steps
 
@@ -121,7 +115,7 @@ class Workbench(Steps):
     @classmethod
     def of(cls, store: PostgresStore) -> Workbench:
         """A workbench with a project of its own."""
-        with store.transaction() as work:
+        with store.for_all("test") as work:
             return cls(store, work.projects.add("test"))
 
     @classmethod
@@ -133,7 +127,7 @@ class Workbench(Steps):
     @property
     def principal(self) -> Principal:
         """The project as a caller."""
-        return Principal(self.project.id)
+        return ProjectKey(self.project.id)
 
     @contextmanager
     def tx(self) -> Iterator[Transaction]:
@@ -148,14 +142,14 @@ class Workbench(Steps):
 
     def table(self, document: object) -> Table:
         """A table with this document."""
-        with self.store.transaction() as work:
+        with self.store.for_all("test") as work:
             return work.tables.add(self.project.id, "table", None, to_json(document))
 
     def finish(self, claim: Claim) -> ChunkSet:
         """Writes the chunk rows, says that turbopuffer has them, and activates the set."""
         chunk_set = self.begin(claim)
         self.mark(chunk_set)
-        with self.store.transaction() as work:
+        with self.store.for_all("test") as work:
             assert work.chunks.activate([(claim, chunk_set.id)])
         return chunk_set
 

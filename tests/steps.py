@@ -33,7 +33,7 @@ class Steps:
         search: SearchConfig | None = None,
     ) -> tuple[SearchTool, Index]:
         """A tool with the index that serves it; nothing is enumerated."""
-        with self.store.transaction() as work:
+        with self.store.for_all("test") as work:
             work.tables.lock(table.id)
             index = work.indexes.find_or_add(
                 project_id=table.project_id, table_id=table.id, config=config
@@ -52,20 +52,20 @@ class Steps:
 
     def index(self, index_id: int) -> Index:
         """The index as it is stored now."""
-        with self.store.transaction() as work:
+        with self.store.for_all("test") as work:
             index = work.indexes.find(index_id)
         assert index is not None
         return index
 
     def enumerate(self, index: Index, limits: Limits | None = None) -> list[int]:
         """Makes the nodes those of the document; returns the ids of what has to be indexed."""
-        with self.store.transaction() as work:
+        with self.store.for_all("test") as work:
             assert work.indexes.lock(index)
             return enumerate_index(work, index, table_of(index), limits or Limits())
 
     def try_claim(self, node_id: int, *, lease_s: float = 60.0) -> Claim | None:
         """Takes a node if it may be taken."""
-        with self.store.transaction() as work:
+        with self.store.for_all("test") as work:
             return work.nodes.claim(node_id, lease_s=lease_s)
 
     def claim(self, node_id: int, *, lease_s: float = 60.0) -> Claim:
@@ -76,11 +76,11 @@ class Steps:
 
     def begin(self, claim: Claim) -> ChunkSet:
         """Writes the chunk rows of a claimed node."""
-        with self.store.transaction() as work:
+        with self.store.for_all("test") as work:
             [chunk_set] = work.chunks.begin_sets([(claim, plan(claim))])
             return chunk_set
 
     def mark(self, chunk_set: ChunkSet) -> None:
         """Says that turbopuffer has all chunks of a set."""
-        with self.store.transaction() as work:
+        with self.store.for_all("test") as work:
             work.chunks.mark_present(chunk_set.id, [chunk.index for chunk in chunk_set.chunks])

@@ -23,9 +23,9 @@ from context_search.domain.orders import (
 )
 from context_search.services.indexing.retrying import RetryLater
 from context_search.services.indexing.worker import UNEXPECTED_S
-from context_search.web.errors import log_text
 from context_search.web.logs import function_logger
 from context_search.web.metrics import emit_error, emit_node, emit_queue_age
+from context_search.web.problems import log_text
 
 logger = function_logger("index-node")
 UNKNOWN_KIND_S = 60.0

@@ -6,8 +6,7 @@ import hmac
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
-from context_search.domain.access import ApiKey, KeyOwner, NewApiKey
-from context_search.domain.model import Principal
+from context_search.domain.access import ApiKey, KeyOwner, McpKey, NewApiKey, ProjectKey
 from context_search.ports.outside import Clock
 from testing.in_memory.caller_rows import KeyRow
 from testing.in_memory.rows import Rows
@@ -30,7 +29,7 @@ class MemoryKeys:
         self.rows.keys[key.id] = KeyRow(owner, new.key_hash, key)
         return key
 
-    def principal_of(self, key_hash: bytes, *, noted_every_s: float) -> Principal | None:
+    def caller_of(self, key_hash: bytes, *, noted_every_s: float) -> ProjectKey | McpKey | None:
         found = [
             row for row in self.rows.keys.values() if hmac.compare_digest(row.key_hash, key_hash)
         ]
@@ -41,7 +40,9 @@ class MemoryKeys:
             return None
         if key.last_used_at is None or key.last_used_at < now - timedelta(seconds=noted_every_s):
             self._change(key.id, replace(key, last_used_at=now))
-        return Principal(owner.project_id, owner.mcp_id, key.permissions, key.expires_at)
+        if owner.mcp_id is not None:
+            return McpKey(owner.project_id, owner.mcp_id, key.permissions)
+        return ProjectKey(owner.project_id, key.permissions, key.expires_at)
 
     def page(self, owner: KeyOwner, *, after: int, limit: int) -> list[ApiKey]:
         rows = [row for _, row in sorted(self.rows.keys.items()) if row.owner == owner]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 
 from context_search.domain.errors import DatabaseUnavailableError
 from context_search.domain.orders import Order
@@ -90,12 +90,22 @@ class MemoryStore:
         self._work = unit_of_work(self.rows, clock)
         self._is_busy = False
 
-    @contextmanager
-    def transaction(
+    def for_project(
         self,
-        project_id: int | None = None,  # noqa: ARG002 - no net here
+        project_id: int,  # noqa: ARG002 - no net here
         deadline: Deadline | None = None,
-    ) -> Iterator[MemoryUnitOfWork]:
+    ) -> AbstractContextManager[MemoryUnitOfWork]:
+        return self._opened(deadline)
+
+    def for_all(
+        self,
+        reason: str,  # noqa: ARG002 - for the reader
+        deadline: Deadline | None = None,
+    ) -> AbstractContextManager[MemoryUnitOfWork]:
+        return self._opened(deadline)
+
+    @contextmanager
+    def _opened(self, deadline: Deadline | None) -> Iterator[MemoryUnitOfWork]:
         """An error, or a kill, leaves ``rows`` as they were; all takes no time.
 
         Raises RuntimeError inside of a transaction, as Postgres' does.

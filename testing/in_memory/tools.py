@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from context_search.domain.config import SearchConfig
-from context_search.domain.model import Index, Principal, Scope, SearchTool, ToolRecord
+from context_search.domain.model import Index, Scope, SearchTool, ToolRecord
 from context_search.ports.catalog import Unowned, UnservedTool
 from context_search.ports.outside import Clock
 from testing.in_memory.catalog_rows import ToolRow
@@ -48,17 +48,19 @@ class MemoryTools:
         index = MemoryIndexes(self.rows, self.clock).find(tool.index_id) if tool else None
         return (tool, index) if tool and index else None
 
-    def page(self, principal: Principal, *, after: int, limit: int) -> list[SearchTool]:
-        shown = [tool for tool in self._live(principal.project_id) if tool.id > after]
-        if principal.mcp_id is not None:
-            bindings = [self.rows.bindings.get((principal.mcp_id, tool.id)) for tool in shown]
+    def page(
+        self, project_id: int, *, mcp_id: int | None = None, after: int, limit: int
+    ) -> list[SearchTool]:
+        shown = [tool for tool in self._live(project_id) if tool.id > after]
+        if mcp_id is not None:
+            bindings = [self.rows.bindings.get((mcp_id, tool.id)) for tool in shown]
             pairs = zip(shown, bindings, strict=True)
             shown = [tool for tool, binding in pairs if binding and binding.status]
         return shown[:limit]
 
-    def first_of_names(self, principal: Principal, names: Sequence[str]) -> dict[str, int]:
+    def first_of_names(self, project_id: int, names: Sequence[str]) -> dict[str, int]:
         first: dict[str, int] = {}
-        for tool in self._live(principal.project_id):
+        for tool in self._live(project_id):
             lower = re.sub("[A-Z]+", lambda letters: letters[0].lower(), tool.name)
             if lower in names:
                 first.setdefault(lower, tool.id)

@@ -10,7 +10,7 @@ import pytest
 
 from context_search.adapters.secrets import with_secrets
 from context_search.settings import SettingsError
-from context_search.web.errors import log_text
+from context_search.web.problems import log_text
 from tests.builders import aws_server
 
 VALUES = {

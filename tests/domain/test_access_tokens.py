@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from context_search.domain.access import Token
 from context_search.domain.access_tokens import (
+    caller_of_claims,
     is_safe_address,
     looks_like_token,
-    principal_of_claims,
 )
 from context_search.domain.errors import UnauthenticatedError
 from context_search.services.access.keys import MCP_PREFIX, new_key
@@ -15,7 +16,7 @@ from context_search.services.access.keys import MCP_PREFIX, new_key
 
 @pytest.mark.parametrize("claim", [1, "1", 2**63 - 1, str(2**63 - 1)])
 def test_a_project_is_named_by_a_number_or_its_text(claim: object) -> None:
-    assert principal_of_claims({"project_id": claim}, "project_id").project_id == int(str(claim))
+    assert caller_of_claims({"project_id": claim}, "project_id").project_id == int(str(claim))
 
 
 @pytest.mark.parametrize(
@@ -29,17 +30,17 @@ def test_a_project_is_named_by_a_number_or_its_text(claim: object) -> None:
 )
 def test_nothing_else_names_a_project(claim: object) -> None:
     with pytest.raises(UnauthenticatedError, match="names no project"):
-        principal_of_claims({"project_id": claim, "scope": "search"}, "project_id")
+        caller_of_claims({"project_id": claim, "scope": "search"}, "project_id")
 
 
 def test_a_token_without_the_claim_is_of_no_project() -> None:
     with pytest.raises(UnauthenticatedError):
-        principal_of_claims({"project_id": 1}, "https://search.example/project")
+        caller_of_claims({"project_id": 1}, "https://search.example/project")
 
 
 def test_the_claim_may_be_called_otherwise() -> None:
     claims = {"https://search.example/project": "7", "project_id": 8}
-    assert principal_of_claims(claims, "https://search.example/project").project_id == 7
+    assert caller_of_claims(claims, "https://search.example/project").project_id == 7
 
 
 @pytest.mark.parametrize(
@@ -63,9 +64,8 @@ def test_the_claim_may_be_called_otherwise() -> None:
     ],
 )
 def test_only_our_scopes_count(claims: dict[str, object], permissions: set[str]) -> None:
-    principal = principal_of_claims({"project_id": 1, **claims}, "project_id")
-    assert principal.permissions == permissions
-    assert principal.mcp_id is None
+    caller = caller_of_claims({"project_id": 1, **claims}, "project_id")
+    assert caller == Token(1, frozenset(permissions))  # type: ignore[arg-type]
 
 
 def test_a_key_is_never_taken_for_a_token() -> None:

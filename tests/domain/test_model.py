@@ -6,7 +6,7 @@ from dataclasses import FrozenInstanceError
 
 import pytest
 
-from context_search.domain.model import Principal
+from context_search.domain.access import ProjectKey
 from context_search.domain.progress import IndexStatus, NodeState, index_status
 
 DONE: dict[NodeState, int] = {"indexed": 3, "skipped": 1}
@@ -39,6 +39,6 @@ def test_the_status_is_derived_from_the_nodes(
 
 
 def test_the_nouns_cannot_be_changed() -> None:
-    principal = Principal(project_id=1)
+    principal = ProjectKey(project_id=1)
     with pytest.raises(FrozenInstanceError):
         principal.project_id = 2  # type: ignore[misc]

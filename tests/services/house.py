@@ -6,9 +6,10 @@ import random
 import re
 from collections.abc import Sequence
 
+from context_search.domain.access import Caller, ProjectKey
 from context_search.domain.config import IndexConfig, SearchConfig
 from context_search.domain.errors import ContextSearchError
-from context_search.domain.model import Principal, Scope, Table
+from context_search.domain.model import Scope, Table
 from context_search.domain.orders import order_from_json
 from context_search.domain.search import Answer, QuestionLimits
 from context_search.ports.outside import Deadline, Embedder, Message
@@ -84,7 +85,7 @@ class House:
         self.store = SendingStore(self.memory, self.delivery)
         self.objects = DictObjects()
         self.embedder = MoodyEmbedder()
-        self.principal = Principal(1)
+        self.principal = ProjectKey(1)
         self.config = IndexConfig(
             "in-memory/words",
             self.embedder.dimensions,
@@ -142,11 +143,9 @@ class House:
             SILENT_S,
         )
 
-    def search(
-        self, tool_id: int, principal: Principal | None, query: str, top_k: int | None = None
-    ) -> Answer:
+    def search(self, tool_id: int, caller: Caller, query: str, top_k: int | None = None) -> Answer:
         """Returns the best hits of a tool."""
-        return search(self.searches, tool_id, principal, query, top_k)
+        return search(self.searches, tool_id, caller, query, top_k)
 
     def ranked(self, tool_id: int, query: str) -> Answer:
         """Returns every hit of a tool that was ranked."""
@@ -208,10 +207,10 @@ class House:
 
 
 def search(
-    searches: Searches, tool_id: int, principal: Principal | None, query: str, top_k: int | None
+    searches: Searches, tool_id: int, caller: Caller, query: str, top_k: int | None
 ) -> Answer:
     """Returns the best hits of a tool."""
-    searched = SearchedTool.by(principal, tool_id)
+    searched = SearchedTool.by(caller, tool_id)
     return searches.search(searched, query, QuestionLimits(top_k=top_k))
 
 

@@ -11,7 +11,7 @@ from context_search.adapters.postgres.errors import StatementRejectedError
 from context_search.domain import errors
 from context_search.domain.errors import ContextSearchError
 from context_search.settings import SettingsError
-from context_search.web.errors import http_status, log_text, problem, problem_of
+from context_search.web.problems import http_status, log_text, problem, problem_of
 from local.options import ROOT
 
 STATUS = {

@@ -424,7 +424,7 @@ class Parts(LiveSettings):
 
     def check_ready(self) -> None:
         """Raises DatabaseUnavailableError when Postgres does not answer."""
-        with self.store.transaction():
+        with self.store.for_all("say whether Postgres answers"):
             pass
 
     @cached_property

@@ -1,11 +1,11 @@
-"""Keys, what they permit, and the MCP instances that agents connect to."""
+"""Who is calling, keys, what they permit, and the MCP instances that agents connect to."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Literal, get_args
+from typing import ClassVar, Literal, get_args
 
 Permission = Literal["search", "manage", "replace"]
 """What a key may be used for; the API calls it a scope."""
@@ -18,6 +18,52 @@ def in_order(permissions: frozenset[Permission]) -> list[Permission]:
     """Returns permissions as they are always written: search, manage, replace."""
     every: Sequence[Permission] = get_args(Permission)
     return [permission for permission in every if permission in permissions]
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectKey:
+    """A caller with a key of a project, good until ``expires_at``; None never ends."""
+
+    project_id: int
+    permissions: frozenset[Permission] = ALL_PERMISSIONS
+    expires_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class McpKey:
+    """A caller with a key of one MCP instance of a project; it opens MCP and nothing else."""
+
+    project_id: int
+    mcp_id: int
+    permissions: frozenset[Permission] = MCP_PERMISSIONS
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A caller with a JSON web token; it may do what its scopes say, in one project."""
+
+    project_id: int
+    permissions: frozenset[Permission]
+
+
+@dataclass(frozen=True, slots=True)
+class Operator:
+    """A caller with the internal secret who acts for the owner of one project."""
+
+    project_id: int
+    permissions: ClassVar[frozenset[Permission]] = ALL_PERMISSIONS
+
+
+@dataclass(frozen=True, slots=True)
+class Internal:
+    """A caller with the internal secret: a program of the operator. It may see every project."""
+
+
+Principal = ProjectKey | McpKey | Token | Operator
+"""A caller who works in one project, ``project_id``, and may do there what ``permissions`` say."""
+
+Caller = Principal | Internal
+"""Who is calling. There is no caller that is nobody: what is left out does not type-check."""
 
 
 @dataclass(frozen=True, slots=True)

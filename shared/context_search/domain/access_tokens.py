@@ -7,9 +7,8 @@ from collections.abc import Mapping
 from typing import get_args
 from urllib.parse import urlsplit
 
-from context_search.domain.access import Permission
+from context_search.domain.access import Permission, Token
 from context_search.domain.errors import UnauthenticatedError
-from context_search.domain.model import Principal
 
 MAX_PROJECT_ID = 2**63 - 1
 _FORM = re.compile(r"[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*")
@@ -34,7 +33,7 @@ def is_safe_address(url: str) -> bool:
     return parts.scheme == "https" or (parts.scheme == "http" and host in _THIS_MACHINE)
 
 
-def principal_of_claims(claims: Mapping[str, object], project_claim: str) -> Principal:
+def caller_of_claims(claims: Mapping[str, object], project_claim: str) -> Token:
     """Returns what the claims of a genuine token open.
 
     ``project_claim`` names the claim that holds the project's id, a positive integer or its
@@ -47,7 +46,7 @@ def principal_of_claims(claims: Mapping[str, object], project_claim: str) -> Pri
         raise UnauthenticatedError("the token names no project")
     granted = _words(claims["scope"] if "scope" in claims else claims.get("scp"))
     every: tuple[Permission, ...] = get_args(Permission)
-    return Principal(project_id, permissions=frozenset(p for p in every if p in granted))
+    return Token(project_id, frozenset(p for p in every if p in granted))
 
 
 def _project_id(claim: object) -> int | None:

@@ -1,4 +1,4 @@
-"""Every error this package raises on purpose, as one tree; ``web/errors.py`` maps it once.
+"""Every error this package raises on purpose, as one tree; ``web/problems.py`` maps it once.
 
 ContextSearchError
 ├── InvalidInputError           the caller can mend it (4xx)

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
-from context_search.domain.access import ALL_PERMISSIONS, Permission
 from context_search.domain.config import IndexConfig, SearchConfig
 from context_search.domain.json_pointer import contains
 from context_search.domain.progress import EvictionCause
@@ -21,16 +20,6 @@ class Project:
 
     id: int
     name: str
-
-
-@dataclass(frozen=True, slots=True)
-class Principal:
-    """Who is calling: a project, or one MCP instance of it; what it may do, until when its key."""
-
-    project_id: int
-    mcp_id: int | None = None
-    permissions: frozenset[Permission] = ALL_PERMISSIONS
-    expires_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)

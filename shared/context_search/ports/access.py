@@ -6,8 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from context_search.domain.access import ApiKey, Binding, KeyOwner, McpInstance, NewApiKey
-from context_search.domain.model import Principal, SearchTool
+from context_search.domain.access import (
+    ApiKey,
+    Binding,
+    KeyOwner,
+    McpInstance,
+    McpKey,
+    NewApiKey,
+    ProjectKey,
+)
+from context_search.domain.model import SearchTool
 
 
 class Keys(Protocol):
@@ -17,7 +25,7 @@ class Keys(Protocol):
         """Stores a key; it expires after its lifetime or at ``ends_by``, whichever comes first."""
         ...
 
-    def principal_of(self, key_hash: bytes, *, noted_every_s: float) -> Principal | None:
+    def caller_of(self, key_hash: bytes, *, noted_every_s: float) -> ProjectKey | McpKey | None:
         """Returns whose key this is, while it is neither revoked nor expired.
 
         The key of an MCP instance counts only while the instance is enabled. That it was used is

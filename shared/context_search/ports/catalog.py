@@ -7,15 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from context_search.domain.config import SearchConfig
-from context_search.domain.model import (
-    Index,
-    Principal,
-    Project,
-    Scope,
-    SearchTool,
-    Table,
-    ToolRecord,
-)
+from context_search.domain.model import Index, Project, Scope, SearchTool, Table, ToolRecord
 from context_search.domain.uploads import NewUpload, Upload
 
 
@@ -180,11 +172,13 @@ class Tools(Protocol):
         """The same together with the index that serves it: every search asks."""
         ...
 
-    def page(self, principal: Principal, *, after: int, limit: int) -> list[SearchTool]:
+    def page(
+        self, project_id: int, *, mcp_id: int | None = None, after: int, limit: int
+    ) -> list[SearchTool]:
         """Returns live Search Tools with ids above ``after``, ascending; of an MCP, those bound."""
         ...
 
-    def first_of_names(self, principal: Principal, names: Sequence[str]) -> dict[str, int]:
+    def first_of_names(self, project_id: int, names: Sequence[str]) -> dict[str, int]:
         """Returns for each name the lowest id of the project's live tools that have it.
 
         Names are in lower case; those of tools match whatever case their ASCII letters are in.

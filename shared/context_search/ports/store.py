@@ -100,13 +100,22 @@ class UnitOfWork(Protocol):
 class Store(Protocol):
     """Postgres, the source of truth. Raises DatabaseUnavailableError when it cannot serve."""
 
-    def transaction(
-        self, project_id: int | None = None, deadline: Deadline | None = None
+    def for_project(
+        self, project_id: int, deadline: Deadline | None = None
     ) -> AbstractContextManager[UnitOfWork]:
         """Opens a transaction that commits at the end of the block, or rolls back on an error.
 
-        ``project_id`` is the one project whose rows may be seen, where the store can hold a
-        transaction to it (docs/decisions/0017-row-level-security.md); None is work on all projects.
+        It sees the rows of this project and no others, where the store can hold it to that
+        (docs/decisions/0017-row-level-security.md).
         After ``deadline`` everything in it raises DatabaseUnavailableError.
+        """
+        ...
+
+    def for_all(
+        self, reason: str, deadline: Deadline | None = None
+    ) -> AbstractContextManager[UnitOfWork]:
+        """The same, over the rows of all projects.
+
+        ``reason`` says to the reader why that must be; docs/architecture.md lists all of them.
         """
         ...

@@ -18,7 +18,7 @@ from starlette.responses import Response
 from context_search import __version__
 from context_search.domain.errors import ContextSearchError
 from context_search.web.border import RequestIds, request_id
-from context_search.web.errors import PROBLEM_JSON, log_text, problem, problem_of
+from context_search.web.problems import PROBLEM_JSON, log_text, problem, problem_of
 from context_search.web.query_parameters import KnownParameters
 from context_search.web.strict_json import BodyRefusedError
 from context_search.web.unrouted import misses_method, unrouted

@@ -17,7 +17,7 @@ from pydantic import WithJsonSchema
 
 from context_search.domain.errors import InvalidInputError
 from context_search.services.access.idempotency import AnswerOnce, IdempotentRequest
-from context_search.web.dependencies import bearer_key, use_cases_of
+from context_search.web.callers import bearer_key, use_cases_of
 
 OPERATORS = 0
 """Whose keys those of internal callers are: no project has this id."""

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from functools import wraps
 from typing import NamedTuple, ParamSpec, TypeVar
 
+from context_search.domain.access import Principal
 from context_search.domain.errors import ContextSearchError, InvalidInputError
-from context_search.domain.model import Principal, SearchTool
+from context_search.domain.model import SearchTool
 from context_search.domain.search import QuestionLimits
 from context_search.domain.text.plain_text import without_hidden_characters
 from context_search.mcp.contract import (
@@ -20,9 +21,9 @@ from context_search.mcp.contract import (
 )
 from context_search.services.catalog.list_tools import ListTools
 from context_search.services.searching.targets import SearchedTool, Searches
-from context_search.web.errors import http_status, public_message
 from context_search.web.fitting import fitted
 from context_search.web.flat_schema import flat_schema
+from context_search.web.problems import http_status, public_message
 from context_search.web.routes.searching.search import MAX_RESULTS, ToolResultAnswer
 
 P = ParamSpec("P")

@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Any
 
 from context_search.web.app import http_app
-from context_search.web.errors import refused
+from context_search.web.problems import refused
 from context_search.web.routes import health
 from context_search.web.routes.access import keys, mcps, protected_resource
 from context_search.web.routes.catalog import adopt, tables, tools, uploads

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fastapi import Request
 
-from context_search.web.errors import problem
+from context_search.web.problems import problem
 
 Answer = tuple[int, dict[str, object], dict[str, str]]
 

@@ -48,14 +48,14 @@ def indexed(bench: Workbench) -> Table:
 
 
 def delete(bench: Workbench, *tables: Table) -> None:
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         for table in tables:
             work.tables.mark_deleted(table.id)
 
 
 def clean_up(bench: Workbench) -> list[str]:
     """What cleanup does about deleted tables and tools; returns what it reports."""
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         while work.removals.remove_nodes(limit=100):
             pass
     return RemoveDeleted(bench.store)()[1]
@@ -87,7 +87,7 @@ def test_a_table_that_he_puts_away_later_stays_and_its_strings_leave(bench: Work
 def test_our_delete_never_writes_his_column(bench: Workbench) -> None:
     kept, gone = indexed(bench), indexed(bench)
     [[tool_id]] = bench.sql("SELECT id FROM tool WHERE table_id = :id", id=kept.id)
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         work.tools.mark_deleted(tool_id)
         work.tables.mark_deleted(gone.id)
     assert (
@@ -174,8 +174,8 @@ def test_what_he_declared_for_his_rows_happens(bench: Workbench) -> None:
 
 
 def test_his_tools_are_no_part_of_ours_until_they_are_taken_over(bench: Workbench) -> None:
-    with bench.store.transaction() as work:
-        assert work.tools.page(bench.principal, after=0, limit=99) == []
+    with bench.store.for_all("test") as work:
+        assert work.tools.page(bench.principal.project_id, after=0, limit=99) == []
         found = work.tools.unserved(1, after=0, limit=99)
         assert [tool.id for tool in found] == [1, 2, 3, 4]
         assert not work.tools.take_over(6, project_id=1)  # of another type
@@ -186,7 +186,7 @@ def test_his_tools_are_no_part_of_ours_until_they_are_taken_over(bench: Workbenc
 def test_a_table_of_his_that_our_api_deletes_goes_unless_his_tools_hold_it(
     bench: Workbench,
 ) -> None:
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         work.tables.mark_deleted(3)
         work.tables.mark_deleted(1)
     [error] = clean_up(bench)

@@ -24,7 +24,7 @@ def bench(module_database: Database) -> Workbench:
 
 
 def found(bench: Workbench, table: Table) -> Table | None:
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         return work.tables.find(table.id, project_id=bench.project.id)
 
 
@@ -33,17 +33,17 @@ def test_a_table_is_found_by_its_own_project_until_it_is_deleted(bench: Workbenc
     stranger = Workbench.of(bench.store)
     assert found(bench, table) == table
     assert found(stranger, table) is None
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         work.tables.mark_deleted(table.id)
     assert found(bench, table) is None
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         assert work.tables.lock(table.id) is None
         assert work.tables.replace(table.id, "{}", expected_revision=None) is None
 
 
 def test_a_revision_lets_only_the_first_of_two_writers_through(bench: Workbench) -> None:
     table = bench.table({"a": 1})
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         changed = work.tables.replace(table.id, '{"a": 2}', expected_revision=1)
         assert changed is not None
         assert changed.revision == 2
@@ -53,7 +53,7 @@ def test_a_revision_lets_only_the_first_of_two_writers_through(bench: Workbench)
 
 def test_a_revision_counts_changes_and_not_writes(bench: Workbench) -> None:
     table = bench.table({"a": 1, "b": [1.0]})
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         same = work.tables.replace(table.id, '{"b":[1.0],"a":1}', expected_revision=None)
     assert same is not None
     assert (same.revision, same.updated_at) == (1, table.updated_at)
@@ -77,7 +77,7 @@ def test_the_size_of_a_document_is_that_of_its_text(bench: Workbench) -> None:
     text = "中" * 1000
     table, large = bench.table([text]), bench.table(["x" * 6_000_000])
     bench.sql("UPDATE context_table SET data = NULL WHERE id = :id", id=bench.table(1).id)
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         assert work.tables.size(table.id) == len(json.dumps([text], ensure_ascii=False).encode())
         assert work.tables.size(large.id) > 5_000_000
         assert work.tables.size(2**62) == 0
@@ -86,14 +86,14 @@ def test_the_size_of_a_document_is_that_of_its_text(bench: Workbench) -> None:
 def test_a_row_without_data_reads_as_null(bench: Workbench) -> None:
     table = bench.table(1)
     bench.sql("UPDATE context_table SET data = NULL WHERE id = :id", id=table.id)
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         assert work.tables.read(table.id) == (2, "null")
         assert work.tables.size(table.id) == 0
 
 
 @pytest.mark.parametrize("text", ['"\\u0000"', '{"\\u0000": 1}', '"a\x00b"'])
 def test_nul_is_an_invalid_input_and_not_a_broken_database(bench: Workbench, text: str) -> None:
-    with pytest.raises(InvalidInputError), bench.store.transaction() as work:
+    with pytest.raises(InvalidInputError), bench.store.for_all("test") as work:
         work.tables.add(bench.project.id, "t", None, text)
 
 
@@ -113,7 +113,7 @@ def test_a_tool_is_invisible_to_strangers_and_after_it_or_its_table_is_deleted(
     bench: Workbench,
 ) -> None:
     kept, gone, orphaned = (bench.tool(bench.table({}))[0] for _ in range(3))
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         work.tools.mark_deleted(gone.id)
         work.tables.mark_deleted(orphaned.scope.table_id)
         own = bench.project.id
@@ -124,7 +124,7 @@ def test_a_tool_is_invisible_to_strangers_and_after_it_or_its_table_is_deleted(
             assert work.tools.find(tool.id, project_id=own) is None
             assert work.tools.find(tool.id, project_id=None) is None
             assert work.tools.of_index(tool.index_id) == []
-        assert work.tools.page(bench.principal, after=0, limit=9) == [kept]
+        assert work.tools.page(bench.principal.project_id, after=0, limit=9) == [kept]
 
 
 def test_tools_are_paged_by_id(bench: Workbench) -> None:
@@ -132,9 +132,9 @@ def test_tools_are_paged_by_id(bench: Workbench) -> None:
     tools = [bench.tool(table)[0] for _ in range(5)]
     bench.sql("UPDATE tool SET type = 'other' WHERE id = :id", id=tools[2].id)
     del tools[2]
-    with bench.store.transaction() as work:
-        assert work.tools.page(bench.principal, after=0, limit=3) == tools[:3]
-        assert work.tools.page(bench.principal, after=tools[1].id, limit=9) == tools[2:]
+    with bench.store.for_all("test") as work:
+        assert work.tools.page(bench.principal.project_id, after=0, limit=3) == tools[:3]
+        assert work.tools.page(bench.principal.project_id, after=tools[1].id, limit=9) == tools[2:]
         assert work.tools.of_index(tools[0].index_id) == tools
 
 
@@ -144,12 +144,12 @@ def test_the_first_tool_of_a_name_is_the_oldest_that_lives(bench: Workbench) -> 
     )
     other, _ = bench.tool(bench.table({}), name="b")
     stranger = Workbench.of(bench.store)
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         work.tools.mark_deleted(gone.id)
         work.tables.mark_deleted(orphaned.scope.table_id)
-        names = work.tools.first_of_names(bench.principal, ["a", "b", "c"])
+        names = work.tools.first_of_names(bench.principal.project_id, ["a", "b", "c"])
         assert names == {"a": first.id, "b": other.id}
-        assert work.tools.first_of_names(stranger.principal, ["a"]) == {}
+        assert work.tools.first_of_names(stranger.principal.project_id, ["a"]) == {}
 
 
 def test_the_summary_leaves_other_metadata_alone(bench: Workbench) -> None:
@@ -160,7 +160,7 @@ def test_the_summary_leaves_other_metadata_alone(bench: Workbench) -> None:
             json=before,
             id=tool.id,
         )
-        with bench.store.transaction() as work:
+        with bench.store.for_all("test") as work:
             work.tools.write_summary(tool.id, {"status": "ready", "last_error": None})
         [[text]] = bench.sql("SELECT metadata FROM tool WHERE id = :id", id=tool.id)
         kept = {"owner": "me"} if before else {}
@@ -171,7 +171,7 @@ def test_the_summary_leaves_other_metadata_alone(bench: Workbench) -> None:
 
 
 def test_a_table_of_no_project_is_refused_by_the_database(bench: Workbench) -> None:
-    with pytest.raises(ForeignKeyViolationError), bench.store.transaction() as work:
+    with pytest.raises(ForeignKeyViolationError), bench.store.for_all("test") as work:
         work.tables.add(2**62, "t", None, "{}")
 
 

@@ -40,7 +40,7 @@ def shown(
     bench: Workbench, tool: SearchTool, index: Index, ids: list[str]
 ) -> dict[str, HydratedChunk]:
     current = bench.index(index.id)
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         return work.live_chunks.hydrate(current, Reach(tool.scope.json_pointer), ids)
 
 
@@ -76,7 +76,7 @@ def test_beginning_again_finds_the_same_rows(bench: Workbench) -> None:
     claim = bench.claim(node_id)
     first = bench.begin(claim)
     assert not any(chunk.present for chunk in first.chunks)
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         work.chunks.mark_present(first.id, [0, 2])
     again = bench.begin(claim)
     assert again.id == first.id
@@ -88,7 +88,7 @@ def test_an_acknowledgement_counts_once(bench: Workbench) -> None:
     _, index = bench.tool(bench.table({"a": TEXT}))
     [node_id] = bench.enumerate(index)
     built = bench.begin(bench.claim(node_id))
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         for indexes in ([0, 1], [1, 2], [0], [], [999]):
             work.chunks.mark_present(built.id, indexes)
     assert set_counts(bench, built) == ["building", len(built.chunks), 3]
@@ -99,7 +99,7 @@ def test_a_set_with_a_missing_chunk_is_not_activated(bench: Workbench) -> None:
     [node_id] = bench.enumerate(index)
     claim = bench.claim(node_id)
     built = bench.begin(claim)
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         work.chunks.mark_present(built.id, [chunk.index for chunk in built.chunks[1:]])
         assert not work.chunks.activate([(claim, built.id)])
         assert not work.chunks.activate([(claim, 2**62)])  # nor one that is gone
@@ -141,7 +141,7 @@ def test_a_set_that_was_overtaken_is_not_activated_and_the_next_one_buries_it(
     overtaken = bench.begin(claim)
     write(bench, index, {"a": english(300, seed=2)})
     assert bench.enumerate(index) == [node_id]
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         work.chunks.mark_present(overtaken.id, [chunk.index for chunk in overtaken.chunks])
         assert not work.chunks.activate([(claim, overtaken.id)])
     assert tombstones(bench, index) == []
@@ -238,7 +238,7 @@ def test_a_key_that_looks_like_a_negative_index_is_not_found_in_an_array(bench: 
 def test_a_deleted_table_has_no_hits_at_once(bench: Workbench) -> None:
     tool, index = bench.tool(bench.table({"a": TEXT}))
     [built] = bench.indexed(index)
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         work.tables.mark_deleted(table_of(index))
     assert shown(bench, tool, index, doc_ids(built)) == {}
 
@@ -263,7 +263,7 @@ def test_only_ids_that_neither_row_nor_tombstone_knows_are_orphans(bench: Workbe
     known = doc_ids(old, building)
     windows = [f"{doc_id}.w{number}" for doc_id in known for number in range(1, 4)]
     strange = ["stranger", "1.aaaaaaaaaa.000000000000.1.0", "w", ""]
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         assert work.chunks.without_row(index.namespace, known + windows + strange) == strange
         assert work.chunks.without_row(index.namespace, []) == []
         assert work.chunks.without_row("another", known) == known
@@ -273,7 +273,7 @@ def test_no_live_chunk_is_an_orphan_however_many_there_are(bench: Workbench) -> 
     _, index = bench.tool(bench.table({"a": english(9_000), "b": chinese(9_000)}))
     live = doc_ids(*bench.indexed(index))
     assert len(live) > 200
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         assert work.chunks.without_row(index.namespace, live) == []
 
 

@@ -27,7 +27,7 @@ def bench(module_database: Database) -> Workbench:
 
 def taken(bench: Workbench, index: Index) -> list[Message]:
     """Takes the orders of an index' project that wait."""
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         return [body for _, body in work.outbox.take(index.project_id, window=99)]
 
 
@@ -39,13 +39,13 @@ def built(bench: Workbench, strings: int = 1) -> Index:
 
 
 def buried(bench: Workbench, older_than_s: float = HOUR, limit: int = 99) -> list[Tombstone]:
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         found = work.deletions.tombstones(older_than_s=older_than_s, limit=limit)
     return sorted(found, key=lambda stone: stone.doc_id)
 
 
 def note_deleted(bench: Workbench, found: list[Tombstone]) -> int:
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         return work.deletions.note_deleted(found, older_than_s=HOUR)
 
 
@@ -117,11 +117,11 @@ def test_what_was_never_deleted_is_not_held_up_by_what_waits(bench: Workbench) -
 
 def test_a_deleted_table_is_emptied_in_steps_and_then_goes(bench: Workbench) -> None:
     index, kept = built(bench, strings=3), built(bench)
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         work.tables.mark_deleted(table_of(index))
     removed = []
     for _ in range(3):
-        with bench.store.transaction() as work:
+        with bench.store.for_all("test") as work:
             removed.append(work.removals.remove_nodes(limit=2))
     assert removed == [2, 1, 0]
     assert RemoveDeleted(bench.store)() == (2, [])
@@ -137,10 +137,10 @@ def test_a_deleted_table_is_emptied_in_steps_and_then_goes(bench: Workbench) -> 
 def test_a_table_deleted_by_plain_sql_leaves_no_namespace_behind(bench: Workbench) -> None:
     index, kept = built(bench), built(bench)
     bench.sql("DELETE FROM context_table WHERE id = :id", id=index.table_id)
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         work.removals.remove_nodes(limit=9)
     let_pass(bench, "index_generation", "retired_at")
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         found = work.deletions.retired(older_than_s=HOUR, limit=9)
     assert found == [SweepCursor(index.generation_id, index.namespace, "")]
     assert bench.sql("SELECT id FROM search_index") == [[kept.id]]
@@ -148,21 +148,21 @@ def test_a_table_deleted_by_plain_sql_leaves_no_namespace_behind(bench: Workbenc
 
 def test_a_retired_generation_is_forgotten_when_empty_and_old(bench: Workbench) -> None:
     index, other = built(bench, strings=2), built(bench)
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         work.indexes.retire(index.id)
 
     def retired() -> list[SweepCursor]:
-        with bench.store.transaction() as work:
+        with bench.store.for_all("test") as work:
             return work.deletions.retired(older_than_s=HOUR, limit=9)
 
     let_pass(bench, "index_generation", "retired_at")
     assert retired() == []  # it still has nodes
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         assert work.deletions.remove_retired_nodes(limit=1) == 1
         assert work.deletions.remove_retired_nodes(limit=9) == 1
         assert work.deletions.remove_retired_nodes(limit=9) == 0
     assert retired() == [SweepCursor(index.generation_id, index.namespace, "")]
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         work.deletions.forget_generation(index.generation_id)
         work.deletions.forget_generation(index.generation_id)
     assert retired() == []
@@ -172,7 +172,7 @@ def test_a_retired_generation_is_forgotten_when_empty_and_old(bench: Workbench) 
 
 def test_a_young_retired_generation_waits(bench: Workbench) -> None:
     _, index = bench.tool(bench.table({}))
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         work.indexes.retire(index.id)
         assert work.deletions.retired(older_than_s=HOUR, limit=9) == []
         assert len(work.deletions.retired(older_than_s=0, limit=9)) == 1
@@ -182,11 +182,11 @@ def test_a_sweep_goes_on_where_it_stopped_and_rests_when_it_is_done(bench: Workb
     first, second = built(bench), built(bench)
 
     def next_to_sweep(older_than_s: float = HOUR) -> list[SweepCursor]:
-        with bench.store.transaction() as work:
+        with bench.store.for_all("test") as work:
             return work.sweeps.due(older_than_s=older_than_s, limit=9)
 
     def note(cursor: SweepCursor, after: str) -> None:
-        with bench.store.transaction() as work:
+        with bench.store.for_all("test") as work:
             work.sweeps.note(cursor, after=after, found=SweepCounts(checked=3))
 
     one, two = next_to_sweep()
@@ -204,6 +204,6 @@ def test_a_sweep_goes_on_where_it_stopped_and_rests_when_it_is_done(bench: Workb
     [[report]] = bench.sql("SELECT integrity FROM index_generation ORDER BY id LIMIT 1")
     counts = {key: value for key, value in json.loads(report).items() if key != "at"}
     assert counts == {"checked": 6, "orphans": 0, "missing": 0, "repaired": 0}
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         work.indexes.retire(first.id)
     assert len(next_to_sweep(older_than_s=0)) == 1

@@ -32,7 +32,7 @@ def cold_index(bench: Workbench) -> Index:
 
 
 def evicted(bench: Workbench, index: Index) -> bool:
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         assert work.indexes.lock(index)
         return work.evictions.give_up(index, NOTHING)
 
@@ -42,7 +42,7 @@ def test_one_of_many_brings_an_evicted_index_back(bench: Workbench) -> None:
     evicted(bench, index)
 
     def revive(_: int) -> bool:
-        with bench.store.transaction() as work:
+        with bench.store.for_all("test") as work:
             return work.evictions.revive(index.id)
 
     with ThreadPoolExecutor(8) as pool:
@@ -56,7 +56,7 @@ def test_an_eviction_waits_for_a_search_that_is_being_noted(bench: Workbench) ->
     index = cold_index(bench)
     waiting = "SELECT FROM pg_locks WHERE NOT granted AND locktype = 'transactionid'"
     with ThreadPoolExecutor(2) as pool:
-        with bench.store.transaction() as work:
+        with bench.store.for_all("test") as work:
             work.evictions.note_search(index.id)
             eviction = pool.submit(evicted, bench, index)
             until(lambda: pool.submit(bench.sql, waiting).result())

@@ -44,7 +44,7 @@ def most():
 
 store = PostgresStore(Database(DatabaseUrl(**json.loads(sys.argv[1])), max_connections=2,
                                statement_timeout_ms=80_000))
-with store.transaction() as work:
+with store.for_all("test") as work:
     project = work.projects.add("p")
     table = work.tables.add(project.id, "t", "", "{}")
     made = work.uploads.add(NewUpload(project.id, table.id, sys.argv[3]))

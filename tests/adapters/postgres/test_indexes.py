@@ -35,7 +35,7 @@ def state_of(bench: Workbench, index: Index) -> list[object]:
 
 
 def retired(bench: Workbench, index: Index) -> None:
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         work.indexes.retire(index.id)
 
 
@@ -64,7 +64,7 @@ def test_equal_configurations_share_an_index_and_others_get_their_own(bench: Wor
 def test_the_scopes_of_an_index_are_those_of_its_tools(bench: Workbench) -> None:
     table = bench.table({})
     tools = [bench.tool(table, scope)[0] for scope in ("/b", "", "/b", "/a")]
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         assert work.indexes.scopes(tools[0].index_id) == ["", "/a", "/b"]
         work.indexes.uncover(tools[0].id)
         work.indexes.uncover(tools[1].id)
@@ -74,7 +74,7 @@ def test_the_scopes_of_an_index_are_those_of_its_tools(bench: Workbench) -> None
 
 def test_the_compared_revision_is_kept(bench: Workbench) -> None:
     _, index = bench.tool(bench.table({}))
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         assert not work.indexes.is_compared(index)
         work.indexes.mark_enumerated(index, table_of(index), 1, [""])
         assert work.indexes.is_compared(index)
@@ -86,7 +86,7 @@ def test_a_retired_index_is_gone_and_its_generation_waits_to_be_swept(bench: Wor
     bench.indexed(index)
     retired(bench, index)
     retired(bench, index)  # a second time changes nothing
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         assert work.indexes.find(index.id) is None
         assert work.tools.find(tool.id, project_id=None) is None
     assert state_of(bench, index) == ["retired", None, False]
@@ -107,7 +107,7 @@ def test_an_index_made_again_never_shares_the_namespace_of_its_predecessor(
 def test_only_indexes_with_a_summary_to_write_are_named(module_database: Database) -> None:
     bench = Workbench.alone(PostgresStore(module_database))
     never, ready, stale, deleted = (bench.tool(bench.table({})) for _ in range(4))
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         work.tools.write_summary(ready[0].id, {"status": "ready"})
         work.tools.write_summary(stale[0].id, {"status": "indexing"})
         work.tools.mark_deleted(deleted[0].id)
@@ -139,18 +139,18 @@ def test_creating_and_retiring_at_once_never_leaves_a_tool_without_index(
     def create_and_delete(number: int) -> None:
         status = use_case(wanted(bench, table))
         if number % 3:
-            with bench.store.transaction() as work:
+            with bench.store.for_all("test") as work:
                 work.tools.mark_deleted(status.tool.id)
                 work.indexes.uncover(status.tool.id)
-            with bench.store.transaction() as work:
+            with bench.store.for_all("test") as work:
                 work.tables.lock(table.id)
                 if not work.indexes.scopes(status.index.id):
                     work.indexes.retire(status.index.id)
 
     with ThreadPoolExecutor(6) as threads:
         list(threads.map(create_and_delete, range(24)))
-    with bench.store.transaction() as work:
-        alive = work.tools.page(bench.principal, after=0, limit=99)
+    with bench.store.for_all("test") as work:
+        alive = work.tools.page(bench.principal.project_id, after=0, limit=99)
     assert len(alive) == 8
     assert count(bench, "search_index") == 1
     assert {tool.index_id for tool in alive} == {

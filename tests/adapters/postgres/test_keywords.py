@@ -33,7 +33,7 @@ def indexed(bench: Workbench, *texts: str) -> Index:
 
 def keep(bench: Workbench, limit: int = 500) -> int:
     """What cleanup does with what was there before; returns how many chunks it did."""
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         waiting = work.keywords.unkeyed(limit=limit)
         work.keywords.put(chunk_tokens(waiting))
     return len(waiting)
@@ -42,7 +42,7 @@ def keep(bench: Workbench, limit: int = 500) -> int:
 def best(
     bench: Workbench, index: Index, query: str, limit: int = 50, timeout_s: float = 9
 ) -> list[Ranked]:
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         words = query_weights(query)
         return work.keywords.best(index, Reach(), words, limit, timeout_s=timeout_s)
 
@@ -68,7 +68,7 @@ def test_older_chunks_are_taken_a_few_at_a_time(bench: Workbench, limit: int) ->
 
 def test_a_run_that_fails_takes_nothing(bench: Workbench) -> None:
     indexed(bench, english(250))
-    with pytest.raises(DatabaseUnavailableError), bench.store.transaction() as work:
+    with pytest.raises(DatabaseUnavailableError), bench.store.for_all("test") as work:
         work.keywords.put(chunk_tokens(_give_up(work.keywords.unkeyed(limit=500))))
     assert keep(bench) == 3
 
@@ -79,7 +79,7 @@ def _give_up(chunks: list[Unkeyed]) -> list[Unkeyed]:
 
 def test_chunks_of_an_index_that_is_gone_wait_for_nobody(bench: Workbench) -> None:
     index = indexed(bench, english(250))
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         work.indexes.retire(index.id)
     assert keep(bench) == count(bench, "words_backlog") == 0
 

@@ -39,7 +39,7 @@ def one_node(bench: Workbench, text: str = TEXT) -> tuple[Index, int]:
 
 
 def taken(bench: Workbench, node_id: int, lease_s: float = 60) -> Claim | None:
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         return work.nodes.claim(node_id, lease_s=lease_s)
 
 
@@ -116,13 +116,13 @@ def test_who_lost_the_node_can_write_nothing(
         change(bench, index, english(250, seed=9))
     elif lost == "indexed":
         bench.finish(claim)
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         if lost == "released":
             release(work.nodes, claim)
         elif lost == "deleted":
             work.nodes.remove([node_id])
     before = bench.sql("SELECT * FROM node WHERE id = :id", id=node_id)
-    with pytest.raises(LeaseLostError), bench.store.transaction() as work:
+    with pytest.raises(LeaseLostError), bench.store.for_all("test") as work:
         write(work.nodes, claim)
     assert bench.sql("SELECT * FROM node WHERE id = :id", id=node_id) == before
 
@@ -131,7 +131,7 @@ def test_holding_renews_the_lease(bench: Workbench) -> None:
     _, node_id = one_node(bench)
     claim = bench.claim(node_id, lease_s=60)
     [before] = row(bench, node_id, "lease_until")
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         work.nodes.hold(claim, lease_s=600)
     [after] = row(bench, node_id, "lease_until")
     assert 500 < (after - before).total_seconds() < 600.1
@@ -140,7 +140,7 @@ def test_holding_renews_the_lease(bench: Workbench) -> None:
 def test_a_released_node_waits_for_its_time(bench: Workbench) -> None:
     _, node_id = one_node(bench)
     claim = bench.claim(node_id)
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         work.nodes.release(claim, retry_in_s=100, error=ERROR, progressed=False)
         assert 99 < (work.nodes.due_in(node_id) or 0) <= 100
         assert work.nodes.claim(node_id, lease_s=60) is None
@@ -154,18 +154,18 @@ def test_progress_forgives_earlier_attempts(bench: Workbench) -> None:
     _, node_id = one_node(bench)
     for _ in range(3):
         claim = bench.claim(node_id)
-        with bench.store.transaction() as work:
+        with bench.store.for_all("test") as work:
             release(work.nodes, claim)
     claim = bench.claim(node_id)
     assert claim.attempt == 4
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         work.nodes.release(claim, retry_in_s=0, error=None, progressed=True)
     assert bench.claim(node_id).attempt == 1
 
 
 def test_due_in_knows_queued_nodes_only(bench: Workbench) -> None:
     _, node_id = one_node(bench)
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         assert work.nodes.due_in(node_id) is None  # it is due now
         assert work.nodes.due_in(2**62) is None
         work.nodes.claim(node_id, lease_s=60)
@@ -178,7 +178,7 @@ def test_a_quarantined_node_is_nobodys_and_keeps_its_active_set(bench: Workbench
     change(bench, index, english(300, seed=5))
     claim = bench.claim(node_id)
     building = bench.begin(claim)
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         work.nodes.quarantine(claim, {**ERROR, "retryable": False})
     assert row(bench, node_id, "state, active_set_id") == ["quarantined", active.id]
     assert taken(bench, node_id) is None
@@ -190,7 +190,7 @@ def test_a_quarantined_node_is_nobodys_and_keeps_its_active_set(bench: Workbench
 def test_a_change_takes_a_node_out_of_quarantine(bench: Workbench) -> None:
     index, node_id = one_node(bench)
     claim = bench.claim(node_id)
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         work.nodes.quarantine(claim, ERROR)
     assert change(bench, index, english(300, seed=5)) == [node_id]
     assert row(bench, node_id, "state, attempt, last_error") == ["queued", 0, None]
@@ -202,7 +202,7 @@ def test_the_fence_never_decreases_whatever_happens(bench: Workbench) -> None:
     fences = [0]
     for seed in range(4):
         claim = bench.claim(node_id)
-        with bench.store.transaction() as work:
+        with bench.store.for_all("test") as work:
             release(work.nodes, claim)
         bench.finish(bench.claim(node_id))
         change(bench, index, english(300, seed=seed + 1))
@@ -235,7 +235,7 @@ def test_pointers_beyond_any_index_row_are_nodes_like_others(bench: Workbench) -
     key = "很长的键" * 2_000
     _, index = bench.tool(bench.table({key: TEXT, key + "x": TEXT}))
     assert len(bench.enumerate(index)) == 2
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         known = work.nodes.known(index.generation_id, table_of(index))
     assert {node.pointer_sha256 for node in known} == {
         pointer_sha256(f"/{key}"),
@@ -248,7 +248,7 @@ def test_nodes_of_retired_generations_and_deleted_tables_cannot_be_claimed(
 ) -> None:
     index, of_retired = one_node(bench)
     deleted, of_deleted = one_node(bench)
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         work.indexes.retire(index.id)
         work.tables.mark_deleted(table_of(deleted))
     assert taken(bench, of_retired) is None
@@ -263,7 +263,7 @@ class TestAbandoned:
         return Workbench.alone(PostgresStore(module_database))
 
     def abandoned(self, bench: Workbench, limit: int = 9, silent_s: float = 100) -> list[int]:
-        with bench.store.transaction() as work:
+        with bench.store.for_all("test") as work:
             return work.nodes.abandoned(silent_s=silent_s, limit=limit)
 
     def test_silent_nodes_are_named_once(self, bench: Workbench) -> None:
@@ -292,7 +292,7 @@ class TestAbandoned:
         _, index = bench.tool(bench.table([english(50, seed) for seed in range(2)]))
         waiting, orphaned = bench.enumerate(index)
         bench.claim(orphaned)
-        with bench.store.transaction() as work:
+        with bench.store.for_all("test") as work:
             work.outbox.add([IndexNodes((waiting,)).to_json()])
         past = "now() - interval '101 s'"
         bench.sql(f"UPDATE outbox SET created_at = {past}")
@@ -309,7 +309,7 @@ class TestAbandoned:
         _, node_id = one_node(bench)
         claim = bench.claim(node_id, lease_s=0.01)
         assert until(lambda: self.abandoned(bench, silent_s=0)) == [node_id]
-        with pytest.raises(LeaseLostError), bench.store.transaction() as work:
+        with pytest.raises(LeaseLostError), bench.store.for_all("test") as work:
             work.nodes.hold(claim, lease_s=60)
-        with pytest.raises(LeaseLostError), bench.store.transaction() as work:
+        with pytest.raises(LeaseLostError), bench.store.for_all("test") as work:
             work.nodes.hold(replace(claim, fence=claim.fence + 1), lease_s=60)

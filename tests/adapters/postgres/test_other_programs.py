@@ -27,7 +27,7 @@ def test_an_index_goes_when_its_tool_is_deleted(bench: Workbench) -> None:
     tool, index = bench.tool(bench.table({"a": english(250)}))
     bench.indexed(index)
     bench.sql("DELETE FROM tool WHERE id = :id", id=tool.id)
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         assert work.indexes.uncompared(index.id) == [index.table_id]
         compare(work, index, tool.scope.table_id, Limits(), None)
         assert work.deletions.remove_retired_nodes(limit=9) == 1
@@ -38,7 +38,7 @@ def test_an_index_goes_when_its_tool_is_deleted(bench: Workbench) -> None:
 def test_a_scope_that_is_changed_beside_us_changes_nothing(bench: Workbench) -> None:
     tool, _ = bench.tool(bench.table({}), "/a")
     bench.sql("UPDATE tool SET json_path = '/b' WHERE id = :id", id=tool.id)
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         assert work.tools.find(tool.id, project_id=None) == tool
 
 
@@ -48,7 +48,7 @@ def test_a_summary_is_written_whatever_the_metadata_were(bench: Workbench, metad
     bench.sql(
         "UPDATE tool SET metadata = CAST(:it AS jsonb) WHERE id = :id", it=metadata, id=tool.id
     )
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         work.tools.write_summary(tool.id, {"status": "ready"})
     [[stored]] = bench.sql("SELECT metadata FROM tool WHERE id = :id", id=tool.id)
     assert json.loads(stored) == {"search_index": {"status": "ready"}}
@@ -76,7 +76,7 @@ def test_whoever_deletes_a_table_waits_for_a_worker_and_not_the_worker_for_him(
     if begun and step in ("activate", "together"):
         bench.mark(begun)
     with ThreadPoolExecutor(2) as threads:
-        with bench.store.transaction() as work:
+        with bench.store.for_all("test") as work:
             if step == "together":
                 assert work.nodes.hold_many([claim], lease_s=60) == [claim]
             else:
@@ -104,7 +104,7 @@ def test_whoever_deletes_a_project_waits_for_a_tool_that_is_made_and_not_the_oth
     owner = Workbench.of(bench.store)
     table = owner.table({"a": english(250)})
     with ThreadPoolExecutor(2) as threads:
-        with bench.store.transaction(owner.project.id) as work:
+        with bench.store.for_project(owner.project.id) as work:
             assert work.tables.lock(table.id, with_project=True) == 1
             delete = "DELETE FROM project WHERE id = :id"
             deleted = threads.submit(bench.sql, delete, id=owner.project.id)
@@ -137,7 +137,7 @@ def test_whoever_deletes_a_project_waits_for_a_comparison_and_not_the_other_way_
     table = owner.table({"a": english(250)})
     _, index = owner.tool(table)
     with ThreadPoolExecutor(2) as threads:
-        with bench.store.transaction() as work:
+        with bench.store.for_all("test") as work:
             assert work.tables.lock(table.id) == 1
             delete = "DELETE FROM project WHERE id = :id"
             deleted = threads.submit(bench.sql, delete, id=owner.project.id)
@@ -158,11 +158,11 @@ def test_a_chunk_that_is_deleted_by_hand_has_its_string_indexed_anew(
     other = bench.finish(bench.claim(kept))
     claim = bench.claim(lost)
     broken = bench.finish(claim) if state == "active" else bench.begin(claim)
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         assert work.indexes.is_compared(index)
     where = "WHERE set_id = :set AND chunk_index = 1"
     bench.sql(f"DELETE FROM chunks {where} RETURNING id", set=broken.id)
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         assert not work.indexes.is_compared(index)
         assert not work.chunks.activate([(claim, broken.id)])
         stones = {each.doc_id for each in work.deletions.tombstones(older_than_s=0, limit=9_999)}
@@ -187,7 +187,7 @@ def test_what_goes_with_its_table_or_its_set_is_nobodys_gap(bench: Workbench) ->
     )
     assert bench.enumerate(index) == [node_id]
     bench.finish(bench.claim(node_id))  # the chunks of before went with their set
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         assert work.indexes.is_compared(index)
     bench.sql("DELETE FROM context_table WHERE id = :id", id=table.id)
     assert bench.sql("SELECT FROM node WHERE table_id = :id", id=table.id) == []

@@ -30,20 +30,20 @@ def index(bench: Workbench) -> Index:
 
 
 def order(bench: Workbench, index: Index) -> list[int]:
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         return work.outbox.add([CompareIndex(index.id, table_of(index)).to_json()])
 
 
 def take(bench: Workbench, index: Index, window: int = 9) -> list[tuple[int, Message]]:
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         return work.outbox.take(index.project_id, window=window)
 
 
 def begin_and_read(bench: Workbench, index: Index, order_id: int) -> str:
     """What a worker does: it begins an order, and then reads the document."""
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         assert work.outbox.begin(order_id) == index.project_id
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         return work.tables.read(table_of(index))[1]
 
 
@@ -62,7 +62,7 @@ def test_a_program_that_changes_tables_in_its_own_order_never_waits_in_a_circle(
     first, second = indexes
 
     def note() -> None:  # both: the second is left alone, nobody waits
-        with bench.store.transaction() as work:
+        with bench.store.for_all("test") as work:
             work.outbox.note_sent(taken)
             work.outbox.restore(taken)
 
@@ -149,7 +149,7 @@ def test_rows_of_the_release_before_are_sent_and_its_ways_do_no_harm(
     """While rolled out, or back, it adds rows without our columns and deletes what it sent."""
     order(bench, index)
     bench.sql('INSERT INTO outbox (body) VALUES (\'{"kind": "node", "node_id": 1}\')')
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         assert sorted(work.outbox.waiting(limit=9)) == [0, index.project_id]
         [(foreign, body)] = work.outbox.take(0, window=1)
         assert body == {"kind": "node", "node_id": 1}
@@ -159,7 +159,7 @@ def test_rows_of_the_release_before_are_sent_and_its_ways_do_no_harm(
         work.outbox.finish(foreign)
     [(order_id, _)] = take(bench, index)
     bench.sql("DELETE FROM outbox WHERE id = :id", id=order_id)  # its relay has sent it
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         work.outbox.note_sent([order_id])
         assert work.outbox.begin(order_id) is None
         assert not work.outbox.rest(order_id, after_s=1, window=1)

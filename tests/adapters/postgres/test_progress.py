@@ -21,13 +21,13 @@ def bench(module_database: Database) -> Workbench:
 
 def progress(bench: Workbench, index: Index, scope: str = "") -> Progress:
     current = bench.index(index.id)
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         return work.node_counts.progress(current, scope, stalled_s=100)
 
 
 def status(bench: Workbench, index: Index) -> IndexStatus:
     current = bench.index(index.id)
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         return work.node_counts.status(current, stalled_s=100)
 
 
@@ -71,7 +71,7 @@ def test_while_an_index_is_built_its_counters_only_grow(bench: Workbench) -> Non
         seen.append(progress(bench, index))
         built = bench.begin(claim)
         for chunk in built.chunks:
-            with bench.store.transaction() as work:
+            with bench.store.for_all("test") as work:
                 work.chunks.mark_present(built.id, [chunk.index])
             seen.append(progress(bench, index))
         bench.finish(claim)
@@ -112,7 +112,7 @@ def test_what_failed_for_good_degrades_the_index_and_says_why(bench: Workbench) 
         ("/a/t", error("EMBEDDING_REJECTED", "2026-01-02T00:00:00+00:00")),
         ("/a/u", error("EMBEDDING_TIMEOUT", "2026-01-01T00:00:00+00:00")),
     ):
-        with bench.store.transaction() as work:
+        with bench.store.for_all("test") as work:
             work.nodes.quarantine(claims[pointer], report)
     assert status(bench, index) == "indexing"
     built = bench.finish(claims["/ab"])
@@ -121,7 +121,7 @@ def test_what_failed_for_good_degrades_the_index_and_says_why(bench: Workbench) 
     assert counted.last_error == error("EMBEDDING_REJECTED", "2026-01-02T00:00:00+00:00")
     untouched = progress(bench, index, "/ab")
     assert (untouched.status, untouched.last_error) == ("ready", None)
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         listed = work.node_counts.in_scope(index, "", limit=9)
     assert [(node.json_pointer, node.state, node.chunks_count) for node in listed] == [
         ("/a/t", "quarantined", None),
@@ -143,7 +143,7 @@ def test_skipped_strings_do_not_keep_an_index_from_being_ready(bench: Workbench)
 def test_nodes_are_listed_by_pointer_with_what_is_known_of_them(bench: Workbench) -> None:
     _, index = bench.tool(bench.table(DOCUMENT))
     bench.enumerate(index)
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         listed = work.node_counts.in_scope(index, "", limit=2)
         assert work.node_counts.in_scope(index, "/a/u", limit=9) == listed[1:]
     assert [(node.json_pointer, node.char_count, node.state) for node in listed] == [
@@ -173,7 +173,7 @@ def test_a_node_that_waits_for_its_next_attempt_is_not_silent(bench: Workbench) 
     _, index = bench.tool(bench.table({"a": english(250)}))
     [node_id] = bench.enumerate(index)
     claim = bench.claim(node_id)
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         work.nodes.release(
             claim, retry_in_s=300, error=error("EMBEDDING_TIMEOUT", "2026"), progressed=False
         )

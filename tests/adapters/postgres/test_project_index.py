@@ -53,7 +53,7 @@ def compared(bench: Workbench, status: ProjectIndexStatus) -> list[int]:
     queue = ListQueue()
     store = SendingStore(bench.store, Deliver(bench.store, queue))
     run = EnumerateIndex(store, SettleIndex(bench.store, 180.0), Limits())
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         taken = work.outbox.take(status.index.project_id, window=100)
         queue.send([body for _, body in taken])
     run(status.index.id)
@@ -112,7 +112,7 @@ def test_a_project_has_one_such_index_whoever_comes_first(
         waits(tx, future)
         index = work.indexes.add_to_project(bench.project.id, SMALL)
     assert future.result().index.id == index.id
-    with pytest.raises(StatementRejectedError), bench.store.transaction() as work:
+    with pytest.raises(StatementRejectedError), bench.store.for_all("test") as work:
         work.indexes.add_to_project(bench.project.id, SMALL)
 
 
@@ -122,11 +122,11 @@ def test_comparisons_of_two_tables_do_not_wait_for_each_other_but_a_switch_does(
     index = switch(bench)(bench.principal).index
 
     def lock() -> bool:
-        with bench.store.transaction() as work:
+        with bench.store.for_all("test") as work:
             return work.indexes.lock(index)
 
     def share() -> None:
-        with bench.store.transaction() as work:
+        with bench.store.for_all("test") as work:
             work.indexes.share(index)
 
     with bench.tx() as tx:
@@ -143,10 +143,10 @@ def test_a_table_that_moved_to_another_project_is_not_shown(bench: Workbench) ->
     assert compared(bench, status) == [table.id]
     [[node_id]] = bench.sql("SELECT id FROM node")
     built = bench.finish(bench.claim(node_id))
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         ids = [chunk.doc_id for chunk in built.chunks]
         assert len(work.live_chunks.hydrate(status.index, Reach(), ids)) == 1
         stranger = work.projects.add("stranger")
     bench.sql("UPDATE context_table SET project_id = :p WHERE id = :t", p=stranger.id, t=table.id)
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         assert work.live_chunks.hydrate(status.index, Reach(), ids) == {}

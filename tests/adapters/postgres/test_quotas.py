@@ -26,7 +26,7 @@ def bench(module_database: Database) -> Workbench:
 
 
 def used(bench: Workbench) -> Usage:
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         return work.quotas.used(bench.project.id)
 
 
@@ -60,7 +60,7 @@ def test_chunks_count_when_they_are_written_and_no_more_when_they_are_gone(
     assert used(bench) == counted(bench) != Usage(0, 0)
     bench.finish(bench.claim(second))
     assert used(bench) == counted(bench)
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         work.nodes.remove([first])
     assert used(bench) == counted(bench)
     bench.sql("DELETE FROM node")
@@ -79,7 +79,7 @@ def test_a_rolled_back_transaction_has_counted_nothing(bench: Workbench) -> None
     claim = bench.claim(bench.enumerate(index)[0])
 
     def cut_and_fail() -> None:
-        with bench.store.transaction() as work:
+        with bench.store.for_all("test") as work:
             work.chunks.begin_sets([(claim, plan(claim))])
             assert work.quotas.used(bench.project.id) != Usage(0, 0)
             raise RuntimeError("on purpose")
@@ -110,7 +110,7 @@ def test_compacting_changes_no_sum_and_leaves_a_row_a_namespace(bench: Workbench
     bench.sql("DELETE FROM node WHERE generation_id = :id", id=index.generation_id)
     before = used(bench)
     for _ in range(2):
-        with bench.store.transaction() as work:
+        with bench.store.for_all("test") as work:
             work.quotas.compact()
         assert used(bench) == before == counted(bench)
     assert bench.sql("SELECT count(*) FROM chunk_tally") == [[2]]
@@ -121,7 +121,7 @@ def test_two_may_compact_while_others_write(bench: Workbench) -> None:
     claims = [bench.claim(node_id) for node_id in bench.enumerate(index)]
 
     def compact(_: int) -> None:
-        with bench.store.transaction() as work:
+        with bench.store.for_all("test") as work:
             work.quotas.compact()
 
     with ThreadPoolExecutor(6) as pool:
@@ -134,6 +134,6 @@ def test_two_may_compact_while_others_write(bench: Workbench) -> None:
 
 def test_an_index_that_is_gone_has_all_the_room(bench: Workbench) -> None:
     index, _ = indexed(bench, 500)
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         work.indexes.retire(index.id)
         assert work.quotas.room(index.id, ProjectLimits(7, 8)) == Usage(7, 8)

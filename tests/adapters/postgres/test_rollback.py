@@ -24,7 +24,7 @@ def bench(module_database: Database) -> Workbench:
 def switched_long_ago(bench: Workbench) -> Index:
     """An index that has switched once; returns the generation before, which is outdated."""
     _, index = bench.tool(bench.table({}))
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         work.indexes.lock(index)
         work.rebuilds.switch(work.rebuilds.start(index, SMALL, at_once=2))
     bench.sql("UPDATE index_generation SET switched_at = now() - interval '2 days'")
@@ -43,7 +43,7 @@ def someone_waits(bench: Workbench) -> bool:
 def test_a_generation_that_somebody_goes_back_to_is_not_retired(bench: Workbench) -> None:
     index = switched_long_ago(bench)
     with ThreadPoolExecutor(2) as threads:
-        with bench.store.transaction() as work:
+        with bench.store.for_all("test") as work:
             work.indexes.lock(index)
             previous = work.rebuilds.previous(index.id)
             retiring = threads.submit(retire_outdated, bench.store, older_than_s=DAY)
@@ -57,7 +57,7 @@ def test_a_generation_that_somebody_goes_back_to_is_not_retired(bench: Workbench
 def test_a_retired_generation_is_none_to_go_back_to(bench: Workbench) -> None:
     index = switched_long_ago(bench)
     assert retire_outdated(bench.store, older_than_s=DAY) == 1
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         work.indexes.lock(index)
         assert work.rebuilds.previous(index.id) is None
     assert [state for _, state, _ in states(bench)] == ["retired", "active"]
@@ -67,10 +67,10 @@ def test_a_table_that_is_busy_for_long_does_not_keep_the_others_waiting(
     bench: Workbench,
 ) -> None:
     busy, free = switched_long_ago(bench), switched_long_ago(bench)
-    with bench.store.transaction() as work, ThreadPoolExecutor(1) as threads:
+    with bench.store.for_all("test") as work, ThreadPoolExecutor(1) as threads:
         work.indexes.lock(busy)
         retiring = threads.submit(retire_outdated, bench.store, older_than_s=DAY)
         assert retiring.result() == 1
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         assert work.rebuilds.previous(free.id) is None
         assert work.rebuilds.previous(busy.id) is not None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -15,7 +14,6 @@ from context_search.domain.access import KeyOwner, NewApiKey
 from context_search.domain.model import Reach
 from context_search.domain.uploads import NewUpload
 from context_search.ports.access import RequestKey
-from tests.architecture.project import ROOT
 from tests.builders import Workbench, english
 
 if TYPE_CHECKING:
@@ -91,7 +89,7 @@ def furnished(store: PostgresStore) -> tuple[Workbench, Index]:
             project=bench.project.id,
         )
         tx.run("INSERT INTO retrieval_settings (project_id) VALUES (:p)", p=bench.project.id)
-    with store.transaction() as work:
+    with store.for_all("test") as work:
         key = str(bench.project.id).encode()
         work.keys.add(KeyOwner(bench.project.id), NewApiKey(None, "cs_", key))
         work.uploads.add(NewUpload(bench.project.id, tool.scope.table_id, "json"))
@@ -171,9 +169,9 @@ def test_a_search_held_to_another_project_reads_none_of_the_text(
 ) -> None:
     bench, index = ours
     ids = [row for [row] in bench.sql("SELECT turbopuffer_doc_id FROM chunks")]
-    with store.transaction(bench.project.id) as work:
+    with store.for_project(bench.project.id) as work:
         assert work.live_chunks.hydrate(index, Reach(""), ids)
-    with store.transaction(theirs[0].project.id) as work:
+    with store.for_project(theirs[0].project.id) as work:
         assert work.live_chunks.hydrate(index, Reach(""), ids) == {}
         assert work.indexes.find(index.id) is None
 
@@ -234,46 +232,3 @@ def test_every_table_has_a_policy_or_a_reason_to_have_none(owner: Database) -> N
     assert sorted(name for name, *_ in found) == sorted([*SECURED, *OPEN])
     assert {name for name, is_on, _, policies in found if is_on and policies} == set(SECURED)
     assert {name for name, _, is_forced, _ in found if is_forced} == set()
-
-
-# Function → why it works on all projects. Everything else says for whom.
-ALL_PROJECTS = {
-    "services/access/authenticate.py": "a key is looked up before it is known whose it is",
-    "services/indexing/chunk_vectors.py": "a worker",
-    "services/upkeep/cleanup.py": "the schedule",
-    "services/upkeep/clear_index.py": "operators",
-    "services/indexing/enumeration.py": "a worker",
-    "services/indexing/read_ahead.py": "a comparison, by the queue or for a tool that is there",
-    "services/indexing/evict.py": "the schedule, and noting that an index was used: ids only",
-    "services/upkeep/expire_uploads.py": "the schedule",
-    "services/catalog/import_document.py": "a worker; writes into a table of the upload's project",
-    "services/indexing/index_node.py": "a worker",
-    "services/indexing/index_nodes.py": "a worker",
-    "services/indexing/index_together.py": "a worker",
-    "services/upkeep/integrity.py": "operators",
-    "services/indexing/order_book.py": "orders of all projects are in one outbox",
-    "services/indexing/outgoing.py": "orders of all projects are in one outbox",
-    "services/indexing/rebuild.py": "operators, and reindexing: reads no text",
-    "services/upkeep/redrive.py": "operators",
-    "services/upkeep/removal.py": "the schedule",
-    "services/searching/admission.py": "permits: no rows of projects",
-    "services/searching/search.py": "opens an index; its text is read for its project",
-    "services/indexing/settle.py": "a worker",
-    "services/indexing/status.py": "writes the summaries of tools",
-    "services/upkeep/sweep.py": "the schedule",
-    "services/catalog/tables.py": "a project that is being made",
-    "services/indexing/unindexable.py": "a worker",
-    "services/upkeep/unknown_namespaces.py": "the schedule",
-    "bootstrap/parts.py": "asks whether the database answers",
-}
-
-
-def test_work_on_all_projects_is_known_with_its_reason() -> None:
-    source = ROOT / "shared" / "context_search"
-    unheld = {
-        path.relative_to(source).as_posix()
-        for folder in ("services", "web", "bootstrap")
-        for path in (source / folder).rglob("*.py")
-        if re.search(r"store\.transaction\((None|\))", path.read_text())
-    }
-    assert unheld == ALL_PROJECTS.keys()

@@ -8,18 +8,11 @@ from functools import cached_property
 
 from context_search.adapters.postgres.pool import Database
 from context_search.adapters.postgres.store import PostgresStore
+from context_search.domain.access import Principal, ProjectKey
 from context_search.domain.config import IndexConfig
 from context_search.domain.ids import pointer_sha256
 from context_search.domain.json_text import to_json
-from context_search.domain.model import (
-    ChunkSet,
-    Claim,
-    Index,
-    Principal,
-    Project,
-    SearchTool,
-    Table,
-)
+from context_search.domain.model import ChunkSet, Claim, Index, Project, SearchTool, Table
 from context_search.ports.outside import Message
 from context_search.ports.upkeep import Tombstone
 from context_search.services.indexing.enumeration import Limits, enumerate_index
@@ -50,14 +43,14 @@ class Bench(Steps, ABC):
 
     def orders(self) -> list[Message]:
         """Takes every order that waits; they are claimed then."""
-        with self.store.transaction() as work:
+        with self.store.for_all("test") as work:
             projects = sorted(work.outbox.waiting(limit=100))
             taken = [work.outbox.take(project, window=1_000) for project in projects]
         return [dict(body) for orders in taken for _, body in orders]
 
     def lose_orders(self) -> None:
         """Empties the order book."""
-        with self.store.transaction() as work:
+        with self.store.for_all("test") as work:
             projects = sorted(work.outbox.waiting(limit=100))
             taken = [work.outbox.take(project, window=1_000) for project in projects]
             for order_id, _ in (order for orders in taken for order in orders):
@@ -77,43 +70,43 @@ class Bench(Steps, ABC):
 
     def project(self) -> Project:
         """A new project."""
-        with self.store.transaction() as work:
+        with self.store.for_all("test") as work:
             return work.projects.add("p")
 
     def table(self, document: object, project: Project | None = None) -> Table:
         """A new table, in a project of its own unless one is given."""
         owner = project or self.project()
-        with self.store.transaction() as work:
+        with self.store.for_all("test") as work:
             return work.tables.add(owner.id, "t", None, to_json(document))
 
     def change(self, table: Table, document: object) -> Table:
         """Writes another document; nothing is compared."""
-        with self.store.transaction() as work:
+        with self.store.for_all("test") as work:
             changed = work.tables.replace(table.id, to_json(document), expected_revision=None)
         assert changed is not None
         return changed
 
     def delete(self, table: Table) -> None:
         """Deletes a table for its users."""
-        with self.store.transaction() as work:
+        with self.store.for_all("test") as work:
             work.tables.mark_deleted(table.id)
 
     def project_index(self, project_id: int, config: IndexConfig = SMALL) -> Index:
         """The index over all tables of a project, switched on now; nothing is enumerated."""
-        with self.store.transaction() as work:
+        with self.store.for_all("test") as work:
             assert work.projects.lock(project_id)
             return work.indexes.add_to_project(project_id, config)
 
     def compare(self, index: Index, table: Table) -> list[int]:
         """Makes the nodes that an index has of a table those of its document."""
-        with self.store.transaction() as work:
+        with self.store.for_all("test") as work:
             assert work.tables.lock(table.id) is not None
             work.indexes.share(index)
             return enumerate_index(work, index, table.id, Limits())
 
     def is_compared(self, index: Index) -> bool:
         """Whether a generation follows its tables as they are now."""
-        with self.store.transaction() as work:
+        with self.store.for_all("test") as work:
             return work.indexes.is_compared(index)
 
     def node(self, text: str = TEXT) -> tuple[Index, int]:
@@ -124,14 +117,14 @@ class Bench(Steps, ABC):
 
     def node_at(self, index: Index, json_pointer: str) -> int:
         """The node at a pointer."""
-        with self.store.transaction() as work:
+        with self.store.for_all("test") as work:
             known = work.nodes.known(index.generation_id, table_of(index))
         ids = {node.pointer_sha256: node.id for node in known}
         return ids[pointer_sha256(json_pointer)]
 
     def activate(self, claim: Claim, chunk_set: ChunkSet) -> bool:
         """The swap."""
-        with self.store.transaction() as work:
+        with self.store.for_all("test") as work:
             work.nodes.hold(claim, lease_s=60)
             return bool(work.chunks.activate([(claim, chunk_set.id)]))
 
@@ -152,18 +145,18 @@ class Bench(Steps, ABC):
 
     def ids(self, index: Index) -> list[str]:
         """The document ids of all present chunks of a generation."""
-        with self.store.transaction() as work:
+        with self.store.for_all("test") as work:
             found = work.sweeps.present_after(index.namespace, "", 10_000)
         return [doc_id for doc_id, _ in found]
 
     def tombstones(self, *, older_than_s: float = 0.0) -> list[Tombstone]:
         """What waits to leave turbopuffer."""
-        with self.store.transaction() as work:
+        with self.store.for_all("test") as work:
             return work.deletions.tombstones(older_than_s=older_than_s, limit=10_000)
 
     def principal(self, table: Table) -> Principal:
         """The owner of a table as a caller."""
-        return Principal(table.project_id)
+        return ProjectKey(table.project_id)
 
 
 @dataclass
@@ -180,25 +173,25 @@ class MemoryBench(Bench):
         self.clock.advance(seconds)
 
     def delete_by_hand(self, node_id: int) -> None:
-        with self.store.transaction():
+        with self.store.for_all("test"):
             remove_nodes(self.rows, self.clock, [node_id])
 
     def put_away(self, row: Table | SearchTool, *, back: bool = False) -> None:
-        with self.store.transaction():
+        with self.store.for_all("test"):
             if isinstance(row, Table):
                 MemoryTables(self.rows, self.clock).put_away(row.id, back=back)
             else:
                 self.rows.change(self.rows.tools, row.id, deleted=not back)
 
     def move(self, row: Table | SearchTool, project: int) -> None:
-        with self.store.transaction():
+        with self.store.for_all("test"):
             if isinstance(row, Table):
                 self.rows.change(self.rows.tables, row.id, project_id=project)
             else:
                 self.rows.change(self.rows.tools, row.id, project_id=project)
 
     def delete_words_by_hand(self, generation_id: int) -> None:
-        with self.store.transaction():
+        with self.store.for_all("test"):
             for row in list(self.rows.chunks.values()):
                 node = self.rows.nodes[self.rows.sets[row.set_id].node_id]
                 if node.generation_id == generation_id and row.tokens is not None:

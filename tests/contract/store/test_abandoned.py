@@ -10,13 +10,13 @@ from tests.steps import SMALL, table_of
 
 
 def abandoned(bench: Bench, *, silent_s: float = 300, limit: int = 100) -> list[int]:
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         return work.nodes.abandoned(silent_s=silent_s, limit=limit)
 
 
 def ordered(bench: Bench, index: Index) -> list[int]:
     """Compares an index with its table, and orders the nodes in the same transaction."""
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         orders = compare(work, index, table_of(index), Limits(), None)
         work.send(*orders)
     return [node_id for order in orders for node_id in order.node_ids]
@@ -52,7 +52,7 @@ def test_a_node_is_taken_once(bench: Bench) -> None:
 def test_a_node_that_is_to_wait_is_not_abandoned_meanwhile(bench: Bench) -> None:
     _, node_id = bench.node()
     claim = bench.claim(node_id)
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         work.nodes.release(claim, retry_in_s=1000, error=None, progressed=False)
     bench.pass_time(1200)
     assert abandoned(bench) == []
@@ -70,7 +70,7 @@ def test_what_is_done_with_is_not_abandoned(bench: Bench) -> None:
 
 
 def _put_aside(bench: Bench, claim: Claim, how: str) -> None:
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         getattr(work.nodes, how)(claim, {"code": "X", "message": "m", "retryable": False})
 
 
@@ -83,10 +83,10 @@ def test_there_is_an_order_and_a_limit(bench: Bench) -> None:
 
 def test_nodes_of_generations_that_do_not_follow_are_left(bench: Bench) -> None:
     index, _ = bench.node()
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         work.rebuilds.switch(work.rebuilds.start(index, SMALL, at_once=2))
     retired, _ = bench.node()
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         work.indexes.retire(retired.id)
     bench.pass_time(301)
     assert abandoned(bench) == []
@@ -99,14 +99,14 @@ def test_a_queued_node_waits_for_its_turn_while_its_order_may_be_in_the_book(
     _, index = bench.tool(table)
     bench.lose_orders()
     [node_id] = ordered(bench, index)
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         [(order_id, _)] = work.outbox.take(table.project_id, window=1)
     bench.pass_time(10_000)
     assert abandoned(bench) == []
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         work.outbox.begin(order_id)
     assert abandoned(bench) == []
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         work.outbox.finish(order_id)
     assert abandoned(bench) == [node_id]
 
@@ -116,7 +116,7 @@ def test_other_orders_do_not_keep_a_node_waiting(bench: Bench) -> None:
     _, index = bench.tool(bench.table({"a": TEXT}, project))
     [lost] = bench.enumerate(index)
     ordered(bench, bench.tool(bench.table({"a": TEXT}))[1])
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         work.outbox.add([CompareIndex(index.id).to_json()])
     bench.pass_time(200)
     ordered(bench, bench.tool(bench.table({"a": TEXT}, project))[1])
@@ -128,7 +128,7 @@ def test_an_order_that_rests_is_not_waited_for(bench: Bench) -> None:
     project = bench.project()
     _, index = bench.tool(bench.table({"a": TEXT, "b": OTHER}, project))
     lost, failing = bench.enumerate(index)
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         work.outbox.add([IndexNodes((failing,)).to_json()])
         [(order_id, _)] = work.outbox.take(project.id, window=1)
         work.outbox.begin(order_id)

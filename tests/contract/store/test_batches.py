@@ -25,26 +25,26 @@ def nodes(bench: Bench, strings: Sequence[str] = STRINGS) -> tuple[Index, list[i
 def claims(
     bench: Bench, ids: Sequence[int], *, chars: int = 1_000, attempts: int = 4, lease_s: float = 60
 ) -> list[Claim]:
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         return work.nodes.claim_many(
             tuple(ids), max_chars=chars, max_attempts=attempts, lease_s=lease_s
         )
 
 
 def begin(bench: Bench, taken: Sequence[Claim]) -> list[ChunkSet]:
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         return work.chunks.begin_sets([(claim, plan(claim)) for claim in taken])
 
 
 def finish(bench: Bench, taken: Sequence[Claim], sets: Sequence[ChunkSet]) -> set[int]:
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         work.chunks.mark_all_present(sets)
         pairs = [(claim, each.id) for claim, each in zip(taken, sets, strict=True)]
         return work.chunks.activate(pairs)
 
 
 def held(bench: Bench, taken: Sequence[Claim]) -> list[int]:
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         return [claim.node_id for claim in work.nodes.hold_many(taken, lease_s=60)]
 
 
@@ -83,10 +83,10 @@ def test_long_strings_and_those_that_failed_often_are_left_out(bench: Bench) -> 
 def test_a_text_that_only_chunks_hold_is_left_out(bench: Bench) -> None:
     _, index = bench.indexed([TEXT])
     node_id, lost = bench.node_at(index, "/0"), bench.ids(index)[:1]
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         work.sweeps.requeue_missing(index.namespace, lost)
     assert claims(bench, [node_id]) == []
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         assert work.nodes.unfinished([node_id]) == [node_id]
 
 
@@ -94,14 +94,14 @@ def test_unfinished_are_those_that_wait_and_those_under_work(bench: Bench) -> No
     _, ids = nodes(bench)
     bench.claim(ids[0])
     bench.finish(ids[1])
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         assert work.nodes.unfinished((*reversed(ids), 2**60)) == [ids[0], *ids[2:]]
         assert work.nodes.unfinished([]) == []
 
 
 def test_lengths_are_those_of_the_strings(bench: Bench) -> None:
     _, ids = nodes(bench, [TEXT, OTHER])
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         assert sorted(work.nodes.char_counts((*ids, 2**60)).values()) == [len(OTHER), len(TEXT)]
 
 
@@ -133,7 +133,7 @@ def test_what_is_acknowledged_becomes_active_together(bench: Bench) -> None:
     assert finish(bench, taken, sets) == set(ids)
     assert len(bench.ids(index)) == sum(len(each.chunks) for each in sets)
     index = bench.index(index.id)
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         progress = work.node_counts.progress(index, "", stalled_s=1e9)
     assert progress.states == {"indexed": 5}
     assert progress.indexed_chunks_count == progress.chunks_count
@@ -144,7 +144,7 @@ def test_what_is_not_acknowledged_stays_as_it_is(bench: Bench) -> None:
     _, ids = nodes(bench)
     taken = claims(bench, ids)
     sets = begin(bench, taken)
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         work.chunks.mark_all_present([sets[0]])
         pairs = [(claim, each.id) for claim, each in zip(taken, sets, strict=True)]
         assert work.chunks.activate(pairs) == {ids[0]}
@@ -155,11 +155,11 @@ def test_only_what_was_written_is_acknowledged(bench: Bench) -> None:
     _, ids = nodes(bench)
     taken = claims(bench, ids)
     written = begin(bench, taken)
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         work.chunks.mark_all_present(written)
     found = begin(bench, taken)
     assert not any(each.missing for each in found)
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         [(lost, _)] = work.sweeps.present_after(taken[0].namespace, "", 1)
         work.sweeps.requeue_missing(taken[0].namespace, [lost])
         work.chunks.mark_all_present(found)  # it wrote none: all were there when it began

@@ -8,7 +8,7 @@ from tests.steps import SMALL, table_of
 
 
 def behind(bench: Bench, *, limit: int = 9) -> list[int]:
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         found = work.indexes.behind(silent_s=300, limit=limit)
         for index_id, table_id in found:
             index = work.indexes.find(index_id)
@@ -28,7 +28,7 @@ def compared(bench: Bench) -> tuple[Table, Index]:
 
 
 def uncompared(bench: Bench, index: Index) -> list[int]:
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         return work.indexes.uncompared(index.id)
 
 
@@ -96,7 +96,7 @@ def test_another_scope_has_to_be_compared(bench: Bench) -> None:
     bench.pass_time(301)
     assert behind(bench) == [index.id]
     bench.enumerate(index)
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         work.indexes.uncover(tool.id)
     bench.pass_time(301)
     assert behind(bench) == [index.id]
@@ -106,7 +106,7 @@ def test_an_index_that_no_tool_needs_has_to_be_compared(bench: Bench) -> None:
     table = bench.table({"a": TEXT})
     tool, index = bench.tool(table)
     bench.enumerate(index)
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         work.tools.mark_deleted(tool.id)
         work.indexes.uncover(tool.id)
     bench.pass_time(301)
@@ -115,13 +115,13 @@ def test_an_index_that_no_tool_needs_has_to_be_compared(bench: Bench) -> None:
 
 def test_a_new_generation_has_to_be_compared(bench: Bench) -> None:
     _, index = compared(bench)
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         building = work.rebuilds.start(index, SMALL, at_once=2)
     assert behind(bench) == []
     bench.pass_time(301)
     assert behind(bench) == [index.id]
     bench.enumerate(index)
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         work.rebuilds.switch(building)
     bench.pass_time(301)
     assert behind(bench) == []
@@ -129,7 +129,7 @@ def test_a_new_generation_has_to_be_compared(bench: Bench) -> None:
 
 def test_a_generation_that_comes_back_has_to_be_compared(bench: Bench) -> None:
     _, index = compared(bench)
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         work.rebuilds.switch(work.rebuilds.start(index, SMALL, at_once=2))
         previous = work.rebuilds.previous(index.id)
         assert previous is not None
@@ -143,7 +143,7 @@ def test_deleted_tables_and_retired_indexes_are_left_alone(bench: Bench) -> None
     for leave in ("table", "index"):
         table, index = compared(bench)
         bench.change(table, {"a": OTHER})
-        with bench.store.transaction() as work:
+        with bench.store.for_all("test") as work:
             if leave == "table":
                 work.tables.mark_deleted(table.id)
             else:
@@ -160,7 +160,7 @@ def test_a_table_whose_node_was_deleted_by_hand_is_compared_again(bench: Bench) 
     bench.delete_by_hand(lost)
     assert not bench.is_compared(index)
     bench.pass_time(100)
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         assert work.indexes.behind(silent_s=60, limit=9) == [(index.id, table_of(index))]
     [again] = bench.enumerate(index)
     assert again not in (kept, lost)

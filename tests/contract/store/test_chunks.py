@@ -42,7 +42,7 @@ def test_document_ids_come_from_the_row(bench: Bench) -> None:
 def test_the_set_of_a_content_is_found_again(bench: Bench) -> None:
     _, node_id = bench.node()
     first = bench.begin(bench.claim(node_id, lease_s=10))
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         work.chunks.mark_present(first.id, [1])
     bench.pass_time(20)
     again = bench.begin(bench.claim(node_id))
@@ -83,7 +83,7 @@ def test_the_swap_needs_every_chunk(bench: Bench) -> None:
     index, node_id = bench.node()
     claim = bench.claim(node_id)
     chunk_set = bench.begin(claim)
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         work.chunks.mark_present(chunk_set.id, [0, 1])
     assert not bench.activate(claim, chunk_set)
     assert bench.ids(index) == sorted(chunk.doc_id for chunk in chunk_set.chunks[:2])
@@ -97,7 +97,7 @@ def test_the_swap_needs_the_text_that_is_still_wanted(bench: Bench) -> None:
     claim = bench.claim(node_id)
     chunk_set = bench.begin(claim)
     bench.mark(chunk_set)
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         other = replace(claim, content_hash="0" * 64)
         assert not work.chunks.activate([(other, chunk_set.id)])
         assert not work.chunks.activate([(claim, chunk_set.id + 999)])
@@ -122,12 +122,12 @@ def test_a_text_without_chunks_is_active_at_once(bench: Bench) -> None:
     index, node_id = bench.node(" \n" * 20)
     assert bench.finish(node_id).chunks == ()
     assert bench.ids(index) == []
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         assert work.node_counts.progress(index, "", stalled_s=300).states == {"indexed": 1}
 
 
 def test_presence_of_what_is_gone_is_no_error(bench: Bench) -> None:
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         work.chunks.mark_present(10**9, [0])
 
 
@@ -138,7 +138,7 @@ def test_chunks_that_turbopuffer_has_are_found_by_what_was_embedded(bench: Bench
     one = bench.begin(bench.claim(bench.node_at(index, "/a")))
     claim = bench.claim(bench.node_at(index, "/b"))
     hashes = [chunk.input_hash for chunk in one.chunks]
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         assert work.chunks.embedded(claim, hashes) == []
         work.chunks.mark_present(one.id, [0])
         [found] = work.chunks.embedded(claim, [*hashes, hashes[0], b"unknown"])
@@ -149,7 +149,7 @@ def test_chunks_that_turbopuffer_has_are_found_by_what_was_embedded(bench: Bench
 def test_chunks_of_other_tables_are_not_found(bench: Bench) -> None:
     bench.indexed({"a": TEXT})
     claim = bench.claim(bench.node()[1])
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         assert work.chunks.embedded(claim, [chunk.input_hash for chunk in plan(claim)]) == []
 
 
@@ -159,7 +159,7 @@ def test_one_chunk_is_found_for_each_input(bench: Bench) -> None:
     sets = [bench.finish(bench.node_at(index, pointer)) for pointer in ("/a", "/b")]
     claim = bench.claim(bench.node_at(index, "/c"))
     hashes = [chunk.input_hash for chunk in sets[0].chunks]
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         found = work.chunks.embedded(claim, hashes)
     assert sorted(each.input_hash for each in found) == sorted(hashes)
 
@@ -180,7 +180,7 @@ def test_ids_without_a_row_are_those_that_nobody_knows(bench: Bench) -> None:
         *window_ids(building.doc_id, building.window_count),
     ]
     assert len(known) > 2
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         assert work.chunks.without_row(index.namespace, [*unknown, *known]) == unknown
         assert work.chunks.without_row(index.namespace, []) == []
         assert work.chunks.without_row("project_0_table_0", known) == known
@@ -189,7 +189,7 @@ def test_ids_without_a_row_are_those_that_nobody_knows(bench: Bench) -> None:
 def test_tombstones_are_known_until_they_are_forgotten(bench: Bench) -> None:
     index, node_id = bench.node()
     doc_id = bench.finish(node_id).chunks[0].doc_id
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         work.nodes.remove([node_id])
         assert work.chunks.without_row(index.namespace, [doc_id]) == []
         work.indexes.retire(index.id)

@@ -14,7 +14,7 @@ def buried(bench: Bench, *, config: object = SMALL) -> Index:
     _, index = bench.tool(bench.table({"a": TEXT}), config=config)  # type: ignore[arg-type]
     [node_id] = bench.enumerate(index)
     bench.finish(node_id)
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         work.nodes.remove([node_id])
     return index
 
@@ -22,7 +22,7 @@ def buried(bench: Bench, *, config: object = SMALL) -> Index:
 def note(bench: Bench, *, grace_s: float) -> int:
     """Deletes what may be deleted; returns how many tombstones are forgotten."""
     stones = bench.tombstones(older_than_s=grace_s)
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         return work.deletions.note_deleted(stones, older_than_s=grace_s) if stones else 0
 
 
@@ -57,24 +57,24 @@ def test_old_tombstones_come_first_and_not_too_many(bench: Bench) -> None:
     old = buried(bench)
     bench.pass_time(10)
     buried(bench)
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         stones = work.deletions.tombstones(older_than_s=0, limit=3)
     assert [stone.namespace for stone in stones] == [old.namespace] * 3
 
 
 def retired(bench: Bench, *, older_than_s: float, limit: int = 9) -> list[int]:
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         found = work.deletions.retired(older_than_s=older_than_s, limit=limit)
     return [each.generation_id for each in found]
 
 
 def test_a_retired_generation_waits_for_its_nodes_and_its_time(bench: Bench) -> None:
     _, index = bench.indexed({"a": TEXT})
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         work.indexes.retire(index.id)
     bench.pass_time(100)
     assert retired(bench, older_than_s=50) == []
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         assert work.deletions.remove_retired_nodes(limit=9) == 1
         assert work.deletions.remove_retired_nodes(limit=9) == 0
     assert retired(bench, older_than_s=150) == []
@@ -85,7 +85,7 @@ def test_a_retired_generation_waits_for_its_nodes_and_its_time(bench: Bench) -> 
 def test_a_forgotten_generation_takes_its_tombstones_along(bench: Bench) -> None:
     index = buried(bench)
     buried(bench)
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         work.indexes.retire(index.id)
         work.deletions.forget_generation(index.generation_id)
         work.deletions.forget_generation(index.generation_id)

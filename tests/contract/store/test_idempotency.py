@@ -11,14 +11,14 @@ KEY = RequestKey(7, b"key")
 def claim(
     bench: Bench, holder: str, *, key: RequestKey = KEY, request_hash: bytes = b"asked"
 ) -> EarlierRequest | None:
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         return work.idempotency_keys.claim(
             key, request_hash=request_hash, holder=holder, lease_s=60, kept_s=1000
         )
 
 
 def keep(bench: Bench, holder: str, answer: bytes = b"answer") -> None:
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         work.idempotency_keys.keep(KEY, holder=holder, answer=answer)
 
 
@@ -39,7 +39,7 @@ def test_keys_of_tenants_have_nothing_to_do_with_each_other(bench: Bench) -> Non
     assert claim(bench, "a") is None
     assert claim(bench, "b", key=RequestKey(8, b"key")) is None
     assert claim(bench, "c", key=RequestKey(7, b"other")) is None
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         counts = [work.idempotency_keys.count(7, at_most=most) for most in (1, 2, 9)]
         assert counts == [1, 2, 2]
         assert work.idempotency_keys.count(9, at_most=9) == 0
@@ -47,7 +47,7 @@ def test_keys_of_tenants_have_nothing_to_do_with_each_other(bench: Bench) -> Non
 
 def test_a_request_that_came_to_nothing_may_be_sent_again(bench: Bench) -> None:
     claim(bench, "a")
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         work.idempotency_keys.release(KEY, holder="a")
     assert claim(bench, "b", request_hash=b"other") is None
 
@@ -65,7 +65,7 @@ def test_who_was_taken_over_changes_nothing_any_more(bench: Bench) -> None:
     bench.pass_time(61)
     claim(bench, "b")
     keep(bench, "slow", b"late")
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         work.idempotency_keys.release(KEY, holder="slow")
     assert claim(bench, "c") == EarlierRequest(b"asked", None)
     keep(bench, "b")
@@ -85,7 +85,7 @@ def test_old_rows_are_forgotten_in_portions(bench: Bench) -> None:
         claim(bench, "a", key=RequestKey(7, name))
     bench.pass_time(100)
     claim(bench, "a", key=RequestKey(7, b"new"))
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         forgotten = [work.idempotency_keys.forget(older_than_s=50, limit=2) for _ in range(3)]
         assert forgotten == [2, 1, 0]
         assert work.idempotency_keys.count(7, at_most=9) == 1

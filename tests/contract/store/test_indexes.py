@@ -47,7 +47,7 @@ def test_the_first_index_of_a_table_has_the_short_namespace(bench: Bench) -> Non
 def test_a_namespace_is_not_given_again_while_its_documents_may_be_there(bench: Bench) -> None:
     table = bench.table({})
     _, first = bench.tool(table)
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         work.indexes.retire(first.id)
     _, second = bench.tool(table)
     assert second.id != first.id
@@ -57,14 +57,14 @@ def test_a_namespace_is_not_given_again_while_its_documents_may_be_there(bench: 
 def test_an_index_being_rebuilt_to_a_configuration_is_the_one(bench: Bench) -> None:
     table = bench.table({})
     _, index = bench.tool(table)
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         work.rebuilds.start(index, LARGER, at_once=2)
     _, found = bench.tool(table, config=LARGER)
     assert found.id == index.id
 
 
 def test_what_is_not_there_is_not_found(bench: Bench) -> None:
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         assert work.indexes.find(10**9) is None
         assert work.indexes.live(10**9) == []
 
@@ -74,7 +74,7 @@ def test_scopes_are_those_of_tools_each_once(bench: Bench) -> None:
     one, index = bench.tool(table, "/b")
     bench.tool(table, "/b")
     bench.tool(table, "")
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         assert sorted(work.indexes.scopes(index.id)) == ["", "/b"]
         work.indexes.uncover(one.id)
         assert sorted(work.indexes.scopes(index.id)) == ["", "/b"]
@@ -82,7 +82,7 @@ def test_scopes_are_those_of_tools_each_once(bench: Bench) -> None:
 
 def test_a_scope_that_no_tool_needs_is_gone(bench: Bench) -> None:
     tool, index = bench.tool(bench.table({}), "/b")
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         work.indexes.uncover(tool.id)
         work.indexes.uncover(tool.id)
         assert work.indexes.scopes(index.id) == []
@@ -91,7 +91,7 @@ def test_a_scope_that_no_tool_needs_is_gone(bench: Bench) -> None:
 
 def test_the_compared_revision_is_that_of_a_generation(bench: Bench) -> None:
     _, index = bench.tool(bench.table({}))
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         building = work.rebuilds.start(index, SMALL, at_once=2)
         work.indexes.mark_enumerated(building, table_of(index), 1, [""])
         assert [each.number for each in work.indexes.live(index.id)] == [1, 2]
@@ -104,7 +104,7 @@ def test_the_compared_revision_is_that_of_a_generation(bench: Bench) -> None:
 
 def test_live_generations_are_the_active_and_the_building_one(bench: Bench) -> None:
     _, index = bench.tool(bench.table({}))
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         building = work.rebuilds.start(index, SMALL, at_once=1)
         assert [each.state for each in work.indexes.live(index.id)] == ["active", "building"]
         work.rebuilds.switch(building)
@@ -115,7 +115,7 @@ def test_live_generations_are_the_active_and_the_building_one(bench: Bench) -> N
 def test_a_retired_index_is_gone_and_its_documents_follow(bench: Bench) -> None:
     _, index = bench.indexed({"a": TEXT, "b": OTHER})
     stored = bench.ids(index)
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         work.indexes.retire(index.id)
         assert work.indexes.find(index.id) is None
         assert work.indexes.live(index.id) == []
@@ -128,9 +128,9 @@ def test_a_retired_index_is_gone_and_its_documents_follow(bench: Bench) -> None:
 def test_retiring_twice_changes_nothing(bench: Bench) -> None:
     _, index = bench.tool(bench.table({}))
     for _ in range(2):
-        with bench.store.transaction() as work:
+        with bench.store.for_all("test") as work:
             work.indexes.retire(index.id)
         bench.pass_time(10)
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         [cursor] = work.deletions.retired(older_than_s=15, limit=9)
     assert cursor.namespace == index.namespace

@@ -7,33 +7,35 @@ from context_search.domain.access import (
     MCP_PERMISSIONS,
     ApiKey,
     KeyOwner,
+    McpKey,
     NewApiKey,
+    Principal,
+    ProjectKey,
 )
-from context_search.domain.model import Principal
 from tests.contract.store.bench import Bench
 
 EVERY_S = 60.0
 
 
 def add(bench: Bench, owner: KeyOwner, key_hash: bytes, **more: object) -> ApiKey:
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         new = NewApiKey("ci", "cs_abc", key_hash, **more)  # type: ignore[arg-type]
         return work.keys.add(owner, new)
 
 
 def principal_of(bench: Bench, key_hash: bytes) -> Principal | None:
-    with bench.store.transaction() as work:
-        return work.keys.principal_of(key_hash, noted_every_s=EVERY_S)
+    with bench.store.for_all("test") as work:
+        return work.keys.caller_of(key_hash, noted_every_s=EVERY_S)
 
 
 def listed(bench: Bench, owner: KeyOwner) -> list[ApiKey]:
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         return work.keys.page(owner, after=0, limit=99)
 
 
 def mcp_owner(bench: Bench) -> KeyOwner:
     project = bench.project()
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         return KeyOwner(project.id, work.mcp_instances.add(project.id, "agents").id)
 
 
@@ -41,8 +43,8 @@ def test_a_key_belongs_to_the_project_that_it_was_stored_for(bench: Bench) -> No
     one, other = KeyOwner(bench.project().id), KeyOwner(bench.project().id)
     add(bench, one, b"one")
     add(bench, other, b"other", permissions=frozenset({"search"}))
-    assert principal_of(bench, b"one") == Principal(one.project_id)
-    assert principal_of(bench, b"other") == Principal(
+    assert principal_of(bench, b"one") == ProjectKey(one.project_id)
+    assert principal_of(bench, b"other") == ProjectKey(
         other.project_id, permissions=frozenset({"search"})
     )
     assert principal_of(bench, b"neither") is None
@@ -63,7 +65,7 @@ def test_pages_of_keys_hold_one_owners_by_id(bench: Bench) -> None:
     keys = [add(bench, project, bytes([number])) for number in range(4)]
     of_mcp = add(bench, mcp, b"m")
     add(bench, KeyOwner(bench.project().id), b"s")
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         assert work.keys.page(project, after=keys[0].id, limit=2) == keys[1:3]
         assert work.keys.page(project, after=keys[3].id, limit=2) == []
         assert work.keys.page(mcp, after=0, limit=9) == [of_mcp]
@@ -72,7 +74,7 @@ def test_pages_of_keys_hold_one_owners_by_id(bench: Bench) -> None:
 def test_a_revoked_key_is_nobodys(bench: Bench) -> None:
     owner = KeyOwner(bench.project().id)
     key = add(bench, owner, b"k")
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         work.keys.revoke(key.id)
         assert work.keys.find_live(owner, key.id) is None
     assert principal_of(bench, b"k") is None
@@ -86,7 +88,7 @@ def test_a_key_expires_when_its_lifetime_is_over(bench: Bench) -> None:
     assert principal_of(bench, b"k") is not None
     bench.pass_time(20)
     assert principal_of(bench, b"k") is None
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         assert work.keys.find_live(owner, key.id) is None
 
 
@@ -95,7 +97,7 @@ def test_a_key_that_was_replaced_goes_on_for_a_while_and_never_longer_than_it_wo
 ) -> None:
     owner = KeyOwner(bench.project().id)
     forever, short = add(bench, owner, b"f"), add(bench, owner, b"s", lifetime_s=10)
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         work.keys.expire_within(forever.id, 60)
         work.keys.expire_within(short.id, 60)
     assert principal_of(bench, b"f") is not None
@@ -111,7 +113,7 @@ def test_an_owner_finds_its_own_keys_only(bench: Bench) -> None:
     project = KeyOwner(mcp.project_id)
     key, of_mcp = add(bench, project, b"p"), add(bench, mcp, b"m")
     stranger = KeyOwner(bench.project().id)
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         assert work.keys.find_live(project, key.id) == key
         assert work.keys.find_live(mcp, of_mcp.id) == of_mcp
         for owner, key_id in ((stranger, key.id), (project, of_mcp.id), (mcp, key.id)):
@@ -122,9 +124,9 @@ def test_the_key_of_an_instance_counts_while_the_instance_is_enabled(bench: Benc
     owner = mcp_owner(bench)
     assert owner.mcp_id is not None
     add(bench, owner, b"m", permissions=MCP_PERMISSIONS)
-    expected = Principal(owner.project_id, owner.mcp_id, MCP_PERMISSIONS)
+    expected = McpKey(owner.project_id, owner.mcp_id)
     for status, principal in ((True, expected), (False, None), (True, expected)):
-        with bench.store.transaction() as work:
+        with bench.store.for_all("test") as work:
             work.mcp_instances.change(owner.mcp_id, name="agents", status=status)
         assert principal_of(bench, b"m") == principal
 
@@ -151,6 +153,4 @@ def test_a_key_ends_after_its_lifetime_or_when_it_has_to(bench: Bench) -> None:
     assert add(bench, owner, b"b", ends_by=end).expires_at == end
     assert add(bench, owner, b"c", ends_by=end, lifetime_s=900.0).expires_at == end
     assert add(bench, owner, b"d", ends_by=end, lifetime_s=5.0).lifetime_s == 5.0
-    principal = principal_of(bench, b"c")
-    assert principal is not None
-    assert principal.expires_at == end
+    assert principal_of(bench, b"c") == ProjectKey(owner.project_id, expires_at=end)

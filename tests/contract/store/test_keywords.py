@@ -18,7 +18,7 @@ EVERYWHERE = Reach()
 
 
 def put(bench: Bench, chunk_set: ChunkSet) -> None:
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         work.keywords.put([ChunkTokens(one.id, tokens(one.text)) for one in chunk_set.chunks])
 
 
@@ -34,14 +34,14 @@ def found(
     bench: Bench, index: Index, query: str, reach: Reach = EVERYWHERE, limit: int = 50
 ) -> list[tuple[str, float]]:
     """Document ids and scores, best first."""
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         ranked = work.keywords.best(index, reach, query_weights(query), limit, timeout_s=9)
     return [(one.doc_id, one.score) for one in ranked]
 
 
 def pointers(bench: Bench, index: Index, ranked: list[tuple[str, float]]) -> list[str]:
     ids = [doc_id for doc_id, _ in ranked]
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         chunks = work.live_chunks.hydrate(index, EVERYWHERE, ids)
     return [chunks[doc_id].json_pointer for doc_id in ids]
 
@@ -68,7 +68,7 @@ def test_the_order_is_bm25(bench: Bench) -> None:
 def test_a_word_counts_what_the_question_says(bench: Bench) -> None:
     texts = ["ferry harbour quay tower", "ferry uncle boat winter", "harbour tenant boat tower"]
     index = searchable(bench, texts)
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         words = {"ferri": 1.0, "harbour": 0.25}
         ranked = work.keywords.best(index, EVERYWHERE, words, 5, timeout_s=9)
     ferry, harbour = (idf(2, 3) * term_weight(1, 4, 4) * weight for weight in words.values())
@@ -110,7 +110,7 @@ def test_nothing_is_found_without_words_or_for_words_that_nobody_has(bench: Benc
 
 def test_quotes_and_operators_in_words_are_only_characters(bench: Bench) -> None:
     index = searchable(bench, [TEXT])
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         words = ["a'b", "\\", "a & b", "!x", "('", "x:*", "<->", "''", "\\'"]
         wanted = dict.fromkeys(words, 1.0)
         assert work.keywords.best(index, EVERYWHERE, wanted, 5, timeout_s=9) == []
@@ -182,7 +182,7 @@ def test_only_the_active_version_is_found(bench: Bench) -> None:
 
 def test_a_generation_that_is_being_built_has_words_of_its_own(bench: Bench) -> None:
     index = searchable(bench, {"a": TEXT})
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         building = work.rebuilds.start(index, index.config, at_once=1)
     for node_id in bench.enumerate(building):
         put(bench, bench.finish(node_id))
@@ -200,7 +200,7 @@ def test_words_come_twice_without_harm_and_go_with_their_chunk(bench: Bench) -> 
     before = found(bench, index, TEXT)
     put(bench, chunk_set)
     assert found(bench, index, TEXT) == before
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         work.nodes.remove([node_id])
     assert found(bench, index, TEXT) == []
     put(bench, chunk_set)
@@ -212,13 +212,13 @@ def test_the_longest_tokens_and_the_largest_chunks_are_kept(bench: Bench) -> Non
     [first, *_] = bench.finish(node_id).chunks
     longest = ["\U0001f600" * 63, "é" * 127, "x" * 128]
     many = [f"{number}word" for number in range(8_000)] * 3
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         work.keywords.put([ChunkTokens(first.id, [*longest, *many])])
 
 
 def test_nothing_waits_for_words_in_a_new_store(bench: Bench) -> None:
     bench.finish(bench.node()[1])
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         assert work.keywords.unkeyed(limit=9) == []
 
 
@@ -232,7 +232,7 @@ def test_words_that_were_deleted_by_hand_are_noticed_and_written_again(
     assert found(bench, index, TEXT) == []
     rounds = 0
     while True:
-        with bench.store.transaction() as work:
+        with bench.store.for_all("test") as work:
             waiting = work.keywords.unkeyed(limit=limit)
             work.keywords.put(chunk_tokens(waiting))
         if not waiting:
@@ -249,5 +249,5 @@ def test_without_time_there_is_no_answer(bench: Bench, timeout_s: float) -> None
     if not isinstance(bench, PostgresBench):
         pytest.skip("memory takes no time")
     index = searchable(bench, {"a": TEXT})
-    with pytest.raises(KeywordTimeoutError), bench.store.transaction() as work:
+    with pytest.raises(KeywordTimeoutError), bench.store.for_all("test") as work:
         work.keywords.best(index, EVERYWHERE, {"ferry": 1.0}, 9, timeout_s=timeout_s)

@@ -21,13 +21,13 @@ def two_tools(bench: Bench) -> tuple[list[SearchTool], Index]:
 
 def mark_deleted(bench: Bench, tool: SearchTool) -> None:
     """As another program does: nobody says that the index has to be compared."""
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         work.tools.mark_deleted(tool.id)
 
 
 def carry_out(bench: Bench) -> None:
     """What ``cleanup`` orders."""
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         for index_id, table_id in work.indexes.behind(silent_s=300, limit=9):
             index = work.indexes.find(index_id)
             assert index is not None
@@ -38,11 +38,11 @@ def test_strings_of_a_tool_that_somebody_marked_deleted_go(bench: Bench) -> None
     tools, index = two_tools(bench)
     mark_deleted(bench, tools[0])
     assert not bench.is_compared(index)
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         assert work.indexes.scopes(index.id) == ["/b"]
     carry_out(bench)
     assert bench.is_compared(index)
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         nodes = work.node_counts.in_scope(index, "", limit=9)
     assert [node.json_pointer for node in nodes] == ["/b"]
 
@@ -52,7 +52,7 @@ def test_an_index_whose_last_tool_somebody_marked_deleted_goes(bench: Bench) -> 
     for tool in tools:
         mark_deleted(bench, tool)
     carry_out(bench)
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         assert work.indexes.find(index.id) is None
         assert work.deletions.remove_retired_nodes(limit=9) == 2
 

@@ -22,24 +22,24 @@ TOO_LARGE = {"code": "NODE_TOO_LARGE", "message": "m", "retryable": False}
 
 def upsert(bench: Bench, index: Index, text: str, pointer: str = "/a", **more: object) -> list[int]:
     node = NodeUpsert(StringNode(pointer, text), content_hash(text), **more)  # type: ignore[arg-type]
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         return work.nodes.upsert(index, table_of(index), [node])
 
 
 def release(bench: Bench, claim: Claim, *, in_s: float = 0, progressed: bool = False) -> None:
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         work.nodes.release(claim, retry_in_s=in_s, error=ERROR, progressed=progressed)
 
 
 def state(bench: Bench, index: Index) -> dict[NodeState, int]:
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         return work.node_counts.progress(index, "", stalled_s=1e9).states
 
 
 def test_known_nodes_are_those_of_one_generation(bench: Bench) -> None:
     index, node_id = bench.node()
     bench.node()
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         [known] = work.nodes.known(index.generation_id, table_of(index))
     assert (known.id, known.pointer_sha256) == (node_id, pointer_sha256("/a"))
     assert known.content_hash == content_hash(TEXT)
@@ -57,7 +57,7 @@ def test_a_node_over_a_limit_is_skipped_with_the_reason(bench: Bench) -> None:
     index, node_id = bench.node()
     assert upsert(bench, index, OTHER, skip_reason=TOO_LARGE) == []
     assert bench.try_claim(node_id) is None
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         [node] = work.node_counts.in_scope(index, "", limit=9)
     assert (node.state, node.char_count) == ("skipped", len(OTHER))
     assert node.last_error is not None
@@ -73,7 +73,7 @@ def test_a_string_that_grew_over_a_limit_leaves_the_index(bench: Bench) -> None:
     gone = {stone.doc_id for stone in bench.tombstones()}
     assert gone == set(before) - set(left)
     assert len(gone) == len(left) > 0
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         found = work.live_chunks.hydrate(index, Reach(""), before)
         assert {chunk.json_pointer for chunk in found.values()} == {"/b"}
     # It shrinks: indexed anew, beside the one that nothing happened to.
@@ -113,7 +113,7 @@ def test_what_is_claimed_is_not_claimed_again_before_its_lease_ends(bench: Bench
 @pytest.mark.parametrize("node_id", [0, 10**9])
 def test_a_node_that_is_not_there_is_not_claimed(bench: Bench, node_id: int) -> None:
     assert bench.try_claim(node_id) is None
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         assert work.nodes.due_in(node_id) is None
 
 
@@ -128,7 +128,7 @@ def test_a_node_that_nobody_will_see_is_not_claimed(bench: Bench, make: str) -> 
     table = bench.table({"a": TEXT})
     _, index = bench.tool(table)
     [node_id] = bench.enumerate(index)
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         if make == "deleted":
             work.tables.mark_deleted(table.id)
         elif make == "retired":
@@ -142,7 +142,7 @@ def test_a_hold_renews_the_lease(bench: Bench) -> None:
     _, node_id = bench.node()
     claim = bench.claim(node_id, lease_s=60)
     bench.pass_time(50)
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         work.nodes.hold(claim, lease_s=60)
     bench.pass_time(50)
     assert bench.try_claim(node_id) is None
@@ -154,20 +154,20 @@ def lose_to_another(bench: Bench, claim: Claim) -> None:
 
 
 def lose_to_an_edit(bench: Bench, claim: Claim) -> None:
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         index = work.indexes.find(claim.index_id)
     assert index is not None
     upsert(bench, index, OTHER)
 
 
 def lose_to_a_delete(bench: Bench, claim: Claim) -> None:
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         work.nodes.remove([claim.node_id])
 
 
 def lose_to_cleanup(bench: Bench, claim: Claim) -> None:
     bench.pass_time(400)
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         assert work.nodes.abandoned(silent_s=300, limit=9) == [claim.node_id]
 
 
@@ -193,7 +193,7 @@ def test_whoever_lost_a_node_writes_nothing(
     claim = bench.claim(node_id)
     lose(bench, claim)
     before = state(bench, index)
-    with pytest.raises(LeaseLostError), bench.store.transaction() as work:
+    with pytest.raises(LeaseLostError), bench.store.for_all("test") as work:
         WRITES[write](work.nodes, claim)
     assert state(bench, index) == before
 
@@ -201,13 +201,13 @@ def test_whoever_lost_a_node_writes_nothing(
 def test_a_released_node_is_due_when_it_was_said(bench: Bench) -> None:
     _, node_id = bench.node()
     release(bench, bench.claim(node_id), in_s=100)
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         due_in_s = work.nodes.due_in(node_id)
     assert due_in_s is not None
     assert 90 < due_in_s <= 100
     assert bench.try_claim(node_id) is None
     bench.pass_time(101)
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         assert work.nodes.due_in(node_id) is None
     assert bench.claim(node_id).attempt == 2
 
@@ -232,7 +232,7 @@ def test_a_node_that_failed_for_good_keeps_its_active_chunks(bench: Bench) -> No
     upsert(bench, index, OTHER)
     claim = bench.claim(node_id)
     building = bench.begin(claim)
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         work.nodes.quarantine(claim, ERROR)
     assert bench.ids(index) == sorted(chunk.doc_id for chunk in active.chunks)
     stones = {stone.doc_id for stone in bench.tombstones()}
@@ -243,7 +243,7 @@ def test_a_node_that_failed_for_good_keeps_its_active_chunks(bench: Bench) -> No
 def test_a_node_over_a_limit_of_its_project_keeps_its_text(bench: Bench) -> None:
     index, node_id = bench.node()
     claim = bench.claim(node_id)
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         work.nodes.skip(claim, TOO_LARGE)
     assert state(bench, index) == {"skipped": 1}
     assert bench.try_claim(node_id) is None
@@ -253,9 +253,9 @@ def test_the_pardoned_are_queued_with_their_attempts_forgotten(bench: Bench) -> 
     nodes = [bench.node()[1] for _ in range(3)]
     for node_id in nodes:
         claim = bench.claim(node_id)
-        with bench.store.transaction() as work:
+        with bench.store.for_all("test") as work:
             work.nodes.quarantine(claim, ERROR)
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         assert work.nodes.pardon(limit=2) == sorted(nodes)[:2]
         assert work.nodes.pardon(limit=2) == sorted(nodes)[2:]
         assert work.nodes.pardon(limit=2) == []
@@ -265,7 +265,7 @@ def test_the_pardoned_are_queued_with_their_attempts_forgotten(bench: Bench) -> 
 def test_removed_nodes_leave_tombstones_of_all_their_chunks(bench: Bench) -> None:
     index, node_id = bench.node()
     chunk_set = bench.finish(node_id)
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         work.nodes.remove([node_id])
         work.nodes.remove([node_id])
         work.nodes.remove([])
@@ -279,7 +279,7 @@ def test_a_claim_of_what_was_indexed_reads_its_text_from_the_chunks(bench: Bench
     index, node_id = bench.node()
     bench.finish(node_id)
     gone = bench.ids(index)[:1]
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         assert work.sweeps.requeue_missing(index.namespace, gone) == [node_id]
     assert bench.claim(node_id).content == TEXT
 

@@ -30,12 +30,12 @@ def comparisons(bench: Bench, project: Project, count: int) -> list[Message]:
 
 
 def add(bench: Bench, *messages: Message) -> list[int]:
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         return work.outbox.add(messages)
 
 
 def take(bench: Bench, project: Project, window: int = WINDOW) -> dict[int, Message]:
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         return {
             order_id: dict(body) for order_id, body in work.outbox.take(project.id, window=window)
         }
@@ -43,33 +43,33 @@ def take(bench: Bench, project: Project, window: int = WINDOW) -> dict[int, Mess
 
 def send(bench: Bench, project: Project, window: int = WINDOW) -> dict[int, Message]:
     taken = take(bench, project, window)
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         work.outbox.note_sent(list(taken))
     return taken
 
 
 def begin(bench: Bench, order_id: int) -> int | None:
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         return work.outbox.begin(order_id)
 
 
 def finish(bench: Bench, order_id: int) -> None:
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         work.outbox.finish(order_id)
 
 
 def rest(bench: Bench, order_id: int, after_s: float, window: int = WINDOW) -> bool:
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         return work.outbox.rest(order_id, after_s=after_s, window=window)
 
 
 def reopen(bench: Bench, silent_s: float) -> int:
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         return work.outbox.reopen(work.outbox.silent(silent_s=silent_s), silent_s=silent_s)
 
 
 def waiting(bench: Bench) -> list[int]:
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         return sorted(work.outbox.waiting(limit=99))
 
 
@@ -209,7 +209,7 @@ def test_projects_with_waiting_orders_are_told(bench: Bench) -> None:
     comparisons(bench, one, 4)
     comparisons(bench, other, 1)
     assert waiting(bench) == sorted((one.id, other.id))
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         assert len(work.outbox.waiting(limit=1)) == 1
     send(bench, other)
     assert waiting(bench) == [one.id]
@@ -331,7 +331,7 @@ def test_an_order_that_waits_long_takes_no_place_and_comes_back_when_restored(
     for each in sent:
         finish(bench, each)
     for _ in range(2):  # after which it is lost for the first time again
-        with bench.store.transaction() as work:
+        with bench.store.for_all("test") as work:
             assert work.outbox.restore([order_id]) == [project.id]
         assert waiting(bench) == [project.id]
     lost_again(bench, project, order_id)
@@ -359,7 +359,7 @@ def test_orders_whose_messages_died_wait_again(bench: Bench) -> None:
     died, done = send(bench, project)
     begin(bench, died)
     finish(bench, done)
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         assert work.outbox.restore([died, done, 10**9]) == [project.id]
         assert work.outbox.restore([]) == []
     assert list(send(bench, project)) == [died]
@@ -370,7 +370,7 @@ def test_who_carries_an_order_out_withdraws_it_unless_it_was_begun(bench: Bench)
     one, other = comparisons(bench, project, 2)
     first, second = send(bench, project)
     begin(bench, first)
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         for message in (one, other, other):
             order = order_from_json(message)
             assert order is not None
@@ -384,7 +384,7 @@ def test_neighbours_are_told_while_their_orders_wait_for_a_worker(bench: Bench) 
     table = bench.table({"a": TEXT, "b": OTHER}, project)
 
     def has_neighbours() -> bool:
-        with bench.store.transaction() as work:
+        with bench.store.for_all("test") as work:
             return work.outbox.has_neighbours(table.id)
 
     comparisons(bench, project, 2)

@@ -14,26 +14,26 @@ def ordered(bench: Bench, project: Project, count: int = 1) -> None:
     for _ in range(count):
         table = bench.table({}, project)
         _, index = bench.tool(table)
-        with bench.store.transaction() as work:
+        with bench.store.for_all("test") as work:
             work.outbox.add([CompareIndex(index.id, table.id).to_json()])
 
 
 def taken(bench: Bench, project: Project, window: int = 1) -> list[int]:
     """A sender takes orders, and dies."""
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         return [order_id for order_id, _ in work.outbox.take(project.id, window=window)]
 
 
 def sent(bench: Bench, project: Project, window: int = 1) -> list[int]:
     orders = taken(bench, project, window)
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         work.outbox.note_sent(orders)
     return orders
 
 
 def age(bench: Bench) -> int:
     """The gauge, to half a minute below."""
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         return int(work.gauges.read().outbox_age_s // SLACK_S * SLACK_S)
 
 
@@ -44,7 +44,7 @@ def test_an_order_that_is_in_the_queue_or_in_no_book_has_no_age(bench: Bench) ->
     [order_id] = sent(bench, project)
     bench.pass_time(900)
     assert age(bench) == 0
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         work.outbox.begin(order_id)
     assert age(bench) == 0
 
@@ -73,7 +73,7 @@ def test_an_order_that_waits_for_a_place_has_no_age(bench: Bench) -> None:
     first, *_ = sent(bench, project)
     bench.pass_time(900)
     assert age(bench) == 0
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         work.outbox.finish(first)
     assert len(taken(bench, project)) == 1
     bench.pass_time(90)
@@ -85,7 +85,7 @@ def test_an_order_that_rests_ages_from_when_it_is_due(bench: Bench) -> None:
     ordered(bench, project)
     [order_id] = sent(bench, project)
     bench.pass_time(900)
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         work.outbox.begin(order_id)
         assert not work.outbox.rest(order_id, after_s=600, window=0)
     bench.pass_time(590)
@@ -99,13 +99,13 @@ def test_an_order_that_was_lost_ages_from_when_that_was_noticed(bench: Bench) ->
     ordered(bench, project, 2)
     sent(bench, project)
     bench.pass_time(900)
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         assert work.outbox.reopen(work.outbox.silent(silent_s=300), silent_s=300) == 1
     assert age(bench) == 0
     bench.pass_time(150)
     assert age(bench) == 150
     again = sent(bench, project)
     bench.pass_time(150)
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         assert work.outbox.restore(again) == [project.id]
     assert age(bench) == 0

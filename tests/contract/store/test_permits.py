@@ -9,18 +9,18 @@ from tests.contract.store.bench import Bench, PostgresBench
 
 
 def take(bench: Bench, count: int = 1, *, pool: str = "a", size: int = 3) -> str | None:
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         return work.permits.take(pool, size=size, count=count, lease_s=30)
 
 
 def give_back(bench: Bench, holder: str | None, *, pool: str = "a") -> None:
     assert holder is not None
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         work.permits.give_back(pool, holder)
 
 
 def forget(bench: Bench, *, limit: int = 100) -> int:
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         return work.permits.forget_unused(unused_s=60, limit=limit)
 
 

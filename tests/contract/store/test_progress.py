@@ -17,7 +17,7 @@ ERROR = {"code": "EMBEDDING_UNAVAILABLE", "message": "m", "retryable": True, "at
 def status(bench: Bench, index_id: int, *, stalled_s: float = 300) -> IndexStatus:
     """The status of an index, the same with counters and without."""
     index = bench.index(index_id)
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         cheap = work.node_counts.status(index, stalled_s=stalled_s)
         assert cheap == work.node_counts.progress(index, "", stalled_s=stalled_s).status
     return cheap
@@ -25,7 +25,7 @@ def status(bench: Bench, index_id: int, *, stalled_s: float = 300) -> IndexStatu
 
 def progress(bench: Bench, index_id: int, scope: str = "") -> Progress:
     index = bench.index(index_id)
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         return work.node_counts.progress(index, scope, stalled_s=300)
 
 
@@ -59,7 +59,7 @@ def test_an_index_behind_its_document_is_indexing(bench: Bench) -> None:
 def test_a_quarantined_node_degrades_the_index(bench: Bench) -> None:
     index, node_id = bench.node()
     claim = bench.claim(node_id)
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         work.nodes.quarantine(claim, ERROR)
     assert status(bench, index.id) == "degraded"
     assert progress(bench, index.id).last_error == ERROR
@@ -75,7 +75,7 @@ def test_a_skipped_node_does_not_count_against_the_index(bench: Bench) -> None:
 def test_an_index_beside_which_another_is_built_is_rebuilding(bench: Bench) -> None:
     index, node_id = bench.node()
     bench.finish(node_id)
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         work.rebuilds.start(index, SMALL, at_once=2)
     assert status(bench, index.id) == "rebuilding"
 
@@ -119,7 +119,7 @@ def test_chunks_count_from_the_rows_and_present_ones_from_the_acknowledgement(
     assert (counts := progress(bench, index.id)).chunks_count == 3
     assert counts.indexed_chunks_count == 0
     for _ in range(2):
-        with bench.store.transaction() as work:
+        with bench.store.for_all("test") as work:
             work.chunks.mark_present(chunk_set.id, [0, 2])
         assert progress(bench, index.id).indexed_chunks_count == 2
 
@@ -140,7 +140,7 @@ def test_the_last_error_is_the_latest(bench: Bench) -> None:
     _, index = bench.tool(bench.table({"a": TEXT, "b": OTHER}))
     for at, node_id in zip(("2026-01-02", "2026-01-01"), bench.enumerate(index), strict=True):
         claim = bench.claim(node_id)
-        with bench.store.transaction() as work:
+        with bench.store.for_all("test") as work:
             work.nodes.release(claim, retry_in_s=0, error=ERROR | {"at": at}, progressed=False)
     last = progress(bench, index.id).last_error
     assert last == ERROR | {"at": "2026-01-02"}
@@ -149,7 +149,7 @@ def test_the_last_error_is_the_latest(bench: Bench) -> None:
 def test_success_forgets_the_error(bench: Bench) -> None:
     index, node_id = bench.node()
     claim = bench.claim(node_id)
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         work.nodes.release(claim, retry_in_s=0, error=ERROR, progressed=False)
     bench.finish(node_id)
     assert progress(bench, index.id).last_error is None
@@ -159,7 +159,7 @@ def test_lists_go_by_pointer_and_to_their_limit(bench: Bench) -> None:
     keys = ["b", "B", "a", "_", "Z", "ä", "中", "10", "9", "a b"]
     _, index = bench.tool(bench.table(dict.fromkeys(keys, TEXT)))
     bench.enumerate(index)
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         nodes = work.node_counts.in_scope(index, "", limit=100)
         first = work.node_counts.in_scope(index, "", limit=3)
     assert [node.json_pointer for node in nodes] == sorted(f"/{key}" for key in keys)
@@ -173,14 +173,14 @@ def test_lists_go_by_pointer_and_to_their_limit(bench: Bench) -> None:
 def test_generations_are_counted_apart(bench: Bench, config: object) -> None:
     index, node_id = bench.node()
     bench.finish(node_id)
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         building = work.rebuilds.start(index, config, at_once=2)  # type: ignore[arg-type]
     [other] = bench.enumerate(index)
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         states = [work.node_counts.progress(g, "", stalled_s=300).states for g in (index, building)]
     assert states == [{"indexed": 1}, {"queued": 1}]
     bench.finish(other)
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         assert work.node_counts.progress(building, "", stalled_s=300).states == {"indexed": 1}
 
 
@@ -190,7 +190,7 @@ def test_a_scope_has_something_to_search_or_has_not(bench: Bench) -> None:
     nodes = bench.enumerate(index, Limits(max_node_chars=2_000))
 
     def found(*scopes: str) -> list[bool]:
-        with bench.store.transaction() as work:
+        with bench.store.for_all("test") as work:
             return [work.node_counts.has_any(index, scope) for scope in scopes]
 
     assert found("", "/a", "/blank", "/ab", "/a/b", "/long") == [True] * 3 + [False] * 3

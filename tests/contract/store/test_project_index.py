@@ -21,14 +21,14 @@ def switched_on(bench: Bench, *documents: object) -> tuple[Index, list[Table]]:
 
 
 def uncompared(bench: Bench, index: Index) -> list[int]:
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         return work.indexes.uncompared(index.id)
 
 
 def shown(bench: Bench, index: Index, tables: tuple[int, ...] | None = None) -> set[int]:
     """The tables of what a search may show."""
     ids = bench.ids(index)
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         found = work.live_chunks.hydrate(index, Reach("", tables), ids)
     return {chunk.table_id for chunk in found.values()}
 
@@ -38,7 +38,7 @@ def test_a_project_has_one_index_without_a_table(bench: Bench) -> None:
     index = bench.project_index(project.id)
     assert index.table_id is None
     assert index.namespace == f"project_{project.id}_search_i{index.id}_g1"
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         assert work.indexes.of_project(project.id) == index == work.indexes.find(index.id)
         assert work.indexes.of_project(stranger.id) is None
         assert work.indexes.scopes(index.id) == [""]
@@ -49,7 +49,7 @@ def test_a_project_has_one_index_without_a_table(bench: Bench) -> None:
 
 def test_the_same_pointer_of_two_tables_is_two_nodes(bench: Bench) -> None:
     index, [one, other] = switched_on(bench, {"a": TEXT}, {"a": TEXT})
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         assert len(work.nodes.known(index.generation_id, one.id)) == 1
         assert len(work.nodes.known(index.generation_id, other.id)) == 1
         assert work.node_counts.progress(index, "", stalled_s=1e9).states == {"indexed": 2}
@@ -61,7 +61,7 @@ def test_comparing_one_table_leaves_the_nodes_of_others(bench: Bench) -> None:
     index, [one, other] = switched_on(bench, {"a": TEXT}, {"a": TEXT})
     bench.change(one, {})
     assert bench.compare(index, one) == []
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         assert work.nodes.known(index.generation_id, one.id) == []
         assert len(work.nodes.known(index.generation_id, other.id)) == 1
 
@@ -75,7 +75,7 @@ def test_it_is_compared_when_every_table_is(bench: Bench) -> None:
     bench.compare(index, tables[0])
     assert uncompared(bench, index) == [tables[1].id]
     assert not bench.is_compared(index)
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         assert work.node_counts.status(index, stalled_s=1e9) == "indexing"
     bench.compare(index, tables[1])
     assert bench.is_compared(index)
@@ -98,16 +98,16 @@ def test_new_and_changed_tables_are_ordered_by_themselves(bench: Bench) -> None:
 def test_a_table_that_nobody_compared_is_found_after_a_while(bench: Bench) -> None:
     index, [table] = switched_on(bench, {"a": TEXT})
     later = bench.table({"a": TEXT}, project=None)
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         added = work.tables.add(index.project_id, "t", None, "{}")
         assert work.indexes.behind(silent_s=300, limit=9) == []
     bench.change(table, {"a": OTHER})
     assert later.project_id != index.project_id
     bench.pass_time(301)
-    with bench.store.transaction() as work:  # what the order book has an order for is not lost
+    with bench.store.for_all("test") as work:  # what the order book has an order for is not lost
         assert work.indexes.behind(silent_s=300, limit=9) == []
     bench.lose_orders()
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         found = work.indexes.behind(silent_s=300, limit=9)
         assert found == [(index.id, table.id), (index.id, added.id)]
         assert work.indexes.behind(silent_s=300, limit=9) == []
@@ -118,7 +118,7 @@ def test_a_deleted_table_is_not_shown_and_its_nodes_go(bench: Bench) -> None:
     bench.delete(one)
     assert shown(bench, index) == {other.id}
     assert bench.is_compared(index)
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         assert work.removals.remove_nodes(limit=9) == 1
         assert work.indexes.find(index.id) == index
         assert work.node_counts.progress(index, "", stalled_s=1e9).nodes_count == 1
@@ -130,7 +130,7 @@ def test_a_changed_table_is_read_anew_and_others_are_not_stale(bench: Bench) -> 
     index, [one, other] = switched_on(bench, {"a": TEXT, "b": TEXT}, {"a": TEXT})
     bench.change(one, {"a": OTHER})
     ids = bench.ids(index)
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         found = work.live_chunks.hydrate(index, Reach(), ids).values()
     assert {(each.table_id, each.json_pointer, each.stale) for each in found} == {
         (one.id, "/a", True),
@@ -140,7 +140,7 @@ def test_a_changed_table_is_read_anew_and_others_are_not_stale(bench: Bench) -> 
 
 def test_a_new_generation_follows_every_table(bench: Bench) -> None:
     index, tables = switched_on(bench, {"a": TEXT}, {"a": TEXT})
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         building = work.rebuilds.start(index, SMALL, at_once=2)
         assert not work.rebuilds.has_index(None, SMALL)
     assert building.namespace == f"project_{index.project_id}_search_i{index.id}_g2"
@@ -149,7 +149,7 @@ def test_a_new_generation_follows_every_table(bench: Bench) -> None:
     for table in tables:
         bench.compare(index, table)
     assert bench.is_compared(building)
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         work.rebuilds.switch(building)
         previous = work.rebuilds.previous(index.id)
         assert previous is not None
@@ -161,13 +161,13 @@ def test_one_over_the_limit_gives_way_and_comes_back_empty(bench: Bench) -> None
     index, tables = switched_on(bench, {"a": TEXT}, {"a": TEXT})
     bench.pass_time(100)
     tight = ProjectLimits(max_chunks=1, idle_s=10)
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         going = work.evictions.next_to_go(tight)
         assert going is not None
         assert work.evictions.give_up(going, tight)
     evicted = bench.index(index.id)
     assert evicted.namespace == f"project_{index.project_id}_search_i{index.id}_g2"
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         assert work.node_counts.status(evicted, stalled_s=1e9) == "evicted"
         assert work.indexes.behind(silent_s=0, limit=9) == []
         assert work.evictions.revive(index.id)
@@ -182,10 +182,10 @@ def test_what_waits_for_room_comes_back_unless_its_table_is_deleted(bench: Bench
     nodes = [node_id for table in tables for node_id in bench.compare(index, table)]
     for node_id in nodes:
         claim = bench.claim(node_id)
-        with bench.store.transaction() as work:
+        with bench.store.for_all("test") as work:
             work.nodes.skip(claim, full)
     bench.delete(tables[0])
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         work.quotas.readmit(ProjectLimits(), limit=9)
     assert bench.try_claim(nodes[0]) is None
     assert bench.claim(nodes[1]).table_id == tables[1].id
@@ -193,7 +193,7 @@ def test_what_waits_for_room_comes_back_unless_its_table_is_deleted(bench: Bench
 
 def test_switched_off_it_is_gone_with_all_that_it_held(bench: Bench) -> None:
     index, [table] = switched_on(bench, {"a": TEXT})
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         work.indexes.retire(index.id)
         assert work.indexes.of_project(index.project_id) is None
         assert not work.indexes.lock(index)

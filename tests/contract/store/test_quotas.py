@@ -31,12 +31,12 @@ def indexed(bench: Bench, project: Project, text: str = TEXT) -> Index:
 
 
 def used(bench: Bench, project: Project) -> Usage:
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         return work.quotas.used(project.id)
 
 
 def room(bench: Bench, index: Index, allowed: ProjectLimits) -> int:
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         return work.quotas.room(index.id, allowed).chunks
 
 
@@ -46,40 +46,40 @@ def waiting(bench: Bench, index: Index, *needs: int) -> list[int]:
     for node_id, chunks in zip(nodes, needs, strict=True):
         reason = {"code": "PROJECT_FULL", "chunks": chunks, "vector_bytes": chunks * A_CHUNK}
         claim = bench.claim(node_id)
-        with bench.store.transaction() as work:
+        with bench.store.for_all("test") as work:
             work.nodes.skip(claim, reason)
     return nodes
 
 
 def readmitted(bench: Bench, allowed: ProjectLimits, *, limit: int = 100) -> list[int]:
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         return work.quotas.readmit(allowed, limit=limit)
 
 
 def next_to_go(bench: Bench, allowed: ProjectLimits = NOTHING) -> Index | None:
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         return work.evictions.next_to_go(allowed)
 
 
 def given_up(bench: Bench, index: Index) -> bool:
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         assert work.indexes.lock(index)
         return work.evictions.give_up(index, NOTHING)
 
 
 def searched(bench: Bench, index: Index) -> None:
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         work.evictions.note_search(index.id)
 
 
 def rebuilt(bench: Bench, index: Index) -> Index:
     """Builds an index anew and switches; returns the generation that answers now."""
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         assert work.indexes.lock(index)
         new = work.rebuilds.start(index, SMALL, at_once=2)
     for node_id in bench.enumerate(index):
         bench.finish(node_id)
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         work.rebuilds.switch(new)
     return new
 
@@ -90,7 +90,7 @@ def test_what_is_used_are_the_chunks_of_live_generations(bench: Bench) -> None:
     indexed(bench, project, OTHER)
     indexed(bench, bench.project())
     assert used(bench, project) == Usage(IN_TEXT + IN_OTHER, (IN_TEXT + IN_OTHER) * A_CHUNK)
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         work.indexes.retire(first.id)
     assert used(bench, project) == Usage(IN_OTHER, IN_OTHER * A_CHUNK)
 
@@ -122,7 +122,7 @@ def test_what_is_in_use_leaves_no_room(bench: Bench) -> None:
     bench.pass_time(HOUR - 60)
     later = indexed(bench, project)
     assert room(bench, later, limits(2 * IN_TEXT)) == 0
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         assert work.quotas.room(later.id, limits(0, 0)) == Usage(-6, -6 * A_CHUNK)
 
 
@@ -131,7 +131,7 @@ def test_a_node_is_new_until_it_has_chunks(bench: Bench) -> None:
     claim = bench.claim(node_id)
 
     def is_new() -> bool:
-        with bench.store.transaction() as work:
+        with bench.store.for_all("test") as work:
             return bool(work.quotas.new_among([claim]))
 
     assert is_new()
@@ -140,7 +140,7 @@ def test_a_node_is_new_until_it_has_chunks(bench: Bench) -> None:
     bench.mark(chunk_set)
     bench.activate(claim, chunk_set)
     table_id = table_of(index)
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         work.tables.replace(table_id, f'{{"a": "{OTHER}"}}', expected_revision=None)
     [again] = bench.enumerate(index)
     claim = bench.claim(again)
@@ -149,11 +149,11 @@ def test_a_node_is_new_until_it_has_chunks(bench: Bench) -> None:
 
 def test_a_node_of_a_rebuild_is_not_new(bench: Bench) -> None:
     index = indexed(bench, bench.project())
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         assert work.indexes.lock(index)
         work.rebuilds.start(index, SMALL, at_once=2)
     claim = bench.claim(bench.enumerate(index)[0])
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         assert not work.quotas.new_among([claim])
 
 
@@ -163,7 +163,7 @@ def test_a_skipped_node_keeps_its_text_and_loses_what_was_being_built(bench: Ben
     bench.pass_time(1)
     claim = bench.claim(node_id)
     index = bench.index(index.id)
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         work.nodes.skip(claim, {"code": "PROJECT_FULL", "chunks": 3, "vector_bytes": 1})
         progress = work.node_counts.progress(index, "", stalled_s=1e9)
         assert work.node_counts.status(index, stalled_s=1e9) == progress.status == "degraded"
@@ -234,7 +234,7 @@ def test_no_node_of_a_deleted_table_or_a_retired_index_comes_back(bench: Bench) 
     for index in (deleted, retired):
         waiting(bench, index, 1)
     bench.delete(table)
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         work.indexes.retire(retired.id)
     assert readmitted(bench, limits()) == []
 
@@ -278,7 +278,7 @@ def test_an_evicted_index_is_there_and_empty(bench: Bench) -> None:
     assert now.evicted_at is not None
     assert not bench.is_compared(now)
     assert used(bench, project) == Usage(0, 0)
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         progress = work.node_counts.progress(now, "", stalled_s=180)
         assert work.node_counts.status(now, stalled_s=180) == progress.status == "evicted"
         assert work.indexes.with_unsettled_tools(limit=10) == [index.id]
@@ -294,16 +294,16 @@ def test_an_evicted_index_is_there_and_empty(bench: Bench) -> None:
 def test_an_operator_clears_an_index_however_hot_it_is(bench: Bench) -> None:
     index = indexed(bench, bench.project())
     searched(bench, index)
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         work.indexes.lock(index)
         assert work.evictions.clear(index)
         assert not work.evictions.clear(index)
     now = bench.index(index.id)
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         progress = work.node_counts.progress(now, "", stalled_s=180)
     assert progress.last_error is not None
     assert (progress.status, progress.last_error["code"]) == ("evicted", "INDEX_DELETED")
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         assert work.evictions.revive(index.id)
     assert (bench.index(index.id).evicted_at, bench.index(index.id).evicted_by) == (None, None)
 
@@ -314,11 +314,11 @@ def test_the_rows_of_an_evicted_index_are_buried_and_its_namespace_forgotten(
     index = indexed(bench, bench.project())
     bench.pass_time(HOUR + 1)
     given_up(bench, index)
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         assert work.deletions.remove_retired_nodes(limit=10) == 1
     assert {stone.namespace for stone in bench.tombstones()} == {index.namespace}
     bench.pass_time(60)
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         [gone] = work.deletions.retired(older_than_s=30, limit=10)
         work.deletions.forget_generation(gone.generation_id)
     assert gone.namespace == index.namespace
@@ -345,7 +345,7 @@ def test_an_index_that_was_rolled_back_goes_by_its_last_use(bench: Bench) -> Non
     project = bench.project()
     index = indexed(bench, project)
     rebuilt(bench, index)
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         work.rebuilds.switch(index)
     bench.pass_time(HOUR)
     other = indexed(bench, project)
@@ -362,12 +362,12 @@ def test_an_index_that_was_rolled_back_goes_by_its_last_use(bench: Bench) -> Non
 def test_all_generations_of_an_evicted_index_are_given_up(bench: Bench) -> None:
     index = indexed(bench, bench.project())
     new = rebuilt(bench, index)
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         assert work.indexes.lock(index)
         work.rebuilds.start(new, SMALL, at_once=2)
     bench.pass_time(HOUR + 1)
     assert given_up(bench, bench.index(index.id))
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         assert work.rebuilds.previous(index.id) is work.rebuilds.pending(index.id) is None
         [live] = work.indexes.live(index.id)
     assert (live.number, live.is_rebuilding) == (4, False)
@@ -376,7 +376,7 @@ def test_all_generations_of_an_evicted_index_are_given_up(bench: Bench) -> None:
 def test_a_rebuild_that_does_not_end_is_given_up_with_its_index(bench: Bench) -> None:
     project = bench.project()
     _, index = bench.tool(bench.table({"a": TEXT}, project))
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         work.tables.lock(table_of(index))
         new = work.rebuilds.start(index, SMALL, at_once=2)
     bench.enumerate(index)
@@ -394,7 +394,7 @@ def test_an_evicted_index_comes_back_once_and_is_in_use(bench: Bench) -> None:
     index = indexed(bench, bench.project())
     bench.pass_time(HOUR + 1)
     given_up(bench, index)
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         assert [work.evictions.revive(index.id) for _ in range(2)] == [True, False]
         assert not work.evictions.revive(2**40)
     now = bench.index(index.id)
@@ -424,7 +424,7 @@ def test_readings_are_those_of_all_projects(bench: Bench) -> None:
     given_up(bench, evicted)
     _, sick = bench.node(OTHER)
     claim = bench.claim(sick)
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         work.nodes.quarantine(claim, {"code": "X"})
         owners = work.outbox.add([IndexNodes((sick,)).to_json(), IndexNodes((10**9,)).to_json()])
         for project_id in owners:
@@ -432,7 +432,7 @@ def test_readings_are_those_of_all_projects(bench: Bench) -> None:
         [foreign] = work.outbox.add([IndexNodes((10**9 + 1,)).to_json()])
         assert work.outbox.take(foreign, window=1) == []  # waits for a place, not for the queue
     bench.pass_time(90)
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         work.quotas.compact()
         readings = work.gauges.read()
     assert (readings.active_chunks, readings.quarantined_nodes) == (IN_TEXT, 1)

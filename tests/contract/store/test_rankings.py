@@ -8,12 +8,12 @@ BODY: dict[str, object] = {"rows": [{"doc_id": "a", "score": 0.5}], "legs": ["ve
 
 
 def kept(bench: Bench, project_id: int, *, at_most: int = 9) -> str:
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         return work.rankings.keep(project_id, BODY, at_most=at_most)
 
 
 def found(bench: Bench, project_id: int, name: str) -> dict[str, object] | None:
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         return work.rankings.find(project_id, name, max_age_s=600)
 
 
@@ -35,7 +35,7 @@ def test_an_old_ranking_is_not_found_and_is_forgotten(bench: Bench) -> None:
     assert found(bench, project.id, old) == BODY
     bench.pass_time(2)
     assert found(bench, project.id, old) is None
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         assert work.rankings.forget_old(older_than_s=600) == 1
         assert work.rankings.forget_old(older_than_s=600) == 0
     assert found(bench, project.id, young) == BODY
@@ -56,7 +56,7 @@ def test_strings_are_read_by_table_and_pointer(bench: Bench) -> None:
     for node_id in bench.compare(index, one):
         bench.finish(node_id)
     bench.compare(index, other)
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         places = [(one.id, "/a"), (one.id, "/b"), (other.id, "/a"), (one.id, "/c")]
         texts = work.live_chunks.first_texts(index, places)
         assert list(texts) == [(one.id, "/a")]
@@ -68,7 +68,7 @@ def test_names_are_those_of_live_tables_of_the_project(bench: Bench) -> None:
     project = bench.project()
     one, gone, foreign = bench.table(1, project), bench.table(1, project), bench.table(1)
     bench.delete(gone)
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         ids = [one.id, gone.id, foreign.id, 10**9]
         assert work.tables.names(project.id, ids) == {one.id: "t"}
         assert work.tables.names(project.id, []) == {}

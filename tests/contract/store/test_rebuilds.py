@@ -15,13 +15,13 @@ LARGER = replace(SMALL, chunk_size=200)
 
 
 def start(bench: Bench, index: Index, config: IndexConfig = SMALL, *, at_once: int = 2) -> Index:
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         assert work.indexes.lock(index)
         return work.rebuilds.start(index, config, at_once=at_once)
 
 
 def switch(bench: Bench, to: Index) -> None:
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         assert work.indexes.lock(to)
         work.rebuilds.switch(to)
 
@@ -53,10 +53,10 @@ def test_a_project_builds_so_many_at_once(bench: Bench) -> None:
 
 def test_what_is_pending_is_what_is_built_or_waits(bench: Bench) -> None:
     one, other = indexes(bench, 2, bench.project())
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         assert work.rebuilds.pending(one.id) is None
     building, queued = start(bench, one, at_once=1), start(bench, other, at_once=1)
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         assert work.rebuilds.pending(one.id) == building
         assert work.rebuilds.pending(other.id) == queued
         assert work.rebuilds.pending(10**9) is None
@@ -67,10 +67,10 @@ def test_what_is_pending_is_what_is_built_or_waits(bench: Bench) -> None:
 def test_a_queued_generation_begins_when_there_is_room(bench: Bench) -> None:
     found = indexes(bench, 3, bench.project())
     first, *_ = [start(bench, index, at_once=1) for index in found]
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         assert work.rebuilds.promote(at_once=1) == []
     switch(bench, first)
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         assert work.rebuilds.promote(at_once=1) == [found[1].id]
         assert work.rebuilds.promote(at_once=1) == []
         assert work.rebuilds.promote(at_once=2) == [found[2].id]
@@ -85,7 +85,7 @@ def test_a_switch_keeps_the_generation_before(bench: Bench) -> None:
     now = bench.index(index.id)
     assert (now.generation_id, now.state) == (building.generation_id, "active")
     assert (now.config, now.is_rebuilding) == (LARGER, False)
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         previous = work.rebuilds.previous(index.id)
         assert work.rebuilds.pending(index.id) is None
     assert previous is not None
@@ -99,7 +99,7 @@ def test_only_one_generation_before_is_kept(bench: Bench) -> None:
     for _ in range(2):
         generations.append(start(bench, index))
         switch(bench, generations[-1])
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         previous = work.rebuilds.previous(index.id)
         retired = work.deletions.retired(older_than_s=-1, limit=9)
     assert previous is not None
@@ -111,13 +111,13 @@ def test_going_back_exchanges_the_two(bench: Bench) -> None:
     [index] = indexes(bench, 1)
     building = start(bench, index, LARGER)
     switch(bench, building)
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         previous = work.rebuilds.previous(index.id)
         assert previous is not None
         work.rebuilds.switch(previous)
     assert bench.index(index.id).generation_id == index.generation_id
     assert bench.index(index.id).config == SMALL
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         previous = work.rebuilds.previous(index.id)
         assert work.deletions.retired(older_than_s=-1, limit=9) == []
     assert previous is not None
@@ -128,7 +128,7 @@ def test_the_generation_before_is_retired_when_it_is_old(bench: Bench) -> None:
     [index] = indexes(bench, 1)
     switch(bench, start(bench, index))
     bench.pass_time(100)
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         assert not work.rebuilds.retire_previous(index.id, older_than_s=150)
         assert not work.rebuilds.retire_previous(10**9, older_than_s=50)
         assert work.rebuilds.retire_previous(index.id, older_than_s=50)
@@ -141,7 +141,7 @@ def test_outdated_generations_are_found_the_oldest_first(bench: Bench) -> None:
     for index in found:
         switch(bench, start(bench, index))
         bench.pass_time(100)
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         assert work.rebuilds.outdated(older_than_s=350, limit=9) == []
         outdated = work.rebuilds.outdated(older_than_s=150, limit=9)
         assert work.rebuilds.outdated(older_than_s=0, limit=1) == outdated[:1]
@@ -153,7 +153,7 @@ def test_outdated_generations_are_found_the_oldest_first(bench: Bench) -> None:
 def test_a_table_has_the_index_of_its_active_configuration(bench: Bench) -> None:
     [index] = indexes(bench, 1)
     building = start(bench, index, LARGER)
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         assert work.rebuilds.has_index(index.table_id, SMALL)
         assert not work.rebuilds.has_index(index.table_id, LARGER)
         assert not work.rebuilds.has_index(10**9, SMALL)
@@ -166,7 +166,7 @@ def test_a_generation_is_finished_when_no_node_waits_or_has_failed(bench: Bench)
     _, index = bench.tool(bench.table({"a": TEXT}))
 
     def unfinished() -> bool:
-        with bench.store.transaction() as work:
+        with bench.store.for_all("test") as work:
             return work.rebuilds.is_unfinished(index)
 
     assert not unfinished()
@@ -174,10 +174,10 @@ def test_a_generation_is_finished_when_no_node_waits_or_has_failed(bench: Bench)
     assert unfinished()
     claim = bench.claim(node_id)
     assert unfinished()
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         work.nodes.quarantine(claim, {"code": "X"})
     assert unfinished()
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         work.nodes.pardon(limit=1)
     bench.finish(node_id)
     assert not unfinished()
@@ -190,6 +190,6 @@ def test_a_generation_holds_its_active_chunks(bench: Bench) -> None:
     bench.enumerate(index)
     bench.begin(bench.claim(bench.node_at(index, "/b")))
     bench.finish(bench.node_at(index, "/a"))
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         size = work.rebuilds.size(index)
     assert size == Size(nodes=2, chunks=2, characters=150, bytes=450)

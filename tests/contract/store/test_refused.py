@@ -26,18 +26,18 @@ class Shelf:
             self.mark(table)
 
     def mark(self, table: Table, index: Index | None = None) -> None:
-        with self.bench.store.transaction() as work:
+        with self.bench.store.for_all("test") as work:
             work.indexes.mark_enumerated(index or self.index, table.id, 1, [""])
 
     def refuse(self, table: Table, error: dict[str, object]) -> None:
         self.bench.pass_time(1)
-        with self.bench.store.transaction() as work:
+        with self.bench.store.for_all("test") as work:
             work.indexes.note_refused(self.index.id, table.id, error)
 
     def told(self, index: Index | None = None) -> list[tuple[object, object]]:
         """Table and code of each reason, the latest first."""
         seen = index or self.index
-        with self.bench.store.transaction() as work:
+        with self.bench.store.for_all("test") as work:
             progress = work.node_counts.progress(seen, "", stalled_s=999)
             status = work.node_counts.status(seen, stalled_s=999)
         assert progress.status == status == ("error" if progress.refused else "ready")
@@ -83,11 +83,11 @@ def test_a_failure_that_passes_hides_no_reason_and_ends_alone(shelf: Shelf, benc
     one, other, _ = shelf.tables
     shelf.refuse(one, {**LARGE})
     bench.change(other, {"a": TEXT})
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         work.indexes.note_failed(shelf.index.id, {"code": "X", "message": "x", "retryable": True})
         told = work.node_counts.progress(shelf.index, "", stalled_s=999)
     assert (told.status, told.last_error) == ("indexing", told.refused[0])
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         work.indexes.mark_enumerated(shelf.index, other.id, 2, [""])
         assert work.indexes.follows(shelf.index.id)
     assert shelf.told() == [(one.id, "DOCUMENT_TOO_LARGE")]
@@ -97,12 +97,12 @@ def test_generations_that_follow_the_document_are_refused_together(
     shelf: Shelf, bench: Bench
 ) -> None:
     one, *_ = shelf.tables
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         building = work.rebuilds.start(shelf.index, replace(SMALL, chunk_size=50), at_once=2)
     for table in shelf.tables:
         shelf.mark(table, building)
     shelf.refuse(one, {**LARGE})
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         seen = [
             work.node_counts.progress(each, "", stalled_s=999).refused[0]["table_id"]
             for each in (shelf.index, building)

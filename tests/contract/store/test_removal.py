@@ -14,12 +14,12 @@ from tests.contract.store.bench import OTHER, TEXT, Bench
 
 
 def remove_nodes(bench: Bench, *, limit: int = 100) -> int:
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         return work.removals.remove_nodes(limit=limit)
 
 
 def due(bench: Bench, *, limit: int = 9) -> Sequence[Removal]:
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         return work.removals.due(limit=limit)
 
 
@@ -45,7 +45,7 @@ def test_a_deleted_table_is_emptied_in_steps_and_then_goes(bench: Bench) -> None
     assert RemoveDeleted(bench.store)() == (2, [])
     assert due(bench) == []
     assert sorted(stone.doc_id for stone in bench.tombstones()) == stored
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         assert not work.indexes.lock(index)
         assert work.indexes.find(index.id) is None
         assert work.tools.find(tool.id, project_id=None) is None
@@ -68,11 +68,11 @@ def test_other_tables_stay(bench: Bench) -> None:
 
 def test_a_deleted_tool_goes_and_its_table_stays(bench: Bench) -> None:
     table, tool, index = indexed(bench, {"a": TEXT})
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         work.tools.mark_deleted(tool.id)
     assert RemoveDeleted(bench.store)() == (1, [])
     assert not bench.is_compared(index)
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         assert work.tables.find(table.id, project_id=table.project_id) == table
         compare(work, index, table.id, Limits(), None)
         assert work.indexes.find(index.id) is None
@@ -84,14 +84,14 @@ def test_nothing_is_removed_that_our_api_did_not_delete(bench: Bench, kind: str)
     removal = Removal("table", table.id) if kind == "table" else Removal("tool", tool.id)
     bench.put_away(table)
     bench.put_away(tool)
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         work.removals.put_off(removal, retry_in_s=-1)
         assert not work.removals.remove(removal)
         assert not work.removals.remove(Removal(removal.kind, 10**9))
     assert due(bench) == []
     bench.put_away(table, back=True)
     bench.put_away(tool, back=True)
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         assert work.tools.find(tool.id, project_id=None) == tool
 
 
@@ -100,7 +100,7 @@ def test_what_is_put_off_is_due_later_and_keeps_no_other(bench: Bench) -> None:
     first, second = bench.table({}, project), bench.table({}, project)
     for table in (first, second):
         bench.delete(table)
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         work.removals.put_off(Removal("table", first.id), retry_in_s=100)
     assert due(bench) == [Removal("table", second.id)]
     bench.pass_time(101)
@@ -111,7 +111,7 @@ def test_a_table_in_its_owners_trash_is_not_there_and_comes_back_whole(bench: Be
     table, tool, index = indexed(bench, {"a": TEXT, "b": OTHER})
     stored = bench.ids(index)
     bench.put_away(table)
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         assert work.tables.find(table.id, project_id=table.project_id) is None
         assert work.tables.lock(table.id) is None
         assert work.tools.find(tool.id, project_id=None) is None
@@ -126,7 +126,7 @@ def test_a_table_in_its_owners_trash_is_not_there_and_comes_back_whole(bench: Be
     assert [order["kind"] for order in bench.orders()] == ["enumerate"]
     for node_id in bench.enumerate(index):
         bench.finish(node_id)
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         assert work.tools.find(tool.id, project_id=None) is not None
     assert len(bench.ids(index)) == len(stored)
     assert bench.is_compared(index)
@@ -134,18 +134,18 @@ def test_a_table_in_its_owners_trash_is_not_there_and_comes_back_whole(bench: Be
 
 def test_the_summary_of_a_tool_is_not_ready_when_its_table_comes_back(bench: Bench) -> None:
     table, tool, _ = indexed(bench, {"a": TEXT})
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         work.tools.write_summary(tool.id, {"status": "ready", "nodes_count": 1})
     bench.put_away(table)
     remove_nodes(bench)
     bench.put_away(table, back=True)
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         assert work.indexes.with_unsettled_tools(limit=9) == [tool.index_id]
 
 
 def ordered(bench: Bench) -> list[tuple[int, int]]:
     """What ``cleanup`` has compared now."""
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         return work.indexes.behind(silent_s=300, limit=9)
 
 
@@ -154,7 +154,7 @@ def test_the_last_tool_of_an_index_comes_back_from_its_owners_trash(bench: Bench
     bench.put_away(tool)
     bench.pass_time(10_000)
     assert ordered(bench) == [(index.id, table.id)]
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         assert work.indexes.scopes(index.id) == []
         assert work.indexes.may_be_needed(index.id)
         compare(work, index, table.id, Limits(), None)
@@ -171,13 +171,13 @@ def test_the_last_tool_of_an_index_comes_back_from_its_owners_trash(bench: Bench
 def test_an_index_goes_when_a_tool_in_the_trash_is_deleted(bench: Bench) -> None:
     table, tool, index = indexed(bench, {"a": TEXT})
     bench.put_away(tool)
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         compare(work, index, table.id, Limits(), None)
         work.tools.mark_deleted(tool.id)
         assert not work.indexes.may_be_needed(index.id)
     assert RemoveDeleted(bench.store)() == (1, [])
     bench.pass_time(10_000)
     assert ordered(bench) == [(index.id, table.id)]
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         compare(work, index, table.id, Limits(), None)
         assert work.indexes.find(index.id) is None

@@ -12,7 +12,7 @@ LONG = english(900)
 
 
 def around(bench: Bench, ids: list[int], reach: int) -> list[ChunkText]:
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         return work.surroundings.around(ids, reach=reach)
 
 
@@ -83,10 +83,10 @@ def test_unknown_chunks_have_nothing_around(bench: Bench) -> None:
 
 def test_a_project_without_settings_has_the_defaults(bench: Bench) -> None:
     project = bench.project()
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         assert work.project_settings.read(project.id) == StoredSettings(0, RetrievalSettings())
         assert work.project_settings.lock(project.id) == StoredSettings(0, RetrievalSettings())
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         assert work.project_settings.read(project.id) == StoredSettings(0, RetrievalSettings())
 
 
@@ -95,10 +95,10 @@ def test_settings_are_read_as_they_were_written_and_each_write_is_a_version(benc
     first = RetrievalSettings(3, 0.25, 100, 0, redaction=False, kinds=("email",))
     second = RetrievalSettings(kinds=())
     for version, settings in enumerate([first, second], start=1):
-        with bench.store.transaction() as work:
+        with bench.store.for_all("test") as work:
             work.project_settings.lock(project.id)
             written = work.project_settings.write(project.id, settings)
         assert written == StoredSettings(version, settings)
-        with bench.store.transaction() as work:
+        with bench.store.for_all("test") as work:
             assert work.project_settings.read(project.id) == written
             assert work.project_settings.read(other.id).version == 0

@@ -13,17 +13,17 @@ FOUND = SweepCounts(checked=3, orphans=2, missing=1, repaired=1)
 
 
 def due(bench: Bench, *, older_than_s: float = 100, limit: int = 9) -> list[SweepCursor]:
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         return work.sweeps.due(older_than_s=older_than_s, limit=limit)
 
 
 def note(bench: Bench, cursor: SweepCursor, after: str, found: SweepCounts = FOUND) -> None:
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         work.sweeps.note(cursor, after=after, found=found)
 
 
 def reports(bench: Bench, index_id: int | None = None) -> list[dict[str, object]]:
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         return work.sweeps.reports(index_id)
 
 
@@ -88,7 +88,7 @@ def test_what_was_swept_the_longest_ago_comes_first(bench: Bench) -> None:
 def test_what_could_not_be_compared_goes_behind_the_others(bench: Bench) -> None:
     one, other = index(bench), index(bench)
     [first, _] = due(bench)
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         work.sweeps.note_failed(first)
     assert next(cursor.namespace for cursor in due(bench)) == other.namespace
     assert first.namespace == one.namespace
@@ -98,15 +98,15 @@ def test_what_could_not_be_compared_goes_behind_the_others(bench: Bench) -> None
 def test_only_live_generations_are_swept(bench: Bench) -> None:
     project = bench.project()
     one, waiting = (bench.tool(bench.table({}, project))[1] for _ in range(2))
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         building = work.rebuilds.start(one, SMALL, at_once=1)
         assert work.rebuilds.start(waiting, SMALL, at_once=1).state == "queued"
         work.indexes.retire(waiting.id)
     assert {cursor.namespace for cursor in due(bench)} == {one.namespace, building.namespace}
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         work.rebuilds.switch(building)
     assert [cursor.namespace for cursor in due(bench)] == [building.namespace]
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         work.indexes.retire(one.id)
     assert due(bench) == []
 
@@ -117,14 +117,14 @@ def test_reports_are_those_of_live_generations_of_an_index(bench: Bench) -> None
         note(bench, cursor, "")
     assert [each["namespace"] for each in reports(bench)] == [one.namespace, other.namespace]
     assert [each["namespace"] for each in reports(bench, other.id)] == [other.namespace]
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         work.indexes.retire(other.id)
     assert [each["namespace"] for each in reports(bench)] == [one.namespace]
 
 
 def test_a_namespace_is_known_while_its_generation_has_a_row(bench: Bench) -> None:
     one, retired = index(bench), index(bench)
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         work.indexes.retire(retired.id)
         listed = [retired.namespace, "project_9_table_9", one.namespace, "project_9_table_10"]
         assert work.sweeps.unknown(listed) == ["project_9_table_10", "project_9_table_9"]
@@ -138,7 +138,7 @@ def test_present_chunks_come_in_the_order_of_their_bytes(bench: Bench) -> None:
     ids = bench.ids(one)
     assert len(ids) == 10
     assert ids == sorted(ids, key=str.encode)
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         pages = [work.sweeps.present_after(one.namespace, after, 4) for after in ("", ids[3])]
         assert work.sweeps.present_after("elsewhere", "", 4) == []
         assert work.sweeps.present_after(one.namespace, ids[-1], 4) == []
@@ -148,14 +148,14 @@ def test_present_chunks_come_in_the_order_of_their_bytes(bench: Bench) -> None:
 def test_a_chunk_that_is_not_present_need_not_be_there(bench: Bench) -> None:
     one, node_id = bench.node()
     chunk_set = bench.begin(bench.claim(node_id))
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         work.chunks.mark_present(chunk_set.id, [1])
         [(doc_id, windows)] = work.sweeps.present_after(one.namespace, "", 9)
     assert (doc_id, windows) == (chunk_set.chunks[1].doc_id, 1)
 
 
 def requeue(bench: Bench, one: Index, ids: list[str]) -> list[int]:
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         return work.sweeps.requeue_missing(one.namespace, ids)
 
 
@@ -180,7 +180,7 @@ def test_a_node_that_is_worked_on_is_not_queued_again(bench: Bench) -> None:
     requeue(bench, one, ids[:1])
     claim = bench.claim(node_id)
     assert requeue(bench, one, ids[1:]) == []
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         work.nodes.hold(claim, lease_s=60)
     chunk_set = bench.begin(claim)
     assert [chunk.present for chunk in chunk_set.chunks] == [False] * 3
@@ -190,7 +190,7 @@ def test_what_is_missing_elsewhere_changes_nothing(bench: Bench) -> None:
     one, node_id = bench.node()
     bench.finish(node_id)
     ids = bench.ids(one)
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         assert work.sweeps.requeue_missing("elsewhere", ids) == []
         assert work.sweeps.requeue_missing(one.namespace, []) == []
     assert bench.ids(one) == ids
@@ -202,6 +202,6 @@ def test_missing_chunks_count_as_not_indexed(bench: Bench) -> None:
     [node_id] = bench.enumerate(one)
     bench.finish(node_id)
     requeue(bench, one, bench.ids(one)[:2])
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         progress = work.node_counts.progress(one, "", stalled_s=300)
     assert (progress.chunks_count, progress.indexed_chunks_count) == (3, 1)

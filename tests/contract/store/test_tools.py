@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from context_search.domain.access import ProjectKey
 from context_search.domain.config import SearchConfig
-from context_search.domain.model import Principal, Scope
+from context_search.domain.model import Scope
 from context_search.ports.catalog import Unowned
 from tests.contract.store.bench import Bench
 from tests.steps import SMALL
@@ -16,7 +17,7 @@ READY = {"status": "ready", "nodes_count": 1}
 def test_a_tool_is_found_as_it_was_added(bench: Bench) -> None:
     table = bench.table({})
     search = SearchConfig(top_k=7, strategy="keyword", vector_weight=0.25, max_chunk_preview=80)
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         work.tables.lock(table.id)
         index = work.indexes.find_or_add(
             project_id=table.project_id, table_id=table.id, config=SMALL
@@ -39,7 +40,7 @@ def test_a_tool_is_found_as_it_was_added(bench: Bench) -> None:
 def test_a_project_finds_its_own_tools_only(bench: Bench) -> None:
     table, stranger = bench.table({}), bench.project()
     tool, _ = bench.tool(table)
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         assert work.tools.find(tool.id, project_id=table.project_id) == tool
         assert work.tools.find(tool.id, project_id=None) == tool
         assert work.tools.find(tool.id, project_id=stranger.id) is None
@@ -53,13 +54,15 @@ def test_a_deleted_tool_is_invisible_at_once(bench: Bench) -> None:
     table = bench.table({})
     tool, index = bench.tool(table)
     kept, _ = bench.tool(table, "/kept")
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         work.tools.mark_deleted(tool.id)
         assert work.tools.find(tool.id, project_id=None) is None
         assert work.tools.find_with_index(tool.id, project_id=None) is None
         assert work.tools.of_index(index.id) == [kept]
-        assert work.tools.page(bench.principal(table), after=0, limit=9) == [kept]
-        assert work.tools.first_of_names(bench.principal(table), ["search"]) == {"search": kept.id}
+        assert work.tools.page(table.project_id, after=0, limit=9) == [kept]
+        assert work.tools.first_of_names(bench.principal(table).project_id, ["search"]) == {
+            "search": kept.id
+        }
 
 
 def test_a_tool_without_its_table_or_its_index_in_its_project_is_invisible(bench: Bench) -> None:
@@ -67,25 +70,25 @@ def test_a_tool_without_its_table_or_its_index_in_its_project_is_invisible(bench
     tool, index = bench.tool(table)
 
     def is_seen_by(project_id: int) -> set[bool]:
-        caller = Principal(project_id)
-        with bench.store.transaction() as work:
+        caller = ProjectKey(project_id)
+        with bench.store.for_all("test") as work:
             return {
                 work.tools.find(tool.id, project_id=project_id) is not None,
                 work.tools.find_with_index(tool.id, project_id=project_id) is not None,
-                bool(work.tools.page(caller, after=0, limit=9)),
-                bool(work.tools.first_of_names(caller, ["search"])),
+                bool(work.tools.page(caller.project_id, after=0, limit=9)),
+                bool(work.tools.first_of_names(caller.project_id, ["search"])),
             }
 
     bench.move(table, other.id)
     assert is_seen_by(table.project_id) == is_seen_by(other.id) == {False}
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         assert work.tools.find(tool.id, project_id=None) is None
         assert work.tools.of_index(index.id) == []
     bench.move(tool, other.id)  # both, but the index is not there
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         assert work.tools.find(tool.id, project_id=None) is None
         assert work.tools.find_with_index(tool.id, project_id=other.id) is None
-        assert work.tools.page(Principal(other.id), after=0, limit=9) == []
+        assert work.tools.page(ProjectKey(other.id).project_id, after=0, limit=9) == []
     bench.move(table, table.project_id)
     bench.move(tool, table.project_id)
     assert is_seen_by(table.project_id) == {True}
@@ -94,7 +97,7 @@ def test_a_tool_without_its_table_or_its_index_in_its_project_is_invisible(bench
 def test_a_tool_that_no_index_serves_is_its_projects(bench: Bench) -> None:
     table = bench.table({})
     tool, _ = bench.tool(table)
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         work.indexes.uncover(tool.id)
         [unserved] = work.tools.unserved(table.project_id, after=0, limit=9)
         assert unserved.id == tool.id
@@ -106,10 +109,10 @@ def test_pages_go_up_by_id_and_begin_after_the_one_before(bench: Bench) -> None:
     tools = [bench.tool(table, f"/{number}")[0] for number in range(5)]
     bench.tool(bench.table({}))
     caller = bench.principal(table)
-    with bench.store.transaction() as work:
-        assert work.tools.page(caller, after=0, limit=3) == tools[:3]
-        assert work.tools.page(caller, after=tools[2].id, limit=3) == tools[3:]
-        assert work.tools.page(caller, after=tools[-1].id, limit=3) == []
+    with bench.store.for_all("test") as work:
+        assert work.tools.page(caller.project_id, after=0, limit=3) == tools[:3]
+        assert work.tools.page(caller.project_id, after=tools[2].id, limit=3) == tools[3:]
+        assert work.tools.page(caller.project_id, after=tools[-1].id, limit=3) == []
 
 
 def test_the_first_of_a_name_is_that_with_the_lowest_id(bench: Bench) -> None:
@@ -118,11 +121,11 @@ def test_the_first_of_a_name_is_that_with_the_lowest_id(bench: Bench) -> None:
     bench.tool(table, name="a")
     other, _ = bench.tool(table, name="b")
     caller = bench.principal(table)
-    with bench.store.transaction() as work:
-        named = work.tools.first_of_names(caller, ["a", "b", "c"])
+    with bench.store.for_all("test") as work:
+        named = work.tools.first_of_names(caller.project_id, ["a", "b", "c"])
         assert named == {"a": first.id, "b": other.id}
-        assert work.tools.first_of_names(caller, []) == {}
-        assert work.tools.first_of_names(Principal(caller.project_id + 999), ["a"]) == {}
+        assert work.tools.first_of_names(caller.project_id, []) == {}
+        assert work.tools.first_of_names(caller.project_id + 999, ["a"]) == {}
 
 
 def test_tools_of_an_index_come_by_id(bench: Bench) -> None:
@@ -131,14 +134,14 @@ def test_tools_of_an_index_come_by_id(bench: Bench) -> None:
     other, same = bench.tool(table, "/x")
     bench.tool(table, config=replace(SMALL, chunk_size=50))
     assert same.id == index.id
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         assert work.tools.of_index(index.id) == [one, other]
         assert work.tools.of_index(index.id, tool_id=other.id) == [other]
         assert work.tools.of_index(10**9) == []
 
 
 def unsettled(bench: Bench) -> list[int]:
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         return work.indexes.with_unsettled_tools(limit=100)
 
 
@@ -146,7 +149,7 @@ def test_a_tool_is_unsettled_until_its_summary_says_ready(bench: Bench) -> None:
     tool, index = bench.tool(bench.table({}))
     assert unsettled(bench) == [index.id]
     for summary, expected in (({"status": "degraded"}, [index.id]), (READY, [])):
-        with bench.store.transaction() as work:
+        with bench.store.for_all("test") as work:
             work.tools.write_summary(tool.id, summary)
         assert unsettled(bench) == expected
 
@@ -155,7 +158,7 @@ def test_what_changes_is_no_longer_ready(bench: Bench) -> None:
     table = bench.table({})
     tools = [bench.tool(table, scope)[0] for scope in ("", "/a")]
     other, _ = bench.tool(bench.table({}))
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         for tool in (*tools, other):
             work.tools.write_summary(tool.id, READY)
         work.tools.mark_unsettled(tools[0].index_id)
@@ -164,7 +167,7 @@ def test_what_changes_is_no_longer_ready(bench: Bench) -> None:
 
 def test_a_tool_without_a_summary_stays_without_one(bench: Bench) -> None:
     tool, index = bench.tool(bench.table({}))
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         work.tools.mark_unsettled(index.id)
         assert work.tools.of_index(index.id) == [tool]
     assert unsettled(bench) == [index.id]
@@ -173,7 +176,7 @@ def test_a_tool_without_a_summary_stays_without_one(bench: Bench) -> None:
 def test_deleted_tools_are_settled(bench: Bench) -> None:
     table = bench.table({})
     tool, _ = bench.tool(table)
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         work.tools.mark_deleted(tool.id)
     assert unsettled(bench) == []
 
@@ -182,7 +185,7 @@ def test_unsettled_indexes_take_turns(bench: Bench) -> None:
     one, two, three = [bench.tool(bench.table({}))[1].id for _ in range(3)]
     turns = []
     for _ in range(3):
-        with bench.store.transaction() as work:
+        with bench.store.for_all("test") as work:
             turns.append(work.indexes.with_unsettled_tools(limit=2))
         bench.pass_time(1)
     assert turns == [[one, two], [three, one], [two, one]]

@@ -21,16 +21,16 @@ class Interrupted(Exception):  # noqa: N818
 @contextmanager
 def interrupted(bench: Bench) -> Iterator[UnitOfWork]:
     """A transaction that ends with an error."""
-    with contextlib.suppress(Interrupted), bench.store.transaction() as work:
+    with contextlib.suppress(Interrupted), bench.store.for_all("test") as work:
         yield work
         raise Interrupted
 
 
 def test_what_is_done_in_one_transaction_is_seen_by_the_next(bench: Bench) -> None:
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         project = work.projects.add("p")
         table = work.tables.add(project.id, "t", None, "{}")
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         assert work.tables.find(table.id, project_id=project.id) == table
 
 
@@ -44,8 +44,8 @@ def test_an_error_takes_everything_back_in_every_table(bench: Bench) -> None:
         work.nodes.remove([node_id])
         work.tables.mark_deleted(table_of(index))
         work.indexes.retire(index.id)
-    with bench.store.transaction() as work:
-        assert work.keys.principal_of(b"k", noted_every_s=60) is None
+    with bench.store.for_all("test") as work:
+        assert work.keys.caller_of(b"k", noted_every_s=60) is None
         known = work.nodes.known(index.generation_id, table_of(index))
         assert [node.id for node in known] == [node_id]
         assert work.indexes.find(index.id) == index
@@ -62,8 +62,8 @@ def test_ids_of_a_transaction_that_was_taken_back_are_not_given_again(bench: Ben
 
 
 def test_transactions_do_not_nest(bench: Bench) -> None:
-    nested = bench.store.transaction()
-    with bench.store.transaction(), pytest.raises(RuntimeError, match="do not nest"), nested:
+    nested = bench.store.for_all("test")
+    with bench.store.for_all("test"), pytest.raises(RuntimeError, match="do not nest"), nested:
         pass
 
 

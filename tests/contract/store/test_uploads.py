@@ -11,18 +11,18 @@ from tests.contract.store.bench import Bench
 
 
 def new(bench: Bench, table: Table, **more: object) -> Upload:
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         wanted = NewUpload(table.project_id, table.id, "json", **more)  # type: ignore[arg-type]
         return work.uploads.add(wanted)
 
 
 def read(bench: Bench, upload: Upload) -> Upload | None:
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         return work.uploads.lock(upload.id)
 
 
 def save(bench: Bench, upload: Upload) -> None:
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         work.uploads.save(upload)
 
 
@@ -38,7 +38,7 @@ def test_an_upload_begins_pending_and_remembers_what_was_said(bench: Bench) -> N
 def test_an_upload_is_found_by_its_table_only(bench: Bench) -> None:
     table, other = bench.table({}), bench.table({})
     upload = new(bench, table)
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         assert work.uploads.find(upload.id, table_id=table.id) == upload
         assert work.uploads.find(upload.id, table_id=other.id) is None
         assert work.uploads.find(10**9, table_id=table.id) is None
@@ -64,7 +64,7 @@ def test_an_import_that_fell_silent_is_told_once_in_that_time(bench: Bench) -> N
     save(bench, replace(new(bench, table), state="done"))
     bench.pass_time(100)
     save(bench, replace(importing[2], state="importing"))
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         first = work.uploads.silent(silent_s=60, limit=1)
         rest = work.uploads.silent(silent_s=60, limit=10)
         assert work.uploads.silent(silent_s=60, limit=10) == []
@@ -76,7 +76,7 @@ def test_what_is_old_or_has_no_table_is_outdated(bench: Bench) -> None:
     old = [new(bench, table), new(bench, table)]
     bench.pass_time(1_000)
     young = new(bench, table)
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         first = work.uploads.outdated(older_than_s=500, limit=1)
         both = work.uploads.outdated(older_than_s=500, limit=9)
         work.uploads.forget([upload.id for upload in both])
@@ -96,7 +96,7 @@ def test_pending_uploads_of_a_project_are_counted_while_they_are_young(bench: Be
     new(bench, bench.table({}))  # somebody else's
 
     def pending() -> int:
-        with bench.store.transaction() as work:
+        with bench.store.for_all("test") as work:
             return work.uploads.pending(project.id, younger_than_s=60)
 
     assert pending() == 0

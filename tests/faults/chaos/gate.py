@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, cast
 
@@ -109,12 +109,20 @@ class GatedStore:
     inner: Store
     gate: Gate
 
+    def for_project(
+        self, project_id: int, deadline: Deadline | None = None
+    ) -> AbstractContextManager[UnitOfWork]:
+        return self._opened(self.inner.for_project(project_id, deadline))
+
+    def for_all(
+        self, reason: str, deadline: Deadline | None = None
+    ) -> AbstractContextManager[UnitOfWork]:
+        return self._opened(self.inner.for_all(reason, deadline))
+
     @contextmanager
-    def transaction(
-        self, project_id: int | None = None, deadline: Deadline | None = None
-    ) -> Iterator[UnitOfWork]:
+    def _opened(self, opened: AbstractContextManager[UnitOfWork]) -> Iterator[UnitOfWork]:
         names: list[str] = []
-        with self.inner.transaction(project_id, deadline) as work:
+        with opened as work:
             yield cast(UnitOfWork, _Noted(work, names))
             name = "+".join(names)
             nth = self.gate.before(name)

@@ -12,8 +12,9 @@ from context_search.adapters.postgres.store import PostgresStore
 from context_search.adapters.postgres.url import DatabaseUrl
 from context_search.adapters.turbopuffer_vectors import TurbopufferVectors
 from context_search.bootstrap import Parts
+from context_search.domain.access import Internal, ProjectKey
 from context_search.domain.config import IndexConfig, SearchConfig
-from context_search.domain.model import Principal, Scope
+from context_search.domain.model import Scope
 from context_search.domain.orders import ORDER_ID, order_from_json
 from context_search.ports.outside import Deadline, Embedder, Message, Queue
 from context_search.services.catalog.create_search_tool import NewSearchTool
@@ -145,12 +146,12 @@ class ChaosParts(Parts):
                 wanted_tool(project, table, scope)
             ),
             "replace": lambda project, table, document: tables.change_document.replace(
-                Principal(project), table, document
+                ProjectKey(project), table, document
             ),
-            "delete_table": lambda project, table: tables.delete_table(Principal(project), table),
-            "delete_tool": lambda project, tool: tools.delete_tool(Principal(project), tool),
-            "start_rebuild": lambda tool: operations.start_rebuild(tool, None),
-            "roll_back": lambda tool: operations.roll_back(tool, None),
+            "delete_table": lambda project, table: tables.delete_table(ProjectKey(project), table),
+            "delete_tool": lambda project, tool: tools.delete_tool(ProjectKey(project), tool),
+            "start_rebuild": lambda tool: operations.start_rebuild(tool, Internal()),
+            "roll_back": lambda tool: operations.roll_back(tool, Internal()),
         }
 
 

@@ -6,9 +6,10 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from context_search.domain.access import Principal, ProjectKey
 from context_search.domain.config import IndexConfig
 from context_search.domain.errors import ContextSearchError
-from context_search.domain.model import Index, Principal, SearchTool, Table
+from context_search.domain.model import Index, SearchTool, Table
 from context_search.ports.outside import Message
 from context_search.services.indexing.retrying import RetryLater
 from testing.in_memory.queue import ListQueue
@@ -52,7 +53,7 @@ class Site:
     def project(self) -> Principal:
         """A new project as a caller."""
         project, _ = self.parts.tables.create_project("chaos")
-        return Principal(project.id)
+        return ProjectKey(project.id)
 
     def table(self, owner: Principal, document: object) -> Table:
         """A new table."""
@@ -65,28 +66,28 @@ class Site:
 
     def replace(self, table: Table, document: object) -> None:
         """Writes another document."""
-        self.parts.tables.change_document.replace(Principal(table.project_id), table.id, document)
+        self.parts.tables.change_document.replace(ProjectKey(table.project_id), table.id, document)
 
     def index(self, tool: SearchTool) -> Index:
         """The index that serves a tool."""
-        with self.parts.store.transaction() as work:
+        with self.parts.store.for_all("test") as work:
             index = work.indexes.find(tool.index_id)
         assert index is not None
         return index
 
     def is_live(self, table: Table) -> bool:
         """Whether a table is there and not deleted."""
-        with self.parts.store.transaction() as work:
+        with self.parts.store.for_all("test") as work:
             return work.tables.find(table.id, project_id=table.project_id) is not None
 
     def revision(self, table: Table) -> int:
         """The revision of a table's document."""
-        with self.parts.store.transaction() as work:
+        with self.parts.store.for_all("test") as work:
             return work.tables.read(table.id)[0]
 
     def tools(self, index_id: int) -> int:
         """How many live tools an index serves."""
-        with self.parts.store.transaction() as work:
+        with self.parts.store.for_all("test") as work:
             return len(work.tools.of_index(index_id))
 
     def orders(self) -> list[Message]:

@@ -12,7 +12,8 @@ import pytest
 
 from context_search.adapters.postgres.pool import Database
 from context_search.adapters.postgres.url import DatabaseUrl
-from context_search.domain.model import Principal, Table
+from context_search.domain.access import Principal
+from context_search.domain.model import Table
 from context_search.ports.outside import Message
 from context_search.services.indexing.retrying import RetryLater
 from testing.in_memory.queue import ListQueue

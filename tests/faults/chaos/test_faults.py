@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from context_search.adapters.litellm_embedder import LitellmEmbedder
-from context_search.domain.model import Principal
+from context_search.domain.access import Principal
 from context_search.services.indexing.node_report import NodeReport
 from context_search.services.indexing.retrying import RetryLater
 from testing.in_memory.embedder import WordEmbedder
@@ -178,6 +178,6 @@ def test_wrong_vectors_are_put_aside_and_what_was_searchable_stays(
     assert report.error.code == "EMBEDDING_DIMENSION_MISMATCH"
     assert set(before) <= set(site.parts.vectors.ids_after(namespace, "", 100))
     assert site.parts.tools.read_status(tool.id, owner).progress.status == "degraded"
-    with site.parts.store.transaction() as work:
+    with site.parts.store.for_all("test") as work:
         work.nodes.pardon(limit=10)
     check(site, [(table, tool)])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from context_search.domain.model import Principal
+from context_search.domain.access import Internal, Principal
 from tests.faults.chaos.killing import EDITED, Kills, Place, indexed
 from tests.faults.chaos.mortal import Mortals
 from tests.faults.chaos.site import Site
@@ -83,7 +83,7 @@ def test_the_start_of_a_rebuild_may_die_anywhere(site: Site, kills: Kills) -> No
 def test_going_back_may_die_anywhere(site: Site, kills: Kills, owner: Principal) -> None:
     def prepare() -> Place:
         table, tool = indexed(site, owner)
-        site.parts.operations.start_rebuild(tool.id, None)
+        site.parts.operations.start_rebuild(tool.id, Internal())
         site.work()
         site.replace(table, {"a": EDITED})
         site.work()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
+from context_search.domain.access import Internal
 from tests.builders import until
 from tests.faults.chaos.gate import Point, points
 from tests.faults.chaos.killing import EDITED, Place, check, indexed
@@ -23,7 +24,7 @@ def test_cleanup_may_die_anywhere(site: Site, workers: Mortals) -> None:
         gone, _ = indexed(site, owner)
         table, tool = indexed(site, owner)
         site.parts.tables.delete_table(owner, gone.id)
-        site.parts.operations.start_rebuild(tool.id, None)
+        site.parts.operations.start_rebuild(tool.id, Internal())
         site.work()
         site.replace(table, {"a": EDITED})  # the order is lost
         site.orders()

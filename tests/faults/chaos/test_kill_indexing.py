@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from context_search.domain.model import Principal
+from context_search.domain.access import Internal, Principal
 from context_search.ports.outside import Message
 from context_search.services.indexing.outgoing import WINDOW
 from tests.builders import english
@@ -91,7 +91,7 @@ def test_a_worker_may_die_anywhere_in_small_strings_that_come_together(
     def order(place: Place) -> Order:
         table, tool = place
         index = site.index(tool)
-        with site.parts.store.transaction() as work:
+        with site.parts.store.for_all("test") as work:
             known = work.nodes.known(index.generation_id, table.id)
         return "carry_out", {"kind": "nodes", "node_ids": [node.id for node in known]}
 
@@ -117,7 +117,7 @@ def test_a_comparison_may_die_anywhere(site: Site, kills: Kills, owner: Principa
 def test_the_switch_to_a_new_generation_may_die_anywhere(site: Site, kills: Kills) -> None:
     def prepare() -> Place:
         table, tool = indexed(site, site.project())  # a project builds two at a time
-        site.parts.operations.start_rebuild(tool.id, None)
+        site.parts.operations.start_rebuild(tool.id, Internal())
         site.orders()
         site.parts.enumerate_index(tool.index_id)
         *first, last = site.orders()

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from context_search.domain.access import Principal
 from context_search.domain.errors import CommitUnknownError
-from context_search.domain.model import Principal
 from testing.in_memory.queue import ListQueue
 from tests.faults.chaos.broken import Breakage
 from tests.faults.chaos.killing import EDITED, LONG, Order, Place, check, indexed

@@ -76,7 +76,7 @@ def waits_for_room(world: World, node: NodeRow) -> bool:
     if node.state != "skipped" or reason.get("code") != "PROJECT_FULL":
         return False
     needed = Usage(int(str(reason["chunks"])), int(str(reason["vector_bytes"])))
-    with world.memory.transaction() as work:
+    with world.memory.for_all("test") as work:
         index_id = world.memory.rows.generations[node.generation_id].index_id
         room = work.quotas.room(index_id or 0, world.limits)
     check(not needed.fits(room), "I17 waits although there is room", (node, room))

@@ -38,7 +38,7 @@ class SendsAgain(Cleanup):
     """What is silent is sent again, whether it is in the queue or not."""
 
     def _relay(self, report: CleanupReport) -> bool:
-        with self.store.transaction() as work:
+        with self.store.for_all("test") as work:
             silent = work.outbox.silent(silent_s=self.limits.silent_s)
             work.outbox.reopen(silent, silent_s=self.limits.silent_s)
         return super()._relay(report)
@@ -53,7 +53,7 @@ class BeginsLate(OrderBook):
     def begin(self, order_id: int | None) -> Begun | None:
         if order_id is None:
             return Begun(None)
-        with self.store.transaction() as work:
+        with self.store.for_all("test") as work:
             row = work.outbox.rows.outbox.get(order_id)  # type: ignore[attr-defined]
         return row and Begun(order_id, row.project_id)
 

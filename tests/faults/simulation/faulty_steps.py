@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
+from context_search.domain.access import Principal
 from context_search.domain.errors import VectorStoreUnavailableError
 from context_search.domain.ids import document_id, window_ids
-from context_search.domain.model import ChunkSet, Claim, Index, Principal, StoredChunk
+from context_search.domain.model import ChunkSet, Claim, Index, StoredChunk
 from context_search.ports.outside import Deadline
 from context_search.ports.searching import ChunkTokens
 from context_search.ports.store import UnitOfWork
@@ -45,7 +46,7 @@ class TombstonesForgottenFirst(Cleanup):
     """A kill between the two steps leaves documents that nobody knows."""
 
     def _bury(self, report: CleanupReport) -> bool:
-        with self.store.transaction() as work:
+        with self.store.for_all("test") as work:
             found = work.deletions.tombstones(
                 older_than_s=self.limits.grace_s, limit=TOMBSTONES_PER_STEP
             )
@@ -60,7 +61,7 @@ class NamespaceForgottenFirst(Cleanup):
     """The same with a whole namespace."""
 
     def _delete_namespaces(self, report: CleanupReport) -> bool:
-        with self.store.transaction() as work:
+        with self.store.for_all("test") as work:
             retired = work.deletions.retired(older_than_s=self.limits.grace_s, limit=1)
             for generation in retired:
                 work.deletions.forget_generation(generation.generation_id)
@@ -74,7 +75,7 @@ class BelievesAnOldList(SweepNamespace):
 
     def _page(self, cursor: SweepCursor) -> object:  # type: ignore[override]
         ids = self._listed(cursor)
-        with self.store.transaction() as work:
+        with self.store.for_all("test") as work:
             rows = work.sweeps.present_after(cursor.namespace, cursor.after, self.page)
         last = ids[-1] if len(ids) == self.page else "~"
         missing = [doc_id for doc_id, _ in rows if doc_id not in ids and doc_id <= last]
@@ -130,7 +131,7 @@ class PresentOnTimeout(IndexNode):
         try:
             super()._write_batch(run, chunk_set, batch)
         except VectorStoreUnavailableError:
-            with self.store.transaction() as work:
+            with self.store.for_all("test") as work:
                 work.nodes.hold(run.claim, lease_s=self.limits.lease_s)
                 work.chunks.mark_present(chunk_set.id, [chunk.index for chunk in batch])
 
@@ -157,7 +158,7 @@ class SwapsWithoutHolding(IndexTogether):
     """Nobody asks whether the claims still hold when many texts are swapped."""
 
     def _swap(self, begun: Begun, keyed: Sequence[ChunkTokens]) -> set[int]:
-        with self.one.store.transaction() as work:
+        with self.one.store.for_all("test") as work:
             work.chunks.mark_all_present([chunk_set for _, chunk_set in begun])
             work.keywords.put(keyed)
             return work.chunks.activate([(claim, each.id) for claim, each in begun])
@@ -168,7 +169,7 @@ class DeleteSharedChunks(DeleteTool):
     """Deleting a tool takes what other tools still need."""
 
     def __call__(self, principal: Principal, tool_id: int) -> None:
-        with self.store.transaction() as work:
+        with self.store.for_all("test") as work:
             tool = work.tools.find(tool_id, project_id=principal.project_id)
             index = work.indexes.find(tool.index_id) if tool else None
             if index:

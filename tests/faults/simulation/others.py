@@ -14,7 +14,7 @@ def edit_by_sql(world: World, document: dict[str, object]) -> None:
     text = json.dumps(document, ensure_ascii=False)
     world.note(f"other program: edit {text[:60]}")
     world.seen["other program: edit"] += 1
-    with world.memory.transaction() as work:
+    with world.memory.for_all("test") as work:
         work.tables.replace(world.table.id, text, expected_revision=None)
 
 
@@ -28,7 +28,7 @@ def delete_table_by_sql(world: World) -> bool:
         return False
     world.note("other program: delete the table")
     world.seen["other program: delete table"] += 1
-    with world.memory.transaction():
+    with world.memory.for_all("test"):
         remove_table(world.memory.rows, world.clock, table_id)
     return True
 
@@ -42,7 +42,7 @@ def move_table_to_trash(world: World) -> bool:
     what = "restore" if is_back else "put away"
     world.note(f"other program: {what} the table")
     world.seen[f"other program: {what} table"] += 1
-    with world.memory.transaction():
+    with world.memory.for_all("test"):
         MemoryTables(rows, world.clock).put_away(table_id, back=is_back)
     return True
 
@@ -63,7 +63,7 @@ def delete_tool_by_sql(world: World) -> bool:
     what = "restore" if tool.deleted and is_soft else "mark deleted" if is_soft else "delete"
     world.note(f"other program: {what} tool {tool_id}")
     world.seen[f"other program: {what} tool"] += 1
-    with world.memory.transaction():
+    with world.memory.for_all("test"):
         if is_soft:
             rows.change(rows.tools, tool_id, deleted=not tool.deleted)
         else:

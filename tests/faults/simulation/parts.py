@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 
 from context_search.domain.config import IndexConfig
@@ -30,15 +30,25 @@ class SimStore:
     scheduler: Scheduler
     weather: Weather
 
+    def for_project(
+        self, project_id: int, deadline: Deadline | None = None
+    ) -> AbstractContextManager[MemoryUnitOfWork]:
+        return self._opened(self.inner.for_project(project_id, deadline))
+
+    def for_all(
+        self, reason: str, deadline: Deadline | None = None
+    ) -> AbstractContextManager[MemoryUnitOfWork]:
+        return self._opened(self.inner.for_all(reason, deadline))
+
     @contextmanager
-    def transaction(
-        self, project_id: int | None = None, deadline: Deadline | None = None
+    def _opened(
+        self, opened: AbstractContextManager[MemoryUnitOfWork]
     ) -> Iterator[MemoryUnitOfWork]:
         self.scheduler.pause()
         fault = self.weather.fault("transaction", "refused", "lost reply", weight=0.25)
         if fault == "refused":
             raise DatabaseUnavailableError("simulated")
-        with self.inner.transaction(project_id, deadline) as work:
+        with opened as work:
             yield work
         if fault == "lost reply":
             raise CommitUnknownError("simulated")

@@ -104,7 +104,7 @@ def _whole(generation: GenerationRow, text: str, chunks: list[ChunkRow]) -> None
 
 def _summaries(world: World) -> None:
     """What tools say of themselves is what is so."""
-    with world.memory.transaction() as work:
+    with world.memory.for_all("test") as work:
         for row in world.memory.rows.tools.values():
             tool = work.tools.find(row.id, project_id=None)
             index = work.indexes.find(tool.index_id) if tool else None

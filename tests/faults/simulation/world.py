@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from context_search.domain.access import Principal, ProjectKey
 from context_search.domain.errors import ContextSearchError
-from context_search.domain.model import Principal
 from context_search.domain.orders import ORDER_ID, CompareIndex, Order, order_from_json
 from context_search.domain.search import Answer, QuestionLimits
 from context_search.ports.outside import Deadline, Message
@@ -113,12 +113,12 @@ class World:
         self._build_indexing()
         self._build_management()
         project, _ = CreateProject(self.store)("p")
-        self.principal = Principal(project.id)
+        self.principal = ProjectKey(project.id)
         create_table = CreateTable(self.store)
         self.table = create_table(self.principal, "t", None, self.document())
         self.neighbour: Principal | None = None
         if self.has_neighbour:
-            self.neighbour = Principal(CreateProject(self.store)("n")[0].id)
+            self.neighbour = ProjectKey(CreateProject(self.store)("n")[0].id)
             self.next_door = create_table(self.neighbour, "t", None, self.document())
 
     @property

@@ -20,7 +20,7 @@ def test_a_document_does_not_grow_beyond_an_upload_by_many_small_changes() -> No
         change.replace(house.principal, table.id, "x" * 90, pointer="/list/-")
     with pytest.raises(DocumentTooLargeError):
         change.merge(house.principal, table.id, {"more": "x" * 90})
-    with house.store.transaction() as work:
+    with house.store.for_all("test") as work:
         _, text = work.tables.read(table.id)
     assert 900 < len(text) <= 1_000
     change.remove(house.principal, table.id, pointer="/list/0")
@@ -56,7 +56,7 @@ def test_a_document_that_is_over_the_growth_of_numbers_already_may_only_not_grow
     house = House()
     table = house.table({"a": 1})
     rows = house.memory.rows
-    with house.store.transaction():  # as SQL may write it
+    with house.store.for_all("test"):  # as SQL may write it
         many = ",".join([number] * 30_000)
         rows.change(rows.tables, table.id, data_json=f'{{"many": [{many}]}}')
     change = ChangeDocument(house.store)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from context_search.adapters.postgres.errors import from_server
+from context_search.domain.access import ProjectKey
 from context_search.domain.errors import (
     ConflictError,
     DocumentTooLargeError,
@@ -17,7 +18,7 @@ from context_search.domain.errors import (
     TooManyUploadsError,
     UploadMissingError,
 )
-from context_search.domain.model import Principal, Table
+from context_search.domain.model import Table
 from context_search.domain.uploads import NewUpload, Upload, UploadFormat, import_memory
 from context_search.ports.outside import SignedPut
 from context_search.services.catalog.import_document import MAX_RUNS, ImportDocument
@@ -289,7 +290,7 @@ def test_a_table_that_goes_away_takes_its_upload_along(office: Office) -> None:
 def test_an_upload_of_others_is_not_there(office: Office) -> None:
     table, other = office.table(1), office.table(2)
     upload = office.upload(table, b"2")
-    stranger = Principal(office.principal.project_id + 1)
+    stranger = ProjectKey(office.principal.project_id + 1)
     for who, table_id in ((stranger, table.id), (office.principal, other.id)):
         with pytest.raises(NotFoundError):
             office.read_upload(who, table_id, upload.id)

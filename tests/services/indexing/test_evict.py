@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager
 
+from context_search.domain.access import Internal
 from context_search.domain.errors import DatabaseUnavailableError
 from context_search.domain.limits import ProjectLimits, Usage
 from context_search.domain.model import SearchTool
@@ -26,7 +27,7 @@ class Estate(House):
     def __init__(self, *, max_chunks: int = FULL, max_vector_bytes: int = 10**9) -> None:
         self.project_limits = ProjectLimits(max_chunks, max_vector_bytes, HOUR)
         super().__init__()
-        with self.store.transaction() as work:
+        with self.store.for_all("test") as work:
             project = work.projects.add("estate")
             assert project.id == self.principal.project_id
 
@@ -56,7 +57,7 @@ class Estate(House):
         return self.state(tool).progress.status
 
     def used(self) -> Usage:
-        with self.store.transaction() as work:
+        with self.store.for_all("test") as work:
             return work.quotas.used(self.principal.project_id)
 
     def ask(self, tool: SearchTool) -> list[str]:
@@ -142,8 +143,10 @@ def test_an_index_that_was_searched_in_the_last_hour_stays() -> None:
 
 def test_a_search_does_not_fail_because_its_use_cannot_be_noted() -> None:
     class Away:
-        def transaction(self, *_: object) -> AbstractContextManager[UnitOfWork]:
+        def for_project(self, *_: object) -> AbstractContextManager[UnitOfWork]:
             raise DatabaseUnavailableError("away")
+
+        for_all = for_project
 
     estate, cold, _ = crowded()
     estate.cleanup()
@@ -252,7 +255,7 @@ def test_the_bytes_of_vectors_are_a_limit_too() -> None:
 def test_an_earlier_generation_goes_before_an_index() -> None:
     estate = Estate(max_chunks=17)
     tools = [estate.indexed(seed) for seed in (1, 2, 3)]
-    estate.start_rebuild(tools[0].id, None)
+    estate.start_rebuild(tools[0].id, Internal())
     estate.work()
     estate.clock.advance(2 * HOUR)
     assert estate.used().chunks == 18
@@ -266,7 +269,7 @@ def test_a_rebuild_takes_its_room_and_an_evicted_index_comes_back_by_one() -> No
     generations = ReindexProject(estate.store, estate.start_rebuild)(estate.principal)
     assert [each.id for each in generations] == [estate.state(hot).index.id]
     estate.work()
-    estate.start_rebuild(cold.id, None)
+    estate.start_rebuild(cold.id, Internal())
     assert estate.status(cold) == "indexing"
     estate.work()
     assert estate.state(cold).progress.states == {"indexed": 1}
@@ -275,7 +278,7 @@ def test_a_rebuild_takes_its_room_and_an_evicted_index_comes_back_by_one() -> No
 def test_a_new_tool_on_an_evicted_index_brings_it_back() -> None:
     estate, cold, _ = crowded()
     estate.cleanup()
-    with estate.store.transaction() as work:
+    with estate.store.for_all("test") as work:
         table = work.tables.find(cold.scope.table_id, project_id=estate.principal.project_id)
     assert table is not None
     estate.clock.advance(2 * HOUR)
@@ -296,10 +299,10 @@ def test_an_evicted_index_without_a_tool_goes_for_good() -> None:
 
 def test_projects_do_not_evict_each_other() -> None:
     estate, cold, _ = crowded()
-    with estate.store.transaction() as work:
+    with estate.store.for_all("test") as work:
         other = work.projects.add("other")
         assert work.quotas.used(other.id) == Usage(0, 0)
     estate.cleanup()
-    with estate.store.transaction() as work:
+    with estate.store.for_all("test") as work:
         assert work.evictions.next_to_go(estate.project_limits) is None
     assert estate.status(cold) == "evicted"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from context_search.domain.access import Internal
 from context_search.domain.errors import DatabaseUnavailableError
 from context_search.services.indexing.enumeration import EnumerateIndex, Limits
 from tests.services.house import House, prose
@@ -35,12 +36,12 @@ def test_an_order_that_fails_is_shown_without_what_it_quotes() -> None:
     house.replace(house.principal, table.id, {"a": prose(400)})
     with pytest.raises(MemoryError):
         broken(house, Breaking)(tool.index_id)
-    error = house.read_status(tool.id, None).progress.last_error
+    error = house.read_status(tool.id, Internal()).progress.last_error
     assert error is not None
     assert (error["code"], error["retryable"], "at" in error) == ("INTERNAL", True, True)
     assert "canary" not in str(error)
     house.work()
-    assert house.read_status(tool.id, None).progress.last_error is None
+    assert house.read_status(tool.id, Internal()).progress.last_error is None
 
 
 def test_an_order_that_fails_for_a_known_reason_names_it() -> None:
@@ -50,6 +51,6 @@ def test_an_order_that_fails_for_a_known_reason_names_it() -> None:
     house.replace(house.principal, table.id, {"a": prose(400)})
     with pytest.raises(DatabaseUnavailableError):
         broken(house, Away)(tool.index_id)
-    error = house.read_status(tool.id, None).progress.last_error
+    error = house.read_status(tool.id, Internal()).progress.last_error
     assert error is not None
     assert (error["code"], error["message"]) == ("DATABASE_UNAVAILABLE", "away")

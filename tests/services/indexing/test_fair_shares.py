@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import pytest
 
+from context_search.domain.access import Internal, ProjectKey
 from context_search.domain.errors import QueueUnavailableError
-from context_search.domain.model import Principal
 from context_search.domain.orders import IndexNodes
 from context_search.ports.outside import Message
 from context_search.services.indexing.index_node import IndexNode
@@ -17,7 +17,7 @@ from context_search.services.upkeep.redrive import Redrive
 from testing.in_memory.queue import ListQueue
 from tests.services.house import SILENT_S, House, prose
 
-NEIGHBOUR = Principal(2)
+NEIGHBOUR = ProjectKey(2)
 STRINGS = 20
 
 
@@ -127,7 +127,7 @@ def test_an_order_that_fails_for_ever_becomes_a_dead_letter_once_a_day_in_the_en
     assert len(house.memory.rows.outbox) == 1
     house.replace(house.principal, table.id, {"a": prose(500)})  # the next write waits for nothing
     house.work()
-    assert house.read_status(tool.id, None).progress.status == "ready"
+    assert house.read_status(tool.id, Internal()).progress.status == "ready"
 
 
 @pytest.mark.parametrize("room", [0, 1])

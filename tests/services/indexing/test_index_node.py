@@ -174,7 +174,7 @@ def test_a_node_that_kills_its_workers_ends_in_quarantine() -> None:
     status = house.tool(house.table({"a": prose(500)}))
     node_id = int(str(house.queue.messages.pop()["node_id"]))
     for _ in range(3):
-        with house.store.transaction() as work:  # a worker that is killed right after its claim
+        with house.store.for_all("test") as work:  # a worker that is killed right after its claim
             assert work.nodes.claim(node_id, lease_s=1)
         house.clock.advance(2)
     report = house.worker(max_attempts=3)(node_id, house.deadline())

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from context_search.domain.access import ProjectKey
 from context_search.domain.errors import NotFoundError, ProjectIndexOffError
 from context_search.domain.ids import scope_key
-from context_search.domain.model import Index, Principal
+from context_search.domain.model import Index
 from context_search.ports.outside import VectorQuery
 from context_search.services.catalog.tables import CreateProject
 from context_search.services.indexing.project_index import (
@@ -24,7 +25,7 @@ class Estate(House):
 
     def __init__(self) -> None:
         super().__init__()
-        self.principal = Principal(CreateProject(self.store)("p")[0].id)
+        self.principal = ProjectKey(CreateProject(self.store)("p")[0].id)
         model = Model(self.config.model, self.config.dimensions)
         self.switch_on = SwitchProjectIndexOn(self.store, model, SILENT_S)
         self.switch_off = SwitchProjectIndexOff(self.store)
@@ -85,7 +86,7 @@ def test_tables_that_come_change_and_go_are_followed() -> None:
 
 def test_strings_of_other_projects_are_left_alone() -> None:
     estate = Estate()
-    stranger = Principal(CreateProject(estate.store)("q")[0].id)
+    stranger = ProjectKey(CreateProject(estate.store)("q")[0].id)
     foreign = estate.create_table(stranger, "t", None, {"a": "foreign"})
     index = estate.on().index
     estate.enumerate(index.id, foreign.id)
@@ -157,7 +158,7 @@ def test_switched_off_it_answers_nothing_and_everything_goes() -> None:
 
 def test_a_project_that_is_gone_cannot_be_switched_on() -> None:
     with pytest.raises(NotFoundError):
-        Estate().switch_on(Principal(10**9))
+        Estate().switch_on(ProjectKey(10**9))
 
 
 def test_a_search_reaches_one_table_of_many() -> None:

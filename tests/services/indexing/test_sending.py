@@ -40,7 +40,7 @@ def order_of(house: House) -> CompareIndex:
 
 
 def test_an_order_leaves_after_the_commit_and_not_before(house: House) -> None:
-    with house.store.transaction() as work:
+    with house.store.for_all("test") as work:
         work.send(order_of(house))
         assert house.queue.messages == []
     [message] = house.queue.messages
@@ -49,20 +49,20 @@ def test_an_order_leaves_after_the_commit_and_not_before(house: House) -> None:
 
 
 def test_an_order_of_a_transaction_that_is_rolled_back_never_leaves(house: House) -> None:
-    with suppress(ZeroDivisionError), house.store.transaction() as work:
+    with suppress(ZeroDivisionError), house.store.for_all("test") as work:
         work.send(order_of(house))
         raise ZeroDivisionError
     assert (house.queue.messages, dict(house.memory.rows.outbox)) == ([], {})
-    with house.store.transaction():
+    with house.store.for_all("test"):
         pass  # nor with the next one
     assert house.queue.messages == []
 
 
 def test_what_waits_of_a_project_leaves_too(house: House) -> None:
-    with house.memory.transaction() as work:  # as somebody who cannot deliver
+    with house.memory.for_all("test") as work:  # as somebody who cannot deliver
         work.outbox.add([order_of(house).to_json()])
     assert house.queue.messages == []
-    with house.store.transaction() as work:
+    with house.store.for_all("test") as work:
         work.send_waiting(house.principal.project_id)
     assert len(house.queue.messages) == 1
 
@@ -70,7 +70,7 @@ def test_what_waits_of_a_project_leaves_too(house: House) -> None:
 def test_a_queue_that_is_away_fails_no_caller_and_loses_nothing(house: House) -> None:
     assert isinstance(house.queue, Away)
     house.queue.is_away = True
-    with house.store.transaction() as work:
+    with house.store.for_all("test") as work:
         work.send(order_of(house))
     assert len(house.memory.rows.outbox) == 1
     assert house.queue.messages == []

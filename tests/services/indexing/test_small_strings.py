@@ -127,7 +127,7 @@ def test_strings_without_room_wait_and_the_others_are_indexed() -> None:
 def test_a_string_that_changed_meanwhile_is_not_swapped_in() -> None:
     house = built(30)
     ids = ordered(house)
-    with house.store.transaction() as work:
+    with house.store.for_all("test") as work:
         claims = work.nodes.claim_many(ids, max_chars=100, max_attempts=4, lease_s=60)
     [table] = house.memory.rows.tables
     strings = [f"string {number} of very many" for number in range(29)]

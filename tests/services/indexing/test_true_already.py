@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 
 import pytest
@@ -25,14 +25,22 @@ class Counting:
     allowed: int
     transactions: int = 0
 
+    def for_project(
+        self, project_id: int, deadline: Deadline | None = None
+    ) -> AbstractContextManager[UnitOfWork]:
+        return self._opened(self.inner.for_project(project_id, deadline))
+
+    def for_all(
+        self, reason: str, deadline: Deadline | None = None
+    ) -> AbstractContextManager[UnitOfWork]:
+        return self._opened(self.inner.for_all(reason, deadline))
+
     @contextmanager
-    def transaction(
-        self, project_id: int | None = None, deadline: Deadline | None = None
-    ) -> Iterator[UnitOfWork]:
+    def _opened(self, opened: AbstractContextManager[UnitOfWork]) -> Iterator[UnitOfWork]:
         self.transactions += 1
         if self.transactions > self.allowed:
             raise DatabaseUnavailableError("too many")
-        with self.inner.transaction(project_id, deadline) as work:
+        with opened as work:
             yield work
 
 

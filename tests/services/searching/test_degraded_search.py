@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import cast
 
@@ -65,11 +65,19 @@ class WithoutKeywords:
 
     inner: Store
 
+    def for_project(
+        self, project_id: int, deadline: Deadline | None = None
+    ) -> AbstractContextManager[UnitOfWork]:
+        return self._opened(self.inner.for_project(project_id, deadline))
+
+    def for_all(
+        self, reason: str, deadline: Deadline | None = None
+    ) -> AbstractContextManager[UnitOfWork]:
+        return self._opened(self.inner.for_all(reason, deadline))
+
     @contextmanager
-    def transaction(
-        self, project_id: int | None = None, deadline: Deadline | None = None
-    ) -> Iterator[UnitOfWork]:
-        with self.inner.transaction(project_id, deadline) as work:
+    def _opened(self, opened: AbstractContextManager[UnitOfWork]) -> Iterator[UnitOfWork]:
+        with opened as work:
             yield cast(UnitOfWork, _Slow(work))
 
 
@@ -172,7 +180,7 @@ def test_a_busy_namespace_does_not_take_the_try_of_a_breaker() -> None:
         house.ask()
     house.moody.error = None
     house.clock.advance(11)
-    with house.store.transaction() as work:
+    with house.store.for_all("test") as work:
         work.permits.take(pool, size=QUERIES_PER_NAMESPACE, count=15, lease_s=4)
     assert house.ask().degraded == ["backend_busy"]
     house.clock.advance(3)
@@ -189,7 +197,7 @@ def test_lean_storage_has_its_keywords_in_postgres() -> None:
 def test_more_searches_than_allowed_are_refused_and_say_when_to_come_back() -> None:
     house = MoodyHouse()
     pool = f"searches of project {house.principal.project_id}"
-    with house.store.transaction() as work:
+    with house.store.for_all("test") as work:
         work.permits.take(pool, size=SEARCHES_PER_PROJECT, count=SEARCHES_PER_PROJECT, lease_s=30)
     with pytest.raises(BackpressureError) as caught:
         house.ask()
@@ -201,7 +209,7 @@ def test_more_searches_than_allowed_are_refused_and_say_when_to_come_back() -> N
 def test_a_namespace_at_its_limit_is_waited_for_and_then_left_alone() -> None:
     house = MoodyHouse()
     pool = f"queries of {house.ask().hits[0].chunk.turbopuffer_namespace}"
-    with house.store.transaction() as work:
+    with house.store.for_all("test") as work:
         work.permits.take(pool, size=QUERIES_PER_NAMESPACE, count=15, lease_s=30)
     before = house.clock.monotonic()
     answer = house.ask()

@@ -8,7 +8,7 @@ from tests.services.house import House
 
 
 def take(house: House, pool: str) -> str | None:
-    with house.store.transaction() as work:
+    with house.store.for_all("test") as work:
         return work.permits.take(pool, size=3, count=1, lease_s=30)
 
 

@@ -35,7 +35,7 @@ class Candidates:
         _, index = bench.tool(table)
         for node_id in bench.enumerate(index):
             bench.finish(node_id)
-        with bench.store.transaction() as work:
+        with bench.store.for_all("test") as work:
             assert isinstance(work.live_chunks, MemoryLiveChunks)
             self.chunks = work.live_chunks
         ids = sorted(bench.ids(index))

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from context_search.adapters.tiktoken_counter import TiktokenCounter
+from context_search.domain.access import Caller, Internal, ProjectKey
 from context_search.domain.errors import NotFoundError, QueryEmptyError
-from context_search.domain.model import Principal
 from context_search.domain.retrieval import RetrievalSettings
 from context_search.domain.search import QuestionLimits
 from context_search.domain.text.redaction import placeholder
@@ -32,7 +32,7 @@ class Desk:
         self.tool_id = self.house.tool(self.house.table(document)).tool.id
         self.house.work()
         self.passages = Retrieve(self.house.store, self.house.searches, COUNTER).passages
-        with self.house.store.transaction() as work:
+        with self.house.store.for_all("test") as work:
             work.project_settings.write(
                 self.house.principal.project_id,
                 RetrievalSettings(**{"neighbours": 0, **settings}),  # type: ignore[arg-type]
@@ -42,10 +42,8 @@ class Desk:
         asked = QuestionLimits(**limits)  # type: ignore[arg-type]
         return self.retrieve(self.house.principal, query, asked)
 
-    def retrieve(
-        self, principal: Principal | None, query: str, limits: QuestionLimits
-    ) -> Retrieval:
-        return self.passages(SearchedTool.by(principal, self.tool_id), query, limits)
+    def retrieve(self, caller: Caller, query: str, limits: QuestionLimits) -> Retrieval:
+        return self.passages(SearchedTool.by(caller, self.tool_id), query, limits)
 
     def everything(self, query: str = "the a of 1") -> Retrieval:
         return self.retrieve(self.house.principal, query, ALL)
@@ -185,7 +183,7 @@ def test_a_stale_hit_is_retrieved_with_what_stands_around_it() -> None:
 def test_only_the_project_of_the_tool_may_retrieve() -> None:
     desk = Desk({"a": SENTENCE})
     with pytest.raises(NotFoundError):
-        desk.retrieve(Principal(99), "lighthouse", QuestionLimits())
-    assert desk.retrieve(None, "lighthouse", QuestionLimits()).passages
+        desk.retrieve(ProjectKey(99), "lighthouse", QuestionLimits())
+    assert desk.retrieve(Internal(), "lighthouse", QuestionLimits()).passages
     with pytest.raises(QueryEmptyError):
         desk("?!")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from typing import cast
 
@@ -66,11 +66,19 @@ class SlowStore:
     opened: int = 0
     given: list[float] = field(default_factory=list)
 
+    def for_project(
+        self, project_id: int, deadline: Deadline | None = None
+    ) -> AbstractContextManager[UnitOfWork]:
+        return self._opened(self.inner.for_project(project_id, deadline))
+
+    def for_all(
+        self, reason: str, deadline: Deadline | None = None
+    ) -> AbstractContextManager[UnitOfWork]:
+        return self._opened(self.inner.for_all(reason, deadline))
+
     @contextmanager
-    def transaction(
-        self, project_id: int | None = None, deadline: Deadline | None = None
-    ) -> Iterator[UnitOfWork]:
-        with self.inner.transaction(project_id, deadline) as work:
+    def _opened(self, opened: AbstractContextManager[UnitOfWork]) -> Iterator[UnitOfWork]:
+        with opened as work:
             yield cast(UnitOfWork, _Slow(work, self))
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from context_search.domain.access import ProjectKey
 from context_search.domain.errors import (
     EmbeddingTimeoutError,
     EmbeddingUnavailableError,
     NotFoundError,
     QueryEmptyError,
 )
-from context_search.domain.model import Principal
 from context_search.services.catalog.create_search_tool import CreateSearchTool
 from context_search.services.catalog.hints import MOST_READ
 from context_search.services.indexing.enumeration import Limits
@@ -74,7 +74,7 @@ def test_an_answer_stands_when_nobody_can_say_why_it_is_empty() -> None:
     tool_id = house.tool(table).tool.id
     rows = house.memory.rows
     too_deep = "[" * 100_000 + "]" * 100_000  # as SQL may write it
-    with house.store.transaction():
+    with house.store.for_all("test"):
         rows.change(rows.tables, table.id, data_json=too_deep)
     assert house.search(tool_id, house.principal, "anything", 5).hint == "no_match"
 
@@ -106,7 +106,7 @@ def test_a_question_without_letters_or_numbers_is_refused(query: str) -> None:
 def test_a_foreign_tool_looks_like_a_missing_one() -> None:
     house = House()
     tool_id = house.tool(house.table({"a": "x"})).tool.id
-    for principal, wanted in ((Principal(2), tool_id), (house.principal, 10**9)):
+    for principal, wanted in ((ProjectKey(2), tool_id), (house.principal, 10**9)):
         with pytest.raises(NotFoundError, match="there is no such tool"):
             house.search(wanted, principal, "x", 5)
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import pytest
 
+from context_search.domain.access import Internal
 from context_search.domain.errors import ConflictError, NotFoundError
 from context_search.services.upkeep.clear_index import ClearIndex
 from tests.services.house import SILENT_S, House, prose
 
 
 def cleared(house: House, tool_id: int, *, shared: bool = False) -> list[int]:
-    return ClearIndex(house.store, SILENT_S)(tool_id, None, shared=shared).tools
+    return ClearIndex(house.store, SILENT_S)(tool_id, Internal(), shared=shared).tools
 
 
 def test_a_cleared_index_finds_nothing_and_says_why_and_comes_back_with_a_search() -> None:
@@ -18,9 +19,9 @@ def test_a_cleared_index_finds_nothing_and_says_why_and_comes_back_with_a_search
     tool = house.tool(house.table({"a": prose(500)})).tool
     house.work()
     before = len(house.rows())
-    given_up = ClearIndex(house.store, SILENT_S)(tool.id, None, shared=False)
+    given_up = ClearIndex(house.store, SILENT_S)(tool.id, Internal(), shared=False)
     assert (given_up.chunks, given_up.tools) == (before, [tool.id])
-    status = house.read_status(tool.id, None)
+    status = house.read_status(tool.id, Internal())
     error = status.progress.last_error
     assert error is not None
     assert (status.progress.status, error["code"]) == ("evicted", "INDEX_DELETED")
@@ -40,7 +41,7 @@ def test_clearing_again_changes_nothing() -> None:
     house.work()
     cleared(house, tool.id)
     generations = len(house.memory.rows.generations)
-    again = ClearIndex(house.store, SILENT_S)(tool.id, None, shared=False)
+    again = ClearIndex(house.store, SILENT_S)(tool.id, Internal(), shared=False)
     assert (again.chunks, len(house.memory.rows.generations)) == (0, generations)
 
 
@@ -53,7 +54,7 @@ def test_chunks_that_another_tool_needs_go_only_when_the_operator_says_so() -> N
         cleared(house, one.id)
     assert house.search(other.id, house.principal, "harbour winter", 5).hits
     assert cleared(house, one.id, shared=True) == [one.id, other.id]
-    assert house.read_status(other.id, None).progress.status == "evicted"
+    assert house.read_status(other.id, Internal()).progress.status == "evicted"
 
 
 def test_a_deleted_tool_needs_nothing() -> None:
@@ -70,11 +71,11 @@ def test_a_rebuild_that_was_on_its_way_is_given_up_and_another_one_brings_the_in
     house = House()
     tool = house.tool(house.table({"a": prose(500)})).tool
     house.work()
-    house.start_rebuild(tool.id, None)
+    house.start_rebuild(tool.id, Internal())
     cleared(house, tool.id)
     house.work()
-    assert house.read_status(tool.id, None).progress.status == "evicted"
-    house.start_rebuild(tool.id, None)
+    assert house.read_status(tool.id, Internal()).progress.status == "evicted"
+    house.start_rebuild(tool.id, Internal())
     house.work()
-    assert house.read_status(tool.id, None).progress.status == "ready"
+    assert house.read_status(tool.id, Internal()).progress.status == "ready"
     assert house.search(tool.id, house.principal, "harbour winter", 5).hits

@@ -60,7 +60,7 @@ def test_a_chunk_of_more_windows_than_a_page_holds_does_not_stop_a_sweep() -> No
         page = sweep(older_than_s=0)
         assert page is not None
         found += page.missing
-        with house.store.transaction() as work:
+        with house.store.for_all("test") as work:
             if work.sweeps.reports(None):
                 break
     else:
@@ -72,7 +72,7 @@ def test_a_healthy_namespace_has_a_report_without_findings() -> None:
     house = House()
     built(house)
     house.sweep(older_than_s=0)
-    with house.store.transaction() as work:
+    with house.store.for_all("test") as work:
         [report] = work.sweeps.reports(None)
     assert (report["orphans"], report["missing"]) == (0, 0)
     assert report["checked"] == len(house.documents())
@@ -91,7 +91,7 @@ def test_a_search_on_a_lost_namespace_says_so_and_orders_what_mends_it() -> None
     del house.vectors.namespaces[tool.index.namespace]
     answer = house.search(tool.tool.id, house.principal, "harbour winter", 5)
     assert (bool(answer.hits), answer.degraded) == (True, ["namespace_missing"])
-    with house.store.transaction() as work:
+    with house.store.for_all("test") as work:
         [due] = work.sweeps.due(older_than_s=3_600, limit=9)
     assert due.namespace == tool.index.namespace != other
     house.sweep(older_than_s=3_600)

@@ -84,8 +84,17 @@ class PostgresStore:
     database: Database
 
     @contextmanager
-    def transaction(
-        self, project_id: int | None = None, deadline: Deadline | None = None
+    def for_project(
+        self, project_id: int, deadline: Deadline | None = None
     ) -> Iterator[PostgresUnitOfWork]:
         with self.database.transaction(project_id=project_id, deadline=deadline) as tx:
+            yield PostgresUnitOfWork(tx)
+
+    @contextmanager
+    def for_all(
+        self,
+        reason: str,  # noqa: ARG002 - for the reader
+        deadline: Deadline | None = None,
+    ) -> Iterator[PostgresUnitOfWork]:
+        with self.database.transaction(deadline=deadline) as tx:
             yield PostgresUnitOfWork(tx)

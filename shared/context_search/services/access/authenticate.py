@@ -6,10 +6,9 @@ import hmac
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from context_search.domain.access import in_order
-from context_search.domain.access_tokens import looks_like_token, principal_of_claims
+from context_search.domain.access import McpKey, Principal, ProjectKey, Token, in_order
+from context_search.domain.access_tokens import caller_of_claims, looks_like_token
 from context_search.domain.errors import UnauthenticatedError
-from context_search.domain.model import Principal
 from context_search.ports.outside import AccessTokens
 from context_search.ports.store import Store
 from context_search.services.access.keys import key_hash
@@ -19,24 +18,24 @@ USE_NOTED_EVERY_S = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Authenticate:
-    """Turns a project or MCP key into a principal. Raises UnauthenticatedError."""
+    """Finds out whose a project or MCP key is. Raises UnauthenticatedError."""
 
     store: Store
 
-    def __call__(self, key: str | None) -> Principal:
+    def __call__(self, key: str | None) -> ProjectKey | McpKey:
         """Returns whose key it is, and notes about once a minute that it is in use."""
         if not key or not key.isascii():
             raise UnauthenticatedError("a bearer key is required")
-        with self.store.transaction() as work:
-            principal = work.keys.principal_of(key_hash(key), noted_every_s=USE_NOTED_EVERY_S)
-        if principal is None:
+        with self.store.for_all("find out who is calling") as work:
+            caller = work.keys.caller_of(key_hash(key), noted_every_s=USE_NOTED_EVERY_S)
+        if caller is None:
             raise UnauthenticatedError("the key is not known")
-        return principal
+        return caller
 
 
 @dataclass(frozen=True, slots=True)
 class AuthenticateToken:
-    """Turns a JSON web token into the principal that a project key with its scopes would be.
+    """Finds out who presents a JSON web token: like a project key with its scopes.
 
     ``tokens`` is asked for at the first token: what checks them takes long to import.
     """
@@ -46,13 +45,13 @@ class AuthenticateToken:
     project_claim: str
     subject_key: str = field(repr=False)
 
-    def __call__(self, token: str) -> Principal:
+    def __call__(self, token: str) -> Token:
         """Raises UnauthenticatedError, also for an unknown project; TokenIssuerUnavailableError."""
-        principal = self._principal(self.tokens().claims_of(token))
-        with self.store.transaction(principal.project_id) as work:
-            if not work.projects.exists(principal.project_id):
+        caller = self._caller(self.tokens().claims_of(token))
+        with self.store.for_project(caller.project_id) as work:
+            if not work.projects.exists(caller.project_id):
                 raise UnauthenticatedError("the token's project is not known")
-        return principal
+        return caller
 
     def secret_of(self, token: str) -> str:
         """Returns what only the bearer's tokens lead to: the same for the next one of a subject.
@@ -65,18 +64,18 @@ class AuthenticateToken:
         subject = claims.get("sub")
         if not isinstance(subject, str):
             return token
-        principal = self._principal(claims)
-        scopes = ",".join(in_order(principal.permissions))
-        whose = f"{principal.project_id} {scopes} {subject}"
+        caller = self._caller(claims)
+        scopes = ",".join(in_order(caller.permissions))
+        whose = f"{caller.project_id} {scopes} {subject}"
         return hmac.digest(self.subject_key.encode(), whose.encode(), "sha256").hex()
 
-    def _principal(self, claims: Mapping[str, object]) -> Principal:
-        return principal_of_claims(claims, self.project_claim)
+    def _caller(self, claims: Mapping[str, object]) -> Token:
+        return caller_of_claims(claims, self.project_claim)
 
 
 @dataclass(frozen=True, slots=True)
 class AuthenticateBearer:
-    """Turns what follows ``Bearer`` into a principal: a key, or a token where those are taken."""
+    """Finds out who presents what follows ``Bearer``: a key, or a token where those are taken."""
 
     keys: Authenticate
     tokens: AuthenticateToken | None = None

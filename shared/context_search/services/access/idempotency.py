@@ -91,7 +91,7 @@ class AnswerOnce:
     def _claim(
         self, request: IdempotentRequest, key: RequestKey, holder: str
     ) -> EarlierRequest | None:
-        with self.store.transaction(key.project_id) as work:
+        with self.store.for_project(key.project_id) as work:
             earlier = work.idempotency_keys.claim(
                 key, request_hash=request.hash, holder=holder, lease_s=LEASE_S, kept_s=KEPT_S
             )
@@ -103,11 +103,11 @@ class AnswerOnce:
             return earlier
 
     def _keep(self, key: RequestKey, holder: str, sealed: bytes) -> None:
-        with suppress(DatabaseUnavailableError), self.store.transaction(key.project_id) as work:
+        with suppress(DatabaseUnavailableError), self.store.for_project(key.project_id) as work:
             work.idempotency_keys.keep(key, holder=holder, answer=sealed)
 
     def _release(self, key: RequestKey, holder: str) -> None:
-        with suppress(DatabaseUnavailableError), self.store.transaction(key.project_id) as work:
+        with suppress(DatabaseUnavailableError), self.store.for_project(key.project_id) as work:
             work.idempotency_keys.release(key, holder=holder)
 
 

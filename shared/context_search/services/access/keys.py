@@ -11,13 +11,16 @@ from context_search.domain.access import (
     ALL_PERMISSIONS,
     MCP_PERMISSIONS,
     ApiKey,
+    Caller,
+    Internal,
     KeyOwner,
     NewApiKey,
     Permission,
+    Principal,
+    ProjectKey,
     in_order,
 )
 from context_search.domain.errors import NotFoundError, PermissionDeniedError
-from context_search.domain.model import Principal
 from context_search.ports.store import Store, UnitOfWork
 from context_search.services.pages import PAGE, Page, page_of
 
@@ -84,7 +87,7 @@ class CreateKey:
         there is no such project.
         """
         wanted = caller.permissions if options.permissions is None else options.permissions
-        with self.store.transaction(caller.project_id) as work:
+        with self.store.for_project(caller.project_id) as work:
             if not work.projects.exists(caller.project_id):  # an operator may name any
                 raise NotFoundError("there is no such project")
             owner = owner_of(work, caller, mcp_id)
@@ -102,7 +105,7 @@ class ListKeys:
 
     def __call__(self, caller: Principal, mcp_id: int | None, *, after: int) -> Page[ApiKey]:
         """Raises NotFoundError for a foreign instance."""
-        with self.store.transaction(caller.project_id) as work:
+        with self.store.for_project(caller.project_id) as work:
             owner = owner_of(work, caller, mcp_id)
             return page_of(work.keys.page(owner, after=after, limit=PAGE + 1), lambda key: key.id)
 
@@ -115,7 +118,7 @@ class RevokeKey:
 
     def __call__(self, caller: Principal, mcp_id: int | None, key_id: int) -> None:
         """Raises NotFoundError, also for a key that is revoked or expired already."""
-        with self.store.transaction(caller.project_id) as work:
+        with self.store.for_project(caller.project_id) as work:
             work.keys.revoke(_live_key(work, owner_of(work, caller, mcp_id), key_id).id)
 
 
@@ -133,7 +136,7 @@ class RotateKey:
         Raises NotFoundError for a key that is not good any more, and PermissionDeniedError for
         one that may do more than the caller's.
         """
-        with self.store.transaction(caller.project_id) as work:
+        with self.store.for_project(caller.project_id) as work:
             owner = owner_of(work, caller, mcp_id)
             old = _live_key(work, owner, key_id)
             work.keys.expire_within(old.id, old_expires_in_s)
@@ -149,20 +152,18 @@ def owner_of(work: UnitOfWork, caller: Principal, mcp_id: int | None) -> KeyOwne
     return KeyOwner(caller.project_id, mcp_id)
 
 
-def add_key(
-    work: UnitOfWork, owner: KeyOwner, options: KeyOptions, maker: Principal | None = None
-) -> ShownKey:
+def add_key(work: UnitOfWork, owner: KeyOwner, options: KeyOptions, maker: Caller) -> ShownKey:
     """Stores a new key; one of an MCP instance may search and nothing else.
 
     No key makes one that may do more or lives longer: it ends with its ``maker``'s at the latest.
-    None is a trusted caller without a key. Raises PermissionDeniedError.
+    Raises PermissionDeniedError.
     """
     made = new_key(PROJECT_PREFIX if owner.mcp_id is None else MCP_PREFIX)
     permissions = MCP_PERMISSIONS if owner.mcp_id else options.permissions or ALL_PERMISSIONS
-    if maker is not None and not permissions <= maker.permissions:
+    if not isinstance(maker, Internal) and not permissions <= maker.permissions:
         lacking = ", ".join(in_order(permissions - maker.permissions))
         raise PermissionDeniedError(f"a key cannot give what it has not: {lacking}")
-    ends_by = None if maker is None else maker.expires_at
+    ends_by = maker.expires_at if isinstance(maker, ProjectKey) else None
     new = NewApiKey(options.name, made.prefix, made.hash, permissions, options.lifetime_s, ends_by)
     return ShownKey(work.keys.add(owner, new), made.text)
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from context_search.domain.access import Binding, KeyOwner, McpInstance
+from context_search.domain.access import Binding, KeyOwner, McpInstance, McpKey, Principal
 from context_search.domain.errors import ConflictError, NotFoundError, UnauthenticatedError
-from context_search.domain.model import Principal, SearchTool, ToolRecord
+from context_search.domain.model import SearchTool, ToolRecord
 from context_search.ports.store import Store, UnitOfWork
 from context_search.services.access.authenticate import Authenticate
 from context_search.services.access.keys import KeyOptions, ShownKey, add_key
@@ -38,7 +38,7 @@ class CreateMcp:
         Raises NotFoundError for a tool that is missing or foreign, ConflictError for one twice,
         and PermissionDeniedError for a caller who may not search: the key may.
         """
-        with self.store.transaction(caller.project_id) as work:
+        with self.store.for_project(caller.project_id) as work:
             mcp = work.mcp_instances.add(caller.project_id, name)
             for tool_id, status in bindings:
                 bind(work, caller, mcp.id, tool_id, status=status)
@@ -53,12 +53,12 @@ class Mcps:
 
     def read(self, caller: Principal, mcp_id: int) -> McpInstance:
         """Raises NotFoundError."""
-        with self.store.transaction(caller.project_id) as work:
+        with self.store.for_project(caller.project_id) as work:
             return own_mcp(work, caller, mcp_id)
 
     def page(self, caller: Principal, *, after: int) -> Page[McpInstance]:
         """Returns instances by id."""
-        with self.store.transaction(caller.project_id) as work:
+        with self.store.for_project(caller.project_id) as work:
             rows = work.mcp_instances.page(caller.project_id, after=after, limit=PAGE + 1)
             return page_of(rows, lambda mcp: mcp.id)
 
@@ -66,7 +66,7 @@ class Mcps:
         self, caller: Principal, mcp_id: int, *, name: str | None, status: bool | None
     ) -> McpInstance:
         """Changes what is not None. Raises NotFoundError."""
-        with self.store.transaction(caller.project_id) as work:
+        with self.store.for_project(caller.project_id) as work:
             mcp = own_mcp(work, caller, mcp_id)
             return work.mcp_instances.change(
                 mcp_id,
@@ -76,7 +76,7 @@ class Mcps:
 
     def delete(self, caller: Principal, mcp_id: int) -> None:
         """Deletes an instance with its keys and bindings. Raises NotFoundError."""
-        with self.store.transaction(caller.project_id) as work:
+        with self.store.for_project(caller.project_id) as work:
             own_mcp(work, caller, mcp_id)
             work.mcp_instances.remove(mcp_id)
 
@@ -92,14 +92,14 @@ class Bindings:
 
     def add(self, caller: Principal, mcp_id: int, tool_id: int, *, status: bool) -> BoundTool:
         """Raises ConflictError when the tool is bound already."""
-        with self.store.transaction(caller.project_id) as work:
+        with self.store.for_project(caller.project_id) as work:
             own_mcp(work, caller, mcp_id)
             bound = bind(work, caller, mcp_id, tool_id, status=status)
             return _named(work, [bound])[0]
 
     def page(self, caller: Principal, mcp_id: int, *, after: int) -> Page[BoundTool]:
         """Returns bindings by tool id, disabled ones too."""
-        with self.store.transaction(caller.project_id) as work:
+        with self.store.for_project(caller.project_id) as work:
             own_mcp(work, caller, mcp_id)
             return _page(work, mcp_id, after)
 
@@ -107,7 +107,7 @@ class Bindings:
         self, caller: Principal, mcp_id: int, tool_id: int, *, status: bool
     ) -> BoundTool:
         """Enables or disables a binding."""
-        with self.store.transaction(caller.project_id) as work:
+        with self.store.for_project(caller.project_id) as work:
             own_mcp(work, caller, mcp_id)
             tool = work.tools.find(tool_id, project_id=caller.project_id)
             binding = work.mcp_instances.set_status(mcp_id, tool_id, status=status)
@@ -117,7 +117,7 @@ class Bindings:
 
     def remove(self, caller: Principal, mcp_id: int, tool_id: int) -> None:
         """Takes a tool out; the tool itself stays."""
-        with self.store.transaction(caller.project_id) as work:
+        with self.store.for_project(caller.project_id) as work:
             own_mcp(work, caller, mcp_id)
             if not work.mcp_instances.unbind(mcp_id, tool_id):
                 raise NotFoundError("there is no such binding")
@@ -136,15 +136,15 @@ class DescribeMcp:
         Raises NotFoundError for a key that is not that of an enabled instance.
         """
         try:
-            principal = self.authenticate(key)
-        except UnauthenticatedError:
-            principal = None
-        if principal is None or principal.mcp_id is None:
+            caller = self.authenticate(key)
+        except UnauthenticatedError as error:
+            raise NotFoundError("no MCP instance has this key") from error
+        if not isinstance(caller, McpKey):
             raise NotFoundError("no MCP instance has this key")
         bound: list[BoundTool] = []
         after: int | None = 0
-        with self.store.transaction(principal.project_id) as work:
-            mcp = own_mcp(work, principal, principal.mcp_id)
+        with self.store.for_project(caller.project_id) as work:
+            mcp = own_mcp(work, caller, caller.mcp_id)
             while after is not None:
                 page = _page(work, mcp.id, after)
                 bound += [tool for tool in page.rows if tool.binding.status]

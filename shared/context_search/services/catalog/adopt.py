@@ -62,7 +62,7 @@ class TakeOverTools:
 
         Raises NotFoundError without the project.
         """
-        with self.store.transaction(project_id) as work:
+        with self.store.for_project(project_id) as work:
             if not work.projects.exists(project_id):
                 raise NotFoundError("there is no such project")
             found = work.tools.unserved(project_id, after=after, limit=PAGE + 1)
@@ -83,7 +83,7 @@ class TakeOverTools:
             raise NotFoundError("the tool names no table")
         scope = Scope(tool.table_id, tool.json_path or "")
         split(scope.json_pointer)
-        with self.store.transaction(project_id) as work:
+        with self.store.for_project(project_id) as work:
             work.tables.lock(scope.table_id, with_project=True)
             if work.tables.find(scope.table_id, project_id=project_id) is None:
                 raise NotFoundError("the project has no such table")

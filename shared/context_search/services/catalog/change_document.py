@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from context_search.domain.access import Principal
 from context_search.domain.documents import check_depth, number_padding, parse_exact
 from context_search.domain.errors import (
     ConflictError,
@@ -16,7 +17,7 @@ from context_search.domain.json_number import MAX_GROWTH
 from context_search.domain.json_pointer import remove_value, replace_value, resolve, split
 from context_search.domain.json_text import to_json
 from context_search.domain.merge_patch import merge_patch
-from context_search.domain.model import Principal, Table
+from context_search.domain.model import Table
 from context_search.domain.uploads import MAX_UPLOAD_BYTES
 from context_search.ports.store import Store, UnitOfWork
 from context_search.services.catalog.tables import live_table
@@ -50,7 +51,7 @@ class ChangeDocument:
             return self._change(
                 principal, table_id, if_revision, lambda before: replace_value(before, path, value)
             )
-        with self.store.transaction(principal.project_id) as work:
+        with self.store.for_project(principal.project_id) as work:
             table = live_table(work, principal, table_id)
             return self._write(work, table, value, if_revision)
 
@@ -94,7 +95,7 @@ class ChangeDocument:
         if_revision: int | None,
         change: Callable[[object], object],
     ) -> Table:
-        with self.store.transaction(principal.project_id) as work:
+        with self.store.for_project(principal.project_id) as work:
             table = live_table(work, principal, table_id)
             work.tables.lock_for_change(table_id)
             before = work.tables.read(table_id)[1]

@@ -6,6 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 
+from context_search.domain.access import Internal
 from context_search.domain.config import IndexConfig, SearchConfig
 from context_search.domain.errors import (
     ContextSearchError,
@@ -16,15 +17,11 @@ from context_search.domain.json_pointer import split
 from context_search.domain.model import Scope
 from context_search.domain.orders import CompareIndex
 from context_search.ports.store import Store
+from context_search.services.access.lookup import live_tool
 from context_search.services.indexing.enumeration import Limits, compare
 from context_search.services.indexing.evict import note_use
 from context_search.services.indexing.read_ahead import Document, read_ahead
-from context_search.services.indexing.status import (
-    ToolStatus,
-    live_tool,
-    tool_status,
-    write_summaries,
-)
+from context_search.services.indexing.status import ToolStatus, tool_status, write_summaries
 
 INLINE_DOCUMENT_BYTES = 5_000_000
 FEW_STRINGS = 500
@@ -70,7 +67,7 @@ class CreateSearchTool:
 
     def _add(self, wanted: NewSearchTool) -> tuple[ToolStatus, bool]:
         """Returns the tool, and whether its index needs no comparison; else that is ordered."""
-        with self.store.transaction(wanted.project_id) as work:
+        with self.store.for_project(wanted.project_id) as work:
             work.tables.lock(wanted.scope.table_id, with_project=True)
             table = work.tables.find(wanted.scope.table_id, project_id=wanted.project_id)
             if table is None:
@@ -90,7 +87,7 @@ class CreateSearchTool:
             is_done = work.indexes.follows(index.id, table.id)
             if not is_done:  # it does not leave: the request carries it out
                 work.outbox.add([CompareIndex(index.id, table.id).to_json()])
-            tool = live_tool(work, tool_id, None)
+            tool = live_tool(work, tool_id, Internal())
             return tool_status(work, tool, silent_s=self.silent_s), is_done
 
     def _compared(self, status: ToolStatus) -> ToolStatus:
@@ -102,17 +99,17 @@ class CreateSearchTool:
                 if ahead is None or _has_few_strings(ahead, index.config):
                     return self._compare(status, ahead)
         project_id = status.tool.project_id
-        with suppress(ContextSearchError), self.store.transaction(project_id) as work:
+        with suppress(ContextSearchError), self.store.for_project(project_id) as work:
             work.send_waiting(project_id)
         return status
 
     def _is_small(self, status: ToolStatus) -> bool:
-        with self.store.transaction(status.tool.project_id) as work:
+        with self.store.for_project(status.tool.project_id) as work:
             return work.tables.size(status.tool.scope.table_id) <= INLINE_DOCUMENT_BYTES
 
     def _compare(self, status: ToolStatus, ahead: Document | None) -> ToolStatus:
         table_id = status.tool.scope.table_id
-        with self.store.transaction(status.tool.project_id) as work:
+        with self.store.for_project(status.tool.project_id) as work:
             work.send(*compare(work, status.index, table_id, self.limits, ahead))
             return tool_status(work, status.tool, silent_s=self.silent_s)
 

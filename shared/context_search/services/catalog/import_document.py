@@ -62,7 +62,7 @@ class ImportDocument:
         return done
 
     def _begin(self, upload_id: int) -> Upload | None:
-        with self.store.transaction() as work:
+        with self.store.for_all("import an upload") as work:
             upload = work.uploads.lock(upload_id)
             if upload is None or upload.state != "importing":
                 return None
@@ -96,7 +96,7 @@ class ImportDocument:
             )
 
     def _write(self, upload: Upload, text: str) -> Imported:
-        with self.patient.transaction() as work:
+        with self.patient.for_all("import an upload") as work:
             locked = work.uploads.lock(upload.id)
             if locked is None or locked.state != "importing":
                 return "nothing_to_do"
@@ -115,7 +115,7 @@ class ImportDocument:
 
     def _give_back(self, upload_id: int) -> None:
         """A run that failed for a reason was not stopped without a word."""
-        with suppress(ContextSearchError), self.store.transaction() as work:
+        with suppress(ContextSearchError), self.store.for_all("import an upload") as work:
             upload = work.uploads.lock(upload_id)
             if upload is not None and upload.state == "importing":
                 work.uploads.save(replace(upload, runs=max(0, upload.runs - 1)))
@@ -125,7 +125,7 @@ class ImportDocument:
         shown = error.is_for_callers
         message = error.message if shown else "Postgres does not take this document"
         code = error.code if shown else "DOCUMENT_REJECTED"
-        with self.store.transaction() as work:
+        with self.store.for_all("import an upload") as work:
             upload = work.uploads.lock(upload_id)
             if upload is None or upload.state != "importing":
                 return "nothing_to_do"

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from anyascii import anyascii
 
-from context_search.domain.model import Principal, SearchTool
+from context_search.domain.access import McpKey, Principal
+from context_search.domain.model import SearchTool
 from context_search.ports.store import Store, UnitOfWork
 from context_search.services.pages import page_of
 
@@ -38,8 +39,8 @@ class ListTools:
         self, principal: Principal, *, after: int = 0
     ) -> tuple[list[NamedTool], int | None]:
         """Returns a page and, when there are more, the id to go on after."""
-        with self.store.transaction(principal.project_id) as work:
-            tools = work.tools.page(principal, after=after, limit=TOOLS_PER_PAGE + 1)
+        with self.store.for_project(principal.project_id) as work:
+            tools = _page(work, principal, after=after, limit=TOOLS_PER_PAGE + 1)
             names = unique_names(work, tools)
         page = page_of(tools, lambda tool: tool.id, TOOLS_PER_PAGE)
         return [NamedTool(names[tool.id], tool) for tool in page.rows], page.next_after
@@ -52,17 +53,22 @@ class ListTools:
         if not _VALID.match(name):  # agents are told no such name, and Postgres takes no NUL
             return None
         ends_in_id = _ENDS_IN_ID.search(name)
-        with self.store.transaction(principal.project_id) as work:
+        with self.store.for_project(principal.project_id) as work:
             if ends_in_id:
                 tool_id = int(ends_in_id[1])
             else:
                 lower = name.lower()
-                tool_id = work.tools.first_of_names(principal, [lower]).get(lower, 0)
-            found = work.tools.page(principal, after=tool_id - 1, limit=1) if tool_id else []
+                tool_id = work.tools.first_of_names(principal.project_id, [lower]).get(lower, 0)
+            found = _page(work, principal, after=tool_id - 1, limit=1) if tool_id else []
         if not found or found[0].id != tool_id:
             return None
         expected = _with_id(found[0]) if ends_in_id else plain_name(found[0])
         return found[0] if name == expected else None
+
+
+def _page(work: UnitOfWork, principal: Principal, *, after: int, limit: int) -> list[SearchTool]:
+    mcp_id = principal.mcp_id if isinstance(principal, McpKey) else None
+    return work.tools.page(principal.project_id, mcp_id=mcp_id, after=after, limit=limit)
 
 
 def plain_name(tool: SearchTool) -> str | None:
@@ -83,9 +89,10 @@ def unique_names(work: UnitOfWork, tools: Sequence[SearchTool]) -> Mapping[int, 
     """
     if not tools:
         return {}
-    owner = Principal(tools[0].project_id)
     plain = {tool.id: name for tool in tools if (name := plain_name(tool))}
-    first = work.tools.first_of_names(owner, [name.lower() for name in plain.values()])
+    first = work.tools.first_of_names(
+        tools[0].project_id, [name.lower() for name in plain.values()]
+    )
     mine = {tool_id for tool_id, name in plain.items() if first.get(name.lower()) == tool_id}
     return {tool.id: plain[tool.id] if tool.id in mine else _with_id(tool) for tool in tools}
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from context_search.domain.access import KeyOwner
+from context_search.domain.access import Internal, KeyOwner, Principal
 from context_search.domain.documents import check_depth
 from context_search.domain.errors import DocumentTooLargeError, NotFoundError
 from context_search.domain.json_pointer import split
 from context_search.domain.json_text import to_json
-from context_search.domain.model import Principal, Project, Table
+from context_search.domain.model import Project, Table
 from context_search.domain.orders import CompareIndex
 from context_search.domain.uploads import MAX_INLINE_BYTES
 from context_search.ports.store import Store, UnitOfWork
@@ -27,9 +27,9 @@ class CreateProject:
 
     def __call__(self, name: str) -> tuple[Project, ShownKey]:
         """Returns the project and its key, which may do everything."""
-        with self.store.transaction() as work:
+        with self.store.for_all("create a project") as work:
             project = work.projects.add(name)
-            return project, add_key(work, KeyOwner(project.id), KeyOptions())
+            return project, add_key(work, KeyOwner(project.id), KeyOptions(), Internal())
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class CreateTable:
         Raises InvalidDocumentError when it is too deep by itself.
         """
         check_depth(document)
-        with self.store.transaction(principal.project_id) as work:
+        with self.store.for_project(principal.project_id) as work:
             table = work.tables.add(principal.project_id, name, description, to_json(document))
             work.send_waiting(table.project_id)  # a trigger has ordered the comparison
             return table
@@ -60,7 +60,7 @@ class ReadTable:
 
     def __call__(self, principal: Principal, table_id: int) -> Table:
         """Raises NotFoundError."""
-        with self.store.transaction(principal.project_id) as work:
+        with self.store.for_project(principal.project_id) as work:
             return live_table(work, principal, table_id)
 
     def document(self, principal: Principal, table_id: int, pointer: str) -> tuple[int, str]:
@@ -70,7 +70,7 @@ class ReadTable:
         not fit into an answer.
         """
         path = split(pointer)
-        with self.store.transaction(principal.project_id) as work:
+        with self.store.for_project(principal.project_id) as work:
             live_table(work, principal, table_id)
             part = work.tables.part(table_id, path, max_bytes=MAX_INLINE_BYTES)
         if part is None:
@@ -96,7 +96,7 @@ class DeleteTable:
 
     def __call__(self, principal: Principal, table_id: int) -> None:
         """Raises NotFoundError."""
-        with self.store.transaction(principal.project_id) as work:
+        with self.store.for_project(principal.project_id) as work:
             live_table(work, principal, table_id)
             work.tables.mark_deleted(table_id)
 
@@ -109,7 +109,7 @@ class DeleteTool:
 
     def __call__(self, principal: Principal, tool_id: int) -> None:
         """Raises NotFoundError."""
-        with self.store.transaction(principal.project_id) as work:
+        with self.store.for_project(principal.project_id) as work:
             tool = work.tools.find(tool_id, project_id=principal.project_id)
             if tool is None:
                 raise NotFoundError("there is no such tool")

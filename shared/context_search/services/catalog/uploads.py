@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from context_search.domain.access import Principal
 from context_search.domain.errors import (
     ConflictError,
     DocumentTooLargeError,
@@ -11,7 +12,6 @@ from context_search.domain.errors import (
     TooManyUploadsError,
     UploadMissingError,
 )
-from context_search.domain.model import Principal
 from context_search.domain.orders import ImportUpload
 from context_search.domain.uploads import CONTENT_TYPES, MAX_UPLOAD_BYTES, NewUpload, Upload
 from context_search.ports.outside import Objects, SignedPut
@@ -39,7 +39,7 @@ class CreateUpload:
         """
         if new.size is not None and new.size > self.max_bytes:
             raise DocumentTooLargeError(f"an upload may have {self.max_bytes} bytes")
-        with self.store.transaction(project_id=principal.project_id) as work:
+        with self.store.for_project(principal.project_id) as work:
             table = work.tables.find(new.table_id, project_id=principal.project_id)
             if table is None:
                 raise NotFoundError("there is no such table")
@@ -68,7 +68,7 @@ class ReadUpload:
 
     def __call__(self, principal: Principal, table_id: int, upload_id: int) -> Upload:
         """Raises NotFoundError, also a day after the upload was made."""
-        with self.store.transaction(project_id=principal.project_id) as work:
+        with self.store.for_project(principal.project_id) as work:
             return _found(work, principal, table_id, upload_id)
 
 
@@ -87,7 +87,7 @@ class CompleteUpload:
         DocumentTooLargeError and ObjectsUnavailableError; a smaller document may still take the
         place of one that is too large.
         """
-        with self.store.transaction(project_id=principal.project_id) as work:
+        with self.store.for_project(principal.project_id) as work:
             upload = _found(work, principal, table_id, upload_id)
         if upload.state != "pending":
             return upload
@@ -96,7 +96,7 @@ class CompleteUpload:
             raise UploadMissingError("nothing was uploaded yet")
         if size > self.max_bytes:
             raise DocumentTooLargeError(f"an upload may have {self.max_bytes} bytes")
-        with self.store.transaction(project_id=principal.project_id) as work:
+        with self.store.for_project(principal.project_id) as work:
             locked = work.uploads.lock(upload.id)
             if locked is None or locked.state != "pending":
                 return locked or upload

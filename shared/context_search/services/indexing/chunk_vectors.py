@@ -45,7 +45,7 @@ class ChunkVectors:
         return [known[chunk.input_hash] for chunk in batch], len(new)
 
     def _read_back(self, claim: Claim, batch: Sequence[StoredChunk]) -> dict[bytes, Vectors]:
-        with self.store.transaction() as work:
+        with self.store.for_all("carry out an order") as work:
             twins = work.chunks.embedded(claim, [chunk.input_hash for chunk in batch])
         found: dict[bytes, Vectors] = {}
         for namespace in sorted({twin.namespace for twin in twins}):

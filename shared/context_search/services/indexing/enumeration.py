@@ -133,14 +133,14 @@ class EnumerateIndex:
         What is compared already costs one small statement.
         """
         try:
-            with self.store.transaction() as work:
+            with self.store.for_all("carry out an order") as work:
                 if work.indexes.follows(index_id, table_id):
                     return
             ordered = self._order(index_id, table_id)
         except InvalidDocumentError:
             ordered = self._once_more(index_id, table_id)
         except Exception as error:
-            with suppress(ContextSearchError), self.store.transaction() as work:
+            with suppress(ContextSearchError), self.store.for_all("carry out an order") as work:
                 work.indexes.note_failed(index_id, _record(error))
             raise
         if not ordered:  # no node will do it
@@ -148,7 +148,7 @@ class EnumerateIndex:
 
     def _order(self, index_id: int, table_id: int | None) -> Sequence[Order]:
         ahead = read_ahead(self.store, index_id, table_id)
-        with self.store.transaction() as work:
+        with self.store.for_all("carry out an order") as work:
             index = work.indexes.find(index_id)
             if index is None:
                 return []

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from context_search.domain.model import Principal
+from context_search.domain.access import Caller
 from context_search.ports.indexing import Size
 from context_search.ports.store import Store
+from context_search.services.access.lookup import index_of, live_tool, opened_for
 from context_search.services.indexing.rebuild import Model
-from context_search.services.indexing.status import index_of, live_tool, project_of
 
 CHUNKS_PER_SECOND = 200
 
@@ -32,10 +32,10 @@ class EstimateRebuild:
     store: Store
     model: Model
 
-    def __call__(self, tool_id: int, principal: Principal | None) -> Estimate:
+    def __call__(self, tool_id: int, caller: Caller) -> Estimate:
         """Raises NotFoundError."""
-        with self.store.transaction(project_of(principal)) as work:
-            size = work.rebuilds.size(index_of(work, live_tool(work, tool_id, principal)))
+        with opened_for(self.store, caller) as work:
+            size = work.rebuilds.size(index_of(work, live_tool(work, tool_id, caller)))
         tokens = _tokens(size)
         price = self.model.price
         return Estimate(

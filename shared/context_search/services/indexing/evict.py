@@ -58,7 +58,7 @@ class EvictColdest:
 
     def __call__(self) -> bool:
         """Returns whether something was given up; False when all is within limits or in use."""
-        with self.store.transaction() as work:
+        with self.store.for_all("upkeep") as work:
             going = work.evictions.next_to_go(self.limits)
             if going is None or not work.indexes.lock(going):
                 return False
@@ -104,13 +104,16 @@ class UseIndex:
         the first that ``cleanup`` compares with its rows, which has everything written again.
         Never raises a ContextSearchError.
         """
-        with suppress(ContextSearchError), self.store.transaction(None, deadline) as work:
+        with (
+            suppress(ContextSearchError),
+            self.store.for_project(index.project_id, deadline) as work,
+        ):
             if not work.sweeps.present_after(index.namespace, "", 1):
                 return False
             work.sweeps.order(index.generation_id)
         return True
 
     def _note(self, index: Index, deadline: Deadline) -> None:
-        with self.store.transaction(None, deadline) as work:
+        with self.store.for_project(index.project_id, deadline) as work:
             if note_use(work, index):
                 work.send(CompareIndex(index.id, index.table_id))

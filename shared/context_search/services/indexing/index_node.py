@@ -90,7 +90,7 @@ class IndexNode:
             raise
 
     def _claim(self, node_id: int) -> Claim | None:
-        with self.store.transaction() as work:
+        with self.store.for_all("carry out an order") as work:
             claim = work.nodes.claim(node_id, lease_s=self.limits.lease_s)
             due_in_s = None if claim else work.nodes.due_in(node_id)
         if due_in_s is not None:
@@ -112,7 +112,7 @@ class IndexNode:
             if self._is_late(deadline, first) or (progressed and self._gives_way(claim, turn_ends)):
                 return self._hand_over(claim, progressed=progressed)
             self._write_batch(run, chunk_set, missing[first : first + size])
-        with run.stage("swap"), self.store.transaction() as work:
+        with run.stage("swap"), self.store.for_all("carry out an order") as work:
             work.nodes.hold(claim, lease_s=self.limits.lease_s)
             activated = work.chunks.activate([(claim, chunk_set.id)])
         if not activated:
@@ -127,7 +127,7 @@ class IndexNode:
     def _begin(self, claim: Claim) -> ChunkSet | None:
         """Writes the rows of the chunks; None when the node has to wait for room."""
         planned = plan(claim)
-        with self.store.transaction() as work:
+        with self.store.for_all("carry out an order") as work:
             work.nodes.hold(claim, lease_s=self.limits.lease_s)
             reason = no_room(work, {claim: planned}, self.limits.project)
             if reason is None:
@@ -148,7 +148,7 @@ class IndexNode:
         documents = list(chunk_documents(claim, chunk_set.id, batch, vectors, keyed, now))
         with run.stage("upload"):
             self.vectors.upsert(claim.namespace, documents, config=claim.config)
-        with self.store.transaction() as work:
+        with self.store.for_all("carry out an order") as work:
             work.nodes.hold(claim, lease_s=self.limits.lease_s)
             work.chunks.mark_present(chunk_set.id, [chunk.index for chunk in batch])
             work.keywords.put(keyed)
@@ -162,11 +162,11 @@ class IndexNode:
         """A worker leaves a long string after its turn, when other projects wait for one."""
         if self.clock.monotonic() < turn_ends:
             return False
-        with self.store.transaction() as work:
+        with self.store.for_all("carry out an order") as work:
             return work.outbox.has_neighbours(claim.table_id)
 
     def _hand_over(self, claim: Claim, *, progressed: bool) -> Outcome:
-        with self.store.transaction() as work:
+        with self.store.for_all("carry out an order") as work:
             work.nodes.release(claim, retry_in_s=0, error=None, progressed=progressed)
             work.send(IndexNodes((claim.node_id,)))
         return "handed_over"
@@ -179,7 +179,7 @@ class IndexNode:
             final = not is_passing(error) or claim.attempt >= self.limits.max_attempts
         retry_in_s = pause_s(error, claim.attempt)
         record = error_record(error, self.clock.now(), retryable=not final)
-        with self.store.transaction() as work:
+        with self.store.for_all("carry out an order") as work:
             if final:
                 work.nodes.quarantine(claim, record)
                 work.tools.mark_unsettled(claim.index_id)

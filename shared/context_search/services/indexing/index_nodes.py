@@ -95,7 +95,7 @@ class IndexNodes:
     def _take(self, node_ids: Sequence[int]) -> tuple[list[Claim], list[int]]:
         """Returns what goes together, and what has to go alone: long, failing, or not due yet."""
         limits = self.index_node.limits
-        with self.store.transaction() as work:
+        with self.store.for_all("carry out an order") as work:
             claims = work.nodes.claim_many(
                 node_ids,
                 max_chars=SMALL_STRING,
@@ -110,7 +110,7 @@ class IndexNodes:
         return deadline.left_s() < self.index_node.limits.batch_reserve_s
 
     def _hand_over(self, node_ids: Sequence[int]) -> None:
-        with self.store.transaction() as work:
+        with self.store.for_all("carry out an order") as work:
             work.send(orders.IndexNodes(tuple(node_ids)))
 
 

@@ -73,7 +73,7 @@ class IndexTogether:
     def _begin(self, claims: Sequence[Claim]) -> Begun:
         """Writes the rows of the chunks; of none, when there may be no room for all."""
         planned = {claim: plan(claim) for claim in claims}
-        with self.one.store.transaction() as work:
+        with self.one.store.for_all("carry out an order") as work:
             held = work.nodes.hold_many(claims, lease_s=self.one.limits.lease_s)
             wanted = {claim: planned[claim] for claim in held}
             if not held or no_room(work, wanted, self.one.limits.project) is not None:
@@ -106,7 +106,7 @@ class IndexTogether:
     def _swap(self, begun: Begun, keyed: Sequence[ChunkTokens]) -> set[int]:
         """Returns the ids of the nodes whose new text can be found from now on."""
         sets = dict(begun)
-        with self.one.store.transaction() as work:
+        with self.one.store.for_all("carry out an order") as work:
             held = work.nodes.hold_many(list(sets), lease_s=self.one.limits.lease_s)
             work.chunks.mark_all_present([sets[claim] for claim in held])
             work.keywords.put(keyed)
@@ -115,7 +115,7 @@ class IndexTogether:
     def _put_back(self, run: NodeRun, claims: Sequence[Claim], error: ContextSearchError) -> None:
         retry_in_s = pause_s(error, max(claim.attempt for claim in claims))
         record = error_record(error, self.one.clock.now(), retryable=True)
-        with self.one.store.transaction() as work:
+        with self.one.store.for_all("carry out an order") as work:
             held = work.nodes.hold_many(claims, lease_s=self.one.limits.lease_s)
             for claim in held:
                 work.nodes.release(claim, retry_in_s=retry_in_s, error=record, progressed=False)

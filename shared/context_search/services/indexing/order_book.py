@@ -35,7 +35,7 @@ class OrderBook:
         """
         if order_id is None:
             return Begun(None)
-        with self.store.transaction() as work:
+        with self.store.for_all("deliver orders") as work:
             project_id = work.outbox.begin(order_id)
         return None if project_id is None else Begun(order_id, project_id)
 
@@ -43,7 +43,7 @@ class OrderBook:
         """Forgets the order. Raises DatabaseUnavailableError: the message has to come again."""
         if begun.id is None:
             return
-        with self.store.transaction() as work:
+        with self.store.for_all("deliver orders") as work:
             work.outbox.finish(begun.id)
             taken = work.outbox.take(begun.project_id, window=self.deliver.window)
         with suppress(ContextSearchError):
@@ -57,7 +57,7 @@ class OrderBook:
         if begun.id is None:
             return True
         window = self.deliver.window
-        with self.store.transaction() as work:
+        with self.store.for_all("deliver orders") as work:
             stays = work.outbox.rest(begun.id, after_s=after_s, window=window)
             taken = work.outbox.take(begun.project_id, window=window)
         with suppress(ContextSearchError):

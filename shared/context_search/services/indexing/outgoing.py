@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 
 from context_search.domain.errors import (
@@ -63,11 +63,11 @@ def send_one_by_one(store: Store, orders: Iterable[Order]) -> None:
     """
     projects: set[int] = set()
     for order in orders:
-        with store.transaction() as work:
+        with store.for_all("deliver orders") as work:
             projects.update(work.outbox.add([order.to_json()]))
     # They are committed: a database that is away by now fails nobody, and cleanup sends them.
     if projects:
-        with suppress(DatabaseUnavailableError), store.transaction() as work:
+        with suppress(DatabaseUnavailableError), store.for_all("deliver orders") as work:
             work.send_waiting(*projects)
 
 
@@ -97,7 +97,7 @@ class Deliver:
 
         Raises QueueUnavailableError when the queue did not take all of them.
         """
-        with self.store.transaction() as work:
+        with self.store.for_all("deliver orders") as work:
             taken = work.outbox.take(project_id, window=self.window)
         return self.post(taken)
 
@@ -106,7 +106,7 @@ class Deliver:
         if not taken:
             return 0
         sent = self.queue.send([{**body, ORDER_ID: order_id} for order_id, body in taken])
-        with self.store.transaction() as work:
+        with self.store.for_all("deliver orders") as work:
             work.outbox.note_sent([taken[position][0] for position in sent])
         if len(sent) < len(taken):
             raise QueueUnavailableError("the queue took only some of the messages")
@@ -123,12 +123,21 @@ class SendingStore:
     inner: Store
     delivery: Deliver
 
-    @contextmanager
-    def transaction(
-        self, project_id: int | None = None, deadline: Deadline | None = None
-    ) -> Iterator[UnitOfWork]:
+    def for_project(
+        self, project_id: int, deadline: Deadline | None = None
+    ) -> AbstractContextManager[UnitOfWork]:
         """A failure to deliver fails nobody: ``cleanup`` sends what waits."""
-        with self.inner.transaction(project_id, deadline) as work:
+        return self._sending(self.inner.for_project(project_id, deadline))
+
+    def for_all(
+        self, reason: str, deadline: Deadline | None = None
+    ) -> AbstractContextManager[UnitOfWork]:
+        """The same."""
+        return self._sending(self.inner.for_all(reason, deadline))
+
+    @contextmanager
+    def _sending(self, opened: AbstractContextManager[UnitOfWork]) -> Iterator[UnitOfWork]:
+        with opened as work:
             yield work
         self.delivery.deliver(work.to_deliver())
 
@@ -151,17 +160,17 @@ class RelayOutbox:
 
         Raises QueueUnavailableError, DatabaseUnavailableError.
         """
-        with self.store.transaction() as work:
+        with self.store.for_all("deliver orders") as work:
             projects = work.outbox.waiting(limit=self.limit)
             # Before the queue is asked: what is sent later may be in it by then.
             silent = work.outbox.silent(silent_s=silent_s)
         sent = self._send(projects)
         after_s = silent_s if self.deliver.queue.is_empty() else max(silent_s, LOST_AFTER_S)
-        with self.store.transaction() as work:
+        with self.store.for_all("deliver orders") as work:
             lost = work.outbox.reopen(silent, silent_s=after_s)
         if not lost:
             return sent
-        with self.store.transaction() as work:
+        with self.store.for_all("deliver orders") as work:
             projects = work.outbox.waiting(limit=self.limit)
         return sent + self._send(projects)
 

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from context_search.domain.access import Principal
 from context_search.domain.config import IndexConfig
 from context_search.domain.errors import NotFoundError, ProjectIndexOffError
-from context_search.domain.model import Index, Principal
+from context_search.domain.model import Index
 from context_search.domain.orders import CompareIndex
 from context_search.domain.progress import Progress
 from context_search.ports.store import Store, UnitOfWork
+from context_search.services.access.lookup import project_index
 from context_search.services.indexing.evict import note_use
 from context_search.services.indexing.rebuild import Model
-from context_search.services.indexing.status import project_index
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +48,7 @@ class SwitchProjectIndexOn:
 
     def __call__(self, principal: Principal) -> ProjectIndexStatus:
         """Raises NotFoundError when the project is gone."""
-        with self.store.transaction(principal.project_id) as work:
+        with self.store.for_project(principal.project_id) as work:
             if not work.projects.lock(principal.project_id):
                 raise NotFoundError("there is no such project")
             index = work.indexes.of_project(principal.project_id)
@@ -68,7 +69,7 @@ class SwitchProjectIndexOff:
 
     def __call__(self, principal: Principal) -> None:
         """Raises ProjectIndexOffError when it is off already."""
-        with self.store.transaction(principal.project_id) as work:
+        with self.store.for_project(principal.project_id) as work:
             index = project_index(work, principal)
             if not work.indexes.lock(index):
                 raise ProjectIndexOffError("the search index of the project has to be made first")
@@ -84,7 +85,7 @@ class ReadProjectIndex:
 
     def __call__(self, principal: Principal) -> ProjectIndexStatus:
         """Raises ProjectIndexOffError."""
-        with self.store.transaction(principal.project_id) as work:
+        with self.store.for_project(principal.project_id) as work:
             return _status(work, principal, self.silent_s)
 
 

@@ -40,7 +40,7 @@ def read_ahead(store: Store, index_id: int, table_id: int | None = None) -> Docu
     Others wait for that lock, and a large document takes its time. None when there is nothing to
     compare. Raises InvalidDocumentError.
     """
-    with store.transaction() as work:
+    with store.for_all("carry out an order") as work:
         index = work.indexes.find(index_id)
         if index is None or index.evicted_at is not None:
             return None

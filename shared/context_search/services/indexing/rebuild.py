@@ -6,14 +6,15 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
+from context_search.domain.access import Caller, Principal
 from context_search.domain.config import IndexConfig
 from context_search.domain.errors import ConflictError, DatabaseUnavailableError, NotFoundError
-from context_search.domain.model import Index, Principal
+from context_search.domain.model import Index
 from context_search.domain.orders import CompareIndex
 from context_search.domain.text.analysis import ANALYSIS_VERSION
 from context_search.domain.text.chunking import CHUNKER_VERSION
 from context_search.ports.store import Store, UnitOfWork
-from context_search.services.indexing.status import index_of, live_tool, project_index
+from context_search.services.access.lookup import index_of, live_tool, project_index
 
 REBUILDS_AT_ONCE = 2
 TOOLS_PER_PAGE = 500
@@ -53,19 +54,19 @@ class StartRebuild:
     store: Store
     model: Model
 
-    def __call__(self, tool_id: int, principal: Principal | None) -> Index:
+    def __call__(self, tool_id: int, caller: Caller) -> Index:
         """Returns the new generation, ``building`` or ``queued``.
 
         Raises NotFoundError, and ConflictError when the table already has such an index.
         """
-        return self._start(lambda work: index_of(work, live_tool(work, tool_id, principal)))
+        return self._start(lambda work: index_of(work, live_tool(work, tool_id, caller)))
 
     def of_project(self, principal: Principal) -> Index:
         """The same for the index of a project. Raises ProjectIndexOffError."""
         return self._start(lambda work: project_index(work, principal))
 
     def _start(self, find: Callable[[UnitOfWork], Index]) -> Index:
-        with self.store.transaction() as work:
+        with self.store.for_all("change a generation") as work:
             index = find(work)
             if not work.indexes.lock(index):
                 raise NotFoundError("the index went away")
@@ -90,13 +91,13 @@ class ReindexProject:
 
     def __call__(self, principal: Principal) -> list[Index]:
         """Returns the new generations, one per index."""
-        with self.store.transaction() as work:
+        with self.store.for_all("change a generation") as work:
             whole = work.indexes.of_project(principal.project_id)
         tools: dict[int, int] = {}
         after: int | None = 0
         while after is not None:
-            with self.store.transaction() as work:
-                page = work.tools.page(principal, after=after, limit=TOOLS_PER_PAGE)
+            with self.store.for_all("change a generation") as work:
+                page = work.tools.page(principal.project_id, after=after, limit=TOOLS_PER_PAGE)
                 for tool in page:
                     if index_of(work, tool).evicted_at is None:
                         tools.setdefault(tool.index_id, tool.id)
@@ -112,11 +113,11 @@ def retire_outdated(store: Store, *, older_than_s: float) -> int:
     Each under its table's lock, so that nobody who is just going back to one loses it; where the
     table is busy for long, the next run tries again.
     """
-    with store.transaction() as work:
+    with store.for_all("change a generation") as work:
         outdated = work.rebuilds.outdated(older_than_s=older_than_s, limit=RETIRED_AT_ONCE)
     retired = 0
     for index in outdated:
-        with suppress(DatabaseUnavailableError), store.transaction() as work:
+        with suppress(DatabaseUnavailableError), store.for_all("change a generation") as work:
             if work.indexes.lock(index):
                 retired += work.rebuilds.retire_previous(index.id, older_than_s=older_than_s)
     return retired
@@ -128,16 +129,16 @@ class RollBack:
 
     store: Store
 
-    def __call__(self, tool_id: int, principal: Principal | None) -> Index:
+    def __call__(self, tool_id: int, caller: Caller) -> Index:
         """Raises NotFoundError, and ConflictError when the earlier generation is not kept."""
-        return self._switch(lambda work: index_of(work, live_tool(work, tool_id, principal)))
+        return self._switch(lambda work: index_of(work, live_tool(work, tool_id, caller)))
 
     def of_project(self, principal: Principal) -> Index:
         """The same for the index of a project. Raises ProjectIndexOffError, ConflictError."""
         return self._switch(lambda work: project_index(work, principal))
 
     def _switch(self, find: Callable[[UnitOfWork], Index]) -> Index:
-        with self.store.transaction() as work:
+        with self.store.for_all("change a generation") as work:
             index = find(work)
             if not work.indexes.lock(index):
                 raise NotFoundError("the index went away")

@@ -21,7 +21,7 @@ class SettleIndex:
 
     def __call__(self, index_id: int) -> bool:
         """Returns whether the index has switched to another generation."""
-        with self.store.transaction() as work:
+        with self.store.for_all("carry out an order") as work:
             index = work.indexes.find(index_id)
             if index is None:
                 return False

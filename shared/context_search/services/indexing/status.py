@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from context_search.domain.errors import NotFoundError, ProjectIndexOffError
-from context_search.domain.model import Index, Principal, SearchTool
+from context_search.domain.access import Caller
+from context_search.domain.model import Index, SearchTool
 from context_search.domain.progress import NodeProgress, Progress
 from context_search.ports.store import Store, UnitOfWork
+from context_search.services.access.lookup import index_of, live_tool, opened_for
 from context_search.services.catalog.hints import EmptyScope, empty_scope
 
 LISTED_NODES = 200
@@ -33,38 +34,6 @@ class ToolStatus:
     empty: EmptyScope | None = None
 
 
-def project_of(principal: Principal | None) -> int | None:
-    """Returns what a transaction for this caller is held to; None, an internal one, to nothing."""
-    return None if principal is None else principal.project_id
-
-
-def live_tool(work: UnitOfWork, tool_id: int, principal: Principal | None) -> SearchTool:
-    """Returns a live Search Tool of the caller's project (of any, for None, an internal caller).
-
-    Raises NotFoundError; a foreign tool looks like a missing one.
-    """
-    tool = work.tools.find(tool_id, project_id=project_of(principal))
-    if tool is None:
-        raise NotFoundError("there is no such tool")
-    return tool
-
-
-def index_of(work: UnitOfWork, tool: SearchTool) -> Index:
-    """Returns the index that serves a tool. Raises NotFoundError when it went away meanwhile."""
-    index = work.indexes.find(tool.index_id)
-    if index is None:
-        raise NotFoundError("there is no such tool")
-    return index
-
-
-def project_index(work: UnitOfWork, principal: Principal) -> Index:
-    """Returns the index over all tables of a project. Raises ProjectIndexOffError."""
-    index = work.indexes.of_project(principal.project_id)
-    if index is None:
-        raise ProjectIndexOffError("the search index of the project has to be made first")
-    return index
-
-
 def tool_status(work: UnitOfWork, tool: SearchTool, *, silent_s: float) -> ToolStatus:
     """Returns the counters and nodes of a tool's scope."""
     index = index_of(work, tool)
@@ -83,7 +52,7 @@ def write_summaries(
     store: Store, index_id: int, *, silent_s: float, tool_id: int | None = None
 ) -> None:
     """Writes ``metadata.search_index`` of every tool that an index serves, or of one of them."""
-    with store.transaction() as work:
+    with store.for_all("carry out an order") as work:
         summarise(work, index_id, silent_s=silent_s, tool_id=tool_id)
 
 
@@ -129,7 +98,7 @@ class ReadStatus:
     store: Store
     silent_s: float
 
-    def __call__(self, tool_id: int, principal: Principal | None) -> ToolStatus:
+    def __call__(self, tool_id: int, caller: Caller) -> ToolStatus:
         """Raises NotFoundError."""
-        with self.store.transaction(project_of(principal)) as work:
-            return tool_status(work, live_tool(work, tool_id, principal), silent_s=self.silent_s)
+        with opened_for(self.store, caller) as work:
+            return tool_status(work, live_tool(work, tool_id, caller), silent_s=self.silent_s)

@@ -9,7 +9,7 @@ from context_search.ports.store import Store, UnitOfWork
 
 def locked_revision(store: Store, index_id: int, table_id: int | None) -> tuple[int, int] | None:
     """Returns the table that a comparison is about, and its revision; None when it is gone."""
-    with store.transaction() as work:
+    with store.for_all("carry out an order") as work:
         index = work.indexes.find(index_id)
         chosen = table_id or (index.table_id if index else None)
         revision = work.tables.lock(chosen) if chosen else None
@@ -24,7 +24,7 @@ def give_up(
     Only while the table has the revision that was ``seen``: a change orders another comparison.
     """
     table_id, revision = seen
-    with store.transaction() as work:
+    with store.for_all("carry out an order") as work:
         index = work.indexes.find(index_id)
         if work.tables.lock(table_id) == revision and index is not None and not index.evicted_at:
             work.indexes.share(index)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from context_search.domain.model import Principal
+from context_search.domain.access import Principal
 from context_search.ports.outside import Clock
 from context_search.services.indexing.status import ReadStatus, ToolStatus
 

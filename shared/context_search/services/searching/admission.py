@@ -68,11 +68,11 @@ class Admission:
             self._give_back(pool, holder)
 
     def _take(self, pool: str, size: int, count: int, deadline: Deadline) -> str | None:
-        with self.store.transaction(None, deadline) as work:
+        with self.store.for_all("admit a search", deadline) as work:
             return work.permits.take(pool, size=size, count=count, lease_s=LEASE_S)
 
     def _give_back(self, pool: str, holder: str) -> None:
         # What cannot be given back is free when its lease ends; the answer is there already.
         deadline = Deadline(self.clock, self.clock.monotonic() + GIVE_BACK_S)
-        with suppress(ContextSearchError), self.store.transaction(None, deadline) as work:
+        with suppress(ContextSearchError), self.store.for_all("admit a search", deadline) as work:
             work.permits.give_back(pool, holder)

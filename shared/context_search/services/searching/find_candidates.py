@@ -161,14 +161,14 @@ class FindCandidates:
                 return self.vectors.query(namespace, query, timeout_s=timeout_s)
 
     def _is_empty(self, target: Target, time: SearchTime) -> bool:
-        with self.store.transaction(target.index.project_id, time.deadline) as work:
+        with self.store.for_project(target.index.project_id, time.deadline) as work:
             return work.live_chunks.is_empty(target.index)
 
     def _ask_postgres(self, so_far: _SoFar, target: Target, question: Question) -> None:
         if not question.words:
             return
         time, are_all = so_far.time, so_far.legs.vector is None
-        reading = self.store.transaction(target.index.project_id, time.deadline)
+        reading = self.store.for_project(target.index.project_id, time.deadline)
         try:
             with time.stage("postgres"), reading as work:
                 so_far.keywords = work.keywords.best(

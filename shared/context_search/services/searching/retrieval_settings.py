@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from context_search.domain.access import Principal
 from context_search.domain.errors import ConflictError
-from context_search.domain.model import Principal
 from context_search.domain.retrieval import RetrievalSettings, StoredSettings
 from context_search.ports.store import Store
 from context_search.services.searching.targets import check_owner
@@ -21,7 +21,7 @@ class ManageRetrievalSettings:
     def read(self, principal: Principal, project_id: int) -> StoredSettings:
         """Raises NotFoundError for a project that is not the caller's."""
         check_owner(principal, project_id)
-        with self.store.transaction(principal.project_id) as work:
+        with self.store.for_project(principal.project_id) as work:
             return work.project_settings.read(project_id)
 
     def change(
@@ -38,7 +38,7 @@ class ManageRetrievalSettings:
         ``if_versions`` is not the current version.
         """
         check_owner(principal, project_id)
-        with self.store.transaction(principal.project_id) as work:
+        with self.store.for_project(principal.project_id) as work:
             stored = work.project_settings.lock(project_id)
             if any(version != stored.version for version in if_versions):
                 raise ConflictError("the settings have another version by now")

@@ -14,7 +14,12 @@ from context_search.domain.text.redaction import Passage, Replacement
 from context_search.ports.outside import TokenCounter
 from context_search.ports.store import Store
 from context_search.services.searching.read_sources import Source, read_sources
-from context_search.services.searching.targets import Searched, SearchedProject, Searches
+from context_search.services.searching.targets import (
+    Searched,
+    SearchedProject,
+    Searches,
+    opened_for,
+)
 
 CANDIDATES = 100
 """Most hits among which those are taken that are relevant enough."""
@@ -106,7 +111,7 @@ class Retrieve:
         self, searched: Searched, limits: QuestionLimits
     ) -> tuple[int, RetrievalSettings]:
         """Returns the project of what is searched, and how it retrieves."""
-        with self.store.transaction(searched.project_id) as work:
+        with opened_for(self.store, searched) as work:
             if isinstance(searched, SearchedProject):
                 project_id = searched.project_id
             else:
@@ -120,7 +125,7 @@ class Retrieve:
 def _read(
     store: Store, project_id: int, hits: Sequence[HydratedChunk], settings: RetrievalSettings
 ) -> list[tuple[Source, Passage]]:
-    with store.transaction(project_id) as work:
+    with store.for_project(project_id) as work:
         return read_sources(work.surroundings, hits, settings)
 
 

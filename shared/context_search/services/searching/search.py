@@ -34,7 +34,7 @@ from context_search.services.searching.admission import Admission
 from context_search.services.searching.breaker import Breaker, Breakers
 from context_search.services.searching.embed_question import EmbedQuestion, QuestionVectors
 from context_search.services.searching.find_candidates import FindCandidates
-from context_search.services.searching.targets import Searched, Targets, read_target
+from context_search.services.searching.targets import Searched, Targets, opened_for, read_target
 from context_search.services.searching.timeouts import SearchTime, Timeouts
 
 ROUNDS = 3
@@ -97,8 +97,8 @@ class Search:
         )
 
     def _open(self) -> Target:
-        deadline = self.time.deadline
-        with self.time.stage("open"), self.parts.store.transaction(None, deadline) as work:
+        opened = opened_for(self.parts.store, self.searched, self.time.deadline)
+        with self.time.stage("open"), opened as work:
             return read_target(work, self.searched, silent_s=self.parts.silent_s)
 
     def _ranked(self, target: Target) -> Answer:
@@ -140,7 +140,7 @@ class Search:
         self, target: Target, question: Question, found: Found
     ) -> tuple[Target, dict[str, HydratedChunk] | None]:
         """Returns the target as it is now, and no chunks when it has to be asked anew."""
-        reading = self.parts.store.transaction(target.index.project_id, self.time.deadline)
+        reading = self.parts.store.for_project(target.index.project_id, self.time.deadline)
         with self.time.stage("read"), reading as work:
             fresh = read_target(work, self.searched, silent_s=self.parts.silent_s)
             if fresh.asked != target.asked:
@@ -178,7 +178,7 @@ class Search:
             return hint
         scope, empty = Scope(index.table_id, answer.target.reach.json_pointer), None
         # The question is answered; that nobody says why there is nothing does not fail it.
-        with suppress(ContextSearchError), self.parts.store.transaction(index.project_id) as work:
+        with suppress(ContextSearchError), self.parts.store.for_project(index.project_id) as work:
             empty = empty_scope(work, scope, index, measured=False)
         return empty.hint if empty else hint
 

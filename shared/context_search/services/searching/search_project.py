@@ -8,9 +8,10 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 
+from context_search.domain.access import Principal
 from context_search.domain.config import SearchConfig, Strategy
 from context_search.domain.errors import CursorInvalidError
-from context_search.domain.model import HydratedChunk, Index, Principal, Reach
+from context_search.domain.model import HydratedChunk, Index, Reach
 from context_search.domain.ranking.rank import relevance_of
 from context_search.domain.search import Answer, Hint, Hit, QuestionLimits
 from context_search.domain.text.analysis import query_weights
@@ -106,7 +107,7 @@ class SearchProject:
         least = LOW_SCORE if asked.limits.min_score is None else asked.limits.min_score
         shown = [hit for hit in answer.hits if hit.score >= least]
         ranking = _kept(asked, answer, shown)
-        with self.store.transaction(principal.project_id) as work:
+        with self.store.for_project(principal.project_id) as work:
             cursor = None
             if len(shown) > PAGE:
                 body = ranking.to_mapping()
@@ -122,7 +123,7 @@ class SearchProject:
         if parsed is None:
             raise CursorInvalidError("this is no cursor")
         name, first = parsed[1], int(parsed[2])
-        with self.store.transaction(principal.project_id) as work:
+        with self.store.for_project(principal.project_id) as work:
             searched = asked.searched(principal.project_id)
             target = read_target(work, searched, silent_s=self.silent_s)
             index = target.index

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import threading
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from cachetools import TTLCache
 
+from context_search.domain.access import Caller, Internal, Principal
 from context_search.domain.config import SearchConfig
 from context_search.domain.errors import NotFoundError, ProjectIndexOffError
-from context_search.domain.model import Principal, Reach
+from context_search.domain.model import Reach
 from context_search.domain.search import Answer, QuestionLimits, Target
-from context_search.ports.outside import Clock
-from context_search.ports.store import UnitOfWork
+from context_search.ports.outside import Clock, Deadline
+from context_search.ports.store import Store, UnitOfWork
 
 KEPT_TARGETS = 500
 KEPT_S = 30.0
@@ -30,9 +32,9 @@ class SearchedTool:
     project_id: int | None
 
     @classmethod
-    def by(cls, caller: Principal | None, tool_id: int) -> SearchedTool:
+    def by(cls, caller: Caller, tool_id: int) -> SearchedTool:
         """Returns the tool as a caller sees it."""
-        return cls(tool_id, None if caller is None else caller.project_id)
+        return cls(tool_id, None if isinstance(caller, Internal) else caller.project_id)
 
     @property
     def id(self) -> int:
@@ -78,6 +80,15 @@ def check_owner(caller: Principal, project_id: int) -> None:
     """Raises NotFoundError when a project is not the caller's; missing ones look the same."""
     if caller.project_id != project_id:
         raise NotFoundError("there is no such project")
+
+
+def opened_for(
+    store: Store, searched: Searched, deadline: Deadline | None = None
+) -> AbstractContextManager[UnitOfWork]:
+    """Opens a transaction that sees what whoever searches may see."""
+    if searched.project_id is None:
+        return store.for_all("search for an internal caller", deadline)
+    return store.for_project(searched.project_id, deadline)
 
 
 def read_target(work: UnitOfWork, searched: Searched, *, silent_s: float) -> Target:

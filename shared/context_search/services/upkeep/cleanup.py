@@ -98,7 +98,7 @@ class Cleanup:
         return False
 
     def _revive(self, report: CleanupReport) -> bool:
-        with self.store.transaction() as work:
+        with self.store.for_all("upkeep") as work:
             nodes = work.nodes.abandoned(silent_s=self.limits.silent_s, limit=NODES_PER_STEP)
             work.send(*node_orders(work, nodes))
         report.nodes_revived += len(nodes)
@@ -111,7 +111,7 @@ class Cleanup:
         return forgotten > 0
 
     def _compare(self, report: CleanupReport) -> bool:
-        with self.store.transaction() as work:
+        with self.store.for_all("upkeep") as work:
             behind = work.indexes.behind(silent_s=self.limits.silent_s, limit=COMPARISONS_PER_STEP)
         send_one_by_one(self.store, [CompareIndex(*of) for of in behind])
         report.comparisons_ordered += len(behind)
@@ -119,7 +119,7 @@ class Cleanup:
 
     def _rebuild(self, report: CleanupReport) -> bool:
         retire_outdated(self.store, older_than_s=self.limits.keep_previous_s)
-        with self.store.transaction() as work:
+        with self.store.for_all("upkeep") as work:
             promoted = work.rebuilds.promote(at_once=REBUILDS_AT_ONCE)
             indexes = [work.indexes.find(index_id) for index_id in promoted]
             work.send(*(CompareIndex(index.id, index.table_id) for index in indexes if index))
@@ -137,21 +137,21 @@ class Cleanup:
         return evicted
 
     def _readmit(self, report: CleanupReport) -> bool:
-        with self.store.transaction() as work:
+        with self.store.for_all("upkeep") as work:
             nodes = work.quotas.readmit(self.limits.project, limit=NODES_PER_STEP)
             work.send(*node_orders(work, nodes))
         report.nodes_readmitted += len(nodes)
         return False
 
     def _keep_tokens(self, report: CleanupReport) -> bool:
-        with self.store.transaction() as work:
+        with self.store.for_all("upkeep") as work:
             waiting = work.keywords.unkeyed(limit=CHUNKS_PER_STEP)
             work.keywords.put(chunk_tokens(waiting))
         report.chunks_keyed += len(waiting)
         return len(waiting) == CHUNKS_PER_STEP
 
     def _remove_nodes(self, report: CleanupReport) -> bool:
-        with self.store.transaction() as work:
+        with self.store.for_all("upkeep") as work:
             removed = work.removals.remove_nodes(limit=NODES_PER_STEP)
             removed += work.deletions.remove_retired_nodes(limit=NODES_PER_STEP)
         report.nodes_removed += removed
@@ -165,7 +165,7 @@ class Cleanup:
 
     def _bury(self, report: CleanupReport) -> bool:
         grace_s = self.limits.grace_s
-        with self.store.transaction() as work:
+        with self.store.for_all("upkeep") as work:
             found = work.deletions.tombstones(older_than_s=grace_s, limit=TOMBSTONES_PER_STEP)
         for namespace in sorted({tombstone.namespace for tombstone in found}):
             group = [tombstone for tombstone in found if tombstone.namespace == namespace]
@@ -175,17 +175,17 @@ class Cleanup:
             except VectorStoreError as error:
                 report.errors.append(f"bury: {error.code}")
                 continue
-            with self.store.transaction() as work:
+            with self.store.for_all("upkeep") as work:
                 work.deletions.note_deleted(group, older_than_s=grace_s)
             report.documents_deleted += len(ids)
         return len(found) == TOMBSTONES_PER_STEP
 
     def _delete_namespaces(self, report: CleanupReport) -> bool:
-        with self.store.transaction() as work:
+        with self.store.for_all("upkeep") as work:
             retired = work.deletions.retired(older_than_s=self.limits.grace_s, limit=1)
         for generation in retired:
             self.vectors.delete_namespace(generation.namespace)
-            with self.store.transaction() as work:
+            with self.store.for_all("upkeep") as work:
                 work.deletions.forget_generation(generation.generation_id)
             report.namespaces_deleted += 1
         return bool(retired)
@@ -198,13 +198,13 @@ class Cleanup:
         return True
 
     def _forget_requests(self, report: CleanupReport) -> bool:
-        with self.store.transaction() as work:
+        with self.store.for_all("upkeep") as work:
             found = work.idempotency_keys.forget(older_than_s=KEPT_S, limit=REQUESTS_PER_STEP)
         report.requests_forgotten += found
         return found == REQUESTS_PER_STEP
 
     def _summarise(self, report: CleanupReport) -> bool:
-        with self.store.transaction() as work:
+        with self.store.for_all("upkeep") as work:
             indexes = work.indexes.with_unsettled_tools(limit=NODES_PER_STEP)
         for index_id in indexes:
             try:
@@ -215,7 +215,7 @@ class Cleanup:
         return False
 
     def _measure(self, report: CleanupReport) -> bool:
-        with self.store.transaction() as work:
+        with self.store.for_all("upkeep") as work:
             work.quotas.compact()
             work.rankings.forget_old(older_than_s=RANKING_AGE_S)
             work.permits.forget_unused(unused_s=UNUSED_S, limit=PERMITS_PER_STEP)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from context_search.domain.access import Caller
 from context_search.domain.errors import ConflictError, NotFoundError
-from context_search.domain.model import Principal
 from context_search.ports.store import Store
-from context_search.services.indexing.status import index_of, live_tool, summarise
+from context_search.services.access.lookup import index_of, live_tool
+from context_search.services.indexing.status import summarise
 
 NAMED_TOOLS = 20
 
@@ -32,17 +33,17 @@ class ClearIndex:
     store: Store
     silent_s: float
 
-    def __call__(self, tool_id: int, principal: Principal | None, *, shared: bool) -> Cleared:
+    def __call__(self, tool_id: int, caller: Caller, *, shared: bool) -> Cleared:
         """``shared`` allows it also when other live tools need the same chunks.
 
         Doing it again changes nothing. Raises NotFoundError, and ConflictError that names the
         other tools.
         """
-        with self.store.transaction() as work:
-            index = index_of(work, live_tool(work, tool_id, principal))
+        with self.store.for_all("clear an index") as work:
+            index = index_of(work, live_tool(work, tool_id, caller))
             if not work.indexes.lock(index):
                 raise NotFoundError("there is no such tool")
-            index = index_of(work, live_tool(work, tool_id, principal))
+            index = index_of(work, live_tool(work, tool_id, caller))
             tools = [tool.id for tool in work.tools.of_index(index.id)]
             others = [each for each in tools if each != tool_id]
             if others and not shared:

@@ -15,5 +15,5 @@ class ReadIntegrity:
 
     def __call__(self) -> list[dict[str, object]]:
         """Returns the reports of all live generations."""
-        with self.store.transaction() as work:
+        with self.store.for_all("upkeep") as work:
             return work.sweeps.reports(None)

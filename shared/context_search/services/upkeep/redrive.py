@@ -32,7 +32,7 @@ class Redrive:
     def __call__(self, limit: int) -> Redriven:
         """Handles at most ``limit`` of each. Raises QueueUnavailableError."""
         moved = self.dead_letters.take_up(limit, self._keep)
-        with self.store.transaction() as work:
+        with self.store.for_all("upkeep") as work:
             nodes = work.nodes.pardon(limit=limit)
             work.send(*node_orders(work, nodes))
         return Redriven(moved, len(nodes))
@@ -40,7 +40,7 @@ class Redrive:
     def _keep(self, letters: Sequence[Message]) -> None:
         """What names an order that is not in the book is done; what names none is an older one."""
         orders = [order_id for each in letters if isinstance(order_id := each.get(ORDER_ID), int)]
-        with self.store.transaction() as work:
+        with self.store.for_all("upkeep") as work:
             work.send_waiting(
                 *work.outbox.add(each for each in letters if ORDER_ID not in each),
                 *work.outbox.restore(orders),

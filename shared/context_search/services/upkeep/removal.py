@@ -27,13 +27,13 @@ class RemoveDeleted:
         It is tried again after an hour, or after a minute what may work soon. A run ends at the
         third of those: each has waited for a lock.
         """
-        with self.store.transaction() as work:
+        with self.store.for_all("upkeep") as work:
             due = work.removals.due(limit=REMOVALS_PER_STEP)
         removed, waited, failed = 0, 0, []
         for removal in due:
             name = f"remove_{removal.kind} {removal.row_id}"
             try:
-                with self.store.transaction() as work:
+                with self.store.for_all("upkeep") as work:
                     is_gone = work.removals.remove(removal)
             except ContextSearchError as error:
                 failed.append(f"{name}: {_reason(error)}")
@@ -48,7 +48,7 @@ class RemoveDeleted:
         return removed, failed
 
     def _put_off(self, removal: Removal, retry_in_s: float) -> bool:
-        with suppress(ContextSearchError), self.store.transaction() as work:
+        with suppress(ContextSearchError), self.store.for_all("upkeep") as work:
             return work.removals.put_off(removal, retry_in_s=retry_in_s)
         return False
 

@@ -61,5 +61,5 @@ class FindUnknownNamespaces:
         committed before its first document is written.
         """
         ours = [name for name in names if is_generation_namespace(name)]
-        with self.store.transaction() as work:
+        with self.store.for_all("upkeep") as work:
             return work.sweeps.unknown(ours)

@@ -7,9 +7,9 @@ from typing import Any, Literal, cast
 from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse
 
-from context_search.web.dependencies import use_cases_of
-from context_search.web.errors import refused
+from context_search.web.callers import use_cases_of
 from context_search.web.fields import Answer
+from context_search.web.problems import refused
 
 router = APIRouter(tags=["health"])
 

@@ -111,7 +111,7 @@ def test_a_main_service_keeps_all_that_it_has_and_ours_works_beside_it(
     bench = Workbench.of(PostgresStore(database))
     tool, index = bench.tool(bench.table({"a": english(250)}))
     bench.indexed(index)
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         assert work.tools.find(tool.id, project_id=None) == tool
     database.close()
     assert run(url, "SELECT count(*) FROM public.chunks") == [[1]]
@@ -242,7 +242,7 @@ def test_a_trigger_that_would_reach_our_tables_by_a_name_of_theirs_is_refused(
     held = "SELECT count(*) FROM context_search.chunks"
     before = run(url, held)
     run(url, f"INSERT INTO public.chunks (table_id) VALUES ({table.id})")
-    with bench.store.transaction() as work:
+    with bench.store.for_all("test") as work:
         work.tables.replace(table.id, json.dumps({}), expected_revision=None)
     database.close()
     assert run(url, held) == before

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from context_search.adapters.postgres.pool import Transaction
-from context_search.domain.access import ApiKey, KeyOwner, NewApiKey, in_order
-from context_search.domain.model import Principal
+from context_search.domain.access import ApiKey, KeyOwner, McpKey, NewApiKey, ProjectKey, in_order
 
 _KEY = "id, name, prefix, permissions, created_at, expires_at, last_used_at, revoked_at"
 _OWNED = "project_id = :project AND mcp_id IS NOT DISTINCT FROM CAST(:mcp AS bigint)"
@@ -59,12 +58,14 @@ class PostgresKeys:
         )
         return _key(row)
 
-    def principal_of(self, key_hash: bytes, *, noted_every_s: float) -> Principal | None:
+    def caller_of(self, key_hash: bytes, *, noted_every_s: float) -> ProjectKey | McpKey | None:
         rows = self.tx.run_and_commit(_PRINCIPAL, hash=key_hash, every=noted_every_s)
         if not rows:
             return None
         [[project_id, mcp_id, permissions, expires_at]] = rows
-        return Principal(project_id, mcp_id, frozenset(permissions), expires_at)
+        if mcp_id is not None:
+            return McpKey(project_id, mcp_id, frozenset(permissions))
+        return ProjectKey(project_id, frozenset(permissions), expires_at)
 
     def page(self, owner: KeyOwner, *, after: int, limit: int) -> list[ApiKey]:
         rows = self.tx.run(

@@ -11,7 +11,7 @@ from context_search.adapters.postgres.catalog.presence import LIVE, TABLE_IS_THE
 from context_search.adapters.postgres.catalog.unserved import UnservedTools
 from context_search.adapters.postgres.indexing.indexes import ACTIVE, INDEX_COLUMNS, index_of_row
 from context_search.domain.config import SearchConfig
-from context_search.domain.model import Index, Principal, Scope, SearchTool, ToolRecord
+from context_search.domain.model import Index, Scope, SearchTool, ToolRecord
 
 # A program that changes json_path changes nothing: the scope is what the index holds for the tool.
 _NAME = "COALESCE(tool.name, 'search')"
@@ -92,7 +92,9 @@ class PostgresTools(UnservedTools):
             return None
         return tool_of(rows[0][:_TOOL_WIDTH]), index_of_row(rows[0][_TOOL_WIDTH:])
 
-    def page(self, principal: Principal, *, after: int, limit: int) -> list[SearchTool]:
+    def page(
+        self, project_id: int, *, mcp_id: int | None = None, after: int, limit: int
+    ) -> list[SearchTool]:
         rows = self.tx.run(
             f"""
             {_TOOL} WHERE {LIVE} AND tool.project_id = :project AND tool.id > :after
@@ -101,14 +103,14 @@ class PostgresTools(UnservedTools):
                   WHERE mcp_id = :mcp AND tool_id = tool.id AND mcp_binding.status))
             ORDER BY tool.id LIMIT :limit
             """,
-            project=principal.project_id,
-            mcp=principal.mcp_id,
+            project=project_id,
+            mcp=mcp_id,
             after=after,
             limit=limit,
         )
         return [tool_of(row) for row in rows]
 
-    def first_of_names(self, principal: Principal, names: Sequence[str]) -> dict[str, int]:
+    def first_of_names(self, project_id: int, names: Sequence[str]) -> dict[str, int]:
         rows = self.tx.run(
             f"""
             SELECT lower({_NAME} COLLATE "C"), min(tool.id) FROM tool
@@ -116,7 +118,7 @@ class PostgresTools(UnservedTools):
             WHERE {LIVE} AND tool.project_id = :project
               AND lower({_NAME} COLLATE "C") = ANY(CAST(:names AS text[])) GROUP BY 1
             """,
-            project=principal.project_id,
+            project=project_id,
             names=list(names),
         )
         return {row[0]: row[1] for row in rows}

@@ -9,8 +9,7 @@ from fastapi import APIRouter, Depends, Request, Response
 from fastapi.responses import JSONResponse
 from pydantic import Field
 
-from context_search.domain.access import ApiKey, Permission, in_order
-from context_search.domain.model import Principal
+from context_search.domain.access import ApiKey, Permission, Principal, in_order
 from context_search.services.access.keys import (
     CreateKey,
     KeyOptions,
@@ -19,8 +18,7 @@ from context_search.services.access.keys import (
     RotateKey,
     ShownKey,
 )
-from context_search.web.dependencies import KeyId, Owner, OwnerOrOperator
-from context_search.web.errors import refused
+from context_search.web.callers import KeyId, Owner, OwnerOrOperator
 from context_search.web.fields import (
     Answer,
     Body,
@@ -35,6 +33,7 @@ from context_search.web.fields import (
     next_cursor,
 )
 from context_search.web.idempotency import Once
+from context_search.web.problems import refused
 from context_search.web.strict_json import StrictJsonRoute
 
 router = APIRouter(prefix="/api/v1", route_class=StrictJsonRoute, tags=["keys"])

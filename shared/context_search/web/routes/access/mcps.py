@@ -19,8 +19,7 @@ from context_search.services.access.mcp_instances import (
     DescribeMcp,
     Mcps,
 )
-from context_search.web.dependencies import Caller, Internal, KeyId, McpId, ToolId, own_project
-from context_search.web.errors import refused
+from context_search.web.callers import InternalOnly, KeyId, MayManage, McpId, ToolId, own_project
 from context_search.web.fields import (
     Answer,
     Body,
@@ -35,6 +34,7 @@ from context_search.web.fields import (
 )
 from context_search.web.idempotency import Once
 from context_search.web.mcp_tools import described_tool
+from context_search.web.problems import refused
 from context_search.web.routes.access.keys import (
     CreateMcpKeyBody,
     Keys,
@@ -257,7 +257,7 @@ Use = Annotated[McpUseCases, Depends(_use_cases)]
 
 
 @router.post("/api/v1/mcps", status_code=201, response_model=NewMcpAnswer, responses=refused(409))
-async def create_mcp(body: CreateMcpBody, caller: Caller, use: Use, once: Once) -> Response:
+async def create_mcp(body: CreateMcpBody, caller: MayManage, use: Use, once: Once) -> Response:
     """Creates an MCP instance with its first key, which is shown this once."""
     own_project(caller, body.project_id)
 
@@ -272,7 +272,7 @@ async def create_mcp(body: CreateMcpBody, caller: Caller, use: Use, once: Once) 
 
 
 @router.get("/api/v1/mcps")
-async def list_mcps(caller: Caller, use: Use, cursor: Cursor = 0) -> McpsAnswer:
+async def list_mcps(caller: MayManage, use: Use, cursor: Cursor = 0) -> McpsAnswer:
     """Returns the project's MCP instances."""
     page = use.mcps.page(caller, after=cursor)
     mcps = [McpAnswer.of(mcp) for mcp in page.rows]
@@ -280,19 +280,19 @@ async def list_mcps(caller: Caller, use: Use, cursor: Cursor = 0) -> McpsAnswer:
 
 
 @router.get("/api/v1/mcps/{mcp_id}")
-async def read_mcp(mcp_id: McpId, caller: Caller, use: Use) -> McpAnswer:
+async def read_mcp(mcp_id: McpId, caller: MayManage, use: Use) -> McpAnswer:
     """Returns an MCP instance."""
     return McpAnswer.of(use.mcps.read(caller, mcp_id))
 
 
 @router.patch("/api/v1/mcps/{mcp_id}", responses=refused(409))
-async def change_mcp(mcp_id: McpId, body: ChangeMcpBody, caller: Caller, use: Use) -> McpAnswer:
+async def change_mcp(mcp_id: McpId, body: ChangeMcpBody, caller: MayManage, use: Use) -> McpAnswer:
     """Renames an MCP instance, disables it (its keys open nothing) or enables it again."""
     return McpAnswer.of(use.mcps.change(caller, mcp_id, name=body.name, status=body.status))
 
 
 @router.delete("/api/v1/mcps/{mcp_id}", status_code=204, responses=refused(409))
-async def delete_mcp(mcp_id: McpId, caller: Caller, use: Use) -> Response:
+async def delete_mcp(mcp_id: McpId, caller: MayManage, use: Use) -> Response:
     """Deletes an MCP instance with its keys and bindings; the tools stay."""
     use.mcps.delete(caller, mcp_id)
     return Response(status_code=204)
@@ -305,7 +305,7 @@ async def delete_mcp(mcp_id: McpId, caller: Caller, use: Use) -> Response:
     responses=refused(409),
 )
 async def bind_tool(
-    mcp_id: McpId, body: BindingBody, caller: Caller, use: Use, once: Once
+    mcp_id: McpId, body: BindingBody, caller: MayManage, use: Use, once: Once
 ) -> Response:
     """Puts a Search Tool into an MCP instance."""
 
@@ -318,7 +318,7 @@ async def bind_tool(
 
 @router.get("/api/v1/mcps/{mcp_id}/bindings")
 async def list_bindings(
-    mcp_id: McpId, caller: Caller, use: Use, cursor: Cursor = 0
+    mcp_id: McpId, caller: MayManage, use: Use, cursor: Cursor = 0
 ) -> BindingsAnswer:
     """Returns the tools of an MCP instance, disabled ones too, with the names agents see."""
     page = use.bindings.page(caller, mcp_id, after=cursor)
@@ -328,7 +328,7 @@ async def list_bindings(
 
 @router.patch("/api/v1/mcps/{mcp_id}/bindings/{tool_id}", responses=refused(409))
 async def change_binding(
-    mcp_id: McpId, tool_id: ToolId, body: ChangeBindingBody, caller: Caller, use: Use
+    mcp_id: McpId, tool_id: ToolId, body: ChangeBindingBody, caller: MayManage, use: Use
 ) -> BindingAnswer:
     """Enables or disables a tool in an MCP instance."""
     bound = use.bindings.set_status(caller, mcp_id, tool_id, status=body.status)
@@ -336,14 +336,14 @@ async def change_binding(
 
 
 @router.delete("/api/v1/mcps/{mcp_id}/bindings/{tool_id}", status_code=204, responses=refused(409))
-async def unbind_tool(mcp_id: McpId, tool_id: ToolId, caller: Caller, use: Use) -> Response:
+async def unbind_tool(mcp_id: McpId, tool_id: ToolId, caller: MayManage, use: Use) -> Response:
     """Takes a tool out of an MCP instance."""
     use.bindings.remove(caller, mcp_id, tool_id)
     return Response(status_code=204)
 
 
 async def _keys(
-    mcp_id: McpId, caller: Caller, use: Annotated[KeyUseCases, Depends(key_use_cases)]
+    mcp_id: McpId, caller: MayManage, use: Annotated[KeyUseCases, Depends(key_use_cases)]
 ) -> Keys:
     return Keys(use, caller, mcp_id)
 
@@ -387,7 +387,7 @@ async def rotate_mcp_key(
     return keys.rotate(once, key_id, body)
 
 
-@router.get("/internal/mcp-v2/{api_key}", dependencies=[Internal])
+@router.get("/internal/mcp-v2/{api_key}", dependencies=[InternalOnly])
 async def describe_mcp(api_key: Annotated[str, Path(max_length=200)], use: Use) -> McpRpcAnswer:
     """Returns the instance that a key opens with its enabled tools, for an MCP service."""
     mcp, bound = use.describe(api_key)

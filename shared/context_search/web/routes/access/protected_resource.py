@@ -14,9 +14,9 @@ from fastapi.responses import JSONResponse
 
 from context_search.domain.access import ALL_PERMISSIONS, MCP_PERMISSIONS, Permission, in_order
 from context_search.domain.errors import NotFoundError
-from context_search.web.dependencies import use_cases_of
-from context_search.web.errors import refused
+from context_search.web.callers import use_cases_of
 from context_search.web.fields import Answer
+from context_search.web.problems import refused
 
 WELL_KNOWN = "/.well-known/oauth-protected-resource"
 MCP = "/mcp"

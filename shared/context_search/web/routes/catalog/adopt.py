@@ -13,9 +13,9 @@ from context_search.domain.config import IndexConfig
 from context_search.domain.errors import InvalidInputError
 from context_search.services.catalog.adopt import Adoption, TakeOverTools
 from context_search.services.indexing.rebuild import Model
-from context_search.web.dependencies import Internal, ProjectId
-from context_search.web.errors import refused
+from context_search.web.callers import InternalOnly, ProjectId
 from context_search.web.fields import Answer, Count, Cursor, KnownId, NextCursor, next_cursor
+from context_search.web.problems import refused
 from context_search.web.routes.catalog.tools import SearchConfigBody
 from context_search.web.strict_json import StrictJsonRoute
 
@@ -101,7 +101,7 @@ Use = Annotated[AdoptionUseCases, Depends(_use_cases)]
 
 
 @router.post(
-    "/internal/projects/{project_id}/adopt", dependencies=[Internal], responses=refused(409)
+    "/internal/projects/{project_id}/adopt", dependencies=[InternalOnly], responses=refused(409)
 )
 async def adopt(project_id: ProjectId, use: Use, cursor: Cursor = 0) -> AdoptionAnswer:
     """Takes over the project's tools of type search that have no index; says which, and why not."""

@@ -18,8 +18,7 @@ from context_search.services.catalog.tables import (
     DeleteTable,
     ReadTable,
 )
-from context_search.web.dependencies import Caller, Internal, TableId, own_project
-from context_search.web.errors import refused
+from context_search.web.callers import InternalOnly, MayManage, TableId, own_project
 from context_search.web.fields import (
     Answer,
     Body,
@@ -34,6 +33,7 @@ from context_search.web.fields import (
     example,
 )
 from context_search.web.idempotency import OPERATORS, Once
+from context_search.web.problems import refused
 from context_search.web.revisions import IfMatch, etag
 from context_search.web.strict_json import StrictJsonRoute
 
@@ -137,7 +137,7 @@ _ANY_JSON = {
 @router.post(
     "/projects",
     status_code=201,
-    dependencies=[Internal],
+    dependencies=[InternalOnly],
     response_model=NewProjectAnswer,
     responses=refused(409),
 )
@@ -153,7 +153,7 @@ async def create_project(body: CreateProjectBody, use: Use, once: Once) -> Respo
 
 
 @router.post("/tables", status_code=201, response_model=TableAnswer, responses=refused(409))
-async def create_table(body: CreateTableBody, caller: Caller, use: Use, once: Once) -> Response:
+async def create_table(body: CreateTableBody, caller: MayManage, use: Use, once: Once) -> Response:
     """Stores a JSON document."""
     own_project(caller, body.project_id)
 
@@ -165,13 +165,13 @@ async def create_table(body: CreateTableBody, caller: Caller, use: Use, once: On
 
 
 @router.get("/tables/{table_id}", response_model=TableAnswer)
-async def read_table(table_id: TableId, caller: Caller, use: Use) -> JSONResponse:
+async def read_table(table_id: TableId, caller: MayManage, use: Use) -> JSONResponse:
     """Returns a table without its document."""
     return _shown(use.read_table(caller, table_id))
 
 
 @router.delete("/tables/{table_id}", status_code=204, responses=refused(409))
-async def delete_table(table_id: TableId, caller: Caller, use: Use) -> Response:
+async def delete_table(table_id: TableId, caller: MayManage, use: Use) -> Response:
     """Deletes a table; its tools and their hits are gone at once."""
     use.delete_table(caller, table_id)
     return Response(status_code=204)
@@ -179,7 +179,7 @@ async def delete_table(table_id: TableId, caller: Caller, use: Use) -> Response:
 
 @router.get("/tables/{table_id}/data", response_model=DocumentAnswer, responses=refused(413))
 async def read_document(
-    table_id: TableId, caller: Caller, use: Use, pointer: PointerInUrl = ""
+    table_id: TableId, caller: MayManage, use: Use, pointer: PointerInUrl = ""
 ) -> Response:
     """Returns the document, or the value at ``pointer``; the revision is the ETag."""
     revision, text = use.read_table.document(caller, table_id, pointer)
@@ -193,7 +193,7 @@ async def read_document(
     openapi_extra=_ANY_JSON,
 )
 async def replace_document(
-    table_id: TableId, request: Request, caller: Caller, use: Use, change: Change
+    table_id: TableId, request: Request, caller: MayManage, use: Use, change: Change
 ) -> JSONResponse:
     """Replaces the document, or the value at ``pointer``, by the JSON value of the body.
 
@@ -210,7 +210,7 @@ async def replace_document(
     openapi_extra=_ANY_JSON,
 )
 async def patch_document(
-    table_id: TableId, request: Request, caller: Caller, use: Use, change: Change
+    table_id: TableId, request: Request, caller: MayManage, use: Use, change: Change
 ) -> JSONResponse:
     """Applies a JSON Merge Patch (RFC 7396) to the document, or to the value at ``pointer``."""
     patch = parse_json(await request.body())
@@ -219,7 +219,7 @@ async def patch_document(
 
 @router.delete("/tables/{table_id}/data", response_model=TableAnswer, responses=refused(409, 413))
 async def remove_from_document(
-    table_id: TableId, caller: Caller, use: Use, pointer: PointerToPart, if_match: IfMatch = None
+    table_id: TableId, caller: MayManage, use: Use, pointer: PointerToPart, if_match: IfMatch = None
 ) -> JSONResponse:
     """Takes the member or the element at ``pointer`` out; the elements behind it move up."""
     return _shown(

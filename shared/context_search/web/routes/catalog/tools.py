@@ -28,8 +28,7 @@ from context_search.services.catalog.tables import DeleteTool
 from context_search.services.indexing.rebuild import Model
 from context_search.services.indexing.status import ReadStatus, ToolStatus
 from context_search.services.indexing.wait import WaitUntilSettled
-from context_search.web.dependencies import Caller, ReadCaller, ToolId, own_project
-from context_search.web.errors import refused
+from context_search.web.callers import MayManage, MayRead, ToolId, own_project
 from context_search.web.fields import (
     Absent,
     Answer,
@@ -46,6 +45,7 @@ from context_search.web.fields import (
 )
 from context_search.web.idempotency import Once
 from context_search.web.metrics import emit_created
+from context_search.web.problems import refused
 from context_search.web.query_parameters import Decimal
 from context_search.web.routes.indexing.search_index import IndexSummaryAnswer, emptiness
 from context_search.web.strict_json import StrictJsonRoute
@@ -281,7 +281,7 @@ Use = Annotated[ToolUseCases, Depends(_use_cases)]
 )
 async def create_search_tool(
     body: CreateSearchToolBody,
-    caller: Caller,
+    caller: MayManage,
     use: Use,
     once: Once,
     wait: Annotated[int, Query(ge=0, le=25), Decimal] = 0,
@@ -312,13 +312,13 @@ async def create_search_tool(
 
 
 @router.get("/api/v1/tools/{tool_id}")
-async def read_tool(tool_id: ToolId, caller: ReadCaller, use: Use) -> SearchToolAnswer:
+async def read_tool(tool_id: ToolId, caller: MayRead, use: Use) -> SearchToolAnswer:
     """Returns a Search Tool with the summary of its index."""
     return SearchToolAnswer.of(use.read_status(tool_id, caller))
 
 
 @router.delete("/api/v1/tools/{tool_id}", status_code=204, responses=refused(409))
-async def delete_tool(tool_id: ToolId, caller: Caller, use: Use) -> Response:
+async def delete_tool(tool_id: ToolId, caller: MayManage, use: Use) -> Response:
     """Deletes a Search Tool; it answers nothing from now on."""
     use.delete_tool(caller, tool_id)
     return Response(status_code=204)

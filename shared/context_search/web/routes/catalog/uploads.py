@@ -24,8 +24,7 @@ from context_search.services.catalog.uploads import (
     CreateUpload,
     ReadUpload,
 )
-from context_search.web.dependencies import Caller, TableId
-from context_search.web.errors import refused
+from context_search.web.callers import MayManage, TableId
 from context_search.web.fields import (
     Answer,
     Body,
@@ -37,6 +36,7 @@ from context_search.web.fields import (
     example,
 )
 from context_search.web.idempotency import Once
+from context_search.web.problems import refused
 from context_search.web.query_parameters import IdInPath
 from context_search.web.revisions import IfMatch
 from context_search.web.strict_json import StrictJsonRoute
@@ -144,7 +144,7 @@ class NewUploadAnswer(UploadAnswer):
 async def create_upload(
     table_id: TableId,
     body: CreateUploadBody,
-    caller: Caller,
+    caller: MayManage,
     use: Use,
     once: Once,
     if_match: IfMatch = None,
@@ -165,7 +165,7 @@ async def create_upload(
     "/tables/{table_id}/uploads/{upload_id}/complete", status_code=202, responses=refused(409, 413)
 )
 async def complete_upload(
-    table_id: TableId, upload_id: UploadId, caller: Caller, use: Use
+    table_id: TableId, upload_id: UploadId, caller: MayManage, use: Use
 ) -> UploadAnswer:
     """Orders the import of a document that was uploaded."""
     return UploadAnswer.of(use.complete(caller, table_id, upload_id))
@@ -173,7 +173,7 @@ async def complete_upload(
 
 @router.get("/tables/{table_id}/uploads/{upload_id}")
 async def read_upload(
-    table_id: TableId, upload_id: UploadId, caller: Caller, use: Use
+    table_id: TableId, upload_id: UploadId, caller: MayManage, use: Use
 ) -> UploadAnswer:
     """Tells how far an upload has come."""
     return UploadAnswer.of(use.read(caller, table_id, upload_id))

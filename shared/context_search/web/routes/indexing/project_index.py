@@ -7,7 +7,7 @@ from typing import Annotated, cast
 
 from fastapi import APIRouter, Depends, Request, Response
 
-from context_search.domain.model import Principal
+from context_search.domain.access import Operator
 from context_search.domain.progress import IndexStatus, NodeState
 from context_search.services.indexing.project_index import (
     ProjectIndexStatus,
@@ -16,9 +16,9 @@ from context_search.services.indexing.project_index import (
     SwitchProjectIndexOn,
 )
 from context_search.services.indexing.rebuild import RollBack, StartRebuild
-from context_search.web.dependencies import Internal, Owner, ProjectId, ReadOwner
-from context_search.web.errors import refused
+from context_search.web.callers import InternalOnly, Owner, ProjectId, ReadOwner
 from context_search.web.fields import Answer, Count, KnownId, Time, TimeText
+from context_search.web.problems import refused
 from context_search.web.routes.indexing.search_index import (
     IntegrityAnswer,
     LastErrorAnswer,
@@ -110,20 +110,20 @@ async def switch_off(owner: Owner, use: Use) -> Response:
 
 @router.post(
     "/internal/projects/{project_id}/search-index/rebuild",
-    dependencies=[Internal],
+    dependencies=[InternalOnly],
     status_code=202,
     responses=refused(409),
 )
 async def rebuild(project_id: ProjectId, use: Use) -> GenerationAnswer:
     """Builds the index anew beside the one that answers."""
-    return GenerationAnswer.of(use.start_rebuild.of_project(Principal(project_id)))
+    return GenerationAnswer.of(use.start_rebuild.of_project(Operator(project_id)))
 
 
 @router.post(
     "/internal/projects/{project_id}/search-index/rollback",
-    dependencies=[Internal],
+    dependencies=[InternalOnly],
     responses=refused(409),
 )
 async def roll_back(project_id: ProjectId, use: Use) -> GenerationAnswer:
     """Lets the generation before the last switch answer again."""
-    return GenerationAnswer.of(use.roll_back.of_project(Principal(project_id)))
+    return GenerationAnswer.of(use.roll_back.of_project(Operator(project_id)))

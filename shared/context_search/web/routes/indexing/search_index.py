@@ -7,10 +7,11 @@ from typing import Annotated, Any, cast
 
 from fastapi import APIRouter, Depends, Request
 
+from context_search.domain.access import Internal
 from context_search.domain.progress import IndexStatus, NodeProgress, NodeState, Progress
 from context_search.domain.search import EmptyHint
 from context_search.services.indexing.status import ReadStatus, ToolStatus
-from context_search.web.dependencies import Internal, ReadCaller, ToolId
+from context_search.web.callers import InternalOnly, MayRead, ToolId
 from context_search.web.fields import Absent, Answer, Count, KnownId, Time, TimeText
 from context_search.web.strict_json import StrictJsonRoute
 
@@ -151,12 +152,12 @@ Read = Annotated[ReadStatus, Depends(_read_status)]
 
 
 @router.get("/api/v1/tools/{tool_id}/search-index")
-async def read_search_index(tool_id: ToolId, caller: ReadCaller, read: Read) -> SearchIndexAnswer:
+async def read_search_index(tool_id: ToolId, caller: MayRead, read: Read) -> SearchIndexAnswer:
     """Returns the counters, errors and skipped strings of a tool's index."""
     return SearchIndexAnswer.of(read(tool_id, caller))
 
 
-@router.get("/internal/tools/{tool_id}/chunks/stats", dependencies=[Internal])
+@router.get("/internal/tools/{tool_id}/chunks/stats", dependencies=[InternalOnly])
 async def read_chunk_stats(tool_id: ToolId, read: Read) -> SearchIndexAnswer:
     """The same, for trusted services."""
-    return SearchIndexAnswer.of(read(tool_id, None))
+    return SearchIndexAnswer.of(read(tool_id, Internal()))

@@ -12,8 +12,7 @@ from context_search.domain.search import Answer as FoundAnswer
 from context_search.domain.search import Evidence, Hit, QuestionLimits
 from context_search.domain.text.analysis import query_tokens
 from context_search.services.searching.targets import SearchedTool
-from context_search.web.dependencies import SearchCaller, ToolId
-from context_search.web.errors import refused
+from context_search.web.callers import MaySearch, ToolId
 from context_search.web.fields import (
     Absent,
     Answer,
@@ -25,6 +24,7 @@ from context_search.web.fields import (
     Share,
     example,
 )
+from context_search.web.problems import refused
 from context_search.web.routes.searching.search import (
     MAX_RESULTS,
     HitAnswer,
@@ -186,7 +186,7 @@ class ExplainedAnswer(ToolResultAnswer):
 
 @router.post("/api/v1/tools/{tool_id}/search/explain", responses=refused(429))
 async def explain(
-    tool_id: ToolId, body: ExplainBody, caller: SearchCaller, use: Use
+    tool_id: ToolId, body: ExplainBody, caller: MaySearch, use: Use
 ) -> ExplainedAnswer:
     """The same search with its candidates, cuts, scores and timings."""
     limits = QuestionLimits(top_k=body.top_k, is_whole=True)

@@ -8,9 +8,10 @@ from typing import Annotated, cast
 from fastapi import APIRouter, Depends, Request, Response
 from pydantic import Field, JsonValue
 
+from context_search.domain.access import Principal
 from context_search.domain.config import Strategy
 from context_search.domain.json_pointer import split
-from context_search.domain.model import Principal, Reach
+from context_search.domain.model import Reach
 from context_search.domain.search import Hit, QuestionLimits
 from context_search.domain.text.snippets import snippet
 from context_search.services.searching.labels import Label
@@ -19,8 +20,7 @@ from context_search.services.searching.search_project import (
     ProjectQuestion,
     SearchProject,
 )
-from context_search.web.dependencies import SearchOwner
-from context_search.web.errors import refused
+from context_search.web.callers import SearchOwner
 from context_search.web.fields import (
     Absent,
     Answer,
@@ -37,6 +37,7 @@ from context_search.web.fields import (
     example,
 )
 from context_search.web.observed import SearchLog
+from context_search.web.problems import refused
 from context_search.web.routes.searching.explain import ExplanationAnswer, ScoreBreakdownAnswer
 from context_search.web.routes.searching.search import (
     ChunkAnswer,

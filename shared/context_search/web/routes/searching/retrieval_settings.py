@@ -13,9 +13,9 @@ from pydantic.alias_generators import to_camel
 from context_search.domain.retrieval import RetrievalSettings, StoredSettings
 from context_search.domain.text.sensitive import SENSITIVE_KINDS, SensitiveKind
 from context_search.services.searching.retrieval_settings import ManageRetrievalSettings
-from context_search.web.dependencies import Caller, ProjectId, ReadCaller
-from context_search.web.errors import refused
+from context_search.web.callers import MayManage, MayRead, ProjectId
 from context_search.web.fields import Answer, Body, Count, KnownId, Share, example
+from context_search.web.problems import refused
 from context_search.web.revisions import IfMatch, etag
 from context_search.web.strict_json import StrictJsonRoute
 
@@ -145,7 +145,7 @@ Use = Annotated[ManageRetrievalSettings, Depends(_use_cases)]
     response_model=RetrievalSettingsAnswer,
     responses=refused(409),
 )
-async def read_settings(project_id: ProjectId, caller: ReadCaller, use: Use) -> JSONResponse:
+async def read_settings(project_id: ProjectId, caller: MayRead, use: Use) -> JSONResponse:
     """Returns how the project retrieves; the version is the ETag."""
     return _answer(project_id, use.read(caller, project_id))
 
@@ -156,7 +156,7 @@ async def read_settings(project_id: ProjectId, caller: ReadCaller, use: Use) -> 
     responses=refused(409),
 )
 async def change_settings(
-    project_id: ProjectId, body: SettingsBody, caller: Caller, use: Use, if_match: IfMatch
+    project_id: ProjectId, body: SettingsBody, caller: MayManage, use: Use, if_match: IfMatch
 ) -> JSONResponse:
     """Changes what the body names."""
     versions = [version for version in (if_match, body.version) if version is not None]

@@ -9,6 +9,7 @@ from typing import Annotated, cast
 from fastapi import APIRouter, Depends, Request
 from pydantic import Field
 
+from context_search.domain.access import Internal
 from context_search.domain.retrieval import RetrievalSettings
 from context_search.domain.search import QuestionLimits
 from context_search.domain.text.packing import DropReason
@@ -18,8 +19,7 @@ from context_search.services.searching.retrieve import (
     Retrieved,
 )
 from context_search.services.searching.targets import SearchedProject, SearchedTool
-from context_search.web.dependencies import Internal, ProjectId, SearchCaller, ToolId
-from context_search.web.errors import refused
+from context_search.web.callers import InternalOnly, MaySearch, ProjectId, ToolId
 from context_search.web.fields import (
     Absent,
     Answer,
@@ -30,6 +30,7 @@ from context_search.web.fields import (
     Share,
     example,
 )
+from context_search.web.problems import refused
 from context_search.web.routes.searching.retrieval_settings import (
     CamelBody,
     MaxTokens,
@@ -236,7 +237,7 @@ Use = Annotated[RetrieveUseCases, Depends(_use_cases)]
 
 @router.post("/api/v1/tools/{tool_id}/retrieve", responses=refused(429))
 async def retrieve(
-    tool_id: ToolId, body: RetrieveBody, caller: SearchCaller, use: Use
+    tool_id: ToolId, body: RetrieveBody, caller: MaySearch, use: Use
 ) -> RetrieveAnswer:
     """Returns the relevant passages of a tool's scope that fit into a budget of tokens."""
     searched = SearchedTool.by(caller, tool_id)
@@ -244,17 +245,19 @@ async def retrieve(
     return RetrieveAnswer.of(found)
 
 
-@router.post("/internal/tools/{tool_id}/retrieve", dependencies=[Internal], responses=refused(429))
+@router.post(
+    "/internal/tools/{tool_id}/retrieve", dependencies=[InternalOnly], responses=refused(429)
+)
 async def retrieve_internally(tool_id: ToolId, body: RetrieveBody, use: Use) -> RetrieveAnswer:
     """The same, for trusted services that have checked their user themselves."""
-    searched = SearchedTool.by(None, tool_id)
+    searched = SearchedTool.by(Internal(), tool_id)
     found = use.from_tool.passages(searched, body.query, body.limits)
     return RetrieveAnswer.of(found)
 
 
 @router.post("/api/v1/projects/{project_id}/retrieve", responses=refused(409, 429))
 async def retrieve_from_project(
-    project_id: ProjectId, body: RetrieveBody, caller: SearchCaller, use: Use
+    project_id: ProjectId, body: RetrieveBody, caller: MaySearch, use: Use
 ) -> RetrieveAnswer:
     """The same from every string of the project, once its search index is switched on."""
     searched = SearchedProject.by(caller, project_id)

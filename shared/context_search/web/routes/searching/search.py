@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal, cast
 from fastapi import APIRouter, Depends, Request
 from pydantic import Field, WithJsonSchema
 
+from context_search.domain.access import Internal
 from context_search.domain.config import Strategy
 from context_search.domain.model import HydratedChunk
 from context_search.domain.progress import IndexStatus
@@ -18,8 +19,7 @@ from context_search.domain.search import Degradation, Hint, Hit, LegName, Questi
 from context_search.services.access.authenticate import Authenticate, AuthenticateBearer
 from context_search.services.catalog.list_tools import ListTools
 from context_search.services.searching.targets import SearchedTool, Searches
-from context_search.web.dependencies import Internal, SearchCaller, ToolId
-from context_search.web.errors import refused
+from context_search.web.callers import InternalOnly, MaySearch, ToolId
 from context_search.web.fields import (
     Absent,
     Answer,
@@ -30,6 +30,7 @@ from context_search.web.fields import (
     Share,
     example,
 )
+from context_search.web.problems import refused
 from context_search.web.strict_json import StrictJsonRoute
 
 router = APIRouter(route_class=StrictJsonRoute, tags=["search"])
@@ -252,16 +253,18 @@ Use = Annotated[SearchUseCases, Depends(_use_cases)]
 
 
 @router.post("/api/v1/tools/{tool_id}/search", responses=refused(429))
-async def search(tool_id: ToolId, body: SearchBody, caller: SearchCaller, use: Use) -> SearchAnswer:
+async def search(tool_id: ToolId, body: SearchBody, caller: MaySearch, use: Use) -> SearchAnswer:
     """Returns the best passages of a tool's scope for a question."""
     limits = QuestionLimits(top_k=body.top_k)
     answer = use.search.search(SearchedTool.by(caller, tool_id), body.query, limits)
     return SearchAnswer.hinted(answer, with_hints=body.context_hint)
 
 
-@router.post("/internal/tools/{tool_id}/search", dependencies=[Internal], responses=refused(429))
+@router.post(
+    "/internal/tools/{tool_id}/search", dependencies=[InternalOnly], responses=refused(429)
+)
 async def search_internally(tool_id: ToolId, body: SearchBody, use: Use) -> SearchAnswer:
     """The same, for trusted services that have checked their user themselves."""
     limits = QuestionLimits(top_k=body.top_k)
-    answer = use.search.search(SearchedTool.by(None, tool_id), body.query, limits)
+    answer = use.search.search(SearchedTool.by(Internal(), tool_id), body.query, limits)
     return SearchAnswer.hinted(answer, with_hints=body.context_hint)

@@ -7,15 +7,16 @@ from typing import Annotated, cast
 
 from fastapi import APIRouter, Depends, Query, Request, Response
 
+from context_search.domain.access import Internal
 from context_search.domain.model import GenerationState, Index
 from context_search.services.indexing.estimate_rebuild import EstimateRebuild
 from context_search.services.indexing.rebuild import ReindexProject, RollBack, StartRebuild
 from context_search.services.upkeep.clear_index import ClearIndex
 from context_search.services.upkeep.integrity import ReadIntegrity
 from context_search.services.upkeep.redrive import Redrive
-from context_search.web.dependencies import Internal, Owner, ToolId
-from context_search.web.errors import refused
+from context_search.web.callers import InternalOnly, Owner, ToolId
 from context_search.web.fields import Answer, Count, KnownId, Number
+from context_search.web.problems import refused
 from context_search.web.query_parameters import Decimal, TrueOrFalse
 from context_search.web.routes.indexing.search_index import IntegrityAnswer
 from context_search.web.strict_json import StrictJsonRoute
@@ -102,7 +103,7 @@ Use = Annotated[OperationUseCases, Depends(_use_cases)]
 
 @router.post(
     "/internal/tools/{tool_id}/chunks/rebuild",
-    dependencies=[Internal],
+    dependencies=[InternalOnly],
     status_code=202,
     response_model=GenerationAnswer,
     responses={200: {"description": "Of a dry run", "model": EstimateAnswer}, **refused(409)},
@@ -112,19 +113,21 @@ async def rebuild(
 ) -> Response:
     """Builds the tool's index anew beside the one that answers; ``dry_run`` only estimates."""
     if dry_run:
-        return EstimateAnswer(**asdict(use.estimate_rebuild(tool_id, None))).response()
-    return GenerationAnswer.of(use.start_rebuild(tool_id, None)).response(202)
+        return EstimateAnswer(**asdict(use.estimate_rebuild(tool_id, Internal()))).response()
+    return GenerationAnswer.of(use.start_rebuild(tool_id, Internal())).response(202)
 
 
 @router.post(
-    "/internal/tools/{tool_id}/chunks/rollback", dependencies=[Internal], responses=refused(409)
+    "/internal/tools/{tool_id}/chunks/rollback", dependencies=[InternalOnly], responses=refused(409)
 )
 async def roll_back(tool_id: ToolId, use: Use) -> GenerationAnswer:
     """Lets the generation before the last switch answer again."""
-    return GenerationAnswer.of(use.roll_back(tool_id, None))
+    return GenerationAnswer.of(use.roll_back(tool_id, Internal()))
 
 
-@router.delete("/internal/tools/{tool_id}/chunks", dependencies=[Internal], responses=refused(409))
+@router.delete(
+    "/internal/tools/{tool_id}/chunks", dependencies=[InternalOnly], responses=refused(409)
+)
 async def delete_chunks(
     tool_id: ToolId, use: Use, *, shared: Annotated[bool, Query(), TrueOrFalse] = False
 ) -> EmptiedIndexAnswer:
@@ -132,7 +135,7 @@ async def delete_chunks(
 
     Refused when other tools need the same chunks, unless ``shared``.
     """
-    return EmptiedIndexAnswer(**asdict(use.clear_index(tool_id, None, shared=shared)))
+    return EmptiedIndexAnswer(**asdict(use.clear_index(tool_id, Internal(), shared=shared)))
 
 
 @router.post("/api/v1/projects/{project_id}/reindex", status_code=202, responses=refused(409))
@@ -142,14 +145,14 @@ async def reindex(owner: Owner, use: Use) -> GenerationsAnswer:
     return GenerationsAnswer(generations=[GenerationAnswer.of(index) for index in indexes])
 
 
-@router.get("/internal/integrity", dependencies=[Internal])
+@router.get("/internal/integrity", dependencies=[InternalOnly])
 async def read_integrity(use: Use) -> NamespacesAnswer:
     """Returns the last complete report of every namespace that answers."""
     reports = use.read_integrity()
     return NamespacesAnswer(namespaces=[IntegrityAnswer.stored(one) for one in reports])
 
 
-@router.post("/internal/index/redrive", dependencies=[Internal], responses=refused(409))
+@router.post("/internal/index/redrive", dependencies=[InternalOnly], responses=refused(409))
 async def redrive(
     use: Use, limit: Annotated[int, Query(ge=1, le=1000), Decimal] = 100
 ) -> RedrivenAnswer:

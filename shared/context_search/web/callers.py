@@ -12,9 +12,8 @@ from typing import Annotated, Protocol, cast
 from fastapi import Depends, Request
 from fastapi.security import APIKeyHeader, HTTPBearer
 
-from context_search.domain.access import Permission
+from context_search.domain.access import McpKey, Operator, Permission, Principal
 from context_search.domain.errors import NotFoundError, PermissionDeniedError
-from context_search.domain.model import Principal
 from context_search.services.access.authenticate import AuthenticateBearer, AuthenticateInternal
 from context_search.services.access.idempotency import AnswerOnce
 from context_search.web.query_parameters import IdInPath
@@ -64,7 +63,7 @@ def _with_any_of(
 ) -> Callable[[Request, _ProjectKey], Awaitable[Principal]]:
     async def principal(request: Request, _: _ProjectKey) -> Principal:
         caller = use_cases_of(request).authenticate(bearer_key(request))
-        if caller.mcp_id is not None:
+        if isinstance(caller, McpKey):
             raise PermissionDeniedError("an MCP key opens MCP only; this route wants a project key")
         if caller.permissions.isdisjoint(permissions):
             raise PermissionDeniedError(f"the key has not the scope {' or '.join(permissions)}")
@@ -78,19 +77,19 @@ async def _internal(request: Request, _: _InternalSecret) -> None:
 
 
 _manager = _with_any_of("manage")
-Caller = Annotated[Principal, Depends(_manager)]
+MayManage = Annotated[Principal, Depends(_manager)]
 """The project of a bearer key that may manage it.
 
 401 without a good key; 403 without the scope, and for the key of an MCP instance.
 """
 
-SearchCaller = Annotated[Principal, Depends(_with_any_of("search"))]
+MaySearch = Annotated[Principal, Depends(_with_any_of("search"))]
 """The same for searches."""
 
-ReadCaller = Annotated[Principal, Depends(_with_any_of("search", "manage"))]
+MayRead = Annotated[Principal, Depends(_with_any_of("search", "manage"))]
 """The same for what both kinds of callers have to see, such as the state of an index."""
 
-Internal = Depends(_internal)
+InternalOnly = Depends(_internal)
 """For routes of trusted callers: 401 without the right ``X-Internal-Secret``."""
 
 
@@ -100,7 +99,7 @@ def own_project(caller: Principal, project_id: int) -> None:
         raise NotFoundError("there is no such project")
 
 
-async def _owner(project_id: ProjectId, caller: Caller) -> Principal:
+async def _owner(project_id: ProjectId, caller: MayManage) -> Principal:
     own_project(caller, project_id)
     return caller
 
@@ -110,16 +109,16 @@ async def _owner_or_operator(
 ) -> Principal:
     if bearer_key(request) is None and "x-internal-secret" in request.headers:
         await _internal(request, secret)
-        return Principal(project_id)
+        return Operator(project_id)
     return await _owner(project_id, await _manager(request, key))
 
 
-async def _search_owner(project_id: ProjectId, caller: SearchCaller) -> Principal:
+async def _search_owner(project_id: ProjectId, caller: MaySearch) -> Principal:
     own_project(caller, project_id)
     return caller
 
 
-async def _read_owner(project_id: ProjectId, caller: ReadCaller) -> Principal:
+async def _read_owner(project_id: ProjectId, caller: MayRead) -> Principal:
     own_project(caller, project_id)
     return caller
 
