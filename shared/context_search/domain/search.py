@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -181,3 +183,14 @@ class Answer:
         if hidden:
             return "low_scores_hidden"
         return "no_match" if self.target.status in ("ready", "rebuilding") else "index_incomplete"
+
+
+# ---- What logs may say about a question.
+
+
+def query_hash(key: str, query: str) -> str:
+    """Returns 16 hex digits: the same for the same question, and no way back without the key.
+
+    A plain hash could be guessed from a dictionary of questions.
+    """
+    return hmac.new(key.encode(), query.encode(), hashlib.sha256).hexdigest()[:16]

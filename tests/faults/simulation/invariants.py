@@ -8,11 +8,10 @@ from __future__ import annotations
 import json
 from functools import lru_cache
 
-from context_search.domain.documents import content_hash
+from context_search.domain.documents import content_hash, string_nodes
 from context_search.domain.ids import chunk_document_id, window_ids
 from context_search.domain.json_pointer import contains, resolve, split
 from context_search.domain.search import Answer
-from context_search.domain.text.string_nodes import string_nodes
 from context_search.ports.outside import VectorDocument
 from testing.in_memory.comparisons import needed_scopes, tables_of
 from testing.in_memory.rows import NodeRow, Rows

@@ -9,9 +9,8 @@ from itertools import repeat
 from context_search.domain.config import IndexConfig
 from context_search.domain.ids import ancestor_keys, window_ids
 from context_search.domain.model import Claim, PlannedChunk, StoredChunk
-from context_search.domain.text.chunking import Span, chunk_spans
-from context_search.domain.text.keyword_text import keyword_tokens, trails
-from context_search.domain.text.windows import window_texts
+from context_search.domain.text.chunking import Span, chunk_spans, window_texts
+from context_search.domain.text.keywords import keyword_tokens, trails
 from context_search.ports.outside import VectorDocument
 from context_search.ports.searching import ChunkTokens, Unkeyed
 from context_search.services.indexing.chunk_vectors import Vectors, input_hash

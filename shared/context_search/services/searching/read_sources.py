@@ -10,7 +10,7 @@ from context_search.domain.model import HydratedChunk
 from context_search.domain.retrieval import ChunkText, RetrievalSettings
 from context_search.domain.text.redaction import Passage
 from context_search.domain.text.sensitive import Sensitive, find_sensitive, united
-from context_search.domain.text.sensitive.edges import Window
+from context_search.domain.text.sensitive.spans import Window
 from context_search.ports.searching import Surroundings
 
 # Read beyond what is shown: so much, and where a secret may go on there, so much, once.
