@@ -90,7 +90,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The candidates: scores by document id for each leg, empty where it did not run.
+    """The candidates: scores by the id of a vector row for each leg, empty where it did not run.
 
     ``keywords_from`` names who ranked the keywords. ``errors`` are the codes of what failed,
     ``vector_was_kept`` says that the question was embedded before, ``is_cut`` that a leg of

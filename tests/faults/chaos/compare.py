@@ -9,7 +9,7 @@ from typing import Any
 
 from context_search.domain.config import IndexConfig
 from context_search.domain.documents import content_hash, string_nodes
-from context_search.domain.ids import ancestor_keys, document_id, window_ids
+from context_search.domain.ids import ancestor_keys, vector_row_id, window_ids
 from context_search.domain.model import Table
 from context_search.domain.text.analysis import tokens
 from context_search.domain.text.chunking import chunk_spans, window_texts
@@ -115,7 +115,7 @@ def expected_of(
         for index, span in enumerate(spans):
             piece = text[span.start : span.end]
             windows = window_texts(piece, config.window_tokens)
-            doc_id = document_id(
+            doc_id = vector_row_id(
                 table_id=table_id,
                 json_pointer=pointer,
                 content_hash=digest,

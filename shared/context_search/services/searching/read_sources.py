@@ -10,7 +10,7 @@ from context_search.domain.model import HydratedChunk
 from context_search.domain.retrieval import ChunkText, RetrievalSettings
 from context_search.domain.text.redaction import Passage
 from context_search.domain.text.sensitive import Sensitive, find_sensitive, united
-from context_search.domain.text.sensitive.spans import Window
+from context_search.domain.text.sensitive.spans import Excerpt
 from context_search.ports.searching import Surroundings
 
 # Read beyond what is shown: so much, and where a secret may go on there, so much, once.
@@ -96,10 +96,10 @@ def _runs(chunks: Iterable[ChunkText]) -> Iterator[list[ChunkText]]:
     return ([chunk for _, chunk in run] for _, run in numbered)
 
 
-def _window(source: Source, settings: RetrievalSettings) -> Window:
+def _window(source: Source, settings: RetrievalSettings) -> Excerpt:
     first, last = source.chunks[0], source.chunks[-1]
     start, end = source.window
-    return Window(
+    return Excerpt(
         source.text,
         start - first.start,
         end - first.start,
