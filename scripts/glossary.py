@@ -27,16 +27,22 @@ def public_classes() -> Iterator[tuple[str, str, str]]:
                 if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                     said = (ast.get_docstring(node) or "").split("\n\n")[0]
                     place = path.relative_to(PACKAGE).as_posix()
-                    yield node.name, place, " ".join(said.replace("``", "`").replace("|", r"\|").split())
+                    yield node.name, place, " ".join(said.split())
 
 
 def with_classes(page: str) -> str:
     """Returns the page with the table of today's classes."""
-    rows = [f"| `{name}` | {said} | `{place}` |\n" for name, place, said in public_classes()]
+    rows = [
+        f"| `{name}` | {_escaped(said)} | `{place}` |\n" for name, place, said in public_classes()
+    ]
     before, rest = page.split(BEGIN)
     after = rest.split(END, 1)[1]
     table = "| class | is | in |\n|---|---|---|\n" + "".join(rows)
     return f"{before}{BEGIN}{table}{END}{after}"
+
+
+def _escaped(said: str) -> str:
+    return said.replace("``", "`").replace("|", "\\|")
 
 
 if __name__ == "__main__":

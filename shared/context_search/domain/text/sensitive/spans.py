@@ -64,7 +64,7 @@ _BREAK = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Excerpt:
+class ReadText:
     """A part of a text that was read, and what of it, ``start`` to ``end``, is to be shown.
 
     ``is_first`` and ``is_last`` tell that the text has nothing before it, or behind it.
