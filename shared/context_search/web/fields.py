@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Annotated, Self, TypeAlias, TypeVar
+from typing import Annotated, Any, Self, TypeAlias, TypeVar
 
 from fastapi import Query
 from fastapi.responses import JSONResponse
@@ -16,6 +16,7 @@ from pydantic import (
     Field,
     JsonValue,
     PlainSerializer,
+    ValidationError,
     WithJsonSchema,
     model_validator,
 )
@@ -58,10 +59,18 @@ class Answer(BaseModel):
 
     @classmethod
     def stored(cls, row: Mapping[str, object]) -> Self:
-        """Returns what a JSON value of the database says, unchecked: an odd row is no 500."""
-        return cls.model_construct(
-            **{name: row[name] for name in cls.model_fields if name in row}  # type: ignore[arg-type]
-        )
+        """Returns what a JSON value of the database says: an odd row is no 500.
+
+        A member that has not the type of its field is left out, as one that is missing: pydantic
+        would write it into a warning, and so into the log.
+        """
+        known: dict[str, Any] = {name: row[name] for name in cls.model_fields if name in row}
+        try:
+            return cls.model_validate(known)
+        except ValidationError as error:
+            for each in error.errors(include_input=False, include_url=False):
+                known.pop(str(each["loc"][0]), None)
+            return cls.model_construct(**known)
 
     def response(self, status: int = 200, headers: dict[str, str] | None = None) -> JSONResponse:
         """Returns the answer with a status and headers of its own."""
