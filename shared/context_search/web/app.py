@@ -17,7 +17,7 @@ from starlette.responses import Response
 
 from context_search import __version__
 from context_search.domain.errors import ContextSearchError
-from context_search.web.border import RequestIds, request_id
+from context_search.web.border import request_id, with_request_ids
 from context_search.web.problems import PROBLEM_JSON, log_text, problem, problem_of
 from context_search.web.query_parameters import KnownParameters
 from context_search.web.strict_json import BodyRefusedError
@@ -55,7 +55,7 @@ def http_app(
     app.state.use_cases = use_cases
     app.state.contract = contract
     app.state.log = log or Logger(service="http")
-    app.add_middleware(RequestIds)
+    app.add_middleware(with_request_ids)
     for router in routers:
         app.include_router(router)
     app.add_exception_handler(ContextSearchError, _known)

@@ -23,20 +23,16 @@ def request_id() -> str:
     return _request_id.get()
 
 
-class RequestIds:
-    """Gives every request an id: the caller's ``X-Request-Id`` if it is safe, else a new one.
+def with_request_ids(app: ASGIApp) -> ASGIApp:
+    """Returns ``app`` with an id for every request: its ``X-Request-Id`` if safe, else a new one.
 
     Safe are 1 to 64 letters, digits, ``.``, ``_`` and ``-``: nothing that could forge a line of a
     log. The answer carries it, problems and logs name it.
     """
 
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """ASGI."""
+    async def serve(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
-            await self._app(scope, receive, send)
+            await app(scope, receive, send)
             return
         given = Headers(scope=scope).get("x-request-id", "")
         chosen = given if _SAFE_ID.fullmatch(given) else uuid.uuid4().hex
@@ -47,7 +43,9 @@ class RequestIds:
                 MutableHeaders(scope=message)["X-Request-Id"] = chosen
             await send(message)
 
-        await self._app(scope, receive, answer)
+        await app(scope, receive, answer)
+
+    return serve
 
 
 def check_length(path: str, body: bytes) -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import asdict, dataclass
-from typing import Annotated, Literal, cast
+from typing import Annotated, Literal
 
-from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi import APIRouter, Query, Response
 from fastapi.responses import JSONResponse
 from pydantic import Field, model_validator
 
@@ -28,7 +28,7 @@ from context_search.services.catalog.tables import DeleteTool
 from context_search.services.indexing.rebuild import Model
 from context_search.services.indexing.status import ReadStatus, ToolStatus
 from context_search.services.indexing.wait import WaitUntilSettled
-from context_search.web.callers import MayManage, MayRead, ToolId, own_project
+from context_search.web.callers import MayManage, MayRead, ToolId, own_project, part
 from context_search.web.fields import (
     Absent,
     Answer,
@@ -266,11 +266,7 @@ class ToolUseCases:
     model: Model
 
 
-async def _use_cases(request: Request) -> ToolUseCases:
-    return cast(ToolUseCases, request.app.state.use_cases.tools)
-
-
-Use = Annotated[ToolUseCases, Depends(_use_cases)]
+Use = Annotated[ToolUseCases, part("tools")]
 
 
 @router.post(
@@ -308,7 +304,7 @@ async def create_search_tool(
             status = use.wait_until_settled(status.tool.id, caller, timeout_s=wait)
         return NewSearchToolAnswer.of(status).response(201)
 
-    return once(caller.project_id, create)
+    return once.answer(caller.project_id, create)
 
 
 @router.get("/api/v1/tools/{tool_id}")

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, cast
+from typing import Annotated
 
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import APIRouter, Response
 from pydantic import Field, JsonValue
 
 from context_search.domain.access import Principal
@@ -20,7 +20,7 @@ from context_search.services.searching.search_project import (
     ProjectQuestion,
     SearchProject,
 )
-from context_search.web.callers import SearchOwner
+from context_search.web.callers import SearchOwner, part
 from context_search.web.fields import (
     Absent,
     Answer,
@@ -204,11 +204,7 @@ class ProjectSearchUseCases:
         return page
 
 
-async def _use_cases(request: Request) -> ProjectSearchUseCases:
-    return cast(ProjectSearchUseCases, request.app.state.use_cases.project_search)
-
-
-Use = Annotated[ProjectSearchUseCases, Depends(_use_cases)]
+Use = Annotated[ProjectSearchUseCases, part("project_search")]
 
 
 @router.post("/api/v1/projects/{project_id}/search", responses=refused(409, 429))

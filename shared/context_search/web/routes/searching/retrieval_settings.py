@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import fields
-from typing import Annotated, cast
+from typing import Annotated
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import APIRouter
 from fastapi.responses import JSONResponse
 from pydantic import ConfigDict, Field, model_validator
 from pydantic.alias_generators import to_camel
@@ -13,7 +13,7 @@ from pydantic.alias_generators import to_camel
 from context_search.domain.retrieval import RetrievalSettings, StoredSettings
 from context_search.domain.text.sensitive import SENSITIVE_KINDS, SensitiveKind
 from context_search.services.searching.retrieval_settings import ManageRetrievalSettings
-from context_search.web.callers import MayManage, MayRead, ProjectId
+from context_search.web.callers import MayManage, MayRead, ProjectId, part
 from context_search.web.fields import Answer, Body, Count, KnownId, Share, example
 from context_search.web.problems import refused
 from context_search.web.revisions import IfMatch, etag
@@ -133,11 +133,7 @@ class RetrievalSettingsAnswer(Answer):
         )
 
 
-async def _use_cases(request: Request) -> ManageRetrievalSettings:
-    return cast(ManageRetrievalSettings, request.app.state.use_cases.retrieval_settings)
-
-
-Use = Annotated[ManageRetrievalSettings, Depends(_use_cases)]
+Use = Annotated[ManageRetrievalSettings, part("retrieval_settings")]
 
 
 @router.get(

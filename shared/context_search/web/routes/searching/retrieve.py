@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import asdict, dataclass
-from typing import Annotated, cast
+from typing import Annotated
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import APIRouter
 from pydantic import Field
 
 from context_search.domain.access import Internal
@@ -19,7 +19,7 @@ from context_search.services.searching.retrieve import (
     Retrieved,
 )
 from context_search.services.searching.targets import SearchedProject, SearchedTool
-from context_search.web.callers import InternalOnly, MaySearch, ProjectId, ToolId
+from context_search.web.callers import InternalOnly, MaySearch, ProjectId, ToolId, part
 from context_search.web.fields import (
     Absent,
     Answer,
@@ -228,11 +228,7 @@ class RetrieveUseCases:
     from_project: Retrieve
 
 
-async def _use_cases(request: Request) -> RetrieveUseCases:
-    return cast(RetrieveUseCases, request.app.state.use_cases.retrieve)
-
-
-Use = Annotated[RetrieveUseCases, Depends(_use_cases)]
+Use = Annotated[RetrieveUseCases, part("retrieve")]
 
 
 @router.post("/api/v1/tools/{tool_id}/retrieve", responses=refused(429))
