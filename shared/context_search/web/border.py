@@ -1,19 +1,36 @@
-"""What holds for every request: an id that follows it, and how long its body may be."""
+"""What holds for every request: an id follows it, its body is JSON and not too long.
+
+The rules of JSON: see ``domain.documents.parse_json``.
+"""
 
 from __future__ import annotations
 
 import re
 import uuid
+from collections.abc import Callable, Coroutine
 from contextvars import ContextVar
+from typing import Any
 
+from fastapi import Request
+from fastapi.routing import APIRoute
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from context_search.domain.errors import PayloadTooLargeError
+from context_search.domain.documents import MAX_DEPTH, parse_json
+from context_search.domain.errors import (
+    ContextSearchError,
+    DocumentTooLargeError,
+    PayloadTooLargeError,
+    UnsupportedMediaTypeError,
+)
+from context_search.domain.uploads import MAX_INLINE_BYTES
 
 QUESTION_BYTES = 1_000_000
 """The body of a route that asks something; documents may be as long as the platform lets them."""
 _ASKING = ("/search", "/explain", "/retrieve")
+_JSON = re.compile(r"application/([!#$&^_.+a-z0-9-]+\+)?json")  # RFC 6839: +json
 _SAFE_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _request_id: ContextVar[str] = ContextVar("request_id", default="")
 
@@ -52,3 +69,62 @@ def check_length(path: str, body: bytes) -> None:
     """Raises PayloadTooLargeError for a question's body of over 1,000,000 bytes."""
     if len(body) > QUESTION_BYTES and path.endswith(_ASKING):
         raise PayloadTooLargeError("the body of a question is over 1,000,000 bytes")
+
+
+class BodyRefusedError(HTTPException):
+    """Carries the reason through FastAPI, which turns every other error of a body into a 400."""
+
+    def __init__(self, reason: ContextSearchError) -> None:
+        super().__init__(422)
+        self.reason = reason
+
+
+class StrictJsonRequest(Request):
+    """A request whose JSON is read under the border rules."""
+
+    async def body(self) -> bytes:
+        """Raises BodyRefusedError over 6,000,000 bytes; Lambda lets few more through."""
+        body = await super().body()
+        if len(body) > MAX_INLINE_BYTES:
+            message = (
+                f"a body may have {MAX_INLINE_BYTES} bytes; a larger document goes through"
+                " POST /api/v1/tables/{table_id}/uploads"
+            )
+            raise BodyRefusedError(DocumentTooLargeError(message))
+        return body
+
+    async def check_media_type(self) -> None:
+        """Raises UnsupportedMediaTypeError for a body that is not said to be JSON.
+
+        Also without any Content-Type: browsers send such bodies to foreign sites without asking.
+        """
+        name = self.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if not _JSON.fullmatch(name) and await self.body():
+            raise UnsupportedMediaTypeError("the Content-Type of a body must be application/json")
+
+    async def json(self) -> Any:
+        """Raises BodyRefusedError."""
+        try:
+            # A document in a field of the body is one level further down than by itself.
+            body = await self.body()
+            check_length(self.url.path, body)
+            return parse_json(body, max_depth=MAX_DEPTH + 1)
+        except ContextSearchError as error:
+            raise BodyRefusedError(error) from error
+
+
+class StrictJsonRoute(APIRoute):
+    """A route that reads its body with ``StrictJsonRequest``."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """FastAPI's own hook for custom requests."""
+        original = super().get_route_handler()
+        takes_body = self.body_field is not None or self.path.endswith("/data")
+
+        async def handler(request: Request) -> Response:
+            strict = StrictJsonRequest(request.scope, request.receive)
+            if takes_body:
+                await strict.check_media_type()
+            return await original(strict)
+
+        return handler

@@ -20,6 +20,7 @@ from pydantic import (
     WithJsonSchema,
     model_validator,
 )
+from pydantic.alias_generators import to_camel
 from pydantic.json_schema import SkipJsonSchema
 
 from context_search.domain.text.plain_text import HIDDEN_IN_LINE, HIDDEN_IN_TEXT, hidden_character
@@ -41,6 +42,23 @@ class Body(BaseModel):
         # FastAPI lets pydantic read attributes, so that a JsonNumber would be an empty body.
         if not isinstance(given, dict):
             raise ValueError("Input should be an object")
+        return given
+
+
+class CamelBody(Body):
+    """A body whose fields have two names, ``topK`` and ``top_k``; one of them is given."""
+
+    model_config = ConfigDict(
+        alias_generator=to_camel, validate_by_name=True, validate_by_alias=True
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _is_named_once(cls, given: object) -> object:
+        names = given if isinstance(given, dict) else {}
+        for field in cls.model_fields:
+            if field != (alias := to_camel(field)) and field in names and alias in names:
+                raise ValueError(f"{alias} and {field} are the same field: give one of them")
         return given
 
 
@@ -130,6 +148,9 @@ PointerToPart = Annotated[
     str, Query(alias="pointer", min_length=1, max_length=5_200, json_schema_extra=_PART)
 ]
 Question = Annotated[str, Field(min_length=1, max_length=2_000)]
+TopK = Annotated[int, Field(ge=1, le=50)]
+MinScore = Annotated[float, Field(ge=0, le=1)]
+MaxTokens = Annotated[int, Field(ge=1, le=100_000)]
 Cursor = Annotated[int, Query(ge=0, le=2**63 - 1), Decimal]
 """Where to go on in a list, in an address."""
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
 
+from context_search.domain.retrieval import SENSITIVE_KINDS, SensitiveKind
 from context_search.domain.text.sensitive.emails import emails
 from context_search.domain.text.sensitive.known_keys import known_keys
 from context_search.domain.text.sensitive.named_secrets import named_secrets
@@ -20,9 +20,6 @@ from context_search.domain.text.sensitive.phones import phones
 from context_search.domain.text.sensitive.private_keys import private_keys
 from context_search.domain.text.sensitive.spans import Spans, folded
 
-SensitiveKind = Literal["key", "email", "id_card", "iban", "bank_card", "ssn", "phone"]
-# Where finds overlap, the kind that stands first names the whole.
-SENSITIVE_KINDS: tuple[SensitiveKind, ...] = get_args(SensitiveKind)
 # A number is of one kind: what stands first takes its digits from those behind.
 _NUMBER_KINDS = SENSITIVE_KINDS[2:]
 

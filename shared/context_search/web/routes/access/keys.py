@@ -11,6 +11,7 @@ from pydantic import Field
 
 from context_search.domain.access import ApiKey, Permission, Principal, in_order
 from context_search.services.access.keys import KeyOptions, ManageKeys, ShownKey
+from context_search.web.border import StrictJsonRoute
 from context_search.web.callers import KeyId, Owner, OwnerOrOperator, part
 from context_search.web.fields import (
     Answer,
@@ -27,7 +28,6 @@ from context_search.web.fields import (
 )
 from context_search.web.idempotency import Once
 from context_search.web.problems import refused
-from context_search.web.strict_json import StrictJsonRoute
 
 router = APIRouter(prefix="/api/v1", route_class=StrictJsonRoute, tags=["keys"])
 

@@ -13,6 +13,7 @@ from pydantic import Field
 from context_search.domain.access import McpInstance
 from context_search.domain.model import ToolRecord
 from context_search.services.access.mcp_instances import BoundTool, ManageBindings, ManageMcps
+from context_search.web.border import StrictJsonRoute
 from context_search.web.callers import (
     InternalOnly,
     KeyId,
@@ -45,7 +46,6 @@ from context_search.web.routes.access.keys import (
     RotateKeyBody,
     UseKeys,
 )
-from context_search.web.strict_json import StrictJsonRoute
 
 router = APIRouter(route_class=StrictJsonRoute, tags=["mcps"])
 

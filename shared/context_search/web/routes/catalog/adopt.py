@@ -13,11 +13,11 @@ from context_search.domain.config import IndexConfig
 from context_search.domain.errors import InvalidInputError
 from context_search.services.catalog.adopt import Adoption, TakeOverTools
 from context_search.services.indexing.rebuild import Model
+from context_search.web.border import StrictJsonRoute
 from context_search.web.callers import InternalOnly, ProjectId, part
 from context_search.web.fields import Answer, Count, Cursor, KnownId, NextCursor, next_cursor
 from context_search.web.problems import refused
 from context_search.web.routes.catalog.tools import SearchConfigBody
-from context_search.web.strict_json import StrictJsonRoute
 
 router = APIRouter(route_class=StrictJsonRoute, tags=["operations"])
 

@@ -18,6 +18,7 @@ from context_search.services.catalog.tables import (
     DeleteTable,
     ReadTable,
 )
+from context_search.web.border import StrictJsonRoute
 from context_search.web.callers import InternalOnly, MayManage, TableId, own_project, part
 from context_search.web.fields import (
     Answer,
@@ -35,7 +36,6 @@ from context_search.web.fields import (
 from context_search.web.idempotency import OPERATORS, Once
 from context_search.web.problems import refused
 from context_search.web.revisions import IfMatch, etag
-from context_search.web.strict_json import StrictJsonRoute
 
 router = APIRouter(prefix="/api/v1", route_class=StrictJsonRoute, tags=["tables"])
 

@@ -28,6 +28,7 @@ from context_search.services.catalog.tables import DeleteTool
 from context_search.services.indexing.rebuild import Model
 from context_search.services.indexing.status import ReadStatus, ToolStatus
 from context_search.services.indexing.wait import WaitUntilSettled
+from context_search.web.border import StrictJsonRoute
 from context_search.web.callers import MayManage, MayRead, ToolId, own_project, part
 from context_search.web.fields import (
     Absent,
@@ -48,7 +49,6 @@ from context_search.web.metrics import emit_created
 from context_search.web.problems import refused
 from context_search.web.query_parameters import Decimal
 from context_search.web.routes.indexing.search_index import IndexSummaryAnswer, emptiness
-from context_search.web.strict_json import StrictJsonRoute
 
 router = APIRouter(route_class=StrictJsonRoute, tags=["tools"])
 

@@ -24,6 +24,7 @@ from context_search.services.catalog.uploads import (
     CreateUpload,
     ReadUpload,
 )
+from context_search.web.border import StrictJsonRoute
 from context_search.web.callers import MayManage, TableId, part
 from context_search.web.fields import (
     Answer,
@@ -39,7 +40,6 @@ from context_search.web.idempotency import Once
 from context_search.web.problems import refused
 from context_search.web.query_parameters import IdInPath
 from context_search.web.revisions import IfMatch
-from context_search.web.strict_json import StrictJsonRoute
 
 router = APIRouter(prefix="/api/v1", route_class=StrictJsonRoute, tags=["uploads"])
 

@@ -16,6 +16,7 @@ from context_search.services.indexing.project_index import (
     SwitchProjectIndexOn,
 )
 from context_search.services.indexing.rebuild import RollBack, StartRebuild
+from context_search.web.border import StrictJsonRoute
 from context_search.web.callers import InternalOnly, Owner, ProjectId, ReadOwner, part
 from context_search.web.fields import Answer, Count, KnownId, Time, TimeText
 from context_search.web.problems import refused
@@ -25,7 +26,6 @@ from context_search.web.routes.indexing.search_index import (
     counters,
 )
 from context_search.web.routes.upkeep.rebuilds import GenerationAnswer
-from context_search.web.strict_json import StrictJsonRoute
 
 router = APIRouter(route_class=StrictJsonRoute, tags=["project search"])
 

@@ -11,9 +11,9 @@ from context_search.domain.access import Internal
 from context_search.domain.progress import IndexStatus, NodeProgress, NodeState, Progress
 from context_search.domain.search import EmptyHint
 from context_search.services.indexing.status import ReadStatus, ToolStatus
+from context_search.web.border import StrictJsonRoute
 from context_search.web.callers import InternalOnly, MayRead, ToolId, part
 from context_search.web.fields import Absent, Answer, Count, KnownId, Time, TimeText
-from context_search.web.strict_json import StrictJsonRoute
 
 router = APIRouter(route_class=StrictJsonRoute, tags=["tools"])
 

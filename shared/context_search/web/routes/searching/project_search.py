@@ -14,12 +14,13 @@ from context_search.domain.json_pointer import split
 from context_search.domain.model import Reach
 from context_search.domain.search import Hit, QuestionLimits
 from context_search.domain.text.snippets import snippet
-from context_search.services.searching.labels import Label
 from context_search.services.searching.search_project import (
+    Label,
     ProjectPage,
     ProjectQuestion,
     SearchProject,
 )
+from context_search.web.border import StrictJsonRoute
 from context_search.web.callers import SearchOwner, part
 from context_search.web.fields import (
     Absent,
@@ -45,7 +46,6 @@ from context_search.web.routes.searching.search import (
     IndexStateAnswer,
     RetrievalAnswer,
 )
-from context_search.web.strict_json import StrictJsonRoute
 
 router = APIRouter(route_class=StrictJsonRoute, tags=["project search"])
 

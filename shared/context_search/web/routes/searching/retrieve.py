@@ -4,45 +4,40 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import asdict, dataclass
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from fastapi import APIRouter
 from pydantic import Field
 
 from context_search.domain.access import Internal
-from context_search.domain.retrieval import RetrievalSettings
+from context_search.domain.retrieval import DropReason, RetrievalSettings
 from context_search.domain.search import QuestionLimits
-from context_search.domain.text.packing import DropReason
-from context_search.services.searching.retrieve import (
-    Retrieval,
-    Retrieve,
-    Retrieved,
-)
 from context_search.services.searching.targets import SearchedProject, SearchedTool
+from context_search.web.border import StrictJsonRoute
 from context_search.web.callers import InternalOnly, MaySearch, ProjectId, ToolId, part
 from context_search.web.fields import (
     Absent,
     Answer,
+    CamelBody,
     Count,
     KnownId,
+    MaxTokens,
+    MinScore,
     Number,
     Question,
     Share,
+    TopK,
     example,
 )
 from context_search.web.problems import refused
-from context_search.web.routes.searching.retrieval_settings import (
-    CamelBody,
-    MaxTokens,
-    MinScore,
-    TopK,
-)
 from context_search.web.routes.searching.search import (
     EmptyResultHint,
     IndexStateAnswer,
     RetrievalAnswer,
 )
-from context_search.web.strict_json import StrictJsonRoute
+
+if TYPE_CHECKING:  # most searches retrieve nothing
+    from context_search.services.searching.retrieve import Retrieval, Retrieve, Retrieved
 
 router = APIRouter(route_class=StrictJsonRoute, tags=["retrieval"])
 

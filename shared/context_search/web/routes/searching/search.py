@@ -19,6 +19,7 @@ from context_search.domain.search import Degradation, Hint, Hit, LegName, Questi
 from context_search.services.access.authenticate import BearerAuthenticator, KeyAuthenticator
 from context_search.services.catalog.list_tools import ListTools
 from context_search.services.searching.targets import SearchedTool, Searches
+from context_search.web.border import StrictJsonRoute
 from context_search.web.callers import InternalOnly, MaySearch, ToolId, part
 from context_search.web.fields import (
     Absent,
@@ -31,7 +32,6 @@ from context_search.web.fields import (
     example,
 )
 from context_search.web.problems import refused
-from context_search.web.strict_json import StrictJsonRoute
 
 router = APIRouter(route_class=StrictJsonRoute, tags=["search"])
 
