@@ -17,6 +17,7 @@ from mcp.shared.auth_utils import check_resource_allowed
 
 from context_search.adapters.postgres.pool import Database
 from context_search.web.app import http_app
+from context_search.web.openapi import every_router
 from tests.issuer import AUDIENCE, Issuer, assembled, running_issuer
 from tests.web.access.matrix import INTERNAL, PUBLIC, ROWS, Operation, ids_of, request_of
 from tests.web.access.stores import MemoryParts, state_without
@@ -24,7 +25,6 @@ from tests.web.access.test_mcp_access import METHODS, refusal
 from tests.web.access.test_mcp_access import send as send_mcp
 from tests.web.access.things import MISSING, NOWHERE, Tenant
 from tests.web.api import Api, LocalParts, answer, exposed, problem
-from tests.web.conftest import every_router
 from tests.web.in_process import client_of
 
 METADATA = "/.well-known/oauth-protected-resource"
