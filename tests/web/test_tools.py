@@ -159,6 +159,33 @@ def test_what_is_wrong_in_a_stored_error_is_left_out_without_a_warning(
         assert state["last_error"] == shown
 
 
+def test_the_tools_of_a_project_are_listed_with_the_status_that_each_has(api: Api) -> None:
+    indexed, waiting = api.table(DOCUMENT), api.table({"b": english(400)})
+    whole, part = api.tool(indexed, name="whole"), api.tool(indexed, name="part", json_path="/a")
+    other = api.unindexed_tool(waiting, name="other", json_path="/b")
+    listed = answer(api("GET", "/api/v1/tools"), 200)
+    assert listed["cursor"] is None
+    assert [list(tool.values()) for tool in listed["tools"]] == [
+        [whole["tool_id"], "whole", indexed["id"], "", "ready"],
+        [part["tool_id"], "part", indexed["id"], "/a", "ready"],
+        [other["tool_id"], "other", waiting["id"], "/b", "indexing"],
+    ]
+    for tool in listed["tools"]:
+        shown = answer(api("GET", f"/api/v1/tools/{tool['id']}"), 200)
+        assert shown["metadata"]["search_index"]["status"] == tool["status"]
+
+
+def test_a_list_of_tools_goes_on_where_its_page_ended(api: Api) -> None:
+    table = api.table({"a": "short"})
+    made = [api.unindexed_tool(table)["tool_id"] for _ in range(23)]
+    first = answer(api("GET", "/api/v1/tools"), 200)
+    then = answer(api("GET", f"/api/v1/tools?cursor={first['cursor']}"), 200)
+    assert (len(first["tools"]), then["cursor"]) == (20, None)
+    assert [tool["id"] for tool in first["tools"] + then["tools"]] == made
+    assert api("DELETE", f"/api/v1/tools/{made[0]}").status_code == 204
+    assert answer(api("GET", "/api/v1/tools"), 200)["tools"][0]["id"] == made[1]
+
+
 def test_a_deleted_tool_is_gone_at_once_everywhere(api: Api) -> None:
     made = api.tool(api.table(DOCUMENT))
     path = f"/api/v1/tools/{made['tool_id']}"

@@ -26,7 +26,7 @@ from context_search.domain.search import EmptyHint
 from context_search.services.catalog.create_search_tool import CreateSearchTool, NewSearchTool
 from context_search.services.catalog.tables import DeleteTool
 from context_search.services.indexing.rebuild import Model
-from context_search.services.indexing.status import ReadStatus, ToolStatus
+from context_search.services.indexing.status import ListedTool, ReadStatus, ToolStatus
 from context_search.services.indexing.wait import WaitUntilSettled
 from context_search.web.border import StrictJsonRoute
 from context_search.web.callers import MayManage, MayRead, ToolId, own_project, part
@@ -35,14 +35,17 @@ from context_search.web.fields import (
     Answer,
     Body,
     Count,
+    Cursor,
     Description,
     Id,
     JsonPointer,
     KnownId,
+    NextCursor,
     Share,
     Time,
     ToolName,
     example,
+    next_cursor,
 )
 from context_search.web.idempotency import Once
 from context_search.web.metrics import emit_created
@@ -255,6 +258,34 @@ class SearchToolAnswer(Answer):
         )
 
 
+class ListedToolAnswer(Answer):
+    """A Search Tool in a list: what it searches, and whether it can be asked."""
+
+    id: KnownId
+    name: str
+    table_id: KnownId
+    json_pointer: str
+    status: IndexStatus
+
+    @classmethod
+    def of(cls, listed: ListedTool) -> ListedToolAnswer:
+        """Returns what is shown of a tool in a list."""
+        return cls(
+            id=listed.tool.id,
+            name=listed.tool.name,
+            table_id=listed.tool.scope.table_id,
+            json_pointer=listed.tool.scope.json_pointer,
+            status=listed.status,
+        )
+
+
+class ToolsAnswer(Answer):
+    """A page of Search Tools."""
+
+    tools: list[ListedToolAnswer]
+    cursor: NextCursor | None
+
+
 @dataclass(frozen=True, slots=True)
 class ToolUseCases:
     """What the routes of this file call, and the model that new indexes are built with."""
@@ -305,6 +336,14 @@ async def create_search_tool(
         return NewSearchToolAnswer.of(status).response(201)
 
     return once.answer(caller.project_id, create)
+
+
+@router.get("/api/v1/tools")
+async def list_tools(caller: MayRead, use: Use, cursor: Cursor = 0) -> ToolsAnswer:
+    """Returns the project's Search Tools, at most 20 a page."""
+    page = use.read_status.page(caller, after=cursor)
+    tools = [ListedToolAnswer.of(listed) for listed in page.rows]
+    return ToolsAnswer(tools=tools, cursor=next_cursor(page.next_after))
 
 
 @router.get("/api/v1/tools/{tool_id}")
