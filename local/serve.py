@@ -17,7 +17,7 @@ from context_search.adapters.postgres.pool import Database
 from context_search.adapters.postgres.store import PostgresStore
 from context_search.adapters.postgres.url import DatabaseUrl
 from context_search.domain.errors import UnauthenticatedError
-from context_search.services.access.authenticate import Authenticate
+from context_search.services.access.authenticate import KeyAuthenticator
 from context_search.services.catalog.tables import CreateProject
 from local.options import DEFAULT_SCHEDULE_EVERY_S, DEFAULT_WORKERS, ROOT, StackOptions
 from local.stack import Stack
@@ -110,7 +110,7 @@ def _default_project(database_url: str, remembered: Path) -> dict[str, Any]:
 
 def _is_valid(store: PostgresStore, api_key: str) -> bool:
     try:
-        Authenticate(store)(api_key)
+        KeyAuthenticator(store).caller_of(api_key)
     except UnauthenticatedError:
         return False
     return True

@@ -29,7 +29,6 @@ from testing.in_memory.rankings import MemoryRankings
 from testing.in_memory.rebuilds import MemoryRebuilds
 from testing.in_memory.removals import MemoryRemovals
 from testing.in_memory.rows import Rows
-from testing.in_memory.surroundings import MemorySurroundings
 from testing.in_memory.sweeps import MemorySweeps
 from testing.in_memory.tools import MemoryTools
 from testing.in_memory.uploads import MemoryUploads
@@ -59,7 +58,6 @@ class MemoryUnitOfWork:
         self.evictions = MemoryEvictions(rows, clock)
         self.idempotency_keys = MemoryIdempotencyKeys(rows, clock)
         self.permits = MemoryPermits(rows, clock)
-        self.surroundings = MemorySurroundings(rows)
         self.project_settings = MemoryProjectSettings(rows)
         self.rankings = MemoryRankings(rows, clock)
         self.gauges = MemoryGauges(rows, clock)

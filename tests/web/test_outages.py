@@ -31,13 +31,12 @@ from context_search.services.searching.targets import SearchedTool
 from context_search.services.searching.timeouts import Timeouts
 from context_search.web.app import http_app
 from context_search.web.mcp_tools import SEARCH_OUTPUT_SCHEMA
-from context_search.web.openapi import contract
+from context_search.web.openapi import contract, every_router
 from testing.in_memory.embedder import WordEmbedder
 from testing.in_memory.queue import ListQueue
 from tests.builders import english, planted
 from tests.contract.turbopuffer.faulty import Faults
 from tests.web.api import SMALL, Api, LocalParts, answer, problem
-from tests.web.conftest import every_router
 from tests.web.in_process import client_of
 
 DOCUMENT = {"a": planted(english(900), "The lighthouse keeper counted nine comets.", 400)}

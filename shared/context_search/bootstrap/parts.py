@@ -19,12 +19,12 @@ from context_search.domain.search import query_hash
 from context_search.ports.outside import Deadline, Embedder, Message, Queue
 from context_search.ports.store import Store
 from context_search.services.access.authenticate import (
-    Authenticate,
-    AuthenticateBearer,
-    AuthenticateInternal,
-    AuthenticateToken,
+    BearerAuthenticator,
+    InternalSecrets,
+    KeyAuthenticator,
+    TokenAuthenticator,
 )
-from context_search.services.access.idempotency import AnswerOnce
+from context_search.services.access.idempotency import Idempotency
 from context_search.services.indexing.outgoing import Deliver, SendingStore
 from context_search.settings import Settings, environment
 
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from context_search.adapters.sqs_queue import SqsQueue
     from context_search.adapters.turbopuffer_vectors import TurbopufferVectors
     from context_search.ports.outside import AccessTokens, Objects
+    from context_search.services.access.keys import ManageKeys
+    from context_search.services.access.mcp_instances import ManageBindings, ManageMcps
     from context_search.services.catalog.import_document import ImportDocument
     from context_search.services.indexing.enumeration import EnumerateIndex, Limits
     from context_search.services.indexing.index_node import IndexNode
@@ -44,8 +46,6 @@ if TYPE_CHECKING:
     from context_search.services.upkeep.cleanup import Cleanup
     from context_search.services.upkeep.expire_uploads import ExpireUploads
     from context_search.web.observed import ObservedSearch
-    from context_search.web.routes.access.keys import KeyUseCases
-    from context_search.web.routes.access.mcps import McpUseCases
     from context_search.web.routes.catalog.adopt import AdoptionUseCases
     from context_search.web.routes.catalog.tables import TableUseCases
     from context_search.web.routes.catalog.tools import ToolUseCases
@@ -344,23 +344,23 @@ class Parts(LiveSettings):
     # Who may do what
 
     @property
-    def authenticate_key(self) -> Authenticate:
+    def known_keys(self) -> KeyAuthenticator:
         """Keys, and nothing but keys: what travels in a path."""
-        return Authenticate(self.store)
+        return KeyAuthenticator(self.store)
 
     @property
-    def authenticate(self) -> AuthenticateBearer:
+    def bearers(self) -> BearerAuthenticator:
         """Bearer keys, and tokens where an issuer is configured."""
-        return AuthenticateBearer(self.authenticate_key, self._authenticate_token)
+        return BearerAuthenticator(self.known_keys, self._known_tokens)
 
     @property
-    def _authenticate_token(self) -> AuthenticateToken | None:
+    def _known_tokens(self) -> TokenAuthenticator | None:
         known, tokens = self.settings.tokens, self._tokens
         if known is None or tokens is None:
             return None
         # One secret for two purposes: what is hashed begins differently.
         subject_key = f"subject {self.fresh_settings.query_hash_key}"
-        return AuthenticateToken(self.store, tokens, known.project_claim, subject_key)
+        return TokenAuthenticator(self.store, tokens, known.project_claim, subject_key)
 
     @cached_property
     def _tokens(self) -> Callable[[], AccessTokens] | None:
@@ -382,43 +382,38 @@ class Parts(LiveSettings):
         return self.settings.tokens.issuer if self.settings.tokens else None
 
     @property
-    def authenticate_internal(self) -> AuthenticateInternal:
+    def internal_secrets(self) -> InternalSecrets:
         """The shared secret."""
-        return AuthenticateInternal(
+        return InternalSecrets(
             self.fresh_settings.internal_secrets,
             lambda refused: self.instead_of(refused, lambda settings: settings.internal_secrets),
         )
 
     @property
-    def answer_once(self) -> AnswerOnce:
+    def idempotency(self) -> Idempotency:
         """Requests that come again."""
-        return AnswerOnce(self.store)
+        return Idempotency(self.store)
 
     @cached_property
-    def keys(self) -> KeyUseCases:
-        """The use cases of keys."""
-        from context_search.services.access import keys  # noqa: PLC0415
-        from context_search.web.routes.access.keys import KeyUseCases  # noqa: PLC0415
+    def keys(self) -> ManageKeys:
+        """The keys of projects and MCP instances."""
+        from context_search.services.access.keys import ManageKeys  # noqa: PLC0415
 
-        return KeyUseCases(
-            create=keys.CreateKey(self.store),
-            list=keys.ListKeys(self.store),
-            revoke=keys.RevokeKey(self.store),
-            rotate=keys.RotateKey(self.store),
-        )
+        return ManageKeys(self.store)
 
     @cached_property
-    def mcps(self) -> McpUseCases:
-        """The use cases of MCP instances."""
-        from context_search.services.access import mcp_instances  # noqa: PLC0415
-        from context_search.web.routes.access.mcps import McpUseCases  # noqa: PLC0415
+    def mcps(self) -> ManageMcps:
+        """MCP instances."""
+        from context_search.services.access.mcp_instances import ManageMcps  # noqa: PLC0415
 
-        return McpUseCases(
-            create=mcp_instances.CreateMcp(self.store),
-            mcps=mcp_instances.Mcps(self.store),
-            bindings=mcp_instances.Bindings(self.store),
-            describe=mcp_instances.DescribeMcp(self.store, self.authenticate_key),
-        )
+        return ManageMcps(self.store, self.known_keys)
+
+    @cached_property
+    def bindings(self) -> ManageBindings:
+        """The tools of MCP instances."""
+        from context_search.services.access.mcp_instances import ManageBindings  # noqa: PLC0415
+
+        return ManageBindings(self.store)
 
     # What is asked over HTTP and MCP
 
@@ -524,8 +519,8 @@ class Parts(LiveSettings):
         from context_search.web.routes.searching.search import SearchUseCases  # noqa: PLC0415
 
         return SearchUseCases(
-            authenticate=self.authenticate,
-            authenticate_key=self.authenticate_key,
+            bearers=self.bearers,
+            keys=self.known_keys,
             search=self.observed("tool"),
             explain=self.observed("explain"),
             list_tools=ListTools(self.store),

@@ -25,7 +25,6 @@ from context_search.ports.searching import (
     Permits,
     ProjectSettings,
     Rankings,
-    Surroundings,
 )
 from context_search.ports.upkeep import Deletions, Gauges, Removals, Sweeps
 
@@ -85,8 +84,6 @@ class UnitOfWork(Protocol):
     def idempotency_keys(self) -> IdempotencyKeys: ...
     @property
     def permits(self) -> Permits: ...
-    @property
-    def surroundings(self) -> Surroundings: ...
     @property
     def project_settings(self) -> ProjectSettings: ...
     @property

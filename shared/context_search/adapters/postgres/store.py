@@ -23,11 +23,12 @@ from context_search.adapters.postgres.indexing.quotas import PostgresQuotas
 from context_search.adapters.postgres.indexing.rebuilds import PostgresRebuilds
 from context_search.adapters.postgres.pool import Database, Transaction
 from context_search.adapters.postgres.searching.keywords import PostgresKeywords
-from context_search.adapters.postgres.searching.live_chunks import PostgresLiveChunks
+from context_search.adapters.postgres.searching.live_chunks import (
+    PostgresLiveChunks,
+)
 from context_search.adapters.postgres.searching.permits import PostgresPermits
 from context_search.adapters.postgres.searching.project_settings import PostgresProjectSettings
 from context_search.adapters.postgres.searching.rankings import PostgresRankings
-from context_search.adapters.postgres.searching.surroundings import PostgresSurroundings
 from context_search.adapters.postgres.upkeep.deletions import PostgresDeletions
 from context_search.adapters.postgres.upkeep.gauges import PostgresGauges
 from context_search.adapters.postgres.upkeep.removals import PostgresRemovals
@@ -60,7 +61,6 @@ class PostgresUnitOfWork:
         self.evictions = PostgresEvictions(tx)
         self.idempotency_keys = PostgresIdempotencyKeys(tx)
         self.permits = PostgresPermits(tx)
-        self.surroundings = PostgresSurroundings(tx)
         self.project_settings = PostgresProjectSettings(tx)
         self.rankings = PostgresRankings(tx)
         self.gauges = PostgresGauges(tx)

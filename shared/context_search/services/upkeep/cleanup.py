@@ -25,7 +25,7 @@ from context_search.services.indexing.rebuild import REBUILDS_AT_ONCE, retire_ou
 from context_search.services.indexing.settle import SettleIndex
 from context_search.services.indexing.status import write_summaries
 from context_search.services.searching.admission import UNUSED_S
-from context_search.services.searching.kept_ranking import RANKING_AGE_S
+from context_search.services.searching.search_project import RANKING_AGE_S
 from context_search.services.upkeep.cleanup_report import CleanupLimits, CleanupReport
 from context_search.services.upkeep.expire_uploads import ExpireUploads
 from context_search.services.upkeep.removal import RemoveDeleted

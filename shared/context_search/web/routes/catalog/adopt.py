@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import Annotated, cast
+from typing import Annotated
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import APIRouter
 from pydantic import ValidationError
 
 from context_search.domain.config import IndexConfig
 from context_search.domain.errors import InvalidInputError
 from context_search.services.catalog.adopt import Adoption, TakeOverTools
 from context_search.services.indexing.rebuild import Model
-from context_search.web.callers import InternalOnly, ProjectId
+from context_search.web.border import StrictJsonRoute
+from context_search.web.callers import InternalOnly, ProjectId, part
 from context_search.web.fields import Answer, Count, Cursor, KnownId, NextCursor, next_cursor
 from context_search.web.problems import refused
 from context_search.web.routes.catalog.tools import SearchConfigBody
-from context_search.web.strict_json import StrictJsonRoute
 
 router = APIRouter(route_class=StrictJsonRoute, tags=["operations"])
 
@@ -93,11 +93,7 @@ class AdoptionUseCases:
     model: Model
 
 
-async def _use_cases(request: Request) -> AdoptionUseCases:
-    return cast(AdoptionUseCases, request.app.state.use_cases.adoption)
-
-
-Use = Annotated[AdoptionUseCases, Depends(_use_cases)]
+Use = Annotated[AdoptionUseCases, part("adoption")]
 
 
 @router.post(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any, TypedDict, cast
+from typing import Annotated, Any, TypedDict
 
 from fastapi import APIRouter, Depends, Request, Response
 from fastapi.responses import JSONResponse
@@ -18,7 +18,8 @@ from context_search.services.catalog.tables import (
     DeleteTable,
     ReadTable,
 )
-from context_search.web.callers import InternalOnly, MayManage, TableId, own_project
+from context_search.web.border import StrictJsonRoute
+from context_search.web.callers import InternalOnly, MayManage, TableId, own_project, part
 from context_search.web.fields import (
     Answer,
     Body,
@@ -35,7 +36,6 @@ from context_search.web.fields import (
 from context_search.web.idempotency import OPERATORS, Once
 from context_search.web.problems import refused
 from context_search.web.revisions import IfMatch, etag
-from context_search.web.strict_json import StrictJsonRoute
 
 router = APIRouter(prefix="/api/v1", route_class=StrictJsonRoute, tags=["tables"])
 
@@ -103,11 +103,7 @@ class TableUseCases:
     delete_table: DeleteTable
 
 
-async def _use_cases(request: Request) -> TableUseCases:
-    return cast(TableUseCases, request.app.state.use_cases.tables)
-
-
-Use = Annotated[TableUseCases, Depends(_use_cases)]
+Use = Annotated[TableUseCases, part("tables")]
 
 
 class _Change(TypedDict):
@@ -149,7 +145,7 @@ async def create_project(body: CreateProjectBody, use: Use, once: Once) -> Respo
         made = NewProjectAnswer(id=project.id, name=project.name, api_key=key.text)
         return made.response(201)
 
-    return once(OPERATORS, create)
+    return once.answer(OPERATORS, create)
 
 
 @router.post("/tables", status_code=201, response_model=TableAnswer, responses=refused(409))
@@ -161,7 +157,7 @@ async def create_table(body: CreateTableBody, caller: MayManage, use: Use, once:
         table = use.create_table(caller, body.name, body.description, body.data)
         return TableAnswer.of(table).response(201, etag(table.revision))
 
-    return once(caller.project_id, create)
+    return once.answer(caller.project_id, create)
 
 
 @router.get("/tables/{table_id}", response_model=TableAnswer)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Annotated, cast
+from typing import Annotated
 
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import APIRouter, Response
 from fastapi.responses import JSONResponse
 from pydantic import AfterValidator, Field, JsonValue, WithJsonSchema
 
@@ -24,7 +24,8 @@ from context_search.services.catalog.uploads import (
     CreateUpload,
     ReadUpload,
 )
-from context_search.web.callers import MayManage, TableId
+from context_search.web.border import StrictJsonRoute
+from context_search.web.callers import MayManage, TableId, part
 from context_search.web.fields import (
     Answer,
     Body,
@@ -39,7 +40,6 @@ from context_search.web.idempotency import Once
 from context_search.web.problems import refused
 from context_search.web.query_parameters import IdInPath
 from context_search.web.revisions import IfMatch
-from context_search.web.strict_json import StrictJsonRoute
 
 router = APIRouter(prefix="/api/v1", route_class=StrictJsonRoute, tags=["uploads"])
 
@@ -55,11 +55,7 @@ class UploadUseCases:
     read: ReadUpload
 
 
-async def _use_cases(request: Request) -> UploadUseCases:
-    return cast(UploadUseCases, request.app.state.use_cases.uploads)
-
-
-Use = Annotated[UploadUseCases, Depends(_use_cases)]
+Use = Annotated[UploadUseCases, part("uploads")]
 
 
 # Said to clients only: the service answers a larger one with 413, and can be given another limit.
@@ -158,7 +154,7 @@ async def create_upload(
         answer = NewUploadAnswer.signed(*use.create(caller, new))
         return answer.response(201, {"Cache-Control": "no-store"})
 
-    return once(caller.project_id, create)
+    return once.answer(caller.project_id, create)
 
 
 @router.post(

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, cast
+from typing import Annotated
 
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import APIRouter, Response
 
 from context_search.domain.access import Operator
 from context_search.domain.progress import IndexStatus, NodeState
@@ -16,7 +16,8 @@ from context_search.services.indexing.project_index import (
     SwitchProjectIndexOn,
 )
 from context_search.services.indexing.rebuild import RollBack, StartRebuild
-from context_search.web.callers import InternalOnly, Owner, ProjectId, ReadOwner
+from context_search.web.border import StrictJsonRoute
+from context_search.web.callers import InternalOnly, Owner, ProjectId, ReadOwner, part
 from context_search.web.fields import Answer, Count, KnownId, Time, TimeText
 from context_search.web.problems import refused
 from context_search.web.routes.indexing.search_index import (
@@ -25,7 +26,6 @@ from context_search.web.routes.indexing.search_index import (
     counters,
 )
 from context_search.web.routes.upkeep.rebuilds import GenerationAnswer
-from context_search.web.strict_json import StrictJsonRoute
 
 router = APIRouter(route_class=StrictJsonRoute, tags=["project search"])
 
@@ -80,11 +80,7 @@ class ProjectIndexUseCases:
     roll_back: RollBack
 
 
-async def _use_cases(request: Request) -> ProjectIndexUseCases:
-    return cast(ProjectIndexUseCases, request.app.state.use_cases.project_index)
-
-
-Use = Annotated[ProjectIndexUseCases, Depends(_use_cases)]
+Use = Annotated[ProjectIndexUseCases, part("project_index")]
 
 
 @router.post("/api/v1/projects/{project_id}/search-index", status_code=202, responses=refused(409))

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import APIRouter
 
 from context_search.domain.access import Internal
 from context_search.domain.progress import IndexStatus, NodeProgress, NodeState, Progress
 from context_search.domain.search import EmptyHint
 from context_search.services.indexing.status import ReadStatus, ToolStatus
-from context_search.web.callers import InternalOnly, MayRead, ToolId
+from context_search.web.border import StrictJsonRoute
+from context_search.web.callers import InternalOnly, MayRead, ToolId, part
 from context_search.web.fields import Absent, Answer, Count, KnownId, Time, TimeText
-from context_search.web.strict_json import StrictJsonRoute
 
 router = APIRouter(route_class=StrictJsonRoute, tags=["tools"])
 
@@ -144,11 +144,7 @@ class SearchIndexAnswer(Answer):
         )
 
 
-async def _read_status(request: Request) -> ReadStatus:
-    return cast(ReadStatus, request.app.state.use_cases.tools.read_status)
-
-
-Read = Annotated[ReadStatus, Depends(_read_status)]
+Read = Annotated[ReadStatus, part("tools.read_status")]
 
 
 @router.get("/api/v1/tools/{tool_id}/search-index")

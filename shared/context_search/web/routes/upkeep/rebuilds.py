@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Annotated, cast
+from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi import APIRouter, Query, Response
 
 from context_search.domain.access import Internal
 from context_search.domain.model import GenerationState, Index
@@ -14,12 +14,12 @@ from context_search.services.indexing.rebuild import ReindexProject, RollBack, S
 from context_search.services.upkeep.clear_index import ClearIndex
 from context_search.services.upkeep.integrity import ReadIntegrity
 from context_search.services.upkeep.redrive import Redrive
-from context_search.web.callers import InternalOnly, Owner, ToolId
+from context_search.web.border import StrictJsonRoute
+from context_search.web.callers import InternalOnly, Owner, ToolId, part
 from context_search.web.fields import Answer, Count, KnownId, Number
 from context_search.web.problems import refused
 from context_search.web.query_parameters import Decimal, TrueOrFalse
 from context_search.web.routes.indexing.search_index import IntegrityAnswer
-from context_search.web.strict_json import StrictJsonRoute
 
 router = APIRouter(route_class=StrictJsonRoute, tags=["operations"])
 
@@ -94,11 +94,7 @@ class OperationUseCases:
     clear_index: ClearIndex
 
 
-async def _use_cases(request: Request) -> OperationUseCases:
-    return cast(OperationUseCases, request.app.state.use_cases.operations)
-
-
-Use = Annotated[OperationUseCases, Depends(_use_cases)]
+Use = Annotated[OperationUseCases, part("operations")]
 
 
 @router.post(
