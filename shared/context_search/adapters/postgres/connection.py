@@ -34,6 +34,8 @@ from context_search.adapters.postgres.url import DatabaseUrl
 from context_search.domain.errors import InvalidInputError
 
 _GOODBYE_S = 1.0
+# Everything with its schema: nothing that others have put on that path is called.
+_PATH = "SELECT CAST(pg_catalog.current_schemas(false) AS pg_catalog.text[])"
 _SSL_REQUEST = struct.pack("!ii", 8, 80877103)
 """https://www.postgresql.org/docs/current/protocol-message-formats.html, SSLRequest."""
 
@@ -63,6 +65,8 @@ class Connection:
         """
         self._socket = _open_socket(url, timeout_s)
         self._session: Session | None = None
+        self.path: tuple[str, ...] = ()
+        """The schemas that a program of this role finds tables in, in order."""
         try:
             with self._guard():
                 self._session = Session(
@@ -74,6 +78,8 @@ class Connection:
                     ssl_context=False,
                     sock=self._socket,
                 )
+                [[path]] = self._session.run(_PATH)
+                self.path = tuple(path)
         except BaseException as error:
             self.close()
             if isinstance(error, StatementRejectedError):

@@ -9,7 +9,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 from context_search.adapters.postgres.connection import Connection, Reply
@@ -34,7 +34,8 @@ _REPLY_MARGIN_S = 2.0
 _INVALID_AUTHORIZATION = "28"  # a class of SQLSTATE: unknown role, wrong password
 _IDLE_IN_TRANSACTION_MS = 30_000
 # What only we use lies in a schema of its own: docs/decisions/0028-where-tables-live.md
-_SEARCH_PATH = "SET LOCAL search_path = context_search, public"
+_OURS = ("context_search", "public")
+_PLAIN_NAME = re.compile(r"[a-z_]+")
 
 BATCH_ROWS = 2_000
 BATCH_BYTES = 8 * 1024 * 1024
@@ -166,6 +167,22 @@ def _at_most(usual_s: float, deadline: Deadline | None) -> float:
     return usual_s if deadline is None else min(usual_s, deadline.left_s())
 
 
+@lru_cache(maxsize=16)
+def _search_path(path: tuple[str, ...]) -> str:
+    """Triggers of the tables' owner run here too, and find behind ours what they find elsewhere.
+
+    What anybody may create there hides nothing that our statements name. Nor do temporary tables,
+    which would come first if they were not named last. Postgres's own schema, unnamed, is first.
+    """
+    others = [name for name in path if name not in _OURS and not name.startswith("pg_")]
+    return f"SET LOCAL search_path = {', '.join(map(quoted, (*_OURS, *others, 'pg_temp')))}"
+
+
+def quoted(name: str) -> str:
+    """Returns a name of the schema as SQL."""
+    return name if _PLAIN_NAME.fullmatch(name) else '"' + name.replace('"', '""') + '"'
+
+
 @dataclass(frozen=True, slots=True)
 class _Limits:
     """What the statements of a transaction may take and see; 0 milliseconds mean no limit."""
@@ -192,8 +209,11 @@ class _Limits:
         limit_s = self.check() or self.statement_ms / 1000
         return limit_s + _REPLY_MARGIN_S if limit_s else None
 
-    def opening(self) -> tuple[str, ...]:
-        """The statements that begin the transaction, with the time that is left by now."""
+    def opening(self, path: tuple[str, ...]) -> tuple[str, ...]:
+        """The statements that begin the transaction, with the time that is left by now.
+
+        ``path`` is the role's own.
+        """
         left_s = self.check()
         limits_ms = [self.statement_ms, int((left_s or 0) * 1000)]
         statement_ms = min((limit for limit in limits_ms if limit), default=0)
@@ -202,7 +222,7 @@ class _Limits:
             "BEGIN",
             f"SET LOCAL statement_timeout = {statement_ms:d}",
             f"SET LOCAL lock_timeout = {self.lock_ms:d}",
-            _SEARCH_PATH,
+            _search_path(path),
             f"SET LOCAL context_search.project_id = '{project}'",
             f"SET LOCAL idle_in_transaction_session_timeout = {_IDLE_IN_TRANSACTION_MS:d}",
         )
@@ -226,6 +246,11 @@ class Transaction:
         self._limits = limits
         self._is_open = True
         self._has_begun = self._has_committed = False
+
+    @property
+    def path(self) -> tuple[str, ...]:
+        """The schemas that a program of this role finds tables in, in order: not ours."""
+        return self._connection.path
 
     def run(self, sql: str, /, **parameters: object) -> list[list[Any]]:
         """Returns the rows; ``:name`` in ``sql`` stands for the parameter ``name``."""
@@ -306,7 +331,8 @@ class Transaction:
         After a freeze the way may be gone without a word, so it must not wait for long.
         """
         self._has_committed = False
-        opening, reply_s = self._limits.opening(), self._limits.reply_s()
+        opening = self._limits.opening(self._connection.path)
+        reply_s = self._limits.reply_s()
         if self._may_be_dead:
             self._connection.wait_at_most(_BEGIN_REPLY_S)
 
