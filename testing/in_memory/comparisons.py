@@ -136,5 +136,6 @@ def tables_of(rows: Rows, index: IndexRow) -> list[TableRow]:
         table
         for _, table in sorted(rows.tables.items())
         if table.is_there
-        and (table.id == index.table_id if index.table_id else table.project_id == index.project_id)
+        and table.project_id == index.project_id
+        and index.table_id in (None, table.id)
     ]

@@ -91,7 +91,8 @@ class PostgresTables(Parts):
         """Of a document that is large even when compressed it is that size."""
         rows = self.tx.run(
             f"""
-            SELECT CASE WHEN stored > 5000000 THEN stored WHEN numbers > 5000000 THEN numbers
+            SELECT CASE WHEN sized.stored > 5000000 THEN sized.stored
+                        WHEN sized.numbers > 5000000 THEN sized.numbers
                         ELSE octet_length(CAST(data AS text)) END
             FROM context_table, LATERAL (
                 SELECT pg_column_size(data) AS stored, {NUMBERS_OF_DATA} AS numbers) AS sized

@@ -151,7 +151,7 @@ class PostgresTools(UnservedTools):
             WHERE id IN (
                 SELECT tool.id FROM tool JOIN coverage ON coverage.tool_id = tool.id
                 WHERE coverage.index_id = :index
-                  AND metadata -> 'search_index' ->> 'status' = 'ready'
+                  AND tool.metadata -> 'search_index' ->> 'status' = 'ready'
                 ORDER BY tool.id FOR NO KEY UPDATE OF tool)
             """,
             index=index_id,

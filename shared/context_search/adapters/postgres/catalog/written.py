@@ -19,7 +19,7 @@ _NUMBERS = """
     CASE WHEN pg_column_size({value}) < 2000 THEN 0 ELSE (
         SELECT COALESCE(sum(octet_length(number)), 0)
         FROM jsonb_array_elements_text(jsonb_path_query_array(
-            {value}, 'strict $.**{{0 to 5000}} ? (@.type() == "number")')) AS number)
+            {value}, 'strict $.**{{0 to 5000}} ? (@.type() == "number")')) AS numbers (number))
     END
 """
 NUMBERS_OF_DATA = _NUMBERS.format(value="data")
