@@ -9,8 +9,7 @@ from datetime import datetime, timedelta
 from context_search.domain.json_pointer import contains
 from context_search.domain.model import Index
 from context_search.ports.outside import Clock
-from testing.in_memory.catalog_rows import TableRow
-from testing.in_memory.rows import GenerationRow, IndexRow, Rows
+from testing.in_memory.rows import GenerationRow, IndexRow, Rows, TableRow
 
 
 @dataclass(frozen=True, slots=True)

@@ -486,7 +486,7 @@ class Parts(LiveSettings):
     @cached_property
     def searcher(self) -> Searcher:
         """What every kind of search goes through."""
-        from context_search.adapters.bounded_embedder import BoundedEmbedder  # noqa: PLC0415
+        from context_search.adapters.litellm_embedder import BoundedEmbedder  # noqa: PLC0415
         from context_search.services.indexing.evict import UseIndex  # noqa: PLC0415
         from context_search.services.searching.search import searcher  # noqa: PLC0415
 
