@@ -13,7 +13,7 @@ from context_search.adapters import postgres
 from context_search.adapters.postgres.adoption import SHARED
 from context_search.adapters.postgres.pool import Database
 from context_search.ports.outside import Deadline
-from context_search.services.upkeep.cleanup_report import CleanupLimits
+from context_search.services.upkeep.cleanup import CleanupLimits
 from tests.adopter import ROWS, prepare
 from tests.builders import english, planted
 from tests.web.access.matrix import ROWS as OPERATIONS
@@ -75,7 +75,7 @@ def clean_up(parts: LocalParts) -> None:
     limits = CleanupLimits(silent_s=0, grace_s=0, keep_previous_s=0)
     cleanup = replace(parts.cleanup, limits=limits)
     for _ in range(3):
-        report = cleanup(Deadline(parts.clock, parts.clock.monotonic() + 120))
+        report = cleanup.run(Deadline(parts.clock, parts.clock.monotonic() + 120))
         assert report.errors == []
         parts.work()
 

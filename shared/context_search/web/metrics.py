@@ -15,7 +15,7 @@ from context_search.domain.errors import ContextSearchError, EmbeddingError, Vec
 from context_search.domain.progress import Progress
 from context_search.domain.search import Answer
 from context_search.services.indexing.node_report import NodeReport, Outcome
-from context_search.services.upkeep.cleanup_report import CleanupReport
+from context_search.services.upkeep.cleanup import CleanupReport
 
 INDEXING, SEARCH, CLEANUP = "index-node", "search", "cleanup"
 MANAGEMENT = "create-tool"

@@ -10,7 +10,8 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
-from context_search.adapters.postgres.pool import Transaction, quoted
+from context_search.adapters.postgres.connection import quoted
+from context_search.adapters.postgres.pool import Transaction
 
 _INTEGERS = frozenset({"bigint", "integer"})
 _TIMES = frozenset({"timestamp with time zone", "timestamp without time zone"})

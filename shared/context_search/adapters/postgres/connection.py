@@ -13,6 +13,7 @@ and goes on in plain text when the server has no TLS.
 from __future__ import annotations
 
 import contextlib
+import re
 import socket
 import ssl
 import struct
@@ -36,6 +37,9 @@ from context_search.domain.errors import InvalidInputError
 _GOODBYE_S = 1.0
 # Everything with its schema: nothing that others have put on that path is called.
 _PATH = "SELECT CAST(pg_catalog.current_schemas(false) AS pg_catalog.text[])"
+# What only we use lies in a schema of its own: docs/decisions/0028-where-tables-live.md
+_OURS = ("context_search", "public")
+_PLAIN_NAME = re.compile(r"[a-z_]+")
 _SSL_REQUEST = struct.pack("!ii", 8, 80877103)
 """https://www.postgresql.org/docs/current/protocol-message-formats.html, SSLRequest."""
 
@@ -270,3 +274,21 @@ def _reason(error: OSError) -> str:
     if isinstance(error, ssl.SSLCertVerificationError):
         return f"certificate not trusted ({error.verify_message})"
     return type(error).__name__
+
+
+@lru_cache(maxsize=16)
+def search_path(path: tuple[str, ...]) -> str:
+    """Returns the statement that sets our path for a transaction, before the role's own ``path``.
+
+    Triggers of the tables' owner run here too, and find behind ours what they find elsewhere.
+
+    What anybody may create there hides nothing that our statements name. Nor do temporary tables,
+    which would come first if they were not named last. Postgres's own schema, unnamed, is first.
+    """
+    others = [name for name in path if name not in _OURS and not name.startswith("pg_")]
+    return f"SET LOCAL search_path = {', '.join(map(quoted, (*_OURS, *others, 'pg_temp')))}"
+
+
+def quoted(name: str) -> str:
+    """Returns a name of the schema as SQL."""
+    return name if _PLAIN_NAME.fullmatch(name) else '"' + name.replace('"', '""') + '"'

@@ -9,10 +9,10 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any
 
-from context_search.adapters.postgres.connection import Connection, Reply
+from context_search.adapters.postgres.connection import Connection, Reply, search_path
 from context_search.adapters.postgres.errors import (
     PostgresUnavailableError,
     StatementRejectedError,
@@ -33,9 +33,6 @@ _REPLY_MARGIN_S = 2.0
 """The server stops a statement itself, and this long its word is waited for."""
 _INVALID_AUTHORIZATION = "28"  # a class of SQLSTATE: unknown role, wrong password
 _IDLE_IN_TRANSACTION_MS = 30_000
-# What only we use lies in a schema of its own: docs/decisions/0028-where-tables-live.md
-_OURS = ("context_search", "public")
-_PLAIN_NAME = re.compile(r"[a-z_]+")
 
 BATCH_ROWS = 2_000
 BATCH_BYTES = 8 * 1024 * 1024
@@ -167,22 +164,6 @@ def _at_most(usual_s: float, deadline: Deadline | None) -> float:
     return usual_s if deadline is None else min(usual_s, deadline.left_s())
 
 
-@lru_cache(maxsize=16)
-def _search_path(path: tuple[str, ...]) -> str:
-    """Triggers of the tables' owner run here too, and find behind ours what they find elsewhere.
-
-    What anybody may create there hides nothing that our statements name. Nor do temporary tables,
-    which would come first if they were not named last. Postgres's own schema, unnamed, is first.
-    """
-    others = [name for name in path if name not in _OURS and not name.startswith("pg_")]
-    return f"SET LOCAL search_path = {', '.join(map(quoted, (*_OURS, *others, 'pg_temp')))}"
-
-
-def quoted(name: str) -> str:
-    """Returns a name of the schema as SQL."""
-    return name if _PLAIN_NAME.fullmatch(name) else '"' + name.replace('"', '""') + '"'
-
-
 @dataclass(frozen=True, slots=True)
 class _Limits:
     """What the statements of a transaction may take and see; 0 milliseconds mean no limit."""
@@ -222,7 +203,7 @@ class _Limits:
             "BEGIN",
             f"SET LOCAL statement_timeout = {statement_ms:d}",
             f"SET LOCAL lock_timeout = {self.lock_ms:d}",
-            _search_path(path),
+            search_path(path),
             f"SET LOCAL context_search.project_id = '{project}'",
             f"SET LOCAL idle_in_transaction_session_timeout = {_IDLE_IN_TRANSACTION_MS:d}",
         )

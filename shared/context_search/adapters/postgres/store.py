@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from context_search.adapters.postgres.access.idempotency_keys import PostgresIdempotencyKeys
 from context_search.adapters.postgres.access.keys import PostgresKeys
 from context_search.adapters.postgres.access.mcp_instances import PostgresMcpInstances
-from context_search.adapters.postgres.catalog.tables import PostgresProjects, PostgresTables
+from context_search.adapters.postgres.catalog.projects import PostgresProjects
+from context_search.adapters.postgres.catalog.tables import PostgresTables
 from context_search.adapters.postgres.catalog.tools import PostgresTools
 from context_search.adapters.postgres.catalog.uploads import PostgresUploads
 from context_search.adapters.postgres.indexing.chunks import PostgresChunks

@@ -1,4 +1,4 @@
-"""Projects, tables and their documents in Postgres."""
+"""Tables and their documents in Postgres."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from context_search.adapters.postgres.catalog.presence import TABLE_IS_THERE
 from context_search.adapters.postgres.pool import Transaction
 from context_search.domain.errors import DocumentTooLargeError, NotFoundError
-from context_search.domain.model import Project, Table
+from context_search.domain.model import Table
 from context_search.ports.catalog import Part, StringsAt
 
 # Postgres keeps ``1e-999`` in twelve bytes and writes it in a thousand: 6 MB of such numbers are a
@@ -50,27 +50,6 @@ _PART = """
 """
 # An owner's column may be without a time zone.
 _TABLE = "id, project_id, name, description, revision, CAST(updated_at AS timestamptz)"
-
-
-@dataclass(frozen=True, slots=True)
-class PostgresProjects:
-    """The port ``Projects``."""
-
-    tx: Transaction
-
-    def add(self, name: str) -> Project:
-        [[project_id]] = self.tx.run(
-            "INSERT INTO project (name) VALUES (:name) RETURNING id", name=name
-        )
-        return Project(project_id, name)
-
-    def exists(self, project_id: int) -> bool:
-        return bool(self.tx.run("SELECT FROM project WHERE id = :project", project=project_id))
-
-    def lock(self, project_id: int) -> bool:
-        """The trigger on new tables takes the lock that this one waits for."""
-        rows = self.tx.run("SELECT FROM project WHERE id = :project FOR UPDATE", project=project_id)
-        return bool(rows)
 
 
 @dataclass(frozen=True, slots=True)

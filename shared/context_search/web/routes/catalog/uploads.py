@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Annotated, cast
 
@@ -18,12 +17,7 @@ from context_search.domain.uploads import (
     UploadState,
 )
 from context_search.ports.outside import SignedPut
-from context_search.services.catalog.uploads import (
-    URL_LIVES_S,
-    CompleteUpload,
-    CreateUpload,
-    ReadUpload,
-)
+from context_search.services.catalog.uploads import URL_LIVES_S, ManageUploads
 from context_search.web.callers import MayManage, TableId
 from context_search.web.fields import (
     Answer,
@@ -46,20 +40,11 @@ router = APIRouter(prefix="/api/v1", route_class=StrictJsonRoute, tags=["uploads
 UploadId = IdInPath
 
 
-@dataclass(frozen=True, slots=True)
-class UploadUseCases:
-    """What the routes of this file call."""
-
-    create: CreateUpload
-    complete: CompleteUpload
-    read: ReadUpload
+async def _use_cases(request: Request) -> ManageUploads:
+    return cast(ManageUploads, request.app.state.use_cases.uploads)
 
 
-async def _use_cases(request: Request) -> UploadUseCases:
-    return cast(UploadUseCases, request.app.state.use_cases.uploads)
-
-
-Use = Annotated[UploadUseCases, Depends(_use_cases)]
+Use = Annotated[ManageUploads, Depends(_use_cases)]
 
 
 # Said to clients only: the service answers a larger one with 413, and can be given another limit.

@@ -1,0 +1,29 @@
+"""Projects in Postgres."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from context_search.adapters.postgres.pool import Transaction
+from context_search.domain.model import Project
+
+
+@dataclass(frozen=True, slots=True)
+class PostgresProjects:
+    """The port ``Projects``."""
+
+    tx: Transaction
+
+    def add(self, name: str) -> Project:
+        [[project_id]] = self.tx.run(
+            "INSERT INTO project (name) VALUES (:name) RETURNING id", name=name
+        )
+        return Project(project_id, name)
+
+    def exists(self, project_id: int) -> bool:
+        return bool(self.tx.run("SELECT FROM project WHERE id = :project", project=project_id))
+
+    def lock(self, project_id: int) -> bool:
+        """The trigger on new tables takes the lock that this one waits for."""
+        rows = self.tx.run("SELECT FROM project WHERE id = :project FOR UPDATE", project=project_id)
+        return bool(rows)
