@@ -13,7 +13,6 @@ and goes on in plain text when the server has no TLS.
 from __future__ import annotations
 
 import contextlib
-import re
 import socket
 import ssl
 import struct
@@ -39,7 +38,6 @@ _GOODBYE_S = 1.0
 _PATH = "SELECT CAST(pg_catalog.current_schemas(false) AS pg_catalog.text[])"
 # What only we use lies in a schema of its own: docs/decisions/0028-where-tables-live.md
 _OURS = ("context_search", "public")
-_PLAIN_NAME = re.compile(r"[a-z_]+")
 _SSL_REQUEST = struct.pack("!ii", 8, 80877103)
 """https://www.postgresql.org/docs/current/protocol-message-formats.html, SSLRequest."""
 
@@ -281,7 +279,6 @@ def search_path(path: tuple[str, ...]) -> str:
     """Returns the statement that sets our path for a transaction, before the role's own ``path``.
 
     Triggers of the tables' owner run here too, and find behind ours what they find elsewhere.
-
     What anybody may create there hides nothing that our statements name. Nor do temporary tables,
     which would come first if they were not named last. Postgres's own schema, unnamed, is first.
     """
@@ -291,4 +288,4 @@ def search_path(path: tuple[str, ...]) -> str:
 
 def quoted(name: str) -> str:
     """Returns a name of the schema as SQL."""
-    return name if _PLAIN_NAME.fullmatch(name) else '"' + name.replace('"', '""') + '"'
+    return name if name in _OURS else '"' + name.replace('"', '""') + '"'

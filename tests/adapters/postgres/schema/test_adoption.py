@@ -295,10 +295,12 @@ def test_nothing_on_that_path_hides_what_our_statements_name(
     run(
         url,
         "CREATE SCHEMA app",
+        'CREATE SCHEMA "order"',
         "CREATE TABLE app.context_table (id int)",
         "CREATE TABLE app.outbox (id int)",
         "CREATE FUNCTION app.now() RETURNS timestamptz LANGUAGE sql AS 'SELECT NULL::timestamptz'",
-        f"ALTER DATABASE {url.database} SET search_path = pg_temp, app, pg_catalog, public",
+        f"ALTER DATABASE {url.database} SET search_path = pg_temp, app, pg_catalog,"
+        ' "order", public',
     )
     database = Database(url)
     with database.transaction() as tx:

@@ -190,7 +190,7 @@ class PostgresTables:
             SELECT CASE WHEN CAST(:measured AS boolean) AND stored <= 5000000 THEN (
                 SELECT COALESCE(max(char_length(string)), 0)
                 FROM jsonb_array_elements_text(jsonb_path_query_array(
-                    value, 'strict $.**{{0 to 5000}} ? (@.type() == "string")')))
+                    value, 'strict $.**{{0 to 5000}} ? (@.type() == "string")'))
                     AS strings (string)) END
             FROM part
             """,
