@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 import httpx2
 import jwt
 
-from context_search.domain.access_tokens import is_safe_address
+from context_search.domain.access import is_safe_address
 from context_search.domain.errors import TokenIssuerUnavailableError, UnauthenticatedError
 from context_search.ports.outside import Clock
 

@@ -17,9 +17,9 @@ from context_search.domain.errors import (
     VectorStoreRejectedError,
     VectorStoreUnavailableError,
 )
-from context_search.domain.ids import chunk_document_id
+from context_search.domain.ids import first_row_id
 from context_search.domain.limits import LONGEST_RETRY_S
-from context_search.ports.outside import Legs, Ranked, VectorDocument, VectorQuery
+from context_search.ports.outside import Legs, Ranked, VectorQuery, VectorRow
 
 WRITE_TIMEOUT_S = 30.0
 WRITE_RETRIES = 2
@@ -79,13 +79,11 @@ class TurbopufferVectors:
             http_client=http_client,
         )
 
-    def upsert(
-        self, namespace: str, documents: Sequence[VectorDocument], *, config: IndexConfig
-    ) -> None:
+    def upsert(self, namespace: str, rows: Sequence[VectorRow], *, config: IndexConfig) -> None:
         """The whole schema goes with every write, so that filters always resolve."""
         with translated():
             self._client.namespace(namespace).write(
-                upsert_rows=[row_of(document) for document in documents],  # type: ignore[misc]
+                upsert_rows=[columns_of(row) for row in rows],  # type: ignore[misc]
                 distance_metric="cosine_distance",
                 schema=schema_of(config),  # type: ignore[arg-type]
             )
@@ -236,23 +234,23 @@ def schema_of(config: IndexConfig) -> dict[str, object]:
     return every
 
 
-def row_of(document: VectorDocument) -> dict[str, object]:
-    """Returns a document as it is written."""
+def columns_of(row: VectorRow) -> dict[str, object]:
+    """Returns the columns of a row as it is written."""
     columns: dict[str, object] = {
-        "id": document.id,
-        "vector": document.vector,
-        "ancestors": document.ancestors,
-        "table_id": document.table_id,
-        "set_id": document.set_id,
-        "chunk_id": document.chunk_id,
-        "updated_at": document.updated_at,
-        "json_pointer": document.json_pointer,
-        "chunk_index": document.chunk_index,
-        "total_chunks": document.total_chunks,
-        "content_hash": document.content_hash,
+        "id": row.id,
+        "vector": row.vector,
+        "ancestors": row.ancestors,
+        "table_id": row.table_id,
+        "set_id": row.set_id,
+        "chunk_id": row.chunk_id,
+        "updated_at": row.updated_at,
+        "json_pointer": row.json_pointer,
+        "chunk_index": row.chunk_index,
+        "total_chunks": row.total_chunks,
+        "content_hash": row.content_hash,
     }
-    if document.tokens is not None:
-        columns["content"] = document.tokens
+    if row.tokens is not None:
+        columns["content"] = row.tokens
     return columns
 
 
@@ -289,7 +287,7 @@ def _best(rows: Sequence[turbopuffer.types.Row], *, sign: float, offset: float) 
     best: dict[str, float] = {}
     for row in rows:
         score = offset + sign * float(row["$dist"])
-        best.setdefault(chunk_document_id(str(row.id)), score)
+        best.setdefault(first_row_id(str(row.id)), score)
     return [Ranked(doc_id, score) for doc_id, score in best.items()]
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 
@@ -16,6 +17,8 @@ from context_search.domain.json_number import (
     padding,
     stored_integer,
 )
+from context_search.domain.json_pointer import escape, resolve, split
+from context_search.domain.uploads import UploadFormat
 
 MAX_DEPTH = 256
 _PLAIN = 10**PLAIN_LENGTH
@@ -167,3 +170,120 @@ def _parse(
 
 def _no_number(_: str) -> None:
     return None
+
+
+# ---- Whole documents that were read from somewhere, as the JSON text that Postgres stores.
+
+
+def document_text(content: bytes | bytearray, form: UploadFormat) -> str:
+    """Returns the JSON text of a document that passes the border (``parse_json``).
+
+    JSON Lines become the array of their values; empty lines are none. The text is as it was
+    written: the values in it are only looked at, of JSON Lines one line's at a time.
+    Raises InvalidDocumentError, which names the line.
+    """
+    numbers = Numbers(keeps=False)
+    if form == "json":
+        parse_json(content, numbers=numbers)
+        return content.decode("utf-8-sig")
+    lines = enumerate(io.BytesIO(content), start=1)
+    checked = (_checked(line, at, numbers) for at, line in lines if line.strip())
+    return f"[{','.join(checked)}]"
+
+
+def _checked(line: bytes, at: int, numbers: Numbers) -> str:
+    try:
+        # It will be inside of an array.
+        parse_json(line, max_depth=MAX_DEPTH - 1, numbers=numbers)
+    except InvalidDocumentError as error:
+        raise type(error)(f"line {at}: {error.message}") from None
+    return line.decode("utf-8-sig").strip()
+
+
+# ---- RFC 7396 JSON Merge Patch.
+
+
+def merge_patch(target: object, patch: object) -> object:
+    """Returns ``target`` with ``patch`` applied; null removes a member.
+
+    >>> merge_patch({"a": 1, "b": {"c": 2}}, {"a": None, "b": {"d": 3}})
+    {'b': {'c': 2, 'd': 3}}
+    """
+    if not isinstance(patch, dict):
+        return patch
+    merged = dict(target) if isinstance(target, dict) else {}
+    for key, value in patch.items():
+        if value is None:
+            merged.pop(key, None)
+        else:
+            merged[key] = merge_patch(merged.get(key), value)
+    return merged
+
+
+# ---- Which strings of a document are nodes, and where they are.
+
+
+def string_nodes(document: object, *, scope: str, threshold: int) -> Iterator[StringNode]:
+    """Yields the strings of at least ``threshold`` code points in ``scope``, in document order.
+
+    Walks without recursion. A scope that leads nowhere has no strings.
+    """
+    try:
+        root = resolve(document, split(scope))
+    except KeyError:
+        return
+    waiting: list[tuple[_Around | None, str | int, object]] = [(None, scope, root)]
+    while waiting:
+        around, token, value = waiting.pop()
+        if isinstance(value, str):
+            if len(value) >= threshold:
+                yield StringNode(_pointer(around, token), value)
+        elif isinstance(value, dict):
+            inside = _Around(around, token)
+            waiting.extend((inside, escape(key), value[key]) for key in reversed(value))
+        elif isinstance(value, list):
+            inside = _Around(around, token)
+            waiting.extend((inside, at, value[at]) for at in range(len(value) - 1, -1, -1))
+
+
+@dataclass(slots=True)
+class _Around:
+    """An object or array with strings below it. Its pointer is made when one of them is yielded.
+
+    A key of 5 MB stands in the pointer of everything below it.
+    """
+
+    around: _Around | None
+    token: str | int
+    made: str | None = None
+
+    def pointer(self) -> str:
+        if self.made is None:
+            at, tokens = self, []
+            while at.made is None and at.around is not None:
+                tokens.append(str(at.token))
+                at = at.around
+            start = str(at.token) if at.made is None else at.made
+            self.made = "/".join([start, *reversed(tokens)])
+        return self.made
+
+
+def _pointer(around: _Around | None, token: str | int) -> str:
+    return str(token) if around is None else f"{around.pointer()}/{token}"
+
+
+# ---- A node's text from its chunks, which together are all of it.
+
+
+def text_of_chunks(chunks: Iterable[tuple[int, str]]) -> str:
+    """Returns the text that chunks were cut from, given their starts and texts in order.
+
+    >>> text_of_chunks([(0, "abcd"), (2, "cdef")])
+    'abcdef'
+    """
+    parts: list[str] = []
+    length = 0
+    for start, text in chunks:
+        parts.append(text[length - start :])
+        length = start + len(text)
+    return "".join(parts)

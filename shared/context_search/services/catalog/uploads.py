@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from context_search.domain.access import Principal
+from context_search.domain.documents import document_text
 from context_search.domain.errors import (
     AttemptsExhaustedError,
     CommitUnknownError,
@@ -20,7 +21,6 @@ from context_search.domain.errors import (
     UploadMissingError,
 )
 from context_search.domain.orders import ImportUpload
-from context_search.domain.text.document_text import document_text
 from context_search.domain.uploads import (
     CONTENT_TYPES,
     MAX_UPLOAD_BYTES,

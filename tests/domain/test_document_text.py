@@ -6,9 +6,8 @@ import json
 
 import pytest
 
-from context_search.domain.documents import parse_json
+from context_search.domain.documents import document_text, parse_json
 from context_search.domain.errors import DocumentTooLargeError, InvalidDocumentError
-from context_search.domain.text.document_text import document_text
 from context_search.domain.uploads import UploadFormat
 
 
