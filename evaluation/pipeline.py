@@ -21,8 +21,8 @@ from context_search.domain.model import Index, Scope, SearchTool
 from context_search.domain.orders import ORDER_ID, order_from_json
 from context_search.domain.search import QuestionLimits
 from context_search.ports.outside import Deadline
-from context_search.services.catalog.create_search_tool import CreateSearchTool, NewSearchTool
-from context_search.services.catalog.tables import CreateTable
+from context_search.services.catalog.tables import ManageTables
+from context_search.services.catalog.tools import ManageTools, NewSearchTool
 from context_search.services.indexing.chunk_vectors import ChunkVectors
 from context_search.services.indexing.enumeration import EnumerateIndex, Limits
 from context_search.services.indexing.evict import UseIndex
@@ -76,7 +76,7 @@ class Pipeline:
 
     def index(self, name: str, document: object) -> int:
         """Indexes a document, and returns the id of its table."""
-        table_id = CreateTable(self._store)(PRINCIPAL, name, None, document).id
+        table_id = ManageTables(self._store).create(PRINCIPAL, name, None, document).id
         self.tool(table_id, SearchConfig())
         while self._queue.messages:
             message = self._queue.messages.pop(0)
@@ -90,9 +90,9 @@ class Pipeline:
 
     def tool(self, table_id: int, search: SearchConfig) -> SearchTool:
         """Returns a new Search Tool over a whole table; all share its index."""
-        create = CreateSearchTool(self._store, Limits(), SILENT_S)
+        tools = ManageTools(self._store, Limits(), SILENT_S)
         new = NewSearchTool(1, "search", None, Scope(table_id), self._config, search)
-        return create(new).tool
+        return tools.create(new).tool
 
     def ask(self, tool: SearchTool, question: str) -> list[Ranked]:
         """Returns the first hits, best first; none for a question that search refuses."""

@@ -9,8 +9,7 @@ from datetime import datetime, timedelta
 from context_search.domain.json_pointer import contains
 from context_search.domain.model import Index
 from context_search.ports.outside import Clock
-from testing.in_memory.catalog_rows import TableRow
-from testing.in_memory.rows import GenerationRow, IndexRow, Rows
+from testing.in_memory.rows import GenerationRow, IndexRow, Rows, TableRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,5 +135,6 @@ def tables_of(rows: Rows, index: IndexRow) -> list[TableRow]:
         table
         for _, table in sorted(rows.tables.items())
         if table.is_there
-        and (table.id == index.table_id if index.table_id else table.project_id == index.project_id)
+        and table.project_id == index.project_id
+        and index.table_id in (None, table.id)
     ]

@@ -11,8 +11,7 @@ from context_search.domain.ids import generation_namespace, table_namespace
 from context_search.domain.model import Index
 from context_search.ports.outside import Clock
 from testing.in_memory.comparisons import Comparisons, is_left, needed_scopes
-from testing.in_memory.coverage_rows import CoverageRow
-from testing.in_memory.rows import GenerationRow, IndexRow, Rows
+from testing.in_memory.rows import CoverageRow, GenerationRow, IndexRow, Rows
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,8 +17,7 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from context_search.adapters.issuer_keys import FRESH_S, KEPT_S, PAUSE_S, RETRY_S
-from context_search.adapters.jwt_tokens import JwtTokens
+from context_search.adapters.jwt_tokens import FRESH_S, KEPT_S, PAUSE_S, RETRY_S, JwtTokens
 from context_search.domain.errors import TokenIssuerUnavailableError, UnauthenticatedError
 from testing.in_memory.clock import ManualClock
 from tests.adapters.postgres.certificates import self_signed, server_context

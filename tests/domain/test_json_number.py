@@ -72,3 +72,10 @@ def test_numbers_that_are_only_looked_at_leave_nothing_and_are_refused_alike() -
             parse_json(refused, numbers=looked)
     assert parse_json(b"1e300", numbers=looked) is None
     assert looked.growth == len("1000") - len("1e3") + 301 - len("1e300")
+
+
+@pytest.mark.parametrize("sent", ["1.5e300", "1.5e+300", "-1.50E+0300", "0.00001e-200", "1e300"])
+def test_a_document_that_comes_in_is_not_too_long_where_it_is_put_back(sent: str) -> None:
+    numbers = Numbers()
+    document = parse_json(sent.encode(), numbers=numbers)
+    assert numbers.growth >= number_padding(document) > 0

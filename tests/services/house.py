@@ -13,10 +13,9 @@ from context_search.domain.model import Scope, Table
 from context_search.domain.orders import order_from_json
 from context_search.domain.search import Answer, QuestionLimits
 from context_search.ports.outside import Deadline, Embedder, Message
-from context_search.services.catalog.change_document import ChangeDocument
-from context_search.services.catalog.create_search_tool import CreateSearchTool, NewSearchTool
-from context_search.services.catalog.import_document import ImportDocument
-from context_search.services.catalog.tables import CreateTable, DeleteTable, DeleteTool
+from context_search.services.catalog.tables import ManageTables
+from context_search.services.catalog.tools import ManageTools, NewSearchTool
+from context_search.services.catalog.uploads import ImportDocument, ManageUploads
 from context_search.services.indexing.chunk_vectors import ChunkVectors
 from context_search.services.indexing.enumeration import EnumerateIndex, Limits
 from context_search.services.indexing.evict import UseIndex
@@ -32,10 +31,8 @@ from context_search.services.indexing.status import ReadStatus, ToolStatus
 from context_search.services.indexing.worker import CarriedOut, Worker
 from context_search.services.searching.search import Searcher, searcher
 from context_search.services.searching.targets import SearchedTool, Searches
-from context_search.services.upkeep.cleanup import Cleanup
-from context_search.services.upkeep.cleanup_report import CleanupLimits
-from context_search.services.upkeep.expire_uploads import ExpireUploads
-from context_search.services.upkeep.sweep import SweepNamespace
+from context_search.services.upkeep.cleanup import Cleanup, CleanupLimits
+from context_search.services.upkeep.sweep import Sweep
 from testing.in_memory.clock import ManualClock
 from testing.in_memory.embedder import WordEmbedder
 from testing.in_memory.queue import ListQueue
@@ -92,17 +89,18 @@ class House:
             **{"threshold": 20, "chunk_size": 100, "chunk_overlap": 10, **config},  # type: ignore[arg-type]
         )
         self.book = OrderBook(self.store, self.delivery)
-        self.create_table = CreateTable(self.store)
-        self.replace = ChangeDocument(self.store).replace
-        self.delete_tool = DeleteTool(self.store)
-        self.delete_table = DeleteTable(self.store)
-        self.create_tool = CreateSearchTool(self.store, Limits(), SILENT_S)
+        tables, tools = ManageTables(self.store), ManageTools(self.store, Limits(), SILENT_S)
+        self.create_table = tables.create
+        self.replace = tables.replace
+        self.delete_tool = tools.delete
+        self.delete_table = tables.delete
+        self.create_tool = tools.create
         self.settle = SettleIndex(self.store, SILENT_S)
         self.enumerate = EnumerateIndex(self.store, self.settle, Limits())
         model = Model(self.config.model, self.config.dimensions, price=0.02)
         self.start_rebuild = StartRebuild(self.store, model)
         self.roll_back = RollBack(self.store)
-        self.sweep = SweepNamespace(self.store, self.vectors)
+        self.sweep = Sweep(self.store, self.vectors)
         self.read_status = ReadStatus(self.store, SILENT_S)
         self.searches = self.searcher(self.embedder)
         self.index_node = self.worker()
@@ -127,7 +125,7 @@ class House:
             relay=RelayOutbox(self.store, self.delivery),
             settle=self.settle,
             sweep=self.sweep,
-            uploads=ExpireUploads(self.store, self.objects),
+            uploads=ManageUploads(self.store, self.objects),
             limits=limits,
         )
 
@@ -189,7 +187,7 @@ class House:
             self.book,
             IndexNodes(self.store, one, IndexTogether(one)),
             self.enumerate,
-            self.import_document,
+            self.import_document.run,
         )
         return hands.carry_out(order, self.deadline(), order_id=message.get("order"))  # type: ignore[arg-type]
 

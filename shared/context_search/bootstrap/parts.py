@@ -34,7 +34,8 @@ if TYPE_CHECKING:
     from context_search.ports.outside import AccessTokens, Objects
     from context_search.services.access.keys import ManageKeys
     from context_search.services.access.mcp_instances import ManageBindings, ManageMcps
-    from context_search.services.catalog.import_document import ImportDocument
+    from context_search.services.catalog.tables import ManageTables
+    from context_search.services.catalog.uploads import ImportDocument, ManageUploads
     from context_search.services.indexing.enumeration import EnumerateIndex, Limits
     from context_search.services.indexing.index_node import IndexNode
     from context_search.services.indexing.index_nodes import IndexNodes
@@ -44,12 +45,8 @@ if TYPE_CHECKING:
     from context_search.services.searching.retrieval_settings import ManageRetrievalSettings
     from context_search.services.searching.search import Searcher
     from context_search.services.upkeep.cleanup import Cleanup
-    from context_search.services.upkeep.expire_uploads import ExpireUploads
     from context_search.web.observed import ObservedSearch
-    from context_search.web.routes.catalog.adopt import AdoptionUseCases
-    from context_search.web.routes.catalog.tables import TableUseCases
     from context_search.web.routes.catalog.tools import ToolUseCases
-    from context_search.web.routes.catalog.uploads import UploadUseCases
     from context_search.web.routes.indexing.project_index import ProjectIndexUseCases
     from context_search.web.routes.searching.project_search import ProjectSearchUseCases
     from context_search.web.routes.searching.retrieve import RetrieveUseCases
@@ -182,7 +179,7 @@ class Parts(LiveSettings):
     @cached_property
     def import_document(self) -> ImportDocument:
         """The order ``import``."""
-        from context_search.services.catalog.import_document import ImportDocument  # noqa: PLC0415
+        from context_search.services.catalog.uploads import ImportDocument  # noqa: PLC0415
 
         return ImportDocument(
             self.store,
@@ -192,28 +189,12 @@ class Parts(LiveSettings):
             self.settings.memory_bytes,
         )
 
-    @property
-    def expire_uploads(self) -> ExpireUploads:
-        """What cleanup does for uploads."""
-        from context_search.services.upkeep.expire_uploads import ExpireUploads  # noqa: PLC0415
-
-        return ExpireUploads(self.store, self.objects)
-
     @cached_property
-    def uploads(self) -> UploadUseCases:
+    def uploads(self) -> ManageUploads:
         """The use cases of uploads."""
-        from context_search.services.catalog import uploads  # noqa: PLC0415
-        from context_search.web.routes.catalog.uploads import UploadUseCases  # noqa: PLC0415
+        from context_search.services.catalog.uploads import ManageUploads  # noqa: PLC0415
 
-        return UploadUseCases(
-            create=uploads.CreateUpload(self.store, self.objects, self.settings.upload_max_bytes),
-            complete=uploads.CompleteUpload(
-                self.store,
-                self.objects,
-                self.settings.upload_max_bytes,
-            ),
-            read=uploads.ReadUpload(self.store),
-        )
+        return ManageUploads(self.store, self.objects, self.settings.upload_max_bytes)
 
     # What the queue and the schedule ask for
 
@@ -227,7 +208,7 @@ class Parts(LiveSettings):
             OrderBook(self.store, self.deliver),
             lambda node_ids, deadline: self.index_nodes(node_ids, deadline),  # noqa: PLW0108 - later
             lambda index_id, table_id: self.enumerate_index(index_id, table_id),  # noqa: PLW0108
-            lambda upload_id: self.import_document(upload_id),  # noqa: PLW0108
+            lambda upload_id: self.import_document.run(upload_id),  # noqa: PLW0108
         )
 
     @property
@@ -294,17 +275,16 @@ class Parts(LiveSettings):
     def cleanup(self) -> Cleanup:
         """The scheduled run."""
         from context_search.services.indexing.outgoing import RelayOutbox  # noqa: PLC0415
-        from context_search.services.upkeep.cleanup import Cleanup  # noqa: PLC0415
-        from context_search.services.upkeep.cleanup_report import CleanupLimits  # noqa: PLC0415
-        from context_search.services.upkeep.sweep import SweepNamespace  # noqa: PLC0415
+        from context_search.services.upkeep.cleanup import Cleanup, CleanupLimits  # noqa: PLC0415
+        from context_search.services.upkeep.sweep import Sweep  # noqa: PLC0415
 
         return Cleanup(
             store=self.store,
             vectors=self.vectors,
             relay=RelayOutbox(self.store, self.deliver),
             settle=self.settle,
-            sweep=SweepNamespace(self.store, self.vectors),
-            uploads=self.expire_uploads,
+            sweep=Sweep(self.store, self.vectors),
+            uploads=self.uploads,
             limits=CleanupLimits(
                 self.settings.silent_after_s,
                 self.settings.delete_grace_s,
@@ -314,14 +294,6 @@ class Parts(LiveSettings):
         )
 
     # Whole projects
-
-    @cached_property
-    def adoption(self) -> AdoptionUseCases:
-        """The use case of those who bring a database of their own."""
-        from context_search.services.catalog.adopt import TakeOverTools  # noqa: PLC0415
-        from context_search.web.routes.catalog.adopt import AdoptionUseCases  # noqa: PLC0415
-
-        return AdoptionUseCases(TakeOverTools(self.store), self.model)
 
     @cached_property
     def project_index(self) -> ProjectIndexUseCases:
@@ -423,25 +395,16 @@ class Parts(LiveSettings):
             pass
 
     @cached_property
-    def tables(self) -> TableUseCases:
+    def tables(self) -> ManageTables:
         """The use cases of projects and tables."""
-        from context_search.services.catalog import tables  # noqa: PLC0415
-        from context_search.services.catalog.change_document import ChangeDocument  # noqa: PLC0415
-        from context_search.web.routes.catalog.tables import TableUseCases  # noqa: PLC0415
+        from context_search.services.catalog.tables import ManageTables  # noqa: PLC0415
 
-        return TableUseCases(
-            create_project=tables.CreateProject(self.store),
-            create_table=tables.CreateTable(self.store),
-            read_table=tables.ReadTable(self.store),
-            change_document=ChangeDocument(self.store),
-            delete_table=tables.DeleteTable(self.store),
-        )
+        return ManageTables(self.store)
 
     @cached_property
     def tools(self) -> ToolUseCases:
         """The use cases of Search Tools."""
-        from context_search.services.catalog.create_search_tool import CreateSearchTool  # noqa: PLC0415
-        from context_search.services.catalog.tables import DeleteTool  # noqa: PLC0415
+        from context_search.services.catalog.tools import ManageTools  # noqa: PLC0415
         from context_search.services.indexing.status import ReadStatus  # noqa: PLC0415
         from context_search.services.indexing.wait import WaitUntilSettled  # noqa: PLC0415
         from context_search.web.routes.catalog.tools import ToolUseCases  # noqa: PLC0415
@@ -449,10 +412,9 @@ class Parts(LiveSettings):
         silent_s = self.settings.silent_after_s
         read_status = ReadStatus(self.store, silent_s)
         return ToolUseCases(
-            create_search_tool=CreateSearchTool(self.store, self.limits, silent_s),
+            tools=ManageTools(self.store, self.limits, silent_s),
             read_status=read_status,
             wait_until_settled=WaitUntilSettled(read_status, self.clock, time.sleep),
-            delete_tool=DeleteTool(self.store),
             model=self.model,
         )
 
@@ -461,9 +423,7 @@ class Parts(LiveSettings):
         """The use cases of operators."""
         from context_search.services.indexing import rebuild  # noqa: PLC0415
         from context_search.services.indexing.estimate_rebuild import EstimateRebuild  # noqa: PLC0415
-        from context_search.services.upkeep.clear_index import ClearIndex  # noqa: PLC0415
-        from context_search.services.upkeep.integrity import ReadIntegrity  # noqa: PLC0415
-        from context_search.services.upkeep.redrive import Redrive  # noqa: PLC0415
+        from context_search.services.upkeep.operations import Operate, Redrive  # noqa: PLC0415
         from context_search.web.routes.upkeep.rebuilds import OperationUseCases  # noqa: PLC0415
 
         model = self.model
@@ -473,15 +433,14 @@ class Parts(LiveSettings):
             start_rebuild=start,
             reindex_project=rebuild.ReindexProject(self.store, start),
             roll_back=rebuild.RollBack(self.store),
-            read_integrity=ReadIntegrity(self.store),
+            operate=Operate(self.store, self.settings.silent_after_s),
             redrive=Redrive(self.store, self.queue),
-            clear_index=ClearIndex(self.store, self.settings.silent_after_s),
         )
 
     @cached_property
     def searcher(self) -> Searcher:
         """What every kind of search goes through."""
-        from context_search.adapters.bounded_embedder import BoundedEmbedder  # noqa: PLC0415
+        from context_search.adapters.litellm_embedder import BoundedEmbedder  # noqa: PLC0415
         from context_search.services.indexing.evict import UseIndex  # noqa: PLC0415
         from context_search.services.searching.search import searcher  # noqa: PLC0415
 

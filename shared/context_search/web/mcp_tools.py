@@ -241,7 +241,7 @@ class SearchToolbox:
         """See ``Toolbox``. The cursor is the id of the last tool of the page before."""
         if cursor is not None and not (cursor.isascii() and cursor.isdigit() and len(cursor) < 19):
             raise InvalidInputError("the cursor is not one of ours")
-        page, last = self.tools(self.principal, after=int(cursor or 0))
+        page, last = self.tools.page(self.principal, after=int(cursor or 0))
         described = [described_tool(named.name, named.tool) for named in page]
         return ToolPage(described, None if last is None else str(last))
 

@@ -18,7 +18,7 @@ from context_search.domain.search import Answer
 
 if TYPE_CHECKING:  # what is reported here belongs to one function each
     from context_search.services.indexing.node_report import NodeReport, Outcome
-    from context_search.services.upkeep.cleanup_report import CleanupReport
+    from context_search.services.upkeep.cleanup import CleanupReport
 
 INDEXING, SEARCH, CLEANUP = "index-node", "search", "cleanup"
 MANAGEMENT = "create-tool"

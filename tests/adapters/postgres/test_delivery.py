@@ -12,7 +12,7 @@ from context_search.domain.model import Index
 from context_search.domain.orders import CompareIndex
 from context_search.ports.outside import Message
 from context_search.ports.upkeep import SweepCounts, SweepCursor, Tombstone
-from context_search.services.upkeep.removal import RemoveDeleted
+from context_search.services.upkeep.cleanup import RemoveDeleted
 from tests.builders import Workbench, count, english
 from tests.steps import table_of
 
@@ -124,7 +124,7 @@ def test_a_deleted_table_is_emptied_in_steps_and_then_goes(bench: Workbench) -> 
         with bench.store.for_all("test") as work:
             removed.append(work.removals.remove_nodes(limit=2))
     assert removed == [2, 1, 0]
-    assert RemoveDeleted(bench.store)() == (2, [])
+    assert RemoveDeleted(bench.store).run() == (2, [])
     assert bench.sql("SELECT id FROM context_table") == [[kept.table_id]]
     assert {stone.namespace for stone in buried(bench)} == {index.namespace}
     states = bench.sql("SELECT id, state, index_id FROM index_generation ORDER BY id")

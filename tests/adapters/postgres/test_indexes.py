@@ -11,7 +11,7 @@ from context_search.adapters.postgres.pool import Database
 from context_search.adapters.postgres.store import PostgresStore
 from context_search.domain.config import SearchConfig
 from context_search.domain.model import Index, Scope, Table
-from context_search.services.catalog.create_search_tool import CreateSearchTool, NewSearchTool
+from context_search.services.catalog.tools import ManageTools, NewSearchTool
 from context_search.services.indexing.enumeration import Limits
 from context_search.services.indexing.outgoing import Deliver, SendingStore
 from testing.in_memory.queue import ListQueue
@@ -39,8 +39,8 @@ def retired(bench: Workbench, index: Index) -> None:
         work.indexes.retire(index.id)
 
 
-def creation(bench: Workbench) -> CreateSearchTool:
-    return CreateSearchTool(
+def creation(bench: Workbench) -> ManageTools:
+    return ManageTools(
         SendingStore(bench.store, Deliver(bench.store, ListQueue())), Limits(), 180.0
     )
 
@@ -117,7 +117,7 @@ def test_only_indexes_with_a_summary_to_write_are_named(module_database: Databas
 def test_thirty_tools_created_at_once_share_one_index(module_database: Database) -> None:
     bench = Workbench.alone(PostgresStore(module_database))
     table = bench.table({"list": [english(200, seed) for seed in range(5)]})
-    use_case = creation(bench)
+    use_case = creation(bench).create
     with ThreadPoolExecutor(8) as threads:
         made = list(threads.map(lambda n: use_case(wanted(bench, table, f"tool {n}")), range(30)))
     assert len({status.index.id for status in made}) == 1
@@ -134,7 +134,7 @@ def test_creating_and_retiring_at_once_never_leaves_a_tool_without_index(
 ) -> None:
     bench = Workbench.alone(PostgresStore(module_database))
     table = bench.table({"a": english(200)})
-    use_case = creation(bench)
+    use_case = creation(bench).create
 
     def create_and_delete(number: int) -> None:
         status = use_case(wanted(bench, table))

@@ -12,7 +12,8 @@ from context_search.adapters.postgres.store import PostgresStore
 from context_search.domain.config import SearchConfig
 from context_search.domain.model import Scope
 from context_search.services.indexing.chunk_documents import plan
-from context_search.services.indexing.enumeration import Limits, compare
+from context_search.services.indexing.enumeration import EnumerateIndex, Limits, compare
+from context_search.services.indexing.settle import SettleIndex
 from tests.builders import Workbench, english
 from tests.stack import eventually
 from tests.steps import SMALL
@@ -40,6 +41,25 @@ def test_a_scope_that_is_changed_beside_us_changes_nothing(bench: Workbench) -> 
     bench.sql("UPDATE tool SET json_path = '/b' WHERE id = :id", id=tool.id)
     with bench.store.for_all("test") as work:
         assert work.tools.find(tool.id, project_id=None) == tool
+
+
+def test_an_index_rests_while_its_table_is_in_another_project(bench: Workbench) -> None:
+    table = bench.table({"a": english(250)})
+    _, index = bench.tool(table)
+    bench.indexed(index)
+    with bench.store.for_all("test") as work:
+        other = work.projects.add("other").id
+    move = "UPDATE context_table SET project_id = :to, data = CAST(:data AS jsonb) WHERE id = :id"
+    bench.sql(move, to=other, data='{"a": "short"}', id=table.id)
+    order = EnumerateIndex(bench.store, SettleIndex(bench.store, 60), Limits())
+    order(index.id, table.id)
+    bench.sql("DELETE FROM outbox")  # it is done
+    with bench.store.for_all("test") as work:
+        assert (index.id, table.id) not in work.indexes.behind(silent_s=-60, limit=99)
+        assert work.indexes.uncompared(index.id) == []
+    bench.sql(move, to=table.project_id, data='{"a": "short"}', id=table.id)
+    with bench.store.for_all("test") as work:
+        assert work.indexes.uncompared(index.id) == [table.id]
 
 
 @pytest.mark.parametrize("metadata", ["null", "[1]", '"x"', "{}"])

@@ -17,7 +17,7 @@ from context_search.domain.config import IndexConfig, SearchConfig
 from context_search.domain.model import Scope
 from context_search.domain.orders import ORDER_ID, order_from_json
 from context_search.ports.outside import Deadline, Embedder, Message, Queue
-from context_search.services.catalog.create_search_tool import NewSearchTool
+from context_search.services.catalog.tools import NewSearchTool
 from context_search.services.indexing.index_node import IndexNode
 from context_search.settings import Settings
 from testing.in_memory.embedder import WordEmbedder
@@ -141,15 +141,15 @@ class ChaosParts(Parts):
         )
         return {
             "carry_out": self.carry_out,
-            "cleanup": lambda: cleanup(self.in_time()),
-            "create_tool": lambda project, table, scope: tools.create_search_tool(
+            "cleanup": lambda: cleanup.run(self.in_time()),
+            "create_tool": lambda project, table, scope: tools.tools.create(
                 wanted_tool(project, table, scope)
             ),
-            "replace": lambda project, table, document: tables.change_document.replace(
+            "replace": lambda project, table, document: tables.replace(
                 ProjectKey(project), table, document
             ),
-            "delete_table": lambda project, table: tables.delete_table(ProjectKey(project), table),
-            "delete_tool": lambda project, tool: tools.delete_tool(ProjectKey(project), tool),
+            "delete_table": lambda project, table: tables.delete(ProjectKey(project), table),
+            "delete_tool": lambda project, tool: tools.tools.delete(ProjectKey(project), tool),
             "start_rebuild": lambda tool: operations.start_rebuild(tool, Internal()),
             "roll_back": lambda tool: operations.roll_back(tool, Internal()),
         }

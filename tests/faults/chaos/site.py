@@ -57,16 +57,16 @@ class Site:
 
     def table(self, owner: Principal, document: object) -> Table:
         """A new table."""
-        return self.parts.tables.create_table(owner, "table", None, document)
+        return self.parts.tables.create(owner, "table", None, document)
 
     def tool(self, table: Table, scope: str = "", config: IndexConfig = CONFIG) -> SearchTool:
         """A new tool over it; the orders to index it wait."""
         wanted = wanted_tool(table.project_id, table.id, scope, config)
-        return self.parts.tools.create_search_tool(wanted).tool
+        return self.parts.tools.tools.create(wanted).tool
 
     def replace(self, table: Table, document: object) -> None:
         """Writes another document."""
-        self.parts.tables.change_document.replace(ProjectKey(table.project_id), table.id, document)
+        self.parts.tables.replace(ProjectKey(table.project_id), table.id, document)
 
     def index(self, tool: SearchTool) -> Index:
         """The index that serves a tool."""
@@ -134,7 +134,7 @@ class Site:
             tx.run("UPDATE outbox SET claimed_until = NULL")
 
         def is_quiet() -> bool:
-            report = self.parts.cleanup(self.parts.in_time())
+            report = self.parts.cleanup.run(self.parts.in_time())
             assert report.errors == []
             self.work()
             return not any(self.unrest())

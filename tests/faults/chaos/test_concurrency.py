@@ -82,7 +82,7 @@ def worker(parts: ChaosParts, queue: ListQueue) -> Callable[[], None]:
 
 def create(parts: ChaosParts, table: Table, scope: str) -> Callable[[], int]:
     def order() -> int:
-        made = parts.tools.create_search_tool(wanted_tool(table.project_id, table.id, scope))
+        made = parts.tools.tools.create(wanted_tool(table.project_id, table.id, scope))
         return made.tool.id
 
     return order

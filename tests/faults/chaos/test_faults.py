@@ -123,14 +123,14 @@ def test_cleanup_gets_over_a_turbopuffer_that_fails_again_and_again(
     site: Site, owner: Principal, faults: Faults
 ) -> None:
     kept, (gone, _) = indexed(site, owner), indexed(site, owner)
-    site.parts.tables.delete_table(owner, gone.id)
+    site.parts.tables.delete(owner, gone.id)
     site.replace(kept[0], {"a": EDITED})
     for kind in ("503", "drop", "drop_after", "429"):
         faults.arm(kind, count=TRIES_OF_THE_SDK)
     errors: list[str] = []
 
     def is_over() -> bool:
-        errors.extend(site.parts.cleanup(site.parts.in_time()).errors)
+        errors.extend(site.parts.cleanup.run(site.parts.in_time()).errors)
         site.work()
         return faults.armed() == []
 

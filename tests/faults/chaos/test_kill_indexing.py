@@ -137,7 +137,7 @@ def test_a_worker_whose_table_is_deleted_leaves_nothing_wherever_it_dies(
     def prepare() -> Place:
         for table, _ in kills.places:
             if site.is_live(table):
-                site.parts.tables.delete_table(owner, table.id)
+                site.parts.tables.delete(owner, table.id)
         table = site.table(owner, {"a": LONG})
         return table, site.tool(table)
 

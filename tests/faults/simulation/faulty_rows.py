@@ -16,7 +16,6 @@ from context_search.domain.model import (
 )
 from context_search.ports.outside import Clock, Message
 from context_search.ports.upkeep import Tombstone
-from testing.in_memory.catalog_rows import TableRow
 from testing.in_memory.chunks import MemoryChunks
 from testing.in_memory.deletions import MemoryDeletions
 from testing.in_memory.indexes import MemoryIndexes
@@ -24,7 +23,7 @@ from testing.in_memory.live_chunks import MemoryLiveChunks
 from testing.in_memory.nodes import MemoryNodes
 from testing.in_memory.outbox import MemoryOutbox
 from testing.in_memory.removals import remove_sets
-from testing.in_memory.rows import GenerationRow, Rows
+from testing.in_memory.rows import GenerationRow, Rows, TableRow
 from testing.in_memory.store import MemoryUnitOfWork
 
 

@@ -14,15 +14,14 @@ from context_search.ports.outside import Deadline
 from context_search.ports.searching import ChunkTokens
 from context_search.ports.store import UnitOfWork
 from context_search.ports.upkeep import SweepCursor
-from context_search.services.catalog.tables import DeleteTool
+from context_search.services.catalog.tools import ManageTools
 from context_search.services.indexing.chunk_documents import chunk_documents, chunk_tokens, plan
 from context_search.services.indexing.index_node import IndexNode
 from context_search.services.indexing.index_together import Begun, IndexTogether
 from context_search.services.indexing.node_report import NodeRun, Outcome
 from context_search.services.indexing.settle import SettleIndex
-from context_search.services.upkeep.cleanup import TOMBSTONES_PER_STEP, Cleanup
-from context_search.services.upkeep.cleanup_report import CleanupReport
-from context_search.services.upkeep.sweep import SweepNamespace
+from context_search.services.upkeep.cleanup import TOMBSTONES_PER_STEP, Cleanup, CleanupReport
+from context_search.services.upkeep.sweep import Sweep
 
 
 class NoReconciler(Cleanup):
@@ -70,7 +69,7 @@ class NamespaceForgottenFirst(Cleanup):
         return bool(retired)
 
 
-class BelievesAnOldList(SweepNamespace):
+class BelievesAnOldList(Sweep):
     """Rows are read after the documents, and a missing one is not asked for by name."""
 
     def _page(self, cursor: SweepCursor) -> object:  # type: ignore[override]
@@ -165,10 +164,10 @@ class SwapsWithoutHolding(IndexTogether):
 
 
 @dataclass(frozen=True, slots=True)
-class DeleteSharedChunks(DeleteTool):
+class DeleteSharedChunks(ManageTools):
     """Deleting a tool takes what other tools still need."""
 
-    def __call__(self, principal: Principal, tool_id: int) -> None:
+    def delete(self, principal: Principal, tool_id: int) -> None:
         with self.store.for_all("test") as work:
             tool = work.tools.find(tool_id, project_id=principal.project_id)
             index = work.indexes.find(tool.index_id) if tool else None
@@ -176,7 +175,7 @@ class DeleteSharedChunks(DeleteTool):
                 work.nodes.remove(
                     [node.id for node in work.nodes.known(index.generation_id, index.table_id or 0)]
                 )
-        DeleteTool.__call__(self, principal, tool_id)
+        ManageTools.delete(self, principal, tool_id)
 
 
 @dataclass(frozen=True, slots=True)

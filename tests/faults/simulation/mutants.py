@@ -38,7 +38,7 @@ MUTANTS = [
         unit_of_work=work_with(outbox=rows.ForgetfulOutbox),
         cleanup=steps.NoReconciler,
     ),
-    Mutation("deleting a tool takes shared chunks", delete_tool=steps.DeleteSharedChunks),
+    Mutation("deleting a tool takes shared chunks", tools=steps.DeleteSharedChunks),
     Mutation("search without hydration", unit_of_work=work_with(live_chunks=rows.UnhydratedChunks)),
     Mutation("old set deleted first", unit_of_work=work_with(chunks=rows.OldSetFirst)),
     Mutation("present on a timeout", index_node=steps.PresentOnTimeout, seed=20),

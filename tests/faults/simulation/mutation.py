@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from context_search.services.catalog.tables import DeleteTool
+from context_search.services.catalog.tools import ManageTools
 from context_search.services.indexing.index_node import IndexNode
 from context_search.services.indexing.index_together import IndexTogether
 from context_search.services.indexing.order_book import OrderBook
 from context_search.services.indexing.settle import SettleIndex
 from context_search.services.upkeep.cleanup import Cleanup
-from context_search.services.upkeep.sweep import SweepNamespace
+from context_search.services.upkeep.sweep import Sweep
 from testing.in_memory.store import MemoryUnitOfWork
 from tests.faults.simulation.conditions import GRACE_S
 
@@ -28,11 +28,11 @@ class Mutation:
     unit_of_work: type[MemoryUnitOfWork] = MemoryUnitOfWork
     index_node: type[IndexNode] = IndexNode
     together: type[IndexTogether] = IndexTogether
-    delete_tool: type[DeleteTool] = DeleteTool
+    tools: type[ManageTools] = ManageTools
     cleanup: type[Cleanup] = Cleanup
     book: type[OrderBook] = OrderBook
     settle: type[SettleIndex] = SettleIndex
-    sweep: type[SweepNamespace] = SweepNamespace
+    sweep: type[Sweep] = Sweep
     grace_s: float = GRACE_S
     acknowledges_first: bool = False
     has_project_index: bool = False

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from context_search.domain.config import SearchConfig
 from context_search.domain.model import Scope
-from context_search.services.catalog.create_search_tool import NewSearchTool
+from context_search.services.catalog.tools import NewSearchTool
 from tests.faults.simulation.conditions import CONFIGS, QUERIES, SCOPES, SMALL_SCOPES
 from tests.faults.simulation.world import World
 

@@ -12,9 +12,8 @@ from context_search.domain.errors import ContextSearchError
 from context_search.domain.orders import ORDER_ID, CompareIndex, Order, order_from_json
 from context_search.domain.search import Answer, QuestionLimits
 from context_search.ports.outside import Deadline, Message
-from context_search.services.catalog.change_document import ChangeDocument
-from context_search.services.catalog.create_search_tool import CreateSearchTool
-from context_search.services.catalog.tables import CreateProject, CreateTable, DeleteTable
+from context_search.services.catalog.tables import ManageTables
+from context_search.services.catalog.uploads import ManageUploads
 from context_search.services.indexing.chunk_vectors import ChunkVectors
 from context_search.services.indexing.enumeration import EnumerateIndex, Limits
 from context_search.services.indexing.index_node import IndexLimits
@@ -30,9 +29,8 @@ from context_search.services.indexing.rebuild import Model, ReindexProject, Roll
 from context_search.services.indexing.retrying import RetryLater
 from context_search.services.indexing.worker import Worker
 from context_search.services.searching.targets import SearchedTool
-from context_search.services.upkeep.cleanup_report import CleanupLimits
-from context_search.services.upkeep.expire_uploads import ExpireUploads
-from context_search.services.upkeep.redrive import Redrive
+from context_search.services.upkeep.cleanup import CleanupLimits
+from context_search.services.upkeep.operations import Redrive
 from testing.in_memory.clock import ManualClock
 from testing.in_memory.store import MemoryStore
 from testing.in_memory.uploads import DictObjects
@@ -112,13 +110,13 @@ class World:
         self.embedder = SimEmbedder(self.scheduler, self.weather)
         self._build_indexing()
         self._build_management()
-        project, _ = CreateProject(self.store)("p")
+        project, _ = ManageTables(self.store).create_project("p")
         self.principal = ProjectKey(project.id)
-        create_table = CreateTable(self.store)
+        create_table = ManageTables(self.store).create
         self.table = create_table(self.principal, "t", None, self.document())
         self.neighbour: Principal | None = None
         if self.has_neighbour:
-            self.neighbour = ProjectKey(CreateProject(self.store)("n")[0].id)
+            self.neighbour = ProjectKey(ManageTables(self.store).create_project("n")[0].id)
             self.next_door = create_table(self.neighbour, "t", None, self.document())
 
     @property
@@ -171,7 +169,7 @@ class World:
             RelayOutbox(store, self.deliver),
             settle,
             mutation.sweep(store, vectors, page=3),
-            ExpireUploads(store, DictObjects()),
+            ManageUploads(store, DictObjects()),
             CleanupLimits(SILENT_S, mutation.grace_s, self.keep_s, self.limits),
         )
 
@@ -182,12 +180,13 @@ class World:
         self.roll_back = RollBack(store)
         self.switch_on = SwitchProjectIndexOn(store, self.model, SILENT_S)
         self.switch_off = SwitchProjectIndexOff(store)
-        self.create_tool = CreateSearchTool(store, Limits(self.max_node_chars), SILENT_S)
+        tools = self.mutation.tools(store, Limits(self.max_node_chars), SILENT_S)
+        self.create_tool, self.delete_tool = tools.create, tools.delete
         self.searcher = simulated_search(store, self.vectors, self.embedder, self.clock, SILENT_S)
-        self.replace_document = ChangeDocument(store).replace
-        self.delete_tool = self.mutation.delete_tool(store)
-        self.delete_table = DeleteTable(store)
-        self.redrive = Redrive(store, self.queue)
+        tables = ManageTables(store)
+        self.replace_document = tables.replace
+        self.delete_table = tables.delete
+        self.redrive = Redrive(store, self.queue).run
 
     def document(self) -> dict[str, object]:
         """Returns some document."""
@@ -233,7 +232,7 @@ class World:
     def clean_up(self) -> None:
         """Starts a run of cleanup."""
         deadline = self.deadline()
-        self.spawn("cleanup", "cleanup", lambda: self.cleanup(deadline))
+        self.spawn("cleanup", "cleanup", lambda: self.cleanup.run(deadline))
 
     def receive(self, envelope: Envelope) -> None:
         """Starts a worker on a message."""

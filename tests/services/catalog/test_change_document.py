@@ -6,14 +6,14 @@ import pytest
 
 from context_search.domain.documents import parse_json
 from context_search.domain.errors import DocumentTooLargeError
-from context_search.services.catalog.change_document import ChangeDocument
+from context_search.services.catalog.tables import ManageTables
 from tests.services.house import House
 
 
 def test_a_document_does_not_grow_beyond_an_upload_by_many_small_changes() -> None:
     house = House()
     table = house.table({"list": []})
-    change = ChangeDocument(house.store, max_bytes=1_000)
+    change = ManageTables(house.store, max_bytes=1_000)
     for _ in range(10):
         change.replace(house.principal, table.id, "x" * 90, pointer="/list/-")
     with pytest.raises(DocumentTooLargeError, match="over 1000 bytes"):
@@ -34,7 +34,7 @@ DENSE = parse_json(f"[{','.join(['1e300'] * 5_000)}]".encode())
 def test_numbers_do_not_grow_without_end_by_many_small_changes() -> None:
     house = House()
     table = house.table({"list": [], "n": 0})
-    change = ChangeDocument(house.store)
+    change = ManageTables(house.store)
     for number in range(4):
         change.merge(house.principal, table.id, {f"part {number}": DENSE})
     with pytest.raises(DocumentTooLargeError, match="written out in full"):
@@ -59,7 +59,7 @@ def test_a_document_that_is_over_the_growth_of_numbers_already_may_only_not_grow
     with house.store.for_all("test"):  # as SQL may write it
         many = ",".join([number] * 30_000)
         rows.change(rows.tables, table.id, data_json=f'{{"many": [{many}]}}')
-    change = ChangeDocument(house.store)
+    change = ManageTables(house.store)
     change.merge(house.principal, table.id, {"b": 10**20})
     change.replace(house.principal, table.id, parse_json(number.encode()), pointer="/many/7")
     with pytest.raises(DocumentTooLargeError):
@@ -71,7 +71,7 @@ def test_a_document_that_is_over_the_growth_of_numbers_already_may_only_not_grow
 def test_the_limit_is_in_bytes(character: str) -> None:
     house = House()
     table = house.table({})
-    change = ChangeDocument(house.store, max_bytes=100)
+    change = ManageTables(house.store, max_bytes=100)
     fits = character * (98 // len(character.encode()))
     change.replace(house.principal, table.id, fits)
     with pytest.raises(DocumentTooLargeError, match="over 100 bytes"):

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from context_search.domain.config import SearchConfig
 from context_search.domain.model import Scope
-from context_search.services.catalog.create_search_tool import NewSearchTool
 from context_search.services.catalog.list_tools import ListTools
+from context_search.services.catalog.tools import NewSearchTool
 from tests.services.house import House
 
 VALID = re.compile(r"[A-Za-z0-9_-]{1,64}")  # what the models behind MCP clients take
@@ -32,7 +32,7 @@ def named(house: House, *names: str) -> list[int]:
 
 
 def shown(house: House) -> dict[int, str]:
-    page, _ = ListTools(house.store)(house.principal)
+    page, _ = ListTools(house.store).page(house.principal)
     return {each.tool.id: each.name for each in page}
 
 

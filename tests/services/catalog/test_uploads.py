@@ -21,15 +21,14 @@ from context_search.domain.errors import (
 from context_search.domain.model import Table
 from context_search.domain.uploads import NewUpload, Upload, UploadFormat, import_memory
 from context_search.ports.outside import SignedPut
-from context_search.services.catalog.import_document import MAX_RUNS, ImportDocument
 from context_search.services.catalog.uploads import (
     MAX_PENDING,
+    MAX_RUNS,
     PENDING_COUNTS_S,
-    CompleteUpload,
-    CreateUpload,
-    ReadUpload,
+    ImportDocument,
+    ManageUploads,
 )
-from context_search.services.upkeep.cleanup_report import CleanupLimits, CleanupReport
+from context_search.services.upkeep.cleanup import CleanupLimits, CleanupReport
 from testing.in_memory.uploads import DictObjects
 from tests.services.house import House, prose
 
@@ -58,9 +57,7 @@ class Office(House):
     def __init__(self) -> None:
         super().__init__()
         self.objects = self.moody = MoodyObjects()
-        self.create_upload = CreateUpload(self.store, self.objects, max_bytes=100_000)
-        self.complete = CompleteUpload(self.store, self.objects, max_bytes=100_000)
-        self.read_upload = ReadUpload(self.store)
+        self.uploads = ManageUploads(self.store, self.objects, max_bytes=100_000)
         self.import_document = ImportDocument(
             self.store, self.store, self.objects, max_bytes=100_000
         )
@@ -70,14 +67,14 @@ class Office(House):
     ) -> Upload:
         """An upload that is complete; its order waits."""
         new = NewUpload(self.principal.project_id, table.id, form, **more)  # type: ignore[arg-type]
-        made, signed = self.create_upload(self.principal, new)
+        made, signed = self.uploads.create(self.principal, new)
         self.objects.contents[signed.url] = content
-        return self.complete(self.principal, table.id, made.id)
+        return self.uploads.complete(self.principal, table.id, made.id)
 
     def now(self, upload: Upload) -> Upload:
         """The upload as its caller sees it."""
         assert upload.table_id is not None
-        return self.read_upload(self.principal, upload.table_id, upload.id)
+        return self.uploads.read(self.principal, upload.table_id, upload.id)
 
     def error(self, upload: Upload) -> str:
         """The code of what went wrong, once nothing can change any more."""
@@ -93,7 +90,7 @@ class Office(House):
 
     def clean_up(self) -> CleanupReport:
         """One scheduled run."""
-        report = self.scheduled(CleanupLimits(silent_s=60))(self.deadline())
+        report = self.scheduled(CleanupLimits(silent_s=60)).run(self.deadline())
         assert report.errors == []
         return report
 
@@ -186,29 +183,29 @@ def test_repeating_an_order_changes_nothing(office: Office) -> None:
     office.work()
     office.replace(office.principal, table.id, 3)
     office.objects.contents[upload.key] = b"2"  # the URL still works
-    assert office.import_document(upload.id) == "nothing_to_do"
-    assert office.complete(office.principal, table.id, upload.id).state == "done"
+    assert office.import_document.run(upload.id) == "nothing_to_do"
+    assert office.uploads.complete(office.principal, table.id, upload.id).state == "done"
     office.work()
     assert office.document(table) == "3"
-    assert office.import_document(10**9) == "nothing_to_do"
+    assert office.import_document.run(10**9) == "nothing_to_do"
 
 
 def test_completing_twice_orders_one_import(office: Office) -> None:
     table = office.table(1)
     upload = office.upload(table, b"2")
-    assert office.complete(office.principal, table.id, upload.id) == upload
+    assert office.uploads.complete(office.principal, table.id, upload.id) == upload
     assert len(office.queue.messages) == 1
 
 
 def test_nothing_is_ordered_before_the_document_is_there(office: Office) -> None:
     table = office.table(1)
     new = NewUpload(office.principal.project_id, table.id, "json")
-    upload, signed = office.create_upload(office.principal, new)
+    upload, signed = office.uploads.create(office.principal, new)
     with pytest.raises(UploadMissingError):
-        office.complete(office.principal, table.id, upload.id)
+        office.uploads.complete(office.principal, table.id, upload.id)
     assert office.now(upload).state == "pending"
     office.objects.contents[signed.url] = b"2"
-    office.complete(office.principal, table.id, upload.id)
+    office.uploads.complete(office.principal, table.id, upload.id)
     office.work()
     assert office.now(upload).state == "done"
 
@@ -225,7 +222,7 @@ def test_a_size_over_the_limit_gets_no_url(office: Office) -> None:
     table = office.table(1)
     new = NewUpload(office.principal.project_id, table.id, "json", size=100_001)
     with pytest.raises(DocumentTooLargeError):
-        office.create_upload(office.principal, new)
+        office.uploads.create(office.principal, new)
     assert office.memory.rows.uploads == {}
 
 
@@ -237,7 +234,7 @@ def test_a_project_has_only_so_many_uploads_that_nobody_completes(office: Office
     assert caught.value.retryable
     upload, signed = made[0]
     office.objects.contents[signed.url] = b"2"
-    office.complete(office.principal, table.id, upload.id)
+    office.uploads.complete(office.principal, table.id, upload.id)
     begun(office, table)
     with pytest.raises(TooManyUploadsError):
         begun(office, other)
@@ -247,7 +244,7 @@ def test_a_project_has_only_so_many_uploads_that_nobody_completes(office: Office
 
 def begun(office: Office, table: Table) -> tuple[Upload, SignedPut]:
     new = NewUpload(office.principal.project_id, table.id, "json")
-    return office.create_upload(office.principal, new)
+    return office.uploads.create(office.principal, new)
 
 
 def test_a_part_that_is_away_is_tried_again_as_often_as_needed(office: Office) -> None:
@@ -256,9 +253,9 @@ def test_a_part_that_is_away_is_tried_again_as_often_as_needed(office: Office) -
     for _ in range(MAX_RUNS + 2):
         office.moody.moods.append(ObjectsUnavailableError())
         with pytest.raises(ObjectsUnavailableError):
-            office.import_document(upload.id)
+            office.import_document.run(upload.id)
         assert office.now(upload).state == "importing"
-    assert office.import_document(upload.id) == "done"
+    assert office.import_document.run(upload.id) == "done"
 
 
 def test_an_import_that_is_killed_again_and_again_is_given_up(office: Office) -> None:
@@ -267,8 +264,8 @@ def test_an_import_that_is_killed_again_and_again_is_given_up(office: Office) ->
     for _ in range(MAX_RUNS):
         office.moody.moods.append(Killed())
         with pytest.raises(Killed):
-            office.import_document(upload.id)
-    assert office.import_document(upload.id) == "failed"
+            office.import_document.run(upload.id)
+    assert office.import_document.run(upload.id) == "failed"
     assert office.error(upload) == "ATTEMPTS_EXHAUSTED"
     assert office.document(table) == "1"
 
@@ -293,11 +290,11 @@ def test_an_upload_of_others_is_not_there(office: Office) -> None:
     stranger = ProjectKey(office.principal.project_id + 1)
     for who, table_id in ((stranger, table.id), (office.principal, other.id)):
         with pytest.raises(NotFoundError):
-            office.read_upload(who, table_id, upload.id)
+            office.uploads.read(who, table_id, upload.id)
         with pytest.raises(NotFoundError):
-            office.complete(who, table_id, upload.id)
+            office.uploads.complete(who, table_id, upload.id)
     with pytest.raises(NotFoundError):
-        office.create_upload(stranger, NewUpload(stranger.project_id, table.id, "json"))
+        office.uploads.create(stranger, NewUpload(stranger.project_id, table.id, "json"))
 
 
 def test_cleanup_orders_again_what_fell_silent(office: Office) -> None:
@@ -314,7 +311,7 @@ def test_cleanup_orders_again_what_fell_silent(office: Office) -> None:
 def test_after_a_day_an_upload_is_forgotten_with_its_object(office: Office) -> None:
     table = office.table(1)
     new = NewUpload(office.principal.project_id, table.id, "json")
-    _, signed = office.create_upload(office.principal, new)
+    _, signed = office.uploads.create(office.principal, new)
     office.objects.contents[signed.url] = b"never completed"
     imported = office.upload(table, b"2")
     office.work()

@@ -13,7 +13,7 @@ from context_search.services.indexing.evict import UseIndex
 from context_search.services.indexing.index_node import IndexNode
 from context_search.services.indexing.rebuild import ReindexProject
 from context_search.services.indexing.status import ToolStatus
-from context_search.services.upkeep.cleanup_report import CleanupLimits, CleanupReport
+from context_search.services.upkeep.cleanup import CleanupLimits, CleanupReport
 from tests.services.house import SILENT_S, House, prose, search
 
 HOUR = 3600.0
@@ -37,8 +37,7 @@ class Estate(House):
     def cleanup(self) -> CleanupReport:
         """One run of cleanup, and the work that it orders."""
         limits = CleanupLimits(SILENT_S, grace_s=SILENT_S, project=self.project_limits)
-        run = self.scheduled(limits)
-        report = run(self.deadline())
+        report = self.scheduled(limits).run(self.deadline())
         assert report.errors == []
         self.work()
         return report

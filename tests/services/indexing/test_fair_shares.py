@@ -12,8 +12,8 @@ from context_search.domain.orders import IndexNodes
 from context_search.ports.outside import Message
 from context_search.services.indexing.index_node import IndexNode
 from context_search.services.indexing.outgoing import LOST_AFTER_S, WINDOW
-from context_search.services.upkeep.cleanup_report import CleanupLimits, CleanupReport
-from context_search.services.upkeep.redrive import Redrive
+from context_search.services.upkeep.cleanup import CleanupLimits, CleanupReport
+from context_search.services.upkeep.operations import Redrive
 from testing.in_memory.queue import ListQueue
 from tests.services.house import SILENT_S, House, prose
 
@@ -33,7 +33,7 @@ class Refusing(ListQueue):
 
 
 def cleaned(house: House) -> CleanupReport:
-    return house.scheduled(CleanupLimits(silent_s=SILENT_S))(house.deadline())
+    return house.scheduled(CleanupLimits(silent_s=SILENT_S)).run(house.deadline())
 
 
 def next_door(house: House, document: object) -> None:
@@ -212,7 +212,7 @@ def test_dead_letters_and_pardoned_strings_go_through_the_book() -> None:
             keep([*dead, IndexNodes((1,)).to_json()][:limit])  # type: ignore[operator]
             return len(dead) + 1
 
-    assert Redrive(house.store, Letters())(100).messages == WINDOW + 1
+    assert Redrive(house.store, Letters()).run(100).messages == WINDOW + 1
     [older, *back] = house.queue.messages
     assert (older["node_id"], back) == (1, dead)
     house.work()

@@ -9,7 +9,7 @@ from context_search.domain.errors import NotFoundError, ProjectIndexOffError
 from context_search.domain.ids import scope_key
 from context_search.domain.model import Index
 from context_search.ports.outside import VectorQuery
-from context_search.services.catalog.tables import CreateProject
+from context_search.services.catalog.tables import ManageTables
 from context_search.services.indexing.project_index import (
     ProjectIndexStatus,
     ReadProjectIndex,
@@ -25,7 +25,7 @@ class Estate(House):
 
     def __init__(self) -> None:
         super().__init__()
-        self.principal = ProjectKey(CreateProject(self.store)("p")[0].id)
+        self.principal = ProjectKey(ManageTables(self.store).create_project("p")[0].id)
         model = Model(self.config.model, self.config.dimensions)
         self.switch_on = SwitchProjectIndexOn(self.store, model, SILENT_S)
         self.switch_off = SwitchProjectIndexOff(self.store)
@@ -86,7 +86,7 @@ def test_tables_that_come_change_and_go_are_followed() -> None:
 
 def test_strings_of_other_projects_are_left_alone() -> None:
     estate = Estate()
-    stranger = ProjectKey(CreateProject(estate.store)("q")[0].id)
+    stranger = ProjectKey(ManageTables(estate.store).create_project("q")[0].id)
     foreign = estate.create_table(stranger, "t", None, {"a": "foreign"})
     index = estate.on().index
     estate.enumerate(index.id, foreign.id)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from context_search.services.searching.admission import UNUSED_S
-from context_search.services.upkeep.cleanup_report import CleanupLimits
+from context_search.services.upkeep.cleanup import CleanupLimits
 from tests.services.house import House
 
 
@@ -17,6 +17,6 @@ def test_cleanup_forgets_the_permits_of_what_nobody_searched_for_a_day() -> None
     take(house, "searched yesterday")
     house.clock.advance(UNUSED_S + 31)
     take(house, "searched today")
-    report = house.scheduled(CleanupLimits())(house.deadline())
+    report = house.scheduled(CleanupLimits()).run(house.deadline())
     assert report.errors == []
     assert {pool for pool, _ in house.memory.rows.permits} == {"searched today"}

@@ -11,8 +11,8 @@ from context_search.domain.errors import (
     NotFoundError,
     QueryEmptyError,
 )
-from context_search.services.catalog.create_search_tool import CreateSearchTool
 from context_search.services.catalog.hints import MOST_READ
+from context_search.services.catalog.tools import ManageTools
 from context_search.services.indexing.enumeration import Limits
 from tests.services.house import SILENT_S, House, prose, search
 
@@ -57,7 +57,7 @@ def test_why_there_is_nothing_is_said_of_documents_up_to_a_size() -> None:
 def test_strings_that_are_too_long_or_blank_are_nothing_to_find() -> None:
     house = House()
     limits = Limits(max_node_chars=2_000)
-    house.create_tool = CreateSearchTool(house.store, limits, SILENT_S)
+    house.create_tool = ManageTools(house.store, limits, SILENT_S).create
     table = house.table({"long": prose(3_000), "blank": " " * 500})
     tool_id = house.tool(table).tool.id
     house.work()

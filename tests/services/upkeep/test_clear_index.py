@@ -6,12 +6,12 @@ import pytest
 
 from context_search.domain.access import Internal
 from context_search.domain.errors import ConflictError, NotFoundError
-from context_search.services.upkeep.clear_index import ClearIndex
+from context_search.services.upkeep.operations import Operate
 from tests.services.house import SILENT_S, House, prose
 
 
 def cleared(house: House, tool_id: int, *, shared: bool = False) -> list[int]:
-    return ClearIndex(house.store, SILENT_S)(tool_id, Internal(), shared=shared).tools
+    return Operate(house.store, SILENT_S).clear_index(tool_id, Internal(), shared=shared).tools
 
 
 def test_a_cleared_index_finds_nothing_and_says_why_and_comes_back_with_a_search() -> None:
@@ -19,7 +19,7 @@ def test_a_cleared_index_finds_nothing_and_says_why_and_comes_back_with_a_search
     tool = house.tool(house.table({"a": prose(500)})).tool
     house.work()
     before = len(house.rows())
-    given_up = ClearIndex(house.store, SILENT_S)(tool.id, Internal(), shared=False)
+    given_up = Operate(house.store, SILENT_S).clear_index(tool.id, Internal(), shared=False)
     assert (given_up.chunks, given_up.tools) == (before, [tool.id])
     status = house.read_status(tool.id, Internal())
     error = status.progress.last_error
@@ -41,7 +41,7 @@ def test_clearing_again_changes_nothing() -> None:
     house.work()
     cleared(house, tool.id)
     generations = len(house.memory.rows.generations)
-    again = ClearIndex(house.store, SILENT_S)(tool.id, Internal(), shared=False)
+    again = Operate(house.store, SILENT_S).clear_index(tool.id, Internal(), shared=False)
     assert (again.chunks, len(house.memory.rows.generations)) == (0, generations)
 
 

@@ -20,7 +20,7 @@ def test_a_document_that_nobody_knows_is_deleted() -> None:
     known = next(iter(documents.values()))
     documents["1.stranger.x.1.0"] = replace(known, id="1.stranger.x.1.0")
     documents[known.id + ".w1"] = replace(known, id=known.id + ".w1")
-    found = house.sweep(older_than_s=0)
+    found = house.sweep.run(older_than_s=0)
     assert found is not None
     assert found.orphans == 1  # a further window of a known chunk is no stranger
     assert "1.stranger.x.1.0" not in documents
@@ -31,7 +31,7 @@ def test_a_lost_namespace_is_written_again() -> None:
     namespace = built(house)
     before = house.documents()
     del house.vectors.namespaces[namespace]
-    found = house.sweep(older_than_s=0)
+    found = house.sweep.run(older_than_s=0)
     assert found is not None
     assert found.missing == found.repaired == len(before)
     house.work()
@@ -43,7 +43,7 @@ def test_one_lost_document_is_embedded_again_and_no_other() -> None:
     namespace = built(house)
     before, embedded = house.documents(), house.embedder.embedded
     del house.vectors.namespaces[namespace][sorted(before)[0]]
-    house.sweep(older_than_s=0)
+    house.sweep.run(older_than_s=0)
     house.work()
     assert house.documents() == before
     assert house.embedder.embedded == embedded + 1
@@ -57,7 +57,7 @@ def test_a_chunk_of_more_windows_than_a_page_holds_does_not_stop_a_sweep() -> No
     sweep = replace(house.sweep, page=3)
     found = 0
     for _ in range(len(house.documents())):
-        page = sweep(older_than_s=0)
+        page = sweep.run(older_than_s=0)
         assert page is not None
         found += page.missing
         with house.store.for_all("test") as work:
@@ -71,12 +71,12 @@ def test_a_chunk_of_more_windows_than_a_page_holds_does_not_stop_a_sweep() -> No
 def test_a_healthy_namespace_has_a_report_without_findings() -> None:
     house = House()
     built(house)
-    house.sweep(older_than_s=0)
+    house.sweep.run(older_than_s=0)
     with house.store.for_all("test") as work:
         [report] = work.sweeps.reports(None)
     assert (report["orphans"], report["missing"]) == (0, 0)
     assert report["checked"] == len(house.documents())
-    assert house.sweep(older_than_s=3_600) is None
+    assert house.sweep.run(older_than_s=3_600) is None
 
 
 def test_a_search_on_a_lost_namespace_says_so_and_orders_what_mends_it() -> None:
@@ -85,7 +85,7 @@ def test_a_search_on_a_lost_namespace_says_so_and_orders_what_mends_it() -> None
     tool = house.tool(house.table({"a": prose(1_000)}))
     house.work()
     for _ in range(2):
-        house.sweep(older_than_s=0)
+        house.sweep.run(older_than_s=0)
         house.clock.advance(1)
     before = house.documents()
     del house.vectors.namespaces[tool.index.namespace]
@@ -94,7 +94,7 @@ def test_a_search_on_a_lost_namespace_says_so_and_orders_what_mends_it() -> None
     with house.store.for_all("test") as work:
         [due] = work.sweeps.due(older_than_s=3_600, limit=9)
     assert due.namespace == tool.index.namespace != other
-    house.sweep(older_than_s=3_600)
+    house.sweep.run(older_than_s=3_600)
     house.work()
     assert house.documents() == before
     answer = house.search(tool.tool.id, house.principal, "harbour winter", 5)

@@ -5,8 +5,12 @@ from __future__ import annotations
 import pytest
 
 from context_search.domain.errors import VectorStoreRejectedError
-from context_search.services.upkeep.cleanup_report import CleanupLimits, CleanupReport
-from context_search.services.upkeep.unknown_namespaces import DELETES_PER_RUN, FindUnknownNamespaces
+from context_search.services.upkeep.cleanup import (
+    NAMESPACES_PER_STEP,
+    CleanupLimits,
+    CleanupReport,
+    FindUnknownNamespaces,
+)
 from testing.in_memory.vectors import DictVectors
 from tests.services.house import SILENT_S, House, prose
 
@@ -34,7 +38,7 @@ def house() -> House:
 
 def cleanup(house: House, *, deletes: bool = False) -> CleanupReport:
     limits = CleanupLimits(SILENT_S, SILENT_S, deletes_unknown=deletes)
-    return house.scheduled(limits)(house.deadline())
+    return house.scheduled(limits).run(house.deadline())
 
 
 def test_strangers_are_counted_and_named_and_never_deleted_by_default(house: House) -> None:
@@ -56,14 +60,14 @@ def test_where_it_is_allowed_strangers_are_deleted_and_nothing_else(house: House
 def test_all_pages_are_looked_at(house: House) -> None:
     report = CleanupReport()
     # Six names begin with the prefix: ours, three strangers and two that no generation can have.
-    FindUnknownNamespaces(house.store, house.vectors, page=2)(report)
+    FindUnknownNamespaces(house.store, house.vectors, page=2).run(report)
     assert report.unknown_examples == STRANGERS
 
 
 def test_a_run_deletes_a_bounded_number(house: House) -> None:
-    for number in range(DELETES_PER_RUN):
+    for number in range(NAMESPACES_PER_STEP):
         house.vectors.namespaces[f"project_9_table_{number}"] = {}
-    assert cleanup(house, deletes=True).namespaces_deleted == DELETES_PER_RUN
+    assert cleanup(house, deletes=True).namespaces_deleted == NAMESPACES_PER_STEP
     assert cleanup(house, deletes=True).namespaces_deleted == len(STRANGERS)
 
 

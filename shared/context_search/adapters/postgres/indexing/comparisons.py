@@ -96,8 +96,8 @@ class Comparisons(Following):
                 SELECT id, summarised_at FROM search_index WHERE EXISTS (
                     SELECT FROM coverage JOIN tool ON tool.id = coverage.tool_id
                     WHERE coverage.index_id = search_index.id AND {TOOL_IS_THERE}
-                      AND (metadata -> 'search_index' ->> 'status') IS DISTINCT FROM
-                          CASE WHEN evicted_at IS NULL THEN 'ready' ELSE 'evicted' END)
+                      AND (tool.metadata -> 'search_index' ->> 'status') IS DISTINCT FROM
+                          CASE WHEN search_index.evicted_at IS NULL THEN 'ready' ELSE 'evicted' END)
                 ORDER BY summarised_at NULLS FIRST, id LIMIT :limit FOR UPDATE SKIP LOCKED),
             taken AS (
                 UPDATE search_index SET summarised_at = statement_timestamp()

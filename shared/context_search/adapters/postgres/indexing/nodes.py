@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from context_search.adapters.postgres.catalog.presence import TABLE_IS_THERE
+from context_search.adapters.postgres.catalog.presence import ITS_TABLE_IS_THERE
 from context_search.adapters.postgres.pool import Transaction, bulk
 from context_search.domain.config import IndexConfig
 from context_search.domain.documents import text_of_chunks
@@ -87,10 +87,9 @@ class PostgresNodes:
             UPDATE node SET state = 'claimed', fence = fence + 1, attempt = attempt + 1,
                 lease_until = clock_timestamp() + make_interval(secs => :lease)
             FROM index_generation AS generation
-            JOIN search_index ON search_index.id = generation.index_id, context_table
+            JOIN search_index ON search_index.id = generation.index_id
             WHERE node.id = :node AND generation.id = node.generation_id
-              AND context_table.id = node.table_id
-              AND generation.state IN ('active', 'building') AND {TABLE_IS_THERE}
+              AND generation.state IN ('active', 'building') AND {ITS_TABLE_IS_THERE}
               AND (node.state = 'queued' AND next_at <= clock_timestamp()
                    OR node.state = 'claimed' AND lease_until < clock_timestamp())
             RETURNING node.id, fence, attempt, node.table_id, json_pointer, content_hash, content,
@@ -133,10 +132,9 @@ class PostgresNodes:
             UPDATE node SET state = 'claimed', fence = fence + 1, attempt = attempt + 1,
                 lease_until = clock_timestamp() + make_interval(secs => :lease)
             FROM free, index_generation AS generation
-            JOIN search_index ON search_index.id = generation.index_id, context_table
+            JOIN search_index ON search_index.id = generation.index_id
             WHERE node.id = free.id AND generation.id = node.generation_id
-              AND context_table.id = node.table_id
-              AND generation.state IN ('active', 'building') AND {TABLE_IS_THERE}
+              AND generation.state IN ('active', 'building') AND {ITS_TABLE_IS_THERE}
             RETURNING node.id, fence, attempt, node.table_id, json_pointer, content_hash, content,
                       generation.config, namespace, search_index.id
             """,
@@ -288,13 +286,14 @@ class PostgresNodes:
                 GROUP BY project_id)
             UPDATE node SET state = 'queued', lease_until = NULL, next_at = clock_timestamp()
             WHERE id IN (
-                SELECT node.id FROM node JOIN context_table ON context_table.id = table_id
+                SELECT node.id FROM node JOIN context_table ON context_table.id = node.table_id
                 LEFT JOIN oldest ON oldest.project_id = context_table.project_id
-                WHERE node.state IN ('queued', 'claimed') AND COALESCE(lease_until, next_at)
+                WHERE node.state IN ('queued', 'claimed')
+                  AND COALESCE(node.lease_until, node.next_at)
                       < statement_timestamp() - make_interval(secs => :silent)
-                  AND generation_id IN (
+                  AND node.generation_id IN (
                       SELECT id FROM index_generation WHERE state IN ('active', 'building'))
-                  AND (node.state = 'claimed' OR oldest.at IS NULL OR oldest.at > next_at)
+                  AND (node.state = 'claimed' OR oldest.at IS NULL OR oldest.at > node.next_at)
                 ORDER BY node.id LIMIT :limit FOR UPDATE OF node SKIP LOCKED)
             RETURNING id
             """,

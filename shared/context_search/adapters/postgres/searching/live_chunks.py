@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from context_search.adapters.postgres.catalog.presence import TABLE_IS_THERE
-from context_search.adapters.postgres.catalog.written import READABLE, text_of
+from context_search.adapters.postgres.catalog.tables import READABLE, text_of
 from context_search.adapters.postgres.pool import Transaction
 from context_search.domain.documents import content_hash, parse_stored
 from context_search.domain.errors import InvalidDocumentError

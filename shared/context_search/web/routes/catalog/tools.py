@@ -23,8 +23,7 @@ from context_search.domain.errors import ContextSearchError
 from context_search.domain.model import Scope
 from context_search.domain.progress import IndexStatus
 from context_search.domain.search import EmptyHint
-from context_search.services.catalog.create_search_tool import CreateSearchTool, NewSearchTool
-from context_search.services.catalog.tables import DeleteTool
+from context_search.services.catalog.tools import ManageTools, NewSearchTool
 from context_search.services.indexing.rebuild import Model
 from context_search.services.indexing.status import ListedTool, ReadStatus, ToolStatus
 from context_search.services.indexing.wait import WaitUntilSettled
@@ -290,10 +289,9 @@ class ToolsAnswer(Answer):
 class ToolUseCases:
     """What the routes of this file call, and the model that new indexes are built with."""
 
-    create_search_tool: CreateSearchTool
+    tools: ManageTools
     read_status: ReadStatus
     wait_until_settled: WaitUntilSettled
-    delete_tool: DeleteTool
     model: Model
 
 
@@ -328,7 +326,7 @@ async def create_search_tool(
     )
 
     def create() -> JSONResponse:
-        status = use.create_search_tool(wanted)
+        status = use.tools.create(wanted)
         emit_created(status.progress)
         # The tool is there, whatever becomes of the waiting: who asks again would make another.
         with suppress(ContextSearchError):
@@ -355,5 +353,5 @@ async def read_tool(tool_id: ToolId, caller: MayRead, use: Use) -> SearchToolAns
 @router.delete("/api/v1/tools/{tool_id}", status_code=204, responses=refused(409))
 async def delete_tool(tool_id: ToolId, caller: MayManage, use: Use) -> Response:
     """Deletes a Search Tool; it answers nothing from now on."""
-    use.delete_tool(caller, tool_id)
+    use.tools.delete(caller, tool_id)
     return Response(status_code=204)

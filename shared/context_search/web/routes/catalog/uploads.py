@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Annotated
 
@@ -18,12 +17,7 @@ from context_search.domain.uploads import (
     UploadState,
 )
 from context_search.ports.outside import SignedPut
-from context_search.services.catalog.uploads import (
-    URL_LIVES_S,
-    CompleteUpload,
-    CreateUpload,
-    ReadUpload,
-)
+from context_search.services.catalog.uploads import URL_LIVES_S, ManageUploads
 from context_search.web.border import StrictJsonRoute
 from context_search.web.callers import MayManage, TableId, part
 from context_search.web.fields import (
@@ -46,16 +40,7 @@ router = APIRouter(prefix="/api/v1", route_class=StrictJsonRoute, tags=["uploads
 UploadId = IdInPath
 
 
-@dataclass(frozen=True, slots=True)
-class UploadUseCases:
-    """What the routes of this file call."""
-
-    create: CreateUpload
-    complete: CompleteUpload
-    read: ReadUpload
-
-
-Use = Annotated[UploadUseCases, part("uploads")]
+Use = Annotated[ManageUploads, part("uploads")]
 
 
 # Said to clients only: the service answers a larger one with 413, and can be given another limit.

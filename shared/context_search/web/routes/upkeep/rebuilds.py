@@ -11,9 +11,7 @@ from context_search.domain.access import Internal
 from context_search.domain.model import GenerationState, Index
 from context_search.services.indexing.estimate_rebuild import EstimateRebuild
 from context_search.services.indexing.rebuild import ReindexProject, RollBack, StartRebuild
-from context_search.services.upkeep.clear_index import ClearIndex
-from context_search.services.upkeep.integrity import ReadIntegrity
-from context_search.services.upkeep.redrive import Redrive
+from context_search.services.upkeep.operations import Operate, Redrive
 from context_search.web.border import StrictJsonRoute
 from context_search.web.callers import InternalOnly, Owner, ToolId, part
 from context_search.web.fields import Answer, Count, KnownId, Number
@@ -89,9 +87,8 @@ class OperationUseCases:
     start_rebuild: StartRebuild
     reindex_project: ReindexProject
     roll_back: RollBack
-    read_integrity: ReadIntegrity
+    operate: Operate
     redrive: Redrive
-    clear_index: ClearIndex
 
 
 Use = Annotated[OperationUseCases, part("operations")]
@@ -131,7 +128,7 @@ async def delete_chunks(
 
     Refused when other tools need the same chunks, unless ``shared``.
     """
-    return EmptiedIndexAnswer(**asdict(use.clear_index(tool_id, Internal(), shared=shared)))
+    return EmptiedIndexAnswer(**asdict(use.operate.clear_index(tool_id, Internal(), shared=shared)))
 
 
 @router.post("/api/v1/projects/{project_id}/reindex", status_code=202, responses=refused(409))
@@ -144,7 +141,7 @@ async def reindex(owner: Owner, use: Use) -> GenerationsAnswer:
 @router.get("/internal/integrity", dependencies=[InternalOnly])
 async def read_integrity(use: Use) -> NamespacesAnswer:
     """Returns the last complete report of every namespace that answers."""
-    reports = use.read_integrity()
+    reports = use.operate.read_integrity()
     return NamespacesAnswer(namespaces=[IntegrityAnswer.stored(one) for one in reports])
 
 
@@ -153,4 +150,4 @@ async def redrive(
     use: Use, limit: Annotated[int, Query(ge=1, le=1000), Decimal] = 100
 ) -> RedrivenAnswer:
     """Brings messages of the dead-letter queue back, and quarantined nodes to work again."""
-    return RedrivenAnswer(**asdict(use.redrive(limit)))
+    return RedrivenAnswer(**asdict(use.redrive.run(limit)))
