@@ -45,7 +45,7 @@ class Steps:
                 scope=Scope(table.id, scope),
                 search=search or SearchConfig(),
             )
-            work.indexes.cover(index.id, tool_id=tool_id, scope=scope)
+            work.comparisons.cover(index.id, tool_id=tool_id, scope=scope)
             tool = work.tools.find(tool_id, project_id=None)
         assert tool is not None
         return tool, index

@@ -195,7 +195,7 @@ class NodeCounts(Protocol):
 
 
 class Indexes(Protocol):
-    """Indexes, their generations and the scopes that keep them alive."""
+    """Indexes, seen through one of their generations."""
 
     def find_or_add(self, *, project_id: int, table_id: int, config: IndexConfig) -> Index:
         """Returns the table's index of that configuration, created with its first generation.
@@ -234,6 +234,22 @@ class Indexes(Protocol):
         """Returns an index through every generation that follows its document: active, building."""
         ...
 
+    def with_unsettled_tools(self, *, limit: int) -> list[int]:
+        """Returns indexes with a tool whose written summary does not say ``ready``.
+
+        Of an evicted index it has to say ``evicted``. Those that were not returned for the
+        longest time come first, so that none has to wait for ever.
+        """
+        ...
+
+    def retire(self, index_id: int) -> None:
+        """Removes an index; its generation waits for ``cleanup`` to delete the namespace."""
+        ...
+
+
+class Comparisons(Protocol):
+    """What an index was compared with: the scopes that tools need of it, and tables' revisions."""
+
     def cover(self, index_id: int, *, tool_id: int, scope: str) -> None:
         """Notes that a tool needs a scope of an index.
 
@@ -256,7 +272,7 @@ class Indexes(Protocol):
         """
         ...
 
-    def mark_enumerated(
+    def note_compared(
         self, index: Index, table_id: int, revision: int, scopes: Sequence[str]
     ) -> None:
         """Notes which revision of a table, and which scopes, the nodes of a generation are of.
@@ -304,18 +320,6 @@ class Indexes(Protocol):
 
         Each table has a reason of its own, until it is compared again or is gone.
         """
-        ...
-
-    def with_unsettled_tools(self, *, limit: int) -> list[int]:
-        """Returns indexes with a tool whose written summary does not say ``ready``.
-
-        Of an evicted index it has to say ``evicted``. Those that were not returned for the
-        longest time come first, so that none has to wait for ever.
-        """
-        ...
-
-    def retire(self, index_id: int) -> None:
-        """Removes an index; its generation waits for ``cleanup`` to delete the namespace."""
         ...
 
 

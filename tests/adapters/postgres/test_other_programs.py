@@ -28,7 +28,7 @@ def test_an_index_goes_when_its_tool_is_deleted(bench: Workbench) -> None:
     bench.indexed(index)
     bench.sql("DELETE FROM tool WHERE id = :id", id=tool.id)
     with bench.store.for_all("test") as work:
-        assert work.indexes.uncompared(index.id) == [index.table_id]
+        assert work.comparisons.uncompared(index.id) == [index.table_id]
         compare(work, index, tool.scope.table_id, Limits(), None)
         assert work.deletions.remove_retired_nodes(limit=9) == 1
     buried = bench.sql("SELECT FROM tombstone WHERE namespace = :name", name=index.namespace)
@@ -120,7 +120,7 @@ def test_whoever_deletes_a_project_waits_for_a_tool_that_is_made_and_not_the_oth
                 scope=Scope(table.id, ""),
                 search=SearchConfig(),
             )
-            work.indexes.cover(index.id, tool_id=tool_id, scope="")
+            work.comparisons.cover(index.id, tool_id=tool_id, scope="")
         deleted.result()
     for name, number in (
         ("tool", tool_id),
@@ -159,11 +159,11 @@ def test_a_chunk_that_is_deleted_by_hand_has_its_string_indexed_anew(
     claim = bench.claim(lost)
     broken = bench.finish(claim) if state == "active" else bench.begin(claim)
     with bench.store.for_all("test") as work:
-        assert work.indexes.is_compared(index)
+        assert work.comparisons.is_compared(index)
     where = "WHERE set_id = :set AND chunk_index = 1"
     bench.sql(f"DELETE FROM chunks {where} RETURNING id", set=broken.id)
     with bench.store.for_all("test") as work:
-        assert not work.indexes.is_compared(index)
+        assert not work.comparisons.is_compared(index)
         assert not work.chunks.activate([(claim, broken.id)])
         stones = {each.doc_id for each in work.deletions.tombstones(older_than_s=0, limit=9_999)}
     assert {chunk.doc_id for chunk in broken.chunks} <= stones
@@ -188,6 +188,6 @@ def test_what_goes_with_its_table_or_its_set_is_nobodys_gap(bench: Workbench) ->
     assert bench.enumerate(index) == [node_id]
     bench.finish(bench.claim(node_id))  # the chunks of before went with their set
     with bench.store.for_all("test") as work:
-        assert work.indexes.is_compared(index)
+        assert work.comparisons.is_compared(index)
     bench.sql("DELETE FROM context_table WHERE id = :id", id=table.id)
     assert bench.sql("SELECT FROM node WHERE table_id = :id", id=table.id) == []

@@ -107,7 +107,7 @@ class Bench(Steps, ABC):
     def is_compared(self, index: Index) -> bool:
         """Whether a generation follows its tables as they are now."""
         with self.store.for_all("test") as work:
-            return work.indexes.is_compared(index)
+            return work.comparisons.is_compared(index)
 
     def node(self, text: str = TEXT) -> tuple[Index, int]:
         """An index over one string at /a, and its queued node."""

@@ -49,7 +49,7 @@ def test_an_error_takes_everything_back_in_every_table(bench: Bench) -> None:
         known = work.nodes.known(index.generation_id, table_of(index))
         assert [node.id for node in known] == [node_id]
         assert work.indexes.find(index.id) == index
-        assert work.indexes.is_compared(index)
+        assert work.comparisons.is_compared(index)
         assert work.outbox.waiting(limit=9) == []
         work.nodes.hold(claim, lease_s=1)
 

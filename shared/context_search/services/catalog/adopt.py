@@ -93,6 +93,6 @@ class TakeOverTools:
                 project_id=project_id, table_id=scope.table_id, config=config
             )
             note_use(work, index)
-            work.indexes.cover(index.id, tool_id=tool.id, scope=scope.json_pointer)
+            work.comparisons.cover(index.id, tool_id=tool.id, scope=scope.json_pointer)
             work.send(CompareIndex(index.id, scope.table_id))
         return scope

@@ -83,8 +83,8 @@ class CreateSearchTool:
                 search=wanted.search,
             )
             note_use(work, index)
-            work.indexes.cover(index.id, tool_id=tool_id, scope=wanted.scope.json_pointer)
-            is_done = work.indexes.follows(index.id, table.id)
+            work.comparisons.cover(index.id, tool_id=tool_id, scope=wanted.scope.json_pointer)
+            is_done = work.comparisons.follows(index.id, table.id)
             if not is_done:  # it does not leave: the request carries it out
                 work.outbox.add([CompareIndex(index.id, table.id).to_json()])
             tool = live_tool(work, tool_id, Internal())

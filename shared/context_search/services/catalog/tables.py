@@ -116,7 +116,7 @@ class DeleteTool:
             # What creates tools and compares indexes takes the same rows, in another order.
             work.tables.lock(tool.scope.table_id)
             work.tools.mark_deleted(tool_id)
-            work.indexes.uncover(tool_id)
+            work.comparisons.uncover(tool_id)
             work.send(CompareIndex(tool.index_id, tool.scope.table_id))
 
 

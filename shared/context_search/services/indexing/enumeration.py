@@ -42,13 +42,13 @@ def compare(
         return []
     work.indexes.share(index)
     locked = work.indexes.find(index.id)  # it may have been evicted before the lock was ours
-    if locked is not None and not work.indexes.may_be_needed(locked.id):
+    if locked is not None and not work.comparisons.may_be_needed(locked.id):
         work.indexes.retire(locked.id)
         return []
     if locked is None or locked.evicted_at is not None:
         return []
     work.outbox.withdraw(CompareIndex(locked.id, table_id))  # what it is for is in sight
-    if work.indexes.follows(locked.id, table_id):
+    if work.comparisons.follows(locked.id, table_id):
         return []
     queued = enumerate_index(work, locked, table_id, limits, ahead)
     return node_orders(work, queued)
@@ -71,14 +71,14 @@ def enumerate_index(
     if document is None or document.revision != work.tables.lock(table_id):
         revision, text = work.tables.read(table_id)
         document = Document(revision, parse_stored(text))
-    scopes = work.indexes.scopes(index.id)
+    scopes = work.comparisons.scopes(index.id)
     queued: list[int] = []
     generations = work.indexes.live(index.id)
     for generation in generations:
         wanted = by_pointer(document.strings(scopes, generation.config), generation.config)
         queued += _bring_up(work, generation, table_id, wanted, limits)
     for generation in generations:
-        work.indexes.mark_enumerated(generation, table_id, document.revision, scopes)
+        work.comparisons.note_compared(generation, table_id, document.revision, scopes)
     return queued
 
 
@@ -134,14 +134,14 @@ class EnumerateIndex:
         """
         try:
             with self.store.for_all("carry out an order") as work:
-                if work.indexes.follows(index_id, table_id):
+                if work.comparisons.follows(index_id, table_id):
                     return
             ordered = self._order(index_id, table_id)
         except InvalidDocumentError:
             ordered = self._once_more(index_id, table_id)
         except Exception as error:
             with suppress(ContextSearchError), self.store.for_all("carry out an order") as work:
-                work.indexes.note_failed(index_id, _record(error))
+                work.comparisons.note_failed(index_id, _record(error))
             raise
         if not ordered:  # no node will do it
             self.settle(index_id)
@@ -175,7 +175,7 @@ class EnumerateIndex:
 def _each_table(work: UnitOfWork, index: Index) -> list[CompareIndex]:
     if index.evicted_at is not None:
         return []
-    return [CompareIndex(index.id, table_id) for table_id in work.indexes.uncompared(index.id)]
+    return [CompareIndex(index.id, table_id) for table_id in work.comparisons.uncompared(index.id)]
 
 
 def _record(error: Exception) -> dict[str, object]:

@@ -49,7 +49,7 @@ def read_ahead(store: Store, index_id: int, table_id: int | None = None) -> Docu
             return None
         if work.tables.find(chosen, project_id=index.project_id) is None:
             return None
-        scopes = work.indexes.scopes(index_id)
+        scopes = work.comparisons.scopes(index_id)
         revision, text = work.tables.read(chosen)
     return Document(revision, parse_stored(text), scopes)
 

@@ -39,7 +39,7 @@ class SettleIndex:
             return False
         # Read again: an edit may have come between the count and the lock.
         pending = work.rebuilds.pending(index.id)
-        if pending is None or not work.indexes.is_compared(pending):
+        if pending is None or not work.comparisons.is_compared(pending):
             return False
         if pending.state != "building" or work.rebuilds.is_unfinished(pending):
             return False

@@ -29,13 +29,13 @@ def give_up(
         if work.tables.lock(table_id) == revision and index is not None and not index.evicted_at:
             work.indexes.share(index)
             _empty(work, index_id, table_id, revision)
-            work.indexes.note_refused(index_id, table_id, record)
+            work.comparisons.note_refused(index_id, table_id, record)
 
 
 def _empty(work: UnitOfWork, index_id: int, table_id: int, revision: int) -> None:
-    scopes = work.indexes.scopes(index_id)
+    scopes = work.comparisons.scopes(index_id)
     for generation in work.indexes.live(index_id):
         known = work.nodes.known(generation.generation_id, table_id)
         work.nodes.remove([node.id for node in known])
-        work.indexes.mark_enumerated(generation, table_id, revision, scopes)
+        work.comparisons.note_compared(generation, table_id, revision, scopes)
     work.tools.mark_unsettled(index_id)

@@ -112,7 +112,9 @@ class Cleanup:
 
     def _compare(self, report: CleanupReport) -> bool:
         with self.store.for_all("upkeep") as work:
-            behind = work.indexes.behind(silent_s=self.limits.silent_s, limit=COMPARISONS_PER_STEP)
+            behind = work.comparisons.behind(
+                silent_s=self.limits.silent_s, limit=COMPARISONS_PER_STEP
+            )
         send_one_by_one(self.store, [CompareIndex(*of) for of in behind])
         report.comparisons_ordered += len(behind)
         return len(behind) == COMPARISONS_PER_STEP
