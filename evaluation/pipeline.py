@@ -24,15 +24,14 @@ from context_search.ports.outside import Deadline
 from context_search.services.catalog.create_search_tool import CreateSearchTool, NewSearchTool
 from context_search.services.catalog.tables import CreateTable
 from context_search.services.indexing.chunk_vectors import ChunkVectors
-from context_search.services.indexing.enumeration import EnumerateIndex, Limits
-from context_search.services.indexing.evict import UseIndex
+from context_search.services.indexing.enumeration import Comparer, Limits
 from context_search.services.indexing.index_node import IndexLimits, IndexNode
 from context_search.services.indexing.index_nodes import IndexNodes
 from context_search.services.indexing.index_together import IndexTogether
-from context_search.services.indexing.order_book import OrderBook
 from context_search.services.indexing.outgoing import Deliver, SendingStore
-from context_search.services.indexing.settle import SettleIndex
-from context_search.services.indexing.worker import Worker
+from context_search.services.indexing.settle import Settler
+from context_search.services.indexing.use_index import IndexUse
+from context_search.services.indexing.worker import OrderBook, Worker
 from context_search.services.searching.search import Searcher, searcher
 from context_search.services.searching.targets import SearchedTool
 from evaluation.metrics import DEPTH, Span
@@ -119,12 +118,12 @@ class Pipeline:
         }
 
     @property
-    def _settle(self) -> SettleIndex:
-        return SettleIndex(self._store, SILENT_S)
+    def _settler(self) -> Settler:
+        return Settler(self._store, SILENT_S)
 
     @cached_property
     def _worker(self) -> Worker:
-        compare = EnumerateIndex(self._store, self._settle, Limits())
+        compare = Comparer(self._store, self._settler, Limits()).compare
         book = OrderBook(self._store, self._deliver)
         return Worker(book, self._index_nodes, compare, _no_uploads)
 
@@ -135,7 +134,7 @@ class Pipeline:
             store=self._store,
             vectors=self._vectors,
             chunk_vectors=vectors,
-            settle=self._settle,
+            settler=self._settler,
             clock=self._clock,
             limits=IndexLimits(),
         )
@@ -143,7 +142,7 @@ class Pipeline:
 
     @cached_property
     def _searcher(self) -> Searcher:
-        use_index = UseIndex(self._store)
+        use_index = IndexUse(self._store)
         return searcher(
             self._store,
             self._vectors,

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 
 from context_search.domain.access import Caller, ProjectKey
-from context_search.domain.config import IndexConfig, SearchConfig
+from context_search.domain.config import IndexConfig, Model, SearchConfig
 from context_search.domain.errors import ContextSearchError
 from context_search.domain.model import Scope, Table
 from context_search.domain.orders import order_from_json
@@ -18,18 +18,17 @@ from context_search.services.catalog.create_search_tool import CreateSearchTool,
 from context_search.services.catalog.import_document import ImportDocument
 from context_search.services.catalog.tables import CreateTable, DeleteTable, DeleteTool
 from context_search.services.indexing.chunk_vectors import ChunkVectors
-from context_search.services.indexing.enumeration import EnumerateIndex, Limits
-from context_search.services.indexing.evict import UseIndex
+from context_search.services.indexing.enumeration import Comparer, Limits
 from context_search.services.indexing.index_node import IndexLimits, IndexNode
 from context_search.services.indexing.index_nodes import IndexNodes
 from context_search.services.indexing.index_together import IndexTogether
-from context_search.services.indexing.order_book import OrderBook
+from context_search.services.indexing.node_report import RetryLater
 from context_search.services.indexing.outgoing import Deliver, RelayOutbox, SendingStore
-from context_search.services.indexing.rebuild import Model, RollBack, StartRebuild
-from context_search.services.indexing.retrying import RetryLater
-from context_search.services.indexing.settle import SettleIndex
-from context_search.services.indexing.status import ReadStatus, ToolStatus
-from context_search.services.indexing.worker import CarriedOut, Worker
+from context_search.services.indexing.rebuilds import Rebuilds
+from context_search.services.indexing.settle import Settler
+from context_search.services.indexing.status import ToolStatus, ToolStatuses
+from context_search.services.indexing.use_index import IndexUse
+from context_search.services.indexing.worker import CarriedOut, OrderBook, Worker
 from context_search.services.searching.search import Searcher, searcher
 from context_search.services.searching.targets import SearchedTool, Searches
 from context_search.services.upkeep.cleanup import Cleanup
@@ -97,13 +96,13 @@ class House:
         self.delete_tool = DeleteTool(self.store)
         self.delete_table = DeleteTable(self.store)
         self.create_tool = CreateSearchTool(self.store, Limits(), SILENT_S)
-        self.settle = SettleIndex(self.store, SILENT_S)
-        self.enumerate = EnumerateIndex(self.store, self.settle, Limits())
+        self.settler = Settler(self.store, SILENT_S)
+        self.enumerate = Comparer(self.store, self.settler, Limits()).compare
         model = Model(self.config.model, self.config.dimensions, price=0.02)
-        self.start_rebuild = StartRebuild(self.store, model)
-        self.roll_back = RollBack(self.store)
+        self.rebuilds = Rebuilds(self.store, model)
         self.sweep = SweepNamespace(self.store, self.vectors)
-        self.read_status = ReadStatus(self.store, SILENT_S)
+        statuses = ToolStatuses(self.store, SILENT_S, self.clock, self.clock.advance)
+        self.read_status = statuses.read
         self.searches = self.searcher(self.embedder)
         self.index_node = self.worker()
         self.import_document = ImportDocument(self.store, self.store, self.objects)
@@ -114,7 +113,7 @@ class House:
             store=self.store,
             vectors=self.vectors,
             chunk_vectors=ChunkVectors(self.store, self.vectors, lambda _: self.embedder, 30),
-            settle=self.settle,
+            settler=self.settler,
             clock=self.clock,
             limits=IndexLimits(**limits),  # type: ignore[arg-type]
         )
@@ -125,19 +124,19 @@ class House:
             store=self.store,
             vectors=self.vectors,
             relay=RelayOutbox(self.store, self.delivery),
-            settle=self.settle,
+            settler=self.settler,
             sweep=self.sweep,
             uploads=ExpireUploads(self.store, self.objects),
             limits=limits,
         )
 
-    def searcher(self, embedder: Embedder, use_index: UseIndex | None = None) -> Searcher:
+    def searcher(self, embedder: Embedder, use_index: IndexUse | None = None) -> Searcher:
         """Returns a search, as a process of its own, that embeds questions with ``embedder``."""
         return searcher(
             self.store,
             self.vectors,
             lambda _: embedder,
-            use_index or UseIndex(self.store),
+            use_index or IndexUse(self.store),
             self.clock,
             self.clock.advance,
             SILENT_S,

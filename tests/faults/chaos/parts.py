@@ -150,8 +150,8 @@ class ChaosParts(Parts):
             ),
             "delete_table": lambda project, table: tables.delete_table(ProjectKey(project), table),
             "delete_tool": lambda project, tool: tools.delete_tool(ProjectKey(project), tool),
-            "start_rebuild": lambda tool: operations.start_rebuild(tool, Internal()),
-            "roll_back": lambda tool: operations.roll_back(tool, Internal()),
+            "start_rebuild": lambda tool: operations.rebuilds.start(tool, Internal()),
+            "roll_back": lambda tool: operations.rebuilds.roll_back(tool, Internal()),
         }
 
 

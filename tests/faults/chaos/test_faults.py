@@ -10,8 +10,7 @@ import pytest
 
 from context_search.adapters.litellm_embedder import LitellmEmbedder
 from context_search.domain.access import Principal
-from context_search.services.indexing.node_report import NodeReport
-from context_search.services.indexing.retrying import RetryLater
+from context_search.services.indexing.node_report import NodeReport, RetryLater
 from testing.in_memory.embedder import WordEmbedder
 from tests.adapters.openai_server import OpenAiServer
 from tests.adapters.scripted_embeddings import item
@@ -168,7 +167,7 @@ def test_wrong_vectors_are_put_aside_and_what_was_searchable_stays(
     before = site.parts.vectors.ids_after(namespace, "", 100)
     site.replace(table, DOCUMENT | {"a": EDITED})
     site.orders()
-    site.parts.enumerate_index(tool.index_id)
+    site.parts.comparer.compare(tool.index_id)
     [message] = site.orders()
     provider.spoil = spoil
     report = outcome(site.parts, int(str(message["node_id"])))
@@ -177,7 +176,7 @@ def test_wrong_vectors_are_put_aside_and_what_was_searchable_stays(
     assert report.error is not None
     assert report.error.code == "EMBEDDING_DIMENSION_MISMATCH"
     assert set(before) <= set(site.parts.vectors.ids_after(namespace, "", 100))
-    assert site.parts.tools.read_status(tool.id, owner).progress.status == "degraded"
+    assert site.parts.tools.statuses.read(tool.id, owner).progress.status == "degraded"
     with site.parts.store.for_all("test") as work:
         work.nodes.pardon(limit=10)
     check(site, [(table, tool)])

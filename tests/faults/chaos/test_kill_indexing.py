@@ -73,7 +73,7 @@ def test_a_worker_may_die_anywhere_in_a_changed_string(
         table, tool = indexed(site, owner)
         site.replace(table, DOCUMENT | {"a": EDITED})
         site.orders()
-        site.parts.enumerate_index(tool.index_id)
+        site.parts.comparer.compare(tool.index_id)
         return table, tool
 
     calls = kills.everywhere(prepare, lambda _: ("carry_out", take(site)))
@@ -117,9 +117,9 @@ def test_a_comparison_may_die_anywhere(site: Site, kills: Kills, owner: Principa
 def test_the_switch_to_a_new_generation_may_die_anywhere(site: Site, kills: Kills) -> None:
     def prepare() -> Place:
         table, tool = indexed(site, site.project())  # a project builds two at a time
-        site.parts.operations.start_rebuild(tool.id, Internal())
+        site.parts.operations.rebuilds.start(tool.id, Internal())
         site.orders()
-        site.parts.enumerate_index(tool.index_id)
+        site.parts.comparer.compare(tool.index_id)
         *first, last = site.orders()
         for message in first:
             site.parts.carry_out(message)

@@ -19,7 +19,7 @@ from context_search.services.indexing.chunk_documents import chunk_documents, ch
 from context_search.services.indexing.index_node import IndexNode
 from context_search.services.indexing.index_together import Begun, IndexTogether
 from context_search.services.indexing.node_report import NodeRun, Outcome
-from context_search.services.indexing.settle import SettleIndex
+from context_search.services.indexing.settle import Settler
 from context_search.services.upkeep.cleanup import TOMBSTONES_PER_STEP, Cleanup
 from context_search.services.upkeep.cleanup_report import CleanupReport
 from context_search.services.upkeep.sweep import SweepNamespace
@@ -89,7 +89,7 @@ class VectorsBeforeRows(IndexNode):
     def _index(self, run: NodeRun, deadline: Deadline) -> Outcome:
         claim = run.claim
         early = _early_set(claim).chunks
-        vectors, _ = self.chunk_vectors(claim, early)
+        vectors, _ = self.chunk_vectors.of(claim, early)
         keyed, now = chunk_tokens(early), self.clock.now()
         documents = list(chunk_documents(claim, 0, early, vectors, keyed, now))
         self.vectors.upsert(claim.namespace, documents, config=claim.config)
@@ -180,7 +180,7 @@ class DeleteSharedChunks(DeleteTool):
 
 
 @dataclass(frozen=True, slots=True)
-class SwitchesUnseen(SettleIndex):
+class SwitchesUnseen(Settler):
     """The switch does not ask which revision the new generation was compared with."""
 
     def _switch(self, work: UnitOfWork, index: Index) -> bool:

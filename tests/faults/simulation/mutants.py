@@ -77,7 +77,7 @@ MUTANTS = [
     Mutation("namespaces forgotten first", cleanup=steps.NamespaceForgottenFirst, within=3_000),
     Mutation("edits reach one generation", unit_of_work=work_with(indexes=rows.ActiveOnly)),
     Mutation("tools deleted unseen", unit_of_work=work_with(comparisons=rows.ToolsUnseen), seed=54),
-    Mutation("switch without a look", settle=steps.SwitchesUnseen),
+    Mutation("switch without a look", settler=steps.SwitchesUnseen),
     Mutation(
         "evicts what is in use",
         unit_of_work=limited_by(evictions=limits.EvictsWhatIsInUse),

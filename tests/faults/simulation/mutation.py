@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from context_search.services.catalog.tables import DeleteTool
 from context_search.services.indexing.index_node import IndexNode
 from context_search.services.indexing.index_together import IndexTogether
-from context_search.services.indexing.order_book import OrderBook
-from context_search.services.indexing.settle import SettleIndex
+from context_search.services.indexing.settle import Settler
+from context_search.services.indexing.worker import OrderBook
 from context_search.services.upkeep.cleanup import Cleanup
 from context_search.services.upkeep.sweep import SweepNamespace
 from testing.in_memory.store import MemoryUnitOfWork
@@ -31,7 +31,7 @@ class Mutation:
     delete_tool: type[DeleteTool] = DeleteTool
     cleanup: type[Cleanup] = Cleanup
     book: type[OrderBook] = OrderBook
-    settle: type[SettleIndex] = SettleIndex
+    settler: type[Settler] = Settler
     sweep: type[SweepNamespace] = SweepNamespace
     grace_s: float = GRACE_S
     acknowledges_first: bool = False

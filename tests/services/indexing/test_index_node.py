@@ -8,7 +8,7 @@ from context_search.domain.errors import (
     EmbeddingDimensionMismatchError,
     EmbeddingUnavailableError,
 )
-from context_search.services.indexing.retrying import RetryLater
+from context_search.services.indexing.node_report import RetryLater
 from tests.services.house import House, prose
 
 

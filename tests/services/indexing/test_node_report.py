@@ -12,8 +12,7 @@ from context_search.domain.errors import (
     EmbeddingUnavailableError,
 )
 from context_search.domain.model import Table
-from context_search.services.indexing.node_report import NodeReport
-from context_search.services.indexing.retrying import RetryLater
+from context_search.services.indexing.node_report import NodeReport, RetryLater
 from tests.services.house import House, MoodyEmbedder, prose
 
 

@@ -11,9 +11,8 @@ from context_search.domain.errors import EmbeddingRejectedError, EmbeddingUnavai
 from context_search.domain.limits import ProjectLimits
 from context_search.services.indexing.index_nodes import IndexNodes
 from context_search.services.indexing.index_together import IndexTogether
-from context_search.services.indexing.node_report import NodeReport
+from context_search.services.indexing.node_report import NodeReport, RetryLater
 from context_search.services.indexing.outgoing import NODES_PER_MESSAGE
-from context_search.services.indexing.retrying import RetryLater
 from tests.services.house import House
 
 MANY = NODES_PER_MESSAGE

@@ -12,7 +12,7 @@ from context_search.domain.model import Scope
 from context_search.domain.orders import CompareIndex
 from context_search.ports.catalog import Unowned, UnservedTool
 from context_search.ports.store import Store
-from context_search.services.indexing.evict import note_use
+from context_search.services.indexing.use_index import note_use
 from context_search.services.pages import PAGE, page_of
 
 

@@ -18,10 +18,9 @@ from context_search.domain.model import Scope
 from context_search.domain.orders import CompareIndex
 from context_search.ports.store import Store
 from context_search.services.access.lookup import live_tool
-from context_search.services.indexing.enumeration import Limits, compare
-from context_search.services.indexing.evict import note_use
-from context_search.services.indexing.read_ahead import Document, read_ahead
+from context_search.services.indexing.enumeration import Document, Limits, compare, read_ahead
 from context_search.services.indexing.status import ToolStatus, tool_status, write_summaries
+from context_search.services.indexing.use_index import note_use
 
 INLINE_DOCUMENT_BYTES = 5_000_000
 FEW_STRINGS = 500

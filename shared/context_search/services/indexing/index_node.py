@@ -28,9 +28,16 @@ from context_search.services.indexing.chunk_documents import (
 )
 from context_search.services.indexing.chunk_vectors import ChunkVectors
 from context_search.services.indexing.evict import no_room
-from context_search.services.indexing.node_report import NodeReport, NodeRun, Outcome
-from context_search.services.indexing.retrying import RetryLater, error_record, is_passing, pause_s
-from context_search.services.indexing.settle import SettleIndex
+from context_search.services.indexing.node_report import (
+    NodeReport,
+    NodeRun,
+    Outcome,
+    RetryLater,
+    error_record,
+    is_passing,
+    pause_s,
+)
+from context_search.services.indexing.settle import Settler
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +67,7 @@ class IndexNode:
     store: Store
     vectors: VectorStore
     chunk_vectors: ChunkVectors
-    settle: SettleIndex
+    settler: Settler
     clock: Clock
     limits: IndexLimits
 
@@ -121,7 +128,7 @@ class IndexNode:
 
     def _done(self, claim: Claim, outcome: Outcome) -> Outcome:
         with suppress(ContextSearchError):  # the node is done; cleanup settles again
-            self.settle(claim.index_id)
+            self.settler.settle(claim.index_id)
         return outcome
 
     def _begin(self, claim: Claim) -> ChunkSet | None:
@@ -140,7 +147,7 @@ class IndexNode:
     def _write_batch(self, run: NodeRun, chunk_set: ChunkSet, batch: Sequence[StoredChunk]) -> None:
         claim = run.claim
         with run.stage("embedding"):
-            vectors, embedded = self.chunk_vectors(claim, batch)
+            vectors, embedded = self.chunk_vectors.of(claim, batch)
         run.embedded += embedded
         run.reused += len(batch) - embedded
         keyed = chunk_tokens(batch, [run.trails[chunk.index] for chunk in batch])

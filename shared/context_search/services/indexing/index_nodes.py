@@ -13,9 +13,8 @@ from context_search.ports.outside import Deadline
 from context_search.ports.store import Store
 from context_search.services.indexing.index_node import IndexNode
 from context_search.services.indexing.index_together import IndexTogether
-from context_search.services.indexing.node_report import NodeReport
+from context_search.services.indexing.node_report import NodeReport, RetryLater
 from context_search.services.indexing.outgoing import SMALL_STRING
-from context_search.services.indexing.retrying import RetryLater
 
 
 @dataclass(slots=True)

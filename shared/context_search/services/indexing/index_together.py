@@ -21,8 +21,14 @@ from context_search.services.indexing.chunk_documents import (
 )
 from context_search.services.indexing.evict import no_room
 from context_search.services.indexing.index_node import IndexNode
-from context_search.services.indexing.node_report import NodeReport, NodeRun
-from context_search.services.indexing.retrying import RetryLater, error_record, is_passing, pause_s
+from context_search.services.indexing.node_report import (
+    NodeReport,
+    NodeRun,
+    RetryLater,
+    error_record,
+    is_passing,
+    pause_s,
+)
 
 Begun = Sequence[tuple[Claim, ChunkSet]]
 
@@ -58,7 +64,7 @@ class IndexTogether:
             done = set()
         if done:
             with suppress(ContextSearchError):  # the nodes are done; cleanup settles again
-                self.one.settle(claims[0].index_id)
+                self.one.settler.settle(claims[0].index_id)
         report = replace(run.report("indexed" if done else "nothing_to_do"), nodes=len(done))
         return Together(report, [claim for claim in claims if claim.node_id not in done])
 
@@ -88,7 +94,7 @@ class IndexTogether:
         if not batch:
             return []
         with run.stage("embedding"):
-            vectors, run.embedded = self.one.chunk_vectors(run.claim, batch)
+            vectors, run.embedded = self.one.chunk_vectors.of(run.claim, batch)
         run.reused = len(batch) - run.embedded
         following, now = iter(vectors), self.one.clock.now()
         documents: list[VectorDocument] = []

@@ -1,13 +1,14 @@
-"""What one run over a node did: counts and durations, for whoever watches the system."""
+"""What one run over nodes did, and when it has to come again."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Literal
 
-from context_search.domain.errors import ContextSearchError
+from context_search.domain.errors import CommitUnknownError, ContextSearchError
 from context_search.domain.model import Claim
 from context_search.ports.outside import Clock
 
@@ -72,3 +73,38 @@ class NodeRun:
             seconds=dict(self.seconds),
             error=error,
         )
+
+
+MAX_BACKOFF_S = 300.0
+
+
+class RetryLater(Exception):  # noqa: N818 - not an error: the queue is asked to come again
+    """The node is not finished; deliver the message again after ``after_s`` seconds.
+
+    ``report`` says what was done until then, None when the message came too early.
+    """
+
+    def __init__(self, after_s: float, report: NodeReport | None = None) -> None:
+        super().__init__(f"again in {after_s:.0f} s")
+        self.after_s = after_s
+        self.report = report
+
+
+def is_passing(error: ContextSearchError) -> bool:
+    """Tells whether the same step may succeed later."""
+    return error.retryable or isinstance(error, CommitUnknownError)
+
+
+def pause_s(error: ContextSearchError, attempt: int) -> float:
+    """Returns after how many seconds to come again: as asked, else 2, 4, 8 … at most 300."""
+    return error.retry_after_s or min(MAX_BACKOFF_S, 2.0 ** min(attempt, 16))
+
+
+def error_record(error: ContextSearchError, at: datetime, *, retryable: bool) -> dict[str, object]:
+    """Returns what a node keeps of an error."""
+    return {
+        "code": error.code,
+        "message": error.message,
+        "retryable": retryable,
+        "at": at.isoformat(),
+    }

@@ -10,7 +10,7 @@ from context_search.services.indexing.status import write_summaries
 
 
 @dataclass(frozen=True, slots=True)
-class SettleIndex:
+class Settler:
     """What follows when a node is done: the switch to a complete generation, the tools' summaries.
 
     A generation with a quarantined node is not switched to: what was searchable stays so.
@@ -19,7 +19,7 @@ class SettleIndex:
     store: Store
     silent_s: float
 
-    def __call__(self, index_id: int) -> bool:
+    def settle(self, index_id: int) -> bool:
         """Returns whether the index has switched to another generation."""
         with self.store.for_all("carry out an order") as work:
             index = work.indexes.find(index_id)

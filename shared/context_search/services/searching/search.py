@@ -29,7 +29,7 @@ from context_search.ports.outside import Clock, Deadline, Embedder, VectorStore
 from context_search.ports.searching import LiveChunks
 from context_search.ports.store import Store
 from context_search.services.catalog.hints import empty_scope
-from context_search.services.indexing.evict import UseIndex
+from context_search.services.indexing.use_index import IndexUse
 from context_search.services.searching.admission import Admission
 from context_search.services.searching.breaker import Breaker, Breakers
 from context_search.services.searching.embed_question import EmbedQuestion, QuestionVectors
@@ -52,7 +52,7 @@ class Searcher:
     store: Store
     candidates: FindCandidates
     admission: Admission
-    use_index: UseIndex
+    use_index: IndexUse
     targets: Targets
     clock: Clock
     silent_s: float
@@ -133,7 +133,7 @@ class Search:
         found = self.parts.candidates.find(target, question, self.time)
         if "namespace_missing" in found.degraded:
             self.parts.use_index.lost(target.index, self.time.deadline)
-        self.parts.use_index(target.index, self.time.deadline)
+        self.parts.use_index.note(target.index, self.time.deadline)
         return found
 
     def _read(
@@ -157,7 +157,7 @@ class Search:
 
     def _evicted(self, target: Target) -> Answer:
         self.parts.targets.forget(self.searched)
-        self.parts.use_index(target.index, self.time.deadline)
+        self.parts.use_index.note(target.index, self.time.deadline)
         return self._found(target, Found(degraded=["index_evicted"]))
 
     def _found(self, target: Target, found: Found) -> Answer:
@@ -209,7 +209,7 @@ def searcher(
     store: Store,
     vectors: VectorStore,
     embedder_of: Callable[[IndexConfig], Embedder],
-    use_index: UseIndex,
+    use_index: IndexUse,
     clock: Clock,
     sleep: Callable[[float], None],
     silent_s: float,

@@ -9,10 +9,9 @@ from typing import Annotated, cast
 from fastapi import APIRouter, Depends, Request
 from pydantic import ValidationError
 
-from context_search.domain.config import IndexConfig
+from context_search.domain.config import IndexConfig, Model
 from context_search.domain.errors import InvalidInputError
 from context_search.services.catalog.adopt import Adoption, TakeOverTools
-from context_search.services.indexing.rebuild import Model
 from context_search.web.callers import InternalOnly, ProjectId
 from context_search.web.fields import Answer, Count, Cursor, KnownId, NextCursor, next_cursor
 from context_search.web.problems import refused

@@ -15,6 +15,7 @@ from context_search.domain.config import (
     MAX_TOP_K,
     Fusion,
     IndexConfig,
+    Model,
     SearchConfig,
     Storage,
     Strategy,
@@ -25,9 +26,7 @@ from context_search.domain.progress import IndexStatus
 from context_search.domain.search import EmptyHint
 from context_search.services.catalog.create_search_tool import CreateSearchTool, NewSearchTool
 from context_search.services.catalog.tables import DeleteTool
-from context_search.services.indexing.rebuild import Model
-from context_search.services.indexing.status import ReadStatus, ToolStatus
-from context_search.services.indexing.wait import WaitUntilSettled
+from context_search.services.indexing.status import ToolStatus, ToolStatuses
 from context_search.web.callers import MayManage, MayRead, ToolId, own_project
 from context_search.web.fields import (
     Absent,
@@ -260,8 +259,7 @@ class ToolUseCases:
     """What the routes of this file call, and the model that new indexes are built with."""
 
     create_search_tool: CreateSearchTool
-    read_status: ReadStatus
-    wait_until_settled: WaitUntilSettled
+    statuses: ToolStatuses
     delete_tool: DeleteTool
     model: Model
 
@@ -305,7 +303,7 @@ async def create_search_tool(
         emit_created(status.progress)
         # The tool is there, whatever becomes of the waiting: who asks again would make another.
         with suppress(ContextSearchError):
-            status = use.wait_until_settled(status.tool.id, caller, timeout_s=wait)
+            status = use.statuses.wait(status.tool.id, caller, timeout_s=wait)
         return NewSearchToolAnswer.of(status).response(201)
 
     return once(caller.project_id, create)
@@ -314,7 +312,7 @@ async def create_search_tool(
 @router.get("/api/v1/tools/{tool_id}")
 async def read_tool(tool_id: ToolId, caller: MayRead, use: Use) -> SearchToolAnswer:
     """Returns a Search Tool with the summary of its index."""
-    return SearchToolAnswer.of(use.read_status(tool_id, caller))
+    return SearchToolAnswer.of(use.statuses.read(tool_id, caller))
 
 
 @router.delete("/api/v1/tools/{tool_id}", status_code=204, responses=refused(409))

@@ -9,8 +9,7 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 
 from context_search.domain.access import Internal
 from context_search.domain.model import GenerationState, Index
-from context_search.services.indexing.estimate_rebuild import EstimateRebuild
-from context_search.services.indexing.rebuild import ReindexProject, RollBack, StartRebuild
+from context_search.services.indexing.rebuilds import Rebuilds
 from context_search.services.upkeep.clear_index import ClearIndex
 from context_search.services.upkeep.integrity import ReadIntegrity
 from context_search.services.upkeep.redrive import Redrive
@@ -85,10 +84,7 @@ class RedrivenAnswer(Answer):
 class OperationUseCases:
     """What the routes of this file call."""
 
-    estimate_rebuild: EstimateRebuild
-    start_rebuild: StartRebuild
-    reindex_project: ReindexProject
-    roll_back: RollBack
+    rebuilds: Rebuilds
     read_integrity: ReadIntegrity
     redrive: Redrive
     clear_index: ClearIndex
@@ -113,8 +109,8 @@ async def rebuild(
 ) -> Response:
     """Builds the tool's index anew beside the one that answers; ``dry_run`` only estimates."""
     if dry_run:
-        return EstimateAnswer(**asdict(use.estimate_rebuild(tool_id, Internal()))).response()
-    return GenerationAnswer.of(use.start_rebuild(tool_id, Internal())).response(202)
+        return EstimateAnswer(**asdict(use.rebuilds.estimate(tool_id, Internal()))).response()
+    return GenerationAnswer.of(use.rebuilds.start(tool_id, Internal())).response(202)
 
 
 @router.post(
@@ -122,7 +118,7 @@ async def rebuild(
 )
 async def roll_back(tool_id: ToolId, use: Use) -> GenerationAnswer:
     """Lets the generation before the last switch answer again."""
-    return GenerationAnswer.of(use.roll_back(tool_id, Internal()))
+    return GenerationAnswer.of(use.rebuilds.roll_back(tool_id, Internal()))
 
 
 @router.delete(
@@ -141,7 +137,7 @@ async def delete_chunks(
 @router.post("/api/v1/projects/{project_id}/reindex", status_code=202, responses=refused(409))
 async def reindex(owner: Owner, use: Use) -> GenerationsAnswer:
     """Rebuilds every index of the project, two at a time."""
-    indexes = use.reindex_project(owner)
+    indexes = use.rebuilds.reindex(owner)
     return GenerationsAnswer(generations=[GenerationAnswer.of(index) for index in indexes])
 
 
