@@ -25,9 +25,7 @@ from context_search.services.catalog.create_search_tool import CreateSearchTool,
 from context_search.services.catalog.tables import CreateTable
 from context_search.services.indexing.chunk_vectors import ChunkVectors
 from context_search.services.indexing.enumeration import Comparer, Limits
-from context_search.services.indexing.index_node import IndexLimits, IndexNode
-from context_search.services.indexing.index_nodes import IndexNodes
-from context_search.services.indexing.index_together import IndexTogether
+from context_search.services.indexing.indexer import Indexer, IndexLimits
 from context_search.services.indexing.outgoing import Deliver, SendingStore
 from context_search.services.indexing.settle import Settler
 from context_search.services.indexing.use_index import IndexUse
@@ -125,20 +123,18 @@ class Pipeline:
     def _worker(self) -> Worker:
         compare = Comparer(self._store, self._settler, Limits()).compare
         book = OrderBook(self._store, self._deliver)
-        return Worker(book, self._index_nodes, compare, _no_uploads)
+        return Worker(book, self._indexer.index, compare, _no_uploads)
 
     @cached_property
-    def _index_nodes(self) -> IndexNodes:
-        vectors = ChunkVectors(self._store, self._vectors, self._embedder_of, RUN_S)
-        index_node = IndexNode(
+    def _indexer(self) -> Indexer:
+        return Indexer(
             store=self._store,
             vectors=self._vectors,
-            chunk_vectors=vectors,
+            chunk_vectors=ChunkVectors(self._store, self._vectors, self._embedder_of, RUN_S),
             settler=self._settler,
             clock=self._clock,
             limits=IndexLimits(),
         )
-        return IndexNodes(self._store, index_node, IndexTogether(index_node))
 
     @cached_property
     def _searcher(self) -> Searcher:

@@ -19,9 +19,7 @@ from context_search.services.catalog.import_document import ImportDocument
 from context_search.services.catalog.tables import CreateTable, DeleteTable, DeleteTool
 from context_search.services.indexing.chunk_vectors import ChunkVectors
 from context_search.services.indexing.enumeration import Comparer, Limits
-from context_search.services.indexing.index_node import IndexLimits, IndexNode
-from context_search.services.indexing.index_nodes import IndexNodes
-from context_search.services.indexing.index_together import IndexTogether
+from context_search.services.indexing.indexer import Indexer, IndexLimits
 from context_search.services.indexing.node_report import RetryLater
 from context_search.services.indexing.outgoing import Deliver, RelayOutbox, SendingStore
 from context_search.services.indexing.rebuilds import Rebuilds
@@ -104,12 +102,12 @@ class House:
         statuses = ToolStatuses(self.store, SILENT_S, self.clock, self.clock.advance)
         self.read_status = statuses.read
         self.searches = self.searcher(self.embedder)
-        self.index_node = self.worker()
+        self.indexer = self.worker()
         self.import_document = ImportDocument(self.store, self.store, self.objects)
 
-    def worker(self, **limits: float) -> IndexNode:
+    def worker(self, **limits: float) -> Indexer:
         """Returns a worker with other limits."""
-        return IndexNode(
+        return Indexer(
             store=self.store,
             vectors=self.vectors,
             chunk_vectors=ChunkVectors(self.store, self.vectors, lambda _: self.embedder, 30),
@@ -168,7 +166,7 @@ class House:
             )
         )
 
-    def work(self, worker: IndexNode | None = None) -> None:
+    def work(self, worker: Indexer | None = None) -> None:
         """Carries out all messages, those that come back later included."""
         while self.queue.messages:
             message = self.queue.messages.pop(0)
@@ -179,14 +177,14 @@ class House:
             elif done.error is not None:
                 raise done.error
 
-    def carry_out(self, message: Message, worker: IndexNode | None = None) -> CarriedOut:
+    def carry_out(self, message: Message, worker: Indexer | None = None) -> CarriedOut:
         """Carries out one message."""
         order = order_from_json(message)
         assert order is not None
-        one = worker or self.index_node
+        indexer = worker or self.indexer
         hands = Worker(
             self.book,
-            IndexNodes(self.store, one, IndexTogether(one)),
+            indexer.index,
             self.enumerate,
             self.import_document,
         )

@@ -34,8 +34,7 @@ if TYPE_CHECKING:
     from context_search.ports.outside import AccessTokens, Objects
     from context_search.services.catalog.import_document import ImportDocument
     from context_search.services.indexing.enumeration import Comparer, Limits
-    from context_search.services.indexing.index_node import IndexNode
-    from context_search.services.indexing.index_nodes import IndexNodes
+    from context_search.services.indexing.indexer import Indexer
     from context_search.services.indexing.rebuilds import Rebuilds
     from context_search.services.indexing.settle import Settler
     from context_search.services.indexing.worker import Worker
@@ -224,7 +223,7 @@ class Parts(LiveSettings):
 
         return Worker(
             OrderBook(self.store, self.deliver),
-            lambda node_ids, deadline: self.index_nodes(node_ids, deadline),  # noqa: PLW0108 - later
+            lambda node_ids, deadline: self.indexer.index(node_ids, deadline),  # noqa: PLW0108 - later
             lambda index_id, table_id: self.comparer.compare(index_id, table_id),  # noqa: PLW0108
             lambda upload_id: self.import_document(upload_id),  # noqa: PLW0108
         )
@@ -255,12 +254,12 @@ class Parts(LiveSettings):
         return Settler(self.store, self.settings.silent_after_s)
 
     @cached_property
-    def index_node(self) -> IndexNode:
-        """The order ``node``."""
+    def indexer(self) -> Indexer:
+        """The orders ``node`` and ``nodes``."""
         from context_search.services.indexing.chunk_vectors import ChunkVectors  # noqa: PLC0415
-        from context_search.services.indexing.index_node import IndexLimits, IndexNode  # noqa: PLC0415
+        from context_search.services.indexing.indexer import Indexer, IndexLimits  # noqa: PLC0415
 
-        return IndexNode(
+        return Indexer(
             store=self.store,
             vectors=self.vectors,
             chunk_vectors=ChunkVectors(self.store, self.vectors, self.embedder_of, EMBED_TIMEOUT_S),
@@ -270,15 +269,6 @@ class Parts(LiveSettings):
                 lease_s=self.settings.index_lease_s, project=self.settings.project_limits
             ),
         )
-
-    @cached_property
-    def index_nodes(self) -> IndexNodes:
-        """The order ``nodes``."""
-        from context_search.services.indexing.index_nodes import IndexNodes  # noqa: PLC0415
-        from context_search.services.indexing.index_together import IndexTogether  # noqa: PLC0415
-
-        together = IndexTogether(self.index_node)
-        return IndexNodes(self.store, self.index_node, together)
 
     @cached_property
     def comparer(self) -> Comparer:

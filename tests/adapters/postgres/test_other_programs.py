@@ -64,7 +64,7 @@ def is_waiting(bench: Workbench, table: str = "context_table") -> bool:
     )
 
 
-@pytest.mark.parametrize("step", ["begin", "mark", "activate", "skip", "together"])
+@pytest.mark.parametrize("step", ["begin", "mark", "activate", "skip"])
 def test_whoever_deletes_a_table_waits_for_a_worker_and_not_the_worker_for_him(
     bench: Workbench, step: str
 ) -> None:
@@ -73,14 +73,11 @@ def test_whoever_deletes_a_table_waits_for_a_worker_and_not_the_worker_for_him(
     [node_id] = bench.enumerate(index)
     claim = bench.claim(node_id)
     begun = None if step == "begin" else bench.begin(claim)
-    if begun and step in ("activate", "together"):
+    if begun and step == "activate":
         bench.mark(begun)
     with ThreadPoolExecutor(2) as threads:
         with bench.store.for_all("test") as work:
-            if step == "together":
-                assert work.nodes.hold_many([claim], lease_s=60) == [claim]
-            else:
-                work.nodes.hold(claim, lease_s=60)
+            assert work.nodes.hold([claim], lease_s=60) == [claim]
             delete = "DELETE FROM context_table WHERE id = :id"
             deleted = threads.submit(bench.sql, delete, id=table.id)
             assert threads.submit(eventually, lambda: is_waiting(bench)).result()
@@ -89,11 +86,9 @@ def test_whoever_deletes_a_table_waits_for_a_worker_and_not_the_worker_for_him(
             elif begun is None:
                 work.chunks.begin_sets([(claim, plan(claim))])
             elif step == "mark":
-                work.chunks.mark_present(begun.id, [0])
-            elif step == "together":
-                assert work.chunks.activate([(claim, begun.id)]) == {claim.node_id}
+                work.chunks.mark_present([begun.chunks[0].id])
             else:
-                assert work.chunks.activate([(claim, begun.id)])
+                assert work.chunks.activate([(claim, begun.id)]) == {claim.node_id}
         deleted.result()
     assert bench.sql("SELECT FROM chunks WHERE table_id = :id", id=table.id) == []
 

@@ -125,8 +125,8 @@ class Bench(Steps, ABC):
     def activate(self, claim: Claim, chunk_set: ChunkSet) -> bool:
         """The swap."""
         with self.store.for_all("test") as work:
-            work.nodes.hold(claim, lease_s=60)
-            return bool(work.chunks.activate([(claim, chunk_set.id)]))
+            held = work.nodes.hold([claim], lease_s=60)
+            return bool(work.chunks.activate([(claim, chunk_set.id) for claim in held]))
 
     def finish(self, node_id: int) -> ChunkSet:
         """Takes a node to its end."""

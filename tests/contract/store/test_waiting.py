@@ -63,7 +63,7 @@ def test_several_scopes_are_counted_together_as_each_alone(bench: Bench) -> None
     bench.finish(bench.node_at(index, "/a/b"))
     claim = bench.claim(bench.node_at(index, "/c"))
     with bench.store.for_all("test") as work:
-        work.nodes.release(claim, retry_in_s=60, error=ERROR, progressed=False)
+        work.nodes.release([claim], retry_in_s=60, error=ERROR, progressed=False)
     scopes = ["", "/a", "/ab", "/c", "/nowhere"]
     now = bench.index(index.id)
     with bench.store.for_all("test") as work:
@@ -81,7 +81,7 @@ def test_it_is_said_when_the_next_attempt_is(bench: Bench) -> None:
     claim = bench.claim(node_id)
     assert progress(bench, index.id).next_attempt_at is None
     with bench.store.for_all("test") as work:
-        work.nodes.release(claim, retry_in_s=3600, error=ERROR, progressed=False)
+        work.nodes.release([claim], retry_in_s=3600, error=ERROR, progressed=False)
     later = progress(bench, index.id).next_attempt_at
     assert later is not None
     assert (later - queued).total_seconds() >= 3600

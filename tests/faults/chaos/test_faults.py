@@ -68,7 +68,7 @@ def queued(site: Site, owner: Principal) -> tuple[Place, int]:
 def outcome(parts: ChaosParts, node_id: int) -> NodeReport:
     """What a worker says about a node that it was ordered to index."""
     try:
-        return parts.index_node(node_id, parts.in_time())
+        return parts.indexer.index_one(node_id, parts.in_time())
     except RetryLater as later:
         return later.report or NodeReport("nothing_to_do")
 
@@ -93,7 +93,7 @@ def test_a_pause_that_turbopuffer_asks_for_is_kept(
     place, node_id = queued(site, owner)
     faults.arm("429", on="write", retry_after=2.5)
     with pytest.raises(RetryLater) as later:
-        site.parts.index_node(node_id, site.parts.in_time())
+        site.parts.indexer.index_one(node_id, site.parts.in_time())
     assert later.value.after_s == 2.5
     check(site, [place])
 
@@ -108,7 +108,7 @@ def test_a_write_slower_than_the_lease_is_taken_over_and_its_worker_writes_nothi
     slow.start()
 
     def is_taken_over() -> bool:
-        report = site.parts.index_node(node_id, site.parts.in_time())
+        report = site.parts.indexer.index_one(node_id, site.parts.in_time())
         return report.outcome == "indexed"
 
     until(lambda: faults.armed() == [])
@@ -152,7 +152,7 @@ def test_a_failing_provider_delays_a_string_for_as_long_as_it_says(
     place, node_id = queued(site, owner)
     provider.status, provider.headers = status, headers
     with pytest.raises(RetryLater) as later:
-        site.parts.index_node(node_id, site.parts.in_time())
+        site.parts.indexer.index_one(node_id, site.parts.in_time())
     assert later.value.after_s == retry_in_s
     provider.status, provider.headers = 200, {}
     check(site, [place])

@@ -12,7 +12,7 @@ from tests.faults.chaos.killing import DOCUMENT, EDITED, LONG, Kills, Order, Pla
 from tests.faults.chaos.mortal import Mortals
 from tests.faults.chaos.site import Site
 
-SWAP_TOGETHER = "nodes.hold_many+chunks.mark_all_present+keywords.put+chunks.activate"
+SWAP = "nodes.hold+chunks.mark_present+keywords.put+chunks.activate"
 
 
 @pytest.fixture
@@ -42,7 +42,7 @@ def test_a_worker_may_die_anywhere_in_a_new_string(
     assert calls.count("upsert") >= 2
     assert calls.count("embed") >= 2
     assert "nodes.claim" in calls
-    assert "nodes.hold+chunks.activate" in calls
+    assert SWAP in calls
     kills.check()
 
 
@@ -97,7 +97,7 @@ def test_a_worker_may_die_anywhere_in_small_strings_that_come_together(
 
     calls = kills.everywhere(prepare, order)
     assert calls.count("upsert") == 1
-    assert calls.count(SWAP_TOGETHER) == 1
+    assert calls.count(SWAP) == 1
     kills.check()
 
 

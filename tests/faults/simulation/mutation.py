@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from context_search.services.catalog.tables import DeleteTool
-from context_search.services.indexing.index_node import IndexNode
-from context_search.services.indexing.index_together import IndexTogether
+from context_search.services.indexing.indexer import Indexer
 from context_search.services.indexing.settle import Settler
 from context_search.services.indexing.worker import OrderBook
 from context_search.services.upkeep.cleanup import Cleanup
@@ -26,8 +25,7 @@ class Mutation:
 
     name: str = "the design"
     unit_of_work: type[MemoryUnitOfWork] = MemoryUnitOfWork
-    index_node: type[IndexNode] = IndexNode
-    together: type[IndexTogether] = IndexTogether
+    indexer: type[Indexer] = Indexer
     delete_tool: type[DeleteTool] = DeleteTool
     cleanup: type[Cleanup] = Cleanup
     book: type[OrderBook] = OrderBook

@@ -18,8 +18,7 @@ from context_search.services.catalog.create_search_tool import CreateSearchTool
 from context_search.services.catalog.tables import CreateProject, CreateTable, DeleteTable
 from context_search.services.indexing.chunk_vectors import ChunkVectors
 from context_search.services.indexing.enumeration import Comparer, Limits
-from context_search.services.indexing.index_node import IndexLimits
-from context_search.services.indexing.index_nodes import IndexNodes
+from context_search.services.indexing.indexer import IndexLimits
 from context_search.services.indexing.node_report import NodeReport, RetryLater
 from context_search.services.indexing.outgoing import Deliver, RelayOutbox, SendingStore
 from context_search.services.indexing.project_index import ProjectIndexes
@@ -142,7 +141,7 @@ class World:
         store, vectors, mutation = self.store, self.vectors, self.mutation
         settler, limits = mutation.settler(store, SILENT_S), Limits(self.max_node_chars)
         self.comparer = Comparer(store, settler, limits)
-        self.index_node = mutation.index_node(
+        self.indexer = mutation.indexer(
             store=store,
             vectors=vectors,
             chunk_vectors=ChunkVectors(store, vectors, lambda _: self.embedder, 30),
@@ -157,10 +156,8 @@ class World:
                 project=self.limits,
             ),
         )
-        together = mutation.together(self.index_node)
-        self.index_nodes = IndexNodes(store, self.index_node, together)
         book = WatchedBook(mutation.book(store, self.deliver), self._begun)
-        self.worker = Worker(book, self.index_nodes, self.comparer.compare, _no_uploads)  # type: ignore[arg-type]
+        self.worker = Worker(book, self.indexer.index, self.comparer.compare, _no_uploads)  # type: ignore[arg-type]
         self.cleanup = mutation.cleanup(
             store,
             vectors,

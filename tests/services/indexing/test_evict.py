@@ -9,7 +9,7 @@ from context_search.domain.errors import DatabaseUnavailableError
 from context_search.domain.limits import ProjectLimits, Usage
 from context_search.domain.model import SearchTool
 from context_search.ports.store import UnitOfWork
-from context_search.services.indexing.index_node import IndexNode
+from context_search.services.indexing.indexer import Indexer
 from context_search.services.indexing.status import ToolStatus
 from context_search.services.indexing.use_index import IndexUse
 from context_search.services.upkeep.cleanup_report import CleanupLimits, CleanupReport
@@ -30,7 +30,7 @@ class Estate(House):
             project = work.projects.add("estate")
             assert project.id == self.principal.project_id
 
-    def worker(self, **limits: object) -> IndexNode:
+    def worker(self, **limits: object) -> Indexer:
         return super().worker(**{"project": self.project_limits, **limits})  # type: ignore[arg-type]
 
     def cleanup(self) -> CleanupReport:

@@ -39,18 +39,26 @@ class NodeReport:
 
 @dataclass(slots=True)
 class NodeRun:
-    """A claimed node under work, and what was done to it so far.
+    """Claimed nodes of one table and generation under work, and what was done to them so far."""
 
-    ``trails`` are the lines that its chunks stand under, by index of the chunk.
-    """
-
-    claim: Claim
+    claims: Sequence[Claim]
     clock: Clock
+    outcome: Outcome = "nothing_to_do"
+    nodes: int = 0
     chunks: int = 0
     embedded: int = 0
     reused: int = 0
-    trails: Sequence[str] = ()
     seconds: dict[Stage, float] = field(default_factory=dict)
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether a failure is this one node's."""
+        return len(self.claims) == 1
+
+    @property
+    def written(self) -> int:
+        """How many chunks turbopuffer got."""
+        return self.embedded + self.reused
 
     @contextmanager
     def stage(self, name: Stage) -> Iterator[None]:
@@ -62,16 +70,17 @@ class NodeRun:
             spent = self.clock.monotonic() - started
             self.seconds[name] = self.seconds.get(name, 0.0) + spent
 
-    def report(self, outcome: Outcome, error: ContextSearchError | None = None) -> NodeReport:
+    def report(self, error: ContextSearchError | None = None) -> NodeReport:
         """Returns what was done up to now."""
         return NodeReport(
-            outcome=outcome,
-            model=self.claim.config.model,
+            outcome=self.outcome,
+            model=self.claims[0].config.model,
             chunks=self.chunks,
             embedded=self.embedded,
             reused=self.reused,
             seconds=dict(self.seconds),
             error=error,
+            nodes=1 if self.is_alone else self.nodes,
         )
 
 

@@ -130,42 +130,17 @@ class PostgresChunks:
         )
         return [EmbeddedChunk(*row) for row in rows]
 
-    def mark_present(self, set_id: int, chunk_indexes: Sequence[int]) -> None:
+    def mark_present(self, chunk_ids: Sequence[int]) -> None:
         self.tx.run(
             """
             WITH marked AS (
                 UPDATE chunks SET present = true, updated_at = clock_timestamp()
-                WHERE set_id = :set AND chunk_index = ANY(CAST(:indexes AS int[])) AND NOT present
-                RETURNING 1)
-            UPDATE chunk_set SET present_count = present_count + (SELECT count(*) FROM marked)
-            WHERE id = :set
-            """,
-            set=set_id,
-            indexes=list(chunk_indexes),
-        )
-        self.tx.run(
-            """
-            UPDATE node SET attempt = 0
-            WHERE id = (SELECT node_id FROM chunk_set WHERE id = :set) AND attempt > 0
-            """,
-            set=set_id,
-        )
-
-    def mark_all_present(self, sets: Sequence[ChunkSet]) -> None:
-        lacked = [(each.id, chunk.index) for each in sets for chunk in each.missing]
-        self.tx.run(
-            """
-            WITH marked AS (
-                UPDATE chunks SET present = true, updated_at = clock_timestamp()
-                WHERE (set_id, chunk_index) IN (SELECT * FROM unnest(
-                        CAST(:sets AS bigint[]), CAST(:indexes AS int[])))
-                  AND NOT present RETURNING set_id),
+                WHERE id = ANY(CAST(:ids AS bigint[])) AND NOT present RETURNING set_id),
             counted AS (SELECT set_id, count(*) AS chunks FROM marked GROUP BY set_id)
             UPDATE chunk_set SET present_count = present_count + counted.chunks
             FROM counted WHERE chunk_set.id = counted.set_id
             """,
-            sets=[set_id for set_id, _ in lacked],
-            indexes=[index for _, index in lacked],
+            ids=sorted(chunk_ids),
         )
 
     def activate(self, sets: Sequence[tuple[Claim, int]]) -> set[int]:
