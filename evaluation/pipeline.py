@@ -34,7 +34,7 @@ from context_search.services.searching.search import Searcher, searcher
 from context_search.services.searching.targets import SearchedTool
 from evaluation.metrics import DEPTH, Span
 from local.embedding import DIMENSIONS, MODEL, PASSAGE_PARAMS, QUERY_PARAMS, register
-from testing.in_memory.queue import ListQueue
+from testing.in_memory.queue import ListQueue, unexpected
 from testing.in_memory.store import MemoryStore
 
 PRINCIPAL = ProjectKey(1)
@@ -59,7 +59,7 @@ class Pipeline:
         self._clock = SystemClock()
         self._memory = MemoryStore(self._clock)
         self._queue = ListQueue()
-        self._deliver = Deliver(self._memory, self._queue)
+        self._deliver = Deliver(self._memory, self._queue, unexpected)
         self._store = SendingStore(self._memory, self._deliver)
         self._vectors = TurbopufferVectors(api_key="evaluation", base_url=turbopuffer_url)
         self._embedder = LitellmEmbedder(
@@ -123,7 +123,7 @@ class Pipeline:
     def _worker(self) -> Worker:
         compare = Comparer(self._store, self._settler, Limits()).compare
         book = OrderBook(self._store, self._deliver)
-        return Worker(book, self._indexer.index, compare, _no_uploads)
+        return Worker(book, self._indexer.index, compare, _no_uploads, unexpected)
 
     @cached_property
     def _indexer(self) -> Indexer:

@@ -78,7 +78,9 @@ class House:
         self.memory = MemoryStore(self.clock)
         self.vectors = DictVectors()
         self.queue = queue or ListQueue()
-        self.delivery = Deliver(self.memory, self.queue)
+        self.undelivered: list[ContextSearchError] = []
+        self.tell = self.undelivered.append
+        self.delivery = Deliver(self.memory, self.queue, self.tell)
         self.store = SendingStore(self.memory, self.delivery)
         self.objects = DictObjects()
         self.embedder = MoodyEmbedder()
@@ -187,6 +189,7 @@ class House:
             indexer.index,
             self.enumerate,
             self.import_document,
+            self.tell,
         )
         return hands.carry_out(order, self.deadline(), order_id=message.get("order"))  # type: ignore[arg-type]
 

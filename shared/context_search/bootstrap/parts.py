@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -15,6 +16,7 @@ from context_search.adapters.postgres.url import DatabaseUrl
 from context_search.adapters.secrets import with_secrets
 from context_search.bootstrap.live_settings import LiveSettings
 from context_search.domain.config import IndexConfig, Model
+from context_search.domain.errors import ContextSearchError
 from context_search.domain.query_hash import query_hash
 from context_search.ports.outside import Deadline, Embedder, Message, Queue
 from context_search.ports.store import Store
@@ -93,7 +95,8 @@ class Parts(LiveSettings):
     @property
     def deliver(self) -> Deliver:
         """Sends orders; those of twice as many as there are workers at once."""
-        return Deliver(self.postgres, self.queue_on_use, 2 * self.settings.index_concurrency)
+        window = 2 * self.settings.index_concurrency
+        return Deliver(self.postgres, self.queue_on_use, _tell_of, window)
 
     @property
     def store(self) -> Store:
@@ -226,6 +229,7 @@ class Parts(LiveSettings):
             lambda node_ids, deadline: self.indexer.index(node_ids, deadline),  # noqa: PLW0108 - later
             lambda index_id, table_id: self.comparer.compare(index_id, table_id),  # noqa: PLW0108
             lambda upload_id: self.import_document(upload_id),  # noqa: PLW0108
+            _tell_of,
         )
 
     @property
@@ -539,6 +543,12 @@ class Parts(LiveSettings):
         from context_search.services.searching.retrieval_settings import ManageRetrievalSettings  # noqa: PLC0415
 
         return ManageRetrievalSettings(self.store)
+
+
+def _tell_of(error: ContextSearchError) -> None:
+    """Writes why orders wait for ``cleanup``."""
+    fields = {"code": error.code, "detail": error.message}
+    logging.getLogger(__name__).warning("orders wait in the book", extra=fields)
 
 
 @lru_cache(maxsize=1)

@@ -14,7 +14,7 @@ from context_search.domain.model import Index, Scope, Table
 from context_search.services.catalog.create_search_tool import CreateSearchTool, NewSearchTool
 from context_search.services.indexing.enumeration import Limits
 from context_search.services.indexing.outgoing import Deliver, SendingStore
-from testing.in_memory.queue import ListQueue
+from testing.in_memory.queue import ListQueue, unexpected
 from tests.builders import Workbench, count, english
 from tests.steps import SMALL, table_of
 
@@ -41,7 +41,7 @@ def retired(bench: Workbench, index: Index) -> None:
 
 def creation(bench: Workbench) -> CreateSearchTool:
     return CreateSearchTool(
-        SendingStore(bench.store, Deliver(bench.store, ListQueue())), Limits(), 180.0
+        SendingStore(bench.store, Deliver(bench.store, ListQueue(), unexpected)), Limits(), 180.0
     )
 
 

@@ -18,7 +18,7 @@ from context_search.services.indexing.enumeration import Comparer, Limits
 from context_search.services.indexing.outgoing import Deliver, SendingStore
 from context_search.services.indexing.project_index import ProjectIndexes, ProjectIndexStatus
 from context_search.services.indexing.settle import Settler
-from testing.in_memory.queue import ListQueue
+from testing.in_memory.queue import ListQueue, unexpected
 from tests.builders import Workbench, until
 from tests.steps import SMALL
 
@@ -53,7 +53,7 @@ def waits(tx: Transaction, future: Future[Any]) -> None:
 def compared(bench: Workbench, status: ProjectIndexStatus) -> list[int]:
     """Carries out every order; returns the tables whose strings are nodes then."""
     queue = ListQueue()
-    store = SendingStore(bench.store, Deliver(bench.store, queue))
+    store = SendingStore(bench.store, Deliver(bench.store, queue, unexpected))
     run = Comparer(store, Settler(bench.store, 180.0), Limits()).compare
     with bench.store.for_all("test") as work:
         taken = work.outbox.take(status.index.project_id, window=100)

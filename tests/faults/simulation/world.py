@@ -101,7 +101,7 @@ class World:
         self.after_step: Callable[[], None] = lambda: None
         self.queue = SimQueue(self.clock, self.scheduler, self.weather, self.has_neighbour)
         self.plain_store = SimStore(self.memory, self.scheduler, self.weather)
-        self.deliver = Deliver(self.plain_store, self.queue, WINDOW)
+        self.deliver = Deliver(self.plain_store, self.queue, self._tell, WINDOW)
         self.store = SendingStore(self.plain_store, self.deliver)
         self.vectors = SimVectors(self.documents, self.scheduler, self.weather, self.network)
         self.embedder = SimEmbedder(self.scheduler, self.weather)
@@ -157,7 +157,13 @@ class World:
             ),
         )
         book = WatchedBook(mutation.book(store, self.deliver), self._begun)
-        self.worker = Worker(book, self.indexer.index, self.comparer.compare, _no_uploads)  # type: ignore[arg-type]
+        self.worker = Worker(
+            book,  # type: ignore[arg-type]
+            self.indexer.index,
+            self.comparer.compare,
+            _no_uploads,
+            self._tell,
+        )
         self.cleanup = mutation.cleanup(
             store,
             vectors,
@@ -258,6 +264,9 @@ class World:
             return
         self.seen["order: rests in the queue"] += 1
         raise RetryLater(done.again_in_s) from done.error
+
+    def _tell(self, error: ContextSearchError) -> None:
+        self.seen[f"told: {error.code}"] += 1
 
     def _begun(self, begun: Begun) -> None:
         self.on_begin(begun)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 
 from context_search.domain.errors import ContextSearchError
@@ -11,7 +10,7 @@ from context_search.domain.orders import CompareIndex, ImportUpload, Order
 from context_search.ports.outside import Deadline
 from context_search.ports.store import Store
 from context_search.services.indexing.node_report import NodeReport, RetryLater
-from context_search.services.indexing.outgoing import Deliver
+from context_search.services.indexing.outgoing import Deliver, OnFailure
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +49,7 @@ class OrderBook:
         with self.store.for_all("deliver orders") as work:
             work.outbox.finish(begun.id)
             taken = work.outbox.take(begun.project_id, window=self.deliver.window)
-        with suppress(ContextSearchError):
-            self.deliver.post(taken)
+        self.deliver.deliver_taken(taken)
 
     def rest(self, begun: Begun, after_s: float) -> bool:
         """Puts the order off; False when the message is not needed for it to come again.
@@ -64,8 +62,7 @@ class OrderBook:
         with self.store.for_all("deliver orders") as work:
             stays = work.outbox.rest(begun.id, after_s=after_s, window=window)
             taken = work.outbox.take(begun.project_id, window=window)
-        with suppress(ContextSearchError):
-            self.deliver.post(taken)
+        self.deliver.deliver_taken(taken)
         return stays
 
 
@@ -99,6 +96,7 @@ class Worker:
     index_nodes: Callable[[Sequence[int], Deadline], Iterable[NodeReport]]
     compare_index: Callable[[int, int | None], object]
     import_upload: Callable[[int], str]
+    on_failure: OnFailure
 
     def carry_out(
         self,
@@ -149,8 +147,10 @@ class Worker:
         It takes no place among its project's orders meanwhile.
         """
         begun = None
-        with suppress(ContextSearchError):
+        try:
             begun = self.book.begin(order_id)
+        except ContextSearchError as error:
+            self.on_failure(error)
         return self._comes_back(begun, after_s)
 
     def _failed(self, error: Exception, begun: Begun | None, after_s: float) -> CarriedOut:
@@ -158,7 +158,8 @@ class Worker:
         return CarriedOut(error=error, again_in_s=after_s if comes_back else None)
 
     def _comes_back(self, begun: Begun | None, after_s: float) -> bool:
-        if begun is not None:
-            with suppress(ContextSearchError):
-                return self.book.rest(begun, after_s)
-        return True
+        try:
+            return begun is None or self.book.rest(begun, after_s)
+        except ContextSearchError as error:
+            self.on_failure(error)
+            return True
