@@ -262,10 +262,11 @@ class PostgresNodes:
     def pardon(self, *, limit: int) -> list[int]:
         rows = self.tx.run(
             """
+            WITH found AS (  -- as a condition it may be read again for every row
+                SELECT id FROM node WHERE state = 'quarantined' ORDER BY id LIMIT :limit
+                FOR UPDATE SKIP LOCKED)
             UPDATE node SET state = 'queued', attempt = 0, next_at = clock_timestamp()
-            WHERE id IN (SELECT id FROM node WHERE state = 'quarantined' ORDER BY id LIMIT :limit
-                         FOR UPDATE SKIP LOCKED)
-            RETURNING id
+            FROM found WHERE node.id = found.id RETURNING node.id
             """,
             limit=limit,
         )
@@ -278,9 +279,8 @@ class PostgresNodes:
                 SELECT project_id, min(created_at) AS at FROM outbox
                 WHERE body ->> 'kind' IN ('node', 'nodes')
                   AND (due_at IS NULL OR due_at <= statement_timestamp())
-                GROUP BY project_id)
-            UPDATE node SET state = 'queued', lease_until = NULL, next_at = clock_timestamp()
-            WHERE id IN (
+                GROUP BY project_id),
+            found AS (
                 SELECT node.id FROM node JOIN context_table ON context_table.id = table_id
                 LEFT JOIN oldest ON oldest.project_id = context_table.project_id
                 WHERE node.state IN ('queued', 'claimed') AND COALESCE(lease_until, next_at)
@@ -289,7 +289,8 @@ class PostgresNodes:
                       SELECT id FROM index_generation WHERE state IN ('active', 'building'))
                   AND (node.state = 'claimed' OR oldest.at IS NULL OR oldest.at > next_at)
                 ORDER BY node.id LIMIT :limit FOR UPDATE OF node SKIP LOCKED)
-            RETURNING id
+            UPDATE node SET state = 'queued', lease_until = NULL, next_at = clock_timestamp()
+            FROM found WHERE node.id = found.id RETURNING node.id
             """,
             silent=silent_s,
             limit=limit,
