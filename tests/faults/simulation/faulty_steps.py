@@ -157,7 +157,7 @@ class PresentOnTimeoutTogether(PresentOnTimeout):
 
 
 class SwapsWithoutHolding(Indexer):
-    """Nobody asks whether the claims still hold when many texts are swapped."""
+    """Nobody asks whether the claims still hold when texts are swapped."""
 
     def _acknowledge(
         self,
@@ -168,7 +168,7 @@ class SwapsWithoutHolding(Indexer):
         *,
         is_last: bool,
     ) -> tuple[list[Claim], set[int]]:
-        if run.is_alone:
+        if not is_last:
             return super()._acknowledge(run, begun, batch, keyed, is_last=is_last)
         with self.store.for_all("test") as work:
             work.chunks.mark_present([chunk.id for _, chunk in batch])

@@ -44,12 +44,7 @@ MUTANTS = [
     Mutation("present on a timeout", indexer=steps.PresentOnTimeout, seed=20),
     Mutation("vectors before their rows, together", indexer=steps.VectorsBeforeRowsTogether),
     Mutation("present on a timeout, together", indexer=steps.PresentOnTimeoutTogether),
-    Mutation(
-        "swap without a claim, together",
-        indexer=steps.SwapsWithoutHolding,
-        within=3_000,
-        seed=2945,
-    ),
+    Mutation("swap without a claim", indexer=steps.SwapsWithoutHolding, seed=104),
     Mutation("content ids", unit_of_work=work_with(chunks=rows.ContentIds)),
     Mutation(
         "content ids, tombstones cancelled",
