@@ -10,6 +10,7 @@ from context_search.domain.orders import Order
 from context_search.ports.outside import Clock, Deadline
 from testing.in_memory.catalog import MemoryProjects, MemoryTables
 from testing.in_memory.chunks import MemoryChunks
+from testing.in_memory.comparisons import MemoryComparisons
 from testing.in_memory.deletions import MemoryDeletions
 from testing.in_memory.evictions import MemoryEvictions
 from testing.in_memory.gauges import MemoryGauges
@@ -44,6 +45,7 @@ class MemoryUnitOfWork:
         self.tables = MemoryTables(rows, clock)
         self.tools = MemoryTools(rows, clock)
         self.indexes = MemoryIndexes(rows, clock)
+        self.comparisons = MemoryComparisons(rows, clock)
         self.rebuilds = MemoryRebuilds(rows, clock)
         self.nodes = MemoryNodes(rows, clock)
         self.node_counts = MemoryNodeCounts(rows, clock)

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 
 from context_search.domain.access import Caller, ProjectKey
-from context_search.domain.config import IndexConfig, SearchConfig
+from context_search.domain.config import IndexConfig, Model, SearchConfig
 from context_search.domain.errors import ContextSearchError
 from context_search.domain.model import Scope, Table
 from context_search.domain.orders import order_from_json
@@ -17,18 +17,15 @@ from context_search.services.catalog.tables import ManageTables
 from context_search.services.catalog.tools import ManageTools, NewSearchTool
 from context_search.services.catalog.uploads import ImportDocument, ManageUploads
 from context_search.services.indexing.chunk_vectors import ChunkVectors
-from context_search.services.indexing.enumeration import EnumerateIndex, Limits
-from context_search.services.indexing.evict import UseIndex
-from context_search.services.indexing.index_node import IndexLimits, IndexNode
-from context_search.services.indexing.index_nodes import IndexNodes
-from context_search.services.indexing.index_together import IndexTogether
-from context_search.services.indexing.order_book import OrderBook
+from context_search.services.indexing.enumeration import Comparer, Limits
+from context_search.services.indexing.indexer import Indexer, IndexLimits
+from context_search.services.indexing.node_report import RetryLater
 from context_search.services.indexing.outgoing import Deliver, RelayOutbox, SendingStore
-from context_search.services.indexing.rebuild import Model, RollBack, StartRebuild
-from context_search.services.indexing.retrying import RetryLater
-from context_search.services.indexing.settle import SettleIndex
-from context_search.services.indexing.status import ReadStatus, ToolStatus
-from context_search.services.indexing.worker import CarriedOut, Worker
+from context_search.services.indexing.rebuilds import Rebuilds
+from context_search.services.indexing.settle import Settler
+from context_search.services.indexing.status import ToolStatus, ToolStatuses
+from context_search.services.indexing.use_index import IndexUse
+from context_search.services.indexing.worker import CarriedOut, OrderBook, Worker
 from context_search.services.searching.search import Searcher, searcher
 from context_search.services.searching.targets import SearchedTool, Searches
 from context_search.services.upkeep.cleanup import Cleanup, CleanupLimits
@@ -78,7 +75,9 @@ class House:
         self.memory = MemoryStore(self.clock)
         self.vectors = DictVectors()
         self.queue = queue or ListQueue()
-        self.delivery = Deliver(self.memory, self.queue)
+        self.undelivered: list[ContextSearchError] = []
+        self.tell = self.undelivered.append
+        self.delivery = Deliver(self.memory, self.queue, self.tell)
         self.store = SendingStore(self.memory, self.delivery)
         self.objects = DictObjects()
         self.embedder = MoodyEmbedder()
@@ -95,24 +94,24 @@ class House:
         self.delete_tool = tools.delete
         self.delete_table = tables.delete
         self.create_tool = tools.create
-        self.settle = SettleIndex(self.store, SILENT_S)
-        self.enumerate = EnumerateIndex(self.store, self.settle, Limits())
+        self.settler = Settler(self.store, SILENT_S)
+        self.enumerate = Comparer(self.store, self.settler, Limits()).compare
         model = Model(self.config.model, self.config.dimensions, price=0.02)
-        self.start_rebuild = StartRebuild(self.store, model)
-        self.roll_back = RollBack(self.store)
+        self.rebuilds = Rebuilds(self.store, model)
         self.sweep = Sweep(self.store, self.vectors)
-        self.read_status = ReadStatus(self.store, SILENT_S)
+        statuses = ToolStatuses(self.store, SILENT_S, self.clock, self.clock.advance)
+        self.read_status = statuses.read
         self.searches = self.searcher(self.embedder)
-        self.index_node = self.worker()
+        self.indexer = self.worker()
         self.import_document = ImportDocument(self.store, self.store, self.objects)
 
-    def worker(self, **limits: float) -> IndexNode:
+    def worker(self, **limits: float) -> Indexer:
         """Returns a worker with other limits."""
-        return IndexNode(
+        return Indexer(
             store=self.store,
             vectors=self.vectors,
             chunk_vectors=ChunkVectors(self.store, self.vectors, lambda _: self.embedder, 30),
-            settle=self.settle,
+            settler=self.settler,
             clock=self.clock,
             limits=IndexLimits(**limits),  # type: ignore[arg-type]
         )
@@ -123,19 +122,19 @@ class House:
             store=self.store,
             vectors=self.vectors,
             relay=RelayOutbox(self.store, self.delivery),
-            settle=self.settle,
+            settler=self.settler,
             sweep=self.sweep,
             uploads=ManageUploads(self.store, self.objects),
             limits=limits,
         )
 
-    def searcher(self, embedder: Embedder, use_index: UseIndex | None = None) -> Searcher:
+    def searcher(self, embedder: Embedder, use_index: IndexUse | None = None) -> Searcher:
         """Returns a search, as a process of its own, that embeds questions with ``embedder``."""
         return searcher(
             self.store,
             self.vectors,
             lambda _: embedder,
-            use_index or UseIndex(self.store),
+            use_index or IndexUse(self.store),
             self.clock,
             self.clock.advance,
             SILENT_S,
@@ -167,7 +166,7 @@ class House:
             )
         )
 
-    def work(self, worker: IndexNode | None = None) -> None:
+    def work(self, worker: Indexer | None = None) -> None:
         """Carries out all messages, those that come back later included."""
         while self.queue.messages:
             message = self.queue.messages.pop(0)
@@ -178,16 +177,17 @@ class House:
             elif done.error is not None:
                 raise done.error
 
-    def carry_out(self, message: Message, worker: IndexNode | None = None) -> CarriedOut:
+    def carry_out(self, message: Message, worker: Indexer | None = None) -> CarriedOut:
         """Carries out one message."""
         order = order_from_json(message)
         assert order is not None
-        one = worker or self.index_node
+        indexer = worker or self.indexer
         hands = Worker(
             self.book,
-            IndexNodes(self.store, one, IndexTogether(one)),
+            indexer.index,
             self.enumerate,
             self.import_document.run,
+            self.tell,
         )
         return hands.carry_out(order, self.deadline(), order_id=message.get("order"))  # type: ignore[arg-type]
 

@@ -164,12 +164,14 @@ def test_without_its_model_a_search_for_words_is_whole(api: Api, model: Model) -
 
 
 def test_without_the_queue_nothing_is_refused_and_nothing_lost(
-    api: Api, parts: WeakParts, queue: Queue
+    api: Api, parts: WeakParts, queue: Queue, caplog: pytest.LogCaptureFixture
 ) -> None:
     table = api.table(DOCUMENT)
     queue.is_away = True
     tool = api.tool(table)
     assert (tool["status"], queue.messages) == ("indexing", [])
+    codes = [vars(one)["code"] for one in caplog.records if "orders wait" in one.message]
+    assert codes == ["QUEUE_UNAVAILABLE"]
     path = f"/api/v1/tables/{table['id']}/data"
     assert api("PUT", path, params={"pointer": "/b"}, json=english(200)).status_code == 200
     assert api("DELETE", f"/api/v1/tools/{api.tool(table)['tool_id']}").status_code == 204

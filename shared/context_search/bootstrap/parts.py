@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -14,7 +15,8 @@ from context_search.adapters.postgres.store import PostgresStore
 from context_search.adapters.postgres.url import DatabaseUrl
 from context_search.adapters.secrets import with_secrets
 from context_search.bootstrap.live_settings import LiveSettings
-from context_search.domain.config import IndexConfig
+from context_search.domain.config import IndexConfig, Model
+from context_search.domain.errors import ContextSearchError
 from context_search.domain.search import query_hash
 from context_search.ports.outside import Deadline, Embedder, Message, Queue
 from context_search.ports.store import Store
@@ -36,11 +38,10 @@ if TYPE_CHECKING:
     from context_search.services.access.mcp_instances import ManageBindings, ManageMcps
     from context_search.services.catalog.tables import ManageTables
     from context_search.services.catalog.uploads import ImportDocument, ManageUploads
-    from context_search.services.indexing.enumeration import EnumerateIndex, Limits
-    from context_search.services.indexing.index_node import IndexNode
-    from context_search.services.indexing.index_nodes import IndexNodes
-    from context_search.services.indexing.rebuild import Model
-    from context_search.services.indexing.settle import SettleIndex
+    from context_search.services.indexing.enumeration import Comparer, Limits
+    from context_search.services.indexing.indexer import Indexer
+    from context_search.services.indexing.rebuilds import Rebuilds
+    from context_search.services.indexing.settle import Settler
     from context_search.services.indexing.worker import Worker
     from context_search.services.searching.retrieval_settings import ManageRetrievalSettings
     from context_search.services.searching.search import Searcher
@@ -91,7 +92,8 @@ class Parts(LiveSettings):
     @property
     def deliver(self) -> Deliver:
         """Sends orders; those of twice as many as there are workers at once."""
-        return Deliver(self.postgres, self.queue_on_use, 2 * self.settings.index_concurrency)
+        window = 2 * self.settings.index_concurrency
+        return Deliver(self.postgres, self.queue_on_use, _tell_of, window)
 
     @property
     def store(self) -> Store:
@@ -201,14 +203,14 @@ class Parts(LiveSettings):
     @property
     def worker(self) -> Worker:
         """What workers do with their orders; each kind is made for its first one."""
-        from context_search.services.indexing.order_book import OrderBook  # noqa: PLC0415
-        from context_search.services.indexing.worker import Worker  # noqa: PLC0415
+        from context_search.services.indexing.worker import OrderBook, Worker  # noqa: PLC0415
 
         return Worker(
             OrderBook(self.store, self.deliver),
-            lambda node_ids, deadline: self.index_nodes(node_ids, deadline),  # noqa: PLW0108 - later
-            lambda index_id, table_id: self.enumerate_index(index_id, table_id),  # noqa: PLW0108
+            lambda node_ids, deadline: self.indexer.index(node_ids, deadline),  # noqa: PLW0108 - later
+            lambda index_id, table_id: self.comparer.compare(index_id, table_id),  # noqa: PLW0108
             lambda upload_id: self.import_document.run(upload_id),  # noqa: PLW0108
+            _tell_of,
         )
 
     @property
@@ -221,8 +223,6 @@ class Parts(LiveSettings):
     @property
     def model(self) -> Model:
         """What new indexes are built with."""
-        from context_search.services.indexing.rebuild import Model  # noqa: PLC0415
-
         settings = self.settings
         return Model(
             name=settings.embedding_model,
@@ -232,23 +232,23 @@ class Parts(LiveSettings):
         )
 
     @property
-    def settle(self) -> SettleIndex:
+    def settler(self) -> Settler:
         """What follows when a node is done."""
-        from context_search.services.indexing.settle import SettleIndex  # noqa: PLC0415
+        from context_search.services.indexing.settle import Settler  # noqa: PLC0415
 
-        return SettleIndex(self.store, self.settings.silent_after_s)
+        return Settler(self.store, self.settings.silent_after_s)
 
     @cached_property
-    def index_node(self) -> IndexNode:
-        """The order ``node``."""
+    def indexer(self) -> Indexer:
+        """The orders ``node`` and ``nodes``."""
         from context_search.services.indexing.chunk_vectors import ChunkVectors  # noqa: PLC0415
-        from context_search.services.indexing.index_node import IndexLimits, IndexNode  # noqa: PLC0415
+        from context_search.services.indexing.indexer import Indexer, IndexLimits  # noqa: PLC0415
 
-        return IndexNode(
+        return Indexer(
             store=self.store,
             vectors=self.vectors,
             chunk_vectors=ChunkVectors(self.store, self.vectors, self.embedder_of, EMBED_TIMEOUT_S),
-            settle=self.settle,
+            settler=self.settler,
             clock=self.clock,
             limits=IndexLimits(
                 lease_s=self.settings.index_lease_s, project=self.settings.project_limits
@@ -256,20 +256,11 @@ class Parts(LiveSettings):
         )
 
     @cached_property
-    def index_nodes(self) -> IndexNodes:
-        """The order ``nodes``."""
-        from context_search.services.indexing.index_nodes import IndexNodes  # noqa: PLC0415
-        from context_search.services.indexing.index_together import IndexTogether  # noqa: PLC0415
-
-        together = IndexTogether(self.index_node)
-        return IndexNodes(self.store, self.index_node, together)
-
-    @cached_property
-    def enumerate_index(self) -> EnumerateIndex:
+    def comparer(self) -> Comparer:
         """The order ``enumerate``."""
-        from context_search.services.indexing.enumeration import EnumerateIndex  # noqa: PLC0415
+        from context_search.services.indexing.enumeration import Comparer  # noqa: PLC0415
 
-        return EnumerateIndex(self.store, self.settle, self.limits)
+        return Comparer(self.store, self.settler, self.limits)
 
     @cached_property
     def cleanup(self) -> Cleanup:
@@ -282,7 +273,7 @@ class Parts(LiveSettings):
             store=self.store,
             vectors=self.vectors,
             relay=RelayOutbox(self.store, self.deliver),
-            settle=self.settle,
+            settler=self.settler,
             sweep=Sweep(self.store, self.vectors),
             uploads=self.uploads,
             limits=CleanupLimits(
@@ -298,20 +289,17 @@ class Parts(LiveSettings):
     @cached_property
     def project_index(self) -> ProjectIndexUseCases:
         """The use cases of the index over all tables of a project."""
-        from context_search.services.indexing import (  # noqa: PLC0415
-            project_index,
-            rebuild,
-        )
+        from context_search.services.indexing.project_index import ProjectIndexes  # noqa: PLC0415
         from context_search.web.routes.indexing.project_index import ProjectIndexUseCases  # noqa: PLC0415
 
-        silent_s = self.settings.silent_after_s
-        return ProjectIndexUseCases(
-            switch_on=project_index.SwitchProjectIndexOn(self.store, self.model, silent_s),
-            switch_off=project_index.SwitchProjectIndexOff(self.store),
-            read=project_index.ReadProjectIndex(self.store, silent_s),
-            start_rebuild=rebuild.StartRebuild(self.store, self.model),
-            roll_back=rebuild.RollBack(self.store),
-        )
+        indexes = ProjectIndexes(self.store, self.model, self.settings.silent_after_s)
+        return ProjectIndexUseCases(indexes, self._rebuilds)
+
+    @property
+    def _rebuilds(self) -> Rebuilds:
+        from context_search.services.indexing.rebuilds import Rebuilds  # noqa: PLC0415
+
+        return Rebuilds(self.store, self.model)
 
     # Who may do what
 
@@ -405,34 +393,24 @@ class Parts(LiveSettings):
     def tools(self) -> ToolUseCases:
         """The use cases of Search Tools."""
         from context_search.services.catalog.tools import ManageTools  # noqa: PLC0415
-        from context_search.services.indexing.status import ReadStatus  # noqa: PLC0415
-        from context_search.services.indexing.wait import WaitUntilSettled  # noqa: PLC0415
+        from context_search.services.indexing.status import ToolStatuses  # noqa: PLC0415
         from context_search.web.routes.catalog.tools import ToolUseCases  # noqa: PLC0415
 
         silent_s = self.settings.silent_after_s
-        read_status = ReadStatus(self.store, silent_s)
         return ToolUseCases(
             tools=ManageTools(self.store, self.limits, silent_s),
-            read_status=read_status,
-            wait_until_settled=WaitUntilSettled(read_status, self.clock, time.sleep),
+            statuses=ToolStatuses(self.store, silent_s, self.clock, time.sleep),
             model=self.model,
         )
 
     @cached_property
     def operations(self) -> OperationUseCases:
         """The use cases of operators."""
-        from context_search.services.indexing import rebuild  # noqa: PLC0415
-        from context_search.services.indexing.estimate_rebuild import EstimateRebuild  # noqa: PLC0415
         from context_search.services.upkeep.operations import Operate, Redrive  # noqa: PLC0415
         from context_search.web.routes.upkeep.rebuilds import OperationUseCases  # noqa: PLC0415
 
-        model = self.model
-        start = rebuild.StartRebuild(self.store, model)
         return OperationUseCases(
-            estimate_rebuild=EstimateRebuild(self.store, model),
-            start_rebuild=start,
-            reindex_project=rebuild.ReindexProject(self.store, start),
-            roll_back=rebuild.RollBack(self.store),
+            rebuilds=self._rebuilds,
             operate=Operate(self.store, self.settings.silent_after_s),
             redrive=Redrive(self.store, self.queue),
         )
@@ -441,7 +419,7 @@ class Parts(LiveSettings):
     def searcher(self) -> Searcher:
         """What every kind of search goes through."""
         from context_search.adapters.litellm_embedder import BoundedEmbedder  # noqa: PLC0415
-        from context_search.services.indexing.evict import UseIndex  # noqa: PLC0415
+        from context_search.services.indexing.use_index import IndexUse  # noqa: PLC0415
         from context_search.services.searching.search import searcher  # noqa: PLC0415
 
         @cache
@@ -455,7 +433,7 @@ class Parts(LiveSettings):
             self.store,
             self.vectors,
             embedder_of,
-            UseIndex(self.store),
+            IndexUse(self.store),
             self.clock,
             time.sleep,
             self.settings.silent_after_s,
@@ -519,6 +497,12 @@ class Parts(LiveSettings):
         from context_search.services.searching.retrieval_settings import ManageRetrievalSettings  # noqa: PLC0415
 
         return ManageRetrievalSettings(self.store)
+
+
+def _tell_of(error: ContextSearchError) -> None:
+    """Writes why orders wait for ``cleanup``."""
+    fields = {"code": error.code, "detail": error.message}
+    logging.getLogger(__name__).warning("orders wait in the book", extra=fields)
 
 
 @lru_cache(maxsize=1)

@@ -10,6 +10,7 @@ from context_search.ports.access import IdempotencyKeys, Keys, McpInstances
 from context_search.ports.catalog import Projects, Tables, Tools, Uploads
 from context_search.ports.indexing import (
     Chunks,
+    Comparisons,
     Evictions,
     Indexes,
     NodeCounts,
@@ -56,6 +57,8 @@ class UnitOfWork(Protocol):
     def tools(self) -> Tools: ...
     @property
     def indexes(self) -> Indexes: ...
+    @property
+    def comparisons(self) -> Comparisons: ...
     @property
     def rebuilds(self) -> Rebuilds: ...
     @property

@@ -14,7 +14,7 @@ from context_search.domain.model import Index, Scope, Table
 from context_search.services.catalog.tools import ManageTools, NewSearchTool
 from context_search.services.indexing.enumeration import Limits
 from context_search.services.indexing.outgoing import Deliver, SendingStore
-from testing.in_memory.queue import ListQueue
+from testing.in_memory.queue import ListQueue, unexpected
 from tests.builders import Workbench, count, english
 from tests.steps import SMALL, table_of
 
@@ -41,7 +41,7 @@ def retired(bench: Workbench, index: Index) -> None:
 
 def creation(bench: Workbench) -> ManageTools:
     return ManageTools(
-        SendingStore(bench.store, Deliver(bench.store, ListQueue())), Limits(), 180.0
+        SendingStore(bench.store, Deliver(bench.store, ListQueue(), unexpected)), Limits(), 180.0
     )
 
 
@@ -65,19 +65,19 @@ def test_the_scopes_of_an_index_are_those_of_its_tools(bench: Workbench) -> None
     table = bench.table({})
     tools = [bench.tool(table, scope)[0] for scope in ("/b", "", "/b", "/a")]
     with bench.store.for_all("test") as work:
-        assert work.indexes.scopes(tools[0].index_id) == ["", "/a", "/b"]
-        work.indexes.uncover(tools[0].id)
-        work.indexes.uncover(tools[1].id)
-        assert work.indexes.scopes(tools[0].index_id) == ["/a", "/b"]
-        assert work.indexes.scopes(2**62) == []
+        assert work.comparisons.scopes(tools[0].index_id) == ["", "/a", "/b"]
+        work.comparisons.uncover(tools[0].id)
+        work.comparisons.uncover(tools[1].id)
+        assert work.comparisons.scopes(tools[0].index_id) == ["/a", "/b"]
+        assert work.comparisons.scopes(2**62) == []
 
 
 def test_the_compared_revision_is_kept(bench: Workbench) -> None:
     _, index = bench.tool(bench.table({}))
     with bench.store.for_all("test") as work:
-        assert not work.indexes.is_compared(index)
-        work.indexes.mark_enumerated(index, table_of(index), 1, [""])
-        assert work.indexes.is_compared(index)
+        assert not work.comparisons.is_compared(index)
+        work.comparisons.note_compared(index, table_of(index), 1, [""])
+        assert work.comparisons.is_compared(index)
 
 
 def test_a_retired_index_is_gone_and_its_generation_waits_to_be_swept(bench: Workbench) -> None:
@@ -141,10 +141,10 @@ def test_creating_and_retiring_at_once_never_leaves_a_tool_without_index(
         if number % 3:
             with bench.store.for_all("test") as work:
                 work.tools.mark_deleted(status.tool.id)
-                work.indexes.uncover(status.tool.id)
+                work.comparisons.uncover(status.tool.id)
             with bench.store.for_all("test") as work:
                 work.tables.lock(table.id)
-                if not work.indexes.scopes(status.index.id):
+                if not work.comparisons.scopes(status.index.id):
                     work.indexes.retire(status.index.id)
 
     with ThreadPoolExecutor(6) as threads:

@@ -146,7 +146,7 @@ def test_the_summary_of_a_tool_is_not_ready_when_its_table_comes_back(bench: Ben
 def ordered(bench: Bench) -> list[tuple[int, int]]:
     """What ``cleanup`` has compared now."""
     with bench.store.for_all("test") as work:
-        return work.indexes.behind(silent_s=300, limit=9)
+        return work.comparisons.behind(silent_s=300, limit=9)
 
 
 def test_the_last_tool_of_an_index_comes_back_from_its_owners_trash(bench: Bench) -> None:
@@ -155,8 +155,8 @@ def test_the_last_tool_of_an_index_comes_back_from_its_owners_trash(bench: Bench
     bench.pass_time(10_000)
     assert ordered(bench) == [(index.id, table.id)]
     with bench.store.for_all("test") as work:
-        assert work.indexes.scopes(index.id) == []
-        assert work.indexes.may_be_needed(index.id)
+        assert work.comparisons.scopes(index.id) == []
+        assert work.comparisons.may_be_needed(index.id)
         compare(work, index, table.id, Limits(), None)
     assert bench.ids(index) == []
     bench.pass_time(10_000)
@@ -174,7 +174,7 @@ def test_an_index_goes_when_a_tool_in_the_trash_is_deleted(bench: Bench) -> None
     with bench.store.for_all("test") as work:
         compare(work, index, table.id, Limits(), None)
         work.tools.mark_deleted(tool.id)
-        assert not work.indexes.may_be_needed(index.id)
+        assert not work.comparisons.may_be_needed(index.id)
     assert RemoveDeleted(bench.store).run() == (1, [])
     bench.pass_time(10_000)
     assert ordered(bench) == [(index.id, table.id)]

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from context_search.domain.errors import ContextSearchError
-from context_search.services.indexing.retrying import RetryLater
+from context_search.services.indexing.node_report import RetryLater
 from tests.faults.chaos.gate import Point, after_commits, points
 from tests.faults.chaos.killing import Order, Place
 from tests.faults.chaos.parts import ChaosParts

@@ -18,7 +18,7 @@ from context_search.domain.model import Scope
 from context_search.domain.orders import ORDER_ID, order_from_json
 from context_search.ports.outside import Deadline, Embedder, Message, Queue
 from context_search.services.catalog.tools import NewSearchTool
-from context_search.services.indexing.index_node import IndexNode
+from context_search.services.indexing.indexer import Indexer
 from context_search.settings import Settings
 from testing.in_memory.embedder import WordEmbedder
 from tests.faults.chaos.gate import Gate, GatedEmbedder, GatedQueue, GatedStore, GatedVectors
@@ -101,9 +101,9 @@ class ChaosParts(Parts):
         return GatedEmbedder(self.embedder or WordEmbedder(config.dimensions), self.gate)
 
     @cached_property
-    def index_node(self) -> IndexNode:
+    def indexer(self) -> Indexer:
         """With small batches, so that there are several."""
-        usual = super().index_node
+        usual = super().indexer
         return replace(usual, limits=replace(usual.limits, batch_chunks=CHUNKS_PER_BATCH))
 
     @cached_property
@@ -150,8 +150,8 @@ class ChaosParts(Parts):
             ),
             "delete_table": lambda project, table: tables.delete(ProjectKey(project), table),
             "delete_tool": lambda project, tool: tools.tools.delete(ProjectKey(project), tool),
-            "start_rebuild": lambda tool: operations.start_rebuild(tool, Internal()),
-            "roll_back": lambda tool: operations.roll_back(tool, Internal()),
+            "start_rebuild": lambda tool: operations.rebuilds.start(tool, Internal()),
+            "roll_back": lambda tool: operations.rebuilds.roll_back(tool, Internal()),
         }
 
 

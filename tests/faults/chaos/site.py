@@ -11,7 +11,7 @@ from context_search.domain.config import IndexConfig
 from context_search.domain.errors import ContextSearchError
 from context_search.domain.model import Index, SearchTool, Table
 from context_search.ports.outside import Message
-from context_search.services.indexing.retrying import RetryLater
+from context_search.services.indexing.node_report import RetryLater
 from testing.in_memory.queue import ListQueue
 from tests.builders import until
 from tests.faults.chaos.parts import CONFIG, ChaosParts, wanted_tool

@@ -15,7 +15,7 @@ from context_search.adapters.postgres.url import DatabaseUrl
 from context_search.domain.access import Principal
 from context_search.domain.model import Table
 from context_search.ports.outside import Message
-from context_search.services.indexing.retrying import RetryLater
+from context_search.services.indexing.node_report import RetryLater
 from testing.in_memory.queue import ListQueue
 from tests.builders import english
 from tests.faults.chaos.killing import check

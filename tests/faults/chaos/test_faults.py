@@ -10,8 +10,7 @@ import pytest
 
 from context_search.adapters.litellm_embedder import LitellmEmbedder
 from context_search.domain.access import Principal
-from context_search.services.indexing.node_report import NodeReport
-from context_search.services.indexing.retrying import RetryLater
+from context_search.services.indexing.node_report import NodeReport, RetryLater
 from testing.in_memory.embedder import WordEmbedder
 from tests.adapters.openai_server import OpenAiServer
 from tests.adapters.scripted_embeddings import item
@@ -69,7 +68,7 @@ def queued(site: Site, owner: Principal) -> tuple[Place, int]:
 def outcome(parts: ChaosParts, node_id: int) -> NodeReport:
     """What a worker says about a node that it was ordered to index."""
     try:
-        return parts.index_node(node_id, parts.in_time())
+        return parts.indexer.index_one(node_id, parts.in_time())
     except RetryLater as later:
         return later.report or NodeReport("nothing_to_do")
 
@@ -94,7 +93,7 @@ def test_a_pause_that_turbopuffer_asks_for_is_kept(
     place, node_id = queued(site, owner)
     faults.arm("429", on="write", retry_after=2.5)
     with pytest.raises(RetryLater) as later:
-        site.parts.index_node(node_id, site.parts.in_time())
+        site.parts.indexer.index_one(node_id, site.parts.in_time())
     assert later.value.after_s == 2.5
     check(site, [place])
 
@@ -109,7 +108,7 @@ def test_a_write_slower_than_the_lease_is_taken_over_and_its_worker_writes_nothi
     slow.start()
 
     def is_taken_over() -> bool:
-        report = site.parts.index_node(node_id, site.parts.in_time())
+        report = site.parts.indexer.index_one(node_id, site.parts.in_time())
         return report.outcome == "indexed"
 
     until(lambda: faults.armed() == [])
@@ -153,7 +152,7 @@ def test_a_failing_provider_delays_a_string_for_as_long_as_it_says(
     place, node_id = queued(site, owner)
     provider.status, provider.headers = status, headers
     with pytest.raises(RetryLater) as later:
-        site.parts.index_node(node_id, site.parts.in_time())
+        site.parts.indexer.index_one(node_id, site.parts.in_time())
     assert later.value.after_s == retry_in_s
     provider.status, provider.headers = 200, {}
     check(site, [place])
@@ -168,7 +167,7 @@ def test_wrong_vectors_are_put_aside_and_what_was_searchable_stays(
     before = site.parts.vectors.ids_after(namespace, "", 100)
     site.replace(table, DOCUMENT | {"a": EDITED})
     site.orders()
-    site.parts.enumerate_index(tool.index_id)
+    site.parts.comparer.compare(tool.index_id)
     [message] = site.orders()
     provider.spoil = spoil
     report = outcome(site.parts, int(str(message["node_id"])))
@@ -177,7 +176,7 @@ def test_wrong_vectors_are_put_aside_and_what_was_searchable_stays(
     assert report.error is not None
     assert report.error.code == "EMBEDDING_DIMENSION_MISMATCH"
     assert set(before) <= set(site.parts.vectors.ids_after(namespace, "", 100))
-    assert site.parts.tools.read_status(tool.id, owner).progress.status == "degraded"
+    assert site.parts.tools.statuses.read(tool.id, owner).progress.status == "degraded"
     with site.parts.store.for_all("test") as work:
         work.nodes.pardon(limit=10)
     check(site, [(table, tool)])

@@ -83,7 +83,7 @@ def test_the_start_of_a_rebuild_may_die_anywhere(site: Site, kills: Kills) -> No
 def test_going_back_may_die_anywhere(site: Site, kills: Kills, owner: Principal) -> None:
     def prepare() -> Place:
         table, tool = indexed(site, owner)
-        site.parts.operations.start_rebuild(tool.id, Internal())
+        site.parts.operations.rebuilds.start(tool.id, Internal())
         site.work()
         site.replace(table, {"a": EDITED})
         site.work()

@@ -24,7 +24,7 @@ def test_cleanup_may_die_anywhere(site: Site, workers: Mortals) -> None:
         gone, _ = indexed(site, owner)
         table, tool = indexed(site, owner)
         site.parts.tables.delete(owner, gone.id)
-        site.parts.operations.start_rebuild(tool.id, Internal())
+        site.parts.operations.rebuilds.start(tool.id, Internal())
         site.work()
         site.replace(table, {"a": EDITED})  # the order is lost
         site.orders()

@@ -12,7 +12,7 @@ from tests.faults.chaos.killing import DOCUMENT, EDITED, LONG, Kills, Order, Pla
 from tests.faults.chaos.mortal import Mortals
 from tests.faults.chaos.site import Site
 
-SWAP_TOGETHER = "nodes.hold_many+chunks.mark_all_present+keywords.put+chunks.activate"
+SWAP = "nodes.hold+chunks.mark_present+keywords.put+chunks.activate"
 
 
 @pytest.fixture
@@ -42,7 +42,7 @@ def test_a_worker_may_die_anywhere_in_a_new_string(
     assert calls.count("upsert") >= 2
     assert calls.count("embed") >= 2
     assert "nodes.claim" in calls
-    assert "nodes.hold+chunks.activate" in calls
+    assert SWAP in calls
     kills.check()
 
 
@@ -73,7 +73,7 @@ def test_a_worker_may_die_anywhere_in_a_changed_string(
         table, tool = indexed(site, owner)
         site.replace(table, DOCUMENT | {"a": EDITED})
         site.orders()
-        site.parts.enumerate_index(tool.index_id)
+        site.parts.comparer.compare(tool.index_id)
         return table, tool
 
     calls = kills.everywhere(prepare, lambda _: ("carry_out", take(site)))
@@ -97,7 +97,7 @@ def test_a_worker_may_die_anywhere_in_small_strings_that_come_together(
 
     calls = kills.everywhere(prepare, order)
     assert calls.count("upsert") == 1
-    assert calls.count(SWAP_TOGETHER) == 1
+    assert calls.count(SWAP) == 1
     kills.check()
 
 
@@ -117,9 +117,9 @@ def test_a_comparison_may_die_anywhere(site: Site, kills: Kills, owner: Principa
 def test_the_switch_to_a_new_generation_may_die_anywhere(site: Site, kills: Kills) -> None:
     def prepare() -> Place:
         table, tool = indexed(site, site.project())  # a project builds two at a time
-        site.parts.operations.start_rebuild(tool.id, Internal())
+        site.parts.operations.rebuilds.start(tool.id, Internal())
         site.orders()
-        site.parts.enumerate_index(tool.index_id)
+        site.parts.comparer.compare(tool.index_id)
         *first, last = site.orders()
         for message in first:
             site.parts.carry_out(message)

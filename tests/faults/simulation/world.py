@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from context_search.domain.access import Principal, ProjectKey
+from context_search.domain.config import Model
 from context_search.domain.errors import ContextSearchError
 from context_search.domain.orders import ORDER_ID, CompareIndex, Order, order_from_json
 from context_search.domain.search import Answer, QuestionLimits
@@ -15,19 +16,13 @@ from context_search.ports.outside import Deadline, Message
 from context_search.services.catalog.tables import ManageTables
 from context_search.services.catalog.uploads import ManageUploads
 from context_search.services.indexing.chunk_vectors import ChunkVectors
-from context_search.services.indexing.enumeration import EnumerateIndex, Limits
-from context_search.services.indexing.index_node import IndexLimits
-from context_search.services.indexing.index_nodes import IndexNodes
-from context_search.services.indexing.node_report import NodeReport
-from context_search.services.indexing.order_book import Begun, OrderBook
+from context_search.services.indexing.enumeration import Comparer, Limits
+from context_search.services.indexing.indexer import IndexLimits
+from context_search.services.indexing.node_report import NodeReport, RetryLater
 from context_search.services.indexing.outgoing import Deliver, RelayOutbox, SendingStore
-from context_search.services.indexing.project_index import (
-    SwitchProjectIndexOff,
-    SwitchProjectIndexOn,
-)
-from context_search.services.indexing.rebuild import Model, ReindexProject, RollBack, StartRebuild
-from context_search.services.indexing.retrying import RetryLater
-from context_search.services.indexing.worker import Worker
+from context_search.services.indexing.project_index import ProjectIndexes
+from context_search.services.indexing.rebuilds import Rebuilds
+from context_search.services.indexing.worker import Begun, OrderBook, Worker
 from context_search.services.searching.targets import SearchedTool
 from context_search.services.upkeep.cleanup import CleanupLimits
 from context_search.services.upkeep.operations import Redrive
@@ -104,7 +99,7 @@ class World:
         self.after_step: Callable[[], None] = lambda: None
         self.queue = SimQueue(self.clock, self.scheduler, self.weather, self.has_neighbour)
         self.plain_store = SimStore(self.memory, self.scheduler, self.weather)
-        self.deliver = Deliver(self.plain_store, self.queue, WINDOW)
+        self.deliver = Deliver(self.plain_store, self.queue, self._tell, WINDOW)
         self.store = SendingStore(self.plain_store, self.deliver)
         self.vectors = SimVectors(self.documents, self.scheduler, self.weather, self.network)
         self.embedder = SimEmbedder(self.scheduler, self.weather)
@@ -142,13 +137,13 @@ class World:
 
     def _build_indexing(self) -> None:
         store, vectors, mutation = self.store, self.vectors, self.mutation
-        settle, limits = mutation.settle(store, SILENT_S), Limits(self.max_node_chars)
-        self.enumerate_index = EnumerateIndex(store, settle, limits)
-        self.index_node = mutation.index_node(
+        settler, limits = mutation.settler(store, SILENT_S), Limits(self.max_node_chars)
+        self.comparer = Comparer(store, settler, limits)
+        self.indexer = mutation.indexer(
             store=store,
             vectors=vectors,
             chunk_vectors=ChunkVectors(store, vectors, lambda _: self.embedder, 30),
-            settle=settle,
+            settler=settler,
             clock=self.clock,
             limits=IndexLimits(
                 lease_s=LEASE_S,
@@ -159,15 +154,19 @@ class World:
                 project=self.limits,
             ),
         )
-        together = mutation.together(self.index_node)
-        self.index_nodes = IndexNodes(store, self.index_node, together)
         book = WatchedBook(mutation.book(store, self.deliver), self._begun)
-        self.worker = Worker(book, self.index_nodes, self.enumerate_index, _no_uploads)  # type: ignore[arg-type]
+        self.worker = Worker(
+            book,  # type: ignore[arg-type]
+            self.indexer.index,
+            self.comparer.compare,
+            _no_uploads,
+            self._tell,
+        )
         self.cleanup = mutation.cleanup(
             store,
             vectors,
             RelayOutbox(store, self.deliver),
-            settle,
+            settler,
             mutation.sweep(store, vectors, page=3),
             ManageUploads(store, DictObjects()),
             CleanupLimits(SILENT_S, mutation.grace_s, self.keep_s, self.limits),
@@ -175,11 +174,8 @@ class World:
 
     def _build_management(self) -> None:
         store = self.store
-        self.start_rebuild = StartRebuild(store, self.model)
-        self.reindex = ReindexProject(store, self.start_rebuild)
-        self.roll_back = RollBack(store)
-        self.switch_on = SwitchProjectIndexOn(store, self.model, SILENT_S)
-        self.switch_off = SwitchProjectIndexOff(store)
+        self.rebuilds = Rebuilds(store, self.model)
+        self.project_indexes = ProjectIndexes(store, self.model, SILENT_S)
         tools = self.mutation.tools(store, Limits(self.max_node_chars), SILENT_S)
         self.create_tool, self.delete_tool = tools.create, tools.delete
         self.searcher = simulated_search(store, self.vectors, self.embedder, self.clock, SILENT_S)
@@ -267,6 +263,9 @@ class World:
             return
         self.seen["order: rests in the queue"] += 1
         raise RetryLater(done.again_in_s) from done.error
+
+    def _tell(self, error: ContextSearchError) -> None:
+        self.seen[f"told: {error.code}"] += 1
 
     def _begun(self, begun: Begun) -> None:
         self.on_begin(begun)

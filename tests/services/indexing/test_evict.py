@@ -9,10 +9,9 @@ from context_search.domain.errors import DatabaseUnavailableError
 from context_search.domain.limits import ProjectLimits, Usage
 from context_search.domain.model import SearchTool
 from context_search.ports.store import UnitOfWork
-from context_search.services.indexing.evict import UseIndex
-from context_search.services.indexing.index_node import IndexNode
-from context_search.services.indexing.rebuild import ReindexProject
+from context_search.services.indexing.indexer import Indexer
 from context_search.services.indexing.status import ToolStatus
+from context_search.services.indexing.use_index import IndexUse
 from context_search.services.upkeep.cleanup import CleanupLimits, CleanupReport
 from tests.services.house import SILENT_S, House, prose, search
 
@@ -31,7 +30,7 @@ class Estate(House):
             project = work.projects.add("estate")
             assert project.id == self.principal.project_id
 
-    def worker(self, **limits: object) -> IndexNode:
+    def worker(self, **limits: object) -> Indexer:
         return super().worker(**{"project": self.project_limits, **limits})  # type: ignore[arg-type]
 
     def cleanup(self) -> CleanupReport:
@@ -149,7 +148,7 @@ def test_a_search_does_not_fail_because_its_use_cannot_be_noted() -> None:
 
     estate, cold, _ = crowded()
     estate.cleanup()
-    searches = estate.searcher(estate.embedder, UseIndex(Away()))
+    searches = estate.searcher(estate.embedder, IndexUse(Away()))
     answer = search(searches, cold.id, estate.principal, "harbour", 5)
     assert (answer.target.status, answer.degraded) == ("evicted", ["index_evicted"])
     assert estate.status(cold) == "evicted"
@@ -254,7 +253,7 @@ def test_the_bytes_of_vectors_are_a_limit_too() -> None:
 def test_an_earlier_generation_goes_before_an_index() -> None:
     estate = Estate(max_chunks=17)
     tools = [estate.indexed(seed) for seed in (1, 2, 3)]
-    estate.start_rebuild(tools[0].id, Internal())
+    estate.rebuilds.start(tools[0].id, Internal())
     estate.work()
     estate.clock.advance(2 * HOUR)
     assert estate.used().chunks == 18
@@ -265,10 +264,10 @@ def test_an_earlier_generation_goes_before_an_index() -> None:
 def test_a_rebuild_takes_its_room_and_an_evicted_index_comes_back_by_one() -> None:
     estate, cold, hot = crowded()
     estate.cleanup()
-    generations = ReindexProject(estate.store, estate.start_rebuild)(estate.principal)
+    generations = estate.rebuilds.reindex(estate.principal)
     assert [each.id for each in generations] == [estate.state(hot).index.id]
     estate.work()
-    estate.start_rebuild(cold.id, Internal())
+    estate.rebuilds.start(cold.id, Internal())
     assert estate.status(cold) == "indexing"
     estate.work()
     assert estate.state(cold).progress.states == {"indexed": 1}

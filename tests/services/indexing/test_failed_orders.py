@@ -6,7 +6,7 @@ import pytest
 
 from context_search.domain.access import Internal
 from context_search.domain.errors import DatabaseUnavailableError
-from context_search.services.indexing.enumeration import EnumerateIndex, Limits
+from context_search.services.indexing.enumeration import Comparer, Limits
 from tests.services.house import House, prose
 
 
@@ -24,8 +24,8 @@ class Away(Breaking):
     error = DatabaseUnavailableError("away")
 
 
-def broken(house: House, limits: type[Breaking]) -> EnumerateIndex:
-    return EnumerateIndex(house.store, house.settle, object.__new__(limits))
+def broken(house: House, limits: type[Breaking]) -> Comparer:
+    return Comparer(house.store, house.settler, object.__new__(limits))
 
 
 def test_an_order_that_fails_is_shown_without_what_it_quotes() -> None:
@@ -35,7 +35,7 @@ def test_an_order_that_fails_is_shown_without_what_it_quotes() -> None:
     house.work()
     house.replace(house.principal, table.id, {"a": prose(400)})
     with pytest.raises(MemoryError):
-        broken(house, Breaking)(tool.index_id)
+        broken(house, Breaking).compare(tool.index_id)
     error = house.read_status(tool.id, Internal()).progress.last_error
     assert error is not None
     assert (error["code"], error["retryable"], "at" in error) == ("INTERNAL", True, True)
@@ -50,7 +50,7 @@ def test_an_order_that_fails_for_a_known_reason_names_it() -> None:
     tool = house.tool(table).tool
     house.replace(house.principal, table.id, {"a": prose(400)})
     with pytest.raises(DatabaseUnavailableError):
-        broken(house, Away)(tool.index_id)
+        broken(house, Away).compare(tool.index_id)
     error = house.read_status(tool.id, Internal()).progress.last_error
     assert error is not None
     assert (error["code"], error["message"]) == ("DATABASE_UNAVAILABLE", "away")

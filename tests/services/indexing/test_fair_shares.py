@@ -10,7 +10,7 @@ from context_search.domain.access import Internal, ProjectKey
 from context_search.domain.errors import QueueUnavailableError
 from context_search.domain.orders import IndexNodes
 from context_search.ports.outside import Message
-from context_search.services.indexing.index_node import IndexNode
+from context_search.services.indexing.indexer import Indexer
 from context_search.services.indexing.outgoing import LOST_AFTER_S, WINDOW
 from context_search.services.upkeep.cleanup import CleanupLimits, CleanupReport
 from context_search.services.upkeep.operations import Redrive
@@ -43,7 +43,7 @@ def next_door(house: House, document: object) -> None:
     house.principal = own
 
 
-def receive(house: House, worker: IndexNode | None = None) -> Message:
+def receive(house: House, worker: Indexer | None = None) -> Message:
     """Carries out the first message of the queue."""
     message = house.queue.messages.pop(0)
     assert house.carry_out(message, worker).error is None
@@ -178,7 +178,7 @@ def test_a_long_string_is_handed_over_when_others_wait_and_only_then() -> None:
     house.tool(house.table({"a": prose(2_000)}))
     [node_id] = house.memory.rows.nodes
     next_door(house, {"a": prose(300)})
-    assert worker(node_id, house.deadline()).outcome == "handed_over"
+    assert worker.index_one(node_id, house.deadline()).outcome == "handed_over"
     present = sum(chunk.present for chunk in house.memory.rows.chunks.values())
     assert present == 4  # two batches: it is not given back before it got anywhere
     house.work(worker)
@@ -186,7 +186,10 @@ def test_a_long_string_is_handed_over_when_others_wait_and_only_then() -> None:
     lone = Slow()
     lone.tool(lone.table({"a": prose(2_000)}))
     [node_id] = lone.memory.rows.nodes
-    assert lone.worker(batch_chunks=2, turn_s=10)(node_id, lone.deadline()).outcome == "indexed"
+    assert (
+        lone.worker(batch_chunks=2, turn_s=10).index_one(node_id, lone.deadline()).outcome
+        == "indexed"
+    )
 
 
 def test_a_string_whose_rows_took_the_whole_turn_is_handed_over_at_once() -> None:
@@ -195,7 +198,7 @@ def test_a_string_whose_rows_took_the_whole_turn_is_handed_over_at_once() -> Non
     house.tool(house.table({"a": prose(2_000)}))
     [node_id] = house.memory.rows.nodes
     next_door(house, {"a": prose(300)})
-    assert worker(node_id, house.deadline()).outcome == "handed_over"
+    assert worker.index_one(node_id, house.deadline()).outcome == "handed_over"
     assert not any(chunk.present for chunk in house.memory.rows.chunks.values())
     house.work(worker)  # the rows are there now: each turn indexes a batch of them at least
     assert house.documents() == house.rows()

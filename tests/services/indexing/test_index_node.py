@@ -8,7 +8,7 @@ from context_search.domain.errors import (
     EmbeddingDimensionMismatchError,
     EmbeddingUnavailableError,
 )
-from context_search.services.indexing.retrying import RetryLater
+from context_search.services.indexing.node_report import RetryLater
 from tests.services.house import House, prose
 
 
@@ -102,7 +102,7 @@ def test_a_worker_without_time_hands_over_what_is_left() -> None:
     node_id = int(str(message["node_id"]))
     begun = house.book.begin(int(str(message["order"])))
     assert begun is not None
-    assert worker(node_id, house.deadline(seconds=30)).outcome == "handed_over"
+    assert worker.index_one(node_id, house.deadline(seconds=30)).outcome == "handed_over"
     house.book.finish(begun)
     [again] = house.queue.messages
     assert again == {**message, "order": again["order"]}
@@ -117,7 +117,7 @@ def test_a_run_with_half_of_the_reserve_indexes_one_batch() -> None:
     node_id = int(str(house.queue.messages.pop()["node_id"]))
 
     def present_after(seconds: float) -> int:
-        assert worker(node_id, house.deadline(seconds)).outcome == "handed_over"
+        assert worker.index_one(node_id, house.deadline(seconds)).outcome == "handed_over"
         return sum(chunk.present for chunk in house.memory.rows.chunks.values())
 
     assert [present_after(29), present_after(31), present_after(59)] == [0, 3, 6]
@@ -129,7 +129,7 @@ def test_a_throttled_provider_decides_when_the_message_comes_back() -> None:
     house.embedder.errors = [EmbeddingUnavailableError("429", retry_after_s=17)]
     node_id = int(str(house.queue.messages.pop()["node_id"]))
     with pytest.raises(RetryLater) as caught:
-        house.index_node(node_id, house.deadline())
+        house.indexer.index_one(node_id, house.deadline())
     assert caught.value.after_s == 17
     state = house.read_status(status.tool.id, house.principal).progress
     assert state.last_error is not None
@@ -138,7 +138,7 @@ def test_a_throttled_provider_decides_when_the_message_comes_back() -> None:
         True,
     )
     with pytest.raises(RetryLater, match="again in 17 s"):
-        house.index_node(node_id, house.deadline())  # too early
+        house.indexer.index_one(node_id, house.deadline())  # too early
 
 
 def test_a_wrong_dimension_is_quarantined_and_the_old_version_stays_searchable() -> None:
@@ -177,7 +177,7 @@ def test_a_node_that_kills_its_workers_ends_in_quarantine() -> None:
         with house.store.for_all("test") as work:  # a worker that is killed right after its claim
             assert work.nodes.claim(node_id, lease_s=1)
         house.clock.advance(2)
-    report = house.worker(max_attempts=3)(node_id, house.deadline())
+    report = house.worker(max_attempts=3).index_one(node_id, house.deadline())
     assert report.outcome == "quarantined"
     error = house.read_status(status.tool.id, house.principal).progress.last_error
     assert error is not None
@@ -191,7 +191,7 @@ def test_progress_is_no_failed_attempt() -> None:
     node_id = int(str(house.queue.messages.pop()["node_id"]))
     for _ in range(5):  # killed after its first batch each time
         with pytest.raises(KeyboardInterrupt):
-            worker(node_id, _KillingDeadline())  # type: ignore[arg-type]
+            worker.index_one(node_id, _KillingDeadline())  # type: ignore[arg-type]
         house.clock.advance(10_000)
     house.queue.send([{"kind": "node", "node_id": node_id}])
     house.work(worker)

@@ -12,8 +12,7 @@ from context_search.domain.errors import (
     EmbeddingUnavailableError,
 )
 from context_search.domain.model import Table
-from context_search.services.indexing.node_report import NodeReport
-from context_search.services.indexing.retrying import RetryLater
+from context_search.services.indexing.node_report import NodeReport, RetryLater
 from tests.services.house import House, MoodyEmbedder, prose
 
 
@@ -23,7 +22,7 @@ def next_node(house: House) -> int:
 
 
 def run(house: House) -> NodeReport:
-    return house.index_node(next_node(house), house.deadline())
+    return house.indexer.index_one(next_node(house), house.deadline())
 
 
 def test_a_new_text_is_cut_and_embedded_and_every_stage_is_timed() -> None:
@@ -70,7 +69,7 @@ def test_a_second_run_over_the_same_set_creates_no_chunks() -> None:
     node_id = next_node(house)
     house.embedder.errors = [EmbeddingUnavailableError("down", retry_after_s=5)]
     with pytest.raises(RetryLater) as caught:
-        house.index_node(node_id, house.deadline())
+        house.indexer.index_one(node_id, house.deadline())
     failed = caught.value.report
     assert failed is not None
     assert (failed.outcome, failed.chunks > 0, failed.embedded) == ("retried", True, 0)
@@ -78,7 +77,7 @@ def test_a_second_run_over_the_same_set_creates_no_chunks() -> None:
     assert failed.error.code == "EMBEDDING_UNAVAILABLE"
     assert list(failed.seconds) == ["chunking", "embedding"]
     house.clock.advance(6)
-    again = house.index_node(node_id, house.deadline())
+    again = house.indexer.index_one(node_id, house.deadline())
     assert (again.outcome, again.chunks, again.embedded) == ("indexed", 0, failed.chunks)
 
 
@@ -89,7 +88,7 @@ def test_a_message_that_comes_too_early_reports_nothing() -> None:
     house.embedder.errors = [EmbeddingUnavailableError("down", retry_after_s=5)]
     for expected in (True, False):
         with pytest.raises(RetryLater) as caught:
-            house.index_node(node_id, house.deadline())
+            house.indexer.index_one(node_id, house.deadline())
         assert (caught.value.report is not None) == expected
 
 
@@ -107,8 +106,8 @@ def test_a_message_for_a_node_that_is_done_has_nothing_to_do() -> None:
     house = House()
     house.tool(house.table({"a": prose(500)}))
     node_id = next_node(house)
-    house.index_node(node_id, house.deadline())
-    assert house.index_node(node_id, house.deadline()) == NodeReport("nothing_to_do")
+    house.indexer.index_one(node_id, house.deadline())
+    assert house.indexer.index_one(node_id, house.deadline()) == NodeReport("nothing_to_do")
 
 
 class Overtaken(MoodyEmbedder):

@@ -5,18 +5,13 @@ from __future__ import annotations
 import pytest
 
 from context_search.domain.access import ProjectKey
+from context_search.domain.config import Model
 from context_search.domain.errors import NotFoundError, ProjectIndexOffError
 from context_search.domain.ids import scope_key
 from context_search.domain.model import Index
 from context_search.ports.outside import VectorQuery
 from context_search.services.catalog.tables import ManageTables
-from context_search.services.indexing.project_index import (
-    ProjectIndexStatus,
-    ReadProjectIndex,
-    SwitchProjectIndexOff,
-    SwitchProjectIndexOn,
-)
-from context_search.services.indexing.rebuild import Model, ReindexProject
+from context_search.services.indexing.project_index import ProjectIndexes, ProjectIndexStatus
 from tests.services.house import SILENT_S, House, prose
 
 
@@ -27,9 +22,9 @@ class Estate(House):
         super().__init__()
         self.principal = ProjectKey(ManageTables(self.store).create_project("p")[0].id)
         model = Model(self.config.model, self.config.dimensions)
-        self.switch_on = SwitchProjectIndexOn(self.store, model, SILENT_S)
-        self.switch_off = SwitchProjectIndexOff(self.store)
-        self.read = ReadProjectIndex(self.store, SILENT_S)
+        indexes = ProjectIndexes(self.store, model, SILENT_S)
+        self.switch_on, self.switch_off = indexes.switch_on, indexes.switch_off
+        self.read = indexes.read
 
     def on(self) -> ProjectIndexStatus:
         """Switches the index on and does all that follows."""
@@ -99,14 +94,14 @@ def test_the_old_generation_answers_while_the_new_one_is_built() -> None:
     estate = Estate()
     tables = [estate.table({"a": f"text number {number}"}) for number in range(3)]
     old = estate.on().index
-    new = estate.start_rebuild.of_project(estate.principal)
-    assert estate.start_rebuild.of_project(estate.principal) == new
+    new = estate.rebuilds.start_of_project(estate.principal)
+    assert estate.rebuilds.start_of_project(estate.principal) == new
     assert estate.read(estate.principal).progress.status == "rebuilding"
     assert estate.index().namespace == old.namespace
     estate.work()
     assert estate.index().namespace == new.namespace
     assert estate.texts() == {(table.id, "/a") for table in tables}
-    assert estate.roll_back.of_project(estate.principal).namespace == old.namespace
+    assert estate.rebuilds.roll_back_of_project(estate.principal).namespace == old.namespace
     estate.work()
     assert estate.read(estate.principal).progress.status == "ready"
 
@@ -115,7 +110,7 @@ def test_a_table_that_comes_while_it_is_rebuilt_is_in_both_generations() -> None
     estate = Estate()
     estate.table({"a": "before"})
     estate.on()
-    new = estate.start_rebuild.of_project(estate.principal)
+    new = estate.rebuilds.start_of_project(estate.principal)
     table = estate.table({"a": "meanwhile"})
     estate.work()
     assert estate.index().namespace == new.namespace
@@ -126,7 +121,7 @@ def test_a_rebuild_of_the_project_rebuilds_this_index_too() -> None:
     estate = Estate()
     estate.tool(estate.table({"a": prose(100)}))
     estate.on()
-    reindex = ReindexProject(estate.store, estate.start_rebuild)
+    reindex = estate.rebuilds.reindex
     assert [each.table_id is None for each in reindex(estate.principal)] == [True, False]
 
 
@@ -150,7 +145,7 @@ def test_switched_off_it_answers_nothing_and_everything_goes() -> None:
     with pytest.raises(ProjectIndexOffError):
         estate.switch_off(estate.principal)
     with pytest.raises(ProjectIndexOffError):
-        estate.start_rebuild.of_project(estate.principal)
+        estate.rebuilds.start_of_project(estate.principal)
     estate.enumerate(index.id)
     assert estate.queue.messages == []
     assert estate.on().index.namespace != index.namespace

@@ -9,20 +9,18 @@ import pytest
 
 from context_search.domain.errors import EmbeddingRejectedError, EmbeddingUnavailableError
 from context_search.domain.limits import ProjectLimits
-from context_search.services.indexing.index_nodes import IndexNodes
-from context_search.services.indexing.index_together import IndexTogether
-from context_search.services.indexing.node_report import NodeReport
+from context_search.domain.model import Claim
+from context_search.services.indexing.indexer import Indexer
+from context_search.services.indexing.node_report import NodeReport, RetryLater
 from context_search.services.indexing.outgoing import NODES_PER_MESSAGE
-from context_search.services.indexing.retrying import RetryLater
 from tests.services.house import House
 
 MANY = NODES_PER_MESSAGE
 BAD = "string 7 of very many"
 
 
-def nodes_of(house: House, **limits: object) -> IndexNodes:
-    one = house.worker(**{"batch_nodes": MANY - 100, **limits})  # type: ignore[arg-type]
-    return IndexNodes(house.store, one, IndexTogether(one))
+def nodes_of(house: House, **limits: object) -> Indexer:
+    return house.worker(**{"batch_nodes": MANY - 100, **limits})  # type: ignore[arg-type]
 
 
 def built(many: int = MANY) -> House:
@@ -51,7 +49,7 @@ def counted(reports: Iterable[NodeReport]) -> Counter[str]:
 
 def test_they_come_in_one_message_and_go_in_few_calls() -> None:
     house = built()
-    reports = nodes_of(house)(ordered(house), house.deadline())
+    reports = nodes_of(house).index(ordered(house), house.deadline())
     assert counted(reports) == {"indexed": MANY}
     assert house.embedder.calls == [MANY - 100, 100]
     assert len(house.documents()) == MANY
@@ -61,16 +59,16 @@ def test_they_come_in_one_message_and_go_in_few_calls() -> None:
 def test_a_message_that_comes_twice_changes_nothing() -> None:
     house = built()
     ids = ordered(house)
-    list(nodes_of(house)(ids, house.deadline()))
+    list(nodes_of(house).index(ids, house.deadline()))
     before = house.rows()
-    assert counted(nodes_of(house)(ids, house.deadline())) == {}
+    assert counted(nodes_of(house).index(ids, house.deadline())) == {}
     assert (house.rows(), sum(house.embedder.calls)) == (before, MANY)
 
 
 def test_one_bad_string_is_quarantined_and_no_other() -> None:
     house = built()
     house.embedder.refused = {BAD: EmbeddingRejectedError("refused")}
-    reports = nodes_of(house)(ordered(house), house.deadline())
+    reports = nodes_of(house).index(ordered(house), house.deadline())
     assert counted(reports) == {"indexed": MANY - 1, "quarantined": 1}
     states = Counter(node.state for node in house.memory.rows.nodes.values())
     assert states == {"indexed": MANY - 1, "quarantined": 1}
@@ -81,17 +79,17 @@ def test_a_provider_that_is_away_is_asked_once_and_all_come_back_when_it_says() 
     ids = ordered(house)
     house.embedder.errors = [EmbeddingUnavailableError("429", retry_after_s=9)]
     with pytest.raises(RetryLater) as caught:
-        list(nodes_of(house, batch_nodes=MANY)(ids, house.deadline()))
+        list(nodes_of(house, batch_nodes=MANY).index(ids, house.deadline()))
     assert (caught.value.after_s, house.embedder.calls) == (9, [MANY])
     house.clock.advance(10)
-    assert counted(nodes_of(house)(ids, house.deadline())) == {"indexed": MANY}
+    assert counted(nodes_of(house).index(ids, house.deadline())) == {"indexed": MANY}
 
 
 def test_a_part_that_fails_keeps_no_other_part_from_its_turn() -> None:
     house = built()
     house.embedder.errors = [EmbeddingUnavailableError("429", retry_after_s=9)]
     with pytest.raises(RetryLater):
-        list(nodes_of(house)(ordered(house), house.deadline()))
+        list(nodes_of(house).index(ordered(house), house.deadline()))
     assert len(house.documents()) == 100
 
 
@@ -101,11 +99,11 @@ def test_what_fails_again_and_again_is_tried_alone() -> None:
     house.embedder.refused = {BAD: EmbeddingUnavailableError("a reply that never comes")}
     for _ in range(2):
         with pytest.raises(RetryLater):
-            list(nodes_of(house, attempts_together=2)(ids, house.deadline()))
+            list(nodes_of(house, attempts_together=2).index(ids, house.deadline()))
         assert house.documents() == set()
         house.clock.advance(1_000)
     with pytest.raises(RetryLater):
-        list(nodes_of(house, attempts_together=2)(ids, house.deadline()))
+        list(nodes_of(house, attempts_together=2).index(ids, house.deadline()))
     assert len(house.documents()) == 29
 
 
@@ -113,14 +111,14 @@ def test_an_unexpected_error_of_one_string_is_raised_when_the_others_are_done() 
     house = built(30)
     house.embedder.refused = {BAD: ValueError("a bug")}  # type: ignore[dict-item]
     with pytest.raises(ValueError, match="a bug"):
-        list(nodes_of(house)(ordered(house), house.deadline()))
+        list(nodes_of(house).index(ordered(house), house.deadline()))
     assert len(house.documents()) == 29
 
 
 def test_strings_without_room_wait_and_the_others_are_indexed() -> None:
     house = built(30)
     limits = {"project": ProjectLimits(max_chunks=20)}
-    reports = nodes_of(house, **limits)(ordered(house), house.deadline())
+    reports = nodes_of(house, **limits).index(ordered(house), house.deadline())
     assert counted(reports) == {"indexed": 20, "skipped": 10}
 
 
@@ -133,16 +131,16 @@ def test_a_string_that_changed_meanwhile_is_not_swapped_in() -> None:
     strings = [f"string {number} of very many" for number in range(29)]
     house.replace(house.principal, table, [*strings, "another string, and longer"])
     house.enumerate(int(str(house.queue.messages.pop(0)["index_id"])))
-    outcome = IndexTogether(house.index_node)(claims)
-    assert outcome.report.nodes == 29
-    assert len(outcome.left) == 1
+    left: list[Claim] = []
+    assert house.indexer.carry_on(claims, house.deadline(), left).nodes == 29
+    assert len(left) == 1
 
 
 def test_what_there_is_no_time_for_is_ordered_again() -> None:
     house = built()
     begun = house.book.begin(max(house.memory.rows.outbox))
     ids = ordered(house)
-    assert list(nodes_of(house)(ids, house.deadline(seconds=30))) == []
+    assert list(nodes_of(house).index(ids, house.deadline(seconds=30))) == []
     assert begun is not None
     house.book.finish(begun)
     assert ordered(house) == ids

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 import pytest
 
+from context_search.domain.config import Model
 from context_search.domain.errors import DatabaseUnavailableError
 from context_search.ports.outside import Deadline
 from context_search.ports.store import Store, UnitOfWork
-from context_search.services.indexing.enumeration import EnumerateIndex, Limits
-from context_search.services.indexing.project_index import SwitchProjectIndexOn
-from context_search.services.indexing.rebuild import Model
+from context_search.services.indexing.enumeration import Comparer, Limits
+from context_search.services.indexing.project_index import ProjectIndexes
 from tests.services.house import SILENT_S, House, prose
 
 
@@ -52,10 +52,10 @@ def test_it_is_asked_first_and_once(of_project: bool) -> None:  # noqa: FBT001
     index_id = house.tool(table).index.id
     if of_project:
         model = Model(house.config.model, house.config.dimensions)
-        switch_on = SwitchProjectIndexOn(house.store, model, SILENT_S)
-        index_id = switch_on(house.principal).index.id
+        indexes = ProjectIndexes(house.store, model, SILENT_S)
+        index_id = indexes.switch_on(house.principal).index.id
     counting = Counting(house.store, allowed=1)
-    compare = EnumerateIndex(counting, house.settle, Limits())
+    compare = Comparer(counting, house.settler, Limits()).compare
     if of_project:
         with pytest.raises(DatabaseUnavailableError):
             compare(index_id, table.id)

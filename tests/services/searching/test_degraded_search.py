@@ -231,7 +231,7 @@ def test_a_remembered_tool_is_never_served_once_it_is_deleted() -> None:
 def test_a_remembered_index_that_was_switched_is_read_again() -> None:
     house = MoodyHouse()
     house.ask()
-    house.start_rebuild(house.tool_id, house.principal)
+    house.rebuilds.start(house.tool_id, house.principal)
     house.work()
     answer = house.ask()
     assert answer.hits

@@ -18,7 +18,7 @@ from context_search.domain.model import Index, SearchTool
 from context_search.domain.search import Answer, QuestionLimits
 from context_search.ports.outside import Deadline, Legs, Ranked, VectorQuery
 from context_search.ports.store import Store, UnitOfWork
-from context_search.services.indexing.evict import UseIndex
+from context_search.services.indexing.use_index import IndexUse
 from context_search.services.searching.search import searcher
 from context_search.services.searching.timeouts import Timeouts
 from testing.in_memory.clock import ManualClock
@@ -117,7 +117,7 @@ class SwitchingHouse(House):
             self.slow,
             LateVectors(self.clock) if is_slow else self.vectors,  # type: ignore[arg-type]
             lambda _: LateEmbedder(self.clock) if is_slow else self.embedder,
-            UseIndex(self.store),
+            IndexUse(self.store),
             self.clock,
             self.clock.advance,
             SILENT_S,

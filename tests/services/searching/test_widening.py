@@ -48,7 +48,7 @@ def windowed(chunks: int, strategy: str) -> tuple[House, CountingVectors, int]:
     """A tool over so many chunks of about thirty windows each."""
     house = House(chunk_size=2_000, window_tokens=20)
     house.vectors = counting = CountingVectors()
-    house.index_node, house.searches = house.worker(), house.searcher(house.embedder)
+    house.indexer, house.searches = house.worker(), house.searcher(house.embedder)
     table = house.table([prose(1_900, seed) for seed in range(chunks)])
     tool_id = house.tool(table, strategy=strategy).tool.id
     house.work()

@@ -71,11 +71,11 @@ def test_a_rebuild_that_was_on_its_way_is_given_up_and_another_one_brings_the_in
     house = House()
     tool = house.tool(house.table({"a": prose(500)})).tool
     house.work()
-    house.start_rebuild(tool.id, Internal())
+    house.rebuilds.start(tool.id, Internal())
     cleared(house, tool.id)
     house.work()
     assert house.read_status(tool.id, Internal()).progress.status == "evicted"
-    house.start_rebuild(tool.id, Internal())
+    house.rebuilds.start(tool.id, Internal())
     house.work()
     assert house.read_status(tool.id, Internal()).progress.status == "ready"
     assert house.search(tool.id, house.principal, "harbour winter", 5).hits

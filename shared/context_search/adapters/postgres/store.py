@@ -14,6 +14,7 @@ from context_search.adapters.postgres.catalog.tables import PostgresTables
 from context_search.adapters.postgres.catalog.tools import PostgresTools
 from context_search.adapters.postgres.catalog.uploads import PostgresUploads
 from context_search.adapters.postgres.indexing.chunks import PostgresChunks
+from context_search.adapters.postgres.indexing.comparisons import PostgresComparisons
 from context_search.adapters.postgres.indexing.evictions import PostgresEvictions
 from context_search.adapters.postgres.indexing.indexes import PostgresIndexes
 from context_search.adapters.postgres.indexing.node_counts import PostgresNodeCounts
@@ -47,6 +48,7 @@ class PostgresUnitOfWork:
         self.tables = PostgresTables(tx)
         self.tools = PostgresTools(tx)
         self.indexes = PostgresIndexes(tx)
+        self.comparisons = PostgresComparisons(tx)
         self.rebuilds = PostgresRebuilds(tx)
         self.nodes = PostgresNodes(tx)
         self.node_counts = PostgresNodeCounts(tx)

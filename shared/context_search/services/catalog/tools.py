@@ -21,10 +21,9 @@ from context_search.domain.orders import CompareIndex
 from context_search.ports.catalog import Unowned, UnservedTool
 from context_search.ports.store import Store
 from context_search.services.access.lookup import live_tool
-from context_search.services.indexing.enumeration import Limits, compare
-from context_search.services.indexing.evict import note_use
-from context_search.services.indexing.read_ahead import Document, read_ahead
+from context_search.services.indexing.enumeration import Document, Limits, compare, read_ahead
 from context_search.services.indexing.status import ToolStatus, tool_status, write_summaries
+from context_search.services.indexing.use_index import note_use
 from context_search.services.pages import PAGE, page_of
 
 INLINE_DOCUMENT_BYTES = 5_000_000
@@ -112,7 +111,7 @@ class ManageTools:
             # What creates tools and compares indexes takes the same rows, in another order.
             work.tables.lock(tool.scope.table_id)
             work.tools.mark_deleted(tool_id)
-            work.indexes.uncover(tool_id)
+            work.comparisons.uncover(tool_id)
             work.send(CompareIndex(tool.index_id, tool.scope.table_id))
 
     def take_over(
@@ -159,8 +158,8 @@ class ManageTools:
                 search=wanted.search,
             )
             note_use(work, index)
-            work.indexes.cover(index.id, tool_id=tool_id, scope=wanted.scope.json_pointer)
-            is_done = work.indexes.follows(index.id, table.id)
+            work.comparisons.cover(index.id, tool_id=tool_id, scope=wanted.scope.json_pointer)
+            is_done = work.comparisons.follows(index.id, table.id)
             if not is_done:  # it does not leave: the request carries it out
                 work.outbox.add([CompareIndex(index.id, table.id).to_json()])
             tool = live_tool(work, tool_id, Internal())
@@ -204,7 +203,7 @@ class ManageTools:
                 project_id=project_id, table_id=scope.table_id, config=config
             )
             note_use(work, index)
-            work.indexes.cover(index.id, tool_id=tool.id, scope=scope.json_pointer)
+            work.comparisons.cover(index.id, tool_id=tool.id, scope=scope.json_pointer)
             work.send(CompareIndex(index.id, scope.table_id))
         return scope
 

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
 from context_search.domain.access import Caller, Principal
 from context_search.domain.model import Index, SearchTool
 from context_search.domain.progress import IndexStatus, NodeProgress, Progress
+from context_search.ports.outside import Clock
 from context_search.ports.store import Store, UnitOfWork
 from context_search.services.access.lookup import index_of, live_tool, opened_for
 from context_search.services.catalog.hints import EmptyScope, empty_scope
 from context_search.services.pages import Page, page_of
 
+POLL_S = 0.2
 LISTED_NODES = 200
 """At most so many nodes are listed in an answer."""
 LISTED_TOOLS = 20
@@ -103,16 +105,31 @@ def shown_error(error: Mapping[str, object] | None) -> dict[str, object] | None:
 
 
 @dataclass(frozen=True, slots=True)
-class ReadStatus:
+class ToolStatuses:
     """The state of a tool's index, for its owner or an internal caller."""
 
     store: Store
     silent_s: float
+    clock: Clock
+    sleep: Callable[[float], None]
 
-    def __call__(self, tool_id: int, caller: Caller) -> ToolStatus:
+    def read(self, tool_id: int, caller: Caller) -> ToolStatus:
         """Raises NotFoundError."""
         with opened_for(self.store, caller) as work:
             return tool_status(work, live_tool(work, tool_id, caller), silent_s=self.silent_s)
+
+    def wait(self, tool_id: int, caller: Caller, *, timeout_s: float) -> ToolStatus:
+        """Reads the status until the index is not being built any more, or time is up.
+
+        Returns the last status; raises NotFoundError when the tool goes away meanwhile.
+        """
+        ends_at = self.clock.monotonic() + timeout_s
+        while True:
+            status = self.read(tool_id, caller)
+            left_s = ends_at - self.clock.monotonic()
+            if status.progress.status != "indexing" or left_s <= 0:
+                return status
+            self.sleep(min(POLL_S, left_s))
 
     def page(self, caller: Principal, *, after: int) -> Page[ListedTool]:
         """Returns the Search Tools of the caller's project by id, at most 20."""

@@ -23,14 +23,14 @@ from context_search.ports.upkeep import Readings, Removal, SweepCounts
 from context_search.services.access.idempotency import KEPT_S
 from context_search.services.catalog.uploads import ManageUploads
 from context_search.services.indexing.chunk_documents import chunk_tokens
-from context_search.services.indexing.evict import EvictColdest
+from context_search.services.indexing.evict import evict_coldest
 from context_search.services.indexing.outgoing import (
     RelayOutbox,
     node_orders,
     send_one_by_one,
 )
-from context_search.services.indexing.rebuild import REBUILDS_AT_ONCE, retire_outdated
-from context_search.services.indexing.settle import SettleIndex
+from context_search.services.indexing.rebuilds import REBUILDS_AT_ONCE, retire_outdated
+from context_search.services.indexing.settle import Settler
 from context_search.services.indexing.status import write_summaries
 from context_search.services.searching.admission import UNUSED_S
 from context_search.services.searching.search_project import RANKING_AGE_S
@@ -120,7 +120,7 @@ class Cleanup:
     store: Store
     vectors: VectorStore
     relay: RelayOutbox
-    settle: SettleIndex
+    settler: Settler
     sweep: Sweep
     uploads: ManageUploads
     limits: CleanupLimits
@@ -182,7 +182,9 @@ class Cleanup:
 
     def _compare(self, report: CleanupReport) -> bool:
         with self.store.for_all("upkeep") as work:
-            behind = work.indexes.behind(silent_s=self.limits.silent_s, limit=COMPARISONS_PER_STEP)
+            behind = work.comparisons.behind(
+                silent_s=self.limits.silent_s, limit=COMPARISONS_PER_STEP
+            )
         send_one_by_one(self.store, [CompareIndex(*of) for of in behind])
         report.comparisons_ordered += len(behind)
         return len(behind) == COMPARISONS_PER_STEP
@@ -196,13 +198,13 @@ class Cleanup:
             building = work.rebuilds.building(limit=NODES_PER_STEP)
         for index_id in building:
             try:
-                report.generations_switched += self.settle(index_id)
+                report.generations_switched += self.settler.settle(index_id)
             except ContextSearchError as error:  # one index must not keep the others waiting
                 report.errors.append(f"rebuild: {error.code}")
         return False
 
     def _evict(self, report: CleanupReport) -> bool:
-        evicted = EvictColdest(self.store, self.limits.project, self.limits.silent_s)()
+        evicted = evict_coldest(self.store, self.limits.project, silent_s=self.limits.silent_s)
         report.indexes_evicted += evicted
         return evicted
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from context_search.adapters.postgres.catalog.presence import TABLE_IS_THERE, TOOL_IS_THERE
-from context_search.adapters.postgres.indexing.following import BEHIND
+from context_search.adapters.postgres.indexing.comparisons import BEHIND
 from context_search.adapters.postgres.pool import Transaction
 from context_search.domain.model import Index
 from context_search.domain.progress import (

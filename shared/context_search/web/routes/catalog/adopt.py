@@ -7,10 +7,9 @@ import json
 from fastapi import APIRouter
 from pydantic import ValidationError
 
-from context_search.domain.config import IndexConfig
+from context_search.domain.config import IndexConfig, Model
 from context_search.domain.errors import InvalidInputError
 from context_search.services.catalog.tools import Adoption
-from context_search.services.indexing.rebuild import Model
 from context_search.web.border import StrictJsonRoute
 from context_search.web.callers import InternalOnly, ProjectId
 from context_search.web.fields import Answer, Count, Cursor, KnownId, NextCursor, next_cursor

@@ -15,6 +15,7 @@ from context_search.domain.config import (
     MAX_TOP_K,
     Fusion,
     IndexConfig,
+    Model,
     SearchConfig,
     Storage,
     Strategy,
@@ -24,9 +25,7 @@ from context_search.domain.model import Scope
 from context_search.domain.progress import IndexStatus
 from context_search.domain.search import EmptyHint
 from context_search.services.catalog.tools import ManageTools, NewSearchTool
-from context_search.services.indexing.rebuild import Model
-from context_search.services.indexing.status import ListedTool, ReadStatus, ToolStatus
-from context_search.services.indexing.wait import WaitUntilSettled
+from context_search.services.indexing.status import ListedTool, ToolStatus, ToolStatuses
 from context_search.web.border import StrictJsonRoute
 from context_search.web.callers import MayManage, MayRead, ToolId, own_project, part
 from context_search.web.fields import (
@@ -290,8 +289,7 @@ class ToolUseCases:
     """What the routes of this file call, and the model that new indexes are built with."""
 
     tools: ManageTools
-    read_status: ReadStatus
-    wait_until_settled: WaitUntilSettled
+    statuses: ToolStatuses
     model: Model
 
 
@@ -330,7 +328,7 @@ async def create_search_tool(
         emit_created(status.progress)
         # The tool is there, whatever becomes of the waiting: who asks again would make another.
         with suppress(ContextSearchError):
-            status = use.wait_until_settled(status.tool.id, caller, timeout_s=wait)
+            status = use.statuses.wait(status.tool.id, caller, timeout_s=wait)
         return NewSearchToolAnswer.of(status).response(201)
 
     return once.answer(caller.project_id, create)
@@ -339,7 +337,7 @@ async def create_search_tool(
 @router.get("/api/v1/tools")
 async def list_tools(caller: MayRead, use: Use, cursor: Cursor = 0) -> ToolsAnswer:
     """Returns the project's Search Tools, at most 20 a page."""
-    page = use.read_status.page(caller, after=cursor)
+    page = use.statuses.page(caller, after=cursor)
     tools = [ListedToolAnswer.of(listed) for listed in page.rows]
     return ToolsAnswer(tools=tools, cursor=next_cursor(page.next_after))
 
@@ -347,7 +345,7 @@ async def list_tools(caller: MayRead, use: Use, cursor: Cursor = 0) -> ToolsAnsw
 @router.get("/api/v1/tools/{tool_id}")
 async def read_tool(tool_id: ToolId, caller: MayRead, use: Use) -> SearchToolAnswer:
     """Returns a Search Tool with the summary of its index."""
-    return SearchToolAnswer.of(use.read_status(tool_id, caller))
+    return SearchToolAnswer.of(use.statuses.read(tool_id, caller))
 
 
 @router.delete("/api/v1/tools/{tool_id}", status_code=204, responses=refused(409))

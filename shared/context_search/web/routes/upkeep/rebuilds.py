@@ -9,8 +9,7 @@ from fastapi import APIRouter, Query, Response
 
 from context_search.domain.access import Internal
 from context_search.domain.model import GenerationState, Index
-from context_search.services.indexing.estimate_rebuild import EstimateRebuild
-from context_search.services.indexing.rebuild import ReindexProject, RollBack, StartRebuild
+from context_search.services.indexing.rebuilds import Rebuilds
 from context_search.services.upkeep.operations import Operate, Redrive
 from context_search.web.border import StrictJsonRoute
 from context_search.web.callers import InternalOnly, Owner, ToolId, part
@@ -83,10 +82,7 @@ class RedrivenAnswer(Answer):
 class OperationUseCases:
     """What the routes of this file call."""
 
-    estimate_rebuild: EstimateRebuild
-    start_rebuild: StartRebuild
-    reindex_project: ReindexProject
-    roll_back: RollBack
+    rebuilds: Rebuilds
     operate: Operate
     redrive: Redrive
 
@@ -106,8 +102,8 @@ async def rebuild(
 ) -> Response:
     """Builds the tool's index anew beside the one that answers; ``dry_run`` only estimates."""
     if dry_run:
-        return EstimateAnswer(**asdict(use.estimate_rebuild(tool_id, Internal()))).response()
-    return GenerationAnswer.of(use.start_rebuild(tool_id, Internal())).response(202)
+        return EstimateAnswer(**asdict(use.rebuilds.estimate(tool_id, Internal()))).response()
+    return GenerationAnswer.of(use.rebuilds.start(tool_id, Internal())).response(202)
 
 
 @router.post(
@@ -115,7 +111,7 @@ async def rebuild(
 )
 async def roll_back(tool_id: ToolId, use: Use) -> GenerationAnswer:
     """Lets the generation before the last switch answer again."""
-    return GenerationAnswer.of(use.roll_back(tool_id, Internal()))
+    return GenerationAnswer.of(use.rebuilds.roll_back(tool_id, Internal()))
 
 
 @router.delete(
@@ -134,7 +130,7 @@ async def delete_chunks(
 @router.post("/api/v1/projects/{project_id}/reindex", status_code=202, responses=refused(409))
 async def reindex(owner: Owner, use: Use) -> GenerationsAnswer:
     """Rebuilds every index of the project, two at a time."""
-    indexes = use.reindex_project(owner)
+    indexes = use.rebuilds.reindex(owner)
     return GenerationsAnswer(generations=[GenerationAnswer.of(index) for index in indexes])
 
 
