@@ -183,7 +183,7 @@ class MemoryNodes:
             raise LeaseLostError("another worker has the node, or it is gone")
         self.rows.change(self.rows.nodes, claim.node_id, **values)
 
-    def pardon(self, *, limit: int) -> list[int]:
+    def requeue_quarantined(self, *, limit: int) -> list[int]:
         nodes = sorted(self.rows.nodes.items())
         found = [row.id for _, row in nodes if row.state == "quarantined"][:limit]
         queued: dict[str, object] = {"state": "queued", "attempt": 0, "next_at": self.clock.now()}

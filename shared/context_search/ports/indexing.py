@@ -116,7 +116,7 @@ class Nodes(Protocol):
         """
         ...
 
-    def pardon(self, *, limit: int) -> list[int]:
+    def requeue_quarantined(self, *, limit: int) -> list[int]:
         """Queues quarantined nodes again, their attempts forgotten; returns their ids."""
         ...
 

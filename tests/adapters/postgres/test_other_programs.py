@@ -32,8 +32,8 @@ def test_an_index_goes_when_its_tool_is_deleted(bench: Workbench) -> None:
         assert work.comparisons.uncompared(index.id) == [index.table_id]
         compare(work, index, tool.scope.table_id, Limits(), None)
         assert work.deletions.remove_retired_nodes(limit=9) == 1
-    buried = bench.sql("SELECT FROM tombstone WHERE namespace = :name", name=index.namespace)
-    assert len(buried) == 3
+    to_delete = bench.sql("SELECT FROM tombstone WHERE namespace = :name", name=index.namespace)
+    assert len(to_delete) == 3
 
 
 def test_a_scope_that_is_changed_beside_us_changes_nothing(bench: Workbench) -> None:

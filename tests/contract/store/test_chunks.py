@@ -169,14 +169,14 @@ def test_ids_without_a_row_are_those_that_nobody_knows(bench: Bench) -> None:
     table = bench.table({"a": TEXT})
     _, index = bench.tool(table, config=config)
     [node_id] = bench.enumerate(index)
-    buried, *_ = bench.finish(node_id).chunks
+    to_delete, *_ = bench.finish(node_id).chunks
     bench.change(table, {"a": OTHER})
     bench.enumerate(index)
     building, *_ = bench.begin(bench.claim(node_id)).chunks
     bench.mark(bench.begin(bench.claim(bench.node()[1])))
     unknown = ["1.aaaaaaaaaa.000000000000.1.0", "1.aaaaaaaaaa.000000000000.1.0.w1"]
     known = [
-        *window_ids(buried.doc_id, buried.window_count),
+        *window_ids(to_delete.doc_id, to_delete.window_count),
         *window_ids(building.doc_id, building.window_count),
     ]
     assert len(known) > 2

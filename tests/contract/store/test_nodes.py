@@ -257,16 +257,16 @@ def test_a_node_over_a_limit_of_its_project_keeps_its_text(bench: Bench) -> None
     assert bench.try_claim(node_id) is None
 
 
-def test_the_pardoned_are_queued_with_their_attempts_forgotten(bench: Bench) -> None:
+def test_quarantined_nodes_are_queued_with_their_attempts_forgotten(bench: Bench) -> None:
     nodes = [bench.node()[1] for _ in range(3)]
     for node_id in nodes:
         claim = bench.claim(node_id)
         with bench.store.for_all("test") as work:
             work.nodes.quarantine(claim, ERROR)
     with bench.store.for_all("test") as work:
-        assert work.nodes.pardon(limit=2) == sorted(nodes)[:2]
-        assert work.nodes.pardon(limit=2) == sorted(nodes)[2:]
-        assert work.nodes.pardon(limit=2) == []
+        assert work.nodes.requeue_quarantined(limit=2) == sorted(nodes)[:2]
+        assert work.nodes.requeue_quarantined(limit=2) == sorted(nodes)[2:]
+        assert work.nodes.requeue_quarantined(limit=2) == []
     assert bench.claim(nodes[0]).attempt == 1
 
 

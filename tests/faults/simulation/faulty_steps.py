@@ -41,7 +41,7 @@ class NoComparison(Cleanup):
 class TombstonesForgottenFirst(Cleanup):
     """A kill between the two steps leaves documents that nobody knows."""
 
-    def _bury(self, report: CleanupReport) -> bool:
+    def _delete_documents(self, report: CleanupReport) -> bool:
         with self.store.for_all("test") as work:
             found = work.deletions.tombstones(
                 older_than_s=self.limits.grace_s, limit=TOMBSTONES_PER_STEP

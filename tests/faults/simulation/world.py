@@ -39,12 +39,12 @@ from tests.faults.simulation.conditions import (
     VISIBILITY_S,
     WINDOW,
 )
+from tests.faults.simulation.fault_chances import FaultChances, Network
 from tests.faults.simulation.messages import Envelope, SimQueue, joining
 from tests.faults.simulation.mutation import Mutation
 from tests.faults.simulation.parts import SimEmbedder, SimStore, SimVectors
 from tests.faults.simulation.scheduler import Killed, Kind, Scheduler
 from tests.faults.simulation.searching import simulated_search
-from tests.faults.simulation.weather import Network, Weather
 
 
 @dataclass
@@ -87,7 +87,7 @@ class World:
         self._choose()
         self.clock = ManualClock()
         self.scheduler = Scheduler(self.random)
-        self.weather = Weather(self.random)
+        self.fault_chances = FaultChances(self.random)
         self.network = Network(self.clock)
         unit_of_work = mutation.unit_of_work
         self.memory = MemoryStore(self.clock, joining(unit_of_work) if self.joins else unit_of_work)
@@ -97,12 +97,12 @@ class World:
         self.on_answer: Callable[[Answer], None] = lambda _: None
         self.on_begin: Callable[[Begun], None] = lambda _: None
         self.after_step: Callable[[], None] = lambda: None
-        self.queue = SimQueue(self.clock, self.scheduler, self.weather, self.has_neighbour)
-        self.plain_store = SimStore(self.memory, self.scheduler, self.weather)
+        self.queue = SimQueue(self.clock, self.scheduler, self.fault_chances, self.has_neighbour)
+        self.plain_store = SimStore(self.memory, self.scheduler, self.fault_chances)
         self.deliver = Deliver(self.plain_store, self.queue, self._tell, WINDOW)
         self.store = SendingStore(self.plain_store, self.deliver)
-        self.vectors = SimVectors(self.documents, self.scheduler, self.weather, self.network)
-        self.embedder = SimEmbedder(self.scheduler, self.weather)
+        self.vectors = SimVectors(self.documents, self.scheduler, self.fault_chances, self.network)
+        self.embedder = SimEmbedder(self.scheduler, self.fault_chances)
         self._build_indexing()
         self._build_management()
         project, _ = ManageTables(self.store).create_project("p")
@@ -117,7 +117,7 @@ class World:
     @property
     def seen(self) -> Counter[str]:
         """What has happened to this world, and how often."""
-        return self.weather.seen
+        return self.fault_chances.seen
 
     def _choose(self) -> None:
         pick = self.random.choice

@@ -9,7 +9,7 @@ from context_search.domain.orders import CompareIndex
 from context_search.ports.outside import Message
 from context_search.services.indexing.worker import Begun, OrderBook, Worker
 from testing.in_memory.queue import ListQueue
-from tests.services.house import House, prose
+from tests.services.system import System, prose
 
 STRINGS = 20
 """More than a window has room for."""
@@ -33,42 +33,42 @@ class Stuck(OrderBook):
         raise DatabaseUnavailableError(f"no rest of {after_s} s for {begun.id}")
 
 
-def told(house: House) -> list[str]:
-    return [error.code for error in house.undelivered]
+def told(system: System) -> list[str]:
+    return [error.code for error in system.undelivered]
 
 
 def test_a_caller_whose_orders_stay_in_the_book_is_not_failed_and_it_is_told() -> None:
     queue = Moody()
-    house = House(queue)
+    system = System(queue)
     queue.is_away = True
-    assert house.tool(house.table({"a": prose(300)})).progress.status == "indexing"
-    assert told(house) == ["QUEUE_UNAVAILABLE"]
+    assert system.tool(system.table({"a": prose(300)})).progress.status == "indexing"
+    assert told(system) == ["QUEUE_UNAVAILABLE"]
 
 
 def test_a_worker_that_cannot_send_the_next_order_is_done_with_its_own_and_it_is_told() -> None:
     queue = Moody()
-    house = House(queue)
-    house.tool(house.table([prose(60, seed) for seed in range(STRINGS)]))
+    system = System(queue)
+    system.tool(system.table([prose(60, seed) for seed in range(STRINGS)]))
     [first, *_] = queue.messages
     queue.is_away = True
-    assert house.carry_out(first).error is None
-    assert house.carry_out(first).outcome is None  # it was done before
-    assert told(house) == ["QUEUE_UNAVAILABLE"]
+    assert system.carry_out(first).error is None
+    assert system.carry_out(first).outcome is None  # it was done before
+    assert told(system) == ["QUEUE_UNAVAILABLE"]
 
 
 def test_an_order_that_cannot_be_put_off_comes_back_and_it_is_told() -> None:
-    house = House()
-    house.tool(house.table({"a": prose(300)}))
-    [message] = house.queue.messages
+    system = System()
+    system.tool(system.table({"a": prose(300)}))
+    [message] = system.queue.messages
     order_id = message["order"]
     assert isinstance(order_id, int)
-    book = Stuck(house.store, house.delivery)
+    book = Stuck(system.store, system.delivery)
 
     def fail(index_id: int, table_id: int | None) -> None:
         raise QueueUnavailableError(f"nothing is compared: {index_id}, {table_id}")
 
-    hands = Worker(book, house.indexer.index, fail, house.import_document.run, house.tell)
-    done = hands.carry_out(CompareIndex(1), house.deadline(), order_id=order_id)
-    assert (done.again_in_s, told(house)) == (30.0, ["DATABASE_UNAVAILABLE"])
+    hands = Worker(book, system.indexer.index, fail, system.import_document.run, system.tell)
+    done = hands.carry_out(CompareIndex(1), system.deadline(), order_id=order_id)
+    assert (done.again_in_s, told(system)) == (30.0, ["DATABASE_UNAVAILABLE"])
     assert hands.put_off(order_id, 60.0)
-    assert told(house) == ["DATABASE_UNAVAILABLE"] * 2
+    assert told(system) == ["DATABASE_UNAVAILABLE"] * 2

@@ -138,7 +138,7 @@ class Cleanup:
             self._keep_tokens,
             self._keep_uploads,
             self._remove_nodes,
-            self._bury,
+            self._delete_documents,
             self._delete_namespaces,
             self._sweep,
             self._forget_requests,
@@ -235,7 +235,7 @@ class Cleanup:
         report.errors += failed
         return removed > 0
 
-    def _bury(self, report: CleanupReport) -> bool:
+    def _delete_documents(self, report: CleanupReport) -> bool:
         grace_s = self.limits.grace_s
         with self.store.for_all("upkeep") as work:
             found = work.deletions.tombstones(older_than_s=grace_s, limit=TOMBSTONES_PER_STEP)
@@ -245,7 +245,7 @@ class Cleanup:
             try:
                 self.vectors.delete(namespace, ids)
             except VectorStoreError as error:
-                report.errors.append(f"bury: {error.code}")
+                report.errors.append(f"delete_documents: {error.code}")
                 continue
             with self.store.for_all("upkeep") as work:
                 work.deletions.note_deleted(group, older_than_s=grace_s)

@@ -94,7 +94,7 @@ class Redrive:
         """Handles at most ``limit`` of each. Raises QueueUnavailableError."""
         moved = self.dead_letters.take_up(limit, self._keep)
         with self.store.for_all("upkeep") as work:
-            nodes = work.nodes.pardon(limit=limit)
+            nodes = work.nodes.requeue_quarantined(limit=limit)
             work.send(*node_orders(work, nodes))
         return Redriven(moved, len(nodes))
 

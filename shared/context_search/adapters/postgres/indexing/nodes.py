@@ -257,7 +257,7 @@ class PostgresNodes:
         held = {node_id for [node_id] in rows}
         return [claim for claim in claims if claim.node_id in held]
 
-    def pardon(self, *, limit: int) -> list[int]:
+    def requeue_quarantined(self, *, limit: int) -> list[int]:
         rows = self.tx.run(
             """
             WITH found AS (  -- as a condition it may be read again for every row

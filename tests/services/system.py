@@ -67,7 +67,7 @@ class MoodyEmbedder(WordEmbedder):
         return super().embed_passages(texts, timeout_s=timeout_s)
 
 
-class House:
+class System:
     """Everything that a test of the services touches."""
 
     def __init__(self, queue: ListQueue | None = None, **config: object) -> None:

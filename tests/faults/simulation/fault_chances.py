@@ -12,7 +12,7 @@ from tests.faults.simulation.conditions import NETWORK_S
 
 
 @dataclass
-class Weather:
+class FaultChances:
     """How bad it is: the chance of a fault per call; 0 before and after the faults.
 
     ``seen`` counts what went wrong, by call and kind.

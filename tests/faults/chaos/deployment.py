@@ -33,7 +33,7 @@ _UNREST = """
 
 
 @dataclass
-class Site:
+class Deployment:
     """Healthy parts; ``waiting`` are the messages that nobody has carried out yet."""
 
     database_url: str
@@ -43,7 +43,7 @@ class Site:
     waiting: list[tuple[float, Message]] = field(default_factory=list)
 
     @classmethod
-    def of(cls, database_url: str, turbopuffer_url: str) -> Site:
+    def of(cls, database_url: str, turbopuffer_url: str) -> Deployment:
         """A site with parts of its own."""
         queue = ListQueue()
         return cls(

@@ -27,7 +27,7 @@ class End:
 
 
 @dataclass
-class Mortals:
+class WorkerProcesses:
     """Workers, one process for each order."""
 
     orders: IO[str]
@@ -49,7 +49,7 @@ class Mortals:
 
 
 @contextmanager
-def mortals(database_url: str, turbopuffer_url: str) -> Iterator[Mortals]:
+def processes(database_url: str, turbopuffer_url: str) -> Iterator[WorkerProcesses]:
     """The program of ``worker.py``, for as long as it is needed."""
     command = [sys.executable, "-m", "tests.faults.chaos.worker", database_url, turbopuffer_url]
     process = subprocess.Popen(  # noqa: S603 - our own program
@@ -63,7 +63,7 @@ def mortals(database_url: str, turbopuffer_url: str) -> Iterator[Mortals]:
     assert process.stdin is not None
     assert process.stdout is not None
     try:
-        yield Mortals(process.stdin, process.stdout)
+        yield WorkerProcesses(process.stdin, process.stdout)
     finally:
         process.stdin.close()
         process.stdout.close()
