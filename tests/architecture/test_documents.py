@@ -42,9 +42,10 @@ def files() -> str:
 
 @cache
 def names() -> frozenset[str]:
-    """Every word of the code and of the template."""
+    """Every word of the code and of the templates."""
     paths = python_files("shared", "functions", "local", "testing", "tests", "scripts")
-    text = "\n".join(path.read_text("utf-8") for path in [*paths, ROOT / "template.yaml"])
+    templates = [ROOT / "template.yaml", *(ROOT / "infrastructure").glob("*.yaml")]
+    text = "\n".join(path.read_text("utf-8") for path in [*paths, *templates])
     return frozenset(re.findall(r"\w+", text))
 
 
