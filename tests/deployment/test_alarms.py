@@ -93,7 +93,9 @@ def test_alarms_and_dashboard_show_metrics_that_there_are(
         before: list[str] = []
         for row in widget["properties"].get("metrics", []):
             if row[0] != "...":  # the same metric once more
-                before = [old if new == "." else new for new, old in zip(row, before or row)]
+                before = [
+                    old if new == "." else new for new, old in zip(row, before or row, strict=False)
+                ]
             if before[0] == "context-search":
                 shown.add((before[3], before[1]))
     shown |= {
