@@ -87,7 +87,7 @@ class LitellmEmbedder:
         return self._dimensions
 
     def warm_up(self) -> None:
-        """Import litellm and run ``prepare`` now instead of in the first call."""
+        """Imports litellm and runs ``prepare``."""
         with self._lock:
             if self._litellm is None:
                 litellm = import_litellm()
