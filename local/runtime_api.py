@@ -6,6 +6,7 @@ https://docs.aws.amazon.com/lambda/latest/dg/runtimes-api.html
 from __future__ import annotations
 
 import json
+import sys
 import threading
 import time
 import uuid
@@ -91,6 +92,11 @@ class RuntimeApi:
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
     api: RuntimeApi
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Prints what went wrong here; a function that is killed hangs up."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
 
 
 class _Handler(BaseHTTPRequestHandler):

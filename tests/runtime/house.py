@@ -23,7 +23,7 @@ from tests.functions.deployment import DIMENSIONS, Deployment
 
 TEMPLATE = ROOT / "template.yaml"
 _BARE = ROOT / "tests" / "runtime" / "bare"
-BARE = BuiltFunction("bare", task=_BARE, opt=_BARE)
+BARE = BuiltFunction("bare", task=_BARE, opt=_BARE, memory_mb=128)
 
 
 class WordServer(OpenAiServer):
