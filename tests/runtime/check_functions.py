@@ -98,15 +98,11 @@ def test_a_new_password_reaches_environments_that_run(
     tool = deployed.tool({"report": TEXT}, strategy="hybrid")
     deployed.drain()
     ask(deployed, tool, "comets")
-    try:
-        rotation.change_password("another one")
-        rotation.put(database_url=rotation.url_with("another one"))
-        assert rotation.ready() == 200
-        assert ask(deployed, tool, "lighthouse")["retrieval"]["degraded"] == []
-        assert deployed.functions["cleanup"].invoke(event("cleanup"))["errors"] == []
-    finally:
-        rotation.change_password("choose one")
-        rotation.put(database_url=rotation.url_with("choose one"))
+    rotation.change_password("another one")
+    rotation.put(database_url=rotation.url_with("another one"))
+    assert rotation.ready() == 200
+    assert ask(deployed, tool, "lighthouse")["retrieval"]["degraded"] == []
+    assert deployed.functions["cleanup"].invoke(event("cleanup"))["errors"] == []
 
 
 class _Refusing(BaseHTTPRequestHandler):

@@ -8,7 +8,7 @@ from typing import Any
 
 
 def lambda_handler(event: dict[str, Any], _context: Any) -> dict[str, Any]:
-    """Takes so many ``mb`` of memory; tells who it is, and which of the ``folders`` can be written."""
+    """Takes ``mb`` of memory; tells who it is, and which of the ``folders`` can be written."""
     bytearray(event.get("mb", 0) << 20)
     stat = os.statvfs("/tmp")  # noqa: S108
     return {
