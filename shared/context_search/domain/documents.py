@@ -19,7 +19,7 @@ from context_search.domain.json_number import (
 
 MAX_DEPTH = 256
 _PLAIN = 10**PLAIN_LENGTH
-_TOO_DEEP = f"the document is over {MAX_DEPTH} levels deep"
+TOO_DEEP = f"the document is over {MAX_DEPTH} levels deep"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,12 +64,12 @@ def parse_json(
             object_pairs_hook=members,
             parse_int=integer,
             parse_float=numbers.finite,
-            parse_constant=_refuse_constant,
+            parse_constant=refuse_constant,
         )
     except json.JSONDecodeError as error:
         raise InvalidDocumentError(f"the body is not JSON (at character {error.pos})") from None
     except RecursionError:
-        raise InvalidDocumentError(_TOO_DEEP) from None
+        raise InvalidDocumentError(TOO_DEEP) from None
     # An escape is the only way in for NUL and lone surrogates.
     _check_values(value, with_strings="\\u" in text, max_depth=max_depth)
     return value
@@ -83,7 +83,8 @@ def members(pairs: list[tuple[str, object]]) -> dict[str, object]:
     return found
 
 
-def _refuse_constant(_: str) -> float:
+def refuse_constant(_: str) -> float:
+    """Raises InvalidDocumentError: Python would read these."""
     raise InvalidDocumentError("NaN and Infinity are not JSON")
 
 
@@ -116,7 +117,7 @@ def _check_values(document: object, *, with_strings: bool, max_depth: int) -> No
         children: list[object] = []
         for value in level:
             if depth == max_depth and isinstance(value, dict | list):
-                raise InvalidDocumentError(_TOO_DEEP)
+                raise InvalidDocumentError(TOO_DEEP)
             if isinstance(value, dict):
                 children.extend(value.values())
                 if with_strings:
@@ -124,12 +125,13 @@ def _check_values(document: object, *, with_strings: bool, max_depth: int) -> No
             elif isinstance(value, list):
                 children.extend(value)
             elif with_strings and isinstance(value, str):
-                _check_string(value)
+                check_string(value)
         depth += 1
         level = children
 
 
-def _check_string(text: str) -> None:
+def check_string(text: str) -> None:
+    """Raises InvalidDocumentError for a string that Postgres, or an embedding provider, refuses."""
     if "\x00" in text:
         raise InvalidDocumentError("a string holds the character U+0000")
     try:
@@ -161,7 +163,7 @@ def _parse(
     try:
         value: object = json.loads(text, parse_int=read_integer, parse_float=read_float)
     except RecursionError:
-        raise InvalidDocumentError(_TOO_DEEP) from None
+        raise InvalidDocumentError(TOO_DEEP) from None
     return value
 
 

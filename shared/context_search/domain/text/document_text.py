@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import io
 
-from context_search.domain.documents import MAX_DEPTH, parse_json
+from context_search.domain.documents import MAX_DEPTH
 from context_search.domain.errors import InvalidDocumentError
 from context_search.domain.json_number import Numbers
+from context_search.domain.looked_at import look_at
 from context_search.domain.uploads import UploadFormat
 
 
@@ -17,19 +18,26 @@ def document_text(content: bytes | bytearray, form: UploadFormat) -> str:
     written: the values in it are only looked at, of JSON Lines one line's at a time.
     Raises InvalidDocumentError, which names the line.
     """
-    numbers = Numbers(keeps=False)
+    numbers = Numbers()
     if form == "json":
-        parse_json(content, numbers=numbers)
-        return content.decode("utf-8-sig")
+        return _checked(content, numbers, MAX_DEPTH)
     lines = enumerate(io.BytesIO(content), start=1)
-    checked = (_checked(line, at, numbers) for at, line in lines if line.strip())
+    checked = (_checked_line(line, at, numbers) for at, line in lines if line.strip())
     return f"[{','.join(checked)}]"
 
 
-def _checked(line: bytes, at: int, numbers: Numbers) -> str:
+def _checked(content: bytes | bytearray, numbers: Numbers, max_depth: int) -> str:
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise InvalidDocumentError("the body is not UTF-8") from None
+    look_at(text, numbers, max_depth=max_depth)
+    return text
+
+
+def _checked_line(line: bytes, at: int, numbers: Numbers) -> str:
     try:
         # It will be inside of an array.
-        parse_json(line, max_depth=MAX_DEPTH - 1, numbers=numbers)
+        return _checked(line, numbers, MAX_DEPTH - 1).strip()
     except InvalidDocumentError as error:
         raise type(error)(f"line {at}: {error.message}") from None
-    return line.decode("utf-8-sig").strip()
