@@ -13,6 +13,7 @@ from pathlib import Path
 
 DECISIONS = Path(__file__).resolve().parents[1] / "docs" / "decisions"
 LIST = DECISIONS / "FINAL.sha256"
+PAGES = "[0-9]*.md"
 SUPERSEDED = "Superseded by "
 
 
@@ -26,7 +27,7 @@ def final_hash(text: str) -> str:
 
 def written(folder: Path = DECISIONS) -> dict[str, str]:
     """Returns the hash of every decision by the name of its file."""
-    return {path.name: final_hash(path.read_text("utf-8")) for path in folder.glob("*.md")}
+    return {path.name: final_hash(path.read_text("utf-8")) for path in folder.glob(PAGES)}
 
 
 def listed(path: Path = LIST) -> dict[str, str]:

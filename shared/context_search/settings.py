@@ -18,7 +18,7 @@ from pydantic import (
     model_validator,
 )
 
-from context_search.domain.access_tokens import is_safe_address
+from context_search.domain.access import is_safe_address
 from context_search.domain.errors import ContextSearchError
 from context_search.domain.limits import ProjectLimits
 from context_search.domain.uploads import MAX_UPLOAD_BYTES

@@ -7,13 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from context_search.domain.documents import parse_exact
+from context_search.domain.documents import parse_exact, string_nodes
 from context_search.domain.errors import NotFoundError
 from context_search.domain.json_pointer import join, resolve
 from context_search.domain.json_text import to_json
 from context_search.domain.model import Project, Table
 from context_search.domain.orders import CompareIndex
-from context_search.domain.text.string_nodes import string_nodes
 from context_search.ports.catalog import Part, StringsAt
 from context_search.ports.outside import Clock
 from testing.in_memory.catalog_rows import TableRow

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from context_search.domain.ids import chunk_document_id, document_id
+from context_search.domain.ids import first_row_id, vector_row_id
 from context_search.domain.model import (
     ChunkSet,
     Claim,
@@ -71,7 +71,7 @@ class MemoryChunks:
         return set_id
 
     def _doc_id(self, claim: Claim, set_id: int, chunk_index: int) -> str:
-        return document_id(
+        return vector_row_id(
             table_id=claim.table_id,
             json_pointer=claim.json_pointer,
             content_hash=claim.content_hash,
@@ -135,7 +135,7 @@ class MemoryChunks:
     def without_row(self, namespace: str, doc_ids: Sequence[str]) -> list[str]:
         known = {row.doc_id for row in self.rows.chunks.values() if row.namespace == namespace}
         known |= {doc_id for name, doc_id in self.rows.tombstones if name == namespace}
-        return [doc_id for doc_id in doc_ids if chunk_document_id(doc_id) not in known]
+        return [doc_id for doc_id in doc_ids if first_row_id(doc_id) not in known]
 
 
 def _stored(row: ChunkRow) -> StoredChunk:

@@ -7,12 +7,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 
+from context_search.domain.documents import text_of_chunks
 from context_search.domain.errors import LeaseLostError
 from context_search.domain.ids import pointer_sha256
 from context_search.domain.json_pointer import contains
 from context_search.domain.model import Claim, Index, KnownNode
 from context_search.domain.progress import NodeState
-from context_search.domain.text.reassembly import text_of_chunks
 from context_search.ports.indexing import NodeUpsert
 from context_search.ports.outside import Clock
 from testing.in_memory.removals import remove_nodes, remove_sets, remove_sets_of

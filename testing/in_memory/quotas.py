@@ -105,7 +105,7 @@ def usage_of(rows: Rows, generation: GenerationRow) -> Usage:
     chunks = [chunk for chunk in rows.chunks.values() if chunk.namespace == generation.namespace]
     return Usage.of(
         chunks=len(chunks),
-        documents=sum(chunk.window_count for chunk in chunks),
+        rows=sum(chunk.window_count for chunk in chunks),
         dimensions=generation.config.dimensions,
     )
 

@@ -8,38 +8,36 @@ from collections.abc import Sequence
 
 from context_search.domain.config import IndexConfig
 from context_search.domain.errors import NamespaceMissingError, VectorStoreRejectedError
-from context_search.domain.ids import chunk_document_id
+from context_search.domain.ids import first_row_id
 from context_search.domain.ranking.bm25 import idf, term_weight
-from context_search.ports.outside import Legs, Ranked, VectorDocument, VectorQuery
+from context_search.ports.outside import Legs, Ranked, VectorQuery, VectorRow
 
 
 class DictVectors:
-    """The port ``VectorStore``; ``namespaces`` holds the documents by id."""
+    """The port ``VectorStore``; ``namespaces`` holds the rows by id."""
 
     def __init__(self) -> None:
-        self.namespaces: dict[str, dict[str, VectorDocument]] = {}
+        self.namespaces: dict[str, dict[str, VectorRow]] = {}
 
-    def upsert(
-        self, namespace: str, documents: Sequence[VectorDocument], *, config: IndexConfig
-    ) -> None:
-        if any(len(document.vector) != config.dimensions for document in documents):
+    def upsert(self, namespace: str, rows: Sequence[VectorRow], *, config: IndexConfig) -> None:
+        if any(len(row.vector) != config.dimensions for row in rows):
             raise VectorStoreRejectedError("a vector has the wrong dimension")
         known = self.namespaces.setdefault(namespace, {})
-        known.update({document.id: document for document in documents})
+        known.update({row.id: row for row in rows})
 
     def delete(self, namespace: str, ids: Sequence[str]) -> None:
         for doc_id in ids:
             self.namespaces.get(namespace, {}).pop(doc_id, None)
 
     def query(self, namespace: str, query: VectorQuery, *, timeout_s: float) -> Legs:  # noqa: ARG002
-        documents = [
-            document
-            for document in self._documents(namespace).values()
-            if query.scope_key in document.ancestors
-            and (query.table_ids is None or document.table_id in query.table_ids)
+        rows = [
+            row
+            for row in self._rows(namespace).values()
+            if query.scope_key in row.ancestors
+            and (query.table_ids is None or row.table_id in query.table_ids)
         ]
-        vector = None if query.vector is None else _by_vector(documents, query)
-        keyword = None if query.tokens is None else _by_keyword(documents, query)
+        vector = None if query.vector is None else _by_vector(rows, query)
+        keyword = None if query.tokens is None else _by_keyword(rows, query)
         return Legs(
             vector=None if vector is None else _best(vector, query),
             keyword=None if keyword is None else _best(keyword, query),
@@ -47,14 +45,14 @@ class DictVectors:
         )
 
     def vectors(self, namespace: str, ids: Sequence[str]) -> dict[str, Sequence[float]]:
-        documents = self._documents(namespace)
-        return {name: documents[name].vector for name in ids if name in documents}
+        rows = self._rows(namespace)
+        return {name: rows[name].vector for name in ids if name in rows}
 
     def existing(self, namespace: str, ids: Sequence[str]) -> set[str]:
-        return set(ids) & set(self._documents(namespace))
+        return set(ids) & set(self._rows(namespace))
 
     def ids_after(self, namespace: str, after: str, limit: int) -> list[str]:
-        return sorted(doc_id for doc_id in self._documents(namespace) if doc_id > after)[:limit]
+        return sorted(doc_id for doc_id in self._rows(namespace) if doc_id > after)[:limit]
 
     def namespaces_after(self, prefix: str, after: str, limit: int) -> list[str]:
         names = (name for name in self.namespaces if name.startswith(prefix) and name > after)
@@ -63,15 +61,15 @@ class DictVectors:
     def delete_namespace(self, namespace: str) -> None:
         self.namespaces.pop(namespace, None)
 
-    def _documents(self, namespace: str) -> dict[str, VectorDocument]:
+    def _rows(self, namespace: str) -> dict[str, VectorRow]:
         if namespace not in self.namespaces:
             raise NamespaceMissingError("the namespace does not exist")
         return self.namespaces[namespace]
 
 
-def _by_vector(documents: Sequence[VectorDocument], query: VectorQuery) -> dict[str, float]:
+def _by_vector(rows: Sequence[VectorRow], query: VectorQuery) -> dict[str, float]:
     asked = query.vector or ()
-    return {document.id: _cosine(asked, document.vector) for document in documents}
+    return {row.id: _cosine(asked, row.vector) for row in rows}
 
 
 def _cosine(one: Sequence[float], other: Sequence[float]) -> float:
@@ -79,8 +77,8 @@ def _cosine(one: Sequence[float], other: Sequence[float]) -> float:
     return product / (math.hypot(*one) * math.hypot(*other) or 1.0)
 
 
-def _by_keyword(documents: Sequence[VectorDocument], query: VectorQuery) -> dict[str, float]:
-    counted = {document.id: Counter(document.tokens or ()) for document in documents}
+def _by_keyword(rows: Sequence[VectorRow], query: VectorQuery) -> dict[str, float]:
+    counted = {row.id: Counter(row.tokens or ()) for row in rows}
     mean = sum(counts.total() for counts in counted.values()) / (len(counted) or 1) or 1.0
     scores: dict[str, float] = {}
     for token, weight in (query.tokens or {}).items():
@@ -95,5 +93,5 @@ def _by_keyword(documents: Sequence[VectorDocument], query: VectorQuery) -> dict
 def _best(scores: dict[str, float], query: VectorQuery) -> list[Ranked]:
     best: dict[str, float] = {}
     for doc_id in sorted(scores, key=lambda name: (-scores[name], name))[: query.limit]:
-        best.setdefault(chunk_document_id(doc_id), scores[doc_id])
+        best.setdefault(first_row_id(doc_id), scores[doc_id])
     return [Ranked(doc_id, score) for doc_id, score in best.items()]

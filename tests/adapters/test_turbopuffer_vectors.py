@@ -18,9 +18,9 @@ from context_search.domain.errors import (
     VectorStoreRejectedError,
     VectorStoreUnavailableError,
 )
-from context_search.domain.ids import ancestor_keys, document_id, scope_key, window_ids
+from context_search.domain.ids import ancestor_keys, scope_key, vector_row_id, window_ids
 from context_search.domain.text.analysis import tokens
-from context_search.ports.outside import Legs, Ranked, VectorDocument, VectorQuery
+from context_search.ports.outside import Legs, Ranked, VectorQuery, VectorRow
 from testing.in_memory.embedder import WordEmbedder
 from tests.contract.turbopuffer.faulty import Faults
 from tests.contract.turbopuffer.targets import KEY, LocalServer, running
@@ -66,9 +66,9 @@ def vector_of(text: str) -> list[float]:
     return _words.embed_query(text, timeout_s=1)
 
 
-def document(pointer: str, text: str, *, index: int = 0, set_id: int = 1) -> VectorDocument:
-    return VectorDocument(
-        id=document_id(
+def document(pointer: str, text: str, *, index: int = 0, set_id: int = 1) -> VectorRow:
+    return VectorRow(
+        id=vector_row_id(
             table_id=1,
             json_pointer=pointer,
             content_hash="0" * 64,

@@ -7,10 +7,15 @@ from pathlib import Path
 
 import pytest
 
+from scripts import final_decisions
 from scripts.final_decisions import DECISIONS, LIST, edited, final_hash, listed, written
 from tests.architecture.project import relative
 
-PAGES = sorted(DECISIONS.glob("*.md"))
+PAGES = sorted(DECISIONS.glob(final_decisions.PAGES))
+INDEX = DECISIONS / "README.md"
+ROW = re.compile(
+    r"^\| \[(\d{4} [^\]]+)\]\((\d{4}-[\w-]+\.md)\) \| ([^|]+) \| ([^|]*)\|$", re.MULTILINE
+)
 LINES = 40
 TEXT = "# 0001 A title\n\n**Context.** One.\n\n**Choice.** Two.\n"
 SUPERSEDED = TEXT.replace("\n\n", "\n\nSuperseded by 0002 in all.\n\n", 1)
@@ -48,6 +53,24 @@ def test_what_supersedes_a_decision_exists(path: Path) -> None:
     assert bool(later) is line.startswith("Superseded by ")
     assert all(list(DECISIONS.glob(f"{number}-*.md")) for number in later)
     assert all(number > path.name[:4] for number in later)
+
+
+def test_the_index_lists_every_decision_with_its_title_and_what_it_is_about() -> None:
+    rows = ROW.findall(INDEX.read_text("utf-8"))
+    titles = [path.read_text("utf-8").splitlines()[0].removeprefix("# ") for path in PAGES]
+    assert [(title, name) for title, name, _, _ in rows] == [
+        (title, path.name) for title, path in zip(titles, PAGES, strict=True)
+    ]
+
+
+def test_the_index_says_what_later_decisions_changed() -> None:
+    for title, name, _, today in ROW.findall(INDEX.read_text("utf-8")):
+        page = (DECISIONS / name).read_text("utf-8")
+        line = page.splitlines()[2]
+        superseded = set(re.findall(r"\b\d{4}\b", line)) if line.startswith("Superseded") else set()
+        later = set(re.findall(r"\b0\d{3}\b", today))
+        assert superseded <= later, title
+        assert all(title[:4] < number <= PAGES[-1].name[:4] for number in later), title
 
 
 def test_a_line_that_says_superseded_is_no_edit_and_anything_else_is() -> None:

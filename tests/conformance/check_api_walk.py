@@ -1,9 +1,12 @@
-"""docs/api.md is walked: its sh blocks run in order against ``make serve``, answers compared."""
+"""docs/api.md is walked: its sh blocks run in order against ``make serve``, answers compared.
+
+``--rewrite`` (``make docs``) writes the answers into the page instead: what was given, with the
+same things left out. A block of json that holds nothing yet gets the whole answer.
+"""
 
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -15,12 +18,11 @@ import pytest
 from local.options import ROOT
 from local.processes import free_port
 from tests.builders import until
-from tests.conformance.shown import differences, values
+from tests.conformance.shown import blocks, differences, rewritten, values
 from tests.e2e.running import state_folder, user_environment
 
 pytestmark = pytest.mark.stack
 
-_BLOCK = re.compile(r"^```sh\n(.*?)^```\n(?:```json\n(.*?)^```\n)?", re.MULTILINE | re.DOTALL)
 # What needs something that is made in the background is asked again; every other problem is the
 # end of the walk.
 _CURL = """curl() {
@@ -33,12 +35,12 @@ _CURL = """curl() {
 _END = "--end-of-block--"
 _BASE = "http://127.0.0.1:8787"
 _WITHIN_S = 300
-Block = tuple[str, str]
+PAGE = ROOT / "docs/api.md"
 
 
-def blocks() -> list[Block]:
+def shown_blocks() -> list[tuple[str, str]]:
     """(commands, the answers shown below them or "") of the whole page."""
-    return _BLOCK.findall((ROOT / "docs/api.md").read_text("utf-8"))
+    return blocks(PAGE.read_text("utf-8"))
 
 
 @pytest.fixture
@@ -66,7 +68,7 @@ def place() -> Iterator[tuple[Path, str]]:
 def walked(folder: Path, url: str) -> list[str]:
     """What each block has printed. Fails where a command fails, telling which."""
     program = ["set -eu", _CURL]
-    for commands, _ in blocks():
+    for commands, _ in shown_blocks():
         program += [commands.replace(_BASE, url), f"echo; echo {_END}"]
     script = folder / "walk.sh"
     script.write_text("\n".join(program), "utf-8")
@@ -86,13 +88,18 @@ def walked(folder: Path, url: str) -> list[str]:
     return given[:-1]
 
 
-def test_the_commands_of_the_page_give_the_answers_of_the_page(place: tuple[Path, str]) -> None:
+def test_the_commands_of_the_page_give_the_answers_of_the_page(
+    place: tuple[Path, str], request: pytest.FixtureRequest
+) -> None:
     folder, url = place
+    given = walked(folder, url)
+    if request.config.getoption("--rewrite"):
+        PAGE.write_text(rewritten(PAGE.read_text("utf-8"), given), "utf-8")
     lies: list[str] = []
     compared = 0
-    for (commands, shown), given in zip(blocks(), walked(folder, url), strict=True):
+    for (commands, shown), printed in zip(shown_blocks(), given, strict=True):
         if shown:
-            answers = zip(values(shown), values(given), strict=True)
+            answers = zip(values(shown), values(printed), strict=True)
             lies += [
                 f"{commands.splitlines()[0]}\n  {lie}"
                 for one, other in answers

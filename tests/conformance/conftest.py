@@ -18,6 +18,11 @@ ORIGINS = {"ALLOWED_ORIGINS": "http://127.0.0.1:* http://localhost:*"}
 TOOL = "search_library"
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    text = "write the answers that were given into docs/api.md"
+    parser.addoption("--rewrite", action="store_true", help=text)
+
+
 @pytest.fixture(scope="session")
 def node() -> Node:
     try:

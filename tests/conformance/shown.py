@@ -1,4 +1,4 @@
-"""How an answer that a page shows is compared with the one that was given.
+"""How an answer that a page shows is compared with the one that was given, and made from it.
 
 Everything is to be equal, but: times, secrets and what else is new each time are compared by
 kind, and so are numbers that follow from the texts, which are those of the Python that runs the
@@ -13,6 +13,9 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+WIDTH = 130
+BLOCK = re.compile(r"^```sh\n(.*?)^```\n(?:```json\n(.*?)^```\n)?", re.MULTILINE | re.DOTALL)
+
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?\+00:00")
 _LEFT_OUT = "…"
 # Measured or random, so of another value each time; or from Python's texts, so from its version.
@@ -21,6 +24,28 @@ _VARYING = re.compile(
     r"|\w*chunks?(_\w+)?|tokens|used|seconds|bytes|char_\w+|start|end|text_start|text_end|checked"
     r"|(chunks?|dropped)(/\d+)?/id|rank)$"
 )
+
+
+def blocks(page: str) -> list[tuple[str, str]]:
+    """(commands, the answers shown below them or "") of the whole page."""
+    return BLOCK.findall(page)
+
+
+def rewritten(page: str, printed: list[str]) -> str:
+    """The page with the answers that its blocks have printed, in the places of those it shows."""
+    remaining = iter(printed)
+
+    def block(found: re.Match[str]) -> str:
+        text = next(remaining)
+        if found[2] is None:
+            return found[0]
+        answers = values(text)
+        known = [*values(found[2]), *answers]  # a block that shows nothing yet gets all of them
+        again = [shown_again(one, other) for one, other in zip(known, answers, strict=False)]
+        shown = "".join(f"{laid_out(answer)}\n" for answer in again)
+        return f"```sh\n{found[1]}```\n```json\n{shown}```\n"
+
+    return BLOCK.sub(block, page)
 
 
 def values(text: str) -> list[Any]:
@@ -71,3 +96,46 @@ def _same(shown: Any, given: Any, where: str) -> bool:
     if numbers and _VARYING.search(where):
         return isinstance(shown, bool) == isinstance(given, bool)
     return type(shown) is type(given) and bool(shown == given)
+
+
+def shown_again(shown: Any, given: Any) -> Any:
+    """What was given, with the same things left out as in what is shown."""
+    if isinstance(shown, dict) and isinstance(given, dict):
+        left_out = {_LEFT_OUT: shown[_LEFT_OUT]} if _LEFT_OUT in shown else {}
+        names = [name for name in given if name in shown or not left_out]
+        members = {name: shown_again(shown.get(name), given[name]) for name in names}
+        return members | left_out
+    if isinstance(shown, list) and isinstance(given, list):
+        first = [one for one in shown if one != _LEFT_OUT]
+        is_whole = len(first) == len(shown)
+        known = [*first, *given[len(first) :]] if is_whole else first
+        elements = [shown_again(one, other) for one, other in zip(known, given, strict=False)]
+        return elements if is_whole else [*elements, _LEFT_OUT]
+    is_text = isinstance(shown, str) and _LEFT_OUT in shown
+    return shown if is_text and _same(shown, given, "") else given
+
+
+def laid_out(value: Any, column: int = 0, indent: int = 1) -> str:
+    """A value as JSON in lines of about ``WIDTH`` characters, filled, beginning at a column."""
+    line = json.dumps(value, ensure_ascii=False)
+    if column + len(line) <= WIDTH or not isinstance(value, dict | list) or not value:
+        return line
+    text, at = ("{" if isinstance(value, dict) else "["), column + 1
+    for number, (name, member) in enumerate(_named(value)):
+        text += ", " if number else ""
+        at += 2 if number else 0
+        fits = at + len(name) + len(json.dumps(member, ensure_ascii=False)) < WIDTH
+        if number and not fits:
+            text = f"{text.rstrip()}\n{' ' * indent}"
+            at = indent
+        written = name + laid_out(member, at + len(name), indent + 2)
+        text += written
+        last = written.rpartition("\n")[2]
+        at = len(last) if "\n" in written else at + len(written)
+    return text + ("}" if isinstance(value, dict) else "]")
+
+
+def _named(value: dict[str, Any] | list[Any]) -> list[tuple[str, Any]]:
+    if isinstance(value, list):
+        return [("", one) for one in value]
+    return [(f"{json.dumps(name, ensure_ascii=False)}: ", one) for name, one in value.items()]

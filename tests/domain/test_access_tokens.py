@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from context_search.domain.access import Token
-from context_search.domain.access_tokens import (
+from context_search.domain.access import (
+    Token,
     caller_of_claims,
     is_safe_address,
     looks_like_token,

@@ -17,11 +17,11 @@ from context_search.domain.documents import (
     content_hash,
     parse_json,
     parse_stored,
+    string_nodes,
 )
 from context_search.domain.errors import InvalidDocumentError
 from context_search.domain.json_pointer import contains, resolve, split
 from context_search.domain.json_text import to_json
-from context_search.domain.text.string_nodes import string_nodes
 
 CANARY = "canary-of-the-document"
 JSON_TEXT = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]))

@@ -13,10 +13,10 @@ from context_search.domain import ids
 from context_search.domain.ids import (
     ancestor_keys,
     base36,
-    chunk_document_id,
-    document_id,
+    first_row_id,
     scope_key,
     table_namespace,
+    vector_row_id,
     window_ids,
 )
 from context_search.domain.json_pointer import contains, join
@@ -31,7 +31,7 @@ HASH = "0123456789abcdef" * 4
 
 def chunk_id(set_id: int = 1, chunk_index: int = 0, pointer: str = "/a", table_id: int = 1) -> str:
     """A document id of which a test names only what matters."""
-    return document_id(
+    return vector_row_id(
         table_id=table_id,
         json_pointer=pointer,
         content_hash=HASH,
@@ -74,15 +74,15 @@ def test_every_window_leads_back_to_its_chunk(
     windows = window_ids(doc_id, window_count)
     assert len(set(windows)) == window_count
     assert windows[0] == doc_id
-    assert {chunk_document_id(name) for name in windows} == {doc_id}
+    assert {first_row_id(name) for name in windows} == {doc_id}
 
 
 def test_a_w_in_front_of_a_number_or_key_is_not_taken_for_a_window() -> None:
     assert base36(32) == "w"
     number_32 = chunk_id(set_id=32, chunk_index=32, table_id=32)
-    assert chunk_document_id(number_32) == number_32
+    assert first_row_id(number_32) == number_32
     pointer = next(f"/{n}" for n in range(1000) if ids.pointer_key(f"/{n}").startswith("w"))
-    assert chunk_document_id(chunk_id(pointer=pointer)) == chunk_id(pointer=pointer)
+    assert first_row_id(chunk_id(pointer=pointer)) == chunk_id(pointer=pointer)
 
 
 @given(st.integers(0, LARGEST_BIGINT))

@@ -10,7 +10,6 @@ import pytest
 
 from context_search.bootstrap import parts
 from context_search.domain.json_number import MAX_GROWTH
-from context_search.mcp.legacy import MAX_BATCH
 from context_search.services.indexing.outgoing import RelayOutbox
 from context_search.services.indexing.read_ahead import MAX_POINTER_CHARS, MAX_POINTER_LENGTH
 from tests.builders import english
@@ -184,10 +183,10 @@ def test_nothing_is_unpacked(stranger: Stranger) -> None:
     assert {(answer.status, answer.code) for answer in answers} == {(422, "INVALID_DOCUMENT")}
 
 
-def test_a_batch_of_an_agent_is_short(stranger: Stranger) -> None:
+def test_a_batch_of_an_agent_is_refused(stranger: Stranger) -> None:
     ping = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
-    assert stranger.mcp([ping] * MAX_BATCH).status == 200
-    refused = stranger.mcp([ping] * (MAX_BATCH + 1))
+    assert stranger.mcp(ping).status == 200
+    refused = stranger.mcp([ping, ping])
     assert (refused.status, refused.json["error"]["code"]) == (400, -32600)
 
 

@@ -6,8 +6,7 @@ import pytest
 
 from context_search.domain.ranking.relevance import CALIBRATIONS, relevance
 from context_search.domain.text.analysis import query_weights
-from context_search.domain.text.chunking import chunk_spans
-from context_search.domain.text.windows import window_texts
+from context_search.domain.text.chunking import chunk_spans, window_texts
 from local.demo.__main__ import QUESTIONS
 from local.demo.documents import HANDBOOK
 from local.embedding import MODEL

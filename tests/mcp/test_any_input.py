@@ -9,8 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from context_search.mcp import McpRequest
-from context_search.mcp.modern import decode_field
-from context_search.mcp.versions import SUPPORTED
+from context_search.mcp.eras import SUPPORTED, decode_field
 from tests.mcp.memory import MODERN, ask, echo, raising, toolbox
 
 TEXT = st.text(max_size=8)

@@ -79,42 +79,11 @@ def test_what_is_owed_no_answer_is_accepted_without_a_body(body: object) -> None
     assert "content-type" not in answered.response.headers
 
 
-@pytest.mark.parametrize("version", [None, "2025-03-26"])
-def test_a_batch_is_answered_message_by_message(version: str | None) -> None:
-    batch = [
-        call("ping", request_id=1),
-        {"jsonrpc": "2.0", "method": "notifications/initialized"},
-        call("tools/call", {"name": "echo"}, request_id="two"),
-        call("no/such", request_id=3),
-        "nonsense",
-        call("initialize", {"protocolVersion": "2025-03-26"}, request_id=5),
-    ]
-    answers = ask(request(batch, mcp_protocol_version=version)).json
-    assert [answer["id"] for answer in answers] == [1, "two", 3, None, 5]
-    assert [answer.get("error", {}).get("code") for answer in answers] == [
-        None,
-        None,
-        -32601,
-        -32600,
-        -32600,
-    ]
-
-
-def test_a_batch_of_notifications_is_accepted_without_a_body() -> None:
-    batch = [{"jsonrpc": "2.0", "method": "notifications/initialized"}]
-    answered = ask(request(batch))
-    assert (answered.status, answered.response.body) == (202, None)
-
-
-@pytest.mark.parametrize("version", ["2025-11-25", "2025-06-18", "2024-11-05"])
-def test_other_revisions_have_no_batches(version: str) -> None:
-    answered = ask(request([call("ping")], mcp_protocol_version=version))
-    assert (answered.status, answered.error["code"]) == (400, -32600)
-
-
-@pytest.mark.parametrize(("size", "status"), [(0, 400), (1, 200), (20, 200), (21, 400)])
-def test_a_batch_has_one_to_twenty_messages(size: int, status: int) -> None:
+@pytest.mark.parametrize("version", [None, *LEGACY])
+@pytest.mark.parametrize("size", [0, 1, 20])
+def test_a_request_is_one_message_and_a_batch_calls_nothing(version: str | None, size: int) -> None:
     tools = toolbox(echo=echo)
     batch = [call("tools/call", {"name": "echo"}, request_id=n) for n in range(size)]
-    assert ask(request(batch), tools).status == status
-    assert len(tools.calls) == (size if status == 200 else 0)
+    answered = ask(request(batch, mcp_protocol_version=version), tools)
+    assert (answered.status, answered.error["code"], answered.json["id"]) == (400, -32600, None)
+    assert tools.calls == []

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import httpx2
 import jwt
 
-from context_search.domain.access_tokens import is_safe_address
+from context_search.domain.access import is_safe_address
 from context_search.domain.errors import TokenIssuerUnavailableError
 from context_search.ports.outside import Clock
 

@@ -10,13 +10,13 @@ import turbopuffer
 from turbopuffer import DefaultHttpxClient, Turbopuffer
 
 from context_search.adapters.renewed_key import RenewedKey
-from context_search.adapters.turbopuffer_documents import row_of, schema_of
 from context_search.adapters.turbopuffer_errors import refuse_long_pauses, translated
 from context_search.adapters.turbopuffer_queries import subqueries
+from context_search.adapters.turbopuffer_rows import columns_of, schema_of
 from context_search.domain.config import IndexConfig
 from context_search.domain.errors import NamespaceMissingError, VectorStoreUnavailableError
-from context_search.domain.ids import chunk_document_id
-from context_search.ports.outside import Legs, Ranked, VectorDocument, VectorQuery
+from context_search.domain.ids import first_row_id
+from context_search.ports.outside import Legs, Ranked, VectorQuery, VectorRow
 
 WRITE_TIMEOUT_S = 30.0
 WRITE_RETRIES = 2
@@ -55,13 +55,11 @@ class TurbopufferVectors:
             http_client=http_client,
         )
 
-    def upsert(
-        self, namespace: str, documents: Sequence[VectorDocument], *, config: IndexConfig
-    ) -> None:
+    def upsert(self, namespace: str, rows: Sequence[VectorRow], *, config: IndexConfig) -> None:
         """The whole schema goes with every write, so that filters always resolve."""
         with translated():
             self._client.namespace(namespace).write(
-                upsert_rows=[row_of(document) for document in documents],  # type: ignore[misc]
+                upsert_rows=[columns_of(row) for row in rows],  # type: ignore[misc]
                 distance_metric="cosine_distance",
                 schema=schema_of(config),  # type: ignore[arg-type]
             )
@@ -140,7 +138,7 @@ def _best(rows: Sequence[turbopuffer.types.Row], *, sign: float, offset: float) 
     best: dict[str, float] = {}
     for row in rows:
         score = offset + sign * float(row["$dist"])
-        best.setdefault(chunk_document_id(str(row.id)), score)
+        best.setdefault(first_row_id(str(row.id)), score)
     return [Ranked(doc_id, score) for doc_id, score in best.items()]
 
 

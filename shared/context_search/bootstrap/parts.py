@@ -15,7 +15,7 @@ from context_search.adapters.postgres.url import DatabaseUrl
 from context_search.adapters.secrets import with_secrets
 from context_search.bootstrap.live_settings import LiveSettings
 from context_search.domain.config import IndexConfig
-from context_search.domain.query_hash import query_hash
+from context_search.domain.search import query_hash
 from context_search.ports.outside import Deadline, Embedder, Message, Queue
 from context_search.ports.store import Store
 from context_search.services.access.authenticate import (

@@ -8,14 +8,15 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Literal, get_args
 
-from context_search.domain.text.analysis import ANALYSIS_VERSION
-from context_search.domain.text.chunking import CHUNKER_VERSION
-
 Storage = Literal["full", "lean"]
 Strategy = Literal["hybrid", "semantic", "keyword"]
 Fusion = Literal["convex", "rrf", "linear"]
 
 STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)
+CHUNKER_VERSION = 2
+"""Version of the cuts that ``domain/text/chunking.py`` makes."""
+ANALYSIS_VERSION = 1
+"""Version of the tokens that ``domain/text/analysis`` makes."""
 MAX_TOP_K = 20
 MAX_PREVIEW = 8_000
 

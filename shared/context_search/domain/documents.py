@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 
@@ -16,6 +16,7 @@ from context_search.domain.json_number import (
     padding,
     stored_integer,
 )
+from context_search.domain.json_pointer import escape, resolve, split
 
 MAX_DEPTH = 256
 _PLAIN = 10**PLAIN_LENGTH
@@ -40,20 +41,16 @@ def content_hash(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def parse_json(
-    body: bytes | bytearray, *, max_depth: int = MAX_DEPTH, numbers: Numbers | None = None
-) -> object:
+def parse_json(body: bytes | bytearray, *, max_depth: int = MAX_DEPTH) -> object:
     """Returns the JSON value of a request body, with the border rules applied.
 
     UTF-8 (a byte order mark is dropped), at most ``max_depth`` levels, finite numbers of at most
     1,000 digits, no NUL and no lone surrogate in any string or key: what Postgres or an
-    embedding provider would refuse later is refused here. Numbers keep their digits; ``numbers``
-    counts those of several pieces together. No object has a key twice: others would see another
-    value than we do.
+    embedding provider would refuse later is refused here. Numbers keep their digits. No object has
+    a key twice: others would see another value than we do.
     Raises InvalidDocumentError, which never quotes the document, and DocumentTooLargeError when
     its numbers become much longer than they were sent.
     """
-    numbers = numbers or Numbers()
     try:
         text = body.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -63,7 +60,7 @@ def parse_json(
             text,
             object_pairs_hook=members,
             parse_int=integer,
-            parse_float=numbers.finite,
+            parse_float=Numbers().finite,
             parse_constant=refuse_constant,
         )
     except json.JSONDecodeError as error:
@@ -169,3 +166,92 @@ def _parse(
 
 def _no_number(_: str) -> None:
     return None
+
+
+# ---- RFC 7396 JSON Merge Patch.
+
+
+def merge_patch(target: object, patch: object) -> object:
+    """Returns ``target`` with ``patch`` applied; null removes a member.
+
+    >>> merge_patch({"a": 1, "b": {"c": 2}}, {"a": None, "b": {"d": 3}})
+    {'b': {'c': 2, 'd': 3}}
+    """
+    if not isinstance(patch, dict):
+        return patch
+    merged = dict(target) if isinstance(target, dict) else {}
+    for key, value in patch.items():
+        if value is None:
+            merged.pop(key, None)
+        else:
+            merged[key] = merge_patch(merged.get(key), value)
+    return merged
+
+
+# ---- Which strings of a document are nodes, and where they are.
+
+
+def string_nodes(document: object, *, scope: str, threshold: int) -> Iterator[StringNode]:
+    """Yields the strings of at least ``threshold`` code points in ``scope``, in document order.
+
+    Walks without recursion. A scope that leads nowhere has no strings.
+    """
+    try:
+        root = resolve(document, split(scope))
+    except KeyError:
+        return
+    waiting: list[tuple[_Around | None, str | int, object]] = [(None, scope, root)]
+    while waiting:
+        around, token, value = waiting.pop()
+        if isinstance(value, str):
+            if len(value) >= threshold:
+                yield StringNode(_pointer(around, token), value)
+        elif isinstance(value, dict):
+            inside = _Around(around, token)
+            waiting.extend((inside, escape(key), value[key]) for key in reversed(value))
+        elif isinstance(value, list):
+            inside = _Around(around, token)
+            waiting.extend((inside, at, value[at]) for at in range(len(value) - 1, -1, -1))
+
+
+@dataclass(slots=True)
+class _Around:
+    """An object or array with strings below it. Its pointer is made when one of them is yielded.
+
+    A key of 5 MB stands in the pointer of everything below it.
+    """
+
+    around: _Around | None
+    token: str | int
+    made: str | None = None
+
+    def pointer(self) -> str:
+        if self.made is None:
+            at, tokens = self, []
+            while at.made is None and at.around is not None:
+                tokens.append(str(at.token))
+                at = at.around
+            start = str(at.token) if at.made is None else at.made
+            self.made = "/".join([start, *reversed(tokens)])
+        return self.made
+
+
+def _pointer(around: _Around | None, token: str | int) -> str:
+    return str(token) if around is None else f"{around.pointer()}/{token}"
+
+
+# ---- A node's text from its chunks, which together are all of it.
+
+
+def text_of_chunks(chunks: Iterable[tuple[int, str]]) -> str:
+    """Returns the text that chunks were cut from, given their starts and texts in order.
+
+    >>> text_of_chunks([(0, "abcd"), (2, "cdef")])
+    'abcdef'
+    """
+    parts: list[str] = []
+    length = 0
+    for start, text in chunks:
+        parts.append(text[length - start :])
+        length = start + len(text)
+    return "".join(parts)

@@ -10,7 +10,7 @@ from context_search.domain.json_pointer import ancestors
 
 _BASE36 = "0123456789abcdefghijklmnopqrstuvwxyz"
 _GENERATION = re.compile(r"project_[0-9]+_(table_[0-9]+(_i[0-9]+_g[0-9]+)?|search_i[0-9]+_g[0-9]+)")
-_PARTS = 5  # of a chunk's document id, see ``document_id``
+_PARTS = 5  # of the id of a vector row, see ``vector_row_id``
 
 
 def base36(number: int) -> str:
@@ -47,10 +47,10 @@ def ancestor_keys(json_pointer: str) -> list[str]:
     return [scope_key(pointer) for pointer in ancestors(json_pointer)]
 
 
-def document_id(
+def vector_row_id(
     *, table_id: int, json_pointer: str, content_hash: str, set_id: int, chunk_index: int
 ) -> str:
-    """Returns the turbopuffer id of a chunk's first window (at most 58 bytes).
+    """Returns the id of a chunk's first vector row (at most 58 bytes).
 
     Deterministic from the chunk's row. The set number makes it unique for each incarnation of a
     text, so a late write or delete of an earlier incarnation can never hit a later one.
@@ -67,14 +67,14 @@ def document_id(
 
 
 def window_ids(doc_id: str, window_count: int) -> list[str]:
-    """Returns the turbopuffer ids of all windows of a chunk: the chunk's own, then ``….w1``, …"""
+    """Returns the ids of all vector rows of a chunk, one a window: its own, then ``….w1``, …"""
     return [doc_id] + [f"{doc_id}.w{base36(number)}" for number in range(1, window_count)]
 
 
-def chunk_document_id(window_id: str) -> str:
-    """Returns the id of the chunk that a window belongs to; a chunk's own id stays as it is.
+def first_row_id(window_id: str) -> str:
+    """Returns the id of the first vector row of the chunk that this one is of.
 
-    >>> chunk_document_id("1.njinzbmecn.0123456789ab.5.w"), chunk_document_id("1.a.0.5.w.w2")
+    >>> first_row_id("1.njinzbmecn.0123456789ab.5.w"), first_row_id("1.a.0.5.w.w2")
     ('1.njinzbmecn.0123456789ab.5.w', '1.a.0.5.w')
     """
     # Counted, not searched for ".w": a number or a pointer's key may begin with w as well.

@@ -11,15 +11,15 @@ LONGEST_RETRY_S = 43_200.0
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Chunks, and the bytes of their vectors: documents × dimensions × 4."""
+    """Chunks, and the bytes of their vectors: vector rows × dimensions × 4."""
 
     chunks: int
     vector_bytes: int
 
     @classmethod
-    def of(cls, *, chunks: int, documents: int, dimensions: int) -> Usage:
-        """Returns what so many chunks take; a document is one window of a chunk."""
-        return cls(chunks, documents * dimensions * BYTES_PER_NUMBER)
+    def of(cls, *, chunks: int, rows: int, dimensions: int) -> Usage:
+        """Returns what so many chunks take; a vector row is one window of a chunk."""
+        return cls(chunks, rows * dimensions * BYTES_PER_NUMBER)
 
     def fits(self, room: Usage) -> bool:
         """Tells whether there is room for this; for nothing there always is."""

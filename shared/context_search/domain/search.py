@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -88,7 +90,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The candidates: scores by document id for each leg, empty where it did not run.
+    """The candidates: scores by the id of a vector row for each leg, empty where it did not run.
 
     ``keywords_from`` names who ranked the keywords. ``errors`` are the codes of what failed,
     ``vector_was_kept`` says that the question was embedded before, ``is_cut`` that a leg of
@@ -181,3 +183,14 @@ class Answer:
         if hidden:
             return "low_scores_hidden"
         return "no_match" if self.target.status in ("ready", "rebuilding") else "index_incomplete"
+
+
+# ---- What logs may say about a question.
+
+
+def query_hash(key: str, query: str) -> str:
+    """Returns 16 hex digits: the same for the same question, and no way back without the key.
+
+    A plain hash could be guessed from a dictionary of questions.
+    """
+    return hmac.new(key.encode(), query.encode(), hashlib.sha256).hexdigest()[:16]

@@ -5,13 +5,21 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Mapping
 
-from context_search.mcp import legacy, modern
 from context_search.mcp.contract import (
     McpRequest,
     McpResponse,
     ServerIdentity,
     Toolbox,
     ToolFailure,
+)
+from context_search.mcp.eras import (
+    MODERN,
+    VERSION_HEADER,
+    answer_legacy,
+    answer_modern,
+    check_version_header,
+    header,
+    is_modern,
 )
 from context_search.mcp.jsonrpc import (
     INTERNAL_ERROR,
@@ -23,7 +31,7 @@ from context_search.mcp.jsonrpc import (
     parse_message,
     readable_id,
 )
-from context_search.mcp.tools import Desk, failure_report
+from context_search.mcp.tools import CallContext, failure_report
 from context_search.mcp.transport import (
     RefusedError,
     admit,
@@ -32,13 +40,6 @@ from context_search.mcp.transport import (
     refused,
     require_json,
     shared_with_page,
-)
-from context_search.mcp.versions import (
-    MODERN,
-    VERSION_HEADER,
-    check_version_header,
-    header,
-    is_modern,
 )
 
 
@@ -68,7 +69,7 @@ def handle(
         toolbox = _authenticated(request, authenticate, on_error, resource_metadata)
         require_json(request)
         payload = parse_json(request.body)
-        response = _answer(payload, request.headers, Desk(toolbox, server, on_error))
+        response = _answer(payload, request.headers, CallContext(toolbox, server, on_error))
     except RefusedError as refusal:
         response = refusal.response
     except RpcError as error:
@@ -122,15 +123,13 @@ def _not_admitted(
             return refused(503, rpc_error, {"retry-after": str(retry_after)})
 
 
-def _answer(payload: object, headers: Mapping[str, str], desk: Desk) -> McpResponse:
-    if isinstance(payload, list):
-        return legacy.answer_batch(payload, headers, desk)
+def _answer(payload: object, headers: Mapping[str, str], context: CallContext) -> McpResponse:
     try:
         message = parse_message(payload)
         if isinstance(message, Call):
             if is_modern(message, headers):
-                return modern.answer(message, headers, desk)
-            return legacy.answer(message, desk)
+                return answer_modern(message, headers, context)
+            return answer_legacy(message, context)
         check_version_header(headers)
         if isinstance(message, Reply) and header(headers, VERSION_HEADER) in MODERN:
             raise RpcError(INVALID_REQUEST, "this revision has no client responses")

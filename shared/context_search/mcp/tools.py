@@ -20,7 +20,7 @@ _INTERNAL = {"code": "INTERNAL", "message": "internal error", "retryable": False
 
 
 @dataclass(frozen=True, slots=True)
-class Desk:
+class CallContext:
     """What calls are answered from: the caller's tools, our name, where surprises are reported."""
 
     toolbox: Toolbox
@@ -28,19 +28,19 @@ class Desk:
     on_error: Callable[[Exception], None]
 
 
-def list_tools(desk: Desk, params: Mapping[str, object]) -> dict[str, object]:
+def list_tools(context: CallContext, params: Mapping[str, object]) -> dict[str, object]:
     """Answer ``tools/list``. Raises RpcError -32602 for a bad cursor, -32603 if the owner fails."""
     cursor = params.get("cursor")
     if cursor is not None and not isinstance(cursor, str):
         raise RpcError(INVALID_PARAMS, '"cursor" must be a string')
     try:
-        page = desk.toolbox.list_tools(cursor=cursor)
+        page = context.toolbox.list_tools(cursor=cursor)
     except ToolFailure as failure:
-        _log_internal(desk, failure)
+        _log_internal(context, failure)
         code = INVALID_PARAMS if failure.status == 422 else INTERNAL_ERROR
         raise RpcError(code, failure.message, failure_report(failure)) from failure
     except Exception as error:
-        desk.on_error(error)
+        context.on_error(error)
         raise RpcError(INTERNAL_ERROR, "internal error", _INTERNAL) from error
     result: dict[str, object] = {"tools": [_shown(tool) for tool in page.tools]}
     if page.next_cursor is not None:
@@ -62,7 +62,7 @@ def _shown(tool: ToolDescription) -> dict[str, object]:
     return shown
 
 
-def call_tool(desk: Desk, params: Mapping[str, object]) -> dict[str, object]:
+def call_tool(context: CallContext, params: Mapping[str, object]) -> dict[str, object]:
     """Answer ``tools/call``; what fails inside the tool is a result with ``isError``.
 
     Raises RpcError -32602 for an unknown tool and for malformed params.
@@ -73,20 +73,20 @@ def call_tool(desk: Desk, params: Mapping[str, object]) -> dict[str, object]:
     if arguments is not None and not isinstance(arguments, dict):
         raise RpcError(INVALID_PARAMS, '"arguments" must be an object')
     try:
-        return _result(desk.toolbox.call_tool(name, arguments or {}))
+        return _result(context.toolbox.call_tool(name, arguments or {}))
     except UnknownToolError as error:
         raise RpcError(INVALID_PARAMS, f"Unknown tool: {name[:128]}") from error
     except ToolFailure as failure:
-        _log_internal(desk, failure)
+        _log_internal(context, failure)
         return _failed(failure_report(failure))
     except Exception as error:  # noqa: BLE001 - the border: nothing internal may leave
-        desk.on_error(error)
+        context.on_error(error)
         return _failed(_INTERNAL)
 
 
-def _log_internal(desk: Desk, failure: ToolFailure) -> None:
+def _log_internal(context: CallContext, failure: ToolFailure) -> None:
     if failure.status == 500:
-        desk.on_error(failure.reason)
+        context.on_error(failure.reason)
 
 
 def _result(result: ToolResult) -> dict[str, object]:

@@ -148,8 +148,8 @@ class Objects(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class VectorDocument:
-    """One turbopuffer document: a window of a chunk.
+class VectorRow:
+    """One row of turbopuffer: a window of a chunk, with its vector.
 
     ``tokens`` is the keyword field (None: not stored, as in lean storage and on later windows).
     """
@@ -173,7 +173,7 @@ class VectorQuery:
     """What to rank in one namespace; a leg is skipped when its operand is None.
 
     ``tokens`` are those of the keyword leg with what each counts, above 0 and at most 1.
-    ``scope_key`` keeps only documents below one pointer, ``table_ids`` those of some tables.
+    ``scope_key`` keeps only rows below one pointer, ``table_ids`` those of some tables.
     ``limit`` is per leg.
     """
 
@@ -196,7 +196,7 @@ class Ranked:
 class Legs:
     """The ranked lists of one query, best first; None where the leg did not run.
 
-    ``is_cut``: a leg had as many documents as it may give, there may be more.
+    ``is_cut``: a leg had as many rows as it may give, there may be more.
     """
 
     vector: list[Ranked] | None = None
@@ -211,14 +211,12 @@ class VectorStore(Protocol):
     VectorStoreRejectedError for a definite 4xx, NamespaceMissingError for a missing namespace.
     """
 
-    def upsert(
-        self, namespace: str, documents: Sequence[VectorDocument], *, config: IndexConfig
-    ) -> None:
-        """Writes whole documents; repeating the same call changes nothing."""
+    def upsert(self, namespace: str, rows: Sequence[VectorRow], *, config: IndexConfig) -> None:
+        """Writes whole rows; repeating the same call changes nothing."""
         ...
 
     def delete(self, namespace: str, ids: Sequence[str]) -> None:
-        """Deletes documents; ids that are not there, and a missing namespace, are no error."""
+        """Deletes rows; ids that are not there, and a missing namespace, are no error."""
         ...
 
     def query(self, namespace: str, query: VectorQuery, *, timeout_s: float) -> Legs:
@@ -226,15 +224,15 @@ class VectorStore(Protocol):
         ...
 
     def vectors(self, namespace: str, ids: Sequence[str]) -> dict[str, Sequence[float]]:
-        """Returns the vectors of those documents that exist."""
+        """Returns the vectors of those rows that exist."""
         ...
 
     def existing(self, namespace: str, ids: Sequence[str]) -> set[str]:
-        """Returns those of ``ids`` that are documents of the namespace."""
+        """Returns those of ``ids`` that are rows of the namespace."""
         ...
 
     def ids_after(self, namespace: str, after: str, limit: int) -> list[str]:
-        """Returns up to ``limit`` document ids greater than ``after``, ascending."""
+        """Returns up to ``limit`` ids of rows greater than ``after``, ascending."""
         ...
 
     def namespaces_after(self, prefix: str, after: str, limit: int) -> list[str]:

@@ -17,7 +17,7 @@ class LiveChunks(Protocol):
     def hydrate(
         self, index: Index, reach: Reach, doc_ids: Sequence[str], *, texts: bool = True
     ) -> dict[str, HydratedChunk]:
-        """Returns the chunks among ``doc_ids`` that a search may show, keyed by document id.
+        """Returns the chunks among ``doc_ids`` that a search may show, keyed by those ids.
 
         Only chunks of active sets, within reach, of pointers that still exist; ``stale``
         when the live text is another one by now. Without ``texts`` each ``chunk_text`` is empty.

@@ -9,7 +9,7 @@ from typing import Literal, Protocol
 
 @dataclass(frozen=True, slots=True)
 class Tombstone:
-    """A document that must leave turbopuffer."""
+    """A vector row that must leave turbopuffer."""
 
     namespace: str
     doc_id: str
@@ -18,7 +18,7 @@ class Tombstone:
 
 @dataclass(frozen=True, slots=True)
 class SweepCounts:
-    """What a sweep of a namespace has found so far, in documents."""
+    """What a sweep of a namespace has found so far, in vector rows."""
 
     checked: int = 0
     orphans: int = 0
@@ -81,7 +81,7 @@ class Sweeps(Protocol):
         ...
 
     def requeue_missing(self, namespace: str, doc_ids: Sequence[str]) -> list[int]:
-        """Notes that documents of present chunks are gone; returns the nodes to index again."""
+        """Notes that vector rows of present chunks are gone; returns the nodes to index again."""
         ...
 
     def note(self, cursor: SweepCursor, *, after: str, found: SweepCounts) -> None:

@@ -38,7 +38,7 @@ def counted(bench: Workbench) -> Usage:
         JOIN index_generation ON namespace = turbopuffer_namespace AND state <> 'retired'
         """
     )
-    return Usage.of(chunks=row[0], documents=int(row[1]), dimensions=SMALL.dimensions)
+    return Usage.of(chunks=row[0], rows=int(row[1]), dimensions=SMALL.dimensions)
 
 
 def indexed(bench: Workbench, characters: int, seed: int = 0) -> tuple[Index, int]:

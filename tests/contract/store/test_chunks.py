@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from context_search.domain.ids import document_id, window_ids
+from context_search.domain.ids import vector_row_id, window_ids
 from context_search.services.indexing.chunk_documents import plan
 from tests.contract.store.bench import OTHER, TEXT, Bench
 from tests.steps import SMALL
@@ -28,7 +28,7 @@ def test_document_ids_come_from_the_row(bench: Bench) -> None:
     claim = bench.claim(node_id)
     chunk_set = bench.begin(claim)
     assert [chunk.doc_id for chunk in chunk_set.chunks] == [
-        document_id(
+        vector_row_id(
             table_id=claim.table_id,
             json_pointer="/a",
             content_hash=claim.content_hash,

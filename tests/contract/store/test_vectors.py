@@ -10,8 +10,8 @@ import pytest
 
 from context_search.domain.config import IndexConfig
 from context_search.domain.errors import NamespaceMissingError, VectorStoreRejectedError
-from context_search.domain.ids import ancestor_keys, document_id, scope_key, window_ids
-from context_search.ports.outside import Ranked, VectorDocument, VectorQuery, VectorStore
+from context_search.domain.ids import ancestor_keys, scope_key, vector_row_id, window_ids
+from context_search.ports.outside import Ranked, VectorQuery, VectorRow, VectorStore
 
 CONFIG = IndexConfig("in-memory/words", 3)
 LEAN = replace(CONFIG, storage="lean")
@@ -19,7 +19,7 @@ LEAN = replace(CONFIG, storage="lean")
 
 def name(pointer: str, index: int = 0, window: int = 0) -> str:
     """The id of a document."""
-    chunk = document_id(
+    chunk = vector_row_id(
         table_id=1, json_pointer=pointer, content_hash="0" * 64, set_id=7, chunk_index=index
     )
     return window_ids(chunk, window + 1)[window]
@@ -32,8 +32,8 @@ def document(
     *,
     index: int = 0,
     window: int = 0,
-) -> VectorDocument:
-    return VectorDocument(
+) -> VectorRow:
+    return VectorRow(
         id=name(pointer, index, window),
         vector=vector,
         tokens=tokens,

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from context_search.domain.ranking.fusion import ranking
-from context_search.domain.ranking.languages import SAMPLE, across_languages, is_foreign
+from context_search.domain.ranking.relevance import SAMPLE, across_languages, is_foreign
 
 ENGLISH = "The vectors of a deleted tool disappear after the grace period."
 CHINESE = "删除工具之后，向量在宽限期之后消失。设置 DELETE_GRACE_SECONDS 可以调整。"

@@ -10,8 +10,9 @@ import regex
 from hypothesis import given
 from hypothesis import strategies as st
 
+from context_search.domain.config import CHUNKER_VERSION
 from context_search.domain.errors import InvalidInputError
-from context_search.domain.text.chunking import CHUNKER_VERSION, Span, chunk_spans
+from context_search.domain.text.chunking import Span, chunk_spans
 
 CLUSTER = regex.compile(r"\X")
 ANYTHING = (

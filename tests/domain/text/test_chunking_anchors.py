@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from context_search.domain.text.chunk_anchors import CONTEXT, Spacing, find_anchors, local_maxima
+from context_search.domain.text.chunking import CONTEXT, Spacing, find_anchors, local_maxima
 
 SPACING = Spacing(radius=60, longest=170, shortest=40)
 SENTENCES = st.lists(st.text("abcdefgh天地玄黄", min_size=3, max_size=20), min_size=30, max_size=90)

@@ -6,7 +6,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from context_search.domain.text.analysis import tokens
-from context_search.domain.text.keyword_text import (
+from context_search.domain.text.keywords import (
     MAX_ENCLOSING_LINES,
     MAX_LINE_CHARACTERS,
     keyword_tokens,

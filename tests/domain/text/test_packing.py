@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from context_search.domain.text.packing import Packing, Part, Piece, Wanted, pack
+from context_search.domain.text.packing import PackedPiece, Packing, Piece, Wanted, pack
 
 
 def length(piece: Piece) -> int:
@@ -36,7 +36,10 @@ def test_nothing_wanted_is_nothing_used() -> None:
 
 def test_hits_stay_in_their_order() -> None:
     packing = pack([hit(1, 500, 600), hit(2, 0, 100)], length, 1_000)
-    assert packing.parts == (Part(Piece(0, 500, 600), (1,), 100), Part(Piece(0, 0, 100), (2,), 100))
+    assert packing.parts == (
+        PackedPiece(Piece(0, 500, 600), (1,), 100),
+        PackedPiece(Piece(0, 0, 100), (2,), 100),
+    )
     assert packing.used == 200
 
 

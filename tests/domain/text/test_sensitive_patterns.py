@@ -17,7 +17,7 @@ import pytest
 
 from context_search.domain.text import sensitive
 from context_search.domain.text.sensitive import SENSITIVE_KINDS, find_sensitive
-from context_search.domain.text.sensitive.edges import Window
+from context_search.domain.text.sensitive.spans import ReadText
 
 # The parser of ``re``; it has no public name.
 PARSER: Any = importlib.import_module("re._parser")
@@ -65,7 +65,7 @@ def _inside(arguments: Any) -> Iterator[Any]:
 
 def test_all_patterns_are_looked_at() -> None:
     assert len(patterns()) > 40
-    assert {"phones._PHONE.0", "private_keys._PATTERNS.0", "edges._BREAK.0"} <= set(patterns())
+    assert {"personal_data._PHONE.0", "known_forms._BLOCKS.0", "spans._BREAK.0"} <= set(patterns())
 
 
 @pytest.mark.parametrize("name", patterns())
@@ -92,5 +92,5 @@ UNITS = ["a@", "-----BEGIN ", "7", "password:", "password=", "1 ", "eyJa.", "密
 def test_a_million_hostile_characters_are_searched_to_their_end(unit: str) -> None:
     text = unit * (LARGE // len(unit))
     assert all(part.end <= len(text) for part in find_sensitive(text, SENSITIVE_KINDS))
-    window = Window(text, 500, len(text) - 500, is_first=False, is_last=False, has_keys=True)
-    assert all(0 <= start <= end <= len(text) for start, end in window.doubtful())
+    read = ReadText(text, 500, len(text) - 500, is_first=False, is_last=False, has_keys=True)
+    assert all(0 <= start <= end <= len(text) for start, end in read.doubtful())

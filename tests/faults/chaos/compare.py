@@ -8,13 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from context_search.domain.config import IndexConfig
-from context_search.domain.documents import content_hash
-from context_search.domain.ids import ancestor_keys, document_id, window_ids
+from context_search.domain.documents import content_hash, string_nodes
+from context_search.domain.ids import ancestor_keys, vector_row_id, window_ids
 from context_search.domain.model import Table
 from context_search.domain.text.analysis import tokens
-from context_search.domain.text.chunking import chunk_spans
-from context_search.domain.text.string_nodes import string_nodes
-from context_search.domain.text.windows import window_texts
+from context_search.domain.text.chunking import chunk_spans, window_texts
 from testing.in_memory.embedder import WordEmbedder
 from tests.faults.chaos.site import Site
 from tests.faults.chaos.stored import documents, namespaces
@@ -117,7 +115,7 @@ def expected_of(
         for index, span in enumerate(spans):
             piece = text[span.start : span.end]
             windows = window_texts(piece, config.window_tokens)
-            doc_id = document_id(
+            doc_id = vector_row_id(
                 table_id=table_id,
                 json_pointer=pointer,
                 content_hash=digest,

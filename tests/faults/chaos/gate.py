@@ -14,8 +14,8 @@ from context_search.ports.outside import (
     Legs,
     Message,
     Queue,
-    VectorDocument,
     VectorQuery,
+    VectorRow,
     VectorStore,
 )
 from context_search.ports.store import Store, UnitOfWork
@@ -136,11 +136,9 @@ class GatedVectors:
     inner: VectorStore
     gate: Gate
 
-    def upsert(
-        self, namespace: str, documents: Sequence[VectorDocument], *, config: IndexConfig
-    ) -> None:
+    def upsert(self, namespace: str, rows: Sequence[VectorRow], *, config: IndexConfig) -> None:
         with self.gate.around("upsert"):
-            self.inner.upsert(namespace, documents, config=config)
+            self.inner.upsert(namespace, rows, config=config)
 
     def delete(self, namespace: str, ids: Sequence[str]) -> None:
         with self.gate.around("delete"):

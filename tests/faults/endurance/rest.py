@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from context_search.adapters.postgres.catalog.presence import TABLE_IS_THERE, TOOL_IS_THERE
-from context_search.domain.documents import StringNode
-from context_search.domain.text.string_nodes import string_nodes
+from context_search.domain.documents import StringNode, string_nodes
 from tests.builders import until
 from tests.faults.endurance.edits import Edits
 from tests.faults.endurance.hits import deviation

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from context_search.domain.ids import chunk_document_id
+from context_search.domain.ids import first_row_id
 from context_search.domain.model import (
     ChunkSet,
     Claim,
@@ -141,7 +141,7 @@ class OrphansWhileBuilt(MemoryChunks):
 
     def without_row(self, namespace: str, doc_ids: Sequence[str]) -> list[str]:
         present = {row.doc_id for row in self.rows.chunks.values() if row.present}
-        return [name for name in doc_ids if chunk_document_id(name) not in present]
+        return [name for name in doc_ids if first_row_id(name) not in present]
 
 
 class ForgetsWindows(MemoryDeletions):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from context_search.domain.access import Principal
 from context_search.domain.errors import VectorStoreUnavailableError
-from context_search.domain.ids import document_id, window_ids
+from context_search.domain.ids import vector_row_id, window_ids
 from context_search.domain.model import ChunkSet, Claim, Index, StoredChunk
 from context_search.ports.outside import Deadline
 from context_search.ports.searching import ChunkTokens
@@ -115,7 +115,7 @@ def _early_set(claim: Claim) -> ChunkSet:
 
 
 def _early_id(claim: Claim, chunk_index: int) -> str:
-    return document_id(
+    return vector_row_id(
         table_id=claim.table_id,
         json_pointer=claim.json_pointer,
         content_hash=claim.content_hash,

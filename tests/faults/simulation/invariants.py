@@ -8,20 +8,19 @@ from __future__ import annotations
 import json
 from functools import lru_cache
 
-from context_search.domain.documents import content_hash
-from context_search.domain.ids import chunk_document_id, window_ids
+from context_search.domain.documents import content_hash, string_nodes
+from context_search.domain.ids import first_row_id, window_ids
 from context_search.domain.json_pointer import contains, resolve, split
 from context_search.domain.search import Answer
-from context_search.domain.text.string_nodes import string_nodes
-from context_search.ports.outside import VectorDocument
+from context_search.ports.outside import VectorRow
 from testing.in_memory.comparisons import needed_scopes, tables_of
 from testing.in_memory.rows import NodeRow, Rows
 from tests.faults.simulation.conditions import TEXTS
 from tests.faults.simulation.scheduler import Task
 from tests.faults.simulation.world import World
 
-_chunk_of = lru_cache(maxsize=10_000)(chunk_document_id)
-_NOTHING: dict[str, VectorDocument] = {}
+_chunk_of = lru_cache(maxsize=10_000)(first_row_id)
+_NOTHING: dict[str, VectorRow] = {}
 
 
 class Violated(AssertionError):  # noqa: N818 - reads as what it says

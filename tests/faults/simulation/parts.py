@@ -14,7 +14,7 @@ from context_search.domain.errors import (
     EmbeddingUnavailableError,
     VectorStoreUnavailableError,
 )
-from context_search.ports.outside import Deadline, Legs, VectorDocument, VectorQuery
+from context_search.ports.outside import Deadline, Legs, VectorQuery, VectorRow
 from testing.in_memory.embedder import WordEmbedder
 from testing.in_memory.store import MemoryStore, MemoryUnitOfWork
 from testing.in_memory.vectors import DictVectors
@@ -64,10 +64,8 @@ class SimVectors:
     network: Network
     version: int = 0
 
-    def upsert(
-        self, namespace: str, documents: Sequence[VectorDocument], *, config: IndexConfig
-    ) -> None:
-        self._change("upsert", lambda: self.inner.upsert(namespace, documents, config=config))
+    def upsert(self, namespace: str, rows: Sequence[VectorRow], *, config: IndexConfig) -> None:
+        self._change("upsert", lambda: self.inner.upsert(namespace, rows, config=config))
 
     def delete(self, namespace: str, ids: Sequence[str]) -> None:
         self._change("delete", lambda: self.inner.delete(namespace, ids))

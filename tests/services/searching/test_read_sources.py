@@ -101,7 +101,7 @@ def shown(text: str, size: int, overlap: int, hit: int, neighbours: int = 0) -> 
     )
     settings = RetrievalSettings(neighbours=neighbours)
     [(source, passage)] = read_sources(MemorySurroundings(rows), [found], settings)
-    start, end = source.window
+    start, end = source.shown
     return passage.show(start, end).text, start
 
 

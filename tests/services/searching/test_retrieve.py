@@ -11,9 +11,9 @@ from context_search.domain.retrieval import RetrievalSettings
 from context_search.domain.search import QuestionLimits
 from context_search.domain.text.redaction import placeholder
 from context_search.services.searching.retrieve import (
+    Passage,
     Retrieval,
     Retrieve,
-    Retrieved,
 )
 from context_search.services.searching.targets import SearchedTool
 from tests.services.house import House, prose
@@ -49,7 +49,7 @@ class Desk:
         return self.retrieve(self.house.principal, query, ALL)
 
 
-def source_of(passage: Retrieved, source: str) -> str:
+def source_of(passage: Passage, source: str) -> str:
     """The passage's text with what was hidden put back."""
     text, at = "", 0
     for mark in passage.replacements:

@@ -1,4 +1,4 @@
-"""How relevant a hit is, as a number that does not depend on the other hits."""
+"""How relevant a hit is, as a number that does not depend on the other hits or on a language."""
 
 from __future__ import annotations
 
@@ -7,6 +7,11 @@ import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from statistics import median
+
+import regex
+
+from context_search.domain.ranking.fusion import ranking
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,3 +85,75 @@ def coverage(words: Mapping[str, float], chunk_tokens: Collection[str]) -> float
 def _weights(words: tuple[tuple[str, float], ...]) -> dict[str, float]:
     """Of a question, which is compared with every candidate."""
     return {token: weight * min(len(token), 4) for token, weight in words}
+
+
+# ---- A question in one language, and passages in another: what words cannot compare.
+
+SAMPLE = 400
+"""So many code points tell which script a text is written in."""
+LETTERS_PER_WORD = 5
+FULL_COVERAGE = 0.8
+NEAREST = 3
+LEAST_RELEVANCE = 0.0067
+"""Five widths under the middle of a model's calibration: what is farther answers nothing."""
+STANDS_OUT = 0.05
+"""So much nearer than the middle one of its kind is a passage that answers; all of a kind are near
+to a question that none of them answers."""
+_CJK_RUN = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}]++")
+_OTHER_LETTER = regex.compile(r"[\p{L}--[\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}]]", regex.V1)
+
+
+def is_foreign(question: str, text: str) -> bool:
+    """Says whether one is written in Han, kana or Hangul and the other is not.
+
+    >>> is_foreign("how do I reset it?", "长按电源键十秒即可 reset"), is_foreign("重置", "重新设置")
+    (True, False)
+    """
+    return _is_cjk(question[:SAMPLE]) != _is_cjk(text[:SAMPLE])
+
+
+def _is_cjk(sample: str) -> bool:
+    if sample.isascii():
+        return False
+    cjk = sum(map(len, _CJK_RUN.findall(sample)))
+    # One such character says about as much as a word of the others.
+    if cjk * LETTERS_PER_WORD > len(sample) - cjk:
+        return True  # whatever the others are
+    return cjk > len(_OTHER_LETTER.findall(sample)) / LETTERS_PER_WORD
+
+
+def across_languages(
+    scores: Mapping[str, float],
+    foreign: Mapping[str, float],
+    vector: Mapping[str, float],
+    best_coverage: float,
+) -> dict[str, float]:
+    """Returns scores (0..1) in which passages of both languages compare.
+
+    A passage in another language cannot have the question's words, so its score is its
+    ``relevance`` (the values of ``foreign``). The others were compared by words, the best one
+    being 1 however little it matches: they count in full from 80 % of the question's words in the
+    best of them, ``best_coverage``. Passages that repeat the question's words still come before
+    one that answers it, so the best in another language is third at least where it is among the
+    three nearest by ``vector`` (similarities), has a relevance of its own and stands out among its
+    kind: docs/quality.md has what that gains and costs. Where the second and what follows are
+    equal, it only gets their score.
+
+    >>> across_languages({"en": 0.9, "zh": 0.2}, {"zh": 0.5}, {"zh": 0.4, "en": 0.3}, 0.4)
+    {'en': 0.45, 'zh': 0.5}
+    """
+    trust = min(1.0, best_coverage / FULL_COVERAGE)
+    compared = {name: foreign.get(name, score * trust) for name, score in scores.items()}
+    nearest = next((name for name in ranking(vector)[:NEAREST] if name in foreign), None)
+    own = sorted((score for name, score in compared.items() if name not in foreign), reverse=True)
+    if nearest is not None and len(own) > 1 and _is_near(nearest, foreign, vector):
+        third = sum(own[1:3]) / len(own[1:3])  # halfway between the second and what follows
+        compared[nearest] = max(compared[nearest], third)
+    return compared
+
+
+def _is_near(name: str, foreign: Mapping[str, float], vector: Mapping[str, float]) -> bool:
+    """Says whether the best passage in another language may be more than the best of nothing."""
+    others = [vector[other] for other in foreign if other != name]
+    stands_out = not others or vector[name] - median(others) >= STANDS_OUT
+    return stands_out and foreign[name] >= LEAST_RELEVANCE

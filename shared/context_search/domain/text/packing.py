@@ -38,7 +38,7 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class PackedPiece:
     """What is taken of a text in one piece; ``ids`` of the hits in it, best first."""
 
     piece: Piece
@@ -63,7 +63,7 @@ class Packing:
     """The parts, that with the best hit first, and what had no room."""
 
     limit: int
-    parts: tuple[Part, ...]
+    parts: tuple[PackedPiece, ...]
     dropped: tuple[Dropped, ...]
 
     @property
@@ -85,7 +85,9 @@ def pack(wanted: Sequence[Wanted], measure: Callable[[Piece], int], limit: int) 
     while True:
         taken, dropped = _fill(wanted, measured, room)
         parts = [
-            Part(part.piece, tuple(sorted(part.ids, key=rank.__getitem__)), measured(part.piece))
+            PackedPiece(
+                part.piece, tuple(sorted(part.ids, key=rank.__getitem__)), measured(part.piece)
+            )
             for part in taken
         ]
         packing = Packing(limit, tuple(parts), dropped)
@@ -96,14 +98,14 @@ def pack(wanted: Sequence[Wanted], measure: Callable[[Piece], int], limit: int) 
 
 def _fill(
     wanted: Sequence[Wanted], measure: Callable[[Piece], int], room: int
-) -> tuple[list[Part], tuple[Dropped, ...]]:
-    taken: list[Part] = []
+) -> tuple[list[PackedPiece], tuple[Dropped, ...]]:
+    taken: list[PackedPiece] = []
     for number, hit in enumerate(wanted):
         cost = _cost(hit.piece, taken, measure)
         if cost > room:
             return taken, tuple(_dropped(wanted[number:], taken, measure))
         room -= cost
-        taken = _joined(taken, Part(hit.piece, (hit.id,)))
+        taken = _joined(taken, PackedPiece(hit.piece, (hit.id,)))
     by_distance = chain.from_iterable(zip_longest(*(hit.nearby for hit in wanted)))
     for piece in by_distance:
         if piece is None:
@@ -112,15 +114,15 @@ def _fill(
         if cost > room:
             break
         room -= cost
-        taken = _joined(taken, Part(piece, ()))
+        taken = _joined(taken, PackedPiece(piece, ()))
     return taken, ()
 
 
-def _cost(piece: Piece, taken: Sequence[Part], measure: Callable[[Piece], int]) -> int:
+def _cost(piece: Piece, taken: Sequence[PackedPiece], measure: Callable[[Piece], int]) -> int:
     return sum(measure(rest) for rest in _uncovered(piece, taken))
 
 
-def _uncovered(piece: Piece, taken: Sequence[Part]) -> Iterator[Piece]:
+def _uncovered(piece: Piece, taken: Sequence[PackedPiece]) -> Iterator[Piece]:
     at = piece.start
     for other in sorted(
         (part.piece for part in taken if part.piece.touches(piece)), key=lambda p: p.start
@@ -132,10 +134,10 @@ def _uncovered(piece: Piece, taken: Sequence[Part]) -> Iterator[Piece]:
         yield Piece(piece.text, at, piece.end)
 
 
-def _joined(taken: Sequence[Part], new: Part) -> list[Part]:
+def _joined(taken: Sequence[PackedPiece], new: PackedPiece) -> list[PackedPiece]:
     touching = [part for part in taken if part.piece.touches(new.piece)]
     pieces = [part.piece for part in touching] + [new.piece]
-    whole = Part(
+    whole = PackedPiece(
         Piece(
             new.piece.text,
             min(piece.start for piece in pieces),
@@ -149,7 +151,7 @@ def _joined(taken: Sequence[Part], new: Part) -> list[Part]:
 
 
 def _dropped(
-    hits: Sequence[Wanted], taken: Sequence[Part], measure: Callable[[Piece], int]
+    hits: Sequence[Wanted], taken: Sequence[PackedPiece], measure: Callable[[Piece], int]
 ) -> Iterator[Dropped]:
     reason: DropReason = "over_budget"
     for hit in hits:

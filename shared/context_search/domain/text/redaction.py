@@ -32,7 +32,7 @@ class Shown:
 
 
 @dataclass(frozen=True, slots=True)
-class Passage:
+class Excerpt:
     """A part of a source that begins at ``char_start``, and what of it must not be shown.
 
     ``sensitive`` counts from the beginning of ``text`` and is ordered, without overlaps.

@@ -6,8 +6,15 @@ import hmac
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from context_search.domain.access import McpKey, Principal, ProjectKey, Token, in_order
-from context_search.domain.access_tokens import caller_of_claims, looks_like_token
+from context_search.domain.access import (
+    McpKey,
+    Principal,
+    ProjectKey,
+    Token,
+    caller_of_claims,
+    in_order,
+    looks_like_token,
+)
 from context_search.domain.errors import UnauthenticatedError
 from context_search.ports.outside import AccessTokens
 from context_search.ports.store import Store

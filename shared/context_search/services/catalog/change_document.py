@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from context_search.domain.access import Principal
-from context_search.domain.documents import check_depth, number_padding, parse_exact
+from context_search.domain.documents import check_depth, merge_patch, number_padding, parse_exact
 from context_search.domain.errors import (
     ConflictError,
     DocumentTooLargeError,
@@ -16,7 +16,6 @@ from context_search.domain.errors import (
 from context_search.domain.json_number import MAX_GROWTH
 from context_search.domain.json_pointer import remove_value, replace_value, resolve, split
 from context_search.domain.json_text import to_json
-from context_search.domain.merge_patch import merge_patch
 from context_search.domain.model import Table
 from context_search.domain.uploads import MAX_UPLOAD_BYTES
 from context_search.ports.store import Store, UnitOfWork

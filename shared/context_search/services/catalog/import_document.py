@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from context_search.domain.document_text import document_text
 from context_search.domain.errors import (
     AttemptsExhaustedError,
     CommitUnknownError,
@@ -16,7 +17,6 @@ from context_search.domain.errors import (
     InvalidDocumentError,
     NotFoundError,
 )
-from context_search.domain.text.document_text import document_text
 from context_search.domain.uploads import MAX_UPLOAD_BYTES, Upload, import_memory
 from context_search.ports.outside import Objects
 from context_search.ports.store import Store

@@ -9,10 +9,9 @@ from itertools import repeat
 from context_search.domain.config import IndexConfig
 from context_search.domain.ids import ancestor_keys, window_ids
 from context_search.domain.model import Claim, PlannedChunk, StoredChunk
-from context_search.domain.text.chunking import Span, chunk_spans
-from context_search.domain.text.keyword_text import keyword_tokens, trails
-from context_search.domain.text.windows import window_texts
-from context_search.ports.outside import VectorDocument
+from context_search.domain.text.chunking import Span, chunk_spans, window_texts
+from context_search.domain.text.keywords import keyword_tokens, trails
+from context_search.ports.outside import VectorRow
 from context_search.ports.searching import ChunkTokens, Unkeyed
 from context_search.services.indexing.chunk_vectors import Vectors, input_hash
 
@@ -60,7 +59,7 @@ def chunk_documents(
     vectors: Sequence[Vectors],
     keyed: Sequence[ChunkTokens],
     updated_at: datetime,
-) -> Iterator[VectorDocument]:
+) -> Iterator[VectorRow]:
     """Yields the documents of chunks, one for each window; ``vectors`` has theirs for each chunk.
 
     Only the first window carries the tokens, so that a word counts once.
@@ -70,7 +69,7 @@ def chunk_documents(
         names = window_ids(chunk.doc_id, chunk.window_count)
         for number, (name, vector) in enumerate(zip(names, windows, strict=True)):
             with_tokens = number == 0 and claim.config.storage == "full"
-            yield VectorDocument(
+            yield VectorRow(
                 id=name,
                 vector=vector,
                 tokens=known.tokens if with_tokens else None,

@@ -10,7 +10,7 @@ from context_search.domain.config import IndexConfig
 from context_search.domain.errors import VectorStoreError
 from context_search.domain.ids import window_ids
 from context_search.domain.model import Claim, EmbeddedChunk, StoredChunk
-from context_search.domain.text.windows import window_texts
+from context_search.domain.text.chunking import window_texts
 from context_search.ports.outside import Embedder, VectorStore
 from context_search.ports.store import Store
 

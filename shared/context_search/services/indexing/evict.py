@@ -29,7 +29,7 @@ def no_room(
     chunks = [chunk for claim in new for chunk in planned[claim]]
     needed = Usage.of(
         chunks=len(chunks),
-        documents=sum(chunk.window_count for chunk in chunks),
+        rows=sum(chunk.window_count for chunk in chunks),
         dimensions=new[0].config.dimensions,
     )
     if needed.fits(work.quotas.room(new[0].index_id, limits)):

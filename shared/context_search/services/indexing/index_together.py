@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from context_search.domain.errors import ContextSearchError
 from context_search.domain.model import ChunkSet, Claim
-from context_search.ports.outside import VectorDocument
+from context_search.ports.outside import VectorRow
 from context_search.ports.searching import ChunkTokens
 from context_search.services.indexing.chunk_documents import (
     chunk_documents,
@@ -91,7 +91,7 @@ class IndexTogether:
             vectors, run.embedded = self.one.chunk_vectors(run.claim, batch)
         run.reused = len(batch) - run.embedded
         following, now = iter(vectors), self.one.clock.now()
-        documents: list[VectorDocument] = []
+        documents: list[VectorRow] = []
         tokens: list[ChunkTokens] = []
         for (claim, chunk_set), chunks in zip(begun, missing, strict=True):
             trails = chunk_trails(claim)

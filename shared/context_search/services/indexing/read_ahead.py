@@ -6,10 +6,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from context_search.domain.config import IndexConfig
-from context_search.domain.documents import StringNode, parse_stored
+from context_search.domain.documents import StringNode, parse_stored, string_nodes
 from context_search.domain.errors import DocumentTooLargeError
 from context_search.domain.ids import pointer_sha256
-from context_search.domain.text.string_nodes import string_nodes
 from context_search.ports.store import Store
 
 MAX_POINTER_LENGTH = 20_000

@@ -7,12 +7,10 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from context_search.domain.access import Caller, Principal
-from context_search.domain.config import IndexConfig
+from context_search.domain.config import ANALYSIS_VERSION, CHUNKER_VERSION, IndexConfig
 from context_search.domain.errors import ConflictError, DatabaseUnavailableError, NotFoundError
 from context_search.domain.model import Index
 from context_search.domain.orders import CompareIndex
-from context_search.domain.text.analysis import ANALYSIS_VERSION
-from context_search.domain.text.chunking import CHUNKER_VERSION
 from context_search.ports.store import Store, UnitOfWork
 from context_search.services.access.lookup import index_of, live_tool, project_index
 

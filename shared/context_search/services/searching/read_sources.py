@@ -6,11 +6,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
+from context_search.domain.documents import text_of_chunks
 from context_search.domain.model import HydratedChunk
 from context_search.domain.retrieval import ChunkText, RetrievalSettings
-from context_search.domain.text.redaction import Passage
+from context_search.domain.text.redaction import Excerpt
 from context_search.domain.text.sensitive import Sensitive, find_sensitive, united
-from context_search.domain.text.sensitive.edges import Window
+from context_search.domain.text.sensitive.spans import ReadText
 from context_search.ports.searching import Surroundings
 
 # Read beyond what is shown: so much, and where a secret may go on there, so much, once.
@@ -26,23 +27,20 @@ class Source:
     wanted: range
 
     @property
-    def window(self) -> tuple[int, int]:
+    def shown(self) -> tuple[int, int]:
         """Where in the text the first wanted chunk begins and the last one ends."""
         return self.chunks[self.wanted.start].start, self.chunks[self.wanted.stop - 1].end
 
     @property
     def text(self) -> str:
         """The chunks' text, what overlaps once."""
-        parts, end = [], self.chunks[0].start
-        for chunk in self.chunks:
-            parts.append(chunk.text[end - chunk.start :])
-            end = chunk.end
-        return "".join(parts)
+        begin = self.chunks[0].start
+        return text_of_chunks((chunk.start - begin, chunk.text) for chunk in self.chunks)
 
 
 def read_sources(
     surroundings: Surroundings, hits: Sequence[HydratedChunk], settings: RetrievalSettings
-) -> list[tuple[Source, Passage]]:
+) -> list[tuple[Source, Excerpt]]:
     """Returns the chunks around the hits, as runs without a gap, and what of them is sensitive.
 
     Where a secret may go on beyond what was read, all that may belong to it is sensitive.
@@ -58,7 +56,7 @@ def read_sources(
         known = {chunk.id: chunk for chunk in [*found, *more]}
         by_place = sorted(known.values(), key=lambda chunk: (chunk.set_id, chunk.index))
         sources = _sources(by_place, hits, neighbours)
-    return [(source, _passage(source, settings)) for source in sources]
+    return [(source, _excerpt(source, settings)) for source in sources]
 
 
 def _chunks_of(chars: int, length: int, most: int) -> int:
@@ -96,10 +94,10 @@ def _runs(chunks: Iterable[ChunkText]) -> Iterator[list[ChunkText]]:
     return ([chunk for _, chunk in run] for _, run in numbered)
 
 
-def _window(source: Source, settings: RetrievalSettings) -> Window:
+def _read_text(source: Source, settings: RetrievalSettings) -> ReadText:
     first, last = source.chunks[0], source.chunks[-1]
-    start, end = source.window
-    return Window(
+    start, end = source.shown
+    return ReadText(
         source.text,
         start - first.start,
         end - first.start,
@@ -111,16 +109,16 @@ def _window(source: Source, settings: RetrievalSettings) -> Window:
 
 def _open_ends(source: Source, settings: RetrievalSettings) -> Iterator[ChunkText]:
     if settings.hidden_kinds:
-        window = _window(source, settings)
-        if window.is_open_before:
+        read = _read_text(source, settings)
+        if read.is_open_before:
             yield source.chunks[0]
-        if window.is_open_behind:
+        if read.is_open_behind:
             yield source.chunks[-1]
 
 
-def _passage(source: Source, settings: RetrievalSettings) -> Passage:
-    window, kinds = _window(source, settings), settings.hidden_kinds
-    found = list(find_sensitive(window.text, kinds))
+def _excerpt(source: Source, settings: RetrievalSettings) -> Excerpt:
+    read, kinds = _read_text(source, settings), settings.hidden_kinds
+    found = list(find_sensitive(read.text, kinds))
     if kinds:
-        found += [Sensitive(kinds[0], start, end) for start, end in window.doubtful()]
-    return Passage(window.text, source.chunks[0].start, united(found))
+        found += [Sensitive(kinds[0], start, end) for start, end in read.doubtful()]
+    return Excerpt(read.text, source.chunks[0].start, united(found))

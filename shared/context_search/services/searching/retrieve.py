@@ -10,7 +10,7 @@ from context_search.domain.model import HydratedChunk
 from context_search.domain.retrieval import ChunkText, RetrievalSettings
 from context_search.domain.search import Answer, Hint, Hit, QuestionLimits
 from context_search.domain.text.packing import Dropped, Packing, Piece, Wanted, pack
-from context_search.domain.text.redaction import Passage, Replacement
+from context_search.domain.text.redaction import Excerpt, Replacement
 from context_search.ports.outside import TokenCounter
 from context_search.ports.store import Store
 from context_search.services.searching.read_sources import Source, read_sources
@@ -26,7 +26,7 @@ CANDIDATES = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Retrieved:
+class Passage:
     """Text for a prompt, from ``char_start`` to ``char_end`` of the string at the hits' pointer.
 
     ``hits`` are those in it, best first. Offsets count in the source; ``replacements`` say where
@@ -51,7 +51,7 @@ class Retrieval:
     answer: Answer
     settings: RetrievalSettings
     tokenizer: str
-    passages: tuple[Retrieved, ...]
+    passages: tuple[Passage, ...]
     used_tokens: int
     dropped: tuple[Dropped, ...]
     below_min_score: int
@@ -124,7 +124,7 @@ class Retrieve:
 
 def _read(
     store: Store, project_id: int, hits: Sequence[HydratedChunk], settings: RetrievalSettings
-) -> list[tuple[Source, Passage]]:
+) -> list[tuple[Source, Excerpt]]:
     with store.for_project(project_id) as work:
         return read_sources(work.surroundings, hits, settings)
 
@@ -148,12 +148,12 @@ def _wanted(
 
 
 def _retrieved(
-    packing: Packing, texts: Sequence[Passage], hits: Mapping[int, Hit]
-) -> Iterator[Retrieved]:
+    packing: Packing, texts: Sequence[Excerpt], hits: Mapping[int, Hit]
+) -> Iterator[Passage]:
     for part in packing.parts:
         piece = part.piece
         shown = texts[piece.text].show(piece.start, piece.end)
-        yield Retrieved(
+        yield Passage(
             hits=tuple(hits[i] for i in part.ids),
             text=shown.text,
             char_start=piece.start,

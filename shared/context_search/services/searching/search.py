@@ -13,8 +13,7 @@ from context_search.domain.errors import (
     SearchUnavailableError,
 )
 from context_search.domain.model import HydratedChunk, Scope
-from context_search.domain.ranking.rank import looked_at, needs_every_text, rank
-from context_search.domain.ranking.widening import widened
+from context_search.domain.ranking.rank import looked_at, needs_every_text, rank, widened
 from context_search.domain.search import (
     Answer,
     Degradation,

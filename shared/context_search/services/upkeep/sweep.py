@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from context_search.domain.errors import NamespaceMissingError, VectorStoreError
-from context_search.domain.ids import chunk_document_id, window_ids
+from context_search.domain.ids import first_row_id, window_ids
 from context_search.ports.outside import VectorStore
 from context_search.ports.store import Store
 from context_search.ports.upkeep import SweepCounts, SweepCursor
@@ -19,8 +19,8 @@ PAGE = 1_000
 class SweepNamespace:
     """Compares one page of one namespace both ways, and remembers where it stands.
 
-    Documents without a row are deleted. Rows whose documents are gone (also a whole namespace)
-    are indexed again; their text is in Postgres.
+    Vector rows without a chunk row are deleted. Chunk rows whose vector rows are gone (also a
+    whole namespace) are indexed again; their text is in Postgres.
     """
 
     store: Store
@@ -41,17 +41,17 @@ class SweepNamespace:
             raise
 
     def _page(self, cursor: SweepCursor) -> SweepCounts:
-        # Rows are read before the documents: what was present then must be listed now.
+        # Chunk rows are read before the vector rows: what was present then must be listed now.
         with self.store.for_all("upkeep") as work:
             rows = work.sweeps.present_after(cursor.namespace, cursor.after, self.page)
         ids = self._listed(cursor)
         ends = [page[-1] for page in (ids, [row[0] for row in rows]) if len(page) == self.page]
-        end = min((chunk_document_id(each) for each in ends), default="")
+        end = min((first_row_id(each) for each in ends), default="")
         if (
             end and end <= cursor.after
         ):  # a page of windows of one chunk: on behind the last of them
             end = ids[-1]
-        ids = [each for each in ids if not end or chunk_document_id(each) <= end]
+        ids = [each for each in ids if not end or first_row_id(each) <= end]
         rows = [row for row in rows if not end or row[0] <= end]
         orphans = self._delete_orphans(cursor.namespace, ids)
         missing = self._missing(cursor.namespace, rows, ids)

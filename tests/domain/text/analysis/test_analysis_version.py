@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 
-from context_search.domain.text.analysis import ANALYSIS_VERSION, tokens
+from context_search.domain.config import ANALYSIS_VERSION
+from context_search.domain.text.analysis import tokens
 
 _SAMPLE = """
 The quick brown foxes were jumping generously over 3.14 lazy dogs' beds; a user's SKU-0042 isn't

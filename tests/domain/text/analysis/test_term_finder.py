@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from context_search.domain.text.analysis import TermFinder, query_tokens, tokens
-from context_search.domain.text.analysis.names import is_plain_word, name_spans, token_of
-from context_search.domain.text.analysis.term_finder import beginning
+from context_search.domain.text.analysis.matches import beginning
+from context_search.domain.text.analysis.terms import is_plain_word, name_spans, token_of
 
 from .strategies import texts
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby
 
 from context_search.adapters.postgres.pool import Transaction, bulk
-from context_search.domain.ids import document_id
+from context_search.domain.ids import vector_row_id
 from context_search.domain.model import ChunkSet, Claim, PlannedChunk, StoredChunk
 
 Planned = Sequence[tuple[Claim, Sequence[PlannedChunk]]]
@@ -161,7 +161,7 @@ def _row(claim: Claim, set_id: int, chunk: PlannedChunk) -> dict[str, object]:
         "t": chunk.text,
         "s": chunk.start,
         "e": chunk.end,
-        "d": document_id(
+        "d": vector_row_id(
             table_id=claim.table_id,
             json_pointer=claim.json_pointer,
             content_hash=claim.content_hash,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from context_search.adapters.postgres.indexing.chunk_sets import Planned, activate_sets, begin_sets
 from context_search.adapters.postgres.pool import Transaction
-from context_search.domain.ids import chunk_document_id
+from context_search.domain.ids import first_row_id
 from context_search.domain.model import ChunkSet, Claim, EmbeddedChunk
 
 
@@ -88,7 +88,7 @@ class PostgresChunks:
             WHERE namespace = :namespace AND doc_id = ANY(CAST(:ids AS text[]))
             """,
             namespace=namespace,
-            ids=[chunk_document_id(doc_id) for doc_id in doc_ids],
+            ids=[first_row_id(doc_id) for doc_id in doc_ids],
         )
         known = {doc_id for [doc_id] in rows}
-        return [doc_id for doc_id in doc_ids if chunk_document_id(doc_id) not in known]
+        return [doc_id for doc_id in doc_ids if first_row_id(doc_id) not in known]

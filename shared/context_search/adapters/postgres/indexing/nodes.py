@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from context_search.adapters.postgres.catalog.presence import TABLE_IS_THERE
 from context_search.adapters.postgres.pool import Transaction, bulk
 from context_search.domain.config import IndexConfig
+from context_search.domain.documents import text_of_chunks
 from context_search.domain.errors import LeaseLostError
 from context_search.domain.ids import pointer_sha256
 from context_search.domain.model import Claim, Index, KnownNode
 from context_search.domain.progress import NodeState
-from context_search.domain.text.reassembly import text_of_chunks
 from context_search.ports.indexing import NodeUpsert
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 
 from context_search.domain.ids import ancestor_keys, scope_key
 from context_search.domain.model import Reach
-from context_search.domain.text.keyword_keys import keys, keys_of
+from context_search.domain.text.keywords import keys, keys_of
 
 
 def lexemes(index_id: int, table_id: int, json_pointer: str, tokens: Iterable[str]) -> list[str]:

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from context_search.domain.ranking.bm25 import idf, term_weight
 from context_search.domain.text.analysis import tokens
 from context_search.domain.text.analysis.normalization import normalize
-from context_search.domain.text.analysis.pieces import is_unspaced
-from context_search.domain.text.keyword_keys import keys_of
+from context_search.domain.text.analysis.terms import is_unspaced
+from context_search.domain.text.keywords import keys_of
 from context_search.ports.outside import Ranked
 
 MOST_WORDS = 32

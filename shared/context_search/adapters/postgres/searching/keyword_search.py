@@ -28,7 +28,7 @@ from context_search.adapters.postgres.searching.keyword_ranking import (
 from context_search.domain.errors import KeywordTimeoutError
 from context_search.domain.model import Index, Reach
 from context_search.domain.ranking.bm25 import K1, B, idf
-from context_search.domain.text.keyword_keys import keys_of
+from context_search.domain.text.keywords import keys_of
 from context_search.ports.outside import Ranked
 
 RESCORED = 150

@@ -9,16 +9,13 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
-from .bounded_memo import BoundedMemo
-from .script_folding import SIMPLIFIED, TRADITIONAL
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from context_search.domain.text.analysis.bounded_memo import BoundedMemo
+from context_search.domain.text.analysis.script_folding import SIMPLIFIED, TRADITIONAL
 
 # Stream-Safe Text Format (UAX #15 section 13): unicodedata takes quadratic time to order a long
 # run of combining characters, and no language needs more than 30.

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import re
+import threading
+import unicodedata
+from collections.abc import Iterator
 from itertools import chain
 from operator import add
 
-from .bounded_memo import BoundedMemo
-from .names import is_plain_word, name_spans, token_of
-from .normalization import normalize
-from .pieces import PIECE, has_unspaced, is_unspaced
-from .question_words import without_question_words
+from Stemmer import Stemmer
+
+from context_search.domain.text.analysis.bounded_memo import BoundedMemo
+from context_search.domain.text.analysis.normalization import normalize
+from context_search.domain.text.analysis.stop_words import STOP_WORDS, without_question_words
 
 _SHORTEST_WORD = 4  # letters; shorter parts of a version or model are hardly words
 _LONGEST_REMEMBERED = 40  # characters of a piece; longer ones hardly come twice
@@ -103,3 +107,121 @@ def _is_common(piece: str) -> bool:
 
 piece_tokens = BoundedMemo(_analyse_piece, limit=32_768, keep=_is_common).__getitem__
 """Tokens of one match of ``PIECE``; not to be changed by the caller."""
+
+
+# ---- Words and identifiers: where a joined piece is cut, and what token each part becomes.
+
+MAX_TOKEN_CHARACTERS = 128
+MAX_TOKEN_BYTES = 254
+"""turbopuffer drops tokens over ``max_token_length``: 39 bytes by default, 254 at most."""
+
+# A name is cut at each of these in turn: what encloses names, what joins them, what joins
+# their words, then between letters and digits, then where ASCII case changes (HTTP|Server, URLs).
+_SEPARATORS = tuple(re.compile(f"[^{characters}]++") for characters in ("/@&", ".'", "_-"))
+_DIGITS = re.compile("[0-9]++|[^0-9]++")
+_HUMPS = re.compile("[A-Z]{2,}s(?![a-z])|[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+_LEVELS = (*_SEPARATORS, _DIGITS, _HUMPS)
+_MAX_UNSEPARATED_PARTS = 12  # of one name; more of them make a hash or base64, not words
+
+
+class _PerThread(threading.local):
+    """PyStemmer: "must not be called concurrently". Its cache is slower than stemming."""
+
+    def __init__(self) -> None:
+        self.stem = Stemmer("english", 0).stemWord
+
+
+_ENGLISH = _PerThread()
+
+
+def token_of(name: str) -> str:
+    """Case-folded, stemmed where it is all ASCII letters, cut to the limits; "" for stop words."""
+    folded = name[:MAX_TOKEN_CHARACTERS].casefold()[:MAX_TOKEN_CHARACTERS]
+    if folded in STOP_WORDS:
+        return ""
+    if folded.isascii():
+        return str(_ENGLISH.stem(folded)) if folded.isalpha() else folded
+    return folded.encode()[:MAX_TOKEN_BYTES].decode(errors="ignore")
+
+
+def is_plain_word(piece: str) -> bool:
+    """Says that the whole is the only name in a piece; most words are ``plain`` or ``Plain``."""
+    return piece.isascii() and piece.isalpha() and (len(piece) == 1 or piece[1:].islower())
+
+
+def name_spans(piece: str) -> Iterator[tuple[int, int]]:
+    """Spans of the names in a piece, the whole first, then its parts level by level.
+
+    ``docs/read_v2.md``: all of it, ``docs``, ``read_v2.md``, ``read_v2``, ``read``, ``v2``,
+    ``v``, ``2``, ``md``. A possessive 's is left out; a contraction has no spans.
+    """
+    if piece.casefold() in STOP_WORDS:
+        return iter(())
+    end = len(piece) - 2 if piece.endswith(("'s", "'S")) else len(piece)
+    return _spans(piece, 0, end, 0)
+
+
+def _spans(piece: str, start: int, end: int, level: int) -> Iterator[tuple[int, int]]:
+    if level == len(_LEVELS):
+        yield start, end
+        return
+    parts = _parts(piece, start, end, level)
+    if len(parts) != 1:
+        yield start, end
+    for part in parts:
+        yield from _spans(piece, *part, level + 1)
+
+
+def _parts(piece: str, start: int, end: int, level: int) -> list[tuple[int, int]]:
+    """The parts of a name at one level; none for digits alone or what is not made of words."""
+    cut = _LEVELS[level]
+    if cut is _HUMPS and not piece[start:end].isascii():
+        return [(start, end)]
+    parts = [match.span() for match in cut.finditer(piece, start, end)]
+    return parts if cut in _SEPARATORS or len(parts) <= _MAX_UNSEPARATED_PARTS else []
+
+
+# ---- Where one piece of text that is analysed on its own ends and the next begins.
+
+# Scripts written without spaces between words, and Hangul, whose particles stick to the word.
+_UNSPACED = (
+    "\u0e01-\u0e3a\u0e40-\u0e4e\u0e81-\u0edf"  # Thai, Lao
+    "\u1000-\u1049\u1050-\u109d\u1780-\u17d3"  # Burmese, Khmer
+    "\u1100-\u11ff\u3131-\u318e\ua960-\ua97c\uac00-\ud7fb"  # Hangul
+    "\u3041-\u3096\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff\U0001aff0-\U0001b16f"  # kana
+    "\u3105-\u312f\u31a0-\u31bf"  # bopomofo
+    "\u2e80-\u2fdf\u3005-\u3007\u3021-\u3029\u3038-\u303b"  # Han: radicals, signs, numerals
+    "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"  # Han: ideographs
+)
+_BLOCKS_WITH_VOWEL_MARKS = (
+    range(0x0900, 0x0E00),  # Devanagari to Sinhala
+    range(0x0F00, 0x1000),  # Tibetan
+    range(0x1700, 0x1780),  # scripts of the Philippines
+    range(0x1800, 0x1D00),  # Mongolian to the Vedic extensions
+    range(0xA800, 0xAC00),  # Syloti Nagri to Meetei Mayek
+)
+_MARKS = "".join(
+    chr(code_point)
+    for block in _BLOCKS_WITH_VOWEL_MARKS
+    for code_point in block
+    if unicodedata.category(chr(code_point)) in {"Mn", "Mc"}
+)
+
+# `re` has no script properties and counts no mark as \w. Every quantifier is possessive: what it
+# took is never given back, so the time is linear whatever the text.
+_LETTERS = rf"[^\W_{_UNSPACED}]++"
+_WORD = rf"{_LETTERS}(?:[{_MARKS}]++(?:{_LETTERS})?+)*+"
+PIECE = re.compile(rf"[{_UNSPACED}]++|{_WORD}(?:(?:_++|[-./@&']){_WORD})*+")
+"""A run of an unspaced script, or words joined by ``_`` or by one of ``- . / @ & '``."""
+
+_UNSPACED_CHARACTER = re.compile(f"[{_UNSPACED}]")
+
+
+def has_unspaced(text: str) -> bool:
+    """Whether there is a character of a script written without spaces."""
+    return not text.isascii() and _UNSPACED_CHARACTER.search(text) is not None
+
+
+def is_unspaced(piece: str) -> bool:
+    """Whether a match of ``PIECE`` is a run of a script written without spaces."""
+    return _UNSPACED_CHARACTER.match(piece) is not None

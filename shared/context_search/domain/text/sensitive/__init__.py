@@ -12,12 +12,16 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from context_search.domain.text.sensitive.emails import emails
-from context_search.domain.text.sensitive.known_keys import known_keys
+from context_search.domain.text.sensitive.known_forms import known_keys, private_keys
 from context_search.domain.text.sensitive.named_secrets import named_secrets
-from context_search.domain.text.sensitive.numbers import bank_cards, ibans, id_cards, ssns
-from context_search.domain.text.sensitive.phones import phones
-from context_search.domain.text.sensitive.private_keys import private_keys
+from context_search.domain.text.sensitive.personal_data import (
+    bank_cards,
+    emails,
+    ibans,
+    id_cards,
+    phones,
+    ssns,
+)
 from context_search.domain.text.sensitive.spans import Spans, folded
 
 SensitiveKind = Literal["key", "email", "id_card", "iban", "bank_card", "ssn", "phone"]

@@ -13,7 +13,7 @@ from context_search.domain.config import Strategy
 from context_search.domain.json_pointer import split
 from context_search.domain.model import Reach
 from context_search.domain.search import Hit, QuestionLimits
-from context_search.domain.text.snippets import snippet
+from context_search.domain.text.analysis.matches import snippet
 from context_search.services.searching.labels import Label
 from context_search.services.searching.search_project import (
     ProjectPage,

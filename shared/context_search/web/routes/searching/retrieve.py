@@ -14,9 +14,9 @@ from context_search.domain.retrieval import RetrievalSettings
 from context_search.domain.search import QuestionLimits
 from context_search.domain.text.packing import DropReason
 from context_search.services.searching.retrieve import (
+    Passage,
     Retrieval,
     Retrieve,
-    Retrieved,
 )
 from context_search.services.searching.targets import SearchedProject, SearchedTool
 from context_search.web.callers import InternalOnly, MaySearch, ProjectId, ToolId
@@ -103,7 +103,7 @@ class PassageAnswer(Answer):
     stale: Absent[bool] = None
 
     @classmethod
-    def of(cls, passage: Retrieved) -> PassageAnswer:
+    def of(cls, passage: Passage) -> PassageAnswer:
         """Returns a passage with the scores of its best hit."""
         best = passage.hits[0]
         return cls(

@@ -1,9 +1,9 @@
-"""What a document of turbopuffer looks like."""
+"""What a row of turbopuffer looks like."""
 
 from __future__ import annotations
 
 from context_search.domain.config import IndexConfig
-from context_search.ports.outside import VectorDocument
+from context_search.ports.outside import VectorRow
 
 _FILTERABLE = {"filterable": True}
 _STORED = {"filterable": False}
@@ -37,21 +37,21 @@ def schema_of(config: IndexConfig) -> dict[str, object]:
     return every
 
 
-def row_of(document: VectorDocument) -> dict[str, object]:
-    """Returns a document as it is written."""
+def columns_of(row: VectorRow) -> dict[str, object]:
+    """Returns the columns of a row as it is written."""
     columns: dict[str, object] = {
-        "id": document.id,
-        "vector": document.vector,
-        "ancestors": document.ancestors,
-        "table_id": document.table_id,
-        "set_id": document.set_id,
-        "chunk_id": document.chunk_id,
-        "updated_at": document.updated_at,
-        "json_pointer": document.json_pointer,
-        "chunk_index": document.chunk_index,
-        "total_chunks": document.total_chunks,
-        "content_hash": document.content_hash,
+        "id": row.id,
+        "vector": row.vector,
+        "ancestors": row.ancestors,
+        "table_id": row.table_id,
+        "set_id": row.set_id,
+        "chunk_id": row.chunk_id,
+        "updated_at": row.updated_at,
+        "json_pointer": row.json_pointer,
+        "chunk_index": row.chunk_index,
+        "total_chunks": row.total_chunks,
+        "content_hash": row.content_hash,
     }
-    if document.tokens is not None:
-        columns["content"] = document.tokens
+    if row.tokens is not None:
+        columns["content"] = row.tokens
     return columns

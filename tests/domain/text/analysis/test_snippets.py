@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from context_search.domain.text.snippets import SNIPPET_CHARS, snippet
+from context_search.domain.text.analysis.matches import SNIPPET_CHARS, snippet
 from tests.builders import chinese, english, planted
 
 SENTENCE = "The lighthouse keeper counted nine comets."

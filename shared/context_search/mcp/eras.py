@@ -1,4 +1,10 @@
-"""Revision 2026-07-28: every request stands alone and mirrors its envelope into headers."""
+"""Which era of the protocol a request belongs to, and how each era answers.
+
+*Modern* revisions (2026-07-28) carry version and capabilities in every request and mirror its
+envelope into headers; *legacy* ones (2024-11-05 to 2025-11-25) begin with an ``initialize``
+handshake, which leaves nothing behind here. Specification 2026-07-28, "Versioning and
+Compatibility". Why there are no batches: ``docs/decisions/0032-no-batches.md``.
+"""
 
 from __future__ import annotations
 
@@ -13,21 +19,20 @@ from context_search.mcp.jsonrpc import (
     INTERNAL_ERROR,
     INVALID_PARAMS,
     METHOD_NOT_FOUND,
+    UNSUPPORTED_PROTOCOL_VERSION,
     Call,
     RpcError,
     result_body,
 )
-from context_search.mcp.tools import Desk, call_tool, list_tools
+from context_search.mcp.tools import CallContext, call_tool, list_tools
 from context_search.mcp.transport import error_response, json_response
-from context_search.mcp.versions import (
-    MODERN,
-    SUPPORTED,
-    VERSION_FIELD,
-    VERSION_HEADER,
-    header,
-    unsupported,
-)
 
+MODERN = ("2026-07-28",)
+LEGACY = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
+SUPPORTED = MODERN + LEGACY
+
+VERSION_HEADER = "mcp-protocol-version"
+VERSION_FIELD = "io.modelcontextprotocol/protocolVersion"
 CAPABILITIES_FIELD = "io.modelcontextprotocol/clientCapabilities"
 SERVER_INFO_FIELD = "io.modelcontextprotocol/serverInfo"
 
@@ -41,14 +46,88 @@ _ENCODED = re.compile(r"=\?base64\?(.*)\?=")
 _FIELD_VALUE = re.compile(r"[\t\x20-\x7e]*")
 
 
-def answer(call: Call, headers: Mapping[str, str], desk: Desk) -> McpResponse:
+def header(headers: Mapping[str, str], name: str) -> str | None:
+    """A header's value without the optional white space around it (RFC 9110, 5.5)."""
+    value = headers.get(name)
+    return None if value is None else value.strip(" \t")
+
+
+def declared_version(call: Call) -> object:
+    """The version that the request's own ``_meta`` names, of any JSON type, or None."""
+    return call.meta.get(VERSION_FIELD) if isinstance(call.meta, dict) else None
+
+
+def is_modern(call: Call, headers: Mapping[str, str]) -> bool:
+    """True as soon as header or ``_meta`` names a version that is not a legacy one.
+
+    An unknown version is modern too, because only that era has an answer for it (-32022).
+    """
+    named = (header(headers, VERSION_HEADER), declared_version(call))
+    return any(version is not None and version not in LEGACY for version in named)
+
+
+def unsupported(requested: str) -> RpcError:
+    """The error for a version this server does not speak; it lists those that it does."""
+    data = {"supported": list(SUPPORTED), "requested": requested}
+    return RpcError(UNSUPPORTED_PROTOCOL_VERSION, "Unsupported protocol version", data)
+
+
+def check_version_header(headers: Mapping[str, str]) -> None:
+    """Raise RpcError -32022 for a version header that names no supported revision."""
+    version = header(headers, VERSION_HEADER)
+    if version is not None and version not in SUPPORTED:
+        raise unsupported(version)
+
+
+# ---- Legacy: errors of a request travel with HTTP status 200, as the clients of these revisions
+# expect
+
+
+def answer_legacy(call: Call, context: CallContext) -> McpResponse:
+    """Answer one request of a revision before 2026-07-28."""
+    try:
+        return json_response(200, result_body(call.id, _legacy_result(call, context)))
+    except RpcError as error:
+        return error_response(200, call.id, error)
+
+
+def _legacy_result(call: Call, context: CallContext) -> dict[str, object]:
+    match call.method:
+        case "initialize":
+            return _initialize(call, context)
+        case "ping":
+            return {}
+        case "tools/list":
+            return list_tools(context, call.params)
+        case "tools/call":
+            return call_tool(context, call.params)
+        case _:
+            raise RpcError(METHOD_NOT_FOUND, "Method not found")
+
+
+def _initialize(call: Call, context: CallContext) -> dict[str, object]:
+    requested = call.params.get("protocolVersion")
+    if not isinstance(requested, str):
+        raise RpcError(INVALID_PARAMS, '"protocolVersion" must be a string')
+    return {
+        "protocolVersion": requested if requested in LEGACY else LEGACY[0],
+        "capabilities": {"tools": {}},
+        "serverInfo": server_info(context.server),
+        "instructions": context.server.instructions,
+    }
+
+
+# ---- Modern: every request stands alone
+
+
+def answer_modern(call: Call, headers: Mapping[str, str], context: CallContext) -> McpResponse:
     """Answer one request: 200, 400 for a malformed one, 404 for an unknown method."""
     try:
         check_envelope(call, headers)
-        result = _result(call, desk)
+        result = _modern_result(call, context)
     except RpcError as error:
         return error_response(_STATUS.get(error.code, 400), call.id, error)
-    stamp = {"resultType": "complete", "_meta": {SERVER_INFO_FIELD: server_info(desk.server)}}
+    stamp = {"resultType": "complete", "_meta": {SERVER_INFO_FIELD: server_info(context.server)}}
     return json_response(200, result_body(call.id, result | stamp))
 
 
@@ -57,21 +136,21 @@ def server_info(server: ServerIdentity) -> dict[str, object]:
     return {"name": server.name, "title": server.title, "version": server.version}
 
 
-def _result(call: Call, desk: Desk) -> dict[str, object]:
+def _modern_result(call: Call, context: CallContext) -> dict[str, object]:
     match call.method:
         case "server/discover":
             return {
                 "supportedVersions": list(SUPPORTED),
                 "capabilities": {"tools": {}},
-                "instructions": desk.server.instructions,
+                "instructions": context.server.instructions,
                 "ttlMs": DISCOVER_TTL_MS,
                 "cacheScope": "public",
             }
         case "tools/list":
             caching = {"ttlMs": TOOLS_TTL_MS, "cacheScope": "private"}
-            return list_tools(desk, call.params) | caching
+            return list_tools(context, call.params) | caching
         case "tools/call":
-            return call_tool(desk, call.params)
+            return call_tool(context, call.params)
         case _:
             raise RpcError(METHOD_NOT_FOUND, "Method not found")
 

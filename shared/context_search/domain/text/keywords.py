@@ -1,13 +1,14 @@
-"""What keyword search knows of a chunk: its own words, and those of the lines it stands under.
+"""What keyword search knows of a chunk, and by which keys Postgres finds it.
 
-A chunk from the middle of a section rarely repeats the title, one from the middle of a function
-not its name, but questions do. docs/quality.md has what that gains.
+It knows the tokens of its text and those of the lines it stands under: a chunk from the middle of a
+section rarely repeats the title, one from the middle of a function not its name, but questions do.
+docs/quality.md has what that gains.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from context_search.domain.text.analysis import tokens
 
@@ -88,3 +89,29 @@ def _reversed_below(stack: list[tuple[int, str]], depth: int) -> Iterator[str]:
     below = (line for at, line in reversed(stack) if at < depth)
     for _, line in zip(range(MAX_ENCLOSING_LINES), below, strict=False):
         yield line
+
+
+# ---- Which tokens Postgres can look up, and what it looks up for a word of a question.
+# Two neighbouring Han characters are a token, but no key: most of a Chinese text's tokens are such
+# pairs, and indexing them costs six times as much as all the rest (decision 0014). Both characters
+# are keys; whether they are neighbours is seen in the text.
+
+_HAN_PAIR = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]{2}")
+
+
+def keys(tokens: Iterable[str]) -> list[str]:
+    """Returns the distinct keys of a chunk with these tokens, in their order.
+
+    >>> keys(["北", "京", "北京", "ran", "ran"])
+    ['北', '京', 'ran']
+    """
+    return [token for token in dict.fromkeys(tokens) if not _HAN_PAIR.fullmatch(token)]
+
+
+def keys_of(word: str) -> list[str]:
+    """Returns the keys that every chunk with this token has.
+
+    >>> keys_of("北京"), keys_of("京"), keys_of("ran")
+    (['北', '京'], ['京'], ['ran'])
+    """
+    return list(word) if _HAN_PAIR.fullmatch(word) else [word]

@@ -1,0 +1,193 @@
+"""What of a text a question matches.
+
+Ranking counts tokens (``TermFinder``), readers see characters (``match_spans``), and a list of
+results shows the part of a passage with the most matches (``snippet``).
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import accumulate, chain
+
+from context_search.domain.text.analysis.normalization import normalize, normalize_with_offsets
+from context_search.domain.text.analysis.terms import (
+    PIECE,
+    characters_and_bigrams,
+    has_unspaced,
+    is_unspaced,
+    name_spans,
+    piece_tokens,
+    token_of,
+    topic,
+)
+
+Occurrence = tuple[int, str]
+"""Where a token is among all tokens of a text, and the token."""
+_STEM_ENDING = 2
+_MOST_LOOKED_FOR = 64
+"""Beginnings of words; each takes a pass over the text, and all its tokens cost about as much."""
+
+
+class TermFinder:
+    """Finds the tokens of a question in texts: cheaper than a list of all their tokens."""
+
+    def __init__(self, words: Collection[str]) -> None:
+        self._words = frozenset(words)
+        self._pairs = frozenset(word for word in words if len(word) == 2)
+        self._beginnings = sorted({beginning(word) for word in words}, key=len)
+        self._first = re.compile("|".join(map(re.escape, sorted({word[0] for word in words}))))
+
+    def find(self, text: str) -> list[Occurrence]:
+        """Returns those of ``tokens(text)`` that are words of the question, in their order."""
+        normalized = normalize(text)
+        if len(self._beginnings) <= _MOST_LOOKED_FOR:
+            folded = normalized.casefold()
+            if not any(each in folded for each in self._beginnings):
+                return []
+        pieces = PIECE.findall(normalized)
+        if has_unspaced(normalized):
+            return self._in_mixed(pieces)
+        return self._among(list(chain.from_iterable(map(piece_tokens, pieces))), 0)
+
+    def _in_mixed(self, pieces: Sequence[str]) -> list[Occurrence]:
+        found: list[Occurrence] = []
+        at = 0
+        for piece in pieces:
+            if is_unspaced(piece):
+                found += self._in_run(piece, at)
+                at += 2 * len(piece) - 1
+            else:
+                names = piece_tokens(piece)
+                found += self._among(names, at)
+                at += len(names)
+        return found
+
+    def _in_run(self, run: str, at: int) -> list[Occurrence]:
+        """Only what begins as a word does; see ``characters_and_bigrams``."""
+        words, pairs, pairs_at = self._words, self._pairs, at + len(run)
+        starts = [match.start() for match in self._first.finditer(run)]
+        if not starts:
+            return []
+        found = [(at + i, run[i]) for i in starts if run[i] in words]
+        found += [(pairs_at + i, pair) for i in starts if (pair := run[i : i + 2]) in pairs]
+        return found
+
+    def _among(self, names: Sequence[str], at: int) -> list[Occurrence]:
+        words = self._words
+        if words.isdisjoint(names):
+            return []
+        return [(i, name) for i, name in enumerate(names, at) if name in words]
+
+
+def beginning(word: str) -> str:
+    """Returns what every text that has the token has, too, when its case is folded.
+
+    A stem ends otherwise than its words in two letters at most (``abl`` of ability, ``die`` of
+    dying), and begins as they do; other tokens are in the text as they are.
+    """
+    return word[: max(1, len(word) - _STEM_ENDING)] if word.isascii() and word.isalpha() else word
+
+
+# ---- Which characters of a text a query matched.
+
+Span = tuple[int, int]
+
+
+def match_spans(text: str, query: str) -> list[Span]:
+    """What of ``text`` matches the query's tokens: sorted, disjoint spans of code points.
+
+    ``text[start:end]`` of every span has a token in common with the query. In Han, kana and
+    Hangul a single character counts only where the query has it on its own: the characters of
+    a longer run would light up everything.
+    """
+    wanted = _wanted(query)
+    if not wanted:
+        return []
+    normalized = normalize_with_offsets(text)
+    found = (
+        (match.start() + start, match.start() + end)
+        for match in PIECE.finditer(normalized.text)
+        for start, end in _piece_matches(match.group(), wanted)
+    )
+    return _merge(sorted(normalized.original_span(*span) for span in found))
+
+
+def _wanted(query: str) -> frozenset[str]:
+    found: set[str] = set()
+    for piece in PIECE.findall(topic(query)):
+        several = is_unspaced(piece) and len(piece) > 1
+        found.update(token for token in piece_tokens(piece) if not several or len(token) > 1)
+    return frozenset(found)
+
+
+def _piece_matches(piece: str, wanted: frozenset[str]) -> Iterator[Span]:
+    if is_unspaced(piece):
+        for i, gram in enumerate(characters_and_bigrams(piece)):
+            if gram in wanted:
+                start = i if i < len(piece) else i - len(piece)
+                yield start, start + len(gram)
+    elif not wanted.isdisjoint(piece_tokens(piece)):
+        for start, end in name_spans(piece):
+            if token_of(piece[start:end]) in wanted:
+                yield start, end
+
+
+def _merge(spans: Iterable[Span]) -> list[Span]:
+    """Sorted spans with those that overlap or touch made one."""
+    merged: list[Span] = []
+    for start, end in spans:
+        if merged and start <= merged[-1][1]:
+            merged[-1] = merged[-1][0], max(end, merged[-1][1])
+        else:
+            merged.append((start, end))
+    return merged
+
+
+# ---- The part of a text that is shown as a result, and what in it matched.
+
+SNIPPET_CHARS = 240
+LEAD_CHARS = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Snippet:
+    """``text`` is a slice of the chunk; ``highlights`` are offsets into ``text``, code points."""
+
+    text: str
+    highlights: Sequence[Span]
+
+
+def snippet(text: str, query: str) -> Snippet:
+    """Returns at most 240 characters of ``text`` with the most matches, or its beginning.
+
+    It begins up to 60 characters before a match, at a word where there is one.
+    """
+    spans = match_spans(text, query)
+    start = _start(text, spans)
+    end = min(len(text), start + SNIPPET_CHARS)
+    inside = [(a - start, min(b, end) - start) for a, b in spans if start <= a < end]
+    return Snippet(text[start:end], inside)
+
+
+def _start(text: str, spans: Sequence[Span]) -> int:
+    starts = [max(0, min(a - LEAD_CHARS, len(text) - SNIPPET_CHARS)) for a, _ in spans]
+    matched = dict(zip(starts, _matched(spans, starts), strict=True))
+    best = max(matched, key=matched.__getitem__, default=0)
+    if best == 0:
+        return 0
+    space = text.find(" ", best, best + LEAD_CHARS // 2)
+    return best if space < 0 else space + 1
+
+
+def _matched(spans: Sequence[Span], starts: Sequence[int]) -> Iterator[int]:
+    """Yields how many characters match from each start on; each span is counted once."""
+    sums = [0, *accumulate(b - a for a, b in spans)]
+    firsts = [a for a, _ in spans]
+    for start in starts:
+        end = start + SNIPPET_CHARS
+        first, last = bisect_left(firsts, start), bisect_left(firsts, end)
+        beyond = max(0, spans[last - 1][1] - end) if last > first else 0
+        yield sums[last] - sums[first] - beyond

@@ -1,0 +1,83 @@
+"""What the documents name exists: files, folders and classes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from tests.architecture.project import ROOT, python_files, relative
+
+PAGES = [
+    *sorted((ROOT / "docs").rglob("*.md")),
+    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "tests/README.md")),
+]
+# Final decisions tell what was; the answers are made from the code (scripts/api_reference.py).
+READ = [path for path in PAGES if not path.name[:4].isdigit() and path.name != "answers.md"]
+FILE = re.compile(r"[\w.-]+(/[\w.-]+)*\.(py|md|toml|yaml|yml|json|jsonl|sql|mjs|sh|txt|in)")
+FOLDER = re.compile(
+    r"[\w.-]+(/[\w.-]+)*/|(shared|functions|local|testing|tests|docs|domain)/[\w/.-]+"
+)
+CLASS = re.compile(r"\b[A-Z][a-z]+[A-Z]\w*")
+# Of other programs, of one machine, or examples.
+ELSEWHERE = {
+    *(".in", ".txt", ".mcp.json", "config.toml", "claude_desktop_config.json", "openapi.json"),
+    *(".cursor/mcp.json", ".vscode/mcp.json", "docs/decisions/NNNN-name.md", "secrets.json"),
+    *("0027_long_orders.sql", ".local/endpoints.json", "docs/read_v2.md"),
+    *("ZhiShiKu_12", "ZhiShiKu_FAQ_12", "RenameTable", "RenameTableBody"),
+}
+
+
+@cache
+def files() -> str:
+    """Every file of the project, each in a line that begins with a slash."""
+    tops = [path for path in ROOT.iterdir() if not path.name.startswith(".")]
+    below = [path for top in tops for path in (top, *top.rglob("*"))]
+    kept = [path for path in below if not set(path.parts) & {"__pycache__", "node_modules"}]
+    return "".join(f"/{relative(path)}\n" for path in kept if path.is_file())
+
+
+@cache
+def names() -> frozenset[str]:
+    """Every word of the code and of the template."""
+    paths = python_files("shared", "functions", "local", "testing", "tests", "scripts")
+    text = "\n".join(path.read_text("utf-8") for path in [*paths, ROOT / "template.yaml"])
+    return frozenset(re.findall(r"\w+", text))
+
+
+def quoted(page: Path) -> Iterator[str]:
+    """What stands in backticks in the prose and tables of a page."""
+    prose = re.sub(r"^```.*?^```", "", page.read_text("utf-8"), flags=re.MULTILINE | re.DOTALL)
+    yield from (found for found in re.findall(r"`([^`\n]+)`", prose) if found not in ELSEWHERE)
+
+
+@pytest.mark.parametrize("page", READ, ids=relative)
+def test_every_file_and_folder_that_a_page_names_exists(page: Path) -> None:
+    named = [name for name in quoted(page) if FILE.fullmatch(name) or FOLDER.fullmatch(name)]
+    missing = [
+        name
+        for name in named
+        if not re.search(rf"/{re.escape(name.rstrip('/'))}(/|$)", files(), re.MULTILINE)
+    ]
+    assert missing == []
+
+
+@pytest.mark.parametrize("page", READ, ids=relative)
+def test_every_class_that_a_page_names_exists(page: Path) -> None:
+    named = {word for text in quoted(page) for word in CLASS.findall(text) if text not in ELSEWHERE}
+    assert sorted(named - names()) == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=relative)
+def test_every_link_to_another_page_leads_somewhere(page: Path) -> None:
+    links = re.findall(r"\]\(([\w./-]+)?(?:#([\w-]+))?\)", page.read_text("utf-8"))
+    for name, anchor in links:
+        target = (page.parent / name).resolve() if name else page
+        assert target.exists(), name
+        if anchor:
+            headings = re.findall(r"^#+ (.*)$", target.read_text("utf-8"), re.MULTILINE)
+            anchors = [re.sub(r"[^\w -]", "", one).lower().replace(" ", "-") for one in headings]
+            assert anchor in anchors, f"{name}#{anchor}"

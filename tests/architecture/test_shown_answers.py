@@ -1,0 +1,65 @@
+"""How the walk of docs/api.md writes answers into the page: with the same things left out."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.architecture.project import ROOT
+from tests.conformance.shown import (
+    WIDTH,
+    blocks,
+    differences,
+    laid_out,
+    rewritten,
+    shown_again,
+    values,
+)
+
+PAGE = (ROOT / "docs/api.md").read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("shown", "given", "again"),
+    [
+        ({"a": 1}, {"a": 2, "b": 3}, {"a": 2, "b": 3}),
+        ({"a": 1, "gone": 2, "…": "…"}, {"a": 2, "b": 3}, {"a": 2, "…": "…"}),
+        ({"text": "cs_…"}, {"text": "cs_1234"}, {"text": "cs_…"}),
+        ({"text": "cs_…"}, {"text": "other"}, {"text": "other"}),
+        ([1, "…"], [5, 6, 7], [5, "…"]),
+        ([1], [5, None], [5, None]),
+        (["…"], [], ["…"]),
+        ("…", {"a": 1}, "…"),
+        ([{"a": "x…", "…": "…"}, "…"], [{"a": "xy", "b": 1}], [{"a": "x…", "…": "…"}, "…"]),
+    ],
+)
+def test_what_was_left_out_stays_left_out(shown: Any, given: Any, again: Any) -> None:
+    assert shown_again(shown, given) == again
+
+
+def test_each_block_gets_what_it_printed() -> None:
+    page = '```sh\nask 1\n```\n```json\n{"a": "…"}\n```\n```sh\nask 2\n```\nprose\n'
+    again = rewritten(page, ['{"a": "long", "b": 2}', "not shown"])
+    assert again == page.replace('{"a": "…"}', '{"a": "…", "b": 2}')
+
+
+def test_an_empty_block_is_filled() -> None:
+    page = "```sh\nask\n```\n```json\n```\n"
+    assert blocks(rewritten(page, ['{"a": 1} [2]'])) == [("ask\n", '{"a": 1}\n[2]\n')]
+
+
+def test_an_answer_that_is_shown_in_lines_is_the_same_answer() -> None:
+    shown = [value for _, answers in blocks(PAGE) for value in values(answers)]
+    assert len(shown) > 20
+    for value in shown:
+        lines = laid_out(value).splitlines()
+        assert json.loads("\n".join(lines)) == value
+        assert all(len(line) <= WIDTH + 20 or "text" in line for line in lines)
+
+
+def test_what_is_written_is_what_would_be_compared() -> None:
+    for _, answers in blocks(PAGE):
+        for value in values(answers):
+            assert list(differences(shown_again(value, value), value)) == []
