@@ -19,7 +19,7 @@ sam := .venv-build/bin/python -m samcli
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r name text; do \
-		printf '  make %-12s %s\n' "$$name" "$$text"; done
+		printf '  make %-13s %s\n' "$$name" "$$text"; done
 
 setup: ## install what the local stack needs into .venv (nothing to do the second time)
 	@scripts/setup.sh .venv requirements/local.txt requirements/dev.txt requirements/conformance.txt

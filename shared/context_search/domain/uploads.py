@@ -17,7 +17,7 @@ CONTENT_TYPES: Mapping[UploadFormat, str] = {
 MAX_INLINE_BYTES = 6_000_000
 MAX_UPLOAD_BYTES = 250_000_000
 MEMORY_A_BYTE = 6
-"""What importing a JSON document takes of the function's memory: 4 to 5, measured, and some room."""
+"""What importing a JSON document takes of the memory: 4 to 5, measured, and some room."""
 FUNCTION_BYTES = 250_000_000
 """What the function takes without a document."""
 
