@@ -8,7 +8,8 @@ from pydoc_data.topics import topics
 
 from bench.analysis import chinese, code, machine
 from context_search.adapters.tiktoken_counter import TiktokenCounter
-from context_search.domain.text.sensitive import SENSITIVE_KINDS, find_sensitive
+from context_search.domain.retrieval import SENSITIVE_KINDS
+from context_search.domain.text.sensitive import find_sensitive
 
 _CHUNK = 1_000
 _RUNS = 5

@@ -21,23 +21,20 @@ from context_search.domain.model import Index, Scope, SearchTool
 from context_search.domain.orders import ORDER_ID, order_from_json
 from context_search.domain.search import QuestionLimits
 from context_search.ports.outside import Deadline
-from context_search.services.catalog.create_search_tool import CreateSearchTool, NewSearchTool
-from context_search.services.catalog.tables import CreateTable
+from context_search.services.catalog.tables import ManageTables
+from context_search.services.catalog.tools import ManageTools, NewSearchTool
 from context_search.services.indexing.chunk_vectors import ChunkVectors
-from context_search.services.indexing.enumeration import EnumerateIndex, Limits
-from context_search.services.indexing.evict import UseIndex
-from context_search.services.indexing.index_node import IndexLimits, IndexNode
-from context_search.services.indexing.index_nodes import IndexNodes
-from context_search.services.indexing.index_together import IndexTogether
-from context_search.services.indexing.order_book import OrderBook
+from context_search.services.indexing.enumeration import Comparer, Limits
+from context_search.services.indexing.indexer import Indexer, IndexLimits
 from context_search.services.indexing.outgoing import Deliver, SendingStore
-from context_search.services.indexing.settle import SettleIndex
-from context_search.services.indexing.worker import Worker
+from context_search.services.indexing.settle import Settler
+from context_search.services.indexing.use_index import IndexUse
+from context_search.services.indexing.worker import OrderBook, Worker
 from context_search.services.searching.search import Searcher, searcher
 from context_search.services.searching.targets import SearchedTool
 from evaluation.metrics import DEPTH, Span
 from local.embedding import DIMENSIONS, MODEL, PASSAGE_PARAMS, QUERY_PARAMS, register
-from testing.in_memory.queue import ListQueue
+from testing.in_memory.queue import ListQueue, unexpected
 from testing.in_memory.store import MemoryStore
 
 PRINCIPAL = ProjectKey(1)
@@ -62,7 +59,7 @@ class Pipeline:
         self._clock = SystemClock()
         self._memory = MemoryStore(self._clock)
         self._queue = ListQueue()
-        self._deliver = Deliver(self._memory, self._queue)
+        self._deliver = Deliver(self._memory, self._queue, unexpected)
         self._store = SendingStore(self._memory, self._deliver)
         self._vectors = TurbopufferVectors(api_key="evaluation", base_url=turbopuffer_url)
         self._embedder = LitellmEmbedder(
@@ -76,7 +73,7 @@ class Pipeline:
 
     def index(self, name: str, document: object) -> int:
         """Indexes a document, and returns the id of its table."""
-        table_id = CreateTable(self._store)(PRINCIPAL, name, None, document).id
+        table_id = ManageTables(self._store).create(PRINCIPAL, name, None, document).id
         self.tool(table_id, SearchConfig())
         while self._queue.messages:
             message = self._queue.messages.pop(0)
@@ -90,9 +87,9 @@ class Pipeline:
 
     def tool(self, table_id: int, search: SearchConfig) -> SearchTool:
         """Returns a new Search Tool over a whole table; all share its index."""
-        create = CreateSearchTool(self._store, Limits(), SILENT_S)
+        tools = ManageTools(self._store, Limits(), SILENT_S)
         new = NewSearchTool(1, "search", None, Scope(table_id), self._config, search)
-        return create(new).tool
+        return tools.create(new).tool
 
     def ask(self, tool: SearchTool, question: str) -> list[Ranked]:
         """Returns the first hits, best first; none for a question that search refuses."""
@@ -119,31 +116,29 @@ class Pipeline:
         }
 
     @property
-    def _settle(self) -> SettleIndex:
-        return SettleIndex(self._store, SILENT_S)
+    def _settler(self) -> Settler:
+        return Settler(self._store, SILENT_S)
 
     @cached_property
     def _worker(self) -> Worker:
-        compare = EnumerateIndex(self._store, self._settle, Limits())
+        compare = Comparer(self._store, self._settler, Limits()).compare
         book = OrderBook(self._store, self._deliver)
-        return Worker(book, self._index_nodes, compare, _no_uploads)
+        return Worker(book, self._indexer.index, compare, _no_uploads, unexpected)
 
     @cached_property
-    def _index_nodes(self) -> IndexNodes:
-        vectors = ChunkVectors(self._store, self._vectors, self._embedder_of, RUN_S)
-        index_node = IndexNode(
+    def _indexer(self) -> Indexer:
+        return Indexer(
             store=self._store,
             vectors=self._vectors,
-            chunk_vectors=vectors,
-            settle=self._settle,
+            chunk_vectors=ChunkVectors(self._store, self._vectors, self._embedder_of, RUN_S),
+            settler=self._settler,
             clock=self._clock,
             limits=IndexLimits(),
         )
-        return IndexNodes(self._store, index_node, IndexTogether(index_node))
 
     @cached_property
     def _searcher(self) -> Searcher:
-        use_index = UseIndex(self._store)
+        use_index = IndexUse(self._store)
         return searcher(
             self._store,
             self._vectors,

@@ -1,6 +1,6 @@
 """The HTTP API of the local stack: sockets in front of the functions that would be deployed.
 
-An integration has 30 seconds, as at API Gateway.
+An integration has 30 seconds, and a request line with its headers 10,240 bytes, as at API Gateway.
 https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-quotas.html
 """
 
@@ -28,6 +28,7 @@ from local.http_events import (
     Receive,
     fits_an_event,
     has_two_lengths,
+    head_bytes,
     read_body,
     request_event,
     response_of,
@@ -38,6 +39,8 @@ from local.routes import RouteMatch, RouteTable
 Send = Callable[[Message], Awaitable[None]]
 
 INTEGRATION_TIMEOUT_S = 30.0
+MAX_HEAD_BYTES = 10_240
+"""The request line and all headers together."""
 # A caller has a little more than the 64 searches a project may have in flight, so that admission
 # control is what answers a crowd, at once, and there are always some for the others.
 CALLER_THREADS = 72
@@ -69,7 +72,12 @@ class GatewayApp:
             body = await read_body(receive)
         except ConnectionResetError:
             return
-        response = _BAD_LENGTH if has_two_lengths(scope) else await self._respond(scope, body)
+        if has_two_lengths(scope):
+            response = _BAD_LENGTH
+        elif head_bytes(scope) > MAX_HEAD_BYTES:
+            response = _message(431, "Request Header Fields Too Large")
+        else:
+            response = await self._respond(scope, body)
         headers = [
             *response.headers,
             (b"content-length", str(len(response.body)).encode()),

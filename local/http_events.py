@@ -181,6 +181,13 @@ def has_two_lengths(scope: Message) -> bool:
     return {b"content-length", b"transfer-encoding"} <= names
 
 
+def head_bytes(scope: Message) -> int:
+    """How long the request line and the header lines are together, without line ends."""
+    target = len(scope["raw_path"]) + len(scope["query_string"]) + 1
+    lines = sum(len(name) + len(value) + 2 for name, value in scope["headers"])
+    return len(scope["method"]) + target + len(" HTTP/1.1") + 1 + lines
+
+
 def fits_an_event(body: bytes) -> bool:
     """Lambda takes 6 MB, and the body travels as a JSON string, its quotes escaped."""
     if len(body) <= MAX_EVENT_BYTES // 3:

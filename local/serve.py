@@ -17,8 +17,8 @@ from context_search.adapters.postgres.pool import Database
 from context_search.adapters.postgres.store import PostgresStore
 from context_search.adapters.postgres.url import DatabaseUrl
 from context_search.domain.errors import UnauthenticatedError
-from context_search.services.access.authenticate import Authenticate
-from context_search.services.catalog.tables import CreateProject
+from context_search.services.access.authenticate import KeyAuthenticator
+from context_search.services.catalog.tables import ManageTables
 from local.options import DEFAULT_SCHEDULE_EVERY_S, DEFAULT_WORKERS, ROOT, StackOptions
 from local.stack import Stack
 from local.state import (
@@ -100,7 +100,7 @@ def _default_project(database_url: str, remembered: Path) -> dict[str, Any]:
         known = read_json(remembered)
         if known and _is_valid(store, known["api_key"]):
             return known
-        created, key = CreateProject(store)("default")
+        created, key = ManageTables(store).create_project("default")
         project = {"project_id": created.id, "api_key": key.text}
         write_private(remembered, project)
         return project
@@ -110,7 +110,7 @@ def _default_project(database_url: str, remembered: Path) -> dict[str, Any]:
 
 def _is_valid(store: PostgresStore, api_key: str) -> bool:
     try:
-        Authenticate(store)(api_key)
+        KeyAuthenticator(store).caller_of(api_key)
     except UnauthenticatedError:
         return False
     return True

@@ -45,7 +45,7 @@ class Steps:
                 scope=Scope(table.id, scope),
                 search=search or SearchConfig(),
             )
-            work.indexes.cover(index.id, tool_id=tool_id, scope=scope)
+            work.comparisons.cover(index.id, tool_id=tool_id, scope=scope)
             tool = work.tools.find(tool_id, project_id=None)
         assert tool is not None
         return tool, index
@@ -83,4 +83,4 @@ class Steps:
     def mark(self, chunk_set: ChunkSet) -> None:
         """Says that turbopuffer has all chunks of a set."""
         with self.store.for_all("test") as work:
-            work.chunks.mark_present(chunk_set.id, [chunk.index for chunk in chunk_set.chunks])
+            work.chunks.mark_present([chunk.id for chunk in chunk_set.chunks])

@@ -9,7 +9,7 @@ import pytest
 
 from context_search.domain.errors import UnauthenticatedError
 from context_search.domain.limits import ProjectLimits
-from context_search.services.access.authenticate import AuthenticateInternal
+from context_search.services.access.authenticate import InternalSecrets
 from context_search.settings import Settings, SettingsError, TokenSettings
 
 CANARY = "canary-7d1e"
@@ -41,12 +41,12 @@ def test_an_empty_secret_of_before_opens_nothing(previous: str | None, good: lis
     environ = {**COMPLETE, "INTERNAL_SECRET": "new"}
     if previous is not None:
         environ["INTERNAL_SECRET_PREVIOUS"] = previous
-    authenticate = AuthenticateInternal(Settings.from_environ(environ).internal_secrets)
+    secrets = InternalSecrets(Settings.from_environ(environ).internal_secrets)
     for secret in good:
-        authenticate(secret)
+        secrets.check(secret)
     for wrong in (None, "", " ", "None", "null", "new,old", "newold"):
         with pytest.raises(UnauthenticatedError):
-            authenticate(wrong)
+            secrets.check(wrong)
 
 
 def test_turbopuffer_needs_a_region_or_an_address_and_an_empty_one_is_none() -> None:

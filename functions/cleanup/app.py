@@ -15,7 +15,7 @@ logger = function_logger("cleanup")
 @logger.inject_lambda_context(clear_state=True)
 def lambda_handler(_event: dict[str, Any], context: Any) -> dict[str, Any]:
     """Runs once and returns what it did."""
-    report = parts().cleanup(parts().deadline(context))
+    report = parts().cleanup.run(parts().deadline(context))
     logger.info("cleanup", extra={"report": asdict(report)})
     emit_cleanup(report)
     return asdict(report)

@@ -6,13 +6,12 @@ from functools import lru_cache
 from typing import Any
 
 from context_search.bootstrap import parts
-from context_search.web.app import LambdaHandler, http_app, lambda_handler_of
+from context_search.web.app import LambdaHandler, counting_requests, http_app, lambda_handler_of
 from context_search.web.logs import function_logger
-from context_search.web.metrics import emit_request
 from context_search.web.openapi import contract
 from context_search.web.routes import health
 from context_search.web.routes.access import keys
-from context_search.web.routes.catalog import tables, tools, uploads
+from context_search.web.routes.catalog import adopt, tables, tools, uploads
 from context_search.web.routes.indexing import project_index, search_index
 from context_search.web.routes.searching import retrieval_settings
 from context_search.web.routes.upkeep import rebuilds
@@ -22,18 +21,13 @@ logger = function_logger("create-tool")
 
 @lru_cache(maxsize=1)
 def _handler() -> LambdaHandler:
-    catalog = [health, tables, uploads, tools, search_index]
-    modules = [*catalog, keys, project_index, rebuilds, retrieval_settings]
+    catalog = [health, tables, uploads, tools, adopt]
+    modules = [*catalog, search_index, keys, project_index, rebuilds, retrieval_settings]
     app = http_app([module.router for module in modules], parts(), contract=contract, log=logger)
-    return lambda_handler_of(app)
+    return counting_requests(lambda_handler_of(app), parts().clock)
 
 
 @logger.inject_lambda_context(clear_state=True)
 def lambda_handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
     """Answers one request of API Gateway."""
-    clock = parts().clock
-    started = clock.monotonic()
-    answer = _handler()(event, context)
-    seconds = clock.monotonic() - started
-    emit_request(event.get("routeKey", ""), answer["statusCode"], seconds)
-    return answer
+    return _handler()(event, context)

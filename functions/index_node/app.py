@@ -21,7 +21,7 @@ from context_search.domain.orders import (
     order_id_of,
     read_message,
 )
-from context_search.services.indexing.retrying import RetryLater
+from context_search.services.indexing.node_report import RetryLater
 from context_search.services.indexing.worker import UNEXPECTED_S
 from context_search.web.logs import function_logger
 from context_search.web.metrics import emit_error, emit_node, emit_queue_age

@@ -6,10 +6,9 @@ from functools import lru_cache
 from typing import Any
 
 from context_search.bootstrap import parts
-from context_search.web.app import LambdaHandler, http_app, lambda_handler_of
+from context_search.web.app import LambdaHandler, counting_requests, http_app, lambda_handler_of
 from context_search.web.logs import function_logger
 from context_search.web.routes.access import mcps, protected_resource
-from context_search.web.routes.catalog import adopt
 from context_search.web.routes.searching import explain, mcp, project_search, retrieve, search
 
 logger = function_logger("search")
@@ -18,9 +17,10 @@ logger = function_logger("search")
 @lru_cache(maxsize=1)
 def _handler() -> LambdaHandler:
     searching = [search, explain, mcp, retrieve, project_search]
-    modules = [*searching, mcps, adopt, protected_resource]
+    modules = [*searching, mcps, protected_resource]
     app = http_app([module.router for module in modules], parts(), log=logger)
-    return lambda_handler_of(app)
+    # Searches have metrics of their own.
+    return counting_requests(lambda_handler_of(app), parts().clock, [mcps.router])
 
 
 @logger.inject_lambda_context(clear_state=True)

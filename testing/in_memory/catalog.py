@@ -15,10 +15,9 @@ from context_search.domain.model import Project, Table
 from context_search.domain.orders import CompareIndex
 from context_search.ports.catalog import Part, StringsAt
 from context_search.ports.outside import Clock
-from testing.in_memory.catalog_rows import TableRow
 from testing.in_memory.comparisons import tables_of
 from testing.in_memory.outbox import MemoryOutbox
-from testing.in_memory.rows import Rows
+from testing.in_memory.rows import Rows, TableRow
 
 
 @dataclass(frozen=True, slots=True)

@@ -90,19 +90,9 @@ class MemoryChunks:
         }
         return list(found.values())
 
-    def mark_present(self, set_id: int, chunk_indexes: Sequence[int]) -> None:
-        for row in self.of_sets([set_id]):
-            if row.index in chunk_indexes:
-                self.rows.change(self.rows.chunks, row.id, present=True)
-        if set_id in self.rows.sets:
-            node_id = self.rows.sets[set_id].node_id
-            self.rows.change(self.rows.nodes, node_id, attempt=0)
-
-    def mark_all_present(self, sets: Sequence[ChunkSet]) -> None:
-        lacked = {(each.id, chunk.index) for each in sets for chunk in each.missing}
-        for row in self.of_sets([each.id for each in sets]):
-            if (row.set_id, row.index) in lacked:
-                self.rows.change(self.rows.chunks, row.id, present=True)
+    def mark_present(self, chunk_ids: Sequence[int]) -> None:
+        for chunk_id in set(chunk_ids) & set(self.rows.chunks):
+            self.rows.change(self.rows.chunks, chunk_id, present=True)
 
     def activate(self, sets: Sequence[tuple[Claim, int]]) -> set[int]:
         return {claim.node_id for claim, set_id in sets if self._activate(claim, set_id)}

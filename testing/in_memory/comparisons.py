@@ -1,37 +1,64 @@
-"""Which generations follow which tables, in memory."""
+"""Which indexes were compared with which documents, in memory."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from context_search.domain.json_pointer import contains
 from context_search.domain.model import Index
 from context_search.ports.outside import Clock
-from testing.in_memory.catalog_rows import TableRow
-from testing.in_memory.rows import GenerationRow, IndexRow, Rows
+from testing.in_memory.rows import CoverageRow, GenerationRow, IndexRow, Rows, TableRow
 
 
 @dataclass(frozen=True, slots=True)
-class Comparisons:
-    """The part of the port ``Indexes`` about documents that change, and who may compare them."""
+class MemoryComparisons:
+    """The port ``Comparisons``."""
 
     rows: Rows
     clock: Clock
 
-    def lock(self, index: Index) -> bool:
-        """A transaction is alone anyway."""
-        row = self.rows.indexes.get(index.id)
-        if row is None or index.table_id is None:
-            return row is not None
-        table = self.rows.tables.get(index.table_id)
-        return table is not None and table.is_there
+    def cover(self, index_id: int, *, tool_id: int, scope: str) -> None:
+        self.rows.coverage[tool_id] = CoverageRow(index_id, scope)
+        self._note_order(index_id)
 
-    def share(self, index: Index) -> None:
-        """A transaction is alone anyway."""
+    def uncover(self, tool_id: int) -> None:
+        covered = self.rows.coverage.pop(tool_id, None)
+        if covered:
+            self._note_order(covered.index_id)
 
-    def mark_enumerated(
+    def _note_order(self, index_id: int) -> None:
+        for generation_id in self._generations_of(index_id):
+            self.note_order(generation_id)
+
+    def _generations_of(self, index_id: int) -> list[int]:
+        """Returns those that follow their documents."""
+        return [
+            generation.id
+            for generation in self.rows.generations.values()
+            if generation.index_id == index_id and generation.state in ("active", "building")
+        ]
+
+    def scopes(self, index_id: int) -> list[str]:
+        index = self.rows.indexes.get(index_id)
+        return needed_scopes(self.rows, index) if index else []
+
+    def may_be_needed(self, index_id: int) -> bool:
+        index = self.rows.indexes.get(index_id)
+        return index is not None and not is_left(self.rows, index)
+
+    def note_failed(self, index_id: int, error: Mapping[str, object]) -> None:
+        if index_id in self.rows.indexes and self.uncompared(index_id):
+            record = {**error, "at": self.clock.now().isoformat()}
+            self.rows.change(self.rows.indexes, index_id, order_error=record)
+
+    def note_refused(self, index_id: int, table_id: int, error: Mapping[str, object]) -> None:
+        record = {**error, "table_id": table_id, "at": self.clock.now().isoformat()}
+        for generation_id in self._generations_of(index_id):
+            self.rows.refused[generation_id, table_id] = record
+
+    def note_compared(
         self, index: Index, table_id: int, revision: int, scopes: Sequence[str]
     ) -> None:
         self.rows.compared[index.generation_id, table_id] = (revision, tuple(scopes))
@@ -136,5 +163,6 @@ def tables_of(rows: Rows, index: IndexRow) -> list[TableRow]:
         table
         for _, table in sorted(rows.tables.items())
         if table.is_there
-        and (table.id == index.table_id if index.table_id else table.project_id == index.project_id)
+        and table.project_id == index.project_id
+        and index.table_id in (None, table.id)
     ]

@@ -7,8 +7,7 @@ from datetime import timedelta
 
 from context_search.ports.access import EarlierRequest, RequestKey
 from context_search.ports.outside import Clock
-from testing.in_memory.caller_rows import IdempotencyRow
-from testing.in_memory.rows import Rows
+from testing.in_memory.rows import IdempotencyRow, Rows
 
 
 @dataclass(frozen=True, slots=True)

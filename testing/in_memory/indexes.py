@@ -1,8 +1,7 @@
-"""Indexes, generations and coverage in memory."""
+"""Indexes and their generations in memory."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
@@ -10,14 +9,15 @@ from context_search.domain.config import IndexConfig
 from context_search.domain.ids import generation_namespace, table_namespace
 from context_search.domain.model import Index
 from context_search.ports.outside import Clock
-from testing.in_memory.comparisons import Comparisons, is_left, needed_scopes
-from testing.in_memory.coverage_rows import CoverageRow
 from testing.in_memory.rows import GenerationRow, IndexRow, Rows
 
 
 @dataclass(frozen=True, slots=True)
-class MemoryIndexes(Comparisons):
+class MemoryIndexes:
     """The port ``Indexes``."""
+
+    rows: Rows
+    clock: Clock
 
     def find_or_add(self, *, project_id: int, table_id: int, config: IndexConfig) -> Index:
         for row in self.rows.indexes.values():
@@ -59,6 +59,17 @@ class MemoryIndexes(Comparisons):
         row = self.rows.indexes.get(index_id)
         return self._index(row) if row else None
 
+    def lock(self, index: Index) -> bool:
+        """A transaction is alone anyway."""
+        row = self.rows.indexes.get(index.id)
+        if row is None or index.table_id is None:
+            return row is not None
+        table = self.rows.tables.get(index.table_id)
+        return table is not None and table.is_there
+
+    def share(self, index: Index) -> None:
+        """A transaction is alone anyway."""
+
     def live(self, index_id: int) -> list[Index]:
         return [
             view(self.rows, self.clock, generation)
@@ -68,37 +79,6 @@ class MemoryIndexes(Comparisons):
 
     def _index(self, row: IndexRow) -> Index:
         return view(self.rows, self.clock, self.rows.generations[row.generation_id])
-
-    def cover(self, index_id: int, *, tool_id: int, scope: str) -> None:
-        self.rows.coverage[tool_id] = CoverageRow(index_id, scope)
-        self._note_order(index_id)
-
-    def uncover(self, tool_id: int) -> None:
-        covered = self.rows.coverage.pop(tool_id, None)
-        if covered:
-            self._note_order(covered.index_id)
-
-    def _note_order(self, index_id: int) -> None:
-        for index in self.live(index_id):
-            self.note_order(index.generation_id)
-
-    def scopes(self, index_id: int) -> list[str]:
-        index = self.rows.indexes.get(index_id)
-        return needed_scopes(self.rows, index) if index else []
-
-    def may_be_needed(self, index_id: int) -> bool:
-        index = self.rows.indexes.get(index_id)
-        return index is not None and not is_left(self.rows, index)
-
-    def note_failed(self, index_id: int, error: Mapping[str, object]) -> None:
-        if index_id in self.rows.indexes and self.uncompared(index_id):
-            record = {**error, "at": self.clock.now().isoformat()}
-            self.rows.change(self.rows.indexes, index_id, order_error=record)
-
-    def note_refused(self, index_id: int, table_id: int, error: Mapping[str, object]) -> None:
-        record = {**error, "table_id": table_id, "at": self.clock.now().isoformat()}
-        for index in self.live(index_id):
-            self.rows.refused[index.generation_id, table_id] = record
 
     def with_unsettled_tools(self, *, limit: int) -> list[int]:
         unsettled: set[int] = set()

@@ -8,8 +8,7 @@ from datetime import timedelta
 
 from context_search.domain.access import ApiKey, KeyOwner, McpKey, NewApiKey, ProjectKey
 from context_search.ports.outside import Clock
-from testing.in_memory.caller_rows import KeyRow
-from testing.in_memory.rows import Rows
+from testing.in_memory.rows import KeyRow, Rows
 
 
 @dataclass(frozen=True, slots=True)

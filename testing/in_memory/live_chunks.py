@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from context_search.domain.documents import content_hash
 from context_search.domain.json_pointer import resolve, split
 from context_search.domain.model import HydratedChunk, Index, Reach
+from context_search.domain.retrieval import ChunkText
 from testing.in_memory.rows import ChunkRow, NodeRow, Rows
 
 
@@ -48,6 +49,20 @@ class MemoryLiveChunks:
             for chunk in self.rows.chunks.values()
             if chunk.namespace == index.namespace and chunk.doc_id in wanted
         }
+
+    def around(self, chunk_ids: Sequence[int], *, reach: int) -> list[ChunkText]:
+        """Looks at every chunk there is."""
+        hits = [self.rows.chunks[i] for i in chunk_ids if i in self.rows.chunks]
+        near = [
+            row
+            for row in self.rows.chunks.values()
+            if self.rows.sets[row.set_id].state == "active"
+            if any(hit.set_id == row.set_id and abs(hit.index - row.index) <= reach for hit in hits)
+        ]
+        return [
+            ChunkText(row.id, row.set_id, row.index, row.total, row.start, row.end, row.text)
+            for row in sorted(near, key=lambda row: (row.set_id, row.index))
+        ]
 
     def _live_hash(self, index: Index, node: NodeRow) -> str | None:
         table = self.rows.tables[node.table_id]

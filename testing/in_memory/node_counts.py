@@ -18,7 +18,7 @@ from context_search.domain.progress import (
     index_status,
 )
 from context_search.ports.outside import Clock
-from testing.in_memory.comparisons import Comparisons, tables_of
+from testing.in_memory.comparisons import MemoryComparisons, tables_of
 from testing.in_memory.nodes import of_generation
 from testing.in_memory.rows import NodeRow, Rows, SetRow
 
@@ -51,7 +51,7 @@ class MemoryNodeCounts:
     def _status(self, index: Index, nodes: Sequence[NodeRow], stalled_s: float) -> IndexStatus:
         return index_status(
             Counter(row.state for row in nodes),
-            behind=not Comparisons(self.rows, self.clock).is_compared(index),
+            behind=not MemoryComparisons(self.rows, self.clock).is_compared(index),
             full=any(
                 row.state == "skipped" and (row.last_error or {}).get("code") == PROJECT_FULL
                 for row in nodes

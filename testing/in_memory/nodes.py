@@ -112,9 +112,6 @@ class MemoryNodes:
         left_s = (row.next_at - self.clock.now()).total_seconds()
         return left_s if left_s > 0 else None
 
-    def hold(self, claim: Claim, *, lease_s: float) -> None:
-        self._change(claim, lease_until=self.clock.now() + timedelta(seconds=lease_s))
-
     def claim_many(
         self, node_ids: Sequence[int], *, max_chars: int, max_attempts: int, lease_s: float
     ) -> list[Claim]:
@@ -135,29 +132,25 @@ class MemoryNodes:
         rows = [self.rows.nodes.get(node_id) for node_id in sorted(set(node_ids))]
         return [row.id for row in rows if row is not None and row.state in ("queued", "claimed")]
 
-    def hold_many(self, claims: Sequence[Claim], *, lease_s: float) -> list[Claim]:
-        held: list[Claim] = []
-        for claim in claims:
-            with suppress(LeaseLostError):
-                self.hold(claim, lease_s=lease_s)
-                held.append(claim)
-        return held
+    def hold(
+        self, claims: Sequence[Claim], *, lease_s: float, progressed: bool = False
+    ) -> list[Claim]:
+        values: dict[str, object] = {"attempt": 0} if progressed else {}
+        until = self.clock.now() + timedelta(seconds=lease_s)
+        return self._change_all(claims, lease_until=until, **values)
 
     def release(
         self,
-        claim: Claim,
+        claims: Sequence[Claim],
         *,
         retry_in_s: float,
         error: Mapping[str, object] | None,
         progressed: bool,
-    ) -> None:
-        self._change(
-            claim,
-            state="queued",
-            lease_until=None,
-            last_error=error,
-            next_at=self.clock.now() + timedelta(seconds=retry_in_s),
-            attempt=0 if progressed else claim.attempt,
+    ) -> list[Claim]:
+        values: dict[str, object] = {"attempt": 0} if progressed else {}
+        next_at = self.clock.now() + timedelta(seconds=retry_in_s)
+        return self._change_all(
+            claims, state="queued", lease_until=None, last_error=error, next_at=next_at, **values
         )
 
     def quarantine(self, claim: Claim, error: Mapping[str, object]) -> None:
@@ -175,13 +168,22 @@ class MemoryNodes:
         ]
         remove_sets(self.rows, self.clock, building)
 
+    def _change_all(self, claims: Sequence[Claim], **values: object) -> list[Claim]:
+        """Returns the claims that still held."""
+        held: list[Claim] = []
+        for claim in claims:
+            with suppress(LeaseLostError):
+                self._change(claim, **values)
+                held.append(claim)
+        return held
+
     def _change(self, claim: Claim, **values: object) -> None:
         row = self.rows.nodes.get(claim.node_id)
         if row is None or (row.fence, row.state) != (claim.fence, "claimed"):
             raise LeaseLostError("another worker has the node, or it is gone")
         self.rows.change(self.rows.nodes, claim.node_id, **values)
 
-    def pardon(self, *, limit: int) -> list[int]:
+    def requeue_quarantined(self, *, limit: int) -> list[int]:
         nodes = sorted(self.rows.nodes.items())
         found = [row.id for _, row in nodes if row.state == "quarantined"][:limit]
         queued: dict[str, object] = {"state": "queued", "attempt": 0, "next_at": self.clock.now()}

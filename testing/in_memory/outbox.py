@@ -8,8 +8,7 @@ from datetime import datetime, timedelta
 
 from context_search.domain.orders import LONG_STRING, Order, long_window, order_key, pause_s
 from context_search.ports.outside import Clock, Message
-from testing.in_memory.order_rows import OutboxRow
-from testing.in_memory.rows import Rows
+from testing.in_memory.rows import OutboxRow, Rows
 
 
 @dataclass(frozen=True, slots=True)

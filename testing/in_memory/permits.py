@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from context_search.ports.outside import Clock
-from testing.in_memory.caller_rows import PermitRow
-from testing.in_memory.rows import Rows
+from testing.in_memory.rows import PermitRow, Rows
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from context_search.domain.errors import ContextSearchError
 from context_search.ports.outside import Message
 
 
@@ -19,3 +20,8 @@ class ListQueue:
 
     def is_empty(self) -> bool:
         return not self.messages
+
+
+def unexpected(error: ContextSearchError) -> None:
+    """Is told of failures where there can be none."""
+    raise error

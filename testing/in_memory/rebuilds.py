@@ -11,7 +11,7 @@ from context_search.domain.ids import generation_namespace
 from context_search.domain.model import Index
 from context_search.ports.indexing import Size
 from context_search.ports.outside import Clock
-from testing.in_memory.comparisons import Comparisons
+from testing.in_memory.comparisons import MemoryComparisons
 from testing.in_memory.indexes import view
 from testing.in_memory.rows import GenerationRow, Rows
 
@@ -89,7 +89,7 @@ class MemoryRebuilds:
         for row in self._of(to.id, ("active",)):
             self.rows.change(generations, row.id, state="previous", switched_at=now)
         if generations[to.generation_id].state != "building":
-            Comparisons(self.rows, self.clock).order_comparisons(to.generation_id)
+            MemoryComparisons(self.rows, self.clock).order_comparisons(to.generation_id)
         self.rows.change(generations, to.generation_id, state="active")
         self.rows.change(self.rows.indexes, to.id, generation_id=to.generation_id, config=to.config)
 

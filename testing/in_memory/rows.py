@@ -1,4 +1,4 @@
-"""The rows of the in-memory store."""
+"""The rows of the store in memory."""
 
 from __future__ import annotations
 
@@ -7,18 +7,15 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Literal
 
-from context_search.domain.access import Binding, McpInstance
-from context_search.domain.config import IndexConfig
-from context_search.domain.model import GenerationState
+from context_search.domain.access import ApiKey, Binding, KeyOwner, McpInstance
+from context_search.domain.config import IndexConfig, SearchConfig
+from context_search.domain.model import GenerationState, Scope
 from context_search.domain.progress import EvictionCause, NodeState
 from context_search.domain.retrieval import StoredSettings
+from context_search.domain.uploads import Upload
+from context_search.ports.outside import Message
 from context_search.ports.upkeep import SweepCounts
-from testing.in_memory.caller_rows import IdempotencyRow, KeyRow, PermitRow
-from testing.in_memory.catalog_rows import TableRow, ToolRow
-from testing.in_memory.coverage_rows import CoverageRow
 from testing.in_memory.journal import Journal, Journaled
-from testing.in_memory.order_rows import OutboxRow
-from testing.in_memory.upload_rows import UploadRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,3 +160,89 @@ class Rows:
         """Overwrites columns of a row; does nothing when the row is gone."""
         if row_id in table:
             table[row_id] = replace(table[row_id], **values)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Presence:
+    """``deleted``: in its owner's trash; ``remove_at``: deleted by our API, and removed then."""
+
+    deleted: bool = False
+    remove_at: datetime | None = None
+
+    @property
+    def is_there(self) -> bool:
+        """Whether anybody sees it."""
+        return not self.deleted and self.remove_at is None
+
+
+@dataclass(frozen=True, slots=True)
+class TableRow(Presence):
+    id: int
+    project_id: int
+    name: str | None
+    description: str | None
+    data_json: str
+    revision: int
+    updated_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class ToolRow(Presence):
+    id: int
+    project_id: int
+    name: str
+    description: str | None
+    scope: Scope
+    search: SearchConfig
+    created_at: datetime
+    summary: Mapping[str, object] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CoverageRow:
+    index_id: int
+    scope: str
+
+
+@dataclass(frozen=True, slots=True)
+class OutboxRow:
+    id: int
+    body: Message
+    created_at: datetime
+    project_id: int
+    key: str | None
+    is_long: bool = False
+    claimed_until: datetime | None = None
+    claimed_at: datetime | None = None
+    sent_at: datetime | None = None
+    begun_at: datetime | None = None
+    due_at: datetime | None = None
+    times_lost: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class KeyRow:
+    owner: KeyOwner
+    key_hash: bytes
+    key: ApiKey
+
+
+@dataclass(frozen=True, slots=True)
+class PermitRow:
+    holder: str | None
+    lease_until: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class IdempotencyRow:
+    request_hash: bytes
+    holder: str
+    lease_until: datetime
+    created_at: datetime
+    answer: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class UploadRow:
+    upload: Upload
+    saved_at: datetime

@@ -10,6 +10,7 @@ from context_search.domain.orders import Order
 from context_search.ports.outside import Clock, Deadline
 from testing.in_memory.catalog import MemoryProjects, MemoryTables
 from testing.in_memory.chunks import MemoryChunks
+from testing.in_memory.comparisons import MemoryComparisons
 from testing.in_memory.deletions import MemoryDeletions
 from testing.in_memory.evictions import MemoryEvictions
 from testing.in_memory.gauges import MemoryGauges
@@ -29,7 +30,6 @@ from testing.in_memory.rankings import MemoryRankings
 from testing.in_memory.rebuilds import MemoryRebuilds
 from testing.in_memory.removals import MemoryRemovals
 from testing.in_memory.rows import Rows
-from testing.in_memory.surroundings import MemorySurroundings
 from testing.in_memory.sweeps import MemorySweeps
 from testing.in_memory.tools import MemoryTools
 from testing.in_memory.uploads import MemoryUploads
@@ -45,6 +45,7 @@ class MemoryUnitOfWork:
         self.tables = MemoryTables(rows, clock)
         self.tools = MemoryTools(rows, clock)
         self.indexes = MemoryIndexes(rows, clock)
+        self.comparisons = MemoryComparisons(rows, clock)
         self.rebuilds = MemoryRebuilds(rows, clock)
         self.nodes = MemoryNodes(rows, clock)
         self.node_counts = MemoryNodeCounts(rows, clock)
@@ -59,7 +60,6 @@ class MemoryUnitOfWork:
         self.evictions = MemoryEvictions(rows, clock)
         self.idempotency_keys = MemoryIdempotencyKeys(rows, clock)
         self.permits = MemoryPermits(rows, clock)
-        self.surroundings = MemorySurroundings(rows)
         self.project_settings = MemoryProjectSettings(rows)
         self.rankings = MemoryRankings(rows, clock)
         self.gauges = MemoryGauges(rows, clock)

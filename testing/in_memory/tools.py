@@ -10,10 +10,9 @@ from context_search.domain.config import SearchConfig
 from context_search.domain.model import Index, Scope, SearchTool, ToolRecord
 from context_search.ports.catalog import Unowned, UnservedTool
 from context_search.ports.outside import Clock
-from testing.in_memory.catalog_rows import ToolRow
 from testing.in_memory.indexes import MemoryIndexes
 from testing.in_memory.removals import mark_unsettled
-from testing.in_memory.rows import Rows
+from testing.in_memory.rows import Rows, ToolRow
 
 
 @dataclass(frozen=True, slots=True)

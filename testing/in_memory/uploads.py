@@ -9,8 +9,7 @@ from datetime import timedelta
 from context_search.domain.errors import UploadMissingError
 from context_search.domain.uploads import NewUpload, Upload
 from context_search.ports.outside import Clock, SignedPut
-from testing.in_memory.rows import Rows
-from testing.in_memory.upload_rows import UploadRow
+from testing.in_memory.rows import Rows, UploadRow
 
 PIECE = 65_536
 

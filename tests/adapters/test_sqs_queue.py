@@ -121,7 +121,7 @@ def with_dead_letters(queue: SqsQueue) -> SqsQueue:
     return replace(queue, dead_letter_url=queue.client.create_queue(QueueName=name)["QueueUrl"])
 
 
-def bury(queue: SqsQueue, *bodies: str) -> None:
+def add_dead_letters(queue: SqsQueue, *bodies: str) -> None:
     for body in bodies:
         queue.client.send_message(QueueUrl=queue.dead_letter_url, MessageBody=body)
 
@@ -137,7 +137,7 @@ def dead(queue: SqsQueue) -> int:
 
 
 def test_dead_letters_come_back_as_they_were(with_dead_letters: SqsQueue) -> None:
-    bury(with_dead_letters, *[json.dumps(message) for message in MESSAGES])
+    add_dead_letters(with_dead_letters, *[json.dumps(message) for message in MESSAGES])
     kept: list[Message] = []
     assert with_dead_letters.take_up(12, kept.extend) == 12
     assert with_dead_letters.take_up(100, kept.extend) == 13
@@ -151,7 +151,7 @@ def test_what_nobody_understands_stays_dead_and_does_not_stop_the_others(
     with_dead_letters: SqsQueue,
 ) -> None:
     good = json.dumps(MESSAGES[0])
-    bury(with_dead_letters, "not json", good, "[1]", '"text"', "{", good)
+    add_dead_letters(with_dead_letters, "not json", good, "[1]", '"text"', "{", good)
     kept: list[Message] = []
     assert with_dead_letters.take_up(100, kept.extend) == 2
     assert kept == [MESSAGES[0]] * 2

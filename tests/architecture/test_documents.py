@@ -26,7 +26,7 @@ CLASS = re.compile(r"\b[A-Z][a-z]+[A-Z]\w*")
 ELSEWHERE = {
     *(".in", ".txt", ".mcp.json", "config.toml", "claude_desktop_config.json", "openapi.json"),
     *(".cursor/mcp.json", ".vscode/mcp.json", "docs/decisions/NNNN-name.md", "secrets.json"),
-    *("0027_long_orders.sql", ".local/endpoints.json", "docs/read_v2.md"),
+    *("iam:PassRole", "0027_long_orders.sql", ".local/endpoints.json", "docs/read_v2.md"),
     *("ZhiShiKu_12", "ZhiShiKu_FAQ_12", "RenameTable", "RenameTableBody"),
 }
 
@@ -42,9 +42,10 @@ def files() -> str:
 
 @cache
 def names() -> frozenset[str]:
-    """Every word of the code and of the template."""
+    """Every word of the code and of the templates."""
     paths = python_files("shared", "functions", "local", "testing", "tests", "scripts")
-    text = "\n".join(path.read_text("utf-8") for path in [*paths, ROOT / "template.yaml"])
+    templates = [ROOT / "template.yaml", *(ROOT / "infrastructure").glob("*.yaml")]
+    text = "\n".join(path.read_text("utf-8") for path in [*paths, *templates])
     return frozenset(re.findall(r"\w+", text))
 
 

@@ -26,7 +26,7 @@ def building(name: str) -> str | None:
             config = IndexConfig(model.embedding_model, model.embedding_dimensions)
             made.embedder_of(config).warm_up()
         elif name == "tokens":
-            tokens = made.authenticate.tokens
+            tokens = made.bearers.tokens
             _ = tokens and tokens.tokens()
         else:
             getattr(made, name)

@@ -16,9 +16,27 @@ def of_type(resources: Resources, kind: str) -> Resources:
     }
 
 
-def statements(resources: Resources, role: str) -> list[dict[str, Any]]:
+NO_VALUE = {"Ref": "AWS::NoValue"}
+
+
+def chosen(value: Any, conditions: frozenset[str] = frozenset()) -> Any:
+    """A value as it is where these conditions hold and no others."""
+    if isinstance(value, list):
+        return [made for each in value if (made := chosen(each, conditions)) != NO_VALUE]
+    if not isinstance(value, dict):
+        return value
+    if "Fn::If" in value:
+        condition, then, otherwise = value["Fn::If"]
+        return chosen(then if condition in conditions else otherwise, conditions)
+    every = {name: chosen(each, conditions) for name, each in value.items()}
+    return {name: each for name, each in every.items() if each != NO_VALUE}
+
+
+def statements(
+    resources: Resources, role: str, conditions: frozenset[str] = frozenset()
+) -> list[dict[str, Any]]:
     """Every statement that the template's own policies give to a role."""
-    properties = resources[role]["Properties"]
+    properties = chosen(resources[role]["Properties"], conditions)
     attached = [arn["Ref"] for arn in properties.get("ManagedPolicyArns", []) if "Ref" in arn]
     documents = [resources[name]["Properties"]["PolicyDocument"] for name in attached]
     documents += [policy["PolicyDocument"] for policy in properties.get("Policies", [])]

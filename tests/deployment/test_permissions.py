@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tests.deployment.cloudformation import Resources, actions, of_type, statements
+from tests.deployment.cloudformation import Resources, actions, chosen, of_type, statements
 
 BASICS = {"secretsmanager:GetSecretValue", "logs:CreateLogStream", "logs:PutLogEvents"}
 SEND = {"sqs:SendMessage"}
@@ -28,10 +28,30 @@ GRANTED = {
     "CleanupRole": BASICS | SEND | COUNT | FORGET_UPLOAD,
     "CleanupFunctionScheduleRole": {"lambda:InvokeFunction"},
 }
+CODE_DEPLOY = "CodeDeployServiceRole"
+"""SAM makes it, for AWS' own service: it moves the traffic to a new version."""
 
 
 def test_the_roles_are_the_known_ones(resources: Resources) -> None:
-    assert of_type(resources, "AWS::IAM::Role").keys() == GRANTED.keys()
+    roles = of_type(resources, "AWS::IAM::Role")
+    assert roles.keys() == GRANTED.keys() | {CODE_DEPLOY}
+    [statement] = roles[CODE_DEPLOY]["AssumeRolePolicyDocument"]["Statement"]
+    assert statement["Principal"] == {"Service": ["codedeploy.amazonaws.com"]}
+
+
+@pytest.mark.parametrize("role", GRANTED.keys() - {"CleanupFunctionScheduleRole"})
+@pytest.mark.parametrize(
+    ("condition", "more"),
+    [
+        ("HasKey", {"kms:Decrypt", "kms:GenerateDataKey"}),
+        ("Traces", {"xray:PutTraceSegments", "xray:PutTelemetryRecords"}),
+    ],
+)
+def test_a_role_may_use_a_key_or_send_traces_only_where_they_are_asked_for(
+    resources: Resources, role: str, condition: str, more: set[str]
+) -> None:
+    found = statements(resources, role, frozenset({condition}))
+    assert set().union(*map(actions, found)) == GRANTED[role] | more
 
 
 @pytest.mark.parametrize("role", GRANTED)
@@ -59,11 +79,11 @@ def test_amazons_own_policies_are_attached_only_inside_a_vpc(
     resources: Resources, role: str
 ) -> None:
     arns = resources[role]["Properties"].get("ManagedPolicyArns", [])
-    for arn in arns:
-        if "Ref" not in arn:
-            condition, inside, outside = arn["Fn::If"]
-            assert (condition, outside) == ("InVpc", {"Ref": "AWS::NoValue"})
-            assert inside["Fn::Sub"].endswith(":policy/service-role/AWSLambdaENIManagementAccess")
+    assert all("Ref" in arn for arn in chosen(arns))
+    inside = [arn for arn in chosen(arns, frozenset({"InVpc"})) if "Ref" not in arn]
+    for arn in inside:
+        assert arn["Fn::Sub"].endswith(":policy/service-role/AWSLambdaENIManagementAccess")
+    assert len(inside) == (role != "CleanupFunctionScheduleRole")
 
 
 @pytest.mark.parametrize(

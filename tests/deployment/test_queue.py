@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.deployment.cloudformation import Resources, of_type
+from tests.deployment.cloudformation import Resources, chosen, of_type
 
 DAY_S = 86_400
 
@@ -39,7 +39,9 @@ def test_dead_letters_are_kept_as_long_as_sqs_keeps_anything(resources: Resource
 
 def test_every_queue_is_encrypted(resources: Resources) -> None:
     queues = of_type(resources, "AWS::SQS::Queue").values()
-    assert [queue["SqsManagedSseEnabled"] for queue in queues] == [True, True]
+    assert [chosen(queue)["SqsManagedSseEnabled"] for queue in queues] == [True, True]
+    with_key = [chosen(queue, frozenset({"HasKey"})) for queue in queues]
+    assert [queue["KmsMasterKeyId"] for queue in with_key] == [{"Ref": "KmsKeyArn"}] * 2
 
 
 def test_one_bad_message_does_not_bring_its_neighbours_back(mapping: dict[str, Any]) -> None:

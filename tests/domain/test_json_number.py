@@ -7,7 +7,7 @@ from decimal import Decimal
 import pytest
 
 from context_search.domain.documents import number_padding, parse_exact, parse_json
-from context_search.domain.json_number import PLAIN_LENGTH
+from context_search.domain.json_number import PLAIN_LENGTH, Numbers
 from context_search.domain.json_text import to_json
 
 
@@ -61,3 +61,10 @@ def test_digits_and_zeros_are_written_as_they_were_read(sent: str) -> None:
 def test_an_exponent_is_written_otherwise_and_means_the_same(sent: str) -> None:
     stored = to_json(parse_json(sent.encode()))
     assert Decimal(stored).as_tuple() == Decimal(sent).as_tuple()
+
+
+@pytest.mark.parametrize("sent", ["1.5e300", "1.5e+300", "-1.50E+0300", "0.00001e-200", "1e300"])
+def test_a_document_that_comes_in_is_not_too_long_where_it_is_put_back(sent: str) -> None:
+    numbers = Numbers()
+    document = numbers.finite(sent)
+    assert numbers.growth >= number_padding(document) > 0

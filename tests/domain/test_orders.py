@@ -18,7 +18,7 @@ from context_search.domain.orders import (
     read_message,
 )
 from tests.builders import english
-from tests.services.house import House
+from tests.services.system import System
 
 RECORDED = json.loads((Path(__file__).parent / "recorded_messages.json").read_text())
 
@@ -61,27 +61,27 @@ def test_an_order_of_a_later_release_is_no_error() -> None:
 
 
 def test_what_is_sent_looks_as_it_was_recorded() -> None:
-    house = House()
-    house.tool(house.table({"a": english(300)}))
-    [message] = house.queue.messages
+    system = System()
+    system.tool(system.table({"a": english(300)}))
+    [message] = system.queue.messages
     recorded = next(each for each in RECORDED["this release"] if each["kind"] == message["kind"])
     assert message.keys() == recorded.keys()
 
 
 def test_many_small_strings_come_together_and_none_is_left_out() -> None:
-    house = House()
+    system = System()
     strings = [english(60, seed) for seed in range(1_234)] + [english(40_000)]
-    house.tool(house.table(strings))
-    [enumerate_order] = house.queue.messages
-    house.queue.messages.clear()
-    house.enumerate(int(str(enumerate_order["index_id"])))
-    sent = [read_message(json.dumps(message)) for message in house.queue.messages]
+    system.tool(system.table(strings))
+    [enumerate_order] = system.queue.messages
+    system.queue.messages.clear()
+    system.enumerate(int(str(enumerate_order["index_id"])))
+    sent = [read_message(json.dumps(message)) for message in system.queue.messages]
     named = [order.node_ids for order in sent if isinstance(order, IndexNodes)]
     groups = [each for each in named if len(each) > 1]
     [[alone]] = [each for each in named if len(each) == 1]
     assert sorted(len(group) for group in groups) == [234, 500, 500]
     every = sorted([alone, *(node_id for group in groups for node_id in group)])
-    assert every == sorted(house.memory.rows.nodes)
+    assert every == sorted(system.memory.rows.nodes)
 
 
 @pytest.mark.parametrize(

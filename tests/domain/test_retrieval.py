@@ -6,8 +6,7 @@ import json
 
 import pytest
 
-from context_search.domain.retrieval import RetrievalSettings
-from context_search.domain.text.sensitive import SENSITIVE_KINDS
+from context_search.domain.retrieval import SENSITIVE_KINDS, RetrievalSettings
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from local.gateway import CALLER_THREADS, Gateway
+from local.gateway import CALLER_THREADS, MAX_HEAD_BYTES, Gateway
 from local.http_events import MAX_BODY_BYTES, MAX_EVENT_BYTES
 from local.processes import listen
 from local.template import RouteSpec
@@ -119,6 +119,18 @@ def test_a_body_that_lambda_would_not_take_is_413() -> None:
 
 def _raises(*_: Any) -> Any:
     raise RuntimeError("as a bug would")
+
+
+@pytest.mark.parametrize("kind", ["path", "query", "header"])
+def test_a_head_that_api_gateway_would_not_take_is_431(kind: str) -> None:
+    def call(site: _Site, length: int) -> int:
+        path = {"path": f"/f/{'x' * length}", "query": f"/f/a?{'x' * length}"}.get(kind, "/f/a")
+        headers = {"x-long": "x" * length} if kind == "header" else {}
+        return site.call("GET", path, None, **headers)[0]
+
+    with _serving(lambda *_: "ok") as site:
+        assert call(site, MAX_HEAD_BYTES - 200) == 200
+        assert call(site, MAX_HEAD_BYTES) == 431
 
 
 @pytest.mark.parametrize("handler", [_raises, lambda *_: {"statusCode": "many"}])

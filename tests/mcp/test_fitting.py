@@ -9,8 +9,7 @@ import jsonschema  # type: ignore[import-untyped]
 import pytest
 
 from context_search.mcp.jsonrpc import to_bytes
-from context_search.web.fitting import MAX_RESULT_BYTES, fitted
-from context_search.web.mcp_tools import SEARCH_OUTPUT_SCHEMA
+from context_search.web.mcp_tools import MAX_RESULT_BYTES, SEARCH_OUTPUT_SCHEMA, fitted
 from tests.mcp.test_search_schema import ANSWER
 
 

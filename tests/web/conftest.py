@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import importlib
 import logging
-import pkgutil
 from collections.abc import Iterator
 
 import httpx2
 import pytest
-from fastapi import APIRouter, FastAPI
+from fastapi import FastAPI
 
-import context_search.web
 from context_search.adapters.postgres.pool import Database
 from context_search.web.app import http_app
-from context_search.web.openapi import contract
+from context_search.web.openapi import contract, every_router
 from tests.contract.turbopuffer.targets import running
 from tests.web.api import CANARY, Api, LocalParts, exposed
 from tests.web.in_process import client_of
@@ -31,15 +28,6 @@ def turbopuffer_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 def parts(application_database: Database, turbopuffer_url: str) -> LocalParts:
     """With the rights that deployed functions have: row-level security holds in every test."""
     return LocalParts(application_database, turbopuffer_url)
-
-
-def every_router() -> list[APIRouter]:
-    """The routers of all modules of the package, so that a new one is under test at once."""
-    package = context_search.web
-    found = pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
-    modules = [importlib.import_module(name) for name in sorted(module.name for module in found)]
-    routers = [getattr(module, "router", None) for module in modules]
-    return [router for router in routers if isinstance(router, APIRouter)]
 
 
 @pytest.fixture(scope="module")

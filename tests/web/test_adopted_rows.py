@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from context_search.adapters.postgres.pool import Database
-from context_search.services.upkeep.removal import RemoveDeleted
+from context_search.services.upkeep.cleanup import RemoveDeleted
 from tests.adopter import prepare
 from tests.builders import english
 from tests.web.access.matrix import ROWS, Operation, ids_of, request_of
@@ -79,7 +79,7 @@ def test_a_column_without_a_value_breaks_no_route(
             tools_answer(api)
     parts.work()
     assert {key: status for key, status in statuses.items() if status >= 500} == {}
-    assert RemoveDeleted(parts.store)()[1] == []
+    assert RemoveDeleted(parts.store).run()[1] == []
 
 
 def tools_answer(api: Api) -> list[dict[str, Any]]:

@@ -17,7 +17,7 @@ from context_search.domain.config import IndexConfig
 from context_search.domain.errors import BackpressureError
 from context_search.domain.search import QuestionLimits
 from context_search.ports.outside import Embedder
-from context_search.services.indexing.evict import UseIndex
+from context_search.services.indexing.use_index import IndexUse
 from context_search.services.searching.search import Searcher, searcher
 from context_search.services.searching.targets import SearchedTool
 from testing.in_memory.embedder import WordEmbedder
@@ -59,7 +59,7 @@ class HeldParts(LocalParts):
             self.store,
             self.vectors,
             self.embedder_of,
-            UseIndex(self.store),
+            IndexUse(self.store),
             self.clock,
             time.sleep,
             self.settings.silent_after_s,

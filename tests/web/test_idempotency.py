@@ -10,7 +10,7 @@ import httpx2
 import pytest
 
 from context_search.domain.errors import IdempotencyKeyInUseError
-from context_search.services.access.idempotency import AnswerOnce, IdempotentRequest
+from context_search.services.access.idempotency import Idempotency, IdempotentRequest
 from tests.builders import english
 from tests.web.api import SECRET, Api, answer, problem
 
@@ -161,7 +161,7 @@ def test_a_key_that_is_none_is_refused(api: Api, key: str) -> None:
 
 
 def test_of_duplicates_at_the_same_time_one_is_executed(api: Api) -> None:
-    once = AnswerOnce(api.parts.store)
+    idempotency = Idempotency(api.parts.store)
     request = IdempotentRequest(api.project_id, api.key, "together", "POST /x", b"{}")
     begun, finish = threading.Event(), threading.Event()
     executed: list[str] = []
@@ -177,14 +177,14 @@ def test_of_duplicates_at_the_same_time_one_is_executed(api: Api) -> None:
         return b"again"
 
     with ThreadPoolExecutor(1) as threads:
-        first = threads.submit(once, request, slowly)
+        first = threads.submit(idempotency.answer, request, slowly)
         assert begun.wait(30)
         with pytest.raises(IdempotencyKeyInUseError) as refused:
-            once(request, never)
+            idempotency.answer(request, never)
         finish.set()
         assert first.result(30) == (b"done", False)
     assert refused.value.retry_after_s == 1
-    assert once(request, never) == (b"done", True)
+    assert idempotency.answer(request, never) == (b"done", True)
     assert executed == ["once"]
 
 

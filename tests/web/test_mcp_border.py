@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import pytest
 
 from context_search.web.app import http_app
+from context_search.web.openapi import every_router
 from tests.web.access.stores import MemoryParts
 from tests.web.api import Api
-from tests.web.conftest import every_router
 from tests.web.in_process import client_of
 from tests.web.test_contract import mcp
 

@@ -31,13 +31,12 @@ from context_search.services.searching.targets import SearchedTool
 from context_search.services.searching.timeouts import Timeouts
 from context_search.web.app import http_app
 from context_search.web.mcp_tools import SEARCH_OUTPUT_SCHEMA
-from context_search.web.openapi import contract
+from context_search.web.openapi import contract, every_router
 from testing.in_memory.embedder import WordEmbedder
 from testing.in_memory.queue import ListQueue
 from tests.builders import english, planted
 from tests.contract.turbopuffer.faulty import Faults
 from tests.web.api import SMALL, Api, LocalParts, answer, problem
-from tests.web.conftest import every_router
 from tests.web.in_process import client_of
 
 DOCUMENT = {"a": planted(english(900), "The lighthouse keeper counted nine comets.", 400)}
@@ -165,12 +164,14 @@ def test_without_its_model_a_search_for_words_is_whole(api: Api, model: Model) -
 
 
 def test_without_the_queue_nothing_is_refused_and_nothing_lost(
-    api: Api, parts: WeakParts, queue: Queue
+    api: Api, parts: WeakParts, queue: Queue, caplog: pytest.LogCaptureFixture
 ) -> None:
     table = api.table(DOCUMENT)
     queue.is_away = True
     tool = api.tool(table)
     assert (tool["status"], queue.messages) == ("indexing", [])
+    codes = [vars(one)["code"] for one in caplog.records if "orders wait" in one.message]
+    assert codes == ["QUEUE_UNAVAILABLE"]
     path = f"/api/v1/tables/{table['id']}/data"
     assert api("PUT", path, params={"pointer": "/b"}, json=english(200)).status_code == 200
     assert api("DELETE", f"/api/v1/tools/{api.tool(table)['tool_id']}").status_code == 204

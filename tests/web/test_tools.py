@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
+from fastapi import FastAPI
 
 from context_search.web.routes.catalog.tools import SearchConfigBody
 from tests.builders import chinese, english
 from tests.web.api import CANARY, SMALL, Api, answer, problem
+from tests.web.in_process import client_of
 
 AT = "2026-11-22T12:00:00+00:00"
 DOCUMENT = {
@@ -125,6 +128,62 @@ def test_a_string_over_the_limit_is_listed_and_the_others_go_on(api: Api) -> Non
     [skipped] = state["not_indexed"]
     assert (skipped["json_pointer"], skipped["state"]) == ("/ab", "skipped")
     assert skipped["last_error"]["code"] == "NODE_TOO_LARGE"
+
+
+@pytest.mark.parametrize(
+    ("stored", "shown"),
+    [
+        ({"code": 5, "message": {"a": CANARY}, "retryable": "no", "at": AT}, {"at": AT}),
+        ({"code": "X", "message": None, "attempt": CANARY}, {"code": "X"}),
+        ({}, {}),
+    ],
+    ids=["types", "members", "empty"],
+)
+def test_what_is_wrong_in_a_stored_error_is_left_out_without_a_warning(
+    api: Api, app: FastAPI, stored: dict[str, Any], shown: dict[str, Any]
+) -> None:
+    made = api.tool(api.table(DOCUMENT))
+    with api.parts.postgres.database.transaction() as tx:
+        tx.run(
+            "UPDATE node SET last_error = CAST(:error AS jsonb) WHERE generation_id IN"
+            " (SELECT id FROM index_generation WHERE namespace = :name)",
+            name=made["namespace"],
+            error=json.dumps(stored),
+        )
+    # Warnings are errors here; in a function they would be lines of its log, with the value.
+    path = f"/api/v1/tools/{made['tool_id']}"
+    reader = replace(api, http=client_of(app, has_contract=False))
+    for where in (path, f"{path}/search-index"):
+        state = answer(reader("GET", where), 200)
+        state = state.get("metadata", {}).get("search_index", state)
+        assert state["last_error"] == shown
+
+
+def test_the_tools_of_a_project_are_listed_with_the_status_that_each_has(api: Api) -> None:
+    indexed, waiting = api.table(DOCUMENT), api.table({"b": english(400)})
+    whole, part = api.tool(indexed, name="whole"), api.tool(indexed, name="part", json_path="/a")
+    other = api.unindexed_tool(waiting, name="other", json_path="/b")
+    listed = answer(api("GET", "/api/v1/tools"), 200)
+    assert listed["cursor"] is None
+    assert [list(tool.values()) for tool in listed["tools"]] == [
+        [whole["tool_id"], "whole", indexed["id"], "", "ready"],
+        [part["tool_id"], "part", indexed["id"], "/a", "ready"],
+        [other["tool_id"], "other", waiting["id"], "/b", "indexing"],
+    ]
+    for tool in listed["tools"]:
+        shown = answer(api("GET", f"/api/v1/tools/{tool['id']}"), 200)
+        assert shown["metadata"]["search_index"]["status"] == tool["status"]
+
+
+def test_a_list_of_tools_goes_on_where_its_page_ended(api: Api) -> None:
+    table = api.table({"a": "short"})
+    made = [api.unindexed_tool(table)["tool_id"] for _ in range(23)]
+    first = answer(api("GET", "/api/v1/tools"), 200)
+    then = answer(api("GET", f"/api/v1/tools?cursor={first['cursor']}"), 200)
+    assert (len(first["tools"]), then["cursor"]) == (20, None)
+    assert [tool["id"] for tool in first["tools"] + then["tools"]] == made
+    assert api("DELETE", f"/api/v1/tools/{made[0]}").status_code == 204
+    assert answer(api("GET", "/api/v1/tools"), 200)["tools"][0]["id"] == made[1]
 
 
 def test_a_deleted_tool_is_gone_at_once_everywhere(api: Api) -> None:

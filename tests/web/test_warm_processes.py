@@ -12,9 +12,9 @@ import pytest
 from context_search.adapters.postgres.pool import Database
 from context_search.adapters.postgres.url import DatabaseUrl
 from context_search.web.app import http_app
+from context_search.web.openapi import every_router
 from tests.builders import english, planted
 from tests.web.api import Api, LocalParts, answer, problem
-from tests.web.conftest import every_router
 from tests.web.in_process import client_of
 
 DOCUMENT = {

@@ -1,4 +1,4 @@
-"""The ``Embedder`` port over litellm: any provider it knows, chosen by the model's name.
+"""The port ``Embedder`` over litellm: any provider it knows, chosen by the model's name.
 
 Importing litellm takes 2 to 9 s of CPU, so it happens at the first call (or in ``warm_up``).
 litellm passes on whatever a provider answers, so every reply is checked here.
@@ -10,14 +10,16 @@ import atexit
 import gc
 import importlib
 import logging
+import math
 import os
 import threading
 import time
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from context_search.adapters.embedding_reply import vectors_of
 from context_search.domain.errors import (
+    EmbeddingDimensionMismatchError,
     EmbeddingError,
     EmbeddingRejectedError,
     EmbeddingTimeoutError,
@@ -27,6 +29,10 @@ from context_search.domain.limits import LONGEST_RETRY_S
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from concurrent.futures import ThreadPoolExecutor
+
+    from context_search.ports.outside import Embedder
+
 
 _LOGGERS_THAT_MAY_QUOTE_TEXT = ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy", "openai")
 _KEY_REFUSED = (401, 403)
@@ -148,6 +154,35 @@ class LitellmEmbedder:
             return error
 
 
+def vectors_of(reply: Any, count: int, dimensions: int) -> list[list[float]]:
+    """The reply's vectors in the order of the texts; EmbeddingDimensionMismatchError if wrong."""
+    try:
+        items = reply.data or ()
+        if len(items) != count:
+            raise EmbeddingDimensionMismatchError(f"{len(items)} vectors for {count} texts")
+        return [_checked(item["embedding"], dimensions) for item in _in_order(items)]
+    except (AttributeError, KeyError, TypeError):
+        raise EmbeddingDimensionMismatchError("the reply is no list of number lists") from None
+
+
+def _in_order(items: Sequence[Any]) -> Sequence[Any]:
+    """Sorted by ``index`` where the provider gives one; then each index has to be there once."""
+    indexes = [item.get("index") for item in items]
+    if all(index is None for index in indexes):
+        return items
+    if sorted(indexes) != list(range(len(items))):
+        raise EmbeddingDimensionMismatchError("the reply's indexes are not each there once")
+    return sorted(items, key=lambda item: int(item["index"]))
+
+
+def _checked(vector: Any, dimensions: int) -> list[float]:
+    if len(vector) != dimensions:
+        raise EmbeddingDimensionMismatchError(f"{len(vector)} numbers, {dimensions} expected")
+    if not all(map(math.isfinite, vector)):
+        raise EmbeddingDimensionMismatchError("the reply holds NaN or infinity")
+    return list(vector)
+
+
 def import_litellm() -> Any:
     """Returns litellm, told to fetch nothing, print nothing, log no text and retry nothing."""
     # Read at import: its price map would be downloaded, and a .env above site-packages loaded.
@@ -192,3 +227,39 @@ def _retry_after_s(error: Exception) -> float | None:
                 if (seconds := float(lowered[name]) * unit_s) >= 0:
                     return min(seconds, LONGEST_RETRY_S)
     return None
+
+
+@dataclass(frozen=True, slots=True)
+class BoundedEmbedder:
+    """The port ``Embedder``: asks in a thread and leaves it behind when time is up.
+
+    A timeout of the provider's client does not count a name that does not resolve. The first import
+    of its library is not counted here either: on a cold start it took the time of the question.
+    """
+
+    inner: Embedder
+    threads: ThreadPoolExecutor
+
+    @property
+    def model(self) -> str:
+        return self.inner.model
+
+    @property
+    def dimensions(self) -> int:
+        return self.inner.dimensions
+
+    def warm_up(self) -> None:
+        self.inner.warm_up()
+
+    def embed_passages(self, texts: Sequence[str], *, timeout_s: float) -> list[list[float]]:
+        """Not bounded further."""
+        return self.inner.embed_passages(texts, timeout_s=timeout_s)
+
+    def embed_query(self, text: str, *, timeout_s: float) -> list[float]:
+        self.inner.warm_up()
+        pending = self.threads.submit(self.inner.embed_query, text, timeout_s=timeout_s)
+        try:
+            return pending.result(timeout_s)
+        except TimeoutError:
+            pending.cancel()
+            raise EmbeddingTimeoutError("no vector of the question in time") from None

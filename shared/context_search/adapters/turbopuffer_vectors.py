@@ -3,25 +3,49 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import islice
 
+import httpx2
 import turbopuffer
 from turbopuffer import DefaultHttpxClient, Turbopuffer
 
-from context_search.adapters.renewed_key import RenewedKey
-from context_search.adapters.turbopuffer_errors import refuse_long_pauses, translated
-from context_search.adapters.turbopuffer_queries import subqueries
-from context_search.adapters.turbopuffer_rows import columns_of, schema_of
 from context_search.domain.config import IndexConfig
-from context_search.domain.errors import NamespaceMissingError, VectorStoreUnavailableError
+from context_search.domain.errors import (
+    NamespaceMissingError,
+    VectorStoreRejectedError,
+    VectorStoreUnavailableError,
+)
 from context_search.domain.ids import first_row_id
+from context_search.domain.limits import LONGEST_RETRY_S
 from context_search.ports.outside import Legs, Ranked, VectorQuery, VectorRow
 
 WRITE_TIMEOUT_S = 30.0
 WRITE_RETRIES = 2
 MAX_QUERY_LIMIT = 10_000
 MAX_PAGE = 1_000
+LONGEST_PAUSE_S = 2.0
+_PASSING = (401, 403, 408)
+_FILTERABLE = {"filterable": True}
+_STORED = {"filterable": False}
+_SCHEMA = {
+    "ancestors": {"type": "[]string", **_FILTERABLE},
+    "table_id": {"type": "int", **_FILTERABLE},
+    "set_id": {"type": "int", **_FILTERABLE},
+    "chunk_id": {"type": "int", **_FILTERABLE},
+    "updated_at": {"type": "datetime", **_FILTERABLE},
+    "json_pointer": {"type": "string", **_STORED},
+    "chunk_index": {"type": "int", **_STORED},
+    "total_chunks": {"type": "int", **_STORED},
+    "content_hash": {"type": "string", **_STORED},
+}
+# Our own tokens, matched as they are: docs/decisions/0007-keyword-analysis.md.
+_CONTENT = {
+    "type": "[]string",
+    # The default length of 39 would drop longer identifiers and paths without a word.
+    "full_text_search": {"tokenizer": "pre_tokenized_array", "max_token_length": 254},
+}
 
 
 class TurbopufferVectors:
@@ -131,6 +155,131 @@ class TurbopufferVectors:
                 self._client.namespace(namespace).delete_all()
         except NamespaceMissingError:
             return
+
+
+class RenewedKey(httpx2.Auth):
+    """Sends the key with every request, and once more where another has taken its place.
+
+    A refused request was not carried out, so whatever it asks for may be asked again.
+    """
+
+    def __init__(self, key: str, instead_of: Callable[[str], str | None]) -> None:
+        self._key = key
+        self._instead_of = instead_of
+
+    def auth_flow(
+        self, request: httpx2.Request
+    ) -> Generator[httpx2.Request, httpx2.Response, None]:
+        """httpx's way to answer a refusal: https://www.python-httpx.org/advanced/authentication/."""
+        key = self._key
+        response = yield _with(request, key)
+        if response.status_code in (401, 403) and (other := self._instead_of(key)) is not None:
+            self._key = other
+            yield _with(request, other)
+
+
+def _with(request: httpx2.Request, key: str) -> httpx2.Request:
+    request.headers["Authorization"] = f"Bearer {key}"
+    return request
+
+
+@contextmanager
+def translated(*, final: int | None = None) -> Iterator[None]:
+    """Maps the SDK's errors; only a definite 4xx counts as refused, and ``final``.
+
+    A key that is refused is none: another takes its place, and the request is good.
+    """
+    try:
+        yield
+    except turbopuffer.NotFoundError as error:
+        raise NamespaceMissingError("the namespace does not exist") from error
+    except (turbopuffer.RateLimitError, turbopuffer.ConflictError) as error:
+        raise _unavailable(error) from error
+    except turbopuffer.APIStatusError as error:
+        passing = error.status_code >= 500 or error.status_code in _PASSING
+        if passing and error.status_code != final:
+            raise _unavailable(error) from error
+        raise VectorStoreRejectedError(f"turbopuffer answered {error.status_code}") from error
+    except turbopuffer.APIError as error:
+        raise VectorStoreUnavailableError(type(error).__name__) from error
+
+
+def _unavailable(error: turbopuffer.APIStatusError) -> VectorStoreUnavailableError:
+    return VectorStoreUnavailableError(
+        f"turbopuffer answered {error.status_code}", retry_after_s=_retry_after_s(error.response)
+    )
+
+
+def refuse_long_pauses(response: httpx2.Response) -> None:
+    """Lets the error out at once; the SDK would sleep for up to half an hour if told so."""
+    if (_retry_after_s(response) or 0.0) > LONGEST_PAUSE_S:
+        response.headers["x-should-retry"] = "false"
+
+
+def _retry_after_s(response: httpx2.Response) -> float | None:
+    try:
+        return min(LONGEST_RETRY_S, max(0.0, float(response.headers["retry-after"])))
+    except (KeyError, ValueError):
+        return None
+
+
+def schema_of(config: IndexConfig) -> dict[str, object]:
+    """Returns the schema of a namespace. Lean storage has no tokens."""
+    every: dict[str, object] = {
+        **_SCHEMA,
+        "vector": {"type": f"[{config.dimensions}]f32", "ann": True},
+    }
+    if config.storage == "full":
+        every["content"] = _CONTENT
+    return every
+
+
+def columns_of(row: VectorRow) -> dict[str, object]:
+    """Returns the columns of a row as it is written."""
+    columns: dict[str, object] = {
+        "id": row.id,
+        "vector": row.vector,
+        "ancestors": row.ancestors,
+        "table_id": row.table_id,
+        "set_id": row.set_id,
+        "chunk_id": row.chunk_id,
+        "updated_at": row.updated_at,
+        "json_pointer": row.json_pointer,
+        "chunk_index": row.chunk_index,
+        "total_chunks": row.total_chunks,
+        "content_hash": row.content_hash,
+    }
+    if row.tokens is not None:
+        columns["content"] = row.tokens
+    return columns
+
+
+def subqueries(query: VectorQuery) -> Iterator[dict[str, object]]:
+    """Yields the vector leg, then the keyword leg, as far as they are asked for."""
+    inside: tuple[object, ...] = ("ancestors", "Contains", query.scope_key)
+    if query.table_ids is not None:
+        inside = ("And", [inside, ("table_id", "In", list(query.table_ids))])
+    common = {
+        "filters": inside,
+        "limit": query.limit,
+        "include_attributes": False,
+    }
+    if query.vector is not None:
+        yield {"rank_by": ("vector", "ANN", query.vector), **common}
+    if query.tokens is not None:
+        yield {"rank_by": _by_words(query.tokens), **common}
+
+
+def _by_words(tokens: Mapping[str, float]) -> tuple[object, ...]:
+    """Returns the order by BM25 of tokens that count as much as their values say."""
+    alike: dict[float, list[str]] = {}
+    for token, weight in tokens.items():
+        alike.setdefault(weight, []).append(token)
+    parts = [
+        leg if weight == 1.0 else ("Product", weight, leg)
+        for weight, leg in ((weight, ("content", "BM25", names)) for weight, names in alike.items())
+    ]
+    return parts[0] if len(parts) == 1 else ("Sum", parts)
 
 
 def _best(rows: Sequence[turbopuffer.types.Row], *, sign: float, offset: float) -> list[Ranked]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -14,17 +15,18 @@ from context_search.adapters.postgres.store import PostgresStore
 from context_search.adapters.postgres.url import DatabaseUrl
 from context_search.adapters.secrets import with_secrets
 from context_search.bootstrap.live_settings import LiveSettings
-from context_search.domain.config import IndexConfig
+from context_search.domain.config import IndexConfig, Model
+from context_search.domain.errors import ContextSearchError
 from context_search.domain.search import query_hash
 from context_search.ports.outside import Deadline, Embedder, Message, Queue
 from context_search.ports.store import Store
 from context_search.services.access.authenticate import (
-    Authenticate,
-    AuthenticateBearer,
-    AuthenticateInternal,
-    AuthenticateToken,
+    BearerAuthenticator,
+    InternalSecrets,
+    KeyAuthenticator,
+    TokenAuthenticator,
 )
-from context_search.services.access.idempotency import AnswerOnce
+from context_search.services.access.idempotency import Idempotency
 from context_search.services.indexing.outgoing import Deliver, SendingStore
 from context_search.settings import Settings, environment
 
@@ -32,24 +34,20 @@ if TYPE_CHECKING:
     from context_search.adapters.sqs_queue import SqsQueue
     from context_search.adapters.turbopuffer_vectors import TurbopufferVectors
     from context_search.ports.outside import AccessTokens, Objects
-    from context_search.services.catalog.import_document import ImportDocument
-    from context_search.services.indexing.enumeration import EnumerateIndex, Limits
-    from context_search.services.indexing.index_node import IndexNode
-    from context_search.services.indexing.index_nodes import IndexNodes
-    from context_search.services.indexing.rebuild import Model
-    from context_search.services.indexing.settle import SettleIndex
+    from context_search.services.access.keys import ManageKeys
+    from context_search.services.access.mcp_instances import ManageBindings, ManageMcps
+    from context_search.services.catalog.tables import ManageTables
+    from context_search.services.catalog.uploads import ImportDocument, ManageUploads
+    from context_search.services.indexing.enumeration import Comparer, Limits
+    from context_search.services.indexing.indexer import Indexer
+    from context_search.services.indexing.rebuilds import Rebuilds
+    from context_search.services.indexing.settle import Settler
     from context_search.services.indexing.worker import Worker
     from context_search.services.searching.retrieval_settings import ManageRetrievalSettings
     from context_search.services.searching.search import Searcher
     from context_search.services.upkeep.cleanup import Cleanup
-    from context_search.services.upkeep.expire_uploads import ExpireUploads
     from context_search.web.observed import ObservedSearch
-    from context_search.web.routes.access.keys import KeyUseCases
-    from context_search.web.routes.access.mcps import McpUseCases
-    from context_search.web.routes.catalog.adopt import AdoptionUseCases
-    from context_search.web.routes.catalog.tables import TableUseCases
     from context_search.web.routes.catalog.tools import ToolUseCases
-    from context_search.web.routes.catalog.uploads import UploadUseCases
     from context_search.web.routes.indexing.project_index import ProjectIndexUseCases
     from context_search.web.routes.searching.project_search import ProjectSearchUseCases
     from context_search.web.routes.searching.retrieve import RetrieveUseCases
@@ -94,7 +92,8 @@ class Parts(LiveSettings):
     @property
     def deliver(self) -> Deliver:
         """Sends orders; those of twice as many as there are workers at once."""
-        return Deliver(self.postgres, self.queue_on_use, 2 * self.settings.index_concurrency)
+        window = 2 * self.settings.index_concurrency
+        return Deliver(self.postgres, self.queue_on_use, _tell_of, window)
 
     @property
     def store(self) -> Store:
@@ -182,7 +181,7 @@ class Parts(LiveSettings):
     @cached_property
     def import_document(self) -> ImportDocument:
         """The order ``import``."""
-        from context_search.services.catalog.import_document import ImportDocument  # noqa: PLC0415
+        from context_search.services.catalog.uploads import ImportDocument  # noqa: PLC0415
 
         return ImportDocument(
             self.store,
@@ -192,42 +191,26 @@ class Parts(LiveSettings):
             self.settings.memory_bytes,
         )
 
-    @property
-    def expire_uploads(self) -> ExpireUploads:
-        """What cleanup does for uploads."""
-        from context_search.services.upkeep.expire_uploads import ExpireUploads  # noqa: PLC0415
-
-        return ExpireUploads(self.store, self.objects)
-
     @cached_property
-    def uploads(self) -> UploadUseCases:
+    def uploads(self) -> ManageUploads:
         """The use cases of uploads."""
-        from context_search.services.catalog import uploads  # noqa: PLC0415
-        from context_search.web.routes.catalog.uploads import UploadUseCases  # noqa: PLC0415
+        from context_search.services.catalog.uploads import ManageUploads  # noqa: PLC0415
 
-        return UploadUseCases(
-            create=uploads.CreateUpload(self.store, self.objects, self.settings.upload_max_bytes),
-            complete=uploads.CompleteUpload(
-                self.store,
-                self.objects,
-                self.settings.upload_max_bytes,
-            ),
-            read=uploads.ReadUpload(self.store),
-        )
+        return ManageUploads(self.store, self.objects, self.settings.upload_max_bytes)
 
     # What the queue and the schedule ask for
 
     @property
     def worker(self) -> Worker:
         """What workers do with their orders; each kind is made for its first one."""
-        from context_search.services.indexing.order_book import OrderBook  # noqa: PLC0415
-        from context_search.services.indexing.worker import Worker  # noqa: PLC0415
+        from context_search.services.indexing.worker import OrderBook, Worker  # noqa: PLC0415
 
         return Worker(
             OrderBook(self.store, self.deliver),
-            lambda node_ids, deadline: self.index_nodes(node_ids, deadline),  # noqa: PLW0108 - later
-            lambda index_id, table_id: self.enumerate_index(index_id, table_id),  # noqa: PLW0108
-            lambda upload_id: self.import_document(upload_id),  # noqa: PLW0108
+            lambda node_ids, deadline: self.indexer.index(node_ids, deadline),  # noqa: PLW0108 - later
+            lambda index_id, table_id: self.comparer.compare(index_id, table_id),  # noqa: PLW0108
+            lambda upload_id: self.import_document.run(upload_id),  # noqa: PLW0108
+            _tell_of,
         )
 
     @property
@@ -240,8 +223,6 @@ class Parts(LiveSettings):
     @property
     def model(self) -> Model:
         """What new indexes are built with."""
-        from context_search.services.indexing.rebuild import Model  # noqa: PLC0415
-
         settings = self.settings
         return Model(
             name=settings.embedding_model,
@@ -251,23 +232,23 @@ class Parts(LiveSettings):
         )
 
     @property
-    def settle(self) -> SettleIndex:
+    def settler(self) -> Settler:
         """What follows when a node is done."""
-        from context_search.services.indexing.settle import SettleIndex  # noqa: PLC0415
+        from context_search.services.indexing.settle import Settler  # noqa: PLC0415
 
-        return SettleIndex(self.store, self.settings.silent_after_s)
+        return Settler(self.store, self.settings.silent_after_s)
 
     @cached_property
-    def index_node(self) -> IndexNode:
-        """The order ``node``."""
+    def indexer(self) -> Indexer:
+        """The orders ``node`` and ``nodes``."""
         from context_search.services.indexing.chunk_vectors import ChunkVectors  # noqa: PLC0415
-        from context_search.services.indexing.index_node import IndexLimits, IndexNode  # noqa: PLC0415
+        from context_search.services.indexing.indexer import Indexer, IndexLimits  # noqa: PLC0415
 
-        return IndexNode(
+        return Indexer(
             store=self.store,
             vectors=self.vectors,
             chunk_vectors=ChunkVectors(self.store, self.vectors, self.embedder_of, EMBED_TIMEOUT_S),
-            settle=self.settle,
+            settler=self.settler,
             clock=self.clock,
             limits=IndexLimits(
                 lease_s=self.settings.index_lease_s, project=self.settings.project_limits
@@ -275,36 +256,26 @@ class Parts(LiveSettings):
         )
 
     @cached_property
-    def index_nodes(self) -> IndexNodes:
-        """The order ``nodes``."""
-        from context_search.services.indexing.index_nodes import IndexNodes  # noqa: PLC0415
-        from context_search.services.indexing.index_together import IndexTogether  # noqa: PLC0415
-
-        together = IndexTogether(self.index_node)
-        return IndexNodes(self.store, self.index_node, together)
-
-    @cached_property
-    def enumerate_index(self) -> EnumerateIndex:
+    def comparer(self) -> Comparer:
         """The order ``enumerate``."""
-        from context_search.services.indexing.enumeration import EnumerateIndex  # noqa: PLC0415
+        from context_search.services.indexing.enumeration import Comparer  # noqa: PLC0415
 
-        return EnumerateIndex(self.store, self.settle, self.limits)
+        return Comparer(self.store, self.settler, self.limits)
 
     @cached_property
     def cleanup(self) -> Cleanup:
         """The scheduled run."""
         from context_search.services.indexing.outgoing import RelayOutbox  # noqa: PLC0415
-        from context_search.services.upkeep.cleanup import Cleanup  # noqa: PLC0415
-        from context_search.services.upkeep.cleanup_report import CleanupLimits  # noqa: PLC0415
-        from context_search.services.upkeep.sweep import SweepNamespace  # noqa: PLC0415
+        from context_search.services.upkeep.cleanup import Cleanup, CleanupLimits  # noqa: PLC0415
+        from context_search.services.upkeep.sweep import Sweep  # noqa: PLC0415
 
         return Cleanup(
             store=self.store,
             vectors=self.vectors,
             relay=RelayOutbox(self.store, self.deliver),
-            settle=self.settle,
-            sweep=SweepNamespace(self.store, self.vectors),
-            uploads=self.expire_uploads,
+            settler=self.settler,
+            sweep=Sweep(self.store, self.vectors),
+            uploads=self.uploads,
             limits=CleanupLimits(
                 self.settings.silent_after_s,
                 self.settings.delete_grace_s,
@@ -316,51 +287,40 @@ class Parts(LiveSettings):
     # Whole projects
 
     @cached_property
-    def adoption(self) -> AdoptionUseCases:
-        """The use case of those who bring a database of their own."""
-        from context_search.services.catalog.adopt import TakeOverTools  # noqa: PLC0415
-        from context_search.web.routes.catalog.adopt import AdoptionUseCases  # noqa: PLC0415
-
-        return AdoptionUseCases(TakeOverTools(self.store), self.model)
-
-    @cached_property
     def project_index(self) -> ProjectIndexUseCases:
         """The use cases of the index over all tables of a project."""
-        from context_search.services.indexing import (  # noqa: PLC0415
-            project_index,
-            rebuild,
-        )
+        from context_search.services.indexing.project_index import ProjectIndexes  # noqa: PLC0415
         from context_search.web.routes.indexing.project_index import ProjectIndexUseCases  # noqa: PLC0415
 
-        silent_s = self.settings.silent_after_s
-        return ProjectIndexUseCases(
-            switch_on=project_index.SwitchProjectIndexOn(self.store, self.model, silent_s),
-            switch_off=project_index.SwitchProjectIndexOff(self.store),
-            read=project_index.ReadProjectIndex(self.store, silent_s),
-            start_rebuild=rebuild.StartRebuild(self.store, self.model),
-            roll_back=rebuild.RollBack(self.store),
-        )
+        indexes = ProjectIndexes(self.store, self.model, self.settings.silent_after_s)
+        return ProjectIndexUseCases(indexes, self._rebuilds)
+
+    @property
+    def _rebuilds(self) -> Rebuilds:
+        from context_search.services.indexing.rebuilds import Rebuilds  # noqa: PLC0415
+
+        return Rebuilds(self.store, self.model)
 
     # Who may do what
 
     @property
-    def authenticate_key(self) -> Authenticate:
+    def known_keys(self) -> KeyAuthenticator:
         """Keys, and nothing but keys: what travels in a path."""
-        return Authenticate(self.store)
+        return KeyAuthenticator(self.store)
 
     @property
-    def authenticate(self) -> AuthenticateBearer:
+    def bearers(self) -> BearerAuthenticator:
         """Bearer keys, and tokens where an issuer is configured."""
-        return AuthenticateBearer(self.authenticate_key, self._authenticate_token)
+        return BearerAuthenticator(self.known_keys, self._known_tokens)
 
     @property
-    def _authenticate_token(self) -> AuthenticateToken | None:
+    def _known_tokens(self) -> TokenAuthenticator | None:
         known, tokens = self.settings.tokens, self._tokens
         if known is None or tokens is None:
             return None
         # One secret for two purposes: what is hashed begins differently.
         subject_key = f"subject {self.fresh_settings.query_hash_key}"
-        return AuthenticateToken(self.store, tokens, known.project_claim, subject_key)
+        return TokenAuthenticator(self.store, tokens, known.project_claim, subject_key)
 
     @cached_property
     def _tokens(self) -> Callable[[], AccessTokens] | None:
@@ -382,43 +342,38 @@ class Parts(LiveSettings):
         return self.settings.tokens.issuer if self.settings.tokens else None
 
     @property
-    def authenticate_internal(self) -> AuthenticateInternal:
+    def internal_secrets(self) -> InternalSecrets:
         """The shared secret."""
-        return AuthenticateInternal(
+        return InternalSecrets(
             self.fresh_settings.internal_secrets,
             lambda refused: self.instead_of(refused, lambda settings: settings.internal_secrets),
         )
 
     @property
-    def answer_once(self) -> AnswerOnce:
+    def idempotency(self) -> Idempotency:
         """Requests that come again."""
-        return AnswerOnce(self.store)
+        return Idempotency(self.store)
 
     @cached_property
-    def keys(self) -> KeyUseCases:
-        """The use cases of keys."""
-        from context_search.services.access import keys  # noqa: PLC0415
-        from context_search.web.routes.access.keys import KeyUseCases  # noqa: PLC0415
+    def keys(self) -> ManageKeys:
+        """The keys of projects and MCP instances."""
+        from context_search.services.access.keys import ManageKeys  # noqa: PLC0415
 
-        return KeyUseCases(
-            create=keys.CreateKey(self.store),
-            list=keys.ListKeys(self.store),
-            revoke=keys.RevokeKey(self.store),
-            rotate=keys.RotateKey(self.store),
-        )
+        return ManageKeys(self.store)
 
     @cached_property
-    def mcps(self) -> McpUseCases:
-        """The use cases of MCP instances."""
-        from context_search.services.access import mcp_instances  # noqa: PLC0415
-        from context_search.web.routes.access.mcps import McpUseCases  # noqa: PLC0415
+    def mcps(self) -> ManageMcps:
+        """MCP instances."""
+        from context_search.services.access.mcp_instances import ManageMcps  # noqa: PLC0415
 
-        return McpUseCases(
-            create=mcp_instances.CreateMcp(self.store),
-            mcps=mcp_instances.Mcps(self.store),
-            bindings=mcp_instances.Bindings(self.store),
-            describe=mcp_instances.DescribeMcp(self.store, self.authenticate_key),
-        )
+        return ManageMcps(self.store, self.known_keys)
+
+    @cached_property
+    def bindings(self) -> ManageBindings:
+        """The tools of MCP instances."""
+        from context_search.services.access.mcp_instances import ManageBindings  # noqa: PLC0415
+
+        return ManageBindings(self.store)
 
     # What is asked over HTTP and MCP
 
@@ -428,66 +383,43 @@ class Parts(LiveSettings):
             pass
 
     @cached_property
-    def tables(self) -> TableUseCases:
+    def tables(self) -> ManageTables:
         """The use cases of projects and tables."""
-        from context_search.services.catalog import tables  # noqa: PLC0415
-        from context_search.services.catalog.change_document import ChangeDocument  # noqa: PLC0415
-        from context_search.web.routes.catalog.tables import TableUseCases  # noqa: PLC0415
+        from context_search.services.catalog.tables import ManageTables  # noqa: PLC0415
 
-        return TableUseCases(
-            create_project=tables.CreateProject(self.store),
-            create_table=tables.CreateTable(self.store),
-            read_table=tables.ReadTable(self.store),
-            change_document=ChangeDocument(self.store),
-            delete_table=tables.DeleteTable(self.store),
-        )
+        return ManageTables(self.store)
 
     @cached_property
     def tools(self) -> ToolUseCases:
         """The use cases of Search Tools."""
-        from context_search.services.catalog.create_search_tool import CreateSearchTool  # noqa: PLC0415
-        from context_search.services.catalog.tables import DeleteTool  # noqa: PLC0415
-        from context_search.services.indexing.status import ReadStatus  # noqa: PLC0415
-        from context_search.services.indexing.wait import WaitUntilSettled  # noqa: PLC0415
+        from context_search.services.catalog.tools import ManageTools  # noqa: PLC0415
+        from context_search.services.indexing.status import ToolStatuses  # noqa: PLC0415
         from context_search.web.routes.catalog.tools import ToolUseCases  # noqa: PLC0415
 
         silent_s = self.settings.silent_after_s
-        read_status = ReadStatus(self.store, silent_s)
         return ToolUseCases(
-            create_search_tool=CreateSearchTool(self.store, self.limits, silent_s),
-            read_status=read_status,
-            wait_until_settled=WaitUntilSettled(read_status, self.clock, time.sleep),
-            delete_tool=DeleteTool(self.store),
+            tools=ManageTools(self.store, self.limits, silent_s),
+            statuses=ToolStatuses(self.store, silent_s, self.clock, time.sleep),
             model=self.model,
         )
 
     @cached_property
     def operations(self) -> OperationUseCases:
         """The use cases of operators."""
-        from context_search.services.indexing import rebuild  # noqa: PLC0415
-        from context_search.services.indexing.estimate_rebuild import EstimateRebuild  # noqa: PLC0415
-        from context_search.services.upkeep.clear_index import ClearIndex  # noqa: PLC0415
-        from context_search.services.upkeep.integrity import ReadIntegrity  # noqa: PLC0415
-        from context_search.services.upkeep.redrive import Redrive  # noqa: PLC0415
+        from context_search.services.upkeep.operations import Operate, Redrive  # noqa: PLC0415
         from context_search.web.routes.upkeep.rebuilds import OperationUseCases  # noqa: PLC0415
 
-        model = self.model
-        start = rebuild.StartRebuild(self.store, model)
         return OperationUseCases(
-            estimate_rebuild=EstimateRebuild(self.store, model),
-            start_rebuild=start,
-            reindex_project=rebuild.ReindexProject(self.store, start),
-            roll_back=rebuild.RollBack(self.store),
-            read_integrity=ReadIntegrity(self.store),
+            rebuilds=self._rebuilds,
+            operate=Operate(self.store, self.settings.silent_after_s),
             redrive=Redrive(self.store, self.queue),
-            clear_index=ClearIndex(self.store, self.settings.silent_after_s),
         )
 
     @cached_property
     def searcher(self) -> Searcher:
         """What every kind of search goes through."""
-        from context_search.adapters.bounded_embedder import BoundedEmbedder  # noqa: PLC0415
-        from context_search.services.indexing.evict import UseIndex  # noqa: PLC0415
+        from context_search.adapters.litellm_embedder import BoundedEmbedder  # noqa: PLC0415
+        from context_search.services.indexing.use_index import IndexUse  # noqa: PLC0415
         from context_search.services.searching.search import searcher  # noqa: PLC0415
 
         @cache
@@ -501,7 +433,7 @@ class Parts(LiveSettings):
             self.store,
             self.vectors,
             embedder_of,
-            UseIndex(self.store),
+            IndexUse(self.store),
             self.clock,
             time.sleep,
             self.settings.silent_after_s,
@@ -524,8 +456,8 @@ class Parts(LiveSettings):
         from context_search.web.routes.searching.search import SearchUseCases  # noqa: PLC0415
 
         return SearchUseCases(
-            authenticate=self.authenticate,
-            authenticate_key=self.authenticate_key,
+            bearers=self.bearers,
+            keys=self.known_keys,
             search=self.observed("tool"),
             explain=self.observed("explain"),
             list_tools=ListTools(self.store),
@@ -565,6 +497,12 @@ class Parts(LiveSettings):
         from context_search.services.searching.retrieval_settings import ManageRetrievalSettings  # noqa: PLC0415
 
         return ManageRetrievalSettings(self.store)
+
+
+def _tell_of(error: ContextSearchError) -> None:
+    """Writes why orders wait for ``cleanup``."""
+    fields = {"code": error.code, "detail": error.message}
+    logging.getLogger(__name__).warning("orders wait in the book", extra=fields)
 
 
 @lru_cache(maxsize=1)

@@ -56,6 +56,20 @@ class IndexConfig:
 
 
 @dataclass(frozen=True, slots=True)
+class Model:
+    """The embedding model that this deployment builds with.
+
+    ``window_tokens`` is how much text one vector can hold (0: a whole chunk, whatever its
+    length); ``price`` is per million tokens.
+    """
+
+    name: str
+    dimensions: int
+    window_tokens: int = 0
+    price: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class SearchConfig:
     """How a Search Tool ranks and answers; never an argument of an agent.
 

@@ -45,7 +45,7 @@ class Numbers:
 
         Raises InvalidDocumentError over 1,000 digits, written out in full, beyond the range of a
         double (most who read the document would take it for infinity), and where the numbers
-        that it reads become over 6,000,000 characters longer than they were sent.
+        that it reads become over 6,000,000 characters longer than they were sent or need be.
         """
         if len(text) <= PLAIN_LENGTH and "e" not in text and "E" not in text:
             return Decimal(text)
@@ -57,11 +57,12 @@ class Numbers:
             raise InvalidDocumentError("a number is out of range") from None
         if abs(int(number.as_tuple().exponent)) > MAX_DIGITS:
             raise InvalidDocumentError("a number is out of range")
-        self.growth += max(0, len(_written(number)) - len(text))
+        # Never less than is counted in the document afterwards: what comes in may be put back.
+        self.growth += max(padding(number), len(_written(number)) - len(text))
         if self.growth > MAX_GROWTH:
             raise DocumentTooLargeError(
                 "the numbers, written out in full, are over"
-                f" {MAX_GROWTH} characters longer than they were sent"
+                f" {MAX_GROWTH} characters longer than they need be"
             )
         return number
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import Any, Literal, get_args
 
 from context_search.domain.search import QuestionLimits
-from context_search.domain.text.sensitive import SENSITIVE_KINDS, SensitiveKind
 
+SensitiveKind = Literal["key", "email", "id_card", "iban", "bank_card", "ssn", "phone"]
+# Where finds overlap, the kind that stands first names the whole.
+SENSITIVE_KINDS: tuple[SensitiveKind, ...] = get_args(SensitiveKind)
+DropReason = Literal["over_budget", "after_over_budget"]
 # The kinds that there were before settings told "all" from a choice.
 _ONCE_ALL = {"key", "email", "phone"}
 

@@ -3,7 +3,7 @@
 *Modern* revisions (2026-07-28) carry version and capabilities in every request and mirror its
 envelope into headers; *legacy* ones (2024-11-05 to 2025-11-25) begin with an ``initialize``
 handshake, which leaves nothing behind here. Specification 2026-07-28, "Versioning and
-Compatibility". Why there are no batches: ``docs/decisions/0032-no-batches.md``.
+Compatibility". Why there are no batches: ``docs/decisions/0031-no-batches.md``.
 """
 
 from __future__ import annotations

@@ -82,34 +82,41 @@ class Nodes(Protocol):
         """Returns in how many seconds a queued node may be claimed; None when it is not queued."""
         ...
 
-    def hold(self, claim: Claim, *, lease_s: float) -> None:
-        """Locks the claimed node and renews its lease. Raises LeaseLostError."""
-        ...
+    def hold(
+        self, claims: Sequence[Claim], *, lease_s: float, progressed: bool = False
+    ) -> list[Claim]:
+        """Locks the claimed nodes, renews their leases, and returns the claims that still hold.
 
-    def hold_many(self, claims: Sequence[Claim], *, lease_s: float) -> list[Claim]:
-        """Locks the claimed nodes, renews their leases, and returns the claims that still hold."""
+        Progress resets the count of attempts.
+        """
         ...
 
     def release(
         self,
-        claim: Claim,
+        claims: Sequence[Claim],
         *,
         retry_in_s: float,
         error: Mapping[str, object] | None,
         progressed: bool,
-    ) -> None:
-        """Gives a claimed node back as queued; progress resets the count of attempts."""
+    ) -> list[Claim]:
+        """Gives claimed nodes back as queued, and returns the claims that held until then."""
         ...
 
     def quarantine(self, claim: Claim, error: Mapping[str, object]) -> None:
-        """Takes a node out of work for good, its active chunks untouched."""
+        """Takes a node out of work for good, its active chunks untouched.
+
+        Raises LeaseLostError.
+        """
         ...
 
     def skip(self, claim: Claim, reason: Mapping[str, object]) -> None:
-        """Takes a node out of work over a limit; its text is kept, its active chunks untouched."""
+        """Takes a node out of work over a limit; its text is kept, its active chunks untouched.
+
+        Raises LeaseLostError.
+        """
         ...
 
-    def pardon(self, *, limit: int) -> list[int]:
+    def requeue_quarantined(self, *, limit: int) -> list[int]:
         """Queues quarantined nodes again, their attempts forgotten; returns their ids."""
         ...
 
@@ -138,15 +145,8 @@ class Chunks(Protocol):
         """Returns chunks of the claimed node's table that turbopuffer has, one per input."""
         ...
 
-    def mark_present(self, set_id: int, chunk_indexes: Sequence[int]) -> None:
-        """Notes that turbopuffer acknowledged these chunks, all windows.
-
-        That is progress: the node's attempts are counted from zero again.
-        """
-        ...
-
-    def mark_all_present(self, sets: Sequence[ChunkSet]) -> None:
-        """Notes that turbopuffer acknowledged the chunks that these sets lacked when they began."""
+    def mark_present(self, chunk_ids: Sequence[int]) -> None:
+        """Notes that turbopuffer acknowledged these chunks, all windows."""
         ...
 
     def activate(self, sets: Sequence[tuple[Claim, int]]) -> set[int]:
@@ -195,7 +195,7 @@ class NodeCounts(Protocol):
 
 
 class Indexes(Protocol):
-    """Indexes, their generations and the scopes that keep them alive."""
+    """Indexes, seen through one of their generations."""
 
     def find_or_add(self, *, project_id: int, table_id: int, config: IndexConfig) -> Index:
         """Returns the table's index of that configuration, created with its first generation.
@@ -234,6 +234,22 @@ class Indexes(Protocol):
         """Returns an index through every generation that follows its document: active, building."""
         ...
 
+    def with_unsettled_tools(self, *, limit: int) -> list[int]:
+        """Returns indexes with a tool whose written summary does not say ``ready``.
+
+        Of an evicted index it has to say ``evicted``. Those that were not returned for the
+        longest time come first, so that none has to wait for ever.
+        """
+        ...
+
+    def retire(self, index_id: int) -> None:
+        """Removes an index; its generation waits for ``cleanup`` to delete the namespace."""
+        ...
+
+
+class Comparisons(Protocol):
+    """What an index was compared with: the scopes that tools need of it, and tables' revisions."""
+
     def cover(self, index_id: int, *, tool_id: int, scope: str) -> None:
         """Notes that a tool needs a scope of an index.
 
@@ -256,7 +272,7 @@ class Indexes(Protocol):
         """
         ...
 
-    def mark_enumerated(
+    def note_compared(
         self, index: Index, table_id: int, revision: int, scopes: Sequence[str]
     ) -> None:
         """Notes which revision of a table, and which scopes, the nodes of a generation are of.
@@ -304,18 +320,6 @@ class Indexes(Protocol):
 
         Each table has a reason of its own, until it is compared again or is gone.
         """
-        ...
-
-    def with_unsettled_tools(self, *, limit: int) -> list[int]:
-        """Returns indexes with a tool whose written summary does not say ``ready``.
-
-        Of an evicted index it has to say ``evicted``. Those that were not returned for the
-        longest time come first, so that none has to wait for ever.
-        """
-        ...
-
-    def retire(self, index_id: int) -> None:
-        """Removes an index; its generation waits for ``cleanup`` to delete the namespace."""
         ...
 
 

@@ -37,6 +37,13 @@ class LiveChunks(Protocol):
         """
         ...
 
+    def around(self, chunk_ids: Sequence[int], *, reach: int) -> list[ChunkText]:
+        """Returns chunks and up to ``reach`` others before and after each, by set and index.
+
+        Only of sets that are active; each chunk once.
+        """
+        ...
+
     def is_empty(self, index: Index) -> bool:
         """Says whether turbopuffer was never given a chunk of the generation that is live now."""
         ...
@@ -130,17 +137,6 @@ class Rankings(Protocol):
 
     def forget_old(self, *, older_than_s: float) -> int:
         """Deletes rankings of that age; returns how many."""
-        ...
-
-
-class Surroundings(Protocol):
-    """Chunks with those beside them in their text."""
-
-    def around(self, chunk_ids: Sequence[int], *, reach: int) -> list[ChunkText]:
-        """Returns chunks and up to ``reach`` others before and after each, by set and index.
-
-        Only of sets that are active; each chunk once.
-        """
         ...
 
 

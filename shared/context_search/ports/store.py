@@ -10,6 +10,7 @@ from context_search.ports.access import IdempotencyKeys, Keys, McpInstances
 from context_search.ports.catalog import Projects, Tables, Tools, Uploads
 from context_search.ports.indexing import (
     Chunks,
+    Comparisons,
     Evictions,
     Indexes,
     NodeCounts,
@@ -25,7 +26,6 @@ from context_search.ports.searching import (
     Permits,
     ProjectSettings,
     Rankings,
-    Surroundings,
 )
 from context_search.ports.upkeep import Deletions, Gauges, Removals, Sweeps
 
@@ -58,6 +58,8 @@ class UnitOfWork(Protocol):
     @property
     def indexes(self) -> Indexes: ...
     @property
+    def comparisons(self) -> Comparisons: ...
+    @property
     def rebuilds(self) -> Rebuilds: ...
     @property
     def nodes(self) -> Nodes: ...
@@ -85,8 +87,6 @@ class UnitOfWork(Protocol):
     def idempotency_keys(self) -> IdempotencyKeys: ...
     @property
     def permits(self) -> Permits: ...
-    @property
-    def surroundings(self) -> Surroundings: ...
     @property
     def project_settings(self) -> ProjectSettings: ...
     @property

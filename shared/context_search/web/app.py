@@ -4,24 +4,32 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from aws_lambda_powertools import Logger
 from fastapi import APIRouter, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
+from fastapi.routing import APIRoute
 from mangum import Mangum
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from context_search import __version__
 from context_search.domain.errors import ContextSearchError
-from context_search.web.border import RequestIds, request_id
-from context_search.web.problems import PROBLEM_JSON, log_text, problem, problem_of
+from context_search.ports.outside import Clock
+from context_search.web.border import BodyRefusedError, request_id, with_request_ids
+from context_search.web.metrics import emit_request
+from context_search.web.problems import (
+    PROBLEM_JSON,
+    log_text,
+    misses_method,
+    problem,
+    problem_of,
+    unrouted,
+)
 from context_search.web.query_parameters import KnownParameters
-from context_search.web.strict_json import BodyRefusedError
-from context_search.web.unrouted import misses_method, unrouted
 
 # Mangum logs the path of every request, and a key may travel in it.
 logging.getLogger("mangum").setLevel(logging.CRITICAL)
@@ -55,7 +63,7 @@ def http_app(
     app.state.use_cases = use_cases
     app.state.contract = contract
     app.state.log = log or Logger(service="http")
-    app.add_middleware(RequestIds)
+    app.add_middleware(with_request_ids)
     for router in routers:
         app.include_router(router)
     app.add_exception_handler(ContextSearchError, _known)
@@ -82,6 +90,30 @@ def lambda_handler_of(app: FastAPI) -> LambdaHandler:
             loop.close()
 
     return handler
+
+
+def counting_requests(
+    handler: LambdaHandler, clock: Clock, routers: Sequence[APIRouter] | None = None
+) -> LambdaHandler:
+    """Returns a handler whose requests are metrics of management: all, or those of ``routers``."""
+    counted = None if routers is None else set(route_keys(routers))
+
+    def counting(event: dict[str, Any], context: Any) -> dict[str, Any]:
+        route, started = event.get("routeKey", ""), clock.monotonic()
+        answer = handler(event, context)
+        if counted is None or route in counted:
+            emit_request(route, answer["statusCode"], clock.monotonic() - started)
+        return answer
+
+    return counting
+
+
+def route_keys(routers: Iterable[APIRouter]) -> Iterator[str]:
+    """Returns the routes of routers as API Gateway names them: ``GET /api/v1/mcps``."""
+    for router in routers:
+        for route in router.routes:
+            if isinstance(route, APIRoute):
+                yield from (f"{method} {route.path}" for method in route.methods or ())
 
 
 def _answer(status: int, body: dict[str, object], headers: dict[str, str]) -> Response:

@@ -1,19 +1,36 @@
-"""What holds for every request: an id that follows it, and how long its body may be."""
+"""What holds for every request: an id follows it, its body is JSON and not too long.
+
+The rules of JSON: see ``domain.documents.parse_json``.
+"""
 
 from __future__ import annotations
 
 import re
 import uuid
+from collections.abc import Callable, Coroutine
 from contextvars import ContextVar
+from typing import Any
 
+from fastapi import Request
+from fastapi.routing import APIRoute
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from context_search.domain.errors import PayloadTooLargeError
+from context_search.domain.documents import MAX_DEPTH, parse_json
+from context_search.domain.errors import (
+    ContextSearchError,
+    DocumentTooLargeError,
+    PayloadTooLargeError,
+    UnsupportedMediaTypeError,
+)
+from context_search.domain.uploads import MAX_INLINE_BYTES
 
 QUESTION_BYTES = 1_000_000
 """The body of a route that asks something; documents may be as long as the platform lets them."""
 _ASKING = ("/search", "/explain", "/retrieve")
+_JSON = re.compile(r"application/([!#$&^_.+a-z0-9-]+\+)?json")  # RFC 6839: +json
 _SAFE_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _request_id: ContextVar[str] = ContextVar("request_id", default="")
 
@@ -23,20 +40,16 @@ def request_id() -> str:
     return _request_id.get()
 
 
-class RequestIds:
-    """Gives every request an id: the caller's ``X-Request-Id`` if it is safe, else a new one.
+def with_request_ids(app: ASGIApp) -> ASGIApp:
+    """Returns ``app`` with an id for every request: its ``X-Request-Id`` if safe, else a new one.
 
     Safe are 1 to 64 letters, digits, ``.``, ``_`` and ``-``: nothing that could forge a line of a
     log. The answer carries it, problems and logs name it.
     """
 
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """ASGI."""
+    async def serve(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
-            await self._app(scope, receive, send)
+            await app(scope, receive, send)
             return
         given = Headers(scope=scope).get("x-request-id", "")
         chosen = given if _SAFE_ID.fullmatch(given) else uuid.uuid4().hex
@@ -47,10 +60,71 @@ class RequestIds:
                 MutableHeaders(scope=message)["X-Request-Id"] = chosen
             await send(message)
 
-        await self._app(scope, receive, answer)
+        await app(scope, receive, answer)
+
+    return serve
 
 
 def check_length(path: str, body: bytes) -> None:
     """Raises PayloadTooLargeError for a question's body of over 1,000,000 bytes."""
     if len(body) > QUESTION_BYTES and path.endswith(_ASKING):
         raise PayloadTooLargeError("the body of a question is over 1,000,000 bytes")
+
+
+class BodyRefusedError(HTTPException):
+    """Carries the reason through FastAPI, which turns every other error of a body into a 400."""
+
+    def __init__(self, reason: ContextSearchError) -> None:
+        super().__init__(422)
+        self.reason = reason
+
+
+class StrictJsonRequest(Request):
+    """A request whose JSON is read under the border rules."""
+
+    async def body(self) -> bytes:
+        """Raises BodyRefusedError over 6,000,000 bytes; Lambda lets few more through."""
+        body = await super().body()
+        if len(body) > MAX_INLINE_BYTES:
+            message = (
+                f"a body may have {MAX_INLINE_BYTES} bytes; a larger document goes through"
+                " POST /api/v1/tables/{table_id}/uploads"
+            )
+            raise BodyRefusedError(DocumentTooLargeError(message))
+        return body
+
+    async def check_media_type(self) -> None:
+        """Raises UnsupportedMediaTypeError for a body that is not said to be JSON.
+
+        Also without any Content-Type: browsers send such bodies to foreign sites without asking.
+        """
+        name = self.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if not _JSON.fullmatch(name) and await self.body():
+            raise UnsupportedMediaTypeError("the Content-Type of a body must be application/json")
+
+    async def json(self) -> Any:
+        """Raises BodyRefusedError."""
+        try:
+            # A document in a field of the body is one level further down than by itself.
+            body = await self.body()
+            check_length(self.url.path, body)
+            return parse_json(body, max_depth=MAX_DEPTH + 1)
+        except ContextSearchError as error:
+            raise BodyRefusedError(error) from error
+
+
+class StrictJsonRoute(APIRoute):
+    """A route that reads its body with ``StrictJsonRequest``."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """FastAPI's own hook for custom requests."""
+        original = super().get_route_handler()
+        takes_body = self.body_field is not None or self.path.endswith("/data")
+
+        async def handler(request: Request) -> Response:
+            strict = StrictJsonRequest(request.scope, request.receive)
+            if takes_body:
+                await strict.check_media_type()
+            return await original(strict)
+
+        return handler

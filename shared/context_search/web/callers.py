@@ -7,15 +7,16 @@ time, and FastAPI would move plain functions to a thread pool for nothing.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import Annotated, Protocol, cast
+from operator import attrgetter
+from typing import Annotated, Any, Protocol, cast
 
 from fastapi import Depends, Request
 from fastapi.security import APIKeyHeader, HTTPBearer
 
 from context_search.domain.access import McpKey, Operator, Permission, Principal
 from context_search.domain.errors import NotFoundError, PermissionDeniedError
-from context_search.services.access.authenticate import AuthenticateBearer, AuthenticateInternal
-from context_search.services.access.idempotency import AnswerOnce
+from context_search.services.access.authenticate import BearerAuthenticator, InternalSecrets
+from context_search.services.access.idempotency import Idempotency
 from context_search.web.query_parameters import IdInPath
 
 TableId = IdInPath
@@ -29,13 +30,13 @@ class UseCases(Protocol):
     """What every function's bundle of use cases has."""
 
     @property
-    def authenticate(self) -> AuthenticateBearer: ...
+    def bearers(self) -> BearerAuthenticator: ...
     @property
-    def authenticate_internal(self) -> AuthenticateInternal: ...
+    def internal_secrets(self) -> InternalSecrets: ...
     @property
     def token_issuer(self) -> str | None: ...
     @property
-    def answer_once(self) -> AnswerOnce: ...
+    def idempotency(self) -> Idempotency: ...
     def check_ready(self) -> None: ...
 
 
@@ -50,6 +51,16 @@ def use_cases_of(request: Request) -> UseCases:
     return cast(UseCases, request.app.state.use_cases)
 
 
+def part(name: str) -> Any:
+    """Returns a dependency: what the function's use cases have under a name, dotted or not."""
+    get = attrgetter(name)
+
+    async def find(request: Request) -> object:
+        return get(request.app.state.use_cases)
+
+    return Depends(find)
+
+
 # For the OpenAPI document: what they find is read again, by rules of ours.
 _ProjectKey = Annotated[object, Depends(HTTPBearer(scheme_name="projectKey", auto_error=False))]
 _InternalSecret = Annotated[
@@ -62,7 +73,7 @@ def _with_any_of(
     *permissions: Permission,
 ) -> Callable[[Request, _ProjectKey], Awaitable[Principal]]:
     async def principal(request: Request, _: _ProjectKey) -> Principal:
-        caller = use_cases_of(request).authenticate(bearer_key(request))
+        caller = use_cases_of(request).bearers.caller_of(bearer_key(request))
         if isinstance(caller, McpKey):
             raise PermissionDeniedError("an MCP key opens MCP only; this route wants a project key")
         if caller.permissions.isdisjoint(permissions):
@@ -73,7 +84,7 @@ def _with_any_of(
 
 
 async def _internal(request: Request, _: _InternalSecret) -> None:
-    use_cases_of(request).authenticate_internal(request.headers.get("x-internal-secret"))
+    use_cases_of(request).internal_secrets.check(request.headers.get("x-internal-secret"))
 
 
 _manager = _with_any_of("manage")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Annotated, Self, TypeAlias, TypeVar
+from typing import Annotated, Any, Self, TypeAlias, TypeVar
 
 from fastapi import Query
 from fastapi.responses import JSONResponse
@@ -16,9 +16,11 @@ from pydantic import (
     Field,
     JsonValue,
     PlainSerializer,
+    ValidationError,
     WithJsonSchema,
     model_validator,
 )
+from pydantic.alias_generators import to_camel
 from pydantic.json_schema import SkipJsonSchema
 
 from context_search.domain.text.plain_text import HIDDEN_IN_LINE, HIDDEN_IN_TEXT, hidden_character
@@ -43,6 +45,23 @@ class Body(BaseModel):
         return given
 
 
+class CamelBody(Body):
+    """A body whose fields have two names, ``topK`` and ``top_k``; one of them is given."""
+
+    model_config = ConfigDict(
+        alias_generator=to_camel, validate_by_name=True, validate_by_alias=True
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _is_named_once(cls, given: object) -> object:
+        names = given if isinstance(given, dict) else {}
+        for field in cls.model_fields:
+            if field != (alias := to_camel(field)) and field in names and alias in names:
+                raise ValueError(f"{alias} and {field} are the same field: give one of them")
+        return given
+
+
 def example(**members: JsonValue) -> ConfigDict:
     """Returns the ``model_config`` of a body with an example for the OpenAPI document.
 
@@ -58,10 +77,18 @@ class Answer(BaseModel):
 
     @classmethod
     def stored(cls, row: Mapping[str, object]) -> Self:
-        """Returns what a JSON value of the database says, unchecked: an odd row is no 500."""
-        return cls.model_construct(
-            **{name: row[name] for name in cls.model_fields if name in row}  # type: ignore[arg-type]
-        )
+        """Returns what a JSON value of the database says: an odd row is no 500.
+
+        A member that has not the type of its field is left out, as one that is missing: pydantic
+        would write it into a warning, and so into the log.
+        """
+        known: dict[str, Any] = {name: row[name] for name in cls.model_fields if name in row}
+        try:
+            return cls.model_validate(known)
+        except ValidationError as error:
+            for each in error.errors(include_input=False, include_url=False):
+                known.pop(str(each["loc"][0]), None)
+            return cls.model_construct(**known)
 
     def response(self, status: int = 200, headers: dict[str, str] | None = None) -> JSONResponse:
         """Returns the answer with a status and headers of its own."""
@@ -121,6 +148,9 @@ PointerToPart = Annotated[
     str, Query(alias="pointer", min_length=1, max_length=5_200, json_schema_extra=_PART)
 ]
 Question = Annotated[str, Field(min_length=1, max_length=2_000)]
+TopK = Annotated[int, Field(ge=1, le=50)]
+MinScore = Annotated[float, Field(ge=0, le=1)]
+MaxTokens = Annotated[int, Field(ge=1, le=100_000)]
 Cursor = Annotated[int, Query(ge=0, le=2**63 - 1), Decimal]
 """Where to go on in a list, in an address."""
 

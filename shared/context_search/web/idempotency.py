@@ -16,7 +16,7 @@ from fastapi.responses import JSONResponse
 from pydantic import WithJsonSchema
 
 from context_search.domain.errors import InvalidInputError
-from context_search.services.access.idempotency import AnswerOnce, IdempotentRequest
+from context_search.services.access.idempotency import Idempotency, IdempotentRequest
 from context_search.web.callers import bearer_key, use_cases_of
 
 OPERATORS = 0
@@ -28,20 +28,20 @@ _KEPT_HEADERS = ("etag", "cache-control")
 
 @dataclass(frozen=True, slots=True)
 class Repeatable:
-    """Runs what a route does, once for each ``Idempotency-Key``; always without one."""
+    """A request that is executed once for each ``Idempotency-Key``; always without one."""
 
-    answer_once: AnswerOnce
+    idempotency: Idempotency
     secret: Callable[[], str] = field(repr=False)
     key: str | None = field(repr=False)
     route: str
     body: bytes = field(repr=False)
 
-    def __call__(self, project_id: int, execute: Callable[[], JSONResponse]) -> Response:
+    def answer(self, project_id: int, execute: Callable[[], JSONResponse]) -> Response:
         """Returns the answer; one from before says ``Idempotency-Replayed: true``."""
         if self.key is None:
             return execute()
         request = IdempotentRequest(project_id, self.secret(), self.key, self.route, self.body)
-        packed, is_replayed = self.answer_once(request, lambda: _packed(execute()))
+        packed, is_replayed = self.idempotency.answer(request, lambda: _packed(execute()))
         status, headers, body = json.loads(packed)
         if is_replayed:
             headers["Idempotency-Replayed"] = "true"
@@ -68,7 +68,7 @@ async def _repeatable(
         if not _KEY.fullmatch(key):
             raise InvalidInputError("Idempotency-Key must be 1 to 255 visible ASCII characters")
     return Repeatable(
-        use_cases_of(request).answer_once,
+        use_cases_of(request).idempotency,
         lambda: _secret_of_caller(request),
         key,
         f"{request.method} {request.url.path} {request.headers.get('if-match', '')}".rstrip(),
@@ -80,7 +80,7 @@ def _secret_of_caller(request: Request) -> str:
     bearer = bearer_key(request)
     if bearer is None:
         return request.headers.get("x-internal-secret") or ""
-    return use_cases_of(request).authenticate.secret_of(bearer)
+    return use_cases_of(request).bearers.secret_of(bearer)
 
 
 Once = Annotated[Repeatable, Depends(_repeatable)]

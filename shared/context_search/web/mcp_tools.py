@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import wraps
-from typing import NamedTuple, ParamSpec, TypeVar
+from typing import Any, NamedTuple, ParamSpec, TypeVar
+
+from pydantic import BaseModel
 
 from context_search.domain.access import Principal
 from context_search.domain.errors import ContextSearchError, InvalidInputError
@@ -19,12 +22,75 @@ from context_search.mcp.contract import (
     ToolResult,
     UnknownToolError,
 )
+from context_search.mcp.jsonrpc import to_bytes
 from context_search.services.catalog.list_tools import ListTools
 from context_search.services.searching.targets import SearchedTool, Searches
-from context_search.web.fitting import fitted
-from context_search.web.flat_schema import flat_schema
 from context_search.web.problems import http_status, public_message
 from context_search.web.routes.searching.search import MAX_RESULTS, ToolResultAnswer
+
+_NOT_SHOWN = {"title", "default"}
+
+
+def flat_schema(model: type[BaseModel]) -> dict[str, Any]:
+    """Returns the JSON Schema of what a model gives, with every part in its place."""
+    schema = model.model_json_schema(mode="serialization")
+    return _flat(schema, schema.pop("$defs", {}))
+
+
+def _flat(part: dict[str, Any], parts: dict[str, Any]) -> dict[str, Any]:
+    flat = {key: value for key, value in part.items() if key not in _NOT_SHOWN}
+    if "$ref" in flat:
+        flat = {**_flat(parts[flat.pop("$ref").rpartition("/")[2]], parts), **flat}
+    elif "properties" in flat:
+        flat.pop("description", None)
+        members = flat["properties"].items()
+        flat["properties"] = {name: _flat(member, parts) for name, member in members}
+    if "items" in flat:
+        flat["items"] = _flat(flat["items"], parts)
+    return flat
+
+
+# Claude Code, for one, cuts off a result of 25,000 tokens. Three bytes of UTF-8 are about a token
+# of Chinese and more than half a token of anything else.
+MAX_RESULT_BYTES = 60_000
+
+
+def fitted(answer: Mapping[str, Any], limit: int = MAX_RESULT_BYTES) -> dict[str, Any]:
+    """Returns a search's answer without the last hits that do not fit into ``limit`` bytes of JSON.
+
+    ``omitted`` then counts them. Of a best hit that is too long by itself the passage is cut, and
+    ``char_end`` says where; it is left out only if its place alone is too long.
+    """
+    results: list[Any] = answer["results"]
+    room = limit - len(to_bytes({**answer, "results": [], "omitted": len(results)}))
+    kept: list[Any] = []
+    for hit in results:
+        shown = hit if kept else _shortened(hit, room)
+        room -= len(to_bytes(shown)) + 1  # and the comma
+        if room < 0:
+            break
+        kept.append(shown)
+        if shown is not hit:
+            break
+    if len(kept) == len(results):
+        return {**answer, "results": kept}
+    return {**answer, "results": kept, "omitted": len(results) - len(kept)}
+
+
+def _shortened(hit: Mapping[str, Any], room: int) -> Mapping[str, Any]:
+    """A hit whose passage is as long as it may be; without its preview if that does not fit."""
+    if len(to_bytes(hit)) < room:
+        return hit
+    text, start = hit["chunk"]["chunk_text"], hit["chunk"]["char_start"]
+
+    def cut(length: int) -> dict[str, Any]:
+        passage = {"chunk_text": text[:length], "char_end": start + length}
+        bare = {name: value for name, value in hit.items() if name != "preview"}
+        return {**bare, "chunk": {**hit["chunk"], **passage}}
+
+    fits = bisect_right(range(len(text) + 1), room - 1, key=lambda n: len(to_bytes(cut(n))))
+    return cut(max(fits - 1, 0))
+
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -175,7 +241,7 @@ class SearchToolbox:
         """See ``Toolbox``. The cursor is the id of the last tool of the page before."""
         if cursor is not None and not (cursor.isascii() and cursor.isdigit() and len(cursor) < 19):
             raise InvalidInputError("the cursor is not one of ours")
-        page, last = self.tools(self.principal, after=int(cursor or 0))
+        page, last = self.tools.page(self.principal, after=int(cursor or 0))
         described = [described_tool(named.name, named.tool) for named in page]
         return ToolPage(described, None if last is None else str(last))
 

@@ -8,14 +8,17 @@ docs/operations.md lists the names.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from aws_lambda_powertools.metrics import EphemeralMetrics, MetricUnit
 
 from context_search.domain.errors import ContextSearchError, EmbeddingError, VectorStoreError
 from context_search.domain.progress import Progress
 from context_search.domain.search import Answer
-from context_search.services.indexing.node_report import NodeReport, Outcome
-from context_search.services.upkeep.cleanup_report import CleanupReport
+
+if TYPE_CHECKING:  # what is reported here belongs to one function each
+    from context_search.services.indexing.node_report import NodeReport, Outcome
+    from context_search.services.upkeep.cleanup import CleanupReport
 
 INDEXING, SEARCH, CLEANUP = "index-node", "search", "cleanup"
 MANAGEMENT = "create-tool"

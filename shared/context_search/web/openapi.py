@@ -5,23 +5,16 @@ FastAPI makes it from the routes and their models; problems are added here.
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
 from functools import lru_cache
 from typing import Any
 
+from fastapi import APIRouter
+
+from context_search.web import routes
 from context_search.web.app import http_app
 from context_search.web.problems import refused
-from context_search.web.routes import health
-from context_search.web.routes.access import keys, mcps, protected_resource
-from context_search.web.routes.catalog import adopt, tables, tools, uploads
-from context_search.web.routes.indexing import project_index, search_index
-from context_search.web.routes.searching import (
-    explain,
-    project_search,
-    retrieval_settings,
-    retrieve,
-    search,
-)
-from context_search.web.routes.upkeep import rebuilds
 
 _PROBLEM = {
     "type": "object",
@@ -63,25 +56,7 @@ _PROBLEM = {
 @lru_cache(maxsize=1)
 def contract() -> dict[str, Any]:
     """Returns the OpenAPI 3.1 document."""
-    modules = [
-        health,
-        tables,
-        uploads,
-        tools,
-        search_index,
-        keys,
-        mcps,
-        project_index,
-        rebuilds,
-        adopt,
-        retrieval_settings,
-        search,
-        explain,
-        retrieve,
-        project_search,
-        protected_resource,
-    ]
-    document = http_app([module.router for module in modules], None).openapi()
+    document = http_app(every_router(), None).openapi()
     schemas = document["components"]["schemas"]
     for name in ("HTTPValidationError", "ValidationError"):
         schemas.pop(name, None)
@@ -93,6 +68,14 @@ def contract() -> dict[str, Any]:
             for status, refusal in refused(*_refusals(operation)).items():
                 operation["responses"][str(status)] = refusal
     return document
+
+
+def every_router() -> list[APIRouter]:
+    """Returns the routers of all modules of ``web.routes``, whichever function serves them."""
+    found = pkgutil.walk_packages(routes.__path__, f"{routes.__name__}.")
+    modules = [importlib.import_module(name) for name in sorted(module.name for module in found)]
+    routers = [getattr(module, "router", None) for module in modules]
+    return [router for router in routers if isinstance(router, APIRouter)]
 
 
 def _refusals(operation: dict[str, Any]) -> set[int]:

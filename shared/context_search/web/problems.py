@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import traceback
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from context_search.domain.errors import (
     BackpressureError,
@@ -28,7 +28,12 @@ from context_search.domain.errors import (
     VectorStoreError,
 )
 
+if TYPE_CHECKING:  # functions without HTTP name errors in their logs, too
+    from fastapi import Request
+
 PROBLEM_JSON = "application/problem+json"
+Refusal = tuple[int, dict[str, object], dict[str, str]]
+"""Status, body and headers."""
 _STATUS: tuple[tuple[type[ContextSearchError], int], ...] = (
     (PayloadTooLargeError, 413),
     (DocumentTooLargeError, 413),
@@ -132,8 +137,8 @@ def problem(
     return body, headers
 
 
-def problem_of(error: ContextSearchError) -> tuple[int, dict[str, object], dict[str, str]]:
-    """Returns status, body and headers of an error of the tree."""
+def problem_of(error: ContextSearchError) -> Refusal:
+    """Returns what an error of the tree is answered."""
     status = http_status(error)
     body, headers = problem(
         status,
@@ -143,3 +148,47 @@ def problem_of(error: ContextSearchError) -> tuple[int, dict[str, object], dict[
         retry_after_s=error.retry_after_s,
     )
     return status, body, headers
+
+
+def unrouted(request: Request, methods_here: str = "") -> Refusal:
+    """Returns 405 where other methods are served, else 404.
+
+    API Gateway sends what has no route to the function that knows the contract.
+    ``methods_here`` is Starlette's ``Allow``, which has the methods of one route only; the
+    contract, where a function has it, has those of all functions.
+    """
+    allow = ", ".join(sorted(_methods(request))) or methods_here
+    if not allow:
+        return (404, *problem(404, "NOT_FOUND", "there is no such route"))
+    body, headers = problem(405, "METHOD_NOT_ALLOWED", f"this route takes {allow}")
+    return 405, body, {**headers, "Allow": allow}
+
+
+def misses_method(request: Request) -> bool:
+    """Whether the path takes other methods, and a variable of another route has caught it.
+
+    To API Gateway ``GET /api/v1/tools/search`` is ``GET /api/v1/tools/{tool_id}``.
+    """
+    methods = _methods(request)
+    return bool(methods) and request.method not in methods
+
+
+def _methods(request: Request) -> set[str]:
+    contract, path = request.app.state.contract, request.url.path
+    paths = {} if contract is None else contract()["paths"]
+    if path in paths:  # OpenAPI: comes before one with variables
+        return {method.upper() for method in paths[path]}
+    asked = path.split("/")
+    return {
+        method.upper()
+        for template, methods in paths.items()
+        if _matches(template.split("/"), asked)
+        for method in methods
+    }
+
+
+def _matches(template: list[str], asked: list[str]) -> bool:
+    return len(template) == len(asked) and all(
+        (bool(given) and wanted.startswith("{")) or given == wanted
+        for wanted, given in zip(template, asked, strict=True)
+    )

@@ -15,7 +15,7 @@ from fastapi.routing import APIRoute
 from pydantic import BeforeValidator
 
 from context_search.domain.errors import InvalidInputError
-from context_search.web.unrouted import misses_method
+from context_search.web.problems import misses_method
 
 _DECIMAL = re.compile(r"0|[1-9][0-9]*")
 _BOOLEAN = {"true": True, "false": False}

@@ -9,7 +9,7 @@ import pytest
 from context_search.adapters.postgres.connection import Connection
 from context_search.adapters.postgres.pool import Database
 from context_search.adapters.postgres.store import PostgresStore
-from context_search.services.upkeep.removal import RETRY_S, RemoveDeleted
+from context_search.services.upkeep.cleanup import RETRY_S, RemoveDeleted
 from tests.adopter import prepare
 from tests.builders import Workbench, english
 
@@ -58,7 +58,7 @@ def clean_up(bench: Workbench) -> list[str]:
     with bench.store.for_all("test") as work:
         while work.removals.remove_nodes(limit=100):
             pass
-    return RemoveDeleted(bench.store)()[1]
+    return RemoveDeleted(bench.store).run()[1]
 
 
 def ids(bench: Workbench) -> list[int]:

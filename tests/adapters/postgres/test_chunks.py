@@ -77,7 +77,7 @@ def test_beginning_again_finds_the_same_rows(bench: Workbench) -> None:
     first = bench.begin(claim)
     assert not any(chunk.present for chunk in first.chunks)
     with bench.store.for_all("test") as work:
-        work.chunks.mark_present(first.id, [0, 2])
+        work.chunks.mark_present([first.chunks[0].id, first.chunks[2].id])
     again = bench.begin(claim)
     assert again.id == first.id
     assert [chunk.doc_id for chunk in again.chunks] == [chunk.doc_id for chunk in first.chunks]
@@ -89,8 +89,9 @@ def test_an_acknowledgement_counts_once(bench: Workbench) -> None:
     [node_id] = bench.enumerate(index)
     built = bench.begin(bench.claim(node_id))
     with bench.store.for_all("test") as work:
-        for indexes in ([0, 1], [1, 2], [0], [], [999]):
-            work.chunks.mark_present(built.id, indexes)
+        one, two, three, *_ = (chunk.id for chunk in built.chunks)
+        for ids in ([one, two], [two, three], [one], [], [2**62]):
+            work.chunks.mark_present(ids)
     assert set_counts(bench, built) == ["building", len(built.chunks), 3]
 
 
@@ -100,7 +101,7 @@ def test_a_set_with_a_missing_chunk_is_not_activated(bench: Workbench) -> None:
     claim = bench.claim(node_id)
     built = bench.begin(claim)
     with bench.store.for_all("test") as work:
-        work.chunks.mark_present(built.id, [chunk.index for chunk in built.chunks[1:]])
+        work.chunks.mark_present([chunk.id for chunk in built.chunks[1:]])
         assert not work.chunks.activate([(claim, built.id)])
         assert not work.chunks.activate([(claim, 2**62)])  # nor one that is gone
     assert shown(bench, tool, index, doc_ids(built)) == {}
@@ -142,7 +143,7 @@ def test_a_set_that_was_overtaken_is_not_activated_and_the_next_one_buries_it(
     write(bench, index, {"a": english(300, seed=2)})
     assert bench.enumerate(index) == [node_id]
     with bench.store.for_all("test") as work:
-        work.chunks.mark_present(overtaken.id, [chunk.index for chunk in overtaken.chunks])
+        work.chunks.mark_present([chunk.id for chunk in overtaken.chunks])
         assert not work.chunks.activate([(claim, overtaken.id)])
     assert tombstones(bench, index) == []
     bench.begin(bench.claim(node_id))

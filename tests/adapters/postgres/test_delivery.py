@@ -12,7 +12,7 @@ from context_search.domain.model import Index
 from context_search.domain.orders import CompareIndex
 from context_search.ports.outside import Message
 from context_search.ports.upkeep import SweepCounts, SweepCursor, Tombstone
-from context_search.services.upkeep.removal import RemoveDeleted
+from context_search.services.upkeep.cleanup import RemoveDeleted
 from tests.builders import Workbench, count, english
 from tests.steps import table_of
 
@@ -38,7 +38,7 @@ def built(bench: Workbench, strings: int = 1) -> Index:
     return index
 
 
-def buried(bench: Workbench, older_than_s: float = HOUR, limit: int = 99) -> list[Tombstone]:
+def to_delete(bench: Workbench, older_than_s: float = HOUR, limit: int = 99) -> list[Tombstone]:
     with bench.store.for_all("test") as work:
         found = work.deletions.tombstones(older_than_s=older_than_s, limit=limit)
     return sorted(found, key=lambda stone: stone.doc_id)
@@ -86,12 +86,12 @@ def test_a_document_is_deleted_twice_before_its_tombstone_goes(bench: Workbench)
     built(bench)
     chunks = count(bench, "chunks")
     delete_all_nodes(bench)
-    first = buried(bench)
+    first = to_delete(bench)
     assert len(first) == chunks
     assert note_deleted(bench, first) == 0
-    assert buried(bench) == []  # deleted once, and not old enough for the second time
+    assert to_delete(bench) == []  # deleted once, and not old enough for the second time
     let_pass(bench, "tombstone", "created_at")
-    again = buried(bench)
+    again = to_delete(bench)
     assert again == first
     assert note_deleted(bench, again) == chunks
     assert count(bench, "tombstone") == 0
@@ -101,18 +101,18 @@ def test_a_tombstone_that_grew_old_undeleted_is_still_deleted_twice(bench: Workb
     built(bench)
     delete_all_nodes(bench)
     let_pass(bench, "tombstone", "created_at")
-    found = buried(bench)
+    found = to_delete(bench)
     assert note_deleted(bench, found) == 0
-    assert note_deleted(bench, buried(bench)) == len(found)
+    assert note_deleted(bench, to_delete(bench)) == len(found)
 
 
 def test_what_was_never_deleted_is_not_held_up_by_what_waits(bench: Workbench) -> None:
     built(bench, strings=2)
     delete_all_nodes(bench)
     for _ in range(count(bench, "tombstone")):
-        [next_one] = buried(bench, limit=1)
+        [next_one] = to_delete(bench, limit=1)
         note_deleted(bench, [next_one])
-    assert buried(bench, limit=1) == []
+    assert to_delete(bench, limit=1) == []
 
 
 def test_a_deleted_table_is_emptied_in_steps_and_then_goes(bench: Workbench) -> None:
@@ -124,9 +124,9 @@ def test_a_deleted_table_is_emptied_in_steps_and_then_goes(bench: Workbench) -> 
         with bench.store.for_all("test") as work:
             removed.append(work.removals.remove_nodes(limit=2))
     assert removed == [2, 1, 0]
-    assert RemoveDeleted(bench.store)() == (2, [])
+    assert RemoveDeleted(bench.store).run() == (2, [])
     assert bench.sql("SELECT id FROM context_table") == [[kept.table_id]]
-    assert {stone.namespace for stone in buried(bench)} == {index.namespace}
+    assert {stone.namespace for stone in to_delete(bench)} == {index.namespace}
     states = bench.sql("SELECT id, state, index_id FROM index_generation ORDER BY id")
     assert states == [
         [index.generation_id, "retired", None],

@@ -26,7 +26,7 @@ from context_search.adapters.postgres.pool import Database
 from context_search.adapters.postgres.store import PostgresStore
 from context_search.adapters.postgres.url import DatabaseUrl
 from context_search.domain.uploads import NewUpload
-from context_search.services.catalog.import_document import ImportDocument
+from context_search.services.catalog.uploads import ImportDocument
 
 
 class File:
@@ -50,7 +50,7 @@ with store.for_all("test") as work:
     made = work.uploads.add(NewUpload(project.id, table.id, sys.argv[3]))
     work.uploads.save(replace(made, state="importing", bytes=Path(sys.argv[2]).stat().st_size))
 before = most()
-done = ImportDocument(store, store, File())(made.id)
+done = ImportDocument(store, store, File()).run(made.id)
 print(json.dumps([done, before, most()]))
 """
 

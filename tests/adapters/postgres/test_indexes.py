@@ -11,10 +11,10 @@ from context_search.adapters.postgres.pool import Database
 from context_search.adapters.postgres.store import PostgresStore
 from context_search.domain.config import SearchConfig
 from context_search.domain.model import Index, Scope, Table
-from context_search.services.catalog.create_search_tool import CreateSearchTool, NewSearchTool
+from context_search.services.catalog.tools import ManageTools, NewSearchTool
 from context_search.services.indexing.enumeration import Limits
 from context_search.services.indexing.outgoing import Deliver, SendingStore
-from testing.in_memory.queue import ListQueue
+from testing.in_memory.queue import ListQueue, unexpected
 from tests.builders import Workbench, count, english
 from tests.steps import SMALL, table_of
 
@@ -39,9 +39,9 @@ def retired(bench: Workbench, index: Index) -> None:
         work.indexes.retire(index.id)
 
 
-def creation(bench: Workbench) -> CreateSearchTool:
-    return CreateSearchTool(
-        SendingStore(bench.store, Deliver(bench.store, ListQueue())), Limits(), 180.0
+def creation(bench: Workbench) -> ManageTools:
+    return ManageTools(
+        SendingStore(bench.store, Deliver(bench.store, ListQueue(), unexpected)), Limits(), 180.0
     )
 
 
@@ -65,19 +65,19 @@ def test_the_scopes_of_an_index_are_those_of_its_tools(bench: Workbench) -> None
     table = bench.table({})
     tools = [bench.tool(table, scope)[0] for scope in ("/b", "", "/b", "/a")]
     with bench.store.for_all("test") as work:
-        assert work.indexes.scopes(tools[0].index_id) == ["", "/a", "/b"]
-        work.indexes.uncover(tools[0].id)
-        work.indexes.uncover(tools[1].id)
-        assert work.indexes.scopes(tools[0].index_id) == ["/a", "/b"]
-        assert work.indexes.scopes(2**62) == []
+        assert work.comparisons.scopes(tools[0].index_id) == ["", "/a", "/b"]
+        work.comparisons.uncover(tools[0].id)
+        work.comparisons.uncover(tools[1].id)
+        assert work.comparisons.scopes(tools[0].index_id) == ["/a", "/b"]
+        assert work.comparisons.scopes(2**62) == []
 
 
 def test_the_compared_revision_is_kept(bench: Workbench) -> None:
     _, index = bench.tool(bench.table({}))
     with bench.store.for_all("test") as work:
-        assert not work.indexes.is_compared(index)
-        work.indexes.mark_enumerated(index, table_of(index), 1, [""])
-        assert work.indexes.is_compared(index)
+        assert not work.comparisons.is_compared(index)
+        work.comparisons.note_compared(index, table_of(index), 1, [""])
+        assert work.comparisons.is_compared(index)
 
 
 def test_a_retired_index_is_gone_and_its_generation_waits_to_be_swept(bench: Workbench) -> None:
@@ -117,7 +117,7 @@ def test_only_indexes_with_a_summary_to_write_are_named(module_database: Databas
 def test_thirty_tools_created_at_once_share_one_index(module_database: Database) -> None:
     bench = Workbench.alone(PostgresStore(module_database))
     table = bench.table({"list": [english(200, seed) for seed in range(5)]})
-    use_case = creation(bench)
+    use_case = creation(bench).create
     with ThreadPoolExecutor(8) as threads:
         made = list(threads.map(lambda n: use_case(wanted(bench, table, f"tool {n}")), range(30)))
     assert len({status.index.id for status in made}) == 1
@@ -134,17 +134,17 @@ def test_creating_and_retiring_at_once_never_leaves_a_tool_without_index(
 ) -> None:
     bench = Workbench.alone(PostgresStore(module_database))
     table = bench.table({"a": english(200)})
-    use_case = creation(bench)
+    use_case = creation(bench).create
 
     def create_and_delete(number: int) -> None:
         status = use_case(wanted(bench, table))
         if number % 3:
             with bench.store.for_all("test") as work:
                 work.tools.mark_deleted(status.tool.id)
-                work.indexes.uncover(status.tool.id)
+                work.comparisons.uncover(status.tool.id)
             with bench.store.for_all("test") as work:
                 work.tables.lock(table.id)
-                if not work.indexes.scopes(status.index.id):
+                if not work.comparisons.scopes(status.index.id):
                     work.indexes.retire(status.index.id)
 
     with ThreadPoolExecutor(6) as threads:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from context_search.adapters.postgres.searching.keyword_queries import lexemes, narrowed, word_query
 from context_search.adapters.postgres.searching.keyword_ranking import (
     COUNTED_MATCHES,
     MOST_MATCHES,
@@ -19,6 +18,7 @@ from context_search.adapters.postgres.searching.keyword_ranking import (
     rescored,
     selective,
 )
+from context_search.adapters.postgres.searching.keywords import lexemes, narrowed, word_query
 from context_search.domain.ids import scope_key
 from context_search.domain.model import Reach
 from context_search.domain.ranking.bm25 import idf, term_weight

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from context_search.adapters.postgres.pool import Database
-from context_search.adapters.postgres.searching.keyword_search import RESCORED
+from context_search.adapters.postgres.searching.keywords import RESCORED
 from context_search.adapters.postgres.store import PostgresStore
 from context_search.domain.errors import DatabaseUnavailableError, KeywordTimeoutError
 from context_search.domain.model import Index, Reach

@@ -12,7 +12,8 @@ from context_search.adapters.postgres.store import PostgresStore
 from context_search.domain.config import SearchConfig
 from context_search.domain.model import Scope
 from context_search.services.indexing.chunk_documents import plan
-from context_search.services.indexing.enumeration import Limits, compare
+from context_search.services.indexing.enumeration import Comparer, Limits, compare
+from context_search.services.indexing.settle import Settler
 from tests.builders import Workbench, english
 from tests.stack import eventually
 from tests.steps import SMALL
@@ -28,11 +29,11 @@ def test_an_index_goes_when_its_tool_is_deleted(bench: Workbench) -> None:
     bench.indexed(index)
     bench.sql("DELETE FROM tool WHERE id = :id", id=tool.id)
     with bench.store.for_all("test") as work:
-        assert work.indexes.uncompared(index.id) == [index.table_id]
+        assert work.comparisons.uncompared(index.id) == [index.table_id]
         compare(work, index, tool.scope.table_id, Limits(), None)
         assert work.deletions.remove_retired_nodes(limit=9) == 1
-    buried = bench.sql("SELECT FROM tombstone WHERE namespace = :name", name=index.namespace)
-    assert len(buried) == 3
+    to_delete = bench.sql("SELECT FROM tombstone WHERE namespace = :name", name=index.namespace)
+    assert len(to_delete) == 3
 
 
 def test_a_scope_that_is_changed_beside_us_changes_nothing(bench: Workbench) -> None:
@@ -40,6 +41,25 @@ def test_a_scope_that_is_changed_beside_us_changes_nothing(bench: Workbench) -> 
     bench.sql("UPDATE tool SET json_path = '/b' WHERE id = :id", id=tool.id)
     with bench.store.for_all("test") as work:
         assert work.tools.find(tool.id, project_id=None) == tool
+
+
+def test_an_index_rests_while_its_table_is_in_another_project(bench: Workbench) -> None:
+    table = bench.table({"a": english(250)})
+    _, index = bench.tool(table)
+    bench.indexed(index)
+    with bench.store.for_all("test") as work:
+        other = work.projects.add("other").id
+    move = "UPDATE context_table SET project_id = :to, data = CAST(:data AS jsonb) WHERE id = :id"
+    bench.sql(move, to=other, data='{"a": "short"}', id=table.id)
+    order = Comparer(bench.store, Settler(bench.store, 60), Limits())
+    order.compare(index.id, table.id)
+    bench.sql("DELETE FROM outbox")  # it is done
+    with bench.store.for_all("test") as work:
+        assert (index.id, table.id) not in work.comparisons.behind(silent_s=-60, limit=99)
+        assert work.comparisons.uncompared(index.id) == []
+    bench.sql(move, to=table.project_id, data='{"a": "short"}', id=table.id)
+    with bench.store.for_all("test") as work:
+        assert work.comparisons.uncompared(index.id) == [table.id]
 
 
 @pytest.mark.parametrize("metadata", ["null", "[1]", '"x"', "{}"])
@@ -64,7 +84,7 @@ def is_waiting(bench: Workbench, table: str = "context_table") -> bool:
     )
 
 
-@pytest.mark.parametrize("step", ["begin", "mark", "activate", "skip", "together"])
+@pytest.mark.parametrize("step", ["begin", "mark", "activate", "skip"])
 def test_whoever_deletes_a_table_waits_for_a_worker_and_not_the_worker_for_him(
     bench: Workbench, step: str
 ) -> None:
@@ -73,14 +93,11 @@ def test_whoever_deletes_a_table_waits_for_a_worker_and_not_the_worker_for_him(
     [node_id] = bench.enumerate(index)
     claim = bench.claim(node_id)
     begun = None if step == "begin" else bench.begin(claim)
-    if begun and step in ("activate", "together"):
+    if begun and step == "activate":
         bench.mark(begun)
     with ThreadPoolExecutor(2) as threads:
         with bench.store.for_all("test") as work:
-            if step == "together":
-                assert work.nodes.hold_many([claim], lease_s=60) == [claim]
-            else:
-                work.nodes.hold(claim, lease_s=60)
+            assert work.nodes.hold([claim], lease_s=60) == [claim]
             delete = "DELETE FROM context_table WHERE id = :id"
             deleted = threads.submit(bench.sql, delete, id=table.id)
             assert threads.submit(eventually, lambda: is_waiting(bench)).result()
@@ -89,11 +106,9 @@ def test_whoever_deletes_a_table_waits_for_a_worker_and_not_the_worker_for_him(
             elif begun is None:
                 work.chunks.begin_sets([(claim, plan(claim))])
             elif step == "mark":
-                work.chunks.mark_present(begun.id, [0])
-            elif step == "together":
-                assert work.chunks.activate([(claim, begun.id)]) == {claim.node_id}
+                work.chunks.mark_present([begun.chunks[0].id])
             else:
-                assert work.chunks.activate([(claim, begun.id)])
+                assert work.chunks.activate([(claim, begun.id)]) == {claim.node_id}
         deleted.result()
     assert bench.sql("SELECT FROM chunks WHERE table_id = :id", id=table.id) == []
 
@@ -120,7 +135,7 @@ def test_whoever_deletes_a_project_waits_for_a_tool_that_is_made_and_not_the_oth
                 scope=Scope(table.id, ""),
                 search=SearchConfig(),
             )
-            work.indexes.cover(index.id, tool_id=tool_id, scope="")
+            work.comparisons.cover(index.id, tool_id=tool_id, scope="")
         deleted.result()
     for name, number in (
         ("tool", tool_id),
@@ -159,11 +174,11 @@ def test_a_chunk_that_is_deleted_by_hand_has_its_string_indexed_anew(
     claim = bench.claim(lost)
     broken = bench.finish(claim) if state == "active" else bench.begin(claim)
     with bench.store.for_all("test") as work:
-        assert work.indexes.is_compared(index)
+        assert work.comparisons.is_compared(index)
     where = "WHERE set_id = :set AND chunk_index = 1"
     bench.sql(f"DELETE FROM chunks {where} RETURNING id", set=broken.id)
     with bench.store.for_all("test") as work:
-        assert not work.indexes.is_compared(index)
+        assert not work.comparisons.is_compared(index)
         assert not work.chunks.activate([(claim, broken.id)])
         stones = {each.doc_id for each in work.deletions.tombstones(older_than_s=0, limit=9_999)}
     assert {chunk.doc_id for chunk in broken.chunks} <= stones
@@ -188,6 +203,6 @@ def test_what_goes_with_its_table_or_its_set_is_nobodys_gap(bench: Workbench) ->
     assert bench.enumerate(index) == [node_id]
     bench.finish(bench.claim(node_id))  # the chunks of before went with their set
     with bench.store.for_all("test") as work:
-        assert work.indexes.is_compared(index)
+        assert work.comparisons.is_compared(index)
     bench.sql("DELETE FROM context_table WHERE id = :id", id=table.id)
     assert bench.sql("SELECT FROM node WHERE table_id = :id", id=table.id) == []

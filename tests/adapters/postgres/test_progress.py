@@ -72,7 +72,7 @@ def test_while_an_index_is_built_its_counters_only_grow(bench: Workbench) -> Non
         built = bench.begin(claim)
         for chunk in built.chunks:
             with bench.store.for_all("test") as work:
-                work.chunks.mark_present(built.id, [chunk.index])
+                work.chunks.mark_present([chunk.id])
             seen.append(progress(bench, index))
         bench.finish(claim)
         seen.append(progress(bench, index))
@@ -175,7 +175,7 @@ def test_a_node_that_waits_for_its_next_attempt_is_not_silent(bench: Workbench) 
     claim = bench.claim(node_id)
     with bench.store.for_all("test") as work:
         work.nodes.release(
-            claim, retry_in_s=300, error=error("EMBEDDING_TIMEOUT", "2026"), progressed=False
+            [claim], retry_in_s=300, error=error("EMBEDDING_TIMEOUT", "2026"), progressed=False
         )
     assert status(bench, index) == "indexing"
     assert progress(bench, index).last_error == error("EMBEDDING_TIMEOUT", "2026")

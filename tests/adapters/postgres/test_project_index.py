@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
@@ -11,13 +11,14 @@ import pytest
 from context_search.adapters.postgres.errors import StatementRejectedError
 from context_search.adapters.postgres.pool import Database, Transaction
 from context_search.adapters.postgres.store import PostgresStore, PostgresUnitOfWork
+from context_search.domain.access import Principal
+from context_search.domain.config import Model
 from context_search.domain.model import Reach
-from context_search.services.indexing.enumeration import EnumerateIndex, Limits
+from context_search.services.indexing.enumeration import Comparer, Limits
 from context_search.services.indexing.outgoing import Deliver, SendingStore
-from context_search.services.indexing.project_index import ProjectIndexStatus, SwitchProjectIndexOn
-from context_search.services.indexing.rebuild import Model
-from context_search.services.indexing.settle import SettleIndex
-from testing.in_memory.queue import ListQueue
+from context_search.services.indexing.project_index import ProjectIndexes, ProjectIndexStatus
+from context_search.services.indexing.settle import Settler
+from testing.in_memory.queue import ListQueue, unexpected
 from tests.builders import Workbench, until
 from tests.steps import SMALL
 
@@ -38,8 +39,9 @@ def thread() -> Iterator[ThreadPoolExecutor]:
         yield pool
 
 
-def switch(bench: Workbench) -> SwitchProjectIndexOn:
-    return SwitchProjectIndexOn(bench.store, Model(SMALL.model, SMALL.dimensions), 180.0)
+def switch(bench: Workbench) -> Callable[[Principal], ProjectIndexStatus]:
+    model = Model(SMALL.model, SMALL.dimensions)
+    return ProjectIndexes(bench.store, model, 180.0).switch_on
 
 
 def waits(tx: Transaction, future: Future[Any]) -> None:
@@ -51,8 +53,8 @@ def waits(tx: Transaction, future: Future[Any]) -> None:
 def compared(bench: Workbench, status: ProjectIndexStatus) -> list[int]:
     """Carries out every order; returns the tables whose strings are nodes then."""
     queue = ListQueue()
-    store = SendingStore(bench.store, Deliver(bench.store, queue))
-    run = EnumerateIndex(store, SettleIndex(bench.store, 180.0), Limits())
+    store = SendingStore(bench.store, Deliver(bench.store, queue, unexpected))
+    run = Comparer(store, Settler(bench.store, 180.0), Limits()).compare
     with bench.store.for_all("test") as work:
         taken = work.outbox.take(status.index.project_id, window=100)
         queue.send([body for _, body in taken])

@@ -9,7 +9,7 @@ import pytest
 from context_search.adapters.postgres.pool import Database
 from context_search.adapters.postgres.store import PostgresStore
 from context_search.domain.model import Index
-from context_search.services.indexing.rebuild import retire_outdated
+from context_search.services.indexing.rebuilds import retire_outdated
 from tests.builders import Workbench, until
 from tests.steps import SMALL
 

@@ -107,7 +107,7 @@ class Bench(Steps, ABC):
     def is_compared(self, index: Index) -> bool:
         """Whether a generation follows its tables as they are now."""
         with self.store.for_all("test") as work:
-            return work.indexes.is_compared(index)
+            return work.comparisons.is_compared(index)
 
     def node(self, text: str = TEXT) -> tuple[Index, int]:
         """An index over one string at /a, and its queued node."""
@@ -125,8 +125,8 @@ class Bench(Steps, ABC):
     def activate(self, claim: Claim, chunk_set: ChunkSet) -> bool:
         """The swap."""
         with self.store.for_all("test") as work:
-            work.nodes.hold(claim, lease_s=60)
-            return bool(work.chunks.activate([(claim, chunk_set.id)]))
+            held = work.nodes.hold([claim], lease_s=60)
+            return bool(work.chunks.activate([(claim, chunk_set.id) for claim in held]))
 
     def finish(self, node_id: int) -> ChunkSet:
         """Takes a node to its end."""

@@ -53,7 +53,7 @@ def test_a_node_that_is_to_wait_is_not_abandoned_meanwhile(bench: Bench) -> None
     _, node_id = bench.node()
     claim = bench.claim(node_id)
     with bench.store.for_all("test") as work:
-        work.nodes.release(claim, retry_in_s=1000, error=None, progressed=False)
+        work.nodes.release([claim], retry_in_s=1000, error=None, progressed=False)
     bench.pass_time(1200)
     assert abandoned(bench) == []
     bench.pass_time(101)
@@ -135,6 +135,6 @@ def test_an_order_that_rests_is_not_waited_for(bench: Bench) -> None:
         work.outbox.rest(order_id, after_s=4_000, window=1)
         claim = work.nodes.claim(failing, lease_s=1)
         assert claim is not None
-        work.nodes.release(claim, retry_in_s=4_000, error=None, progressed=False)
+        work.nodes.release([claim], retry_in_s=4_000, error=None, progressed=False)
     bench.pass_time(301)
     assert abandoned(bench) == [lost]

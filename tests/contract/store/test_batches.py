@@ -38,14 +38,14 @@ def begin(bench: Bench, taken: Sequence[Claim]) -> list[ChunkSet]:
 
 def finish(bench: Bench, taken: Sequence[Claim], sets: Sequence[ChunkSet]) -> set[int]:
     with bench.store.for_all("test") as work:
-        work.chunks.mark_all_present(sets)
+        work.chunks.mark_present([chunk.id for each in sets for chunk in each.missing])
         pairs = [(claim, each.id) for claim, each in zip(taken, sets, strict=True)]
         return work.chunks.activate(pairs)
 
 
 def held(bench: Bench, taken: Sequence[Claim]) -> list[int]:
     with bench.store.for_all("test") as work:
-        return [claim.node_id for claim in work.nodes.hold_many(taken, lease_s=60)]
+        return [claim.node_id for claim in work.nodes.hold(taken, lease_s=60)]
 
 
 def test_many_are_claimed_as_one_would_be(bench: Bench) -> None:
@@ -145,25 +145,10 @@ def test_what_is_not_acknowledged_stays_as_it_is(bench: Bench) -> None:
     taken = claims(bench, ids)
     sets = begin(bench, taken)
     with bench.store.for_all("test") as work:
-        work.chunks.mark_all_present([sets[0]])
+        work.chunks.mark_present([chunk.id for chunk in sets[0].chunks])
         pairs = [(claim, each.id) for claim, each in zip(taken, sets, strict=True)]
         assert work.chunks.activate(pairs) == {ids[0]}
     assert held(bench, taken) == ids[1:]
-
-
-def test_only_what_was_written_is_acknowledged(bench: Bench) -> None:
-    _, ids = nodes(bench)
-    taken = claims(bench, ids)
-    written = begin(bench, taken)
-    with bench.store.for_all("test") as work:
-        work.chunks.mark_all_present(written)
-    found = begin(bench, taken)
-    assert not any(each.missing for each in found)
-    with bench.store.for_all("test") as work:
-        [(lost, _)] = work.sweeps.present_after(taken[0].namespace, "", 1)
-        work.sweeps.requeue_missing(taken[0].namespace, [lost])
-        work.chunks.mark_all_present(found)  # it wrote none: all were there when it began
-    assert sum(len(each.missing) for each in begin(bench, taken)) == 1
 
 
 def test_a_text_that_changed_meanwhile_is_neither_held_nor_swapped(bench: Bench) -> None:

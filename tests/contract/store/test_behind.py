@@ -9,7 +9,7 @@ from tests.steps import SMALL, table_of
 
 def behind(bench: Bench, *, limit: int = 9) -> list[int]:
     with bench.store.for_all("test") as work:
-        found = work.indexes.behind(silent_s=300, limit=limit)
+        found = work.comparisons.behind(silent_s=300, limit=limit)
         for index_id, table_id in found:
             index = work.indexes.find(index_id)
             assert index is not None
@@ -29,7 +29,7 @@ def compared(bench: Bench) -> tuple[Table, Index]:
 
 def uncompared(bench: Bench, index: Index) -> list[int]:
     with bench.store.for_all("test") as work:
-        return work.indexes.uncompared(index.id)
+        return work.comparisons.uncompared(index.id)
 
 
 def test_what_was_compared_is_not_behind(bench: Bench) -> None:
@@ -97,7 +97,7 @@ def test_another_scope_has_to_be_compared(bench: Bench) -> None:
     assert behind(bench) == [index.id]
     bench.enumerate(index)
     with bench.store.for_all("test") as work:
-        work.indexes.uncover(tool.id)
+        work.comparisons.uncover(tool.id)
     bench.pass_time(301)
     assert behind(bench) == [index.id]
 
@@ -108,7 +108,7 @@ def test_an_index_that_no_tool_needs_has_to_be_compared(bench: Bench) -> None:
     bench.enumerate(index)
     with bench.store.for_all("test") as work:
         work.tools.mark_deleted(tool.id)
-        work.indexes.uncover(tool.id)
+        work.comparisons.uncover(tool.id)
     bench.pass_time(301)
     assert behind(bench) == [index.id]
 
@@ -161,7 +161,7 @@ def test_a_table_whose_node_was_deleted_by_hand_is_compared_again(bench: Bench) 
     assert not bench.is_compared(index)
     bench.pass_time(100)
     with bench.store.for_all("test") as work:
-        assert work.indexes.behind(silent_s=60, limit=9) == [(index.id, table_of(index))]
+        assert work.comparisons.behind(silent_s=60, limit=9) == [(index.id, table_of(index))]
     [again] = bench.enumerate(index)
     assert again not in (kept, lost)
     assert bench.is_compared(index)

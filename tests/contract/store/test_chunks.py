@@ -43,7 +43,7 @@ def test_the_set_of_a_content_is_found_again(bench: Bench) -> None:
     _, node_id = bench.node()
     first = bench.begin(bench.claim(node_id, lease_s=10))
     with bench.store.for_all("test") as work:
-        work.chunks.mark_present(first.id, [1])
+        work.chunks.mark_present([first.chunks[1].id])
     bench.pass_time(20)
     again = bench.begin(bench.claim(node_id))
     assert (again.id, again.is_new) == (first.id, False)
@@ -84,7 +84,7 @@ def test_the_swap_needs_every_chunk(bench: Bench) -> None:
     claim = bench.claim(node_id)
     chunk_set = bench.begin(claim)
     with bench.store.for_all("test") as work:
-        work.chunks.mark_present(chunk_set.id, [0, 1])
+        work.chunks.mark_present([chunk.id for chunk in chunk_set.chunks[:2]])
     assert not bench.activate(claim, chunk_set)
     assert bench.ids(index) == sorted(chunk.doc_id for chunk in chunk_set.chunks[:2])
     bench.mark(chunk_set)
@@ -128,7 +128,7 @@ def test_a_text_without_chunks_is_active_at_once(bench: Bench) -> None:
 
 def test_presence_of_what_is_gone_is_no_error(bench: Bench) -> None:
     with bench.store.for_all("test") as work:
-        work.chunks.mark_present(10**9, [0])
+        work.chunks.mark_present([10**9])
 
 
 def test_chunks_that_turbopuffer_has_are_found_by_what_was_embedded(bench: Bench) -> None:
@@ -140,7 +140,7 @@ def test_chunks_that_turbopuffer_has_are_found_by_what_was_embedded(bench: Bench
     hashes = [chunk.input_hash for chunk in one.chunks]
     with bench.store.for_all("test") as work:
         assert work.chunks.embedded(claim, hashes) == []
-        work.chunks.mark_present(one.id, [0])
+        work.chunks.mark_present([one.chunks[0].id])
         [found] = work.chunks.embedded(claim, [*hashes, hashes[0], b"unknown"])
     assert (found.input_hash, found.namespace) == (hashes[0], index.namespace)
     assert (found.doc_id, found.window_count) == (one.chunks[0].doc_id, 1)
@@ -169,14 +169,14 @@ def test_ids_without_a_row_are_those_that_nobody_knows(bench: Bench) -> None:
     table = bench.table({"a": TEXT})
     _, index = bench.tool(table, config=config)
     [node_id] = bench.enumerate(index)
-    buried, *_ = bench.finish(node_id).chunks
+    to_delete, *_ = bench.finish(node_id).chunks
     bench.change(table, {"a": OTHER})
     bench.enumerate(index)
     building, *_ = bench.begin(bench.claim(node_id)).chunks
     bench.mark(bench.begin(bench.claim(bench.node()[1])))
     unknown = ["1.aaaaaaaaaa.000000000000.1.0", "1.aaaaaaaaaa.000000000000.1.0.w1"]
     known = [
-        *window_ids(buried.doc_id, buried.window_count),
+        *window_ids(to_delete.doc_id, to_delete.window_count),
         *window_ids(building.doc_id, building.window_count),
     ]
     assert len(known) > 2

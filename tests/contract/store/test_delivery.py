@@ -9,7 +9,7 @@ from tests.contract.store.bench import TEXT, Bench
 from tests.steps import SMALL
 
 
-def buried(bench: Bench, *, config: object = SMALL) -> Index:
+def to_delete(bench: Bench, *, config: object = SMALL) -> Index:
     """An index whose only node was removed."""
     _, index = bench.tool(bench.table({"a": TEXT}), config=config)  # type: ignore[arg-type]
     [node_id] = bench.enumerate(index)
@@ -27,14 +27,14 @@ def note(bench: Bench, *, grace_s: float) -> int:
 
 
 def test_a_tombstone_says_what_to_delete(bench: Bench) -> None:
-    index = buried(bench, config=replace(SMALL, window_tokens=10))
+    index = to_delete(bench, config=replace(SMALL, window_tokens=10))
     stones = bench.tombstones()
     assert {stone.namespace for stone in stones} == {index.namespace}
     assert min(stone.window_count for stone in stones) > 1
 
 
 def test_a_document_is_deleted_twice_with_the_grace_between(bench: Bench) -> None:
-    buried(bench)
+    to_delete(bench)
     assert len(bench.tombstones(older_than_s=100)) == 3
     assert note(bench, grace_s=100) == 0
     bench.pass_time(90)
@@ -46,7 +46,7 @@ def test_a_document_is_deleted_twice_with_the_grace_between(bench: Bench) -> Non
 
 
 def test_a_document_that_was_never_deleted_is_still_deleted_twice(bench: Bench) -> None:
-    buried(bench)
+    to_delete(bench)
     bench.pass_time(1000)
     assert note(bench, grace_s=100) == 0
     assert note(bench, grace_s=100) == 3
@@ -54,9 +54,9 @@ def test_a_document_that_was_never_deleted_is_still_deleted_twice(bench: Bench) 
 
 
 def test_old_tombstones_come_first_and_not_too_many(bench: Bench) -> None:
-    old = buried(bench)
+    old = to_delete(bench)
     bench.pass_time(10)
-    buried(bench)
+    to_delete(bench)
     with bench.store.for_all("test") as work:
         stones = work.deletions.tombstones(older_than_s=0, limit=3)
     assert [stone.namespace for stone in stones] == [old.namespace] * 3
@@ -83,8 +83,8 @@ def test_a_retired_generation_waits_for_its_nodes_and_its_time(bench: Bench) -> 
 
 
 def test_a_forgotten_generation_takes_its_tombstones_along(bench: Bench) -> None:
-    index = buried(bench)
-    buried(bench)
+    index = to_delete(bench)
+    to_delete(bench)
     with bench.store.for_all("test") as work:
         work.indexes.retire(index.id)
         work.deletions.forget_generation(index.generation_id)

@@ -75,17 +75,17 @@ def test_scopes_are_those_of_tools_each_once(bench: Bench) -> None:
     bench.tool(table, "/b")
     bench.tool(table, "")
     with bench.store.for_all("test") as work:
-        assert sorted(work.indexes.scopes(index.id)) == ["", "/b"]
-        work.indexes.uncover(one.id)
-        assert sorted(work.indexes.scopes(index.id)) == ["", "/b"]
+        assert sorted(work.comparisons.scopes(index.id)) == ["", "/b"]
+        work.comparisons.uncover(one.id)
+        assert sorted(work.comparisons.scopes(index.id)) == ["", "/b"]
 
 
 def test_a_scope_that_no_tool_needs_is_gone(bench: Bench) -> None:
     tool, index = bench.tool(bench.table({}), "/b")
     with bench.store.for_all("test") as work:
-        work.indexes.uncover(tool.id)
-        work.indexes.uncover(tool.id)
-        assert work.indexes.scopes(index.id) == []
+        work.comparisons.uncover(tool.id)
+        work.comparisons.uncover(tool.id)
+        assert work.comparisons.scopes(index.id) == []
         assert work.tools.find(tool.id, project_id=None) is None
 
 
@@ -93,13 +93,13 @@ def test_the_compared_revision_is_that_of_a_generation(bench: Bench) -> None:
     _, index = bench.tool(bench.table({}))
     with bench.store.for_all("test") as work:
         building = work.rebuilds.start(index, SMALL, at_once=2)
-        work.indexes.mark_enumerated(building, table_of(index), 1, [""])
+        work.comparisons.note_compared(building, table_of(index), 1, [""])
         assert [each.number for each in work.indexes.live(index.id)] == [1, 2]
-        assert work.indexes.is_compared(building)
-        assert not work.indexes.is_compared(index)
-        assert work.indexes.uncompared(index.id) == [index.table_id]
-        work.indexes.mark_enumerated(index, table_of(index), 1, [""])
-        assert work.indexes.uncompared(index.id) == []
+        assert work.comparisons.is_compared(building)
+        assert not work.comparisons.is_compared(index)
+        assert work.comparisons.uncompared(index.id) == [index.table_id]
+        work.comparisons.note_compared(index, table_of(index), 1, [""])
+        assert work.comparisons.uncompared(index.id) == []
 
 
 def test_live_generations_are_the_active_and_the_building_one(bench: Bench) -> None:

@@ -28,7 +28,7 @@ def mark_deleted(bench: Bench, tool: SearchTool) -> None:
 def carry_out(bench: Bench) -> None:
     """What ``cleanup`` orders."""
     with bench.store.for_all("test") as work:
-        for index_id, table_id in work.indexes.behind(silent_s=300, limit=9):
+        for index_id, table_id in work.comparisons.behind(silent_s=300, limit=9):
             index = work.indexes.find(index_id)
             assert index is not None
             compare(work, index, table_id, Limits(), None)
@@ -39,7 +39,7 @@ def test_strings_of_a_tool_that_somebody_marked_deleted_go(bench: Bench) -> None
     mark_deleted(bench, tools[0])
     assert not bench.is_compared(index)
     with bench.store.for_all("test") as work:
-        assert work.indexes.scopes(index.id) == ["/b"]
+        assert work.comparisons.scopes(index.id) == ["/b"]
     carry_out(bench)
     assert bench.is_compared(index)
     with bench.store.for_all("test") as work:

@@ -28,7 +28,7 @@ def upsert(bench: Bench, index: Index, text: str, pointer: str = "/a", **more: o
 
 def release(bench: Bench, claim: Claim, *, in_s: float = 0, progressed: bool = False) -> None:
     with bench.store.for_all("test") as work:
-        work.nodes.release(claim, retry_in_s=in_s, error=ERROR, progressed=progressed)
+        work.nodes.release([claim], retry_in_s=in_s, error=ERROR, progressed=progressed)
 
 
 def state(bench: Bench, index: Index) -> dict[NodeState, int]:
@@ -143,7 +143,7 @@ def test_a_hold_renews_the_lease(bench: Bench) -> None:
     claim = bench.claim(node_id, lease_s=60)
     bench.pass_time(50)
     with bench.store.for_all("test") as work:
-        work.nodes.hold(claim, lease_s=60)
+        work.nodes.hold([claim], lease_s=60)
     bench.pass_time(50)
     assert bench.try_claim(node_id) is None
 
@@ -174,11 +174,19 @@ def lose_to_cleanup(bench: Bench, claim: Claim) -> None:
 LOSSES = [lose_to_another, lose_to_an_edit, lose_to_a_delete, lose_to_cleanup]
 
 
+def hold_one(nodes: Nodes, claim: Claim) -> None:
+    if not nodes.hold([claim], lease_s=60, progressed=True):
+        raise LeaseLostError("nothing is held")
+
+
+def release_one(nodes: Nodes, claim: Claim) -> None:
+    if not nodes.release([claim], retry_in_s=0, error=ERROR, progressed=True):
+        raise LeaseLostError("nothing is released")
+
+
 WRITES: dict[str, Callable[[Nodes, Claim], None]] = {
-    "hold": lambda nodes, claim: nodes.hold(claim, lease_s=60),
-    "release": lambda nodes, claim: nodes.release(
-        claim, retry_in_s=0, error=ERROR, progressed=True
-    ),
+    "hold": hold_one,
+    "release": release_one,
     "quarantine": lambda nodes, claim: nodes.quarantine(claim, ERROR),
     "skip": lambda nodes, claim: nodes.skip(claim, TOO_LARGE),
 }
@@ -249,16 +257,16 @@ def test_a_node_over_a_limit_of_its_project_keeps_its_text(bench: Bench) -> None
     assert bench.try_claim(node_id) is None
 
 
-def test_the_pardoned_are_queued_with_their_attempts_forgotten(bench: Bench) -> None:
+def test_quarantined_nodes_are_queued_with_their_attempts_forgotten(bench: Bench) -> None:
     nodes = [bench.node()[1] for _ in range(3)]
     for node_id in nodes:
         claim = bench.claim(node_id)
         with bench.store.for_all("test") as work:
             work.nodes.quarantine(claim, ERROR)
     with bench.store.for_all("test") as work:
-        assert work.nodes.pardon(limit=2) == sorted(nodes)[:2]
-        assert work.nodes.pardon(limit=2) == sorted(nodes)[2:]
-        assert work.nodes.pardon(limit=2) == []
+        assert work.nodes.requeue_quarantined(limit=2) == sorted(nodes)[:2]
+        assert work.nodes.requeue_quarantined(limit=2) == sorted(nodes)[2:]
+        assert work.nodes.requeue_quarantined(limit=2) == []
     assert bench.claim(nodes[0]).attempt == 1
 
 

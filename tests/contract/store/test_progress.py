@@ -120,7 +120,7 @@ def test_chunks_count_from_the_rows_and_present_ones_from_the_acknowledgement(
     assert counts.indexed_chunks_count == 0
     for _ in range(2):
         with bench.store.for_all("test") as work:
-            work.chunks.mark_present(chunk_set.id, [0, 2])
+            work.chunks.mark_present([chunk_set.chunks[0].id, chunk_set.chunks[2].id])
         assert progress(bench, index.id).indexed_chunks_count == 2
 
 
@@ -141,7 +141,7 @@ def test_the_last_error_is_the_latest(bench: Bench) -> None:
     for at, node_id in zip(("2026-01-02", "2026-01-01"), bench.enumerate(index), strict=True):
         claim = bench.claim(node_id)
         with bench.store.for_all("test") as work:
-            work.nodes.release(claim, retry_in_s=0, error=ERROR | {"at": at}, progressed=False)
+            work.nodes.release([claim], retry_in_s=0, error=ERROR | {"at": at}, progressed=False)
     last = progress(bench, index.id).last_error
     assert last == ERROR | {"at": "2026-01-02"}
 
@@ -150,7 +150,7 @@ def test_success_forgets_the_error(bench: Bench) -> None:
     index, node_id = bench.node()
     claim = bench.claim(node_id)
     with bench.store.for_all("test") as work:
-        work.nodes.release(claim, retry_in_s=0, error=ERROR, progressed=False)
+        work.nodes.release([claim], retry_in_s=0, error=ERROR, progressed=False)
     bench.finish(node_id)
     assert progress(bench, index.id).last_error is None
 

@@ -22,7 +22,7 @@ def switched_on(bench: Bench, *documents: object) -> tuple[Index, list[Table]]:
 
 def uncompared(bench: Bench, index: Index) -> list[int]:
     with bench.store.for_all("test") as work:
-        return work.indexes.uncompared(index.id)
+        return work.comparisons.uncompared(index.id)
 
 
 def shown(bench: Bench, index: Index, tables: tuple[int, ...] | None = None) -> set[int]:
@@ -41,7 +41,7 @@ def test_a_project_has_one_index_without_a_table(bench: Bench) -> None:
     with bench.store.for_all("test") as work:
         assert work.indexes.of_project(project.id) == index == work.indexes.find(index.id)
         assert work.indexes.of_project(stranger.id) is None
-        assert work.indexes.scopes(index.id) == [""]
+        assert work.comparisons.scopes(index.id) == [""]
         assert work.indexes.lock(index)
         assert work.projects.lock(project.id)
         assert not work.projects.lock(10**9)
@@ -100,17 +100,17 @@ def test_a_table_that_nobody_compared_is_found_after_a_while(bench: Bench) -> No
     later = bench.table({"a": TEXT}, project=None)
     with bench.store.for_all("test") as work:
         added = work.tables.add(index.project_id, "t", None, "{}")
-        assert work.indexes.behind(silent_s=300, limit=9) == []
+        assert work.comparisons.behind(silent_s=300, limit=9) == []
     bench.change(table, {"a": OTHER})
     assert later.project_id != index.project_id
     bench.pass_time(301)
     with bench.store.for_all("test") as work:  # what the order book has an order for is not lost
-        assert work.indexes.behind(silent_s=300, limit=9) == []
+        assert work.comparisons.behind(silent_s=300, limit=9) == []
     bench.lose_orders()
     with bench.store.for_all("test") as work:
-        found = work.indexes.behind(silent_s=300, limit=9)
+        found = work.comparisons.behind(silent_s=300, limit=9)
         assert found == [(index.id, table.id), (index.id, added.id)]
-        assert work.indexes.behind(silent_s=300, limit=9) == []
+        assert work.comparisons.behind(silent_s=300, limit=9) == []
 
 
 def test_a_deleted_table_is_not_shown_and_its_nodes_go(bench: Bench) -> None:
@@ -169,7 +169,7 @@ def test_one_over_the_limit_gives_way_and_comes_back_empty(bench: Bench) -> None
     assert evicted.namespace == f"project_{index.project_id}_search_i{index.id}_g2"
     with bench.store.for_all("test") as work:
         assert work.node_counts.status(evicted, stalled_s=1e9) == "evicted"
-        assert work.indexes.behind(silent_s=0, limit=9) == []
+        assert work.comparisons.behind(silent_s=0, limit=9) == []
         assert work.evictions.revive(index.id)
     assert uncompared(bench, index) == [table.id for table in tables]
 
@@ -197,7 +197,7 @@ def test_switched_off_it_is_gone_with_all_that_it_held(bench: Bench) -> None:
         work.indexes.retire(index.id)
         assert work.indexes.of_project(index.project_id) is None
         assert not work.indexes.lock(index)
-        assert work.indexes.uncompared(index.id) == []
+        assert work.comparisons.uncompared(index.id) == []
         assert work.deletions.remove_retired_nodes(limit=9) == 1
     bench.change(table, {"a": OTHER})
     assert bench.orders() == []

@@ -308,7 +308,7 @@ def test_an_operator_clears_an_index_however_hot_it_is(bench: Bench) -> None:
     assert (bench.index(index.id).evicted_at, bench.index(index.id).evicted_by) == (None, None)
 
 
-def test_the_rows_of_an_evicted_index_are_buried_and_its_namespace_forgotten(
+def test_the_rows_of_an_evicted_index_are_deleted_and_its_namespace_forgotten(
     bench: Bench,
 ) -> None:
     index = indexed(bench, bench.project())

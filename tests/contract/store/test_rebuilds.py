@@ -178,7 +178,7 @@ def test_a_generation_is_finished_when_no_node_waits_or_has_failed(bench: Bench)
         work.nodes.quarantine(claim, {"code": "X"})
     assert unfinished()
     with bench.store.for_all("test") as work:
-        work.nodes.pardon(limit=1)
+        work.nodes.requeue_quarantined(limit=1)
     bench.finish(node_id)
     assert not unfinished()
 

@@ -27,12 +27,12 @@ class Shelf:
 
     def mark(self, table: Table, index: Index | None = None) -> None:
         with self.bench.store.for_all("test") as work:
-            work.indexes.mark_enumerated(index or self.index, table.id, 1, [""])
+            work.comparisons.note_compared(index or self.index, table.id, 1, [""])
 
     def refuse(self, table: Table, error: dict[str, object]) -> None:
         self.bench.pass_time(1)
         with self.bench.store.for_all("test") as work:
-            work.indexes.note_refused(self.index.id, table.id, error)
+            work.comparisons.note_refused(self.index.id, table.id, error)
 
     def told(self, index: Index | None = None) -> list[tuple[object, object]]:
         """Table and code of each reason, the latest first."""
@@ -84,12 +84,14 @@ def test_a_failure_that_passes_hides_no_reason_and_ends_alone(shelf: Shelf, benc
     shelf.refuse(one, {**LARGE})
     bench.change(other, {"a": TEXT})
     with bench.store.for_all("test") as work:
-        work.indexes.note_failed(shelf.index.id, {"code": "X", "message": "x", "retryable": True})
+        work.comparisons.note_failed(
+            shelf.index.id, {"code": "X", "message": "x", "retryable": True}
+        )
         told = work.node_counts.progress(shelf.index, "", stalled_s=999)
     assert (told.status, told.last_error) == ("indexing", told.refused[0])
     with bench.store.for_all("test") as work:
-        work.indexes.mark_enumerated(shelf.index, other.id, 2, [""])
-        assert work.indexes.follows(shelf.index.id)
+        work.comparisons.note_compared(shelf.index, other.id, 2, [""])
+        assert work.comparisons.follows(shelf.index.id)
     assert shelf.told() == [(one.id, "DOCUMENT_TOO_LARGE")]
 
 

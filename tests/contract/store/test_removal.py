@@ -9,7 +9,7 @@ import pytest
 from context_search.domain.model import Index, Reach, SearchTool, Table
 from context_search.ports.upkeep import Removal
 from context_search.services.indexing.enumeration import Limits, compare
-from context_search.services.upkeep.removal import RemoveDeleted
+from context_search.services.upkeep.cleanup import RemoveDeleted
 from tests.contract.store.bench import OTHER, TEXT, Bench
 
 
@@ -42,7 +42,7 @@ def test_a_deleted_table_is_emptied_in_steps_and_then_goes(bench: Bench) -> None
     assert remove_nodes(bench, limit=1) == 0
     assert due(bench) == [Removal("tool", tool.id), Removal("table", table.id)]
     assert due(bench, limit=1) == [Removal("tool", tool.id)]
-    assert RemoveDeleted(bench.store)() == (2, [])
+    assert RemoveDeleted(bench.store).run() == (2, [])
     assert due(bench) == []
     assert sorted(stone.doc_id for stone in bench.tombstones()) == stored
     with bench.store.for_all("test") as work:
@@ -61,7 +61,7 @@ def test_other_tables_stay(bench: Bench) -> None:
     [node_id] = bench.enumerate(index)
     bench.delete(gone)
     assert remove_nodes(bench) == 1
-    assert RemoveDeleted(bench.store)() == (2, [])
+    assert RemoveDeleted(bench.store).run() == (2, [])
     bench.finish(node_id)
     assert len(bench.ids(index)) == 3
 
@@ -70,7 +70,7 @@ def test_a_deleted_tool_goes_and_its_table_stays(bench: Bench) -> None:
     table, tool, index = indexed(bench, {"a": TEXT})
     with bench.store.for_all("test") as work:
         work.tools.mark_deleted(tool.id)
-    assert RemoveDeleted(bench.store)() == (1, [])
+    assert RemoveDeleted(bench.store).run() == (1, [])
     assert not bench.is_compared(index)
     with bench.store.for_all("test") as work:
         assert work.tables.find(table.id, project_id=table.project_id) == table
@@ -119,7 +119,7 @@ def test_a_table_in_its_owners_trash_is_not_there_and_comes_back_whole(bench: Be
     bench.pass_time(10_000)
     assert remove_nodes(bench) == 2
     assert ordered(bench) == []
-    assert RemoveDeleted(bench.store)() == (0, [])
+    assert RemoveDeleted(bench.store).run() == (0, [])
     bench.lose_orders()
     bench.put_away(table, back=True)
     assert not bench.is_compared(index)
@@ -146,7 +146,7 @@ def test_the_summary_of_a_tool_is_not_ready_when_its_table_comes_back(bench: Ben
 def ordered(bench: Bench) -> list[tuple[int, int]]:
     """What ``cleanup`` has compared now."""
     with bench.store.for_all("test") as work:
-        return work.indexes.behind(silent_s=300, limit=9)
+        return work.comparisons.behind(silent_s=300, limit=9)
 
 
 def test_the_last_tool_of_an_index_comes_back_from_its_owners_trash(bench: Bench) -> None:
@@ -155,8 +155,8 @@ def test_the_last_tool_of_an_index_comes_back_from_its_owners_trash(bench: Bench
     bench.pass_time(10_000)
     assert ordered(bench) == [(index.id, table.id)]
     with bench.store.for_all("test") as work:
-        assert work.indexes.scopes(index.id) == []
-        assert work.indexes.may_be_needed(index.id)
+        assert work.comparisons.scopes(index.id) == []
+        assert work.comparisons.may_be_needed(index.id)
         compare(work, index, table.id, Limits(), None)
     assert bench.ids(index) == []
     bench.pass_time(10_000)
@@ -174,8 +174,8 @@ def test_an_index_goes_when_a_tool_in_the_trash_is_deleted(bench: Bench) -> None
     with bench.store.for_all("test") as work:
         compare(work, index, table.id, Limits(), None)
         work.tools.mark_deleted(tool.id)
-        assert not work.indexes.may_be_needed(index.id)
-    assert RemoveDeleted(bench.store)() == (1, [])
+        assert not work.comparisons.may_be_needed(index.id)
+    assert RemoveDeleted(bench.store).run() == (1, [])
     bench.pass_time(10_000)
     assert ordered(bench) == [(index.id, table.id)]
     with bench.store.for_all("test") as work:

@@ -13,7 +13,7 @@ LONG = english(900)
 
 def around(bench: Bench, ids: list[int], reach: int) -> list[ChunkText]:
     with bench.store.for_all("test") as work:
-        return work.surroundings.around(ids, reach=reach)
+        return work.live_chunks.around(ids, reach=reach)
 
 
 def chunk_ids(bench: Bench, node: int) -> list[int]:

@@ -149,7 +149,7 @@ def test_a_chunk_that_is_not_present_need_not_be_there(bench: Bench) -> None:
     one, node_id = bench.node()
     chunk_set = bench.begin(bench.claim(node_id))
     with bench.store.for_all("test") as work:
-        work.chunks.mark_present(chunk_set.id, [1])
+        work.chunks.mark_present([chunk_set.chunks[1].id])
         [(doc_id, windows)] = work.sweeps.present_after(one.namespace, "", 9)
     assert (doc_id, windows) == (chunk_set.chunks[1].doc_id, 1)
 
@@ -181,7 +181,7 @@ def test_a_node_that_is_worked_on_is_not_queued_again(bench: Bench) -> None:
     claim = bench.claim(node_id)
     assert requeue(bench, one, ids[1:]) == []
     with bench.store.for_all("test") as work:
-        work.nodes.hold(claim, lease_s=60)
+        work.nodes.hold([claim], lease_s=60)
     chunk_set = bench.begin(claim)
     assert [chunk.present for chunk in chunk_set.chunks] == [False] * 3
 

@@ -29,7 +29,7 @@ def test_a_tool_is_found_as_it_was_added(bench: Bench) -> None:
             scope=Scope(table.id, "/a~1b"),
             search=search,
         )
-        work.indexes.cover(index.id, tool_id=tool_id, scope="/a~1b")
+        work.comparisons.cover(index.id, tool_id=tool_id, scope="/a~1b")
         tool = work.tools.find(tool_id, project_id=None)
     assert tool is not None
     assert (tool.id, tool.project_id, tool.index_id) == (tool_id, table.project_id, index.id)
@@ -98,7 +98,7 @@ def test_a_tool_that_no_index_serves_is_its_projects(bench: Bench) -> None:
     table = bench.table({})
     tool, _ = bench.tool(table)
     with bench.store.for_all("test") as work:
-        work.indexes.uncover(tool.id)
+        work.comparisons.uncover(tool.id)
         [unserved] = work.tools.unserved(table.project_id, after=0, limit=9)
         assert unserved.id == tool.id
         assert work.tools.of_no_project(limit=9) == Unowned(0, [])

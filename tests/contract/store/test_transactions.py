@@ -39,7 +39,7 @@ def test_an_error_takes_everything_back_in_every_table(bench: Bench) -> None:
     claim = bench.claim(node_id)
     with interrupted(bench) as work:
         work.keys.add(KeyOwner(index.project_id), NewApiKey(None, "x", b"k"))
-        work.nodes.release(claim, retry_in_s=0, error=None, progressed=False)
+        work.nodes.release([claim], retry_in_s=0, error=None, progressed=False)
         work.outbox.add([{"kind": "node", "node_id": 1}])
         work.nodes.remove([node_id])
         work.tables.mark_deleted(table_of(index))
@@ -49,9 +49,9 @@ def test_an_error_takes_everything_back_in_every_table(bench: Bench) -> None:
         known = work.nodes.known(index.generation_id, table_of(index))
         assert [node.id for node in known] == [node_id]
         assert work.indexes.find(index.id) == index
-        assert work.indexes.is_compared(index)
+        assert work.comparisons.is_compared(index)
         assert work.outbox.waiting(limit=9) == []
-        work.nodes.hold(claim, lease_s=1)
+        work.nodes.hold([claim], lease_s=1)
 
 
 def test_ids_of_a_transaction_that_was_taken_back_are_not_given_again(bench: Bench) -> None:

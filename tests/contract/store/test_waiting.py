@@ -63,7 +63,7 @@ def test_several_scopes_are_counted_together_as_each_alone(bench: Bench) -> None
     bench.finish(bench.node_at(index, "/a/b"))
     claim = bench.claim(bench.node_at(index, "/c"))
     with bench.store.for_all("test") as work:
-        work.nodes.release(claim, retry_in_s=60, error=ERROR, progressed=False)
+        work.nodes.release([claim], retry_in_s=60, error=ERROR, progressed=False)
     scopes = ["", "/a", "/ab", "/c", "/nowhere"]
     now = bench.index(index.id)
     with bench.store.for_all("test") as work:
@@ -81,7 +81,7 @@ def test_it_is_said_when_the_next_attempt_is(bench: Bench) -> None:
     claim = bench.claim(node_id)
     assert progress(bench, index.id).next_attempt_at is None
     with bench.store.for_all("test") as work:
-        work.nodes.release(claim, retry_in_s=3600, error=ERROR, progressed=False)
+        work.nodes.release([claim], retry_in_s=3600, error=ERROR, progressed=False)
     later = progress(bench, index.id).next_attempt_at
     assert later is not None
     assert (later - queued).total_seconds() >= 3600
@@ -134,8 +134,8 @@ def test_an_order_to_compare_that_failed_is_shown_until_one_succeeds(bench: Benc
     _, index = bench.tool(bench.table({"a": TEXT}))
     failure = {"code": "INTERNAL", "message": "m", "retryable": True}
     with bench.store.for_all("test") as work:
-        work.indexes.note_failed(index.id, failure)
-        assert not work.indexes.follows(index.id)
+        work.comparisons.note_failed(index.id, failure)
+        assert not work.comparisons.follows(index.id)
     shown = progress(bench, index.id).last_error
     assert shown is not None
     assert shown == {**failure, "at": shown["at"]}
@@ -149,7 +149,7 @@ def test_a_failure_is_not_noted_when_somebody_has_compared_the_index_meanwhile(
     _, index = bench.tool(bench.table({"a": TEXT}))
     bench.enumerate(index)
     with bench.store.for_all("test") as work:
-        work.indexes.note_failed(index.id, ERROR)
+        work.comparisons.note_failed(index.id, ERROR)
     assert progress(bench, index.id).last_error is None
 
 
@@ -161,9 +161,9 @@ def test_a_document_that_is_refused_stays_refused_until_it_is_gone(bench: Bench)
     _, index = bench.tool(table)
     bench.enumerate(index)
     with bench.store.for_all("test") as work:
-        work.indexes.note_refused(index.id, table.id, REFUSED)
-        work.indexes.note_failed(index.id, {"code": "X", "message": "x", "retryable": True})
-        assert work.indexes.follows(index.id, table.id)
+        work.comparisons.note_refused(index.id, table.id, REFUSED)
+        work.comparisons.note_failed(index.id, {"code": "X", "message": "x", "retryable": True})
+        assert work.comparisons.follows(index.id, table.id)
         told = work.node_counts.progress(index, "", stalled_s=100)
     assert told.last_error is not None
     assert told.last_error["code"] == "DOCUMENT_TOO_LARGE"
@@ -178,11 +178,11 @@ def test_a_failure_is_over_when_the_index_turns_out_to_be_compared(bench: Bench)
     table = bench.table({"a": TEXT}, project)
     index = bench.project_index(project.id)
     with bench.store.for_all("test") as work:
-        work.indexes.note_failed(index.id, ERROR)
-        assert not work.indexes.follows(index.id, table.id)
+        work.comparisons.note_failed(index.id, ERROR)
+        assert not work.comparisons.follows(index.id, table.id)
     assert progress(bench, index.id).last_error is not None
     bench.delete(table)  # there is nothing to compare any more
     with bench.store.for_all("test") as work:
-        assert work.indexes.follows(index.id, table.id)
-        assert work.indexes.follows(index.id)
+        assert work.comparisons.follows(index.id, table.id)
+        assert work.comparisons.follows(index.id)
     assert progress(bench, index.id).last_error is None

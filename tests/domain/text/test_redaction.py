@@ -5,8 +5,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from context_search.domain.retrieval import SENSITIVE_KINDS
 from context_search.domain.text.redaction import Excerpt, Replacement, Shown, placeholder
-from context_search.domain.text.sensitive import SENSITIVE_KINDS, find_sensitive
+from context_search.domain.text.sensitive import find_sensitive
 
 TEXT = "Ring 13812345678 or write to foo@bar.com today."
 

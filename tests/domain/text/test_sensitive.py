@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from context_search.domain.text.sensitive import SENSITIVE_KINDS, find_sensitive
+from context_search.domain.retrieval import SENSITIVE_KINDS
+from context_search.domain.text.sensitive import find_sensitive
 
 JWT = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U"
 BODY = "\n".join(

@@ -15,8 +15,9 @@ from typing import Any
 
 import pytest
 
+from context_search.domain.retrieval import SENSITIVE_KINDS
 from context_search.domain.text import sensitive
-from context_search.domain.text.sensitive import SENSITIVE_KINDS, find_sensitive
+from context_search.domain.text.sensitive import find_sensitive
 from context_search.domain.text.sensitive.spans import ReadText
 
 # The parser of ``re``; it has no public name.

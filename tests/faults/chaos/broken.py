@@ -6,11 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from context_search.domain.errors import ContextSearchError
-from context_search.services.indexing.retrying import RetryLater
+from context_search.services.indexing.node_report import RetryLater
+from tests.faults.chaos.deployment import Deployment
 from tests.faults.chaos.gate import Point, after_commits, points
 from tests.faults.chaos.killing import Order, Place
 from tests.faults.chaos.parts import ChaosParts
-from tests.faults.chaos.site import Site
 
 
 @dataclass
@@ -29,7 +29,7 @@ class Breakage:
     With ``only_commits`` it happens right after every COMMIT instead.
     """
 
-    site: Site
+    deployment: Deployment
     parts: ChaosParts
     act: Callable[[], None]
     only_commits: bool = False

@@ -14,7 +14,7 @@ from context_search.domain.model import Table
 from context_search.domain.text.analysis import tokens
 from context_search.domain.text.chunking import chunk_spans, window_texts
 from testing.in_memory.embedder import WordEmbedder
-from tests.faults.chaos.site import Site
+from tests.faults.chaos.deployment import Deployment
 from tests.faults.chaos.stored import documents, namespaces
 
 _ROWS = """
@@ -45,18 +45,18 @@ class Expected:
     documents: dict[str, dict[str, Any]]
 
 
-def assert_whole(site: Site, table: Table) -> None:
+def assert_whole(deployment: Deployment, table: Table) -> None:
     """The index of every generation of a table is its document, exactly."""
-    with site.parts.database.transaction() as tx:
+    with deployment.parts.database.transaction() as tx:
         found = tx.run("SELECT data FROM context_table WHERE id = :id", id=table.id)
         generations = tx.run(_LIVE, table=table.id)
     assert bool(found) or not generations
     for [data] in found:
-        _generations_are(site, table, json.loads(data), generations)
+        _generations_are(deployment, table, json.loads(data), generations)
 
 
 def _generations_are(
-    site: Site, table: Table, document: object, generations: Sequence[Any]
+    deployment: Deployment, table: Table, document: object, generations: Sequence[Any]
 ) -> None:
     for generation_id, namespace, config, scopes in generations:
         texts = {
@@ -66,18 +66,20 @@ def _generations_are(
                 document, scope=scope, threshold=IndexConfig.from_json(config).threshold
             )
         }
-        _generation_is(site, generation_id, namespace, IndexConfig.from_json(config), texts, table)
+        _generation_is(
+            deployment, generation_id, namespace, IndexConfig.from_json(config), texts, table
+        )
 
 
 def _generation_is(
-    site: Site,
+    deployment: Deployment,
     generation_id: int,
     namespace: str,
     config: IndexConfig,
     texts: Mapping[str, str],
     table: Table,
 ) -> None:
-    with site.parts.database.transaction() as tx:
+    with deployment.parts.database.transaction() as tx:
         nodes = tx.run(_ROWS, generation=generation_id)
         rows = tx.run(_CHUNKS, namespace=namespace)
     assert {pointer: (state, digest) for pointer, state, digest, *_ in nodes} == {
@@ -92,7 +94,7 @@ def _generation_is(
     assert len(found) == len(rows)
     assert found == expected.chunks
     ids = {chunk["doc_id"]: row[2] for row, chunk in zip(rows, found.values(), strict=True)}
-    stored = dict(documents(site.turbopuffer_url, namespace))
+    stored = dict(documents(deployment.turbopuffer_url, namespace))
     for document in stored.values():
         document["chunk"] = ids.get(document.pop("chunk_of")) == document.pop("chunk_id")
     assert stored == expected.documents
@@ -151,8 +153,8 @@ def expected_of(
     return expected
 
 
-def assert_no_namespace_is_forgotten(site: Site) -> None:
+def assert_no_namespace_is_forgotten(deployment: Deployment) -> None:
     """Every namespace of turbopuffer belongs to a generation."""
-    with site.parts.database.transaction() as tx:
+    with deployment.parts.database.transaction() as tx:
         known = {name for [name] in tx.run("SELECT namespace FROM index_generation")}
-    assert namespaces(site.turbopuffer_url) - known == set()
+    assert namespaces(deployment.turbopuffer_url) - known == set()

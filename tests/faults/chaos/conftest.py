@@ -10,37 +10,37 @@ import pytest
 
 from tests.contract.turbopuffer.faulty import Faults
 from tests.contract.turbopuffer.targets import running
-from tests.faults.chaos.mortal import Mortals, mortals
-from tests.faults.chaos.site import Site
+from tests.faults.chaos.deployment import Deployment
+from tests.faults.chaos.worker_processes import WorkerProcesses, processes
 from tests.stack import DatabaseFactory
 
 
 @pytest.fixture(scope="module")
-def site(
+def deployment(
     postgres_url: str, databases: DatabaseFactory, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Site]:
+) -> Iterator[Deployment]:
     """A fresh database and a fresh turbopuffer server."""
     with (
         databases.migrated() as url,
         running(tmp_path_factory.mktemp("turbopuffer")) as server,
     ):
         database_url = urlsplit(postgres_url)._replace(path=f"/{url.database}").geturl()
-        made = Site.of(database_url, server.url)
+        made = Deployment.of(database_url, server.url)
         yield made
         made.parts.database.close()
 
 
 @pytest.fixture(scope="module")
-def workers(site: Site) -> Iterator[Mortals]:
+def workers(deployment: Deployment) -> Iterator[WorkerProcesses]:
     """Processes that do one order each."""
-    with mortals(site.database_url, site.turbopuffer_url) as found:
+    with processes(deployment.database_url, deployment.turbopuffer_url) as found:
         yield found
 
 
 @pytest.fixture
-def faults(site: Site) -> Iterator[Faults]:
+def faults(deployment: Deployment) -> Iterator[Faults]:
     """Arms faults of the turbopuffer server; none is left after the test."""
-    with httpx2.Client(base_url=site.turbopuffer_url) as http:
+    with httpx2.Client(base_url=deployment.turbopuffer_url) as http:
         board = Faults(http)
         yield board
         board.clear()

@@ -9,9 +9,9 @@ from context_search.domain.access import Principal
 from context_search.domain.model import SearchTool, Table
 from tests.builders import english
 from tests.faults.chaos.compare import assert_no_namespace_is_forgotten, assert_whole
+from tests.faults.chaos.deployment import Deployment
 from tests.faults.chaos.gate import points
-from tests.faults.chaos.mortal import Mortals
-from tests.faults.chaos.site import Site
+from tests.faults.chaos.worker_processes import WorkerProcesses
 
 LONG = english(90, seed=1)
 EDITED = LONG + " and something else"
@@ -21,21 +21,21 @@ Place = tuple[Table, SearchTool]
 Order = tuple[str, *tuple[object, ...]]
 
 
-def indexed(site: Site, owner: Principal) -> Place:
+def indexed(deployment: Deployment, owner: Principal) -> Place:
     """A table whose tool is ready."""
-    table = site.table(owner, DOCUMENT)
-    tool = site.tool(table)
-    site.work()
+    table = deployment.table(owner, DOCUMENT)
+    tool = deployment.tool(table)
+    deployment.work()
     return table, tool
 
 
-def check(site: Site, places: list[Place]) -> None:
+def check(deployment: Deployment, places: list[Place]) -> None:
     """Everything settles, and then every index is its document."""
-    site.settle()
+    deployment.settle()
     for table, _ in places:
-        assert_whole(site, table)
-    assert_no_namespace_is_forgotten(site)
-    site.clear()
+        assert_whole(deployment, table)
+    assert_no_namespace_is_forgotten(deployment)
+    deployment.clear()
 
 
 @dataclass
@@ -46,8 +46,8 @@ class Kills:
     SQS: only leases, the outbox and cleanup can bring the work back.
     """
 
-    site: Site
-    workers: Mortals
+    deployment: Deployment
+    workers: WorkerProcesses
     places: list[Place] = field(default_factory=list)
 
     def everywhere(
@@ -63,9 +63,9 @@ class Kills:
     def _order(self, prepare: Callable[[], Place], order: Callable[[Place], Order]) -> Order:
         self.places.append(prepare())
         wanted = order(self.places[-1])
-        self.site.orders()
+        self.deployment.orders()
         return wanted
 
     def check(self) -> None:
         """Healthy hands mend it all."""
-        check(self.site, self.places)
+        check(self.deployment, self.places)

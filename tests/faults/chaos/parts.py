@@ -17,8 +17,8 @@ from context_search.domain.config import IndexConfig, SearchConfig
 from context_search.domain.model import Scope
 from context_search.domain.orders import ORDER_ID, order_from_json
 from context_search.ports.outside import Deadline, Embedder, Message, Queue
-from context_search.services.catalog.create_search_tool import NewSearchTool
-from context_search.services.indexing.index_node import IndexNode
+from context_search.services.catalog.tools import NewSearchTool
+from context_search.services.indexing.indexer import Indexer
 from context_search.settings import Settings
 from testing.in_memory.embedder import WordEmbedder
 from tests.faults.chaos.gate import Gate, GatedEmbedder, GatedQueue, GatedStore, GatedVectors
@@ -101,9 +101,9 @@ class ChaosParts(Parts):
         return GatedEmbedder(self.embedder or WordEmbedder(config.dimensions), self.gate)
 
     @cached_property
-    def index_node(self) -> IndexNode:
+    def indexer(self) -> Indexer:
         """With small batches, so that there are several."""
-        usual = super().index_node
+        usual = super().indexer
         return replace(usual, limits=replace(usual.limits, batch_chunks=CHUNKS_PER_BATCH))
 
     @cached_property
@@ -141,17 +141,17 @@ class ChaosParts(Parts):
         )
         return {
             "carry_out": self.carry_out,
-            "cleanup": lambda: cleanup(self.in_time()),
-            "create_tool": lambda project, table, scope: tools.create_search_tool(
+            "cleanup": lambda: cleanup.run(self.in_time()),
+            "create_tool": lambda project, table, scope: tools.tools.create(
                 wanted_tool(project, table, scope)
             ),
-            "replace": lambda project, table, document: tables.change_document.replace(
+            "replace": lambda project, table, document: tables.replace(
                 ProjectKey(project), table, document
             ),
-            "delete_table": lambda project, table: tables.delete_table(ProjectKey(project), table),
-            "delete_tool": lambda project, tool: tools.delete_tool(ProjectKey(project), tool),
-            "start_rebuild": lambda tool: operations.start_rebuild(tool, Internal()),
-            "roll_back": lambda tool: operations.roll_back(tool, Internal()),
+            "delete_table": lambda project, table: tables.delete(ProjectKey(project), table),
+            "delete_tool": lambda project, tool: tools.tools.delete(ProjectKey(project), tool),
+            "start_rebuild": lambda tool: operations.rebuilds.start(tool, Internal()),
+            "roll_back": lambda tool: operations.rebuilds.roll_back(tool, Internal()),
         }
 
 

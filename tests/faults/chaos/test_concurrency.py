@@ -15,12 +15,12 @@ from context_search.adapters.postgres.url import DatabaseUrl
 from context_search.domain.access import Principal
 from context_search.domain.model import Table
 from context_search.ports.outside import Message
-from context_search.services.indexing.retrying import RetryLater
+from context_search.services.indexing.node_report import RetryLater
 from testing.in_memory.queue import ListQueue
 from tests.builders import english
+from tests.faults.chaos.deployment import Deployment
 from tests.faults.chaos.killing import check
 from tests.faults.chaos.parts import ChaosParts, wanted_tool
-from tests.faults.chaos.site import Site
 
 THREADS = 12
 SCOPES = ["", "/a", "/a/0", "/a/1", "/b", "/b/deep", "/nothing"]
@@ -28,28 +28,30 @@ DOCUMENT = {"a": [english(90, 1), english(90, 2)], "b": {"deep": english(90, 3)}
 
 
 @pytest.fixture(scope="module")
-def crowd(site: Site) -> Iterator[ChaosParts]:
+def crowd(deployment: Deployment) -> Iterator[ChaosParts]:
     """A process with a connection for every thread."""
-    parts = ChaosParts(site.database_url, site.turbopuffer_url, site.queue, connections=THREADS)
+    parts = ChaosParts(
+        deployment.database_url, deployment.turbopuffer_url, deployment.queue, connections=THREADS
+    )
     yield parts
     parts.database.close()
 
 
 @pytest.fixture
-def owner(site: Site) -> Principal:
-    return site.project()
+def owner(deployment: Deployment) -> Principal:
+    return deployment.project()
 
 
 @pytest.fixture(autouse=True)
-def no_deadlock(site: Site) -> Iterator[None]:
+def no_deadlock(deployment: Deployment) -> Iterator[None]:
     """Postgres counts them; a backend tells its counts when its transaction has ended."""
-    before = _deadlocks(site)
+    before = _deadlocks(deployment)
     yield
-    assert _deadlocks(site) == before
+    assert _deadlocks(deployment) == before
 
 
-def _deadlocks(site: Site) -> int:
-    with site.parts.database.transaction() as tx:
+def _deadlocks(deployment: Deployment) -> int:
+    with deployment.parts.database.transaction() as tx:
         [[count]] = tx.run(
             "SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()"
         )
@@ -82,7 +84,7 @@ def worker(parts: ChaosParts, queue: ListQueue) -> Callable[[], None]:
 
 def create(parts: ChaosParts, table: Table, scope: str) -> Callable[[], int]:
     def order() -> int:
-        made = parts.tools.create_search_tool(wanted_tool(table.project_id, table.id, scope))
+        made = parts.tools.tools.create(wanted_tool(table.project_id, table.id, scope))
         return made.tool.id
 
     return order
@@ -96,12 +98,12 @@ def change(parts: ChaosParts, table: Table, number: int) -> Callable[[], object]
 
 
 def test_fifty_creates_over_overlapping_scopes_are_one_index(
-    site: Site, crowd: ChaosParts, owner: Principal
+    deployment: Deployment, crowd: ChaosParts, owner: Principal
 ) -> None:
-    table = site.table(owner, DOCUMENT)
+    table = deployment.table(owner, DOCUMENT)
     made = at_once([create(crowd, table, SCOPES[n % len(SCOPES)]) for n in range(50)])
     assert len(set(made)) == 50
-    with site.parts.database.transaction() as tx:
+    with deployment.parts.database.transaction() as tx:
         counts = tx.run(
             """
             SELECT (SELECT count(*) FROM search_index), (SELECT count(*) FROM index_generation),
@@ -110,22 +112,22 @@ def test_fifty_creates_over_overlapping_scopes_are_one_index(
             """
         )
     assert counts == [[1, 1, 3, 50, 0]]
-    nodes = [message["node_id"] for message in site.queue.messages]
+    nodes = [message["node_id"] for message in deployment.queue.messages]
     assert len(nodes) == len(set(nodes)) == 3
-    check(site, [(table, site.tool(table))])
+    check(deployment, [(table, deployment.tool(table))])
 
 
 def test_fifty_creates_over_a_large_document_wait_for_no_timeout_of_production(
-    site: Site, owner: Principal
+    deployment: Deployment, owner: Principal
 ) -> None:
     text = english(2_500)
-    table = site.table(owner, [text[n:] + text[:n] for n in range(320)])
+    table = deployment.table(owner, [text[n:] + text[:n] for n in range(320)])
     scopes = ["", "/0", *(f"/{n}" for n in range(48))]
-    crowd = ChaosParts(site.database_url, site.turbopuffer_url, site.queue)
-    crowd.database = Database(DatabaseUrl.parse(site.database_url), max_connections=50)
+    crowd = ChaosParts(deployment.database_url, deployment.turbopuffer_url, deployment.queue)
+    crowd.database = Database(DatabaseUrl.parse(deployment.database_url), max_connections=50)
     with closing(crowd.database):
         at_once([create(crowd, table, scope) for scope in scopes], 50)
-    with site.parts.database.transaction() as tx:
+    with deployment.parts.database.transaction() as tx:
         counts = tx.run(
             """
             SELECT (SELECT count(*) FROM node), (SELECT count(*) FROM coverage),
@@ -133,84 +135,89 @@ def test_fifty_creates_over_a_large_document_wait_for_no_timeout_of_production(
             """
         )
     assert counts == [[320, 50, 0]]
-    messages = site.orders()
+    messages = deployment.orders()
     assert {message["kind"] for message in messages} <= {"node", "nodes"}
     named: list[list[int]] = [message["node_ids"] for message in messages]  # type: ignore[misc]
     assert len({node_id for ids in named for node_id in ids}) == sum(map(len, named)) == 320
-    site.clear()
+    deployment.clear()
 
 
-def test_changes_while_it_is_indexed(site: Site, crowd: ChaosParts, owner: Principal) -> None:
-    table = site.table(owner, DOCUMENT)
-    tool = site.tool(table)
+def test_changes_while_it_is_indexed(
+    deployment: Deployment, crowd: ChaosParts, owner: Principal
+) -> None:
+    table = deployment.table(owner, DOCUMENT)
+    tool = deployment.tool(table)
     orders: list[Callable[[], object]] = [change(crowd, table, n) for n in range(20)]
-    at_once([*orders, *[worker(crowd, site.queue) for _ in range(20)]])
-    check(site, [(table, tool)])
+    at_once([*orders, *[worker(crowd, deployment.queue) for _ in range(20)]])
+    check(deployment, [(table, tool)])
 
 
 def test_a_neighbour_writes_all_the_time_while_strings_are_indexed(
-    site: Site, crowd: ChaosParts, owner: Principal
+    deployment: Deployment, crowd: ChaosParts, owner: Principal
 ) -> None:
-    table, loud = site.table(owner, DOCUMENT), site.table(site.project(), DOCUMENT)
-    tools = [site.tool(table), site.tool(loud)]
+    table, loud = (
+        deployment.table(owner, DOCUMENT),
+        deployment.table(deployment.project(), DOCUMENT),
+    )
+    tools = [deployment.tool(table), deployment.tool(loud)]
     at_once(
         [
             *[change(crowd, loud, n) for n in range(60)],
             *[change(crowd, table, n) for n in range(5)],
-            *[worker(crowd, site.queue) for _ in range(30)],
+            *[worker(crowd, deployment.queue) for _ in range(30)],
             *[crowd.orders["cleanup"] for _ in range(3)],
         ]
     )
-    with site.parts.database.transaction() as tx:
+    with deployment.parts.database.transaction() as tx:
         waiting = tx.run("SELECT key, count(*) FROM outbox WHERE begun_at IS NULL GROUP BY key")
     assert all(count == 1 for _, count in waiting)
-    check(site, list(zip([table, loud], tools, strict=True)))
+    check(deployment, list(zip([table, loud], tools, strict=True)))
 
 
 def test_creates_and_deletes_of_tools_changes_rebuilds_workers_and_cleanup(
-    site: Site, crowd: ChaosParts, owner: Principal
+    deployment: Deployment, crowd: ChaosParts, owner: Principal
 ) -> None:
-    table = site.table(owner, DOCUMENT)
-    kept = site.tool(table, "/a")
-    site.work()
+    table = deployment.table(owner, DOCUMENT)
+    kept = deployment.tool(table, "/a")
+    deployment.work()
     delete_tool = crowd.orders["delete_tool"]
-    doomed = [site.tool(table, SCOPES[n % len(SCOPES)]).id for n in range(20)]
+    doomed = [deployment.tool(table, SCOPES[n % len(SCOPES)]).id for n in range(20)]
     at_once(
         [
             *[create(crowd, table, SCOPES[n % len(SCOPES)]) for n in range(20)],
             *[partial(delete_tool, owner.project_id, tool) for tool in doomed],
             *[change(crowd, table, n) for n in range(10)],
-            *[worker(crowd, site.queue) for _ in range(20)],
+            *[worker(crowd, deployment.queue) for _ in range(20)],
             *[lambda: crowd.orders["start_rebuild"](kept.id) for _ in range(3)],
             *[crowd.orders["cleanup"] for _ in range(5)],
         ]
     )
-    check(site, [(table, kept)])
+    check(deployment, [(table, kept)])
 
 
 def test_a_table_is_deleted_while_it_is_indexed(
-    site: Site, crowd: ChaosParts, owner: Principal
+    deployment: Deployment, crowd: ChaosParts, owner: Principal
 ) -> None:
-    tables = [site.table(owner, DOCUMENT) for _ in range(6)]
-    tools = [site.tool(table) for table in tables]
+    tables = [deployment.table(owner, DOCUMENT) for _ in range(6)]
+    tools = [deployment.tool(table) for table in tables]
     delete_table = crowd.orders["delete_table"]
     gone, (kept, *_) = tables[1:], tables
     at_once(
         [
-            *[worker(crowd, site.queue) for _ in range(20)],
+            *[worker(crowd, deployment.queue) for _ in range(20)],
             *[partial(delete_table, owner.project_id, table.id) for table in gone],
             *[crowd.orders["cleanup"] for _ in range(5)],
         ]
     )
-    assert [site.is_live(table) for table in tables] == [True, *[False] * 5]
-    check(site, [(kept, tools[0])])
+    assert [deployment.is_live(table) for table in tables] == [True, *[False] * 5]
+    check(deployment, [(kept, tools[0])])
 
 
 def test_messages_of_many_strings_are_carried_out_while_all_of_them_change(
-    site: Site, crowd: ChaosParts, owner: Principal
+    deployment: Deployment, crowd: ChaosParts, owner: Principal
 ) -> None:
-    table = site.table(owner, [english(30, n) for n in range(60)])
-    tool = site.tool(table)
+    table = deployment.table(owner, [english(30, n) for n in range(60)])
+    tool = deployment.tool(table)
     changes = [
         partial(
             crowd.orders["replace"],
@@ -220,11 +227,11 @@ def test_messages_of_many_strings_are_carried_out_while_all_of_them_change(
         )
         for turn in range(1, 9)
     ]
-    messages = [message for message in site.orders() if message["kind"] == "nodes"]
+    messages = [message for message in deployment.orders() if message["kind"] == "nodes"]
     assert messages
     again = [partial(_carried_out, crowd, message) for message in messages * 6]
-    at_once([*changes, *again, *[worker(crowd, site.queue) for _ in range(4)]])
-    check(site, [(table, tool)])
+    at_once([*changes, *again, *[worker(crowd, deployment.queue) for _ in range(4)]])
+    check(deployment, [(table, tool)])
 
 
 def _carried_out(parts: ChaosParts, message: Message) -> None:

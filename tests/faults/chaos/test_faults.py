@@ -10,16 +10,15 @@ import pytest
 
 from context_search.adapters.litellm_embedder import LitellmEmbedder
 from context_search.domain.access import Principal
-from context_search.services.indexing.node_report import NodeReport
-from context_search.services.indexing.retrying import RetryLater
+from context_search.services.indexing.node_report import NodeReport, RetryLater
 from testing.in_memory.embedder import WordEmbedder
 from tests.adapters.openai_server import OpenAiServer
 from tests.adapters.scripted_embeddings import item
 from tests.builders import until
 from tests.contract.turbopuffer.faulty import Faults
+from tests.faults.chaos.deployment import Deployment
 from tests.faults.chaos.killing import DOCUMENT, EDITED, LONG, Place, check, indexed
 from tests.faults.chaos.parts import DIMENSIONS, KEY, LEASE_S, ChaosParts
-from tests.faults.chaos.site import Site
 
 TRIES_OF_THE_SDK = 3
 
@@ -44,140 +43,142 @@ class WordServer(OpenAiServer):
 
 
 @pytest.fixture(scope="module")
-def provider(site: Site) -> Iterator[WordServer]:
+def provider(deployment: Deployment) -> Iterator[WordServer]:
     """The provider that the site embeds with, over HTTP."""
     server = WordServer()
     with server.running() as url:
-        site.parts.embedder = LitellmEmbedder("openai/words", DIMENSIONS, api_key=KEY, api_base=url)
+        deployment.parts.embedder = LitellmEmbedder(
+            "openai/words", DIMENSIONS, api_key=KEY, api_base=url
+        )
         yield server
-        site.parts.embedder = None
+        deployment.parts.embedder = None
 
 
 @pytest.fixture
-def owner(site: Site) -> Principal:
-    return site.project()
+def owner(deployment: Deployment) -> Principal:
+    return deployment.project()
 
 
-def queued(site: Site, owner: Principal) -> tuple[Place, int]:
+def queued(deployment: Deployment, owner: Principal) -> tuple[Place, int]:
     """A table whose one string waits for a worker."""
-    table = site.table(owner, {"a": LONG})
-    tool = site.tool(table)
-    [message] = site.orders()
+    table = deployment.table(owner, {"a": LONG})
+    tool = deployment.tool(table)
+    [message] = deployment.orders()
     return (table, tool), int(str(message["node_id"]))
 
 
 def outcome(parts: ChaosParts, node_id: int) -> NodeReport:
     """What a worker says about a node that it was ordered to index."""
     try:
-        return parts.index_node(node_id, parts.in_time())
+        return parts.indexer.index_one(node_id, parts.in_time())
     except RetryLater as later:
         return later.report or NodeReport("nothing_to_do")
 
 
 @pytest.mark.parametrize("kind", ["429", "503", "drop", "drop_after"])
 def test_a_failing_turbopuffer_delays_a_string_and_doubles_nothing(
-    site: Site, owner: Principal, faults: Faults, kind: str
+    deployment: Deployment, owner: Principal, faults: Faults, kind: str
 ) -> None:
-    place, node_id = queued(site, owner)
+    place, node_id = queued(deployment, owner)
     faults.arm(kind, on="write", count=TRIES_OF_THE_SDK)
-    report = outcome(site.parts, node_id)
+    report = outcome(deployment.parts, node_id)
     assert report.outcome == "retried"
     assert report.error is not None
     assert report.error.code == "VECTOR_STORE_UNAVAILABLE"
     assert faults.armed() == []
-    check(site, [place])
+    check(deployment, [place])
 
 
 def test_a_pause_that_turbopuffer_asks_for_is_kept(
-    site: Site, owner: Principal, faults: Faults
+    deployment: Deployment, owner: Principal, faults: Faults
 ) -> None:
-    place, node_id = queued(site, owner)
+    place, node_id = queued(deployment, owner)
     faults.arm("429", on="write", retry_after=2.5)
     with pytest.raises(RetryLater) as later:
-        site.parts.index_node(node_id, site.parts.in_time())
+        deployment.parts.indexer.index_one(node_id, deployment.parts.in_time())
     assert later.value.after_s == 2.5
-    check(site, [place])
+    check(deployment, [place])
 
 
 def test_a_write_slower_than_the_lease_is_taken_over_and_its_worker_writes_nothing_more(
-    site: Site, owner: Principal, faults: Faults
+    deployment: Deployment, owner: Principal, faults: Faults
 ) -> None:
-    place, node_id = queued(site, owner)
+    place, node_id = queued(deployment, owner)
     reports: list[NodeReport] = []
     faults.arm("slow", on="write", delay_ms=int(LEASE_S * 3_000))
-    slow = threading.Thread(target=lambda: reports.append(outcome(site.parts, node_id)))
+    slow = threading.Thread(target=lambda: reports.append(outcome(deployment.parts, node_id)))
     slow.start()
 
     def is_taken_over() -> bool:
-        report = site.parts.index_node(node_id, site.parts.in_time())
+        report = deployment.parts.indexer.index_one(node_id, deployment.parts.in_time())
         return report.outcome == "indexed"
 
     until(lambda: faults.armed() == [])
     until(is_taken_over)
     slow.join()
     assert [report.outcome for report in reports] == ["nothing_to_do"]
-    check(site, [place])
+    check(deployment, [place])
 
 
 def test_cleanup_gets_over_a_turbopuffer_that_fails_again_and_again(
-    site: Site, owner: Principal, faults: Faults
+    deployment: Deployment, owner: Principal, faults: Faults
 ) -> None:
-    kept, (gone, _) = indexed(site, owner), indexed(site, owner)
-    site.parts.tables.delete_table(owner, gone.id)
-    site.replace(kept[0], {"a": EDITED})
+    kept, (gone, _) = indexed(deployment, owner), indexed(deployment, owner)
+    deployment.parts.tables.delete(owner, gone.id)
+    deployment.replace(kept[0], {"a": EDITED})
     for kind in ("503", "drop", "drop_after", "429"):
         faults.arm(kind, count=TRIES_OF_THE_SDK)
     errors: list[str] = []
 
     def is_over() -> bool:
-        errors.extend(site.parts.cleanup(site.parts.in_time()).errors)
-        site.work()
+        errors.extend(deployment.parts.cleanup.run(deployment.parts.in_time()).errors)
+        deployment.work()
         return faults.armed() == []
 
     until(is_over, 40)
     assert errors
-    check(site, [kept])
+    check(deployment, [kept])
 
 
 @pytest.mark.parametrize(
     ("status", "headers", "retry_in_s"), [(500, {}, 2.0), (429, {"retry-after": "1.5"}, 1.5)]
 )
 def test_a_failing_provider_delays_a_string_for_as_long_as_it_says(
-    site: Site,
+    deployment: Deployment,
     owner: Principal,
     provider: WordServer,
     status: int,
     headers: dict[str, str],
     retry_in_s: float,
 ) -> None:
-    place, node_id = queued(site, owner)
+    place, node_id = queued(deployment, owner)
     provider.status, provider.headers = status, headers
     with pytest.raises(RetryLater) as later:
-        site.parts.index_node(node_id, site.parts.in_time())
+        deployment.parts.indexer.index_one(node_id, deployment.parts.in_time())
     assert later.value.after_s == retry_in_s
     provider.status, provider.headers = 200, {}
-    check(site, [place])
+    check(deployment, [place])
 
 
 @pytest.mark.parametrize("spoil", ["dimension", "count"])
 def test_wrong_vectors_are_put_aside_and_what_was_searchable_stays(
-    site: Site, owner: Principal, provider: WordServer, spoil: str
+    deployment: Deployment, owner: Principal, provider: WordServer, spoil: str
 ) -> None:
-    table, tool = indexed(site, owner)
-    namespace = site.index(tool).namespace
-    before = site.parts.vectors.ids_after(namespace, "", 100)
-    site.replace(table, DOCUMENT | {"a": EDITED})
-    site.orders()
-    site.parts.enumerate_index(tool.index_id)
-    [message] = site.orders()
+    table, tool = indexed(deployment, owner)
+    namespace = deployment.index(tool).namespace
+    before = deployment.parts.vectors.ids_after(namespace, "", 100)
+    deployment.replace(table, DOCUMENT | {"a": EDITED})
+    deployment.orders()
+    deployment.parts.comparer.compare(tool.index_id)
+    [message] = deployment.orders()
     provider.spoil = spoil
-    report = outcome(site.parts, int(str(message["node_id"])))
+    report = outcome(deployment.parts, int(str(message["node_id"])))
     provider.spoil = None
     assert report.outcome == "quarantined"
     assert report.error is not None
     assert report.error.code == "EMBEDDING_DIMENSION_MISMATCH"
-    assert set(before) <= set(site.parts.vectors.ids_after(namespace, "", 100))
-    assert site.parts.tools.read_status(tool.id, owner).progress.status == "degraded"
-    with site.parts.store.for_all("test") as work:
-        work.nodes.pardon(limit=10)
-    check(site, [(table, tool)])
+    assert set(before) <= set(deployment.parts.vectors.ids_after(namespace, "", 100))
+    assert deployment.parts.tools.statuses.read(tool.id, owner).progress.status == "degraded"
+    with deployment.parts.store.for_all("test") as work:
+        work.nodes.requeue_quarantined(limit=10)
+    check(deployment, [(table, tool)])

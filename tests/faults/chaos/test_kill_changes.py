@@ -5,25 +5,27 @@ from __future__ import annotations
 import pytest
 
 from context_search.domain.access import Internal, Principal
+from tests.faults.chaos.deployment import Deployment
 from tests.faults.chaos.killing import EDITED, Kills, Place, indexed
-from tests.faults.chaos.mortal import Mortals
-from tests.faults.chaos.site import Site
+from tests.faults.chaos.worker_processes import WorkerProcesses
 
 
 @pytest.fixture
-def kills(site: Site, workers: Mortals) -> Kills:
-    return Kills(site, workers)
+def kills(deployment: Deployment, workers: WorkerProcesses) -> Kills:
+    return Kills(deployment, workers)
 
 
 @pytest.fixture
-def owner(site: Site) -> Principal:
-    return site.project()
+def owner(deployment: Deployment) -> Principal:
+    return deployment.project()
 
 
-def test_creating_a_tool_may_die_anywhere(site: Site, kills: Kills, owner: Principal) -> None:
+def test_creating_a_tool_may_die_anywhere(
+    deployment: Deployment, kills: Kills, owner: Principal
+) -> None:
     def prepare() -> Place:
-        table, tool = indexed(site, owner)
-        site.replace(table, {"a": EDITED})
+        table, tool = indexed(deployment, owner)
+        deployment.replace(table, {"a": EDITED})
         return table, tool
 
     calls = kills.everywhere(
@@ -34,20 +36,22 @@ def test_creating_a_tool_may_die_anywhere(site: Site, kills: Kills, owner: Princ
 
 
 def test_a_change_of_a_document_may_die_anywhere(
-    site: Site, kills: Kills, owner: Principal
+    deployment: Deployment, kills: Kills, owner: Principal
 ) -> None:
     calls = kills.everywhere(
-        lambda: indexed(site, owner),
+        lambda: indexed(deployment, owner),
         lambda place: ("replace", owner.project_id, place[0].id, {"a": EDITED}),
     )
     assert "send" in calls
     kills.check()
 
 
-def test_deleting_a_tool_may_die_anywhere(site: Site, kills: Kills, owner: Principal) -> None:
+def test_deleting_a_tool_may_die_anywhere(
+    deployment: Deployment, kills: Kills, owner: Principal
+) -> None:
     def prepare() -> Place:
-        table, tool = indexed(site, owner)
-        site.tool(table, "/b~1c")
+        table, tool = indexed(deployment, owner)
+        deployment.tool(table, "/b~1c")
         return table, tool
 
     kills.everywhere(prepare, lambda place: ("delete_tool", owner.project_id, place[1].id))
@@ -55,38 +59,42 @@ def test_deleting_a_tool_may_die_anywhere(site: Site, kills: Kills, owner: Princ
 
 
 def test_deleting_the_last_tool_may_die_anywhere(
-    site: Site, kills: Kills, owner: Principal
+    deployment: Deployment, kills: Kills, owner: Principal
 ) -> None:
     kills.everywhere(
-        lambda: indexed(site, owner),
+        lambda: indexed(deployment, owner),
         lambda place: ("delete_tool", owner.project_id, place[1].id),
     )
     kills.check()
 
 
-def test_deleting_a_table_may_die_anywhere(site: Site, kills: Kills, owner: Principal) -> None:
+def test_deleting_a_table_may_die_anywhere(
+    deployment: Deployment, kills: Kills, owner: Principal
+) -> None:
     kills.everywhere(
-        lambda: indexed(site, owner),
+        lambda: indexed(deployment, owner),
         lambda place: ("delete_table", owner.project_id, place[0].id),
     )
     kills.check()
 
 
-def test_the_start_of_a_rebuild_may_die_anywhere(site: Site, kills: Kills) -> None:
+def test_the_start_of_a_rebuild_may_die_anywhere(deployment: Deployment, kills: Kills) -> None:
     kills.everywhere(
-        lambda: indexed(site, site.project()),  # a project builds two at a time
+        lambda: indexed(deployment, deployment.project()),  # a project builds two at a time
         lambda place: ("start_rebuild", place[1].id),
     )
     kills.check()
 
 
-def test_going_back_may_die_anywhere(site: Site, kills: Kills, owner: Principal) -> None:
+def test_going_back_may_die_anywhere(
+    deployment: Deployment, kills: Kills, owner: Principal
+) -> None:
     def prepare() -> Place:
-        table, tool = indexed(site, owner)
-        site.parts.operations.start_rebuild(tool.id, Internal())
-        site.work()
-        site.replace(table, {"a": EDITED})
-        site.work()
+        table, tool = indexed(deployment, owner)
+        deployment.parts.operations.rebuilds.start(tool.id, Internal())
+        deployment.work()
+        deployment.replace(table, {"a": EDITED})
+        deployment.work()
         return table, tool
 
     kills.everywhere(prepare, lambda place: ("roll_back", place[1].id))

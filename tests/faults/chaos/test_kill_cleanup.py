@@ -6,30 +6,32 @@ from functools import partial
 
 from context_search.domain.access import Internal
 from tests.builders import until
+from tests.faults.chaos.deployment import Deployment
 from tests.faults.chaos.gate import Point, points
 from tests.faults.chaos.killing import EDITED, Place, check, indexed
-from tests.faults.chaos.mortal import Mortals
-from tests.faults.chaos.site import Site
+from tests.faults.chaos.worker_processes import WorkerProcesses
 
 RARE = {"delete namespace", "deletions.forget_generation", "sweeps.requeue_missing+send"}
 
 
-def test_cleanup_may_die_anywhere(site: Site, workers: Mortals) -> None:
+def test_cleanup_may_die_anywhere(deployment: Deployment, workers: WorkerProcesses) -> None:
     places: list[Place] = []
     seen: dict[str, None] = {}
 
     def damage() -> None:
         """Something for every step."""
-        owner = site.project()
-        gone, _ = indexed(site, owner)
-        table, tool = indexed(site, owner)
-        site.parts.tables.delete_table(owner, gone.id)
-        site.parts.operations.start_rebuild(tool.id, Internal())
-        site.work()
-        site.replace(table, {"a": EDITED})  # the order is lost
-        site.orders()
-        namespace = site.index(tool).namespace
-        site.parts.vectors.delete(namespace, site.parts.vectors.ids_after(namespace, "", 1))
+        owner = deployment.project()
+        gone, _ = indexed(deployment, owner)
+        table, tool = indexed(deployment, owner)
+        deployment.parts.tables.delete(owner, gone.id)
+        deployment.parts.operations.rebuilds.start(tool.id, Internal())
+        deployment.work()
+        deployment.replace(table, {"a": EDITED})  # the order is lost
+        deployment.orders()
+        namespace = deployment.index(tool).namespace
+        deployment.parts.vectors.delete(
+            namespace, deployment.parts.vectors.ids_after(namespace, "", 1)
+        )
         places.append((table, tool))
 
     def does_everything() -> bool:
@@ -46,4 +48,4 @@ def test_cleanup_may_die_anywhere(site: Site, workers: Mortals) -> None:
     until(does_everything)
     for point in points(list(seen)):
         until(partial(is_killed, point))
-    check(site, places)
+    check(deployment, places)

@@ -10,24 +10,24 @@ from context_search.domain.access import Principal
 from context_search.domain.errors import CommitUnknownError
 from testing.in_memory.queue import ListQueue
 from tests.faults.chaos.broken import Breakage
+from tests.faults.chaos.deployment import Deployment
 from tests.faults.chaos.killing import EDITED, LONG, Order, Place, check, indexed
 from tests.faults.chaos.parts import ChaosParts
-from tests.faults.chaos.site import Site
 
 VICTIM = "chaos-victim"
 
 
 @pytest.fixture(scope="module")
-def victim(site: Site) -> Iterator[ChaosParts]:
+def victim(deployment: Deployment) -> Iterator[ChaosParts]:
     parts = ChaosParts(
-        site.database_url, site.turbopuffer_url, ListQueue(), application_name=VICTIM
+        deployment.database_url, deployment.turbopuffer_url, ListQueue(), application_name=VICTIM
     )
     yield parts
     parts.database.close()
 
 
-def _terminate(site: Site) -> None:
-    with site.parts.database.transaction() as tx:
+def _terminate(deployment: Deployment) -> None:
+    with deployment.parts.database.transaction() as tx:
         tx.run(
             """
             SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity
@@ -37,100 +37,104 @@ def _terminate(site: Site) -> None:
         )
 
 
-def _lose_reply(_: Site) -> None:
+def _lose_reply(_: Deployment) -> None:
     raise CommitUnknownError("the reply to COMMIT got lost")
 
 
 @pytest.fixture(params=[_terminate, _lose_reply], ids=["terminated", "reply lost"])
-def breakage(site: Site, victim: ChaosParts, request: pytest.FixtureRequest) -> Breakage:
-    act: Callable[[Site], None] = request.param
-    return Breakage(site, victim, lambda: act(site), only_commits=act is _lose_reply)
+def breakage(
+    deployment: Deployment, victim: ChaosParts, request: pytest.FixtureRequest
+) -> Breakage:
+    act: Callable[[Deployment], None] = request.param
+    return Breakage(deployment, victim, lambda: act(deployment), only_commits=act is _lose_reply)
 
 
 @pytest.fixture
-def severed(site: Site, victim: ChaosParts) -> Breakage:
+def severed(deployment: Deployment, victim: ChaosParts) -> Breakage:
     """Only connections that end: these orders are killed after each COMMIT elsewhere."""
-    return Breakage(site, victim, lambda: _terminate(site))
+    return Breakage(deployment, victim, lambda: _terminate(deployment))
 
 
 @pytest.fixture
-def owner(site: Site) -> Principal:
-    return site.project()
+def owner(deployment: Deployment) -> Principal:
+    return deployment.project()
 
 
 def test_a_worker_goes_on_or_somebody_else_does(
-    site: Site, severed: Breakage, owner: Principal
+    deployment: Deployment, severed: Breakage, owner: Principal
 ) -> None:
     def prepare() -> Place:
-        table = site.table(owner, {"a": LONG})
-        return table, site.tool(table)
+        table = deployment.table(owner, {"a": LONG})
+        return table, deployment.tool(table)
 
     def order(_: Place) -> Order:
-        [message] = site.orders()
+        [message] = deployment.orders()
         return "carry_out", message
 
-    check(site, severed.everywhere(prepare, order))
+    check(deployment, severed.everywhere(prepare, order))
 
 
-def test_a_comparison_happens_all_the_same(site: Site, severed: Breakage, owner: Principal) -> None:
+def test_a_comparison_happens_all_the_same(
+    deployment: Deployment, severed: Breakage, owner: Principal
+) -> None:
     def prepare() -> Place:
-        table, tool = indexed(site, owner)
-        site.replace(table, {"a": EDITED, "new": LONG})
-        site.orders()
+        table, tool = indexed(deployment, owner)
+        deployment.replace(table, {"a": EDITED, "new": LONG})
+        deployment.orders()
         return table, tool
 
     def order(place: Place) -> Order:
         return "carry_out", {"kind": "enumerate", "index_id": place[1].index_id}
 
-    check(site, severed.everywhere(prepare, order))
+    check(deployment, severed.everywhere(prepare, order))
 
 
 def test_a_change_fails_only_while_it_may_be_undone(
-    site: Site, breakage: Breakage, owner: Principal
+    deployment: Deployment, breakage: Breakage, owner: Principal
 ) -> None:
     def order(place: Place) -> Order:
         return "replace", owner.project_id, place[0].id, {"a": EDITED}
 
-    places = breakage.everywhere(lambda: indexed(site, owner), order)
+    places = breakage.everywhere(lambda: indexed(deployment, owner), order)
     assert breakage.failed() == {"tables.find+tables.replace+send_waiting"}
-    assert all(site.revision(table) == 2 for table, _ in breakage.succeeded())
-    check(site, places)
+    assert all(deployment.revision(table) == 2 for table, _ in breakage.succeeded())
+    check(deployment, places)
 
 
 def test_creating_a_tool_fails_only_while_it_may_be_undone(
-    site: Site, breakage: Breakage, owner: Principal
+    deployment: Deployment, breakage: Breakage, owner: Principal
 ) -> None:
     def order(place: Place) -> Order:
         return "create_tool", owner.project_id, place[0].id, "/a"
 
-    places = breakage.everywhere(lambda: indexed(site, owner), order)
+    places = breakage.everywhere(lambda: indexed(deployment, owner), order)
     [failed] = breakage.failed()
     assert "tools.add" in failed
-    assert all(site.tools(tool.index_id) == 2 for _, tool in breakage.succeeded())
-    check(site, places)
+    assert all(deployment.tools(tool.index_id) == 2 for _, tool in breakage.succeeded())
+    check(deployment, places)
 
 
 def test_deleting_a_tool_fails_only_while_it_may_be_undone(
-    site: Site, breakage: Breakage, owner: Principal
+    deployment: Deployment, breakage: Breakage, owner: Principal
 ) -> None:
     def order(place: Place) -> Order:
         return "delete_tool", owner.project_id, place[1].id
 
-    places = breakage.everywhere(lambda: indexed(site, owner), order)
+    places = breakage.everywhere(lambda: indexed(deployment, owner), order)
     [failed] = breakage.failed()
     assert "tools.mark_deleted" in failed
-    assert all(site.tools(tool.index_id) == 0 for _, tool in breakage.succeeded())
-    check(site, places)
+    assert all(deployment.tools(tool.index_id) == 0 for _, tool in breakage.succeeded())
+    check(deployment, places)
 
 
-def test_cleanup_finishes_its_other_steps(site: Site, breakage: Breakage) -> None:
-    place = indexed(site, site.project())
+def test_cleanup_finishes_its_other_steps(deployment: Deployment, breakage: Breakage) -> None:
+    place = indexed(deployment, deployment.project())
 
     def prepare() -> Place:
-        site.replace(place[0], {"a": f"{EDITED} {len(breakage.outcomes)}"})
-        site.orders()
+        deployment.replace(place[0], {"a": f"{EDITED} {len(breakage.outcomes)}"})
+        deployment.orders()
         return place
 
     breakage.everywhere(prepare, lambda _: ("cleanup",))
     assert breakage.failed() == set()  # cleanup reports what failed
-    check(site, [place])
+    check(deployment, [place])

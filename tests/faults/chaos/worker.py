@@ -18,7 +18,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from context_search.ports.outside import Message
-from context_search.services.indexing.retrying import RetryLater
+from context_search.services.indexing.node_report import RetryLater
 from tests.faults.chaos.gate import Point
 from tests.faults.chaos.parts import ChaosParts
 

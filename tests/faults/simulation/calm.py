@@ -15,7 +15,7 @@ ROUNDS_S = (SILENT_S + 1, GRACE_S + 1)
 
 def heal(world: World) -> None:
     """Everything that is under way arrives and ends; then cleanup runs until all is quiet."""
-    world.weather.chance = world.scheduler.stall_chance = 0.0
+    world.fault_chances.chance = world.scheduler.stall_chance = 0.0
     world.finish_tasks()
     world.network.deliver_all()
     world.after_step()

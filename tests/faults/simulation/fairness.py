@@ -8,11 +8,10 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 
 from context_search.domain.orders import ORDER_ID
-from context_search.services.indexing.order_book import Begun
 from context_search.services.indexing.outgoing import LOST_AFTER_S
+from context_search.services.indexing.worker import Begun
 from testing.in_memory.comparisons import tables_of
-from testing.in_memory.order_rows import OutboxRow
-from testing.in_memory.rows import Rows
+from testing.in_memory.rows import OutboxRow, Rows
 from tests.faults.simulation.conditions import OVERTAKES, WINDOW
 from tests.faults.simulation.invariants import check
 from tests.faults.simulation.messages import Envelope

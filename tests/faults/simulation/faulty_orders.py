@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from context_search.domain.orders import Order
 from context_search.ports.outside import Message
-from context_search.services.indexing.order_book import Begun, OrderBook
-from context_search.services.upkeep.cleanup import Cleanup
-from context_search.services.upkeep.cleanup_report import CleanupReport
-from testing.in_memory.order_rows import OutboxRow
+from context_search.services.indexing.worker import Begun, OrderBook
+from context_search.services.upkeep.cleanup import Cleanup, CleanupReport
 from testing.in_memory.outbox import MemoryOutbox
+from testing.in_memory.rows import OutboxRow
 
 
 class NoWindow(MemoryOutbox):

@@ -16,15 +16,15 @@ from context_search.domain.model import (
 )
 from context_search.ports.outside import Clock, Message
 from context_search.ports.upkeep import Tombstone
-from testing.in_memory.catalog_rows import TableRow
 from testing.in_memory.chunks import MemoryChunks
+from testing.in_memory.comparisons import MemoryComparisons
 from testing.in_memory.deletions import MemoryDeletions
 from testing.in_memory.indexes import MemoryIndexes
 from testing.in_memory.live_chunks import MemoryLiveChunks
 from testing.in_memory.nodes import MemoryNodes
 from testing.in_memory.outbox import MemoryOutbox
 from testing.in_memory.removals import remove_sets
-from testing.in_memory.rows import GenerationRow, Rows
+from testing.in_memory.rows import GenerationRow, Rows, TableRow
 from testing.in_memory.store import MemoryUnitOfWork
 
 
@@ -35,6 +35,7 @@ def work_with(
     live_chunks: type[MemoryLiveChunks] = MemoryLiveChunks,
     outbox: type[MemoryOutbox] = MemoryOutbox,
     indexes: type[MemoryIndexes] = MemoryIndexes,
+    comparisons: type[MemoryComparisons] = MemoryComparisons,
     deletions: type[MemoryDeletions] = MemoryDeletions,
 ) -> type[MemoryUnitOfWork]:
     """Returns a unit of work with other repositories."""
@@ -47,6 +48,7 @@ def work_with(
             self.live_chunks = live_chunks(rows)
             self.outbox = outbox(rows, clock)
             self.indexes = indexes(rows, clock)
+            self.comparisons = comparisons(rows, clock)
             self.deletions = deletions(rows, clock)
 
     return Mutated
@@ -172,12 +174,12 @@ class ActiveOnly(MemoryIndexes):
         return [index for index in super().live(index_id) if index.state == "active"]
 
 
-class ToolsUnseen(MemoryIndexes):
+class ToolsUnseen(MemoryComparisons):
     """What the API does to tools has an index compared again, what other programs do has not."""
 
     def _note_order(self, index_id: int) -> None:
-        for index in self.live(index_id):
-            self.order_comparisons(index.generation_id)
+        for generation_id in self._generations_of(index_id):
+            self.order_comparisons(generation_id)
 
     def _behind(self) -> Iterator[tuple[GenerationRow, TableRow]]:
         for generation, table in super()._behind():

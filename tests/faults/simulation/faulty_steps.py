@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from context_search.domain.access import Principal
 from context_search.domain.errors import VectorStoreUnavailableError
 from context_search.domain.ids import vector_row_id, window_ids
 from context_search.domain.model import ChunkSet, Claim, Index, StoredChunk
-from context_search.ports.outside import Deadline
 from context_search.ports.searching import ChunkTokens
 from context_search.ports.store import UnitOfWork
 from context_search.ports.upkeep import SweepCursor
-from context_search.services.catalog.tables import DeleteTool
-from context_search.services.indexing.chunk_documents import chunk_documents, chunk_tokens, plan
-from context_search.services.indexing.index_node import IndexNode
-from context_search.services.indexing.index_together import Begun, IndexTogether
-from context_search.services.indexing.node_report import NodeRun, Outcome
-from context_search.services.indexing.settle import SettleIndex
-from context_search.services.upkeep.cleanup import TOMBSTONES_PER_STEP, Cleanup
-from context_search.services.upkeep.cleanup_report import CleanupReport
-from context_search.services.upkeep.sweep import SweepNamespace
+from context_search.services.catalog.tools import ManageTools
+from context_search.services.indexing.chunk_documents import plan
+from context_search.services.indexing.indexer import Batch, Begun, Indexer
+from context_search.services.indexing.node_report import NodeRun
+from context_search.services.indexing.settle import Settler
+from context_search.services.upkeep.cleanup import TOMBSTONES_PER_STEP, Cleanup, CleanupReport
+from context_search.services.upkeep.sweep import Sweep
 
 
 class NoReconciler(Cleanup):
@@ -45,7 +41,7 @@ class NoComparison(Cleanup):
 class TombstonesForgottenFirst(Cleanup):
     """A kill between the two steps leaves documents that nobody knows."""
 
-    def _bury(self, report: CleanupReport) -> bool:
+    def _delete_documents(self, report: CleanupReport) -> bool:
         with self.store.for_all("test") as work:
             found = work.deletions.tombstones(
                 older_than_s=self.limits.grace_s, limit=TOMBSTONES_PER_STEP
@@ -70,7 +66,7 @@ class NamespaceForgottenFirst(Cleanup):
         return bool(retired)
 
 
-class BelievesAnOldList(SweepNamespace):
+class BelievesAnOldList(Sweep):
     """Rows are read after the documents, and a missing one is not asked for by name."""
 
     def _page(self, cursor: SweepCursor) -> object:  # type: ignore[override]
@@ -83,17 +79,28 @@ class BelievesAnOldList(SweepNamespace):
         return super()._page(cursor)
 
 
-class VectorsBeforeRows(IndexNode):
-    """A kill after the write leaves documents that no row names."""
+class VectorsBeforeRows(Indexer):
+    """What is written first are the documents of sets whose rows are rolled back, or never come."""
 
-    def _index(self, run: NodeRun, deadline: Deadline) -> Outcome:
-        claim = run.claim
-        early = _early_set(claim).chunks
-        vectors, _ = self.chunk_vectors(claim, early)
-        keyed, now = chunk_tokens(early), self.clock.now()
-        documents = list(chunk_documents(claim, 0, early, vectors, keyed, now))
-        self.vectors.upsert(claim.namespace, documents, config=claim.config)
-        return super()._index(run, deadline)
+    def _begin(self, run: NodeRun) -> Begun:
+        if run.is_alone:
+            self._write_early(run)
+        return super()._begin(run)
+
+    def _write_early(self, run: NodeRun) -> None:
+        early = {claim: _early_set(claim) for claim in run.claims}
+        trails = {claim: [""] * len(early[claim].chunks) for claim in run.claims}
+        batch = [(claim, chunk) for claim in run.claims for chunk in early[claim].chunks]
+        self._upsert(run, early, trails, batch)
+
+
+class VectorsBeforeRowsTogether(VectorsBeforeRows):
+    """The same for many strings at once."""
+
+    def _begin(self, run: NodeRun) -> Begun:
+        if not run.is_alone:
+            self._write_early(run)
+        return Indexer._begin(self, run)
 
 
 def _early_set(claim: Claim) -> ChunkSet:
@@ -124,51 +131,56 @@ def _early_id(claim: Claim, chunk_index: int) -> str:
     )
 
 
-class PresentOnTimeout(IndexNode):
+class PresentOnTimeout(Indexer):
     """No answer is taken for yes."""
 
-    def _write_batch(self, run: NodeRun, chunk_set: ChunkSet, batch: Sequence[StoredChunk]) -> None:
+    def _upsert(
+        self, run: NodeRun, begun: Begun, trails: Mapping[Claim, Sequence[str]], batch: Batch
+    ) -> list[ChunkTokens]:
         try:
-            super()._write_batch(run, chunk_set, batch)
+            return super()._upsert(run, begun, trails, batch)
         except VectorStoreUnavailableError:
-            with self.store.for_all("test") as work:
-                work.nodes.hold(run.claim, lease_s=self.limits.lease_s)
-                work.chunks.mark_present(chunk_set.id, [chunk.index for chunk in batch])
+            if not self._is_taken_for_yes(run):
+                raise
+            return []
+
+    def _is_taken_for_yes(self, run: NodeRun) -> bool:
+        return run.is_alone
 
 
-class PresentOnTimeoutTogether(IndexTogether):
+class PresentOnTimeoutTogether(PresentOnTimeout):
     """The same for many strings at once."""
 
-    def _write(self, run: NodeRun, begun: Begun) -> list[ChunkTokens]:
-        with suppress(VectorStoreUnavailableError):
-            return super()._write(run, begun)
-        return []
+    def _is_taken_for_yes(self, run: NodeRun) -> bool:
+        return not run.is_alone
 
 
-class VectorsBeforeRowsTogether(IndexTogether):
-    """What is written first are the documents of sets whose rows are rolled back, or never come."""
+class SwapsWithoutHolding(Indexer):
+    """Nobody asks whether the claims still hold when texts are swapped."""
 
-    def _begin(self, claims: Sequence[Claim]) -> Begun:
-        run = NodeRun(claims[0], self.one.clock)
-        self._write(run, [(claim, _early_set(claim)) for claim in claims])
-        return super()._begin(claims)
-
-
-class SwapsWithoutHolding(IndexTogether):
-    """Nobody asks whether the claims still hold when many texts are swapped."""
-
-    def _swap(self, begun: Begun, keyed: Sequence[ChunkTokens]) -> set[int]:
-        with self.one.store.for_all("test") as work:
-            work.chunks.mark_all_present([chunk_set for _, chunk_set in begun])
+    def _acknowledge(
+        self,
+        run: NodeRun,
+        begun: Begun,
+        batch: Batch,
+        keyed: Sequence[ChunkTokens],
+        *,
+        is_last: bool,
+    ) -> tuple[list[Claim], set[int]]:
+        if not is_last:
+            return super()._acknowledge(run, begun, batch, keyed, is_last=is_last)
+        with self.store.for_all("test") as work:
+            work.chunks.mark_present([chunk.id for _, chunk in batch])
             work.keywords.put(keyed)
-            return work.chunks.activate([(claim, each.id) for claim, each in begun])
+            pairs = [(claim, each.id) for claim, each in begun.items()]
+            return list(begun), work.chunks.activate(pairs)
 
 
 @dataclass(frozen=True, slots=True)
-class DeleteSharedChunks(DeleteTool):
+class DeleteSharedChunks(ManageTools):
     """Deleting a tool takes what other tools still need."""
 
-    def __call__(self, principal: Principal, tool_id: int) -> None:
+    def delete(self, principal: Principal, tool_id: int) -> None:
         with self.store.for_all("test") as work:
             tool = work.tools.find(tool_id, project_id=principal.project_id)
             index = work.indexes.find(tool.index_id) if tool else None
@@ -176,11 +188,11 @@ class DeleteSharedChunks(DeleteTool):
                 work.nodes.remove(
                     [node.id for node in work.nodes.known(index.generation_id, index.table_id or 0)]
                 )
-        DeleteTool.__call__(self, principal, tool_id)
+        ManageTools.delete(self, principal, tool_id)
 
 
 @dataclass(frozen=True, slots=True)
-class SwitchesUnseen(SettleIndex):
+class SwitchesUnseen(Settler):
     """The switch does not ask which revision the new generation was compared with."""
 
     def _switch(self, work: UnitOfWork, index: Index) -> bool:

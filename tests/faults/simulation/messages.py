@@ -13,8 +13,8 @@ from testing.in_memory.outbox import MemoryOutbox
 from testing.in_memory.rows import Rows
 from testing.in_memory.store import MemoryUnitOfWork
 from tests.faults.simulation.conditions import MAX_RECEIVES, OVERTAKES, VISIBILITY_S
+from tests.faults.simulation.fault_chances import FaultChances
 from tests.faults.simulation.scheduler import Scheduler
-from tests.faults.simulation.weather import Weather
 
 
 @dataclass(eq=False)
@@ -38,7 +38,7 @@ class SimQueue:
 
     clock: ManualClock
     scheduler: Scheduler
-    weather: Weather
+    fault_chances: FaultChances
     is_fair: bool
     waiting: list[Envelope] = field(default_factory=list)
     dead: list[Message] = field(default_factory=list)
@@ -46,12 +46,14 @@ class SimQueue:
 
     def send(self, messages: Sequence[Message]) -> list[int]:
         self.scheduler.pause()
-        fault = self.weather.fault("send", "refused", "partial", "lost reply", "lost", weight=3)
+        fault = self.fault_chances.fault(
+            "send", "refused", "partial", "lost reply", "lost", weight=3
+        )
         taken = list(range(len(messages)))
         if fault == "refused":
             raise QueueUnavailableError("simulated")
         if fault == "partial":
-            taken = [position for position in taken if self.weather.random.random() < 0.5]
+            taken = [position for position in taken if self.fault_chances.random.random() < 0.5]
         bodies = [messages[position] for position in taken]
         for body in bodies:
             if fault == "lost":  # as if it had been received too often
@@ -65,14 +67,14 @@ class SimQueue:
 
     def is_empty(self) -> bool:
         self.scheduler.pause()
-        if self.weather.fault("count", "refused"):
+        if self.fault_chances.fault("count", "refused"):
             raise QueueUnavailableError("simulated")
         return not self.waiting
 
     def take_up(self, limit: int, keep: Callable[[Sequence[Message]], None]) -> int:
         """See the port ``DeadLetters``."""
         self.scheduler.pause()
-        if self.weather.fault("take up", "refused"):
+        if self.fault_chances.fault("take up", "refused"):
             raise QueueUnavailableError("simulated")
         taken = self.dead[:limit]
         keep(taken)
@@ -81,7 +83,7 @@ class SimQueue:
 
     def expire(self) -> None:
         """What waits was not received in time: SQS keeps a message for days, not for ever."""
-        self.weather.seen["queue: expired"] += bool(self.waiting)
+        self.fault_chances.seen["queue: expired"] += bool(self.waiting)
         self.dead += [envelope.body for envelope in self.waiting]
         self.waiting.clear()
 
@@ -96,11 +98,11 @@ class SimQueue:
         if not deliverable:
             return None
         if not self.is_fair:
-            return self.weather.random.choice(deliverable)
+            return self.fault_chances.random.choice(deliverable)
         deliverable.sort(key=lambda envelope: envelope.visible_at)
         chosen = 0
         if deliverable[0].overtaken < OVERTAKES:
-            chosen = self.weather.random.randrange(min(OVERTAKES, len(deliverable)))
+            chosen = self.fault_chances.random.randrange(min(OVERTAKES, len(deliverable)))
         for envelope in deliverable[:chosen]:
             envelope.overtaken += 1
         return deliverable[chosen]
@@ -110,7 +112,7 @@ class SimQueue:
         envelope.in_flight = False
         if envelope not in self.waiting:
             return
-        if again_s is None and self.weather.fault("acknowledge", "lost"):
+        if again_s is None and self.fault_chances.fault("acknowledge", "lost"):
             again_s = VISIBILITY_S
         if again_s is not None and envelope.receives < MAX_RECEIVES:
             envelope.visible_at = self.clock.monotonic() + again_s

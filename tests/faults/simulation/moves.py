@@ -37,7 +37,7 @@ class Moves:
             world.create_tool(users.wanted_tool())
         if world.neighbour is not None:
             world.create_tool(users.tool_next_door())
-        world.weather.chance = self.random.choice(CHANCES)
+        world.fault_chances.chance = self.random.choice(CHANCES)
         world.scheduler.stall_chance = self.random.choice(STALLS)
         self.pauses = self.random.choice((PAUSES_S, SHORT_PAUSES_S, SHORT_PAUSES_S, LONG_PAUSES_S))
         running: list[tuple[float, Move]] = [

@@ -27,7 +27,7 @@ MUTANTS = [
         seed=719,
     ),
     Mutation("no grace for tombstones", grace_s=0, is_seen_in_small=True, within=3_000, seed=25),
-    Mutation("vectors before their rows", index_node=steps.VectorsBeforeRows),
+    Mutation("vectors before their rows", indexer=steps.VectorsBeforeRows),
     Mutation("no tombstones", unit_of_work=work_with(chunks=rows.ChunksWithoutTombstones)),
     Mutation(
         "acknowledge first, no reconciler", acknowledges_first=True, cleanup=steps.NoReconciler
@@ -38,18 +38,13 @@ MUTANTS = [
         unit_of_work=work_with(outbox=rows.ForgetfulOutbox),
         cleanup=steps.NoReconciler,
     ),
-    Mutation("deleting a tool takes shared chunks", delete_tool=steps.DeleteSharedChunks),
+    Mutation("deleting a tool takes shared chunks", tools=steps.DeleteSharedChunks),
     Mutation("search without hydration", unit_of_work=work_with(live_chunks=rows.UnhydratedChunks)),
     Mutation("old set deleted first", unit_of_work=work_with(chunks=rows.OldSetFirst)),
-    Mutation("present on a timeout", index_node=steps.PresentOnTimeout, seed=20),
-    Mutation("vectors before their rows, together", together=steps.VectorsBeforeRowsTogether),
-    Mutation("present on a timeout, together", together=steps.PresentOnTimeoutTogether),
-    Mutation(
-        "swap without a claim, together",
-        together=steps.SwapsWithoutHolding,
-        within=3_000,
-        seed=2945,
-    ),
+    Mutation("present on a timeout", indexer=steps.PresentOnTimeout, seed=20),
+    Mutation("vectors before their rows, together", indexer=steps.VectorsBeforeRowsTogether),
+    Mutation("present on a timeout, together", indexer=steps.PresentOnTimeoutTogether),
+    Mutation("swap without a claim", indexer=steps.SwapsWithoutHolding, seed=104),
     Mutation("content ids", unit_of_work=work_with(chunks=rows.ContentIds)),
     Mutation(
         "content ids, tombstones cancelled",
@@ -76,8 +71,8 @@ MUTANTS = [
     Mutation("tombstones forgotten first", cleanup=steps.TombstonesForgottenFirst),
     Mutation("namespaces forgotten first", cleanup=steps.NamespaceForgottenFirst, within=3_000),
     Mutation("edits reach one generation", unit_of_work=work_with(indexes=rows.ActiveOnly)),
-    Mutation("tools deleted unseen", unit_of_work=work_with(indexes=rows.ToolsUnseen), seed=54),
-    Mutation("switch without a look", settle=steps.SwitchesUnseen),
+    Mutation("tools deleted unseen", unit_of_work=work_with(comparisons=rows.ToolsUnseen), seed=54),
+    Mutation("switch without a look", settler=steps.SwitchesUnseen),
     Mutation(
         "evicts what is in use",
         unit_of_work=limited_by(evictions=limits.EvictsWhatIsInUse),

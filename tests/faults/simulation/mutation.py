@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from context_search.services.catalog.tables import DeleteTool
-from context_search.services.indexing.index_node import IndexNode
-from context_search.services.indexing.index_together import IndexTogether
-from context_search.services.indexing.order_book import OrderBook
-from context_search.services.indexing.settle import SettleIndex
+from context_search.services.catalog.tools import ManageTools
+from context_search.services.indexing.indexer import Indexer
+from context_search.services.indexing.settle import Settler
+from context_search.services.indexing.worker import OrderBook
 from context_search.services.upkeep.cleanup import Cleanup
-from context_search.services.upkeep.sweep import SweepNamespace
+from context_search.services.upkeep.sweep import Sweep
 from testing.in_memory.store import MemoryUnitOfWork
 from tests.faults.simulation.conditions import GRACE_S
 
@@ -26,13 +25,12 @@ class Mutation:
 
     name: str = "the design"
     unit_of_work: type[MemoryUnitOfWork] = MemoryUnitOfWork
-    index_node: type[IndexNode] = IndexNode
-    together: type[IndexTogether] = IndexTogether
-    delete_tool: type[DeleteTool] = DeleteTool
+    indexer: type[Indexer] = Indexer
+    tools: type[ManageTools] = ManageTools
     cleanup: type[Cleanup] = Cleanup
     book: type[OrderBook] = OrderBook
-    settle: type[SettleIndex] = SettleIndex
-    sweep: type[SweepNamespace] = SweepNamespace
+    settler: type[Settler] = Settler
+    sweep: type[Sweep] = Sweep
     grace_s: float = GRACE_S
     acknowledges_first: bool = False
     has_project_index: bool = False

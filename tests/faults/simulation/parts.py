@@ -18,8 +18,8 @@ from context_search.ports.outside import Deadline, Legs, VectorQuery, VectorRow
 from testing.in_memory.embedder import WordEmbedder
 from testing.in_memory.store import MemoryStore, MemoryUnitOfWork
 from testing.in_memory.vectors import DictVectors
+from tests.faults.simulation.fault_chances import FaultChances, Network
 from tests.faults.simulation.scheduler import Scheduler
-from tests.faults.simulation.weather import Network, Weather
 
 
 @dataclass
@@ -28,7 +28,7 @@ class SimStore:
 
     inner: MemoryStore
     scheduler: Scheduler
-    weather: Weather
+    fault_chances: FaultChances
 
     def for_project(
         self, project_id: int, deadline: Deadline | None = None
@@ -45,7 +45,7 @@ class SimStore:
         self, opened: AbstractContextManager[MemoryUnitOfWork]
     ) -> Iterator[MemoryUnitOfWork]:
         self.scheduler.pause()
-        fault = self.weather.fault("transaction", "refused", "lost reply", weight=0.25)
+        fault = self.fault_chances.fault("transaction", "refused", "lost reply", weight=0.25)
         if fault == "refused":
             raise DatabaseUnavailableError("simulated")
         with opened as work:
@@ -60,7 +60,7 @@ class SimVectors:
 
     inner: DictVectors
     scheduler: Scheduler
-    weather: Weather
+    fault_chances: FaultChances
     network: Network
     version: int = 0
 
@@ -95,12 +95,12 @@ class SimVectors:
 
     def _read(self, call: str) -> None:
         self.scheduler.pause()
-        if self.weather.fault(call, "refused"):
+        if self.fault_chances.fault(call, "refused"):
             raise VectorStoreUnavailableError("simulated")
 
     def _change(self, call: str, effect: Callable[[], None]) -> None:
         self.scheduler.pause(is_write=True)
-        fault = self.weather.fault(call, "refused", "lost reply", "late", weight=3)
+        fault = self.fault_chances.fault(call, "refused", "lost reply", "late", weight=3)
         if fault is None or fault == "lost reply":
             self._arrive(effect)
         elif fault == "late":
@@ -118,7 +118,7 @@ class SimEmbedder(WordEmbedder):
     """The port ``Embedder``; ``refused`` holds the texts that once got no usable vector."""
 
     scheduler: Scheduler
-    weather: Weather
+    fault_chances: FaultChances
 
     def __post_init__(self) -> None:
         super().__init__()
@@ -126,7 +126,7 @@ class SimEmbedder(WordEmbedder):
 
     def embed_passages(self, texts: Sequence[str], *, timeout_s: float) -> list[list[float]]:
         self.scheduler.pause()
-        fault = self.weather.fault("embed", "unavailable", "unavailable", "mismatch")
+        fault = self.fault_chances.fault("embed", "unavailable", "unavailable", "mismatch")
         if fault == "mismatch":
             self.refused.update(texts)
             raise EmbeddingDimensionMismatchError("simulated")

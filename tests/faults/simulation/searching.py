@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from context_search.services.indexing.evict import UseIndex
 from context_search.services.indexing.outgoing import SendingStore
+from context_search.services.indexing.use_index import IndexUse
 from context_search.services.searching.search import Searcher, searcher
 from testing.in_memory.clock import ManualClock
 from tests.faults.simulation.parts import SimEmbedder, SimStore, SimVectors
@@ -19,7 +19,7 @@ def simulated_search(
     silent_s: float,
 ) -> Searcher:
     """Returns the pipeline over the simulated parts; waiting moves the clock."""
-    use_index = UseIndex(store)
+    use_index = IndexUse(store)
     made = searcher(store, vectors, lambda _: embedder, use_index, clock, clock.advance, silent_s)
     sim = store.inner
     assert isinstance(sim, SimStore)

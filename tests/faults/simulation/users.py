@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from context_search.domain.config import SearchConfig
 from context_search.domain.model import Scope
-from context_search.services.catalog.create_search_tool import NewSearchTool
+from context_search.services.catalog.tools import NewSearchTool
 from tests.faults.simulation.conditions import CONFIGS, QUERIES, SCOPES, SMALL_SCOPES
 from tests.faults.simulation.world import World
 
@@ -42,10 +42,22 @@ class Users:
         if not world.mutation.has_project_index:
             return []
         switches: list[tuple[float, str, Move]] = [
-            (0.5, "switch project index on", lambda: world.switch_on(world.principal)),
-            (0.1, "switch project index off", lambda: world.switch_off(world.principal)),
-            (0.2, "rebuild project", lambda: world.start_rebuild.of_project(world.principal)),
-            (0.2, "roll back project", lambda: world.roll_back.of_project(world.principal)),
+            (
+                0.5,
+                "switch project index on",
+                lambda: world.project_indexes.switch_on(world.principal),
+            ),
+            (
+                0.1,
+                "switch project index off",
+                lambda: world.project_indexes.switch_off(world.principal),
+            ),
+            (0.2, "rebuild project", lambda: world.rebuilds.start_of_project(world.principal)),
+            (
+                0.2,
+                "roll back project",
+                lambda: world.rebuilds.roll_back_of_project(world.principal),
+            ),
         ]
         return [
             (often, lambda name=name, run=run: world.spawn("user", name, run))  # type: ignore[misc]
@@ -129,15 +141,17 @@ class Users:
 
     def _rebuild(self) -> None:
         world = self.world
-        self._with_some_tool("rebuild", lambda tool: world.start_rebuild(tool, world.principal))
+        self._with_some_tool("rebuild", lambda tool: world.rebuilds.start(tool, world.principal))
 
     def _reindex(self) -> None:
         world = self.world
-        world.spawn("user", "reindex all", lambda: world.reindex(world.principal))
+        world.spawn("user", "reindex all", lambda: world.rebuilds.reindex(world.principal))
 
     def _roll_back(self) -> None:
         world = self.world
-        self._with_some_tool("roll back", lambda tool: world.roll_back(tool, world.principal))
+        self._with_some_tool(
+            "roll back", lambda tool: world.rebuilds.roll_back(tool, world.principal)
+        )
 
     def _redrive(self) -> None:
         world = self.world

@@ -8,31 +8,24 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from context_search.domain.access import Principal, ProjectKey
+from context_search.domain.config import Model
 from context_search.domain.errors import ContextSearchError
 from context_search.domain.orders import ORDER_ID, CompareIndex, Order, order_from_json
 from context_search.domain.search import Answer, QuestionLimits
 from context_search.ports.outside import Deadline, Message
-from context_search.services.catalog.change_document import ChangeDocument
-from context_search.services.catalog.create_search_tool import CreateSearchTool
-from context_search.services.catalog.tables import CreateProject, CreateTable, DeleteTable
+from context_search.services.catalog.tables import ManageTables
+from context_search.services.catalog.uploads import ManageUploads
 from context_search.services.indexing.chunk_vectors import ChunkVectors
-from context_search.services.indexing.enumeration import EnumerateIndex, Limits
-from context_search.services.indexing.index_node import IndexLimits
-from context_search.services.indexing.index_nodes import IndexNodes
-from context_search.services.indexing.node_report import NodeReport
-from context_search.services.indexing.order_book import Begun, OrderBook
+from context_search.services.indexing.enumeration import Comparer, Limits
+from context_search.services.indexing.indexer import IndexLimits
+from context_search.services.indexing.node_report import NodeReport, RetryLater
 from context_search.services.indexing.outgoing import Deliver, RelayOutbox, SendingStore
-from context_search.services.indexing.project_index import (
-    SwitchProjectIndexOff,
-    SwitchProjectIndexOn,
-)
-from context_search.services.indexing.rebuild import Model, ReindexProject, RollBack, StartRebuild
-from context_search.services.indexing.retrying import RetryLater
-from context_search.services.indexing.worker import Worker
+from context_search.services.indexing.project_index import ProjectIndexes
+from context_search.services.indexing.rebuilds import Rebuilds
+from context_search.services.indexing.worker import Begun, OrderBook, Worker
 from context_search.services.searching.targets import SearchedTool
-from context_search.services.upkeep.cleanup_report import CleanupLimits
-from context_search.services.upkeep.expire_uploads import ExpireUploads
-from context_search.services.upkeep.redrive import Redrive
+from context_search.services.upkeep.cleanup import CleanupLimits
+from context_search.services.upkeep.operations import Redrive
 from testing.in_memory.clock import ManualClock
 from testing.in_memory.store import MemoryStore
 from testing.in_memory.uploads import DictObjects
@@ -46,12 +39,12 @@ from tests.faults.simulation.conditions import (
     VISIBILITY_S,
     WINDOW,
 )
+from tests.faults.simulation.fault_chances import FaultChances, Network
 from tests.faults.simulation.messages import Envelope, SimQueue, joining
 from tests.faults.simulation.mutation import Mutation
 from tests.faults.simulation.parts import SimEmbedder, SimStore, SimVectors
 from tests.faults.simulation.scheduler import Killed, Kind, Scheduler
 from tests.faults.simulation.searching import simulated_search
-from tests.faults.simulation.weather import Network, Weather
 
 
 @dataclass
@@ -94,7 +87,7 @@ class World:
         self._choose()
         self.clock = ManualClock()
         self.scheduler = Scheduler(self.random)
-        self.weather = Weather(self.random)
+        self.fault_chances = FaultChances(self.random)
         self.network = Network(self.clock)
         unit_of_work = mutation.unit_of_work
         self.memory = MemoryStore(self.clock, joining(unit_of_work) if self.joins else unit_of_work)
@@ -104,27 +97,27 @@ class World:
         self.on_answer: Callable[[Answer], None] = lambda _: None
         self.on_begin: Callable[[Begun], None] = lambda _: None
         self.after_step: Callable[[], None] = lambda: None
-        self.queue = SimQueue(self.clock, self.scheduler, self.weather, self.has_neighbour)
-        self.plain_store = SimStore(self.memory, self.scheduler, self.weather)
-        self.deliver = Deliver(self.plain_store, self.queue, WINDOW)
+        self.queue = SimQueue(self.clock, self.scheduler, self.fault_chances, self.has_neighbour)
+        self.plain_store = SimStore(self.memory, self.scheduler, self.fault_chances)
+        self.deliver = Deliver(self.plain_store, self.queue, self._tell, WINDOW)
         self.store = SendingStore(self.plain_store, self.deliver)
-        self.vectors = SimVectors(self.documents, self.scheduler, self.weather, self.network)
-        self.embedder = SimEmbedder(self.scheduler, self.weather)
+        self.vectors = SimVectors(self.documents, self.scheduler, self.fault_chances, self.network)
+        self.embedder = SimEmbedder(self.scheduler, self.fault_chances)
         self._build_indexing()
         self._build_management()
-        project, _ = CreateProject(self.store)("p")
+        project, _ = ManageTables(self.store).create_project("p")
         self.principal = ProjectKey(project.id)
-        create_table = CreateTable(self.store)
+        create_table = ManageTables(self.store).create
         self.table = create_table(self.principal, "t", None, self.document())
         self.neighbour: Principal | None = None
         if self.has_neighbour:
-            self.neighbour = ProjectKey(CreateProject(self.store)("n")[0].id)
+            self.neighbour = ProjectKey(ManageTables(self.store).create_project("n")[0].id)
             self.next_door = create_table(self.neighbour, "t", None, self.document())
 
     @property
     def seen(self) -> Counter[str]:
         """What has happened to this world, and how often."""
-        return self.weather.seen
+        return self.fault_chances.seen
 
     def _choose(self) -> None:
         pick = self.random.choice
@@ -144,13 +137,13 @@ class World:
 
     def _build_indexing(self) -> None:
         store, vectors, mutation = self.store, self.vectors, self.mutation
-        settle, limits = mutation.settle(store, SILENT_S), Limits(self.max_node_chars)
-        self.enumerate_index = EnumerateIndex(store, settle, limits)
-        self.index_node = mutation.index_node(
+        settler, limits = mutation.settler(store, SILENT_S), Limits(self.max_node_chars)
+        self.comparer = Comparer(store, settler, limits)
+        self.indexer = mutation.indexer(
             store=store,
             vectors=vectors,
             chunk_vectors=ChunkVectors(store, vectors, lambda _: self.embedder, 30),
-            settle=settle,
+            settler=settler,
             clock=self.clock,
             limits=IndexLimits(
                 lease_s=LEASE_S,
@@ -161,33 +154,35 @@ class World:
                 project=self.limits,
             ),
         )
-        together = mutation.together(self.index_node)
-        self.index_nodes = IndexNodes(store, self.index_node, together)
         book = WatchedBook(mutation.book(store, self.deliver), self._begun)
-        self.worker = Worker(book, self.index_nodes, self.enumerate_index, _no_uploads)  # type: ignore[arg-type]
+        self.worker = Worker(
+            book,  # type: ignore[arg-type]
+            self.indexer.index,
+            self.comparer.compare,
+            _no_uploads,
+            self._tell,
+        )
         self.cleanup = mutation.cleanup(
             store,
             vectors,
             RelayOutbox(store, self.deliver),
-            settle,
+            settler,
             mutation.sweep(store, vectors, page=3),
-            ExpireUploads(store, DictObjects()),
+            ManageUploads(store, DictObjects()),
             CleanupLimits(SILENT_S, mutation.grace_s, self.keep_s, self.limits),
         )
 
     def _build_management(self) -> None:
         store = self.store
-        self.start_rebuild = StartRebuild(store, self.model)
-        self.reindex = ReindexProject(store, self.start_rebuild)
-        self.roll_back = RollBack(store)
-        self.switch_on = SwitchProjectIndexOn(store, self.model, SILENT_S)
-        self.switch_off = SwitchProjectIndexOff(store)
-        self.create_tool = CreateSearchTool(store, Limits(self.max_node_chars), SILENT_S)
+        self.rebuilds = Rebuilds(store, self.model)
+        self.project_indexes = ProjectIndexes(store, self.model, SILENT_S)
+        tools = self.mutation.tools(store, Limits(self.max_node_chars), SILENT_S)
+        self.create_tool, self.delete_tool = tools.create, tools.delete
         self.searcher = simulated_search(store, self.vectors, self.embedder, self.clock, SILENT_S)
-        self.replace_document = ChangeDocument(store).replace
-        self.delete_tool = self.mutation.delete_tool(store)
-        self.delete_table = DeleteTable(store)
-        self.redrive = Redrive(store, self.queue)
+        tables = ManageTables(store)
+        self.replace_document = tables.replace
+        self.delete_table = tables.delete
+        self.redrive = Redrive(store, self.queue).run
 
     def document(self) -> dict[str, object]:
         """Returns some document."""
@@ -233,7 +228,7 @@ class World:
     def clean_up(self) -> None:
         """Starts a run of cleanup."""
         deadline = self.deadline()
-        self.spawn("cleanup", "cleanup", lambda: self.cleanup(deadline))
+        self.spawn("cleanup", "cleanup", lambda: self.cleanup.run(deadline))
 
     def receive(self, envelope: Envelope) -> None:
         """Starts a worker on a message."""
@@ -268,6 +263,9 @@ class World:
             return
         self.seen["order: rests in the queue"] += 1
         raise RetryLater(done.again_in_s) from done.error
+
+    def _tell(self, error: ContextSearchError) -> None:
+        self.seen[f"told: {error.code}"] += 1
 
     def _begun(self, begun: Begun) -> None:
         self.on_begin(begun)

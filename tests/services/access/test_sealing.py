@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from context_search.services.access.sealing import BrokenSealError, seal, sealing_key, unseal
+from context_search.services.access.idempotency import BrokenSealError, seal, sealing_key, unseal
 
 KEY = sealing_key("cs_a", "answers")
 

@@ -6,25 +6,25 @@ import pytest
 
 from context_search.domain.documents import parse_json
 from context_search.domain.errors import DocumentTooLargeError
-from context_search.services.catalog.change_document import ChangeDocument
-from tests.services.house import House
+from context_search.services.catalog.tables import ManageTables
+from tests.services.system import System
 
 
 def test_a_document_does_not_grow_beyond_an_upload_by_many_small_changes() -> None:
-    house = House()
-    table = house.table({"list": []})
-    change = ChangeDocument(house.store, max_bytes=1_000)
+    system = System()
+    table = system.table({"list": []})
+    change = ManageTables(system.store, max_bytes=1_000)
     for _ in range(10):
-        change.replace(house.principal, table.id, "x" * 90, pointer="/list/-")
+        change.replace(system.principal, table.id, "x" * 90, pointer="/list/-")
     with pytest.raises(DocumentTooLargeError, match="over 1000 bytes"):
-        change.replace(house.principal, table.id, "x" * 90, pointer="/list/-")
+        change.replace(system.principal, table.id, "x" * 90, pointer="/list/-")
     with pytest.raises(DocumentTooLargeError):
-        change.merge(house.principal, table.id, {"more": "x" * 90})
-    with house.store.for_all("test") as work:
+        change.merge(system.principal, table.id, {"more": "x" * 90})
+    with system.store.for_all("test") as work:
         _, text = work.tables.read(table.id)
     assert 900 < len(text) <= 1_000
-    change.remove(house.principal, table.id, pointer="/list/0")
-    change.merge(house.principal, table.id, {"more": "x" * 50})
+    change.remove(system.principal, table.id, pointer="/list/0")
+    change.merge(system.principal, table.id, {"more": "x" * 50})
 
 
 DENSE = parse_json(f"[{','.join(['1e300'] * 5_000)}]".encode())
@@ -32,47 +32,47 @@ DENSE = parse_json(f"[{','.join(['1e300'] * 5_000)}]".encode())
 
 
 def test_numbers_do_not_grow_without_end_by_many_small_changes() -> None:
-    house = House()
-    table = house.table({"list": [], "n": 0})
-    change = ChangeDocument(house.store)
+    system = System()
+    table = system.table({"list": [], "n": 0})
+    change = ManageTables(system.store)
     for number in range(4):
-        change.merge(house.principal, table.id, {f"part {number}": DENSE})
+        change.merge(system.principal, table.id, {f"part {number}": DENSE})
     with pytest.raises(DocumentTooLargeError, match="written out in full"):
-        change.merge(house.principal, table.id, {"more": DENSE})
+        change.merge(system.principal, table.id, {"more": DENSE})
     for pointer in ("/list", "/list/-"):
         with pytest.raises(DocumentTooLargeError, match="written out in full"):
-            change.replace(house.principal, table.id, DENSE, pointer=pointer)
+            change.replace(system.principal, table.id, DENSE, pointer=pointer)
     # What takes the place of others, or has no zeros, has room; and so has what is taken out.
-    change.replace(house.principal, table.id, DENSE, pointer="/part 0")
-    change.merge(house.principal, table.id, {"n": 10**31, "plain": [1.25] * 5_000})
-    change.remove(house.principal, table.id, pointer="/part 0")
-    change.merge(house.principal, table.id, {"more": DENSE})
+    change.replace(system.principal, table.id, DENSE, pointer="/part 0")
+    change.merge(system.principal, table.id, {"n": 10**31, "plain": [1.25] * 5_000})
+    change.remove(system.principal, table.id, pointer="/part 0")
+    change.merge(system.principal, table.id, {"more": DENSE})
 
 
 @pytest.mark.parametrize("number", ["1" + "0" * 300, "-0." + "0" * 400 + "1", "0." + "0" * 299])
 def test_a_document_that_is_over_the_growth_of_numbers_already_may_only_not_grow(
     number: str,
 ) -> None:
-    house = House()
-    table = house.table({"a": 1})
-    rows = house.memory.rows
-    with house.store.for_all("test"):  # as SQL may write it
+    system = System()
+    table = system.table({"a": 1})
+    rows = system.memory.rows
+    with system.store.for_all("test"):  # as SQL may write it
         many = ",".join([number] * 30_000)
         rows.change(rows.tables, table.id, data_json=f'{{"many": [{many}]}}')
-    change = ChangeDocument(house.store)
-    change.merge(house.principal, table.id, {"b": 10**20})
-    change.replace(house.principal, table.id, parse_json(number.encode()), pointer="/many/7")
+    change = ManageTables(system.store)
+    change.merge(system.principal, table.id, {"b": 10**20})
+    change.replace(system.principal, table.id, parse_json(number.encode()), pointer="/many/7")
     with pytest.raises(DocumentTooLargeError):
-        change.merge(house.principal, table.id, {"c": parse_json(number.encode())})
-    change.remove(house.principal, table.id, pointer="/many/0")
+        change.merge(system.principal, table.id, {"c": parse_json(number.encode())})
+    change.remove(system.principal, table.id, pointer="/many/0")
 
 
 @pytest.mark.parametrize("character", ["x", "é", "港", "😀"])
 def test_the_limit_is_in_bytes(character: str) -> None:
-    house = House()
-    table = house.table({})
-    change = ChangeDocument(house.store, max_bytes=100)
+    system = System()
+    table = system.table({})
+    change = ManageTables(system.store, max_bytes=100)
     fits = character * (98 // len(character.encode()))
-    change.replace(house.principal, table.id, fits)
+    change.replace(system.principal, table.id, fits)
     with pytest.raises(DocumentTooLargeError, match="over 100 bytes"):
-        change.replace(house.principal, table.id, fits + character)
+        change.replace(system.principal, table.id, fits + character)

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from context_search.domain.config import SearchConfig
 from context_search.domain.model import Scope
-from context_search.services.catalog.create_search_tool import NewSearchTool
 from context_search.services.catalog.list_tools import ListTools
-from tests.services.house import House
+from context_search.services.catalog.tools import NewSearchTool
+from tests.services.system import System
 
 VALID = re.compile(r"[A-Za-z0-9_-]{1,64}")  # what the models behind MCP clients take
 NAMES = st.sampled_from(
@@ -20,33 +20,33 @@ NAMES = st.sampled_from(
 TEXT = st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=128)
 
 
-def named(house: House, *names: str) -> list[int]:
+def named(system: System, *names: str) -> list[int]:
     """The ids of tools by these names over one table."""
-    table = house.table({})
+    table = system.table({})
     return [
-        house.create_tool(
-            NewSearchTool(1, name, None, Scope(table.id, ""), house.config, SearchConfig())
+        system.create_tool(
+            NewSearchTool(1, name, None, Scope(table.id, ""), system.config, SearchConfig())
         ).tool.id
         for name in names
     ]
 
 
-def shown(house: House) -> dict[int, str]:
-    page, _ = ListTools(house.store)(house.principal)
+def shown(system: System) -> dict[int, str]:
+    page, _ = ListTools(system.store).page(system.principal)
     return {each.tool.id: each.name for each in page}
 
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(NAMES | TEXT, min_size=1, max_size=8))
 def test_every_tool_has_one_valid_name_that_leads_to_it(names: list[str]) -> None:
-    house = House()
-    ids = named(house, *names)
-    found = shown(house)
+    system = System()
+    ids = named(system, *names)
+    found = shown(system)
     assert list(found) == ids
     assert len(set(found.values())) == len(ids)
     for tool_id, name in found.items():
         assert VALID.fullmatch(name), name
-        tool = ListTools(house.store).find(house.principal, name)
+        tool = ListTools(system.store).find(system.principal, name)
         assert tool is not None
         assert tool.id == tool_id
 
@@ -54,19 +54,19 @@ def test_every_tool_has_one_valid_name_that_leads_to_it(names: list[str]) -> Non
 @settings(max_examples=40, deadline=None)
 @given(st.lists(NAMES | TEXT, min_size=2, max_size=6), st.data())
 def test_a_name_stays_when_younger_tools_come_and_go(names: list[str], data: st.DataObject) -> None:
-    house = House()
-    before = named(house, *names)
-    known = shown(house)
-    younger = named(house, *names)
-    assert {tool_id: shown(house)[tool_id] for tool_id in before} == known
-    house.delete_tool(house.principal, data.draw(st.sampled_from(younger)))
-    assert {tool_id: shown(house)[tool_id] for tool_id in before} == known
+    system = System()
+    before = named(system, *names)
+    known = shown(system)
+    younger = named(system, *names)
+    assert {tool_id: shown(system)[tool_id] for tool_id in before} == known
+    system.delete_tool(system.principal, data.draw(st.sampled_from(younger)))
+    assert {tool_id: shown(system)[tool_id] for tool_id in before} == known
 
 
 def test_what_is_readable_of_a_name_stays_readable() -> None:
-    house = House()
-    ids = named(house, "知识库 FAQ (v2)", "产品 price list 2026", "帮助")
-    assert list(shown(house).values()) == [
+    system = System()
+    ids = named(system, "知识库 FAQ (v2)", "产品 price list 2026", "帮助")
+    assert list(shown(system).values()) == [
         f"ZhiShiKu_FAQ_v2_{ids[0]}",
         f"ChanPin_price_list_2026_{ids[1]}",
         f"BangZhu_{ids[2]}",
@@ -74,11 +74,11 @@ def test_what_is_readable_of_a_name_stays_readable() -> None:
 
 
 def test_names_are_those_that_models_take_and_differ_in_more_than_case() -> None:
-    house = House()
-    ids = named(house, "faq", "FAQ", "price.list", "a-B_c")
-    assert list(shown(house).values()) == ["faq", f"FAQ_{ids[1]}", f"price_list_{ids[2]}", "a-B_c"]
-    find = ListTools(house.store).find
-    assert [find(house.principal, name) for name in ("FAQ", "Faq", "price.list", "A-B_C")] == [
+    system = System()
+    ids = named(system, "faq", "FAQ", "price.list", "a-B_c")
+    assert list(shown(system).values()) == ["faq", f"FAQ_{ids[1]}", f"price_list_{ids[2]}", "a-B_c"]
+    find = ListTools(system.store).find
+    assert [find(system.principal, name) for name in ("FAQ", "Faq", "price.list", "A-B_C")] == [
         None
     ] * 4
 
@@ -86,7 +86,7 @@ def test_names_are_those_that_models_take_and_differ_in_more_than_case() -> None
 @settings(max_examples=40, deadline=None)
 @given(st.lists(NAMES | TEXT, min_size=1, max_size=8))
 def test_no_two_names_differ_in_case_only(names: list[str]) -> None:
-    house = House()
-    named(house, *names)
-    found = [name.lower() for name in shown(house).values()]
+    system = System()
+    named(system, *names)
+    found = [name.lower() for name in shown(system).values()]
     assert len(set(found)) == len(found)

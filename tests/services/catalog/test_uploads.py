@@ -21,17 +21,16 @@ from context_search.domain.errors import (
 from context_search.domain.model import Table
 from context_search.domain.uploads import NewUpload, Upload, UploadFormat, import_memory
 from context_search.ports.outside import SignedPut
-from context_search.services.catalog.import_document import MAX_RUNS, ImportDocument
 from context_search.services.catalog.uploads import (
     MAX_PENDING,
+    MAX_RUNS,
     PENDING_COUNTS_S,
-    CompleteUpload,
-    CreateUpload,
-    ReadUpload,
+    ImportDocument,
+    ManageUploads,
 )
-from context_search.services.upkeep.cleanup_report import CleanupLimits, CleanupReport
+from context_search.services.upkeep.cleanup import CleanupLimits, CleanupReport
 from testing.in_memory.uploads import DictObjects
-from tests.services.house import House, prose
+from tests.services.system import System, prose
 
 DAY_S = 86_400.0
 
@@ -52,15 +51,13 @@ class MoodyObjects(DictObjects):
         return DictObjects.read(self, key)
 
 
-class Office(House):
-    """A house where documents come in through S3."""
+class UploadSystem(System):
+    """A system where documents come in through S3."""
 
     def __init__(self) -> None:
         super().__init__()
         self.objects = self.moody = MoodyObjects()
-        self.create_upload = CreateUpload(self.store, self.objects, max_bytes=100_000)
-        self.complete = CompleteUpload(self.store, self.objects, max_bytes=100_000)
-        self.read_upload = ReadUpload(self.store)
+        self.uploads = ManageUploads(self.store, self.objects, max_bytes=100_000)
         self.import_document = ImportDocument(
             self.store, self.store, self.objects, max_bytes=100_000
         )
@@ -70,14 +67,14 @@ class Office(House):
     ) -> Upload:
         """An upload that is complete; its order waits."""
         new = NewUpload(self.principal.project_id, table.id, form, **more)  # type: ignore[arg-type]
-        made, signed = self.create_upload(self.principal, new)
+        made, signed = self.uploads.create(self.principal, new)
         self.objects.contents[signed.url] = content
-        return self.complete(self.principal, table.id, made.id)
+        return self.uploads.complete(self.principal, table.id, made.id)
 
     def now(self, upload: Upload) -> Upload:
         """The upload as its caller sees it."""
         assert upload.table_id is not None
-        return self.read_upload(self.principal, upload.table_id, upload.id)
+        return self.uploads.read(self.principal, upload.table_id, upload.id)
 
     def error(self, upload: Upload) -> str:
         """The code of what went wrong, once nothing can change any more."""
@@ -93,56 +90,58 @@ class Office(House):
 
     def clean_up(self) -> CleanupReport:
         """One scheduled run."""
-        report = self.scheduled(CleanupLimits(silent_s=60))(self.deadline())
+        report = self.scheduled(CleanupLimits(silent_s=60)).run(self.deadline())
         assert report.errors == []
         return report
 
 
 @pytest.fixture
-def office() -> Office:
-    return Office()
+def system() -> UploadSystem:
+    return UploadSystem()
 
 
-def test_a_document_is_imported_and_indexed(office: Office) -> None:
-    table = office.table({})
-    tool = office.tool(table).tool
-    upload = office.upload(table, f'{{"a": "{prose(300)[:300].replace(chr(10), " ")}"}}'.encode())
+def test_a_document_is_imported_and_indexed(system: UploadSystem) -> None:
+    table = system.table({})
+    tool = system.tool(table).tool
+    upload = system.upload(table, f'{{"a": "{prose(300)[:300].replace(chr(10), " ")}"}}'.encode())
     assert (upload.state, upload.bytes) == ("importing", 309)
-    office.work()
-    assert (office.now(upload).state, office.now(upload).revision) == ("done", 2)
-    assert office.objects.contents == {}
-    assert office.read_status(tool.id, office.principal).progress.nodes_count == 1
+    system.work()
+    assert (system.now(upload).state, system.now(upload).revision) == ("done", 2)
+    assert system.objects.contents == {}
+    assert system.read_status(tool.id, system.principal).progress.nodes_count == 1
 
 
 @pytest.mark.parametrize("sqlstate", ["23503", "23505", "23514"])
-def test_what_postgres_says_of_a_statement_is_not_shown(office: Office, sqlstate: str) -> None:
-    upload = office.upload(office.table({}), b"{}")
-    office.moody.moods = [from_server({"C": sqlstate, "n": "of_the_owner", "t": "his_table"})]
-    office.work()
-    assert office.error(upload) == "DOCUMENT_REJECTED"
-    told = office.now(upload).last_error
+def test_what_postgres_says_of_a_statement_is_not_shown(
+    system: UploadSystem, sqlstate: str
+) -> None:
+    upload = system.upload(system.table({}), b"{}")
+    system.moody.moods = [from_server({"C": sqlstate, "n": "of_the_owner", "t": "his_table"})]
+    system.work()
+    assert system.error(upload) == "DOCUMENT_REJECTED"
+    told = system.now(upload).last_error
     assert told is not None
     assert told["message"] == "Postgres does not take this document"
 
 
-def test_lines_become_an_array(office: Office) -> None:
-    table = office.table({})
-    office.upload(table, b'{"n": 1.10}\n{"n": 2}\n', "jsonl")
-    office.work()
-    assert office.document(table) == '[{"n": 1.10},{"n": 2}]'
+def test_lines_become_an_array(system: UploadSystem) -> None:
+    table = system.table({})
+    system.upload(table, b'{"n": 1.10}\n{"n": 2}\n', "jsonl")
+    system.work()
+    assert system.document(table) == '[{"n": 1.10},{"n": 2}]'
 
 
-def test_what_is_said_of_the_content_is_checked(office: Office) -> None:
-    table = office.table({})
+def test_what_is_said_of_the_content_is_checked(system: UploadSystem) -> None:
+    table = system.table({})
     right = hashlib.sha256(b"[1]").hexdigest()
-    good = office.upload(table, b"[1]", size=3, sha256=right)
-    office.work()
-    assert office.now(good).state == "done"
+    good = system.upload(table, b"[1]", size=3, sha256=right)
+    system.work()
+    assert system.now(good).state == "done"
     for content, size in ((b"[2]", 3), (b"[11]", 3)):
-        bad = office.upload(table, content, size=size, sha256=right)
-        office.work()
-        assert office.error(bad) == "INVALID_DOCUMENT"
-    assert office.document(table) == "[1]"
+        bad = system.upload(table, content, size=size, sha256=right)
+        system.work()
+        assert system.error(bad) == "INVALID_DOCUMENT"
+    assert system.document(table) == "[1]"
 
 
 @pytest.mark.parametrize(
@@ -155,204 +154,206 @@ def test_what_is_said_of_the_content_is_checked(office: Office) -> None:
     ],
     ids=lambda value: str(value[:10]),
 )
-def test_a_bad_document_fails_once_and_for_all(office: Office, content: bytes, code: str) -> None:
-    table = office.table({"old": True})
-    upload = office.upload(table, content)
-    office.work()
-    assert office.error(upload) == code
-    assert office.queue.messages == []
-    assert office.document(table) == '{"old":true}'
+def test_a_bad_document_fails_once_and_for_all(
+    system: UploadSystem, content: bytes, code: str
+) -> None:
+    table = system.table({"old": True})
+    upload = system.upload(table, content)
+    system.work()
+    assert system.error(upload) == code
+    assert system.queue.messages == []
+    assert system.document(table) == '{"old":true}'
 
 
 def test_a_revision_is_checked_when_the_upload_is_made_and_when_it_is_imported(
-    office: Office,
+    system: UploadSystem,
 ) -> None:
-    table = office.table(1)
-    upload = office.upload(table, b"2", if_revision=1)
-    office.replace(office.principal, table.id, 3)
-    office.work()
-    assert office.error(upload) == "CONFLICT"
-    assert office.document(table) == "3"
+    table = system.table(1)
+    upload = system.upload(table, b"2", if_revision=1)
+    system.replace(system.principal, table.id, 3)
+    system.work()
+    assert system.error(upload) == "CONFLICT"
+    assert system.document(table) == "3"
     with pytest.raises(ConflictError):
-        office.upload(table, b"4", if_revision=1)
-    current = office.upload(table, b"4", if_revision=2)
-    office.work()
-    assert office.now(current).revision == 3
+        system.upload(table, b"4", if_revision=1)
+    current = system.upload(table, b"4", if_revision=2)
+    system.work()
+    assert system.now(current).revision == 3
 
 
-def test_repeating_an_order_changes_nothing(office: Office) -> None:
-    table = office.table(1)
-    upload = office.upload(table, b"2")
-    office.work()
-    office.replace(office.principal, table.id, 3)
-    office.objects.contents[upload.key] = b"2"  # the URL still works
-    assert office.import_document(upload.id) == "nothing_to_do"
-    assert office.complete(office.principal, table.id, upload.id).state == "done"
-    office.work()
-    assert office.document(table) == "3"
-    assert office.import_document(10**9) == "nothing_to_do"
+def test_repeating_an_order_changes_nothing(system: UploadSystem) -> None:
+    table = system.table(1)
+    upload = system.upload(table, b"2")
+    system.work()
+    system.replace(system.principal, table.id, 3)
+    system.objects.contents[upload.key] = b"2"  # the URL still works
+    assert system.import_document.run(upload.id) == "nothing_to_do"
+    assert system.uploads.complete(system.principal, table.id, upload.id).state == "done"
+    system.work()
+    assert system.document(table) == "3"
+    assert system.import_document.run(10**9) == "nothing_to_do"
 
 
-def test_completing_twice_orders_one_import(office: Office) -> None:
-    table = office.table(1)
-    upload = office.upload(table, b"2")
-    assert office.complete(office.principal, table.id, upload.id) == upload
-    assert len(office.queue.messages) == 1
+def test_completing_twice_orders_one_import(system: UploadSystem) -> None:
+    table = system.table(1)
+    upload = system.upload(table, b"2")
+    assert system.uploads.complete(system.principal, table.id, upload.id) == upload
+    assert len(system.queue.messages) == 1
 
 
-def test_nothing_is_ordered_before_the_document_is_there(office: Office) -> None:
-    table = office.table(1)
-    new = NewUpload(office.principal.project_id, table.id, "json")
-    upload, signed = office.create_upload(office.principal, new)
+def test_nothing_is_ordered_before_the_document_is_there(system: UploadSystem) -> None:
+    table = system.table(1)
+    new = NewUpload(system.principal.project_id, table.id, "json")
+    upload, signed = system.uploads.create(system.principal, new)
     with pytest.raises(UploadMissingError):
-        office.complete(office.principal, table.id, upload.id)
-    assert office.now(upload).state == "pending"
-    office.objects.contents[signed.url] = b"2"
-    office.complete(office.principal, table.id, upload.id)
-    office.work()
-    assert office.now(upload).state == "done"
+        system.uploads.complete(system.principal, table.id, upload.id)
+    assert system.now(upload).state == "pending"
+    system.objects.contents[signed.url] = b"2"
+    system.uploads.complete(system.principal, table.id, upload.id)
+    system.work()
+    assert system.now(upload).state == "done"
 
 
-def test_a_document_over_the_limit_is_not_imported(office: Office) -> None:
-    table = office.table(1)
+def test_a_document_over_the_limit_is_not_imported(system: UploadSystem) -> None:
+    table = system.table(1)
     with pytest.raises(DocumentTooLargeError):
-        office.upload(table, b'"' + b"x" * 100_000 + b'"')
-    assert office.queue.messages == []
-    assert [row.upload.state for row in office.memory.rows.uploads.values()] == ["pending"]
+        system.upload(table, b'"' + b"x" * 100_000 + b'"')
+    assert system.queue.messages == []
+    assert [row.upload.state for row in system.memory.rows.uploads.values()] == ["pending"]
 
 
-def test_a_size_over_the_limit_gets_no_url(office: Office) -> None:
-    table = office.table(1)
-    new = NewUpload(office.principal.project_id, table.id, "json", size=100_001)
+def test_a_size_over_the_limit_gets_no_url(system: UploadSystem) -> None:
+    table = system.table(1)
+    new = NewUpload(system.principal.project_id, table.id, "json", size=100_001)
     with pytest.raises(DocumentTooLargeError):
-        office.create_upload(office.principal, new)
-    assert office.memory.rows.uploads == {}
+        system.uploads.create(system.principal, new)
+    assert system.memory.rows.uploads == {}
 
 
-def test_a_project_has_only_so_many_uploads_that_nobody_completes(office: Office) -> None:
-    table, other = office.table(1), office.table(1)
-    made = [begun(office, each) for each in [table, other] * (MAX_PENDING // 2)]
+def test_a_project_has_only_so_many_uploads_that_nobody_completes(system: UploadSystem) -> None:
+    table, other = system.table(1), system.table(1)
+    made = [begun(system, each) for each in [table, other] * (MAX_PENDING // 2)]
     with pytest.raises(TooManyUploadsError) as caught:
-        begun(office, table)
+        begun(system, table)
     assert caught.value.retryable
     upload, signed = made[0]
-    office.objects.contents[signed.url] = b"2"
-    office.complete(office.principal, table.id, upload.id)
-    begun(office, table)
+    system.objects.contents[signed.url] = b"2"
+    system.uploads.complete(system.principal, table.id, upload.id)
+    begun(system, table)
     with pytest.raises(TooManyUploadsError):
-        begun(office, other)
-    office.clock.advance(PENDING_COUNTS_S + 1)
-    begun(office, table)
+        begun(system, other)
+    system.clock.advance(PENDING_COUNTS_S + 1)
+    begun(system, table)
 
 
-def begun(office: Office, table: Table) -> tuple[Upload, SignedPut]:
-    new = NewUpload(office.principal.project_id, table.id, "json")
-    return office.create_upload(office.principal, new)
+def begun(system: UploadSystem, table: Table) -> tuple[Upload, SignedPut]:
+    new = NewUpload(system.principal.project_id, table.id, "json")
+    return system.uploads.create(system.principal, new)
 
 
-def test_a_part_that_is_away_is_tried_again_as_often_as_needed(office: Office) -> None:
-    table = office.table(1)
-    upload = office.upload(table, b"2")
+def test_a_part_that_is_away_is_tried_again_as_often_as_needed(system: UploadSystem) -> None:
+    table = system.table(1)
+    upload = system.upload(table, b"2")
     for _ in range(MAX_RUNS + 2):
-        office.moody.moods.append(ObjectsUnavailableError())
+        system.moody.moods.append(ObjectsUnavailableError())
         with pytest.raises(ObjectsUnavailableError):
-            office.import_document(upload.id)
-        assert office.now(upload).state == "importing"
-    assert office.import_document(upload.id) == "done"
+            system.import_document.run(upload.id)
+        assert system.now(upload).state == "importing"
+    assert system.import_document.run(upload.id) == "done"
 
 
-def test_an_import_that_is_killed_again_and_again_is_given_up(office: Office) -> None:
-    table = office.table(1)
-    upload = office.upload(table, b"2")
+def test_an_import_that_is_killed_again_and_again_is_given_up(system: UploadSystem) -> None:
+    table = system.table(1)
+    upload = system.upload(table, b"2")
     for _ in range(MAX_RUNS):
-        office.moody.moods.append(Killed())
+        system.moody.moods.append(Killed())
         with pytest.raises(Killed):
-            office.import_document(upload.id)
-    assert office.import_document(upload.id) == "failed"
-    assert office.error(upload) == "ATTEMPTS_EXHAUSTED"
-    assert office.document(table) == "1"
+            system.import_document.run(upload.id)
+    assert system.import_document.run(upload.id) == "failed"
+    assert system.error(upload) == "ATTEMPTS_EXHAUSTED"
+    assert system.document(table) == "1"
 
 
-def test_a_table_that_goes_away_takes_its_upload_along(office: Office) -> None:
-    table = office.table(1)
-    upload = office.upload(table, b"2")
-    office.delete_table(office.principal, table.id)
+def test_a_table_that_goes_away_takes_its_upload_along(system: UploadSystem) -> None:
+    table = system.table(1)
+    upload = system.upload(table, b"2")
+    system.delete_table(system.principal, table.id)
     with pytest.raises(NotFoundError):
-        office.now(upload)
-    office.work()
-    assert office.memory.rows.uploads[upload.id].upload.state == "failed"
-    office.objects.contents[upload.key] = b"late"
-    office.clean_up()
-    office.clean_up()
-    assert (office.objects.contents, office.memory.rows.uploads) == ({}, {})
+        system.now(upload)
+    system.work()
+    assert system.memory.rows.uploads[upload.id].upload.state == "failed"
+    system.objects.contents[upload.key] = b"late"
+    system.clean_up()
+    system.clean_up()
+    assert (system.objects.contents, system.memory.rows.uploads) == ({}, {})
 
 
-def test_an_upload_of_others_is_not_there(office: Office) -> None:
-    table, other = office.table(1), office.table(2)
-    upload = office.upload(table, b"2")
-    stranger = ProjectKey(office.principal.project_id + 1)
-    for who, table_id in ((stranger, table.id), (office.principal, other.id)):
+def test_an_upload_of_others_is_not_there(system: UploadSystem) -> None:
+    table, other = system.table(1), system.table(2)
+    upload = system.upload(table, b"2")
+    stranger = ProjectKey(system.principal.project_id + 1)
+    for who, table_id in ((stranger, table.id), (system.principal, other.id)):
         with pytest.raises(NotFoundError):
-            office.read_upload(who, table_id, upload.id)
+            system.uploads.read(who, table_id, upload.id)
         with pytest.raises(NotFoundError):
-            office.complete(who, table_id, upload.id)
+            system.uploads.complete(who, table_id, upload.id)
     with pytest.raises(NotFoundError):
-        office.create_upload(stranger, NewUpload(stranger.project_id, table.id, "json"))
+        system.uploads.create(stranger, NewUpload(stranger.project_id, table.id, "json"))
 
 
-def test_cleanup_orders_again_what_fell_silent(office: Office) -> None:
-    table = office.table(1)
-    upload = office.upload(table, b"2")
-    office.queue.messages.clear()
-    assert office.clean_up().imports_revived == 0
-    office.clock.advance(61)
-    assert office.clean_up().imports_revived == 1
-    office.work()
-    assert office.now(upload).state == "done"
+def test_cleanup_orders_again_what_fell_silent(system: UploadSystem) -> None:
+    table = system.table(1)
+    upload = system.upload(table, b"2")
+    system.queue.messages.clear()
+    assert system.clean_up().imports_revived == 0
+    system.clock.advance(61)
+    assert system.clean_up().imports_revived == 1
+    system.work()
+    assert system.now(upload).state == "done"
 
 
-def test_after_a_day_an_upload_is_forgotten_with_its_object(office: Office) -> None:
-    table = office.table(1)
-    new = NewUpload(office.principal.project_id, table.id, "json")
-    _, signed = office.create_upload(office.principal, new)
-    office.objects.contents[signed.url] = b"never completed"
-    imported = office.upload(table, b"2")
-    office.work()
-    office.clock.advance(DAY_S - 1)
-    assert office.clean_up().uploads_forgotten == 0
-    office.clock.advance(2)
-    assert office.clean_up().uploads_forgotten == 2
-    assert office.objects.contents == {}
+def test_after_a_day_an_upload_is_forgotten_with_its_object(system: UploadSystem) -> None:
+    table = system.table(1)
+    new = NewUpload(system.principal.project_id, table.id, "json")
+    _, signed = system.uploads.create(system.principal, new)
+    system.objects.contents[signed.url] = b"never completed"
+    imported = system.upload(table, b"2")
+    system.work()
+    system.clock.advance(DAY_S - 1)
+    assert system.clean_up().uploads_forgotten == 0
+    system.clock.advance(2)
+    assert system.clean_up().uploads_forgotten == 2
+    assert system.objects.contents == {}
     with pytest.raises(NotFoundError):
-        office.now(imported)
+        system.now(imported)
 
 
 def test_a_document_that_does_not_fit_into_the_memory_is_refused_before_it_is_read(
-    office: Office,
+    system: UploadSystem,
 ) -> None:
-    table = office.table({})
+    table = system.table({})
     small, large = b"[1]", b"[" + b"1," * 1000 + b"1]"
-    office.import_document = replace(
-        office.import_document, memory_bytes=import_memory(len(large) - 1)
+    system.import_document = replace(
+        system.import_document, memory_bytes=import_memory(len(large) - 1)
     )
-    office.upload(table, small)
-    office.work()
-    assert office.document(table) == "[1]"
-    refused = office.upload(table, large)
-    office.objects.contents.clear()  # who reads would miss it
-    office.work()
-    assert office.error(refused) == "DOCUMENT_TOO_LARGE"
-    message = (office.now(refused).last_error or {})["message"]
+    system.upload(table, small)
+    system.work()
+    assert system.document(table) == "[1]"
+    refused = system.upload(table, large)
+    system.objects.contents.clear()  # who reads would miss it
+    system.work()
+    assert system.error(refused) == "DOCUMENT_TOO_LARGE"
+    message = (system.now(refused).last_error or {})["message"]
     assert "raise IndexMemory" in str(message)
 
 
 def test_a_larger_document_that_takes_the_place_of_the_completed_one_is_refused_too(
-    office: Office,
+    system: UploadSystem,
 ) -> None:
-    table = office.table({})
-    office.import_document = replace(office.import_document, memory_bytes=import_memory(10))
-    refused = office.upload(table, b"[1]")
-    office.objects.contents[refused.key] = b"[" + b"1," * 10 + b"1]"
-    office.work()
-    assert office.error(refused) == "DOCUMENT_TOO_LARGE"
-    assert office.document(table) == "{}"
+    table = system.table({})
+    system.import_document = replace(system.import_document, memory_bytes=import_memory(10))
+    refused = system.upload(table, b"[1]")
+    system.objects.contents[refused.key] = b"[" + b"1," * 10 + b"1]"
+    system.work()
+    assert system.error(refused) == "DOCUMENT_TOO_LARGE"
+    assert system.document(table) == "{}"

@@ -9,20 +9,19 @@ from context_search.domain.errors import DatabaseUnavailableError
 from context_search.domain.limits import ProjectLimits, Usage
 from context_search.domain.model import SearchTool
 from context_search.ports.store import UnitOfWork
-from context_search.services.indexing.evict import UseIndex
-from context_search.services.indexing.index_node import IndexNode
-from context_search.services.indexing.rebuild import ReindexProject
+from context_search.services.indexing.indexer import Indexer
 from context_search.services.indexing.status import ToolStatus
-from context_search.services.upkeep.cleanup_report import CleanupLimits, CleanupReport
-from tests.services.house import SILENT_S, House, prose, search
+from context_search.services.indexing.use_index import IndexUse
+from context_search.services.upkeep.cleanup import CleanupLimits, CleanupReport
+from tests.services.system import SILENT_S, System, prose, search
 
 HOUR = 3600.0
 FULL = 9
 """Chunks that fit; a string of 500 characters has 5 or 6."""
 
 
-class Estate(House):
-    """A house whose project may hold few chunks; ``worker`` and ``cleanup`` know the limit."""
+class LimitedSystem(System):
+    """A system whose project may hold few chunks; ``worker`` and ``cleanup`` know the limit."""
 
     def __init__(self, *, max_chunks: int = FULL, max_vector_bytes: int = 10**9) -> None:
         self.project_limits = ProjectLimits(max_chunks, max_vector_bytes, HOUR)
@@ -31,14 +30,13 @@ class Estate(House):
             project = work.projects.add("estate")
             assert project.id == self.principal.project_id
 
-    def worker(self, **limits: object) -> IndexNode:
+    def worker(self, **limits: object) -> Indexer:
         return super().worker(**{"project": self.project_limits, **limits})  # type: ignore[arg-type]
 
     def cleanup(self) -> CleanupReport:
         """One run of cleanup, and the work that it orders."""
         limits = CleanupLimits(SILENT_S, grace_s=SILENT_S, project=self.project_limits)
-        run = self.scheduled(limits)
-        report = run(self.deadline())
+        report = self.scheduled(limits).run(self.deadline())
         assert report.errors == []
         self.work()
         return report
@@ -66,79 +64,79 @@ class Estate(House):
         return [answer.target.status, *answer.degraded, *("hits" for hit in answer.hits[:1])]
 
 
-def crowded() -> tuple[Estate, SearchTool, SearchTool]:
-    """An estate over its limit: a first tool that is cold, and a second one."""
-    estate = Estate()
-    cold = estate.indexed(1)
-    estate.clock.advance(2 * HOUR)
-    hot = estate.indexed(2)
-    assert estate.used().chunks > FULL
-    return estate, cold, hot
+def crowded() -> tuple[LimitedSystem, SearchTool, SearchTool]:
+    """A system over its limit: a first tool that is cold, and a second one."""
+    system = LimitedSystem()
+    cold = system.indexed(1)
+    system.clock.advance(2 * HOUR)
+    hot = system.indexed(2)
+    assert system.used().chunks > FULL
+    return system, cold, hot
 
 
 def test_the_coldest_index_of_a_full_project_is_evicted_and_says_so() -> None:
-    estate, cold, hot = crowded()
-    report = estate.cleanup()
+    system, cold, hot = crowded()
+    report = system.cleanup()
     assert report.indexes_evicted == 1
-    assert (estate.status(cold), estate.status(hot)) == ("evicted", "ready")
-    assert estate.used().chunks <= FULL
-    error = estate.state(cold).progress.last_error
+    assert (system.status(cold), system.status(hot)) == ("evicted", "ready")
+    assert system.used().chunks <= FULL
+    error = system.state(cold).progress.last_error
     assert error is not None
     assert (error["code"], error["retryable"]) == ("INDEX_EVICTED", True)
-    summary = estate.memory.rows.tools[cold.id].summary or {}
+    summary = system.memory.rows.tools[cold.id].summary or {}
     assert (summary["status"], summary["last_error"]) == ("evicted", error)
 
 
 def test_the_documents_of_an_evicted_index_leave_turbopuffer() -> None:
-    estate, _, hot = crowded()
+    system, _, hot = crowded()
     for _ in range(4):
-        estate.cleanup()
-        estate.clock.advance(2 * SILENT_S)
-    assert estate.documents() == estate.rows()
-    assert list(estate.vectors.namespaces) == [estate.state(hot).index.namespace]
-    assert not estate.memory.rows.tombstones
+        system.cleanup()
+        system.clock.advance(2 * SILENT_S)
+    assert system.documents() == system.rows()
+    assert list(system.vectors.namespaces) == [system.state(hot).index.namespace]
+    assert not system.memory.rows.tombstones
 
 
 def test_a_search_on_an_evicted_index_answers_at_once_and_has_it_built_again() -> None:
-    estate, cold, _ = crowded()
-    estate.cleanup()
-    estate.clock.advance(2 * HOUR)
-    embedded = estate.embedder.embedded
-    assert estate.ask(cold) == ["evicted", "index_evicted"]
-    assert estate.embedder.embedded == embedded
-    assert estate.status(cold) == "indexing"
-    assert estate.ask(cold) == ["indexing", "partial_index"]
-    estate.work()
-    assert estate.ask(cold) == ["ready", "hits"]
+    system, cold, _ = crowded()
+    system.cleanup()
+    system.clock.advance(2 * HOUR)
+    embedded = system.embedder.embedded
+    assert system.ask(cold) == ["evicted", "index_evicted"]
+    assert system.embedder.embedded == embedded
+    assert system.status(cold) == "indexing"
+    assert system.ask(cold) == ["indexing", "partial_index"]
+    system.work()
+    assert system.ask(cold) == ["ready", "hits"]
 
 
 def test_an_index_that_comes_back_while_all_is_in_use_says_that_it_waits() -> None:
-    estate, cold, _ = crowded()
-    estate.cleanup()
-    estate.ask(cold)
-    estate.work()
-    assert estate.ask(cold) == ["degraded", "partial_index"]
-    assert estate.state(cold).progress.states == {"skipped": 1}
+    system, cold, _ = crowded()
+    system.cleanup()
+    system.ask(cold)
+    system.work()
+    assert system.ask(cold) == ["degraded", "partial_index"]
+    assert system.state(cold).progress.states == {"skipped": 1}
 
 
 def test_many_searches_on_an_evicted_index_order_it_once() -> None:
-    estate, cold, _ = crowded()
-    estate.cleanup()
+    system, cold, _ = crowded()
+    system.cleanup()
     for _ in range(3):
-        estate.ask(cold)
-    index_id = estate.state(cold).index.id
-    assert [message["index_id"] for message in estate.queue.messages] == [index_id]
+        system.ask(cold)
+    index_id = system.state(cold).index.id
+    assert [message["index_id"] for message in system.queue.messages] == [index_id]
 
 
 def test_an_index_that_was_searched_in_the_last_hour_stays() -> None:
-    estate, cold, hot = crowded()
-    assert estate.ask(cold) == ["ready", "hits"]
-    assert estate.cleanup().indexes_evicted == 0
-    estate.clock.advance(HOUR - 120)
-    estate.ask(hot)
-    estate.clock.advance(180)
-    assert estate.cleanup().indexes_evicted == 1
-    assert (estate.status(cold), estate.status(hot)) == ("evicted", "ready")
+    system, cold, hot = crowded()
+    assert system.ask(cold) == ["ready", "hits"]
+    assert system.cleanup().indexes_evicted == 0
+    system.clock.advance(HOUR - 120)
+    system.ask(hot)
+    system.clock.advance(180)
+    assert system.cleanup().indexes_evicted == 1
+    assert (system.status(cold), system.status(hot)) == ("evicted", "ready")
 
 
 def test_a_search_does_not_fail_because_its_use_cannot_be_noted() -> None:
@@ -148,161 +146,161 @@ def test_a_search_does_not_fail_because_its_use_cannot_be_noted() -> None:
 
         for_all = for_project
 
-    estate, cold, _ = crowded()
-    estate.cleanup()
-    searches = estate.searcher(estate.embedder, UseIndex(Away()))
-    answer = search(searches, cold.id, estate.principal, "harbour", 5)
+    system, cold, _ = crowded()
+    system.cleanup()
+    searches = system.searcher(system.embedder, IndexUse(Away()))
+    answer = search(searches, cold.id, system.principal, "harbour", 5)
     assert (answer.target.status, answer.degraded) == ("evicted", ["index_evicted"])
-    assert estate.status(cold) == "evicted"
+    assert system.status(cold) == "evicted"
 
 
 def test_a_change_of_the_data_does_not_index_an_evicted_index() -> None:
-    estate, cold, _ = crowded()
-    estate.cleanup()
+    system, cold, _ = crowded()
+    system.cleanup()
     table_id = cold.scope.table_id
-    estate.replace(estate.principal, table_id, {"a": prose(500, 3), "b": prose(500, 4)})
-    estate.work()
-    state = estate.state(cold)
+    system.replace(system.principal, table_id, {"a": prose(500, 3), "b": prose(500, 4)})
+    system.work()
+    state = system.state(cold)
     assert (state.progress.status, state.progress.nodes_count) == ("evicted", 0)
-    assert estate.memory.rows.outbox == {}
+    assert system.memory.rows.outbox == {}
 
 
 def test_an_index_that_comes_back_is_that_of_the_present_document() -> None:
-    estate, cold, _ = crowded()
-    estate.cleanup()
-    estate.replace(estate.principal, cold.scope.table_id, {"a": "purple elephants. " * 10})
-    estate.work()
-    estate.clock.advance(2 * HOUR)
-    estate.ask(cold)
-    estate.work()
-    answer = estate.search(cold.id, estate.principal, "purple elephants", 1)
+    system, cold, _ = crowded()
+    system.cleanup()
+    system.replace(system.principal, cold.scope.table_id, {"a": "purple elephants. " * 10})
+    system.work()
+    system.clock.advance(2 * HOUR)
+    system.ask(cold)
+    system.work()
+    answer = system.search(cold.id, system.principal, "purple elephants", 1)
     assert "purple elephants" in answer.hits[0].chunk.chunk_text
     assert not answer.hits[0].chunk.stale
 
 
 def test_new_strings_wait_when_everything_is_in_use_and_others_go_on() -> None:
-    estate = Estate()
-    first = estate.indexed(1)
+    system = LimitedSystem()
+    first = system.indexed(1)
     document = {"a": prose(500, 2), "b": "winter harbour, a small string"}
-    second = estate.tool(estate.table(document)).tool
-    estate.work()
-    state = estate.state(second)
+    second = system.tool(system.table(document)).tool
+    system.work()
+    state = system.state(second)
     assert state.progress.states == {"skipped": 1, "indexed": 1}
     skipped = next(node for node in state.nodes if node.state == "skipped")
     assert skipped.last_error is not None
     assert (skipped.last_error["code"], skipped.last_error["retryable"]) == ("PROJECT_FULL", True)
-    assert estate.used().chunks <= FULL
-    assert estate.cleanup().indexes_evicted == 0
-    assert estate.status(first) == "ready"
+    assert system.used().chunks <= FULL
+    assert system.cleanup().indexes_evicted == 0
+    assert system.status(first) == "ready"
 
 
 def test_a_string_that_waited_is_indexed_when_there_is_room() -> None:
-    estate = Estate()
-    first, second = estate.indexed(1), estate.indexed(2)
-    assert estate.state(second).progress.states == {"skipped": 1}
-    assert estate.status(second) == "degraded"
-    estate.delete_tool(estate.principal, first.id)
-    estate.work()
-    report = estate.cleanup()
+    system = LimitedSystem()
+    first, second = system.indexed(1), system.indexed(2)
+    assert system.state(second).progress.states == {"skipped": 1}
+    assert system.status(second) == "degraded"
+    system.delete_tool(system.principal, first.id)
+    system.work()
+    report = system.cleanup()
     assert report.nodes_readmitted == 1
-    assert estate.state(second).progress.states == {"indexed": 1}
-    assert estate.ask(second) == ["ready", "hits"]
+    assert system.state(second).progress.states == {"indexed": 1}
+    assert system.ask(second) == ["ready", "hits"]
 
 
 def test_a_string_waits_only_until_a_colder_index_may_go() -> None:
-    estate = Estate()
-    first, second = estate.indexed(1), estate.indexed(2)
-    estate.clock.advance(HOUR - 60)
-    estate.ask(second)
-    estate.clock.advance(120)
-    assert estate.cleanup().nodes_readmitted == 1
-    assert estate.cleanup().indexes_evicted == 1
-    assert (estate.status(first), estate.status(second)) == ("evicted", "ready")
-    assert estate.state(second).progress.states == {"indexed": 1}
+    system = LimitedSystem()
+    first, second = system.indexed(1), system.indexed(2)
+    system.clock.advance(HOUR - 60)
+    system.ask(second)
+    system.clock.advance(120)
+    assert system.cleanup().nodes_readmitted == 1
+    assert system.cleanup().indexes_evicted == 1
+    assert (system.status(first), system.status(second)) == ("evicted", "ready")
+    assert system.state(second).progress.states == {"indexed": 1}
 
 
 def test_an_index_does_not_give_way_to_a_colder_one() -> None:
-    estate = Estate()
-    first, second = estate.indexed(1), estate.indexed(2)
-    estate.clock.advance(HOUR - 60)
-    estate.ask(first)
-    estate.clock.advance(120)
-    assert estate.cleanup().nodes_readmitted == 0
-    assert estate.state(second).progress.states == {"skipped": 1}
+    system = LimitedSystem()
+    first, second = system.indexed(1), system.indexed(2)
+    system.clock.advance(HOUR - 60)
+    system.ask(first)
+    system.clock.advance(120)
+    assert system.cleanup().nodes_readmitted == 0
+    assert system.state(second).progress.states == {"skipped": 1}
 
 
 def test_a_new_version_of_a_text_takes_its_room() -> None:
-    estate = Estate()
-    tool = estate.indexed(1)
-    estate.replace(estate.principal, tool.scope.table_id, {"a": prose(1_500, 2)})
-    estate.work()
-    assert estate.state(tool).progress.states == {"indexed": 1}
-    assert estate.used().chunks > FULL
-    assert estate.cleanup().indexes_evicted == 0
+    system = LimitedSystem()
+    tool = system.indexed(1)
+    system.replace(system.principal, tool.scope.table_id, {"a": prose(1_500, 2)})
+    system.work()
+    assert system.state(tool).progress.states == {"indexed": 1}
+    assert system.used().chunks > FULL
+    assert system.cleanup().indexes_evicted == 0
 
 
 def test_the_bytes_of_vectors_are_a_limit_too() -> None:
     a_chunk = 16 * 4
-    estate = Estate(max_chunks=10**6, max_vector_bytes=FULL * a_chunk)
-    cold = estate.indexed(1)
-    assert estate.used().vector_bytes == len(estate.documents()) * a_chunk
-    estate.clock.advance(2 * HOUR)
-    estate.indexed(2)
-    assert estate.cleanup().indexes_evicted == 1
-    assert estate.status(cold) == "evicted"
+    system = LimitedSystem(max_chunks=10**6, max_vector_bytes=FULL * a_chunk)
+    cold = system.indexed(1)
+    assert system.used().vector_bytes == len(system.documents()) * a_chunk
+    system.clock.advance(2 * HOUR)
+    system.indexed(2)
+    assert system.cleanup().indexes_evicted == 1
+    assert system.status(cold) == "evicted"
 
 
 def test_an_earlier_generation_goes_before_an_index() -> None:
-    estate = Estate(max_chunks=17)
-    tools = [estate.indexed(seed) for seed in (1, 2, 3)]
-    estate.start_rebuild(tools[0].id, Internal())
-    estate.work()
-    estate.clock.advance(2 * HOUR)
-    assert estate.used().chunks == 18
-    assert estate.cleanup().indexes_evicted == 1
-    assert [estate.status(tool) for tool in tools] == ["ready"] * 3
+    system = LimitedSystem(max_chunks=17)
+    tools = [system.indexed(seed) for seed in (1, 2, 3)]
+    system.rebuilds.start(tools[0].id, Internal())
+    system.work()
+    system.clock.advance(2 * HOUR)
+    assert system.used().chunks == 18
+    assert system.cleanup().indexes_evicted == 1
+    assert [system.status(tool) for tool in tools] == ["ready"] * 3
 
 
 def test_a_rebuild_takes_its_room_and_an_evicted_index_comes_back_by_one() -> None:
-    estate, cold, hot = crowded()
-    estate.cleanup()
-    generations = ReindexProject(estate.store, estate.start_rebuild)(estate.principal)
-    assert [each.id for each in generations] == [estate.state(hot).index.id]
-    estate.work()
-    estate.start_rebuild(cold.id, Internal())
-    assert estate.status(cold) == "indexing"
-    estate.work()
-    assert estate.state(cold).progress.states == {"indexed": 1}
+    system, cold, hot = crowded()
+    system.cleanup()
+    generations = system.rebuilds.reindex(system.principal)
+    assert [each.id for each in generations] == [system.state(hot).index.id]
+    system.work()
+    system.rebuilds.start(cold.id, Internal())
+    assert system.status(cold) == "indexing"
+    system.work()
+    assert system.state(cold).progress.states == {"indexed": 1}
 
 
 def test_a_new_tool_on_an_evicted_index_brings_it_back() -> None:
-    estate, cold, _ = crowded()
-    estate.cleanup()
-    with estate.store.for_all("test") as work:
-        table = work.tables.find(cold.scope.table_id, project_id=estate.principal.project_id)
+    system, cold, _ = crowded()
+    system.cleanup()
+    with system.store.for_all("test") as work:
+        table = work.tables.find(cold.scope.table_id, project_id=system.principal.project_id)
     assert table is not None
-    estate.clock.advance(2 * HOUR)
-    again = estate.tool(table, scope="/a")
-    assert again.index.id == estate.state(cold).index.id
+    system.clock.advance(2 * HOUR)
+    again = system.tool(table, scope="/a")
+    assert again.index.id == system.state(cold).index.id
     assert again.progress.status == "indexing"
-    estate.work()
-    assert (estate.status(cold), estate.status(again.tool)) == ("ready", "ready")
+    system.work()
+    assert (system.status(cold), system.status(again.tool)) == ("ready", "ready")
 
 
 def test_an_evicted_index_without_a_tool_goes_for_good() -> None:
-    estate, cold, _ = crowded()
-    estate.cleanup()
-    estate.delete_tool(estate.principal, cold.id)
-    estate.work()
-    assert len(estate.memory.rows.indexes) == 1
+    system, cold, _ = crowded()
+    system.cleanup()
+    system.delete_tool(system.principal, cold.id)
+    system.work()
+    assert len(system.memory.rows.indexes) == 1
 
 
 def test_projects_do_not_evict_each_other() -> None:
-    estate, cold, _ = crowded()
-    with estate.store.for_all("test") as work:
+    system, cold, _ = crowded()
+    with system.store.for_all("test") as work:
         other = work.projects.add("other")
         assert work.quotas.used(other.id) == Usage(0, 0)
-    estate.cleanup()
-    with estate.store.for_all("test") as work:
-        assert work.evictions.next_to_go(estate.project_limits) is None
-    assert estate.status(cold) == "evicted"
+    system.cleanup()
+    with system.store.for_all("test") as work:
+        assert work.evictions.next_to_go(system.project_limits) is None
+    assert system.status(cold) == "evicted"

@@ -6,8 +6,8 @@ import pytest
 
 from context_search.domain.access import Internal
 from context_search.domain.errors import DatabaseUnavailableError
-from context_search.services.indexing.enumeration import EnumerateIndex, Limits
-from tests.services.house import House, prose
+from context_search.services.indexing.enumeration import Comparer, Limits
+from tests.services.system import System, prose
 
 
 class Breaking(Limits):
@@ -24,33 +24,33 @@ class Away(Breaking):
     error = DatabaseUnavailableError("away")
 
 
-def broken(house: House, limits: type[Breaking]) -> EnumerateIndex:
-    return EnumerateIndex(house.store, house.settle, object.__new__(limits))
+def broken(system: System, limits: type[Breaking]) -> Comparer:
+    return Comparer(system.store, system.settler, object.__new__(limits))
 
 
 def test_an_order_that_fails_is_shown_without_what_it_quotes() -> None:
-    house = House()
-    table = house.table({"a": prose(300)})
-    tool = house.tool(table).tool
-    house.work()
-    house.replace(house.principal, table.id, {"a": prose(400)})
+    system = System()
+    table = system.table({"a": prose(300)})
+    tool = system.tool(table).tool
+    system.work()
+    system.replace(system.principal, table.id, {"a": prose(400)})
     with pytest.raises(MemoryError):
-        broken(house, Breaking)(tool.index_id)
-    error = house.read_status(tool.id, Internal()).progress.last_error
+        broken(system, Breaking).compare(tool.index_id)
+    error = system.read_status(tool.id, Internal()).progress.last_error
     assert error is not None
     assert (error["code"], error["retryable"], "at" in error) == ("INTERNAL", True, True)
     assert "canary" not in str(error)
-    house.work()
-    assert house.read_status(tool.id, Internal()).progress.last_error is None
+    system.work()
+    assert system.read_status(tool.id, Internal()).progress.last_error is None
 
 
 def test_an_order_that_fails_for_a_known_reason_names_it() -> None:
-    house = House()
-    table = house.table({"a": prose(300)})
-    tool = house.tool(table).tool
-    house.replace(house.principal, table.id, {"a": prose(400)})
+    system = System()
+    table = system.table({"a": prose(300)})
+    tool = system.tool(table).tool
+    system.replace(system.principal, table.id, {"a": prose(400)})
     with pytest.raises(DatabaseUnavailableError):
-        broken(house, Away)(tool.index_id)
-    error = house.read_status(tool.id, Internal()).progress.last_error
+        broken(system, Away).compare(tool.index_id)
+    error = system.read_status(tool.id, Internal()).progress.last_error
     assert error is not None
     assert (error["code"], error["message"]) == ("DATABASE_UNAVAILABLE", "away")

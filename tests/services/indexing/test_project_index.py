@@ -5,31 +5,26 @@ from __future__ import annotations
 import pytest
 
 from context_search.domain.access import ProjectKey
+from context_search.domain.config import Model
 from context_search.domain.errors import NotFoundError, ProjectIndexOffError
 from context_search.domain.ids import scope_key
 from context_search.domain.model import Index
 from context_search.ports.outside import VectorQuery
-from context_search.services.catalog.tables import CreateProject
-from context_search.services.indexing.project_index import (
-    ProjectIndexStatus,
-    ReadProjectIndex,
-    SwitchProjectIndexOff,
-    SwitchProjectIndexOn,
-)
-from context_search.services.indexing.rebuild import Model, ReindexProject
-from tests.services.house import SILENT_S, House, prose
+from context_search.services.catalog.tables import ManageTables
+from context_search.services.indexing.project_index import ProjectIndexes, ProjectIndexStatus
+from tests.services.system import SILENT_S, System, prose
 
 
-class Estate(House):
+class ProjectSystem(System):
     """A project that exists, with the switch of its index."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.principal = ProjectKey(CreateProject(self.store)("p")[0].id)
+        self.principal = ProjectKey(ManageTables(self.store).create_project("p")[0].id)
         model = Model(self.config.model, self.config.dimensions)
-        self.switch_on = SwitchProjectIndexOn(self.store, model, SILENT_S)
-        self.switch_off = SwitchProjectIndexOff(self.store)
-        self.read = ReadProjectIndex(self.store, SILENT_S)
+        indexes = ProjectIndexes(self.store, model, SILENT_S)
+        self.switch_on, self.switch_off = indexes.switch_on, indexes.switch_off
+        self.read = indexes.read
 
     def on(self) -> ProjectIndexStatus:
         """Switches the index on and does all that follows."""
@@ -48,126 +43,126 @@ class Estate(House):
 
 
 def test_every_string_of_every_table_is_indexed_however_short() -> None:
-    estate = Estate()
-    one = estate.table({"title": "x", "long": prose(3_000), "number": 5})
-    other = estate.table(["", "林远"])
-    status = estate.on()
+    system = ProjectSystem()
+    one = system.table({"title": "x", "long": prose(3_000), "number": 5})
+    other = system.table(["", "林远"])
+    status = system.on()
     assert status.progress.status == "ready"
     assert status.progress.nodes_count == 3
-    assert estate.texts() == {(one.id, "/title"), (one.id, "/long"), (other.id, "/1")}
+    assert system.texts() == {(one.id, "/title"), (one.id, "/long"), (other.id, "/1")}
 
 
 def test_a_project_without_tables_is_ready_at_once() -> None:
-    assert Estate().on().progress.status == "ready"
+    assert ProjectSystem().on().progress.status == "ready"
 
 
 def test_switching_on_twice_changes_nothing() -> None:
-    estate = Estate()
-    estate.table({"a": "b"})
-    first = estate.on()
-    again = estate.switch_on(estate.principal)
+    system = ProjectSystem()
+    system.table({"a": "b"})
+    first = system.on()
+    again = system.switch_on(system.principal)
     assert again.index == first.index
-    assert estate.queue.messages == []
+    assert system.queue.messages == []
 
 
 def test_tables_that_come_change_and_go_are_followed() -> None:
-    estate = Estate()
-    estate.on()
-    table = estate.table({"a": "first", "b": "second"})
-    assert estate.read(estate.principal).progress.status == "indexing"
-    estate.work()
-    assert estate.texts() == {(table.id, "/a"), (table.id, "/b")}
-    estate.replace(estate.principal, table.id, {"b": "other", "c": "third"})
-    estate.work()
-    assert estate.read(estate.principal).progress.nodes_count == 2
-    estate.delete_table(estate.principal, table.id)
-    assert estate.read(estate.principal).progress.status == "ready"
+    system = ProjectSystem()
+    system.on()
+    table = system.table({"a": "first", "b": "second"})
+    assert system.read(system.principal).progress.status == "indexing"
+    system.work()
+    assert system.texts() == {(table.id, "/a"), (table.id, "/b")}
+    system.replace(system.principal, table.id, {"b": "other", "c": "third"})
+    system.work()
+    assert system.read(system.principal).progress.nodes_count == 2
+    system.delete_table(system.principal, table.id)
+    assert system.read(system.principal).progress.status == "ready"
 
 
 def test_strings_of_other_projects_are_left_alone() -> None:
-    estate = Estate()
-    stranger = ProjectKey(CreateProject(estate.store)("q")[0].id)
-    foreign = estate.create_table(stranger, "t", None, {"a": "foreign"})
-    index = estate.on().index
-    estate.enumerate(index.id, foreign.id)
-    estate.work()
-    assert estate.read(estate.principal).progress.nodes_count == 0
-    assert estate.read(estate.principal).progress.status == "ready"
+    system = ProjectSystem()
+    stranger = ProjectKey(ManageTables(system.store).create_project("q")[0].id)
+    foreign = system.create_table(stranger, "t", None, {"a": "foreign"})
+    index = system.on().index
+    system.enumerate(index.id, foreign.id)
+    system.work()
+    assert system.read(system.principal).progress.nodes_count == 0
+    assert system.read(system.principal).progress.status == "ready"
 
 
 def test_the_old_generation_answers_while_the_new_one_is_built() -> None:
-    estate = Estate()
-    tables = [estate.table({"a": f"text number {number}"}) for number in range(3)]
-    old = estate.on().index
-    new = estate.start_rebuild.of_project(estate.principal)
-    assert estate.start_rebuild.of_project(estate.principal) == new
-    assert estate.read(estate.principal).progress.status == "rebuilding"
-    assert estate.index().namespace == old.namespace
-    estate.work()
-    assert estate.index().namespace == new.namespace
-    assert estate.texts() == {(table.id, "/a") for table in tables}
-    assert estate.roll_back.of_project(estate.principal).namespace == old.namespace
-    estate.work()
-    assert estate.read(estate.principal).progress.status == "ready"
+    system = ProjectSystem()
+    tables = [system.table({"a": f"text number {number}"}) for number in range(3)]
+    old = system.on().index
+    new = system.rebuilds.start_of_project(system.principal)
+    assert system.rebuilds.start_of_project(system.principal) == new
+    assert system.read(system.principal).progress.status == "rebuilding"
+    assert system.index().namespace == old.namespace
+    system.work()
+    assert system.index().namespace == new.namespace
+    assert system.texts() == {(table.id, "/a") for table in tables}
+    assert system.rebuilds.roll_back_of_project(system.principal).namespace == old.namespace
+    system.work()
+    assert system.read(system.principal).progress.status == "ready"
 
 
 def test_a_table_that_comes_while_it_is_rebuilt_is_in_both_generations() -> None:
-    estate = Estate()
-    estate.table({"a": "before"})
-    estate.on()
-    new = estate.start_rebuild.of_project(estate.principal)
-    table = estate.table({"a": "meanwhile"})
-    estate.work()
-    assert estate.index().namespace == new.namespace
-    assert (table.id, "/a") in estate.texts()
+    system = ProjectSystem()
+    system.table({"a": "before"})
+    system.on()
+    new = system.rebuilds.start_of_project(system.principal)
+    table = system.table({"a": "meanwhile"})
+    system.work()
+    assert system.index().namespace == new.namespace
+    assert (table.id, "/a") in system.texts()
 
 
 def test_a_rebuild_of_the_project_rebuilds_this_index_too() -> None:
-    estate = Estate()
-    estate.tool(estate.table({"a": prose(100)}))
-    estate.on()
-    reindex = ReindexProject(estate.store, estate.start_rebuild)
-    assert [each.table_id is None for each in reindex(estate.principal)] == [True, False]
+    system = ProjectSystem()
+    system.tool(system.table({"a": prose(100)}))
+    system.on()
+    reindex = system.rebuilds.reindex
+    assert [each.table_id is None for each in reindex(system.principal)] == [True, False]
 
 
 def test_a_tool_and_the_project_share_the_vectors_of_equal_text() -> None:
-    estate = Estate()
-    table = estate.table({"a": prose(90)})
-    estate.config = estate.on().index.config
-    embedded = estate.embedder.embedded
-    estate.tool(table)
-    estate.work()
-    assert estate.embedder.embedded == embedded
+    system = ProjectSystem()
+    table = system.table({"a": prose(90)})
+    system.config = system.on().index.config
+    embedded = system.embedder.embedded
+    system.tool(table)
+    system.work()
+    assert system.embedder.embedded == embedded
 
 
 def test_switched_off_it_answers_nothing_and_everything_goes() -> None:
-    estate = Estate()
-    estate.table({"a": "text"})
-    index = estate.on().index
-    estate.switch_off(estate.principal)
+    system = ProjectSystem()
+    system.table({"a": "text"})
+    index = system.on().index
+    system.switch_off(system.principal)
     with pytest.raises(ProjectIndexOffError):
-        estate.read(estate.principal)
+        system.read(system.principal)
     with pytest.raises(ProjectIndexOffError):
-        estate.switch_off(estate.principal)
+        system.switch_off(system.principal)
     with pytest.raises(ProjectIndexOffError):
-        estate.start_rebuild.of_project(estate.principal)
-    estate.enumerate(index.id)
-    assert estate.queue.messages == []
-    assert estate.on().index.namespace != index.namespace
+        system.rebuilds.start_of_project(system.principal)
+    system.enumerate(index.id)
+    assert system.queue.messages == []
+    assert system.on().index.namespace != index.namespace
 
 
 def test_a_project_that_is_gone_cannot_be_switched_on() -> None:
     with pytest.raises(NotFoundError):
-        Estate().switch_on(ProjectKey(10**9))
+        ProjectSystem().switch_on(ProjectKey(10**9))
 
 
 def test_a_search_reaches_one_table_of_many() -> None:
-    estate = Estate()
-    one, _ = estate.table({"a": "harbour"}), estate.table({"a": "harbour"})
-    estate.on()
+    system = ProjectSystem()
+    one, _ = system.table({"a": "harbour"}), system.table({"a": "harbour"})
+    system.on()
     query = VectorQuery(
         scope_key(""), vector=None, tokens={"harbour": 1.0}, limit=9, table_ids=(one.id,)
     )
-    legs = estate.vectors.query(estate.index().namespace, query, timeout_s=1)
+    legs = system.vectors.query(system.index().namespace, query, timeout_s=1)
     assert legs.keyword is not None
     assert len(legs.keyword) == 1

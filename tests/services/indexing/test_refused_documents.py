@@ -3,36 +3,36 @@
 from __future__ import annotations
 
 from context_search.domain.model import Table
-from context_search.services.indexing.read_ahead import MAX_POINTER_CHARS
-from tests.services.house import prose
-from tests.services.indexing.test_project_index import Estate
+from context_search.services.indexing.enumeration import MAX_POINTER_CHARS
+from tests.services.indexing.test_project_index import ProjectSystem
+from tests.services.system import prose
 
 LONG_KEY = "k" * 2_900_000
 TOO_LARGE = {LONG_KEY: ["a"] * (MAX_POINTER_CHARS // len(LONG_KEY) + 2)}
 
 
-def write(estate: Estate, table: Table, document: object) -> None:
-    estate.clock.advance(1)
-    estate.replace(estate.principal, table.id, document)
-    estate.work()
+def write(system: ProjectSystem, table: Table, document: object) -> None:
+    system.clock.advance(1)
+    system.replace(system.principal, table.id, document)
+    system.work()
 
 
-def told(estate: Estate) -> tuple[str, list[object]]:
+def told(system: ProjectSystem) -> tuple[str, list[object]]:
     """The status, and the tables with a reason, the latest first."""
-    progress = estate.read(estate.principal).progress
+    progress = system.read(system.principal).progress
     assert all(error["code"] == "DOCUMENT_TOO_LARGE" for error in progress.refused)
     return progress.status, [error["table_id"] for error in progress.refused]
 
 
 def test_a_refused_document_stays_told_when_another_is_refused_or_mended() -> None:
-    estate = Estate()
-    one, other, third = (estate.table({"a": prose(200, seed)}) for seed in range(3))
-    estate.on()
-    write(estate, one, TOO_LARGE)
-    write(estate, other, TOO_LARGE)
-    assert told(estate) == ("error", [other.id, one.id])
-    write(estate, other, {"a": "mended"})
-    write(estate, third, {"a": "changed"})
-    assert told(estate) == ("error", [one.id])
-    estate.delete_table(estate.principal, one.id)
-    assert told(estate) == ("ready", [])
+    system = ProjectSystem()
+    one, other, third = (system.table({"a": prose(200, seed)}) for seed in range(3))
+    system.on()
+    write(system, one, TOO_LARGE)
+    write(system, other, TOO_LARGE)
+    assert told(system) == ("error", [other.id, one.id])
+    write(system, other, {"a": "mended"})
+    write(system, third, {"a": "changed"})
+    assert told(system) == ("error", [one.id])
+    system.delete_table(system.principal, one.id)
+    assert told(system) == ("ready", [])

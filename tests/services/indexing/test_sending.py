@@ -11,7 +11,7 @@ from context_search.domain.errors import QueueUnavailableError
 from context_search.domain.orders import CompareIndex
 from context_search.ports.outside import Message
 from testing.in_memory.queue import ListQueue
-from tests.services.house import House, prose
+from tests.services.system import System, prose
 
 
 class Away(ListQueue):
@@ -26,51 +26,51 @@ class Away(ListQueue):
 
 
 @pytest.fixture
-def house() -> House:
-    """A house with an index that is up to date, and nothing in its queue."""
-    house = House(Away())
-    house.tool(house.table({"a": prose(300)}))
-    house.work()
-    return house
+def system() -> System:
+    """A system with an index that is up to date, and nothing in its queue."""
+    system = System(Away())
+    system.tool(system.table({"a": prose(300)}))
+    system.work()
+    return system
 
 
-def order_of(house: House) -> CompareIndex:
-    [index_id] = house.memory.rows.indexes
+def order_of(system: System) -> CompareIndex:
+    [index_id] = system.memory.rows.indexes
     return CompareIndex(index_id)
 
 
-def test_an_order_leaves_after_the_commit_and_not_before(house: House) -> None:
-    with house.store.for_all("test") as work:
-        work.send(order_of(house))
-        assert house.queue.messages == []
-    [message] = house.queue.messages
-    [order_id] = house.memory.rows.outbox
-    assert message == {**order_of(house).to_json(), "order": order_id}
+def test_an_order_leaves_after_the_commit_and_not_before(system: System) -> None:
+    with system.store.for_all("test") as work:
+        work.send(order_of(system))
+        assert system.queue.messages == []
+    [message] = system.queue.messages
+    [order_id] = system.memory.rows.outbox
+    assert message == {**order_of(system).to_json(), "order": order_id}
 
 
-def test_an_order_of_a_transaction_that_is_rolled_back_never_leaves(house: House) -> None:
-    with suppress(ZeroDivisionError), house.store.for_all("test") as work:
-        work.send(order_of(house))
+def test_an_order_of_a_transaction_that_is_rolled_back_never_leaves(system: System) -> None:
+    with suppress(ZeroDivisionError), system.store.for_all("test") as work:
+        work.send(order_of(system))
         raise ZeroDivisionError
-    assert (house.queue.messages, dict(house.memory.rows.outbox)) == ([], {})
-    with house.store.for_all("test"):
+    assert (system.queue.messages, dict(system.memory.rows.outbox)) == ([], {})
+    with system.store.for_all("test"):
         pass  # nor with the next one
-    assert house.queue.messages == []
+    assert system.queue.messages == []
 
 
-def test_what_waits_of_a_project_leaves_too(house: House) -> None:
-    with house.memory.for_all("test") as work:  # as somebody who cannot deliver
-        work.outbox.add([order_of(house).to_json()])
-    assert house.queue.messages == []
-    with house.store.for_all("test") as work:
-        work.send_waiting(house.principal.project_id)
-    assert len(house.queue.messages) == 1
+def test_what_waits_of_a_project_leaves_too(system: System) -> None:
+    with system.memory.for_all("test") as work:  # as somebody who cannot deliver
+        work.outbox.add([order_of(system).to_json()])
+    assert system.queue.messages == []
+    with system.store.for_all("test") as work:
+        work.send_waiting(system.principal.project_id)
+    assert len(system.queue.messages) == 1
 
 
-def test_a_queue_that_is_away_fails_no_caller_and_loses_nothing(house: House) -> None:
-    assert isinstance(house.queue, Away)
-    house.queue.is_away = True
-    with house.store.for_all("test") as work:
-        work.send(order_of(house))
-    assert len(house.memory.rows.outbox) == 1
-    assert house.queue.messages == []
+def test_a_queue_that_is_away_fails_no_caller_and_loses_nothing(system: System) -> None:
+    assert isinstance(system.queue, Away)
+    system.queue.is_away = True
+    with system.store.for_all("test") as work:
+        work.send(order_of(system))
+    assert len(system.memory.rows.outbox) == 1
+    assert system.queue.messages == []

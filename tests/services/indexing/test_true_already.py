@@ -8,13 +8,13 @@ from dataclasses import dataclass
 
 import pytest
 
+from context_search.domain.config import Model
 from context_search.domain.errors import DatabaseUnavailableError
 from context_search.ports.outside import Deadline
 from context_search.ports.store import Store, UnitOfWork
-from context_search.services.indexing.enumeration import EnumerateIndex, Limits
-from context_search.services.indexing.project_index import SwitchProjectIndexOn
-from context_search.services.indexing.rebuild import Model
-from tests.services.house import SILENT_S, House, prose
+from context_search.services.indexing.enumeration import Comparer, Limits
+from context_search.services.indexing.project_index import ProjectIndexes
+from tests.services.system import SILENT_S, System, prose
 
 
 @dataclass
@@ -46,26 +46,26 @@ class Counting:
 
 @pytest.mark.parametrize("of_project", [False, True])
 def test_it_is_asked_first_and_once(of_project: bool) -> None:  # noqa: FBT001
-    house = House()
-    house.memory.rows.projects[house.principal.project_id] = "p"
-    table = house.table({"a": prose(300)})
-    index_id = house.tool(table).index.id
+    system = System()
+    system.memory.rows.projects[system.principal.project_id] = "p"
+    table = system.table({"a": prose(300)})
+    index_id = system.tool(table).index.id
     if of_project:
-        model = Model(house.config.model, house.config.dimensions)
-        switch_on = SwitchProjectIndexOn(house.store, model, SILENT_S)
-        index_id = switch_on(house.principal).index.id
-    counting = Counting(house.store, allowed=1)
-    compare = EnumerateIndex(counting, house.settle, Limits())
+        model = Model(system.config.model, system.config.dimensions)
+        indexes = ProjectIndexes(system.store, model, SILENT_S)
+        index_id = indexes.switch_on(system.principal).index.id
+    counting = Counting(system.store, allowed=1)
+    compare = Comparer(counting, system.settler, Limits()).compare
     if of_project:
         with pytest.raises(DatabaseUnavailableError):
             compare(index_id, table.id)
-    house.work()
+    system.work()
     counting.transactions = 0
     for table_id in (table.id, None):
         counting.transactions = 0
         compare(index_id, table_id)
         assert counting.transactions == 1
-    house.replace(house.principal, table.id, {"a": prose(400)})
+    system.replace(system.principal, table.id, {"a": prose(400)})
     counting.transactions = 0
     with pytest.raises(DatabaseUnavailableError):
         compare(index_id, table.id)

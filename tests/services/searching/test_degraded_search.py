@@ -28,7 +28,7 @@ from context_search.services.searching.admission import (
     SEARCHES_PER_PROJECT,
 )
 from testing.in_memory.embedder import WordEmbedder
-from tests.services.house import House, prose, search
+from tests.services.system import System, prose, search
 
 TEXT = prose(2_000)
 
@@ -92,8 +92,8 @@ class _Slow:
         raise KeywordTimeoutError("simulated")
 
 
-class MoodyHouse(House):
-    """A house whose turbopuffer can fail, with one indexed tool."""
+class MoodySystem(System):
+    """A system whose turbopuffer can fail, with one indexed tool."""
 
     def __init__(self, **config: object) -> None:
         super().__init__(**config)  # type: ignore[arg-type]
@@ -112,10 +112,10 @@ class MoodyHouse(House):
     "error", [VectorStoreUnavailableError("503"), VectorStoreRejectedError("401")]
 )
 def test_without_turbopuffer_postgres_answers_by_keywords(error: ContextSearchError) -> None:
-    house = MoodyHouse()
-    usual = house.ask()
-    house.moody.error = error
-    answer = house.ask()
+    system = MoodySystem()
+    usual = system.ask()
+    system.moody.error = error
+    answer = system.ask()
     assert (answer.mode_used, answer.degraded) == ("keyword", ["backend_unavailable"])
     assert (answer.found.keywords_from, answer.found.legs) == ("postgres", ["keyword"])
     assert answer.found.errors == [error.code]
@@ -123,124 +123,124 @@ def test_without_turbopuffer_postgres_answers_by_keywords(error: ContextSearchEr
 
 
 def test_a_search_by_meaning_alone_goes_to_postgres_too() -> None:
-    house = MoodyHouse()
-    tool = house.tool(house.only_table, strategy="semantic").tool.id
-    house.moody.error = VectorStoreUnavailableError("503")
-    answer = house.search(tool, house.principal, "harbour", 5)
+    system = MoodySystem()
+    tool = system.tool(system.only_table, strategy="semantic").tool.id
+    system.moody.error = VectorStoreUnavailableError("503")
+    answer = system.search(tool, system.principal, "harbour", 5)
     assert (answer.mode_requested, answer.mode_used) == ("semantic", "keyword")
     assert answer.hits
 
 
 def test_turbopuffer_that_keeps_failing_is_not_asked_for_a_while() -> None:
-    house = MoodyHouse()
-    house.moody.error = VectorStoreUnavailableError("503")
-    asked = house.moody.queries
+    system = MoodySystem()
+    system.moody.error = VectorStoreUnavailableError("503")
+    asked = system.moody.queries
     for _ in range(9):
-        assert house.ask().hits
-    assert house.moody.queries == asked + 5
-    house.moody.error = None
-    house.clock.advance(11)
-    assert house.ask().degraded == []
+        assert system.ask().hits
+    assert system.moody.queries == asked + 5
+    system.moody.error = None
+    system.clock.advance(11)
+    assert system.ask().degraded == []
 
 
 def test_a_lost_namespace_is_answered_from_postgres_and_named() -> None:
-    house = MoodyHouse()
-    house.moody.inner.namespaces.clear()  # type: ignore[attr-defined]
-    answer = house.ask()
+    system = MoodySystem()
+    system.moody.inner.namespaces.clear()  # type: ignore[attr-defined]
+    answer = system.ask()
     assert (answer.degraded, bool(answer.hits)) == (["namespace_missing"], True)
 
 
 def test_with_everything_down_the_error_says_try_again() -> None:
-    house = MoodyHouse()
-    without_model = DownEmbedder(house.embedder.dimensions)
-    searches = house.searcher(without_model)
-    house.moody.error = VectorStoreUnavailableError("503")
-    answer = search(searches, house.tool_id, house.principal, "harbour", 5)
+    system = MoodySystem()
+    without_model = DownEmbedder(system.embedder.dimensions)
+    searches = system.searcher(without_model)
+    system.moody.error = VectorStoreUnavailableError("503")
+    answer = search(searches, system.tool_id, system.principal, "harbour", 5)
     assert answer.degraded == ["embed_unavailable", "backend_unavailable"]
-    house.store = WithoutKeywords(house.store)  # type: ignore[assignment]
-    searches = house.searcher(without_model)
+    system.store = WithoutKeywords(system.store)  # type: ignore[assignment]
+    searches = system.searcher(without_model)
     with pytest.raises(SearchUnavailableError) as caught:
-        search(searches, house.tool_id, house.principal, "harbour", 5)
+        search(searches, system.tool_id, system.principal, "harbour", 5)
     assert caught.value.retryable
 
 
 def test_a_question_without_keywords_that_no_leg_could_take_is_an_error_too() -> None:
-    house = MoodyHouse()
-    assert house.search(house.tool_id, house.principal, "what is this and that", 5).hits
-    house.moody.error = VectorStoreUnavailableError("503")
+    system = MoodySystem()
+    assert system.search(system.tool_id, system.principal, "what is this and that", 5).hits
+    system.moody.error = VectorStoreUnavailableError("503")
     with pytest.raises(SearchUnavailableError):
-        house.search(house.tool_id, house.principal, "what is this and that", 5)
+        system.search(system.tool_id, system.principal, "what is this and that", 5)
 
 
 def test_a_busy_namespace_does_not_take_the_try_of_a_breaker() -> None:
-    house = MoodyHouse()
-    pool = f"queries of {house.ask().hits[0].chunk.turbopuffer_namespace}"
-    house.moody.error = VectorStoreUnavailableError("503")
+    system = MoodySystem()
+    pool = f"queries of {system.ask().hits[0].chunk.turbopuffer_namespace}"
+    system.moody.error = VectorStoreUnavailableError("503")
     for _ in range(5):
-        house.ask()
-    house.moody.error = None
-    house.clock.advance(11)
-    with house.store.for_all("test") as work:
+        system.ask()
+    system.moody.error = None
+    system.clock.advance(11)
+    with system.store.for_all("test") as work:
         work.permits.take(pool, size=QUERIES_PER_NAMESPACE, count=15, lease_s=4)
-    assert house.ask().degraded == ["backend_busy"]
-    house.clock.advance(3)
-    assert house.ask().degraded == []
+    assert system.ask().degraded == ["backend_busy"]
+    system.clock.advance(3)
+    assert system.ask().degraded == []
 
 
 def test_lean_storage_has_its_keywords_in_postgres() -> None:
-    house = MoodyHouse(storage="lean")
-    answer = house.ask()
+    system = MoodySystem(storage="lean")
+    answer = system.ask()
     assert (answer.mode_used, answer.degraded) == ("hybrid", [])
     assert answer.found.keywords_from == "postgres"
 
 
 def test_more_searches_than_allowed_are_refused_and_say_when_to_come_back() -> None:
-    house = MoodyHouse()
-    pool = f"searches of project {house.principal.project_id}"
-    with house.store.for_all("test") as work:
+    system = MoodySystem()
+    pool = f"searches of project {system.principal.project_id}"
+    with system.store.for_all("test") as work:
         work.permits.take(pool, size=SEARCHES_PER_PROJECT, count=SEARCHES_PER_PROJECT, lease_s=30)
     with pytest.raises(BackpressureError) as caught:
-        house.ask()
+        system.ask()
     assert caught.value.retry_after_s == 0.2
-    house.clock.advance(31)  # whoever held them was killed
-    assert house.ask().hits
+    system.clock.advance(31)  # whoever held them was killed
+    assert system.ask().hits
 
 
 def test_a_namespace_at_its_limit_is_waited_for_and_then_left_alone() -> None:
-    house = MoodyHouse()
-    pool = f"queries of {house.ask().hits[0].chunk.turbopuffer_namespace}"
-    with house.store.for_all("test") as work:
+    system = MoodySystem()
+    pool = f"queries of {system.ask().hits[0].chunk.turbopuffer_namespace}"
+    with system.store.for_all("test") as work:
         work.permits.take(pool, size=QUERIES_PER_NAMESPACE, count=15, lease_s=30)
-    before = house.clock.monotonic()
-    answer = house.ask()
+    before = system.clock.monotonic()
+    answer = system.ask()
     assert answer.degraded == ["backend_busy"]
     assert answer.hits
-    assert 2.0 <= house.clock.monotonic() - before < 2.5
-    one_leg = house.tool(house.only_table, strategy="keyword").tool.id
-    assert house.search(one_leg, house.principal, "harbour", 5).degraded == []
+    assert 2.0 <= system.clock.monotonic() - before < 2.5
+    one_leg = system.tool(system.only_table, strategy="keyword").tool.id
+    assert system.search(one_leg, system.principal, "harbour", 5).degraded == []
 
 
 def test_a_remembered_tool_is_never_served_once_it_is_deleted() -> None:
-    house = MoodyHouse()
-    house.ask()
-    house.delete_tool(house.principal, house.tool_id)
+    system = MoodySystem()
+    system.ask()
+    system.delete_tool(system.principal, system.tool_id)
     with pytest.raises(NotFoundError):
-        house.ask()
+        system.ask()
 
 
 def test_a_remembered_index_that_was_switched_is_read_again() -> None:
-    house = MoodyHouse()
-    house.ask()
-    house.start_rebuild(house.tool_id, house.principal)
-    house.work()
-    answer = house.ask()
+    system = MoodySystem()
+    system.ask()
+    system.rebuilds.start(system.tool_id, system.principal)
+    system.work()
+    answer = system.ask()
     assert answer.hits
     assert answer.hits[0].chunk.turbopuffer_namespace.endswith("_g2")
 
 
 def test_what_a_hit_is_made_of_is_told() -> None:
-    house = MoodyHouse()
-    hits = house.ranked(house.tool_id, "harbour ledger").hits
+    system = MoodySystem()
+    hits = system.ranked(system.tool_id, "harbour ledger").hits
     best = hits[0].evidence
     assert best is not None
     assert best.keyword_rank == 1 or best.vector_rank == 1
@@ -250,18 +250,18 @@ def test_what_a_hit_is_made_of_is_told() -> None:
 
 
 def test_the_linear_fusion_is_that_of_its_weights() -> None:
-    house = MoodyHouse()
+    system = MoodySystem()
     linear = SearchConfig(
         fusion="linear", bm25_weight=0.55, vector_weight=0.35, recency_weight=0.10
     )
-    tool = house.tool(
-        house.only_table,
+    tool = system.tool(
+        system.only_table,
         fusion=linear.fusion,
         bm25_weight=linear.bm25_weight,
         vector_weight=linear.vector_weight,
         recency_weight=linear.recency_weight,
     ).tool.id
-    for hit in house.ranked(tool, "harbour ledger").hits:
+    for hit in system.ranked(tool, "harbour ledger").hits:
         assert hit.evidence is not None
         parts = hit.evidence
         expected = 0.55 * parts.bm25 + 0.35 * parts.semantic + 0.10 * parts.recency
@@ -269,13 +269,13 @@ def test_the_linear_fusion_is_that_of_its_weights() -> None:
 
 
 def test_a_leg_that_could_not_answer_has_no_share_of_a_linear_score() -> None:
-    house = House()
-    table = house.table({"a": TEXT})
-    both = house.tool(table, fusion="linear").tool.id
-    words = house.tool(table, fusion="linear", strategy="keyword", vector_weight=0.0).tool.id
-    house.work()
-    degraded = search(house.searcher(DownEmbedder()), both, house.principal, "harbour winter", 20)
-    asked = house.search(words, house.principal, "harbour winter", 20)
+    system = System()
+    table = system.table({"a": TEXT})
+    both = system.tool(table, fusion="linear").tool.id
+    words = system.tool(table, fusion="linear", strategy="keyword", vector_weight=0.0).tool.id
+    system.work()
+    degraded = search(system.searcher(DownEmbedder()), both, system.principal, "harbour winter", 20)
+    asked = system.search(words, system.principal, "harbour winter", 20)
     assert degraded.mode_used == "keyword"
     assert len(degraded.hits) > 0
     assert [hit.score for hit in degraded.hits] == [hit.score for hit in asked.hits]

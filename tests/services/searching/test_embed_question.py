@@ -42,7 +42,7 @@ class CountingEmbedder(WordEmbedder):
         return super().embed_query(text, timeout_s=timeout_s)
 
 
-class Desk:
+class Setup:
     """An EmbedQuestion with its parts."""
 
     def __init__(self, size: int = 10) -> None:
@@ -60,23 +60,23 @@ class Desk:
 
 
 def test_a_question_is_embedded_once_an_hour_for_each_model() -> None:
-    desk = Desk()
-    first = desk.ask("harbour")
-    assert desk.ask("harbour") == pytest.approx(first)
-    assert desk.embedder.questions == ["harbour"]
-    desk.ask("harbour", OTHER_MODEL)
-    assert (desk.embedder.questions, desk.others.questions) == (["harbour"], ["harbour"])
-    desk.clock.advance(KEPT_S - 1)
-    desk.ask("harbour")
-    assert len(desk.embedder.questions) == 1
-    desk.clock.advance(2)  # that it was asked for does not make it younger
-    desk.ask("harbour")
-    assert len(desk.embedder.questions) == 2
+    setup = Setup()
+    first = setup.ask("harbour")
+    assert setup.ask("harbour") == pytest.approx(first)
+    assert setup.embedder.questions == ["harbour"]
+    setup.ask("harbour", OTHER_MODEL)
+    assert (setup.embedder.questions, setup.others.questions) == (["harbour"], ["harbour"])
+    setup.clock.advance(KEPT_S - 1)
+    setup.ask("harbour")
+    assert len(setup.embedder.questions) == 1
+    setup.clock.advance(2)  # that it was asked for does not make it younger
+    setup.ask("harbour")
+    assert len(setup.embedder.questions) == 2
 
 
 def test_vectors_of_another_length_are_kept_apart() -> None:
-    desk = Desk()
-    kept = desk.embed.kept
+    setup = Setup()
+    kept = setup.embed.kept
     kept.put(CONFIG, "harbour", [1.0] * 16)
     assert kept.get(OTHER_LENGTH, "harbour") is None
     kept.put(OTHER_LENGTH, "harbour", [0.5] * 8)
@@ -85,48 +85,48 @@ def test_vectors_of_another_length_are_kept_apart() -> None:
 
 
 def test_the_memory_is_bounded() -> None:
-    desk = Desk(size=2)
+    setup = Setup(size=2)
     for text in ("one", "two", "three", "one"):
-        desk.ask(text)
-    assert desk.embedder.questions == ["one", "two", "three", "one"]
+        setup.ask(text)
+    assert setup.embedder.questions == ["one", "two", "three", "one"]
 
 
 def test_a_model_that_keeps_failing_is_left_alone_for_a_while() -> None:
-    desk = Desk()
-    desk.embedder.is_down = True
+    setup = Setup()
+    setup.embedder.is_down = True
     for _ in range(FAILURES_TO_OPEN + 3):
         with pytest.raises(EmbeddingUnavailableError):
-            desk.ask("harbour")
-    assert len(desk.embedder.questions) == FAILURES_TO_OPEN
-    desk.embedder.is_down = False
-    desk.clock.advance(OPEN_S)
-    assert desk.ask("harbour")
+            setup.ask("harbour")
+    assert len(setup.embedder.questions) == FAILURES_TO_OPEN
+    setup.embedder.is_down = False
+    setup.clock.advance(OPEN_S)
+    assert setup.ask("harbour")
 
 
 def test_a_model_that_keeps_failing_takes_no_other_model_with_it() -> None:
-    desk = Desk()
-    desk.embedder.is_down = True
+    setup = Setup()
+    setup.embedder.is_down = True
     for _ in range(FAILURES_TO_OPEN + 1):
         with pytest.raises(EmbeddingUnavailableError):
-            desk.ask("harbour")
-    assert desk.ask("harbour", OTHER_MODEL)
-    assert desk.ask("garden", OTHER_MODEL)
+            setup.ask("harbour")
+    assert setup.ask("harbour", OTHER_MODEL)
+    assert setup.ask("garden", OTHER_MODEL)
     with pytest.raises(EmbeddingUnavailableError):  # what the other one answers does not close it
-        desk.ask("garden")
-    assert len(desk.embedder.questions) == FAILURES_TO_OPEN
+        setup.ask("garden")
+    assert len(setup.embedder.questions) == FAILURES_TO_OPEN
 
 
 def test_a_search_that_has_no_time_left_says_nothing_about_the_model() -> None:
-    desk = Desk()
+    setup = Setup()
     for _ in range(FAILURES_TO_OPEN):
         with pytest.raises(EmbeddingTimeoutError):
-            desk.embed.embed(CONFIG, "harbour", timeout_s=0)
-    assert desk.ask("harbour")
+            setup.embed.embed(CONFIG, "harbour", timeout_s=0)
+    assert setup.ask("harbour")
 
 
 def test_refused_questions_do_not_keep_others_from_the_model() -> None:
-    desk = Desk()
+    setup = Setup()
     for _ in range(FAILURES_TO_OPEN):
         with pytest.raises(EmbeddingRejectedError):
-            desk.ask(TOO_LONG)
-    assert desk.ask("harbour")
+            setup.ask(TOO_LONG)
+    assert setup.ask("harbour")

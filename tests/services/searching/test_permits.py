@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from context_search.services.searching.admission import UNUSED_S
-from context_search.services.upkeep.cleanup_report import CleanupLimits
-from tests.services.house import House
+from context_search.services.upkeep.cleanup import CleanupLimits
+from tests.services.system import System
 
 
-def take(house: House, pool: str) -> str | None:
-    with house.store.for_all("test") as work:
+def take(system: System, pool: str) -> str | None:
+    with system.store.for_all("test") as work:
         return work.permits.take(pool, size=3, count=1, lease_s=30)
 
 
 def test_cleanup_forgets_the_permits_of_what_nobody_searched_for_a_day() -> None:
-    house = House()
-    take(house, "searched yesterday")
-    house.clock.advance(UNUSED_S + 31)
-    take(house, "searched today")
-    report = house.scheduled(CleanupLimits())(house.deadline())
+    system = System()
+    take(system, "searched yesterday")
+    system.clock.advance(UNUSED_S + 31)
+    take(system, "searched today")
+    report = system.scheduled(CleanupLimits()).run(system.deadline())
     assert report.errors == []
-    assert {pool for pool, _ in house.memory.rows.permits} == {"searched today"}
+    assert {pool for pool, _ in system.memory.rows.permits} == {"searched today"}

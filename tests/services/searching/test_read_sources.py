@@ -11,11 +11,10 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from context_search.domain.model import HydratedChunk
-from context_search.domain.retrieval import RetrievalSettings
-from context_search.domain.text.sensitive import SENSITIVE_KINDS, SensitiveKind
-from context_search.services.searching.read_sources import EXTENT_CHARS, read_sources
+from context_search.domain.retrieval import SENSITIVE_KINDS, RetrievalSettings, SensitiveKind
+from context_search.services.searching.retrieve import EXTENT_CHARS, read_sources
+from testing.in_memory.live_chunks import MemoryLiveChunks
 from testing.in_memory.rows import ChunkRow, Rows, SetRow
-from testing.in_memory.surroundings import MemorySurroundings
 from tests.builders import english
 
 SEEN = 8
@@ -100,7 +99,7 @@ def shown(text: str, size: int, overlap: int, hit: int, neighbours: int = 0) -> 
         changed_at=datetime(2026, 1, 1, tzinfo=UTC),
     )
     settings = RetrievalSettings(neighbours=neighbours)
-    [(source, passage)] = read_sources(MemorySurroundings(rows), [found], settings)
+    [(source, passage)] = read_sources(MemoryLiveChunks(rows), [found], settings)
     start, end = source.shown
     return passage.show(start, end).text, start
 

@@ -18,12 +18,12 @@ from context_search.domain.model import Index, SearchTool
 from context_search.domain.search import Answer, QuestionLimits
 from context_search.ports.outside import Deadline, Legs, Ranked, VectorQuery
 from context_search.ports.store import Store, UnitOfWork
-from context_search.services.indexing.evict import UseIndex
+from context_search.services.indexing.use_index import IndexUse
 from context_search.services.searching.search import searcher
 from context_search.services.searching.timeouts import Timeouts
 from testing.in_memory.clock import ManualClock
 from testing.in_memory.embedder import WordEmbedder
-from tests.services.house import SILENT_S, House, prose, search
+from tests.services.system import SILENT_S, System, prose, search
 
 TIMEOUTS = Timeouts()
 
@@ -105,8 +105,8 @@ class _Slow:
         return tool, replace(index, generation_id=index.generation_id + earlier)
 
 
-class SwitchingHouse(House):
-    """A house where everything is slow, and where an index is switched while it is searched."""
+class SwitchingSystem(System):
+    """A system where everything is slow, and where an index is switched while it is searched."""
 
     def __init__(self, *, switches: int, is_slow: bool) -> None:
         super().__init__()
@@ -117,7 +117,7 @@ class SwitchingHouse(House):
             self.slow,
             LateVectors(self.clock) if is_slow else self.vectors,  # type: ignore[arg-type]
             lambda _: LateEmbedder(self.clock) if is_slow else self.embedder,
-            UseIndex(self.store),
+            IndexUse(self.store),
             self.clock,
             self.clock.advance,
             SILENT_S,
@@ -128,22 +128,22 @@ class SwitchingHouse(House):
 
 
 def test_switches_of_an_index_do_not_multiply_the_time_of_a_search() -> None:
-    house = SwitchingHouse(switches=100, is_slow=True)
-    began = house.clock.monotonic()
+    system = SwitchingSystem(switches=100, is_slow=True)
+    began = system.clock.monotonic()
     with pytest.raises(SearchUnavailableError) as caught:
-        house.ask()
+        system.ask()
     assert caught.value.retryable
-    assert house.clock.monotonic() - began <= QuestionLimits().seconds
+    assert system.clock.monotonic() - began <= QuestionLimits().seconds
 
 
 def test_a_search_that_was_slow_still_has_time_to_ask_postgres_after_a_switch() -> None:
-    house = SwitchingHouse(switches=1, is_slow=True)
-    began = house.clock.monotonic()
-    answer = house.ask()
+    system = SwitchingSystem(switches=1, is_slow=True)
+    began = system.clock.monotonic()
+    answer = system.ask()
     assert (answer.found.keywords_from, bool(answer.hits)) == ("postgres", True)
     assert answer.degraded == ["embed_timeout", "backend_unavailable"]
-    assert house.slow.given[0] == TIMEOUTS.keywords_s
-    assert house.clock.monotonic() - began <= QuestionLimits().seconds
+    assert system.slow.given[0] == TIMEOUTS.keywords_s
+    assert system.clock.monotonic() - began <= QuestionLimits().seconds
 
 
 @pytest.mark.parametrize(
@@ -152,27 +152,27 @@ def test_a_search_that_was_slow_still_has_time_to_ask_postgres_after_a_switch() 
 def test_keywords_that_are_all_there_is_have_the_time_that_is_left(
     strategy: str, seconds: float
 ) -> None:
-    house = House(storage="lean")
-    tool_id = house.tool(house.table({"a": prose(2_000)}), strategy=strategy).tool.id
-    house.work()
-    slow = SlowStore(house.store, house.clock)
-    house.store = slow  # type: ignore[assignment]
-    searches = house.searcher(house.embedder)
-    began = house.clock.monotonic()
-    answer = search(searches, tool_id, house.principal, "harbour ledger", 5)
+    system = System(storage="lean")
+    tool_id = system.tool(system.table({"a": prose(2_000)}), strategy=strategy).tool.id
+    system.work()
+    slow = SlowStore(system.store, system.clock)
+    system.store = slow  # type: ignore[assignment]
+    searches = system.searcher(system.embedder)
+    began = system.clock.monotonic()
+    answer = search(searches, tool_id, system.principal, "harbour ledger", 5)
     assert (answer.degraded, bool(answer.hits)) == ([], True)
     assert slow.given == [seconds]
-    assert house.clock.monotonic() - began <= QuestionLimits().seconds
+    assert system.clock.monotonic() - began <= QuestionLimits().seconds
 
 
 def test_an_index_that_is_switched_twice_is_followed() -> None:
-    house = SwitchingHouse(switches=2, is_slow=False)
-    answer = house.ask()
-    assert (answer.degraded, bool(answer.hits), house.slow.opened) == ([], True, 4)
+    system = SwitchingSystem(switches=2, is_slow=False)
+    answer = system.ask()
+    assert (answer.degraded, bool(answer.hits), system.slow.opened) == ([], True, 4)
 
 
 def test_an_index_that_is_switched_without_end_is_not_followed_for_ever() -> None:
-    house = SwitchingHouse(switches=1_000, is_slow=False)
+    system = SwitchingSystem(switches=1_000, is_slow=False)
     with pytest.raises(SearchUnavailableError):
-        house.ask()
-    assert house.slow.opened < 10
+        system.ask()
+    assert system.slow.opened < 10

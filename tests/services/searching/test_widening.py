@@ -6,21 +6,21 @@ import pytest
 
 from context_search.ports.outside import Legs, VectorQuery
 from testing.in_memory.vectors import DictVectors
-from tests.services.house import House, prose
+from tests.services.system import System, prose
 
 ONCE = "The harbour is named once in this report about a quiet winter. "
 DEAD = "Harbour harbour, harbour. " * 1_500
 """Over 300 chunks, all of them better than ``ONCE``."""
 
 
-def crowded(kept: str, **search: str) -> tuple[House, int]:
+def crowded(kept: str, **search: str) -> tuple[System, int]:
     """A tool whose index has lost a long string that turbopuffer still holds."""
-    house = House()
-    table = house.table({"dead": DEAD, "kept": kept})
-    tool_id = house.tool(table, "", **search).tool.id
-    house.work()
-    house.replace(house.principal, table.id, {"kept": kept})
-    return house, tool_id
+    system = System()
+    table = system.table({"dead": DEAD, "kept": kept})
+    tool_id = system.tool(table, "", **search).tool.id
+    system.work()
+    system.replace(system.principal, table.id, {"kept": kept})
+    return system, tool_id
 
 
 @pytest.mark.parametrize("fusion", ["convex", "rrf", "linear"])
@@ -28,8 +28,8 @@ def crowded(kept: str, **search: str) -> tuple[House, int]:
 def test_what_is_live_is_found_behind_more_dead_documents_than_a_leg_has_places(
     strategy: str, fusion: str
 ) -> None:
-    house, tool_id = crowded(ONCE, strategy=strategy, fusion=fusion)
-    answer = house.search(tool_id, house.principal, "harbour", 5)
+    system, tool_id = crowded(ONCE, strategy=strategy, fusion=fusion)
+    answer = system.search(tool_id, system.principal, "harbour", 5)
     assert [hit.json_path for hit in answer.hits] == ["/kept"]
     assert answer.gone > 300
 
@@ -44,30 +44,30 @@ class CountingVectors(DictVectors):
         return super().query(namespace, query, timeout_s=timeout_s)
 
 
-def windowed(chunks: int, strategy: str) -> tuple[House, CountingVectors, int]:
+def windowed(chunks: int, strategy: str) -> tuple[System, CountingVectors, int]:
     """A tool over so many chunks of about thirty windows each."""
-    house = House(chunk_size=2_000, window_tokens=20)
-    house.vectors = counting = CountingVectors()
-    house.index_node, house.searches = house.worker(), house.searcher(house.embedder)
-    table = house.table([prose(1_900, seed) for seed in range(chunks)])
-    tool_id = house.tool(table, strategy=strategy).tool.id
-    house.work()
-    assert len(house.rows()) == chunks
-    assert len(house.documents()) > 20 * chunks
-    return house, counting, tool_id
+    system = System(chunk_size=2_000, window_tokens=20)
+    system.vectors = counting = CountingVectors()
+    system.indexer, system.searches = system.worker(), system.searcher(system.embedder)
+    table = system.table([prose(1_900, seed) for seed in range(chunks)])
+    tool_id = system.tool(table, strategy=strategy).tool.id
+    system.work()
+    assert len(system.rows()) == chunks
+    assert len(system.documents()) > 20 * chunks
+    return system, counting, tool_id
 
 
 @pytest.mark.parametrize("strategy", ["hybrid", "semantic"])
 def test_as_many_chunks_are_found_as_are_shown_though_each_has_many_windows(strategy: str) -> None:
-    house, _, tool_id = windowed(18, strategy)
+    system, _, tool_id = windowed(18, strategy)
     for shown in (20, 18):
-        assert len(house.search(tool_id, house.principal, "zebra", shown).hits) == 18
-    assert len(house.search(tool_id, house.principal, "zebra", 7).hits) == 7
+        assert len(system.search(tool_id, system.principal, "zebra", shown).hits) == 18
+    assert len(system.search(tool_id, system.principal, "zebra", 7).hits) == 7
 
 
 def test_the_legs_are_asked_once_where_enough_chunks_come_at_once() -> None:
-    house, counting, tool_id = windowed(18, "hybrid")
-    assert len(house.search(tool_id, house.principal, "harbour", 18).hits) == 18  # by their words
+    system, counting, tool_id = windowed(18, "hybrid")
+    assert len(system.search(tool_id, system.principal, "harbour", 18).hits) == 18  # by their words
     assert counting.asked == 1
     few, counting, tool_id = windowed(1, "semantic")
     assert len(few.search(tool_id, few.principal, "zebra", 20).hits) == 1
@@ -75,8 +75,8 @@ def test_the_legs_are_asked_once_where_enough_chunks_come_at_once() -> None:
 
 
 def test_a_leg_gives_no_more_live_candidates_than_it_was_asked_for() -> None:
-    house, tool_id = crowded(ONCE + prose(12_000), strategy="semantic")
-    answer = house.ranked(tool_id, "harbour")
+    system, tool_id = crowded(ONCE + prose(12_000), strategy="semantic")
+    answer = system.ranked(tool_id, "harbour")
     assert answer.gone > 300
     assert answer.ranked == 50
     assert all(hit.chunk.chunk_text for hit in answer.hits)

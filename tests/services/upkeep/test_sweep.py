@@ -4,63 +4,63 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tests.services.house import House, prose
+from tests.services.system import System, prose
 
 
-def built(house: House) -> str:
-    status = house.tool(house.table({"a": prose(1_000)}))
-    house.work()
+def built(system: System) -> str:
+    status = system.tool(system.table({"a": prose(1_000)}))
+    system.work()
     return status.index.namespace
 
 
 def test_a_document_that_nobody_knows_is_deleted() -> None:
-    house = House()
-    namespace = built(house)
-    documents = house.vectors.namespaces[namespace]
+    system = System()
+    namespace = built(system)
+    documents = system.vectors.namespaces[namespace]
     known = next(iter(documents.values()))
     documents["1.stranger.x.1.0"] = replace(known, id="1.stranger.x.1.0")
     documents[known.id + ".w1"] = replace(known, id=known.id + ".w1")
-    found = house.sweep(older_than_s=0)
+    found = system.sweep.run(older_than_s=0)
     assert found is not None
     assert found.orphans == 1  # a further window of a known chunk is no stranger
     assert "1.stranger.x.1.0" not in documents
 
 
 def test_a_lost_namespace_is_written_again() -> None:
-    house = House()
-    namespace = built(house)
-    before = house.documents()
-    del house.vectors.namespaces[namespace]
-    found = house.sweep(older_than_s=0)
+    system = System()
+    namespace = built(system)
+    before = system.documents()
+    del system.vectors.namespaces[namespace]
+    found = system.sweep.run(older_than_s=0)
     assert found is not None
     assert found.missing == found.repaired == len(before)
-    house.work()
-    assert house.documents() == before
+    system.work()
+    assert system.documents() == before
 
 
 def test_one_lost_document_is_embedded_again_and_no_other() -> None:
-    house = House()
-    namespace = built(house)
-    before, embedded = house.documents(), house.embedder.embedded
-    del house.vectors.namespaces[namespace][sorted(before)[0]]
-    house.sweep(older_than_s=0)
-    house.work()
-    assert house.documents() == before
-    assert house.embedder.embedded == embedded + 1
+    system = System()
+    namespace = built(system)
+    before, embedded = system.documents(), system.embedder.embedded
+    del system.vectors.namespaces[namespace][sorted(before)[0]]
+    system.sweep.run(older_than_s=0)
+    system.work()
+    assert system.documents() == before
+    assert system.embedder.embedded == embedded + 1
 
 
 def test_a_chunk_of_more_windows_than_a_page_holds_does_not_stop_a_sweep() -> None:
-    house = House(window_tokens=3)
-    namespace = built(house)
-    lost = max(house.vectors.namespaces[namespace])
-    del house.vectors.namespaces[namespace][lost]
-    sweep = replace(house.sweep, page=3)
+    system = System(window_tokens=3)
+    namespace = built(system)
+    lost = max(system.vectors.namespaces[namespace])
+    del system.vectors.namespaces[namespace][lost]
+    sweep = replace(system.sweep, page=3)
     found = 0
-    for _ in range(len(house.documents())):
-        page = sweep(older_than_s=0)
+    for _ in range(len(system.documents())):
+        page = sweep.run(older_than_s=0)
         assert page is not None
         found += page.missing
-        with house.store.for_all("test") as work:
+        with system.store.for_all("test") as work:
             if work.sweeps.reports(None):
                 break
     else:
@@ -69,42 +69,42 @@ def test_a_chunk_of_more_windows_than_a_page_holds_does_not_stop_a_sweep() -> No
 
 
 def test_a_healthy_namespace_has_a_report_without_findings() -> None:
-    house = House()
-    built(house)
-    house.sweep(older_than_s=0)
-    with house.store.for_all("test") as work:
+    system = System()
+    built(system)
+    system.sweep.run(older_than_s=0)
+    with system.store.for_all("test") as work:
         [report] = work.sweeps.reports(None)
     assert (report["orphans"], report["missing"]) == (0, 0)
-    assert report["checked"] == len(house.documents())
-    assert house.sweep(older_than_s=3_600) is None
+    assert report["checked"] == len(system.documents())
+    assert system.sweep.run(older_than_s=3_600) is None
 
 
 def test_a_search_on_a_lost_namespace_says_so_and_orders_what_mends_it() -> None:
-    house = House()
-    other = house.tool(house.table({"b": prose(300, 2)})).index.namespace
-    tool = house.tool(house.table({"a": prose(1_000)}))
-    house.work()
+    system = System()
+    other = system.tool(system.table({"b": prose(300, 2)})).index.namespace
+    tool = system.tool(system.table({"a": prose(1_000)}))
+    system.work()
     for _ in range(2):
-        house.sweep(older_than_s=0)
-        house.clock.advance(1)
-    before = house.documents()
-    del house.vectors.namespaces[tool.index.namespace]
-    answer = house.search(tool.tool.id, house.principal, "harbour winter", 5)
+        system.sweep.run(older_than_s=0)
+        system.clock.advance(1)
+    before = system.documents()
+    del system.vectors.namespaces[tool.index.namespace]
+    answer = system.search(tool.tool.id, system.principal, "harbour winter", 5)
     assert (bool(answer.hits), answer.degraded) == (True, ["namespace_missing"])
-    with house.store.for_all("test") as work:
+    with system.store.for_all("test") as work:
         [due] = work.sweeps.due(older_than_s=3_600, limit=9)
     assert due.namespace == tool.index.namespace != other
-    house.sweep(older_than_s=3_600)
-    house.work()
-    assert house.documents() == before
-    answer = house.search(tool.tool.id, house.principal, "harbour winter", 5)
+    system.sweep.run(older_than_s=3_600)
+    system.work()
+    assert system.documents() == before
+    answer = system.search(tool.tool.id, system.principal, "harbour winter", 5)
     assert answer.hits
     assert (answer.degraded, answer.target.status) == ([], "ready")
 
 
 def test_a_namespace_that_never_was_is_not_lost() -> None:
-    house = House()
-    tool = house.tool(house.table({"a": "short"}))
-    house.work()
-    answer = house.search(tool.tool.id, house.principal, "harbour winter", 5)
+    system = System()
+    tool = system.tool(system.table({"a": "short"}))
+    system.work()
+    answer = system.search(tool.tool.id, system.principal, "harbour winter", 5)
     assert (answer.hits, answer.degraded) == ([], [])

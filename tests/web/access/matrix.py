@@ -42,7 +42,7 @@ class Row:
 
 
 _QUERY = {"query": "harbour"}
-_OWN_PAGE = {"after_key": 200, "after_mcp": 200, "after_binding": 200}
+_OWN_PAGE = {"after_tool": 200, "after_key": 200, "after_mcp": 200, "after_binding": 200}
 _TABLES = "/api/v1/tables/{table_id}"
 _UPLOADS = f"{_TABLES}/uploads"
 _TOOLS = "/api/v1/tools/{tool_id}"
@@ -74,6 +74,7 @@ ROWS: Mapping[Operation, Row] = {
     ("GET", f"{_UPLOADS}/{{upload_id}}"): Row(MANAGE, 200),
     ("POST", f"{_UPLOADS}/{{upload_id}}/complete"): Row(MANAGE, 202),
     ("POST", "/api/v1/tools/search"): Row(MANAGE, 201, {**_IN_PROJECT, "table_id": "{table_id}"}),
+    ("GET", "/api/v1/tools"): Row(READ, 200, query={"cursor": "{after_tool}"}, looks=_OWN_PAGE),
     ("GET", _TOOLS): Row(READ, 200),
     ("DELETE", _TOOLS): Row(MANAGE, 204),
     ("GET", f"{_TOOLS}/search-index"): Row(READ, 200),

@@ -9,7 +9,7 @@ import httpx2
 import pytest
 from fastapi.routing import APIRoute
 
-from context_search.web.openapi import contract
+from context_search.web.openapi import contract, every_router
 from tests.web.access.matrix import (
     INTERNAL,
     MCP_METHODS,
@@ -28,7 +28,6 @@ from tests.web.access.matrix import (
 from tests.web.access.stores import state_without
 from tests.web.access.things import MISSING, Tenant, things_of
 from tests.web.api import Api, LocalParts, answer, problem
-from tests.web.conftest import every_router
 
 every_public_route = pytest.mark.parametrize("operation", PUBLIC, ids=" ".join)
 IN_ORDER = ("GET", "POST", "PUT", "PATCH", "DELETE")
@@ -166,7 +165,7 @@ def test_a_strangers_table_in_a_filter_finds_nothing_like_a_missing_one(
     assert found[0]["results"] == []
 
 
-@pytest.mark.parametrize("name", ["after_key", "after_mcp", "after_binding"])
+@pytest.mark.parametrize("name", ["after_tool", "after_key", "after_mcp", "after_binding"])
 def test_a_page_after_a_strangers_id_holds_only_what_is_ones_own(
     victim: Tenant, stranger: Tenant, name: str
 ) -> None:

@@ -17,7 +17,7 @@ MISSING: Ids = {
     **dict.fromkeys(["project_id", "table_id", "tool_id", "free_tool_id"], NOWHERE),
     **dict.fromkeys(["upload_id", "mcp_id", "key_id", "mcp_key_id"], NOWHERE),
     # A page after a number begins with the next id, so only 0 is like a number of somebody else's.
-    **dict.fromkeys(["after_key", "after_mcp_key", "after_mcp", "after_binding"], 0),
+    **dict.fromkeys(["after_tool", "after_key", "after_mcp_key", "after_mcp", "after_binding"], 0),
     "cursor": f"{'0' * 32}.50",
     "api_key": CANARY,
 }
@@ -48,6 +48,7 @@ def things_of(api: Api, settle: Callable[[], None]) -> dict[str, Any]:
         "mcp_id": mcp["id"],
         "key_id": key["id"],
         "mcp_key_id": keys[0]["id"],
+        "after_tool": made[0]["tool_id"],
         "after_key": key["id"],
         "after_mcp_key": keys[0]["id"],
         "after_mcp": mcp["id"],

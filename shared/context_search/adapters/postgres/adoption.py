@@ -9,10 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from context_search.adapters.postgres.pool import Transaction
+from context_search.adapters.postgres.connection import quoted
+from context_search.adapters.postgres.pool import Transaction
 
 _INTEGERS = frozenset({"bigint", "integer"})
 _TIMES = frozenset({"timestamp with time zone", "timestamp without time zone"})
@@ -82,6 +81,17 @@ _TAKEN = """
 SELECT relname FROM pg_class
 WHERE relnamespace = to_regnamespace('public') AND relname = ANY(CAST(:names AS text[]))
   AND relkind IN ('r', 'p', 'v', 'm', 'f') ORDER BY relname
+"""
+# What is another table in our transactions than elsewhere: of a name of ours, or before public.
+_HIDDEN = """
+SELECT DISTINCT relname FROM unnest(CAST(:path AS text[])) WITH ORDINALITY AS own (name, place)
+JOIN pg_class ON relnamespace = to_regnamespace(quote_ident(own.name))
+WHERE relkind IN ('r', 'p', 'v', 'm', 'f') AND own.name <> 'context_search'
+  AND own.name NOT LIKE 'pg\\_%'
+  AND (relname = ANY(CAST(:names AS text[]))
+       OR place < COALESCE(array_position(CAST(:path AS text[]), 'public'), 1000)
+          AND to_regclass('public.' || quote_ident(relname)) IS NOT NULL)
+ORDER BY relname
 """
 # Theirs run in our transactions, where our tables are found first.
 _FOREIGN_TRIGGERS = """
@@ -194,21 +204,20 @@ def closed_to(role: str) -> str:
 
 
 def _look_at_names(tx: Transaction, new: Collection[str], found: Found) -> None:
-    taken = [name for [name] in tx.run(_TAKEN, names=list(new))]
-    if not taken:
-        return
-    theirs, same = ("is", "it is") if len(taken) == 1 else ("are", "they are")
-    found.notes.append(
-        f"{_listed([f'public.{name}' for name in taken])} {theirs} not ours and {theirs} left as"
-        f" {same}; ours of the same name lie in the schema context_search"
-    )
-    named = re.compile(rf'(?<![\w."])"?({"|".join(taken)})\b')
-    for function, table, source in tx.run(_FOREIGN_TRIGGERS):
+    if taken := [name for [name] in tx.run(_TAKEN, names=list(new))]:
+        theirs, same = ("is", "it is") if len(taken) == 1 else ("are", "they are")
+        found.notes.append(
+            f"{_listed([f'public.{name}' for name in taken])} {theirs} not ours and {theirs} left"
+            f" as {same}; ours of the same name lie in the schema context_search"
+        )
+    hidden = [re.escape(name) for [name] in tx.run(_HIDDEN, names=list(new), path=list(tx.path))]
+    named = re.compile(rf'(?<![\w."])"?({"|".join(hidden)})\b')
+    for function, table, source in tx.run(_FOREIGN_TRIGGERS) if hidden else ():
         if hit := named.search(source):
             found.problems.append(
                 f"a trigger on {table} runs {function}, which names {hit[1]} without its schema;"
-                f" in our transactions that would be ours:"
-                f" ALTER FUNCTION {function} SET search_path = public"
+                f" in our transactions that would be another table:"
+                f" ALTER FUNCTION {function} SET search_path = {', '.join(map(quoted, tx.path))}"
             )
 
 

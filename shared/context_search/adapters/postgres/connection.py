@@ -34,6 +34,10 @@ from context_search.adapters.postgres.url import DatabaseUrl
 from context_search.domain.errors import InvalidInputError
 
 _GOODBYE_S = 1.0
+# Everything with its schema: nothing that others have put on that path is called.
+_PATH = "SELECT CAST(pg_catalog.current_schemas(false) AS pg_catalog.text[])"
+# What only we use lies in a schema of its own: docs/decisions/0028-where-tables-live.md
+_OURS = ("context_search", "public")
 _SSL_REQUEST = struct.pack("!ii", 8, 80877103)
 """https://www.postgresql.org/docs/current/protocol-message-formats.html, SSLRequest."""
 
@@ -63,6 +67,8 @@ class Connection:
         """
         self._socket = _open_socket(url, timeout_s)
         self._session: Session | None = None
+        self.path: tuple[str, ...] = ()
+        """The schemas that a program of this role finds tables in, in order."""
         try:
             with self._guard():
                 self._session = Session(
@@ -74,6 +80,8 @@ class Connection:
                     ssl_context=False,
                     sock=self._socket,
                 )
+                [[path]] = self._session.run(_PATH)
+                self.path = tuple(path)
         except BaseException as error:
             self.close()
             if isinstance(error, StatementRejectedError):
@@ -264,3 +272,20 @@ def _reason(error: OSError) -> str:
     if isinstance(error, ssl.SSLCertVerificationError):
         return f"certificate not trusted ({error.verify_message})"
     return type(error).__name__
+
+
+@lru_cache(maxsize=16)
+def search_path(path: tuple[str, ...]) -> str:
+    """Returns the statement that sets our path for a transaction, before the role's own ``path``.
+
+    Triggers of the tables' owner run here too, and find behind ours what they find elsewhere.
+    What anybody may create there hides nothing that our statements name. Nor do temporary tables,
+    which would come first if they were not named last. Postgres's own schema, unnamed, is first.
+    """
+    others = [name for name in path if name not in _OURS and not name.startswith("pg_")]
+    return f"SET LOCAL search_path = {', '.join(map(quoted, (*_OURS, *others, 'pg_temp')))}"
+
+
+def quoted(name: str) -> str:
+    """Returns a name of the schema as SQL."""
+    return name if name in _OURS else '"' + name.replace('"', '""') + '"'

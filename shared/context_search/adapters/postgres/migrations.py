@@ -36,7 +36,9 @@ LAST_BEFORE = "0027_long_orders.sql"
 _FILE_NAME = re.compile(r"\d{4}_[a-z0-9_]+(\.concurrently)?\.sql")
 _CONCURRENTLY = ".concurrently.sql"
 _BASELINE = 5  # the first files describe the whole schema; takeover.sql comes together with them
-_OUR_TABLE = re.compile(r"^CREATE (?:UNLOGGED )?TABLE IF NOT EXISTS (\w+) \(", re.MULTILINE)
+_OUR_NAME = re.compile(
+    r"^CREATE (?:(?:UNLOGGED )?TABLE IF NOT EXISTS|OR REPLACE VIEW) (\w+) ", re.MULTILINE
+)
 _STATEMENT_TIMEOUT_MS = 15 * 60 * 1000
 # A change that waits for a lock holds up everybody behind it: not for long, and then once more.
 _LOCK_TIMEOUT_MS = 2_000
@@ -234,7 +236,7 @@ def _plan(database: Database, migrations: Sequence[Migration]) -> Plan:
         if has_ledger:
             ledger = tx.run("SELECT name, sha256 FROM context_search.migration ORDER BY name")
             _check_history(ledger, migrations)
-        elif tables:
+        elif tables and "context_search_migration" not in tables:
             raise MigrationError(
                 f"the schema context_search is another program's: it has {', '.join(tables)}"
             )
@@ -246,7 +248,9 @@ def _plan(database: Database, migrations: Sequence[Migration]) -> Plan:
         if not missing:
             return Plan([], [])
         takes_over = has_old_ledger and not has_ledger
-        new = [name for one in missing for name in _OUR_TABLE.findall(one.sql)]
+        new = [name for one in missing for name in _OUR_NAME.findall(one.sql)]
+        if not has_ledger:
+            new.append("migration")
         is_first = not has_ledger and not takes_over
         found = adoption.look(tx, [] if takes_over else new, is_first=is_first)
     if found.problems:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from context_search.adapters.postgres.connection import Connection, Reply
+from context_search.adapters.postgres.connection import Connection, Reply, search_path
 from context_search.adapters.postgres.errors import (
     PostgresUnavailableError,
     StatementRejectedError,
@@ -33,8 +33,6 @@ _REPLY_MARGIN_S = 2.0
 """The server stops a statement itself, and this long its word is waited for."""
 _INVALID_AUTHORIZATION = "28"  # a class of SQLSTATE: unknown role, wrong password
 _IDLE_IN_TRANSACTION_MS = 30_000
-# What only we use lies in a schema of its own: docs/decisions/0028-where-tables-live.md
-_SEARCH_PATH = "SET LOCAL search_path = context_search, public"
 
 BATCH_ROWS = 2_000
 BATCH_BYTES = 8 * 1024 * 1024
@@ -192,8 +190,11 @@ class _Limits:
         limit_s = self.check() or self.statement_ms / 1000
         return limit_s + _REPLY_MARGIN_S if limit_s else None
 
-    def opening(self) -> tuple[str, ...]:
-        """The statements that begin the transaction, with the time that is left by now."""
+    def opening(self, path: tuple[str, ...]) -> tuple[str, ...]:
+        """The statements that begin the transaction, with the time that is left by now.
+
+        ``path`` is the role's own.
+        """
         left_s = self.check()
         limits_ms = [self.statement_ms, int((left_s or 0) * 1000)]
         statement_ms = min((limit for limit in limits_ms if limit), default=0)
@@ -202,7 +203,7 @@ class _Limits:
             "BEGIN",
             f"SET LOCAL statement_timeout = {statement_ms:d}",
             f"SET LOCAL lock_timeout = {self.lock_ms:d}",
-            _SEARCH_PATH,
+            search_path(path),
             f"SET LOCAL context_search.project_id = '{project}'",
             f"SET LOCAL idle_in_transaction_session_timeout = {_IDLE_IN_TRANSACTION_MS:d}",
         )
@@ -226,6 +227,11 @@ class Transaction:
         self._limits = limits
         self._is_open = True
         self._has_begun = self._has_committed = False
+
+    @property
+    def path(self) -> tuple[str, ...]:
+        """The schemas that a program of this role finds tables in, in order: not ours."""
+        return self._connection.path
 
     def run(self, sql: str, /, **parameters: object) -> list[list[Any]]:
         """Returns the rows; ``:name`` in ``sql`` stands for the parameter ``name``."""
@@ -306,7 +312,8 @@ class Transaction:
         After a freeze the way may be gone without a word, so it must not wait for long.
         """
         self._has_committed = False
-        opening, reply_s = self._limits.opening(), self._limits.reply_s()
+        opening = self._limits.opening(self._connection.path)
+        reply_s = self._limits.reply_s()
         if self._may_be_dead:
             self._connection.wait_at_most(_BEGIN_REPLY_S)
 

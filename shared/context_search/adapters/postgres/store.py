@@ -14,6 +14,7 @@ from context_search.adapters.postgres.catalog.tables import PostgresTables
 from context_search.adapters.postgres.catalog.tools import PostgresTools
 from context_search.adapters.postgres.catalog.uploads import PostgresUploads
 from context_search.adapters.postgres.indexing.chunks import PostgresChunks
+from context_search.adapters.postgres.indexing.comparisons import PostgresComparisons
 from context_search.adapters.postgres.indexing.evictions import PostgresEvictions
 from context_search.adapters.postgres.indexing.indexes import PostgresIndexes
 from context_search.adapters.postgres.indexing.node_counts import PostgresNodeCounts
@@ -23,11 +24,12 @@ from context_search.adapters.postgres.indexing.quotas import PostgresQuotas
 from context_search.adapters.postgres.indexing.rebuilds import PostgresRebuilds
 from context_search.adapters.postgres.pool import Database, Transaction
 from context_search.adapters.postgres.searching.keywords import PostgresKeywords
-from context_search.adapters.postgres.searching.live_chunks import PostgresLiveChunks
+from context_search.adapters.postgres.searching.live_chunks import (
+    PostgresLiveChunks,
+)
 from context_search.adapters.postgres.searching.permits import PostgresPermits
 from context_search.adapters.postgres.searching.project_settings import PostgresProjectSettings
 from context_search.adapters.postgres.searching.rankings import PostgresRankings
-from context_search.adapters.postgres.searching.surroundings import PostgresSurroundings
 from context_search.adapters.postgres.upkeep.deletions import PostgresDeletions
 from context_search.adapters.postgres.upkeep.gauges import PostgresGauges
 from context_search.adapters.postgres.upkeep.removals import PostgresRemovals
@@ -46,6 +48,7 @@ class PostgresUnitOfWork:
         self.tables = PostgresTables(tx)
         self.tools = PostgresTools(tx)
         self.indexes = PostgresIndexes(tx)
+        self.comparisons = PostgresComparisons(tx)
         self.rebuilds = PostgresRebuilds(tx)
         self.nodes = PostgresNodes(tx)
         self.node_counts = PostgresNodeCounts(tx)
@@ -60,7 +63,6 @@ class PostgresUnitOfWork:
         self.evictions = PostgresEvictions(tx)
         self.idempotency_keys = PostgresIdempotencyKeys(tx)
         self.permits = PostgresPermits(tx)
-        self.surroundings = PostgresSurroundings(tx)
         self.project_settings = PostgresProjectSettings(tx)
         self.rankings = PostgresRankings(tx)
         self.gauges = PostgresGauges(tx)

@@ -10,9 +10,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import chain, zip_longest
-from typing import Literal
 
-DropReason = Literal["over_budget", "after_over_budget"]
+from context_search.domain.retrieval import DropReason
 
 
 @dataclass(frozen=True, slots=True)

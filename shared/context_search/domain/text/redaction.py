@@ -6,7 +6,8 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from context_search.domain.text.sensitive import Sensitive, SensitiveKind
+from context_search.domain.retrieval import SensitiveKind
+from context_search.domain.text.sensitive import Sensitive
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,12 +24,12 @@ USE_NOTED_EVERY_S = 60.0
 
 
 @dataclass(frozen=True, slots=True)
-class Authenticate:
+class KeyAuthenticator:
     """Finds out whose a project or MCP key is. Raises UnauthenticatedError."""
 
     store: Store
 
-    def __call__(self, key: str | None) -> ProjectKey | McpKey:
+    def caller_of(self, key: str | None) -> ProjectKey | McpKey:
         """Returns whose key it is, and notes about once a minute that it is in use."""
         if not key or not key.isascii():
             raise UnauthenticatedError("a bearer key is required")
@@ -41,7 +41,7 @@ class Authenticate:
 
 
 @dataclass(frozen=True, slots=True)
-class AuthenticateToken:
+class TokenAuthenticator:
     """Finds out who presents a JSON web token: like a project key with its scopes.
 
     ``tokens`` is asked for at the first token: what checks them takes long to import.
@@ -52,7 +52,7 @@ class AuthenticateToken:
     project_claim: str
     subject_key: str = field(repr=False)
 
-    def __call__(self, token: str) -> Token:
+    def caller_of(self, token: str) -> Token:
         """Raises UnauthenticatedError, also for an unknown project; TokenIssuerUnavailableError."""
         caller = self._caller(self.tokens().claims_of(token))
         with self.store.for_project(caller.project_id) as work:
@@ -81,29 +81,31 @@ class AuthenticateToken:
 
 
 @dataclass(frozen=True, slots=True)
-class AuthenticateBearer:
+class BearerAuthenticator:
     """Finds out who presents what follows ``Bearer``: a key, or a token where those are taken."""
 
-    keys: Authenticate
-    tokens: AuthenticateToken | None = None
+    keys: KeyAuthenticator
+    tokens: TokenAuthenticator | None = None
 
-    def __call__(self, presented: str | None) -> Principal:
+    def caller_of(self, presented: str | None) -> Principal:
         """Raises what the two raise. Where no tokens are taken, one is an unknown key."""
         tokens = self._tokens_for(presented)
-        return self.keys(presented) if tokens is None else tokens(presented or "")
+        if tokens is None:
+            return self.keys.caller_of(presented)
+        return tokens.caller_of(presented or "")
 
     def secret_of(self, presented: str) -> str:
-        """Returns what nobody but this caller can present or lead to; raises like the call."""
+        """Returns what nobody but this caller can present or lead to; raises like ``caller_of``."""
         tokens = self._tokens_for(presented)
         return presented if tokens is None else tokens.secret_of(presented)
 
-    def _tokens_for(self, presented: str | None) -> AuthenticateToken | None:
+    def _tokens_for(self, presented: str | None) -> TokenAuthenticator | None:
         return self.tokens if presented and looks_like_token(presented) else None
 
 
 @dataclass(frozen=True, slots=True)
-class AuthenticateInternal:
-    """Checks the shared secret of internal callers; two are valid while one is being rotated.
+class InternalSecrets:
+    """The shared secrets of internal callers; two are valid while one is being rotated.
 
     ``instead_of`` tells which secrets have taken the place of those that do not match.
     """
@@ -111,8 +113,8 @@ class AuthenticateInternal:
     secrets: tuple[str, ...] = field(repr=False)
     instead_of: Callable[[tuple[str, ...]], tuple[str, ...] | None] = lambda _: None
 
-    def __call__(self, presented: str | None) -> None:
-        """Returns when the secret is right; raises UnauthenticatedError otherwise."""
+    def check(self, presented: str | None) -> None:
+        """Raises UnauthenticatedError unless the secret is right."""
         if presented and (
             _matches(presented, self.secrets)
             or _matches(presented, self.instead_of(self.secrets) or ())

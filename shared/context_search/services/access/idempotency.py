@@ -1,11 +1,15 @@
 """A request that comes again with the same ``Idempotency-Key`` is answered and not repeated.
 
-After draft-ietf-httpapi-idempotency-key-header. The key belongs to the caller's credentials.
+After draft-ietf-httpapi-idempotency-key-header. The key belongs to the caller's credentials, and
+only who got an answer can have it again: what is stored is useless without the caller's own secret,
+a key of 256 random bits of which the database holds a hash. Cipher: AES-256-GCM with a random nonce
+of 96 bits; each key seals one answer, or the same request's again.
 """
 
 from __future__ import annotations
 
 import hashlib
+import hmac
 import secrets
 from collections.abc import Callable
 from contextlib import suppress
@@ -19,13 +23,13 @@ from context_search.domain.errors import (
 )
 from context_search.ports.access import EarlierRequest, RequestKey
 from context_search.ports.store import Store
-from context_search.services.access.sealing import BrokenSealError, seal, sealing_key, unseal
 
 KEPT_S = 86_400.0
 LEASE_S = 60.0
 """Longer than any request may take (29 s)."""
 MAX_KEYS = 10_000
 MAX_ANSWER_BYTES = 1_000_000
+_NONCE_BYTES = 12  # NIST SP 800-38D, 8.2.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +59,8 @@ class IdempotentRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class AnswerOnce:
-    """Executes a request, or returns what it was answered when it came before.
+class Idempotency:
+    """Requests that may come again: each is executed once.
 
     Answers are kept for 24 hours, sealed. An error is not kept: the same request may be sent
     again. If the function dies in the middle, the key is free again after a minute.
@@ -64,10 +68,10 @@ class AnswerOnce:
 
     store: Store
 
-    def __call__(
+    def answer(
         self, request: IdempotentRequest, execute: Callable[[], bytes]
     ) -> tuple[bytes, bool]:
-        """Returns the answer, and whether it is one from before.
+        """Executes a request, or returns what it was answered before, and whether it came before.
 
         Raises what ``execute`` raises; IdempotencyKeyReusedError when the key came with another
         request, IdempotencyKeyInUseError while that is being executed, and
@@ -121,3 +125,32 @@ def _replayed(request: IdempotentRequest, earlier: EarlierRequest) -> bytes:
     except BrokenSealError:
         # Kept by a release that sealed in another way, or changed by somebody: it is no answer.
         raise IdempotencyKeyReusedError("the answer to this Idempotency-Key is lost") from None
+
+
+class BrokenSealError(ValueError):
+    """What is to be opened was sealed with another key or in another way, or was changed."""
+
+
+def sealing_key(secret: str, purpose: str) -> bytes:
+    """Returns a key that belongs to one secret and one purpose."""
+    return hmac.digest(secret.encode(), purpose.encode(), "sha256")
+
+
+def seal(text: bytes, key: bytes) -> bytes:
+    """Returns ``text`` encrypted."""
+    # Imported here: few requests have an Idempotency-Key.
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM  # noqa: PLC0415
+
+    nonce = secrets.token_bytes(_NONCE_BYTES)
+    return nonce + AESGCM(key).encrypt(nonce, text, None)
+
+
+def unseal(sealed: bytes, key: bytes) -> bytes:
+    """Returns what was sealed with the same key. Raises BrokenSealError."""
+    from cryptography.exceptions import InvalidTag  # noqa: PLC0415
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM  # noqa: PLC0415
+
+    try:
+        return AESGCM(key).decrypt(sealed[:_NONCE_BYTES], sealed[_NONCE_BYTES:], None)
+    except (InvalidTag, ValueError):
+        raise BrokenSealError("not sealed with this key") from None

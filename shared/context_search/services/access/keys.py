@@ -75,16 +75,18 @@ class ShownKey:
 
 
 @dataclass(frozen=True, slots=True)
-class CreateKey:
-    """Makes a further key for the caller's project, or for one of its MCP instances."""
+class ManageKeys:
+    """The keys of the caller's project, or of one of its MCP instances.
+
+    Every method raises NotFoundError for a foreign instance.
+    """
 
     store: Store
 
-    def __call__(self, caller: Principal, mcp_id: int | None, options: KeyOptions) -> ShownKey:
-        """Returns the key. It may do what the caller's may at most, and ends with it at the latest.
+    def create(self, caller: Principal, mcp_id: int | None, options: KeyOptions) -> ShownKey:
+        """Makes a key. It may do what the caller's may at most, and ends with it at the latest.
 
-        Raises PermissionDeniedError for more, and NotFoundError for a foreign instance and where
-        there is no such project.
+        Raises PermissionDeniedError for more, and NotFoundError where there is no such project.
         """
         wanted = caller.permissions if options.permissions is None else options.permissions
         with self.store.for_project(caller.project_id) as work:
@@ -96,45 +98,28 @@ class CreateKey:
                 raise PermissionDeniedError("a key cannot make one that lives longer than itself")
             return made
 
-
-@dataclass(frozen=True, slots=True)
-class ListKeys:
-    """The keys of a project or an MCP instance, revoked and expired ones too, by id."""
-
-    store: Store
-
-    def __call__(self, caller: Principal, mcp_id: int | None, *, after: int) -> Page[ApiKey]:
-        """Raises NotFoundError for a foreign instance."""
+    def page(self, caller: Principal, mcp_id: int | None, *, after: int) -> Page[ApiKey]:
+        """Returns keys by id, revoked and expired ones too."""
         with self.store.for_project(caller.project_id) as work:
             owner = owner_of(work, caller, mcp_id)
             return page_of(work.keys.page(owner, after=after, limit=PAGE + 1), lambda key: key.id)
 
+    def revoke(self, caller: Principal, mcp_id: int | None, key_id: int) -> None:
+        """Makes a key worthless at once.
 
-@dataclass(frozen=True, slots=True)
-class RevokeKey:
-    """Makes a key worthless at once."""
-
-    store: Store
-
-    def __call__(self, caller: Principal, mcp_id: int | None, key_id: int) -> None:
-        """Raises NotFoundError, also for a key that is revoked or expired already."""
+        Raises NotFoundError, also for a key that is revoked or expired already.
+        """
         with self.store.for_project(caller.project_id) as work:
             work.keys.revoke(_live_key(work, owner_of(work, caller, mcp_id), key_id).id)
 
-
-@dataclass(frozen=True, slots=True)
-class RotateKey:
-    """Makes a key like an old one, which goes on for a while, so that callers can change over."""
-
-    store: Store
-
-    def __call__(
+    def rotate(
         self, caller: Principal, mcp_id: int | None, key_id: int, *, old_expires_in_s: float
     ) -> ShownKey:
-        """Returns the new key: same name, permissions and lifetime, up to the end of the caller's.
+        """Makes a key like an old one, which goes on for a while, so that callers can change over.
 
-        Raises NotFoundError for a key that is not good any more, and PermissionDeniedError for
-        one that may do more than the caller's.
+        Same name, permissions and lifetime, up to the end of the caller's. Raises NotFoundError
+        for a key that is not good any more, and PermissionDeniedError for one that may do more
+        than the caller's.
         """
         with self.store.for_project(caller.project_id) as work:
             owner = owner_of(work, caller, mcp_id)

@@ -9,7 +9,7 @@ from context_search.domain.access import Binding, KeyOwner, McpInstance, McpKey,
 from context_search.domain.errors import ConflictError, NotFoundError, UnauthenticatedError
 from context_search.domain.model import SearchTool, ToolRecord
 from context_search.ports.store import Store, UnitOfWork
-from context_search.services.access.authenticate import Authenticate
+from context_search.services.access.authenticate import KeyAuthenticator
 from context_search.services.access.keys import KeyOptions, ShownKey, add_key
 from context_search.services.catalog.list_tools import unique_names
 from context_search.services.pages import PAGE, Page, page_of
@@ -25,16 +25,18 @@ class BoundTool:
 
 
 @dataclass(frozen=True, slots=True)
-class CreateMcp:
-    """Makes an instance with its first key, which is shown this once."""
+class ManageMcps:
+    """The instances of a project, and what an outside MCP service has to know of one."""
 
     store: Store
+    keys: KeyAuthenticator
 
-    def __call__(
+    def create(
         self, caller: Principal, name: str, bindings: Sequence[tuple[int, bool]]
     ) -> tuple[McpInstance, ShownKey]:
-        """``bindings`` are tool ids and whether they are enabled; all of them or nothing is done.
+        """Makes an instance with its first key, which is shown this once.
 
+        ``bindings`` are tool ids and whether they are enabled; all of them or nothing is done.
         Raises NotFoundError for a tool that is missing or foreign, ConflictError for one twice,
         and PermissionDeniedError for a caller who may not search: the key may.
         """
@@ -43,13 +45,6 @@ class CreateMcp:
             for tool_id, status in bindings:
                 bind(work, caller, mcp.id, tool_id, status=status)
             return mcp, add_key(work, KeyOwner(caller.project_id, mcp.id), KeyOptions(name), caller)
-
-
-@dataclass(frozen=True, slots=True)
-class Mcps:
-    """The instances of a project: read, list, change, delete."""
-
-    store: Store
 
     def read(self, caller: Principal, mcp_id: int) -> McpInstance:
         """Raises NotFoundError."""
@@ -80,9 +75,32 @@ class Mcps:
             own_mcp(work, caller, mcp_id)
             work.mcp_instances.remove(mcp_id)
 
+    def describe(self, key: str) -> tuple[McpInstance, list[tuple[BoundTool, ToolRecord]]]:
+        """Returns the instance of a key and its enabled tools, each with its record.
+
+        A record is what the main service keeps of a tool. Raises NotFoundError for a key that is
+        not that of an enabled instance.
+        """
+        try:
+            caller = self.keys.caller_of(key)
+        except UnauthenticatedError as error:
+            raise NotFoundError("no MCP instance has this key") from error
+        if not isinstance(caller, McpKey):
+            raise NotFoundError("no MCP instance has this key")
+        bound: list[BoundTool] = []
+        after: int | None = 0
+        with self.store.for_project(caller.project_id) as work:
+            mcp = own_mcp(work, caller, caller.mcp_id)
+            while after is not None:
+                page = _page(work, mcp.id, after)
+                bound += [tool for tool in page.rows if tool.binding.status]
+                after = page.next_after
+            records = work.tools.records([each.tool.id for each in bound])
+        return mcp, [(each, records[each.tool.id]) for each in bound]
+
 
 @dataclass(frozen=True, slots=True)
-class Bindings:
+class ManageBindings:
     """The tools of an instance: add, list, enable or disable, take out.
 
     Every method raises NotFoundError for what is missing, deleted or foreign.
@@ -121,36 +139,6 @@ class Bindings:
             own_mcp(work, caller, mcp_id)
             if not work.mcp_instances.unbind(mcp_id, tool_id):
                 raise NotFoundError("there is no such binding")
-
-
-@dataclass(frozen=True, slots=True)
-class DescribeMcp:
-    """What an MCP service has to know about the instance that a key opens."""
-
-    store: Store
-    authenticate: Authenticate
-
-    def __call__(self, key: str) -> tuple[McpInstance, list[tuple[BoundTool, ToolRecord]]]:
-        """Returns the instance and its enabled tools, each with what the main service keeps of it.
-
-        Raises NotFoundError for a key that is not that of an enabled instance.
-        """
-        try:
-            caller = self.authenticate(key)
-        except UnauthenticatedError as error:
-            raise NotFoundError("no MCP instance has this key") from error
-        if not isinstance(caller, McpKey):
-            raise NotFoundError("no MCP instance has this key")
-        bound: list[BoundTool] = []
-        after: int | None = 0
-        with self.store.for_project(caller.project_id) as work:
-            mcp = own_mcp(work, caller, caller.mcp_id)
-            while after is not None:
-                page = _page(work, mcp.id, after)
-                bound += [tool for tool in page.rows if tool.binding.status]
-                after = page.next_after
-            records = work.tools.records([each.tool.id for each in bound])
-        return mcp, [(each, records[each.tool.id]) for each in bound]
 
 
 def own_mcp(work: UnitOfWork, caller: Principal, mcp_id: int) -> McpInstance:

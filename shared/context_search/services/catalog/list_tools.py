@@ -35,9 +35,7 @@ class ListTools:
 
     store: Store
 
-    def __call__(
-        self, principal: Principal, *, after: int = 0
-    ) -> tuple[list[NamedTool], int | None]:
+    def page(self, principal: Principal, *, after: int = 0) -> tuple[list[NamedTool], int | None]:
         """Returns a page and, when there are more, the id to go on after."""
         with self.store.for_project(principal.project_id) as work:
             tools = _page(work, principal, after=after, limit=TOOLS_PER_PAGE + 1)

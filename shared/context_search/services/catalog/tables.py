@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from context_search.domain.access import Internal, KeyOwner, Principal
-from context_search.domain.documents import check_depth
-from context_search.domain.errors import DocumentTooLargeError, NotFoundError
-from context_search.domain.json_pointer import split
+from context_search.domain.documents import check_depth, merge_patch, number_padding, parse_exact
+from context_search.domain.errors import (
+    ConflictError,
+    DocumentTooLargeError,
+    InvalidPointerError,
+    NotFoundError,
+)
+from context_search.domain.json_number import MAX_GROWTH
+from context_search.domain.json_pointer import remove_value, replace_value, resolve, split
 from context_search.domain.json_text import to_json
 from context_search.domain.model import Project, Table
-from context_search.domain.orders import CompareIndex
-from context_search.domain.uploads import MAX_INLINE_BYTES
+from context_search.domain.uploads import MAX_INLINE_BYTES, MAX_UPLOAD_BYTES
 from context_search.ports.store import Store, UnitOfWork
 from context_search.services.access.keys import KeyOptions, ShownKey, add_key
 
@@ -20,29 +26,31 @@ _OF_OTHERS = "ask for parts of it with pointer"
 
 
 @dataclass(frozen=True, slots=True)
-class CreateProject:
-    """Makes a tenant with its first key, which is shown this once."""
+class ManageTables:
+    """Projects, and tables with a JSON document each. Strings that change are indexed again.
+
+    What names a table raises NotFoundError. Those that change a document raise
+    InvalidPointerError, ConflictError when ``if_revision`` is not the current revision,
+    InvalidDocumentError when the document gets too deep, and DocumentTooLargeError when it gets
+    larger than an upload may be, or its numbers, written out, over 6,000,000 characters longer
+    than they need be.
+    """
 
     store: Store
+    max_bytes: int = MAX_UPLOAD_BYTES
 
-    def __call__(self, name: str) -> tuple[Project, ShownKey]:
-        """Returns the project and its key, which may do everything."""
+    def create_project(self, name: str) -> tuple[Project, ShownKey]:
+        """Makes a tenant. Returns it with its first key: shown this once, it may do everything."""
         with self.store.for_all("create a project") as work:
             project = work.projects.add(name)
             return project, add_key(work, KeyOwner(project.id), KeyOptions(), Internal())
 
-
-@dataclass(frozen=True, slots=True)
-class CreateTable:
-    """Stores a JSON document. Nothing is indexed until a tool, or project search, wants it."""
-
-    store: Store
-
-    def __call__(
+    def create(
         self, principal: Principal, name: str, description: str | None, document: object
     ) -> Table:
-        """``document`` has passed the border (``domain.documents.parse_json``) inside of a body.
+        """Stores a document. Nothing is indexed until a tool, or project search, wants it.
 
+        ``document`` has passed the border (``domain.documents.parse_json``) inside of a body.
         Raises InvalidDocumentError when it is too deep by itself.
         """
         check_depth(document)
@@ -51,27 +59,20 @@ class CreateTable:
             work.send_waiting(table.project_id)  # a trigger has ordered the comparison
             return table
 
-
-@dataclass(frozen=True, slots=True)
-class ReadTable:
-    """Reads a table, or the part of its document below a pointer."""
-
-    store: Store
-
-    def __call__(self, principal: Principal, table_id: int) -> Table:
-        """Raises NotFoundError."""
+    def read(self, principal: Principal, table_id: int) -> Table:
+        """Returns the table without its document."""
         with self.store.for_project(principal.project_id) as work:
-            return live_table(work, principal, table_id)
+            return _live_table(work, principal, table_id)
 
-    def document(self, principal: Principal, table_id: int, pointer: str) -> tuple[int, str]:
+    def read_document(self, principal: Principal, table_id: int, pointer: str) -> tuple[int, str]:
         """Returns the revision and the JSON text of the value at ``pointer``.
 
-        Raises NotFoundError, InvalidPointerError, and DocumentTooLargeError for a value that does
-        not fit into an answer.
+        Raises InvalidPointerError, and DocumentTooLargeError for a value that does not fit into an
+        answer.
         """
         path = split(pointer)
         with self.store.for_project(principal.project_id) as work:
-            live_table(work, principal, table_id)
+            _live_table(work, principal, table_id)
             part = work.tables.part(table_id, path, max_bytes=MAX_INLINE_BYTES)
         if part is None:
             raise NotFoundError("the pointer leads nowhere in this table")
@@ -82,45 +83,116 @@ class ReadTable:
             )
         return part.revision, part.text
 
+    def replace(
+        self,
+        principal: Principal,
+        table_id: int,
+        value: object,
+        *,
+        pointer: str = "",
+        if_revision: int | None = None,
+    ) -> Table:
+        """Writes ``value`` as the document, or to ``pointer`` inside of it."""
+        path = split(pointer)
+        if path:
+            return self._change(
+                principal, table_id, if_revision, lambda before: replace_value(before, path, value)
+            )
+        with self.store.for_project(principal.project_id) as work:
+            table = _live_table(work, principal, table_id)
+            return self._write(work, table, value, if_revision)
+
+    def merge(
+        self,
+        principal: Principal,
+        table_id: int,
+        patch: object,
+        *,
+        pointer: str = "",
+        if_revision: int | None = None,
+    ) -> Table:
+        """Applies a JSON Merge Patch (RFC 7396) to the document, or to what is at ``pointer``."""
+        path = split(pointer)
+
+        def merged(before: object) -> object:
+            return replace_value(before, path, merge_patch(resolve(before, path), patch))
+
+        return self._change(principal, table_id, if_revision, merged)
+
+    def remove(
+        self,
+        principal: Principal,
+        table_id: int,
+        *,
+        pointer: str,
+        if_revision: int | None = None,
+    ) -> Table:
+        """Takes out the member or the element at ``pointer``, which is not the whole document."""
+        path = split(pointer)
+        if not path:
+            raise InvalidPointerError("the whole document cannot be removed: delete the table")
+        return self._change(
+            principal, table_id, if_revision, lambda before: remove_value(before, path)
+        )
+
+    def delete(self, principal: Principal, table_id: int) -> None:
+        """Makes a table, its tools and their hits unreachable; ``cleanup`` does the rest."""
+        with self.store.for_project(principal.project_id) as work:
+            _live_table(work, principal, table_id)
+            work.tables.mark_deleted(table_id)
+
+    def _change(
+        self,
+        principal: Principal,
+        table_id: int,
+        if_revision: int | None,
+        change: Callable[[object], object],
+    ) -> Table:
+        with self.store.for_project(principal.project_id) as work:
+            table = _live_table(work, principal, table_id)
+            work.tables.lock_for_change(table_id)
+            before = work.tables.read(table_id)[1]
+            try:
+                document = change(parse_exact(before))
+            except KeyError:
+                raise NotFoundError("the pointer leads nowhere in this table") from None
+            check_depth(document)
+            _check_numbers(before, document)
+            return self._write(work, table, document, if_revision)
+
+    def _write(
+        self, work: UnitOfWork, table: Table, document: object, if_revision: int | None
+    ) -> Table:
+        text = to_json(document)
+        # A character has at most four bytes: what is far below the limit is not encoded.
+        if 4 * len(text) > self.max_bytes < len(text.encode()):
+            raise DocumentTooLargeError(f"the document would have over {self.max_bytes} bytes")
+        changed = work.tables.replace(table.id, text, expected_revision=if_revision)
+        if changed is None:
+            raise ConflictError("the table has another revision by now")
+        work.send_waiting(changed.project_id)  # a trigger has ordered the comparisons
+        return changed
+
 
 def _carried_bytes(size: int, text: str) -> int:
     """Returns what a JSON text takes in Lambda's answer, in which it is a JSON string."""
     return size + text.count('"') + text.count("\\")
 
 
-@dataclass(frozen=True, slots=True)
-class DeleteTable:
-    """Makes a table, its tools and their hits unreachable at once; ``cleanup`` does the rest."""
+def _check_numbers(before: str, document: object) -> None:
+    """What a request may bring by itself would come to any length with many requests.
 
-    store: Store
-
-    def __call__(self, principal: Principal, table_id: int) -> None:
-        """Raises NotFoundError."""
-        with self.store.for_project(principal.project_id) as work:
-            live_table(work, principal, table_id)
-            work.tables.mark_deleted(table_id)
-
-
-@dataclass(frozen=True, slots=True)
-class DeleteTool:
-    """Makes a Search Tool unreachable at once; chunks that no other tool needs follow."""
-
-    store: Store
-
-    def __call__(self, principal: Principal, tool_id: int) -> None:
-        """Raises NotFoundError."""
-        with self.store.for_project(principal.project_id) as work:
-            tool = work.tools.find(tool_id, project_id=principal.project_id)
-            if tool is None:
-                raise NotFoundError("there is no such tool")
-            # What creates tools and compares indexes takes the same rows, in another order.
-            work.tables.lock(tool.scope.table_id)
-            work.tools.mark_deleted(tool_id)
-            work.indexes.uncover(tool_id)
-            work.send(CompareIndex(tool.index_id, tool.scope.table_id))
+    A document that is over the limit already, as an upload or SQL may write it, may not get worse.
+    """
+    after = number_padding(document)
+    if after > MAX_GROWTH and after > number_padding(parse_exact(before)):
+        raise DocumentTooLargeError(
+            "the numbers of the document, written out in full, would take over"
+            f" {MAX_GROWTH} characters more than they need"
+        )
 
 
-def live_table(work: UnitOfWork, principal: Principal, table_id: int) -> Table:
+def _live_table(work: UnitOfWork, principal: Principal, table_id: int) -> Table:
     """Returns a live table of the caller's project. Raises NotFoundError."""
     table = work.tables.find(table_id, project_id=principal.project_id)
     if table is None:

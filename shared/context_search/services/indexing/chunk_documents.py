@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from itertools import repeat
 
@@ -55,17 +55,15 @@ def chunk_tokens(
 def chunk_documents(
     claim: Claim,
     set_id: int,
-    batch: Sequence[StoredChunk],
-    vectors: Sequence[Vectors],
-    keyed: Sequence[ChunkTokens],
+    chunks: Iterable[tuple[StoredChunk, Vectors, ChunkTokens]],
     updated_at: datetime,
 ) -> Iterator[VectorRow]:
-    """Yields the documents of chunks, one for each window; ``vectors`` has theirs for each chunk.
+    """Yields the documents of a node's chunks, one for each window, which has a vector of its own.
 
     Only the first window carries the tokens, so that a word counts once.
     """
     ancestors = ancestor_keys(claim.json_pointer)
-    for chunk, windows, known in zip(batch, vectors, keyed, strict=True):
+    for chunk, windows, known in chunks:
         names = window_ids(chunk.doc_id, chunk.window_count)
         for number, (name, vector) in enumerate(zip(names, windows, strict=True)):
             with_tokens = number == 0 and claim.config.storage == "full"

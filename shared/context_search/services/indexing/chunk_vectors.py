@@ -34,7 +34,7 @@ class ChunkVectors:
     embedder_of: Callable[[IndexConfig], Embedder]
     timeout_s: float
 
-    def __call__(self, claim: Claim, batch: Sequence[StoredChunk]) -> tuple[list[Vectors], int]:
+    def of(self, claim: Claim, batch: Sequence[StoredChunk]) -> tuple[list[Vectors], int]:
         """Returns the vectors in the order of the batch, and how many chunks were embedded.
 
         Chunks with the same text are one.

@@ -2,22 +2,124 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
 from context_search.domain.config import IndexConfig
-from context_search.domain.documents import StringNode, parse_stored
-from context_search.domain.errors import ContextSearchError, InvalidDocumentError
+from context_search.domain.documents import StringNode, parse_stored, string_nodes
+from context_search.domain.errors import (
+    ContextSearchError,
+    DocumentTooLargeError,
+    InvalidDocumentError,
+)
+from context_search.domain.ids import pointer_sha256
 from context_search.domain.model import Index
 from context_search.domain.orders import CompareIndex, IndexNodes, Order
 from context_search.ports.indexing import NodeUpsert
 from context_search.ports.store import Store, UnitOfWork
 from context_search.services.indexing.chunk_documents import spans
 from context_search.services.indexing.outgoing import node_orders, send_one_by_one
-from context_search.services.indexing.read_ahead import Document, by_pointer, read_ahead
-from context_search.services.indexing.settle import SettleIndex
-from context_search.services.indexing.unindexable import give_up, locked_revision
+from context_search.services.indexing.settle import Settler
+
+MAX_POINTER_LENGTH = 20_000
+"""Characters of one pointer: every answer that names a string carries it, and Lambda's may have
+6 MB."""
+MAX_POINTER_CHARS = 250_000_000
+"""For all nodes of a document together: a long key stands in the pointer of everything below it,
+and each chunk carries its pointer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """What a table held at a revision, and the scopes that the tools of an index needed then."""
+
+    revision: int
+    value: object
+    scopes: Sequence[str] = ()
+
+    def strings(self, scopes: Iterable[str], config: IndexConfig) -> Iterator[StringNode]:
+        """Yields the big strings of scopes; one that is in several comes several times."""
+        for scope in scopes:
+            yield from string_nodes(self.value, scope=scope, threshold=config.threshold)
+
+
+def read_ahead(store: Store, index_id: int, table_id: int | None = None) -> Document | None:
+    """Reads and parses what a comparison needs before it takes the table's lock.
+
+    Others wait for that lock, and a large document takes its time. None when there is nothing to
+    compare. Raises InvalidDocumentError.
+    """
+    with store.for_all("carry out an order") as work:
+        index = work.indexes.find(index_id)
+        if index is None or index.evicted_at is not None:
+            return None
+        chosen = table_id or index.table_id
+        if chosen is None:
+            return None
+        if work.tables.find(chosen, project_id=index.project_id) is None:
+            return None
+        scopes = work.comparisons.scopes(index_id)
+        revision, text = work.tables.read(chosen)
+    return Document(revision, parse_stored(text), scopes)
+
+
+def by_pointer(strings: Iterable[StringNode], config: IndexConfig) -> dict[bytes, StringNode]:
+    """Returns the nodes of a document by ``pointer_sha256``; one that comes twice is there once.
+
+    Raises DocumentTooLargeError when a pointer has over 20,000 characters, or all of them, one for
+    each chunk, over 250,000,000.
+    """
+    step = config.chunk_size - config.chunk_overlap
+    pointer_chars = 0
+    found: dict[bytes, StringNode] = {}
+    for node in strings:
+        if len(node.json_pointer) > MAX_POINTER_LENGTH:
+            raise DocumentTooLargeError(
+                f"a string has a pointer of over {MAX_POINTER_LENGTH} characters: give shorter keys"
+            )
+        pointer_chars += len(node.json_pointer) * (1 + len(node.text) // step)
+        if pointer_chars > MAX_POINTER_CHARS:
+            raise DocumentTooLargeError(
+                "the pointers of the strings, one for each chunk, have over"
+                f" {MAX_POINTER_CHARS} characters: give shorter keys"
+            )
+        found[pointer_sha256(node.json_pointer)] = node
+    return found
+
+
+def locked_revision(store: Store, index_id: int, table_id: int | None) -> tuple[int, int] | None:
+    """Returns the table that a comparison is about, and its revision; None when it is gone."""
+    with store.for_all("carry out an order") as work:
+        index = work.indexes.find(index_id)
+        chosen = table_id or (index.table_id if index else None)
+        revision = work.tables.lock(chosen) if chosen else None
+        return None if chosen is None or revision is None else (chosen, revision)
+
+
+def give_up(
+    store: Store, index_id: int, seen: tuple[int, int], record: Mapping[str, object]
+) -> None:
+    """Takes a document for compared, and its strings out of the index; ``record`` says why.
+
+    Only while the table has the revision that was ``seen``: a change orders another comparison.
+    """
+    table_id, revision = seen
+    with store.for_all("carry out an order") as work:
+        index = work.indexes.find(index_id)
+        if work.tables.lock(table_id) == revision and index is not None and not index.evicted_at:
+            work.indexes.share(index)
+            _empty(work, index_id, table_id, revision)
+            work.comparisons.note_refused(index_id, table_id, record)
+
+
+def _empty(work: UnitOfWork, index_id: int, table_id: int, revision: int) -> None:
+    scopes = work.comparisons.scopes(index_id)
+    for generation in work.indexes.live(index_id):
+        known = work.nodes.known(generation.generation_id, table_id)
+        work.nodes.remove([node.id for node in known])
+        work.comparisons.note_compared(generation, table_id, revision, scopes)
+    work.tools.mark_unsettled(index_id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,13 +144,13 @@ def compare(
         return []
     work.indexes.share(index)
     locked = work.indexes.find(index.id)  # it may have been evicted before the lock was ours
-    if locked is not None and not work.indexes.may_be_needed(locked.id):
+    if locked is not None and not work.comparisons.may_be_needed(locked.id):
         work.indexes.retire(locked.id)
         return []
     if locked is None or locked.evicted_at is not None:
         return []
     work.outbox.withdraw(CompareIndex(locked.id, table_id))  # what it is for is in sight
-    if work.indexes.follows(locked.id, table_id):
+    if work.comparisons.follows(locked.id, table_id):
         return []
     queued = enumerate_index(work, locked, table_id, limits, ahead)
     return node_orders(work, queued)
@@ -71,14 +173,14 @@ def enumerate_index(
     if document is None or document.revision != work.tables.lock(table_id):
         revision, text = work.tables.read(table_id)
         document = Document(revision, parse_stored(text))
-    scopes = work.indexes.scopes(index.id)
+    scopes = work.comparisons.scopes(index.id)
     queued: list[int] = []
     generations = work.indexes.live(index.id)
     for generation in generations:
         wanted = by_pointer(document.strings(scopes, generation.config), generation.config)
         queued += _bring_up(work, generation, table_id, wanted, limits)
     for generation in generations:
-        work.indexes.mark_enumerated(generation, table_id, document.revision, scopes)
+        work.comparisons.note_compared(generation, table_id, document.revision, scopes)
     return queued
 
 
@@ -115,7 +217,7 @@ def _skip_reason(node: StringNode, config: IndexConfig, limits: Limits) -> dict[
 
 
 @dataclass(frozen=True, slots=True)
-class EnumerateIndex:
+class Comparer:
     """The order ``enumerate``: brings an index up to a document and queues what changed.
 
     Without a table, the index of a project orders one comparison for each that needs it.
@@ -124,27 +226,27 @@ class EnumerateIndex:
     """
 
     store: Store
-    settle: SettleIndex
+    settler: Settler
     limits: Limits
 
-    def __call__(self, index_id: int, table_id: int | None = None) -> None:
+    def compare(self, index_id: int, table_id: int | None = None) -> None:
         """Does nothing when index or table is gone; safe to repeat. A failure is noted.
 
         What is compared already costs one small statement.
         """
         try:
             with self.store.for_all("carry out an order") as work:
-                if work.indexes.follows(index_id, table_id):
+                if work.comparisons.follows(index_id, table_id):
                     return
             ordered = self._order(index_id, table_id)
         except InvalidDocumentError:
             ordered = self._once_more(index_id, table_id)
         except Exception as error:
             with suppress(ContextSearchError), self.store.for_all("carry out an order") as work:
-                work.indexes.note_failed(index_id, _record(error))
+                work.comparisons.note_failed(index_id, _record(error))
             raise
         if not ordered:  # no node will do it
-            self.settle(index_id)
+            self.settler.settle(index_id)
 
     def _order(self, index_id: int, table_id: int | None) -> Sequence[Order]:
         ahead = read_ahead(self.store, index_id, table_id)
@@ -175,7 +277,7 @@ class EnumerateIndex:
 def _each_table(work: UnitOfWork, index: Index) -> list[CompareIndex]:
     if index.evicted_at is not None:
         return []
-    return [CompareIndex(index.id, table_id) for table_id in work.indexes.uncompared(index.id)]
+    return [CompareIndex(index.id, table_id) for table_id in work.comparisons.uncompared(index.id)]
 
 
 def _record(error: Exception) -> dict[str, object]:

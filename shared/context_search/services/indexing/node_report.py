@@ -1,13 +1,14 @@
-"""What one run over a node did: counts and durations, for whoever watches the system."""
+"""What one run over nodes did, and when it has to come again."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Literal
 
-from context_search.domain.errors import ContextSearchError
+from context_search.domain.errors import CommitUnknownError, ContextSearchError
 from context_search.domain.model import Claim
 from context_search.ports.outside import Clock
 
@@ -38,18 +39,26 @@ class NodeReport:
 
 @dataclass(slots=True)
 class NodeRun:
-    """A claimed node under work, and what was done to it so far.
+    """Claimed nodes of one table and generation under work, and what was done to them so far."""
 
-    ``trails`` are the lines that its chunks stand under, by index of the chunk.
-    """
-
-    claim: Claim
+    claims: Sequence[Claim]
     clock: Clock
+    outcome: Outcome = "nothing_to_do"
+    nodes: int = 0
     chunks: int = 0
     embedded: int = 0
     reused: int = 0
-    trails: Sequence[str] = ()
     seconds: dict[Stage, float] = field(default_factory=dict)
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether a failure is this one node's."""
+        return len(self.claims) == 1
+
+    @property
+    def written(self) -> int:
+        """How many chunks turbopuffer got."""
+        return self.embedded + self.reused
 
     @contextmanager
     def stage(self, name: Stage) -> Iterator[None]:
@@ -61,14 +70,50 @@ class NodeRun:
             spent = self.clock.monotonic() - started
             self.seconds[name] = self.seconds.get(name, 0.0) + spent
 
-    def report(self, outcome: Outcome, error: ContextSearchError | None = None) -> NodeReport:
+    def report(self, error: ContextSearchError | None = None) -> NodeReport:
         """Returns what was done up to now."""
         return NodeReport(
-            outcome=outcome,
-            model=self.claim.config.model,
+            outcome=self.outcome,
+            model=self.claims[0].config.model,
             chunks=self.chunks,
             embedded=self.embedded,
             reused=self.reused,
             seconds=dict(self.seconds),
             error=error,
+            nodes=1 if self.is_alone else self.nodes,
         )
+
+
+MAX_BACKOFF_S = 300.0
+
+
+class RetryLater(Exception):  # noqa: N818 - not an error: the queue is asked to come again
+    """The node is not finished; deliver the message again after ``after_s`` seconds.
+
+    ``report`` says what was done until then, None when the message came too early.
+    """
+
+    def __init__(self, after_s: float, report: NodeReport | None = None) -> None:
+        super().__init__(f"again in {after_s:.0f} s")
+        self.after_s = after_s
+        self.report = report
+
+
+def is_passing(error: ContextSearchError) -> bool:
+    """Tells whether the same step may succeed later."""
+    return error.retryable or isinstance(error, CommitUnknownError)
+
+
+def pause_s(error: ContextSearchError, attempt: int) -> float:
+    """Returns after how many seconds to come again: as asked, else 2, 4, 8 … at most 300."""
+    return error.retry_after_s or min(MAX_BACKOFF_S, 2.0 ** min(attempt, 16))
+
+
+def error_record(error: ContextSearchError, at: datetime, *, retryable: bool) -> dict[str, object]:
+    """Returns what a node keeps of an error."""
+    return {
+        "code": error.code,
+        "message": error.message,
+        "retryable": retryable,
+        "at": at.isoformat(),
+    }

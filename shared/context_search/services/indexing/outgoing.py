@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 
@@ -15,6 +15,8 @@ from context_search.domain.orders import ORDER_ID, IndexNodes, Order
 from context_search.ports.outside import Deadline, Message, Queue
 from context_search.ports.store import Store, UnitOfWork
 
+OnFailure = Callable[[ContextSearchError], None]
+"""Tells of a failure that fails nobody, as what it is about is committed."""
 SMALL_STRING = 9_999
 """The most characters of a string that may come together with others."""
 NODES_APART = 20
@@ -81,6 +83,7 @@ class Deliver:
 
     store: Store
     queue: Queue
+    on_failure: OnFailure
     window: int = WINDOW
 
     def deliver(self, projects: Iterable[int]) -> None:
@@ -88,9 +91,11 @@ class Deliver:
 
         Nothing is lost: ``cleanup`` sends the rest.
         """
-        with suppress(ContextSearchError):
+        try:
             for project_id in projects:
                 self.send(project_id)
+        except ContextSearchError as error:
+            self.on_failure(error)
 
     def send(self, project_id: int) -> int:
         """Returns how many orders were sent.
@@ -99,10 +104,16 @@ class Deliver:
         """
         with self.store.for_all("deliver orders") as work:
             taken = work.outbox.take(project_id, window=self.window)
-        return self.post(taken)
+        return self._post(taken)
 
-    def post(self, taken: Sequence[tuple[int, Message]]) -> int:
-        """The same for orders that were taken from the book."""
+    def deliver_taken(self, taken: Sequence[tuple[int, Message]]) -> None:
+        """Does as ``deliver`` with orders that were taken from the book."""
+        try:
+            self._post(taken)
+        except ContextSearchError as error:
+            self.on_failure(error)
+
+    def _post(self, taken: Sequence[tuple[int, Message]]) -> int:
         if not taken:
             return 0
         sent = self.queue.send([{**body, ORDER_ID: order_id} for order_id, body in taken])

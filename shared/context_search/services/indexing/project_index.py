@@ -5,15 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from context_search.domain.access import Principal
-from context_search.domain.config import IndexConfig
+from context_search.domain.config import IndexConfig, Model
 from context_search.domain.errors import NotFoundError, ProjectIndexOffError
 from context_search.domain.model import Index
 from context_search.domain.orders import CompareIndex
 from context_search.domain.progress import Progress
 from context_search.ports.store import Store, UnitOfWork
 from context_search.services.access.lookup import project_index
-from context_search.services.indexing.evict import note_use
-from context_search.services.indexing.rebuild import Model
+from context_search.services.indexing.use_index import note_use
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,18 +35,19 @@ def project_config(model: Model) -> IndexConfig:
 
 
 @dataclass(frozen=True, slots=True)
-class SwitchProjectIndexOn:
-    """Makes the index of a project and orders the comparison with all its tables.
-
-    Tables that come later are followed by themselves. Switching on what is on changes nothing.
-    """
+class ProjectIndexes:
+    """The index of a project, on, off and how far it is."""
 
     store: Store
     model: Model
     silent_s: float
 
-    def __call__(self, principal: Principal) -> ProjectIndexStatus:
-        """Raises NotFoundError when the project is gone."""
+    def switch_on(self, principal: Principal) -> ProjectIndexStatus:
+        """Makes the index and orders the comparison with all tables of the project.
+
+        Tables that come later are followed by themselves. Switching on what is on changes nothing.
+        Raises NotFoundError when the project is gone.
+        """
         with self.store.for_project(principal.project_id) as work:
             if not work.projects.lock(principal.project_id):
                 raise NotFoundError("there is no such project")
@@ -58,40 +58,27 @@ class SwitchProjectIndexOn:
                 index = work.indexes.add_to_project(principal.project_id, config)
             if note_use(work, index) or is_new:
                 work.send(CompareIndex(index.id))
-            return _status(work, principal, self.silent_s)
+            return self._status(work, principal)
 
+    def switch_off(self, principal: Principal) -> None:
+        """Removes the index; its chunks and its namespace follow with ``cleanup``.
 
-@dataclass(frozen=True, slots=True)
-class SwitchProjectIndexOff:
-    """Removes the index of a project; its chunks and its namespace follow with ``cleanup``."""
-
-    store: Store
-
-    def __call__(self, principal: Principal) -> None:
-        """Raises ProjectIndexOffError when it is off already."""
+        Raises ProjectIndexOffError when it is off already.
+        """
         with self.store.for_project(principal.project_id) as work:
             index = project_index(work, principal)
             if not work.indexes.lock(index):
                 raise ProjectIndexOffError("the search index of the project has to be made first")
             work.indexes.retire(index.id)
 
-
-@dataclass(frozen=True, slots=True)
-class ReadProjectIndex:
-    """The state of a project's index."""
-
-    store: Store
-    silent_s: float
-
-    def __call__(self, principal: Principal) -> ProjectIndexStatus:
-        """Raises ProjectIndexOffError."""
+    def read(self, principal: Principal) -> ProjectIndexStatus:
+        """Returns the state of the index. Raises ProjectIndexOffError."""
         with self.store.for_project(principal.project_id) as work:
-            return _status(work, principal, self.silent_s)
+            return self._status(work, principal)
 
-
-def _status(work: UnitOfWork, principal: Principal, silent_s: float) -> ProjectIndexStatus:
-    index = project_index(work, principal)
-    progress = work.node_counts.progress(index, "", stalled_s=silent_s)
-    reports = work.sweeps.reports(index.id)
-    proven = next((each for each in reports if each["namespace"] == index.namespace), None)
-    return ProjectIndexStatus(index, progress, proven)
+    def _status(self, work: UnitOfWork, principal: Principal) -> ProjectIndexStatus:
+        index = project_index(work, principal)
+        progress = work.node_counts.progress(index, "", stalled_s=self.silent_s)
+        reports = work.sweeps.reports(index.id)
+        proven = next((each for each in reports if each["namespace"] == index.namespace), None)
+        return ProjectIndexStatus(index, progress, proven)

@@ -10,7 +10,7 @@ from context_search.services.indexing.status import write_summaries
 
 
 @dataclass(frozen=True, slots=True)
-class SettleIndex:
+class Settler:
     """What follows when a node is done: the switch to a complete generation, the tools' summaries.
 
     A generation with a quarantined node is not switched to: what was searchable stays so.
@@ -19,7 +19,7 @@ class SettleIndex:
     store: Store
     silent_s: float
 
-    def __call__(self, index_id: int) -> bool:
+    def settle(self, index_id: int) -> bool:
         """Returns whether the index has switched to another generation."""
         with self.store.for_all("carry out an order") as work:
             index = work.indexes.find(index_id)
@@ -39,7 +39,7 @@ class SettleIndex:
             return False
         # Read again: an edit may have come between the count and the lock.
         pending = work.rebuilds.pending(index.id)
-        if pending is None or not work.indexes.is_compared(pending):
+        if pending is None or not work.comparisons.is_compared(pending):
             return False
         if pending.state != "building" or work.rebuilds.is_unfinished(pending):
             return False

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from context_search.domain.access import Caller
+from context_search.domain.access import Caller, Principal
 from context_search.domain.model import Index, SearchTool
-from context_search.domain.progress import NodeProgress, Progress
+from context_search.domain.progress import IndexStatus, NodeProgress, Progress
+from context_search.ports.outside import Clock
 from context_search.ports.store import Store, UnitOfWork
 from context_search.services.access.lookup import index_of, live_tool, opened_for
 from context_search.services.catalog.hints import EmptyScope, empty_scope
+from context_search.services.pages import Page, page_of
 
+POLL_S = 0.2
 LISTED_NODES = 200
 """At most so many nodes are listed in an answer."""
+LISTED_TOOLS = 20
+"""Tools of one page: each may have an index of its own to be asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +51,14 @@ def tool_status(work: UnitOfWork, tool: SearchTool, *, silent_s: float) -> ToolS
     is_settled = progress.status in ("ready", "rebuilding") and not progress.chunks_count
     empty = empty_scope(work, tool.scope, index, measured=True) if is_settled else None
     return ToolStatus(tool, index, progress, nodes, proven, not_indexed, empty)
+
+
+@dataclass(frozen=True, slots=True)
+class ListedTool:
+    """A tool, and how far the index of its scope is."""
+
+    tool: SearchTool
+    status: IndexStatus
 
 
 def write_summaries(
@@ -92,13 +105,51 @@ def shown_error(error: Mapping[str, object] | None) -> dict[str, object] | None:
 
 
 @dataclass(frozen=True, slots=True)
-class ReadStatus:
+class ToolStatuses:
     """The state of a tool's index, for its owner or an internal caller."""
 
     store: Store
     silent_s: float
+    clock: Clock
+    sleep: Callable[[float], None]
 
-    def __call__(self, tool_id: int, caller: Caller) -> ToolStatus:
+    def read(self, tool_id: int, caller: Caller) -> ToolStatus:
         """Raises NotFoundError."""
         with opened_for(self.store, caller) as work:
             return tool_status(work, live_tool(work, tool_id, caller), silent_s=self.silent_s)
+
+    def wait(self, tool_id: int, caller: Caller, *, timeout_s: float) -> ToolStatus:
+        """Reads the status until the index is not being built any more, or time is up.
+
+        Returns the last status; raises NotFoundError when the tool goes away meanwhile.
+        """
+        ends_at = self.clock.monotonic() + timeout_s
+        while True:
+            status = self.read(tool_id, caller)
+            left_s = ends_at - self.clock.monotonic()
+            if status.progress.status != "indexing" or left_s <= 0:
+                return status
+            self.sleep(min(POLL_S, left_s))
+
+    def page(self, caller: Principal, *, after: int) -> Page[ListedTool]:
+        """Returns the Search Tools of the caller's project by id, at most 20."""
+        with self.store.for_project(caller.project_id) as work:
+            tools = work.tools.page(caller.project_id, after=after, limit=LISTED_TOOLS + 1)
+            page = page_of(tools, lambda tool: tool.id, LISTED_TOOLS)
+            status = self._statuses(work, page.rows)
+        rows = [ListedTool(tool, status[tool.id]) for tool in page.rows if tool.id in status]
+        return Page(rows, page.next_after)
+
+    def _statuses(self, work: UnitOfWork, tools: Sequence[SearchTool]) -> dict[int, IndexStatus]:
+        """Asks each index once; a tool whose index went away meanwhile is left out."""
+        found: dict[int, IndexStatus] = {}
+        for index_id in {tool.index_id for tool in tools}:
+            index = work.indexes.find(index_id)
+            served = {
+                tool.id: tool.scope.json_pointer for tool in tools if tool.index_id == index_id
+            }
+            if index is not None:
+                scopes = sorted(set(served.values()))
+                progress = work.node_counts.progress_of(index, scopes, stalled_s=self.silent_s)
+                found |= {tool_id: progress[scope].status for tool_id, scope in served.items()}
+        return found

@@ -3,15 +3,68 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 
 from context_search.domain.errors import ContextSearchError
 from context_search.domain.orders import CompareIndex, ImportUpload, Order
 from context_search.ports.outside import Deadline
-from context_search.services.indexing.node_report import NodeReport
-from context_search.services.indexing.order_book import Begun, OrderBook
-from context_search.services.indexing.retrying import RetryLater
+from context_search.ports.store import Store
+from context_search.services.indexing.node_report import NodeReport, RetryLater
+from context_search.services.indexing.outgoing import Deliver, OnFailure
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """An order that a worker has; ``id`` is None for a message that names none."""
+
+    id: int | None
+    project_id: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class OrderBook:
+    """Begins, ends and puts off orders; whoever leaves a place in the window sends the next one.
+
+    A message of an earlier release names no order: it is carried out, and nothing is noted.
+    """
+
+    store: Store
+    deliver: Deliver
+
+    def begin(self, order_id: int | None) -> Begun | None:
+        """Call it before anything is read: what is written from now on is a new order.
+
+        Returns None for an order that is done: the message came once more.
+        """
+        if order_id is None:
+            return Begun(None)
+        with self.store.for_all("deliver orders") as work:
+            project_id = work.outbox.begin(order_id)
+        return None if project_id is None else Begun(order_id, project_id)
+
+    def finish(self, begun: Begun) -> None:
+        """Forgets the order. Raises DatabaseUnavailableError: the message has to come again."""
+        if begun.id is None:
+            return
+        with self.store.for_all("deliver orders") as work:
+            work.outbox.finish(begun.id)
+            taken = work.outbox.take(begun.project_id, window=self.deliver.window)
+        self.deliver.deliver_taken(taken)
+
+    def rest(self, begun: Begun, after_s: float) -> bool:
+        """Puts the order off; False when the message is not needed for it to come again.
+
+        Raises DatabaseUnavailableError.
+        """
+        if begun.id is None:
+            return True
+        window = self.deliver.window
+        with self.store.for_all("deliver orders") as work:
+            stays = work.outbox.rest(begun.id, after_s=after_s, window=window)
+            taken = work.outbox.take(begun.project_id, window=window)
+        self.deliver.deliver_taken(taken)
+        return stays
+
 
 RETRY_S = 30.0
 UNEXPECTED_S = 600.0
@@ -43,6 +96,7 @@ class Worker:
     index_nodes: Callable[[Sequence[int], Deadline], Iterable[NodeReport]]
     compare_index: Callable[[int, int | None], object]
     import_upload: Callable[[int], str]
+    on_failure: OnFailure
 
     def carry_out(
         self,
@@ -93,8 +147,10 @@ class Worker:
         It takes no place among its project's orders meanwhile.
         """
         begun = None
-        with suppress(ContextSearchError):
+        try:
             begun = self.book.begin(order_id)
+        except ContextSearchError as error:
+            self.on_failure(error)
         return self._comes_back(begun, after_s)
 
     def _failed(self, error: Exception, begun: Begun | None, after_s: float) -> CarriedOut:
@@ -102,7 +158,8 @@ class Worker:
         return CarriedOut(error=error, again_in_s=after_s if comes_back else None)
 
     def _comes_back(self, begun: Begun | None, after_s: float) -> bool:
-        if begun is not None:
-            with suppress(ContextSearchError):
-                return self.book.rest(begun, after_s)
-        return True
+        try:
+            return begun is None or self.book.rest(begun, after_s)
+        except ContextSearchError as error:
+            self.on_failure(error)
+            return True

@@ -28,7 +28,7 @@ from context_search.ports.outside import Clock, Deadline, Embedder, VectorStore
 from context_search.ports.searching import LiveChunks
 from context_search.ports.store import Store
 from context_search.services.catalog.hints import empty_scope
-from context_search.services.indexing.evict import UseIndex
+from context_search.services.indexing.use_index import IndexUse
 from context_search.services.searching.admission import Admission
 from context_search.services.searching.breaker import Breaker, Breakers
 from context_search.services.searching.embed_question import EmbedQuestion, QuestionVectors
@@ -51,7 +51,7 @@ class Searcher:
     store: Store
     candidates: FindCandidates
     admission: Admission
-    use_index: UseIndex
+    use_index: IndexUse
     targets: Targets
     clock: Clock
     silent_s: float
@@ -132,7 +132,7 @@ class Search:
         found = self.parts.candidates.find(target, question, self.time)
         if "namespace_missing" in found.degraded:
             self.parts.use_index.lost(target.index, self.time.deadline)
-        self.parts.use_index(target.index, self.time.deadline)
+        self.parts.use_index.note(target.index, self.time.deadline)
         return found
 
     def _read(
@@ -156,7 +156,7 @@ class Search:
 
     def _evicted(self, target: Target) -> Answer:
         self.parts.targets.forget(self.searched)
-        self.parts.use_index(target.index, self.time.deadline)
+        self.parts.use_index.note(target.index, self.time.deadline)
         return self._found(target, Found(degraded=["index_evicted"]))
 
     def _found(self, target: Target, found: Found) -> Answer:
@@ -208,7 +208,7 @@ def searcher(
     store: Store,
     vectors: VectorStore,
     embedder_of: Callable[[IndexConfig], Embedder],
-    use_index: UseIndex,
+    use_index: IndexUse,
     clock: Clock,
     sleep: Callable[[float], None],
     silent_s: float,

@@ -5,25 +5,175 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields, replace
+from typing import Any
 
 from context_search.domain.access import Principal
 from context_search.domain.config import SearchConfig, Strategy
 from context_search.domain.errors import CursorInvalidError
+from context_search.domain.json_pointer import ancestors
 from context_search.domain.model import HydratedChunk, Index, Reach
 from context_search.domain.ranking.rank import relevance_of
-from context_search.domain.search import Answer, Hint, Hit, QuestionLimits
-from context_search.domain.text.analysis import query_weights
-from context_search.ports.store import Store
-from context_search.services.searching.kept_ranking import (
-    KEPT_FORM,
-    RANKING_AGE_S,
-    KeptRanking,
-    Row,
+from context_search.domain.search import (
+    Answer,
+    Degradation,
+    Evidence,
+    Found,
+    Hint,
+    Hit,
+    LegName,
+    QuestionLimits,
+    Target,
 )
-from context_search.services.searching.labels import Label, labels_of
+from context_search.domain.text.analysis import query_weights
+from context_search.ports.store import Store, UnitOfWork
 from context_search.services.searching.targets import SearchedProject, Searches, read_target
+
+TITLES = ("title", "name")
+TYPE = "type"
+NEAREST = 4
+MAX_TITLE_CHARS = 200
+MAX_TYPE_CHARS = 50
+DEFAULT_TYPE = "table"
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """``title``: ``title`` or ``name`` of the nearest object around the string that has one, else
+    the table's name. ``type``: ``type`` of the nearest object, else ``table``.
+    """
+
+    title: str
+    type: str
+
+
+def labels_of(work: UnitOfWork, index: Index, chunks: Sequence[HydratedChunk]) -> dict[int, Label]:
+    """Returns the labels by chunk id. Looks at the four nearest objects or arrays, and the root."""
+    places = {
+        (chunk.table_id, f"{outer}/{key}")
+        for chunk in chunks
+        for outer in _around(chunk.json_pointer)
+        for key in (*TITLES, TYPE)
+    }
+    strings = work.live_chunks.first_texts(index, sorted(places))
+    names = work.tables.names(index.project_id, sorted({chunk.table_id for chunk in chunks}))
+    return {
+        chunk.id: Label(
+            _nearest(chunk, TITLES, strings, MAX_TITLE_CHARS) or names.get(chunk.table_id, ""),
+            _nearest(chunk, (TYPE,), strings, MAX_TYPE_CHARS) or DEFAULT_TYPE,
+        )
+        for chunk in chunks
+    }
+
+
+def _around(json_pointer: str) -> Iterable[str]:
+    """Returns the pointers of what surrounds a string, the nearest first."""
+    *around, _ = ancestors(json_pointer) if json_pointer else ["", ""]
+    nearest = around[::-1]
+    return dict.fromkeys([*nearest[:NEAREST], *nearest[-1:]])
+
+
+def _nearest(
+    chunk: HydratedChunk,
+    keys: Sequence[str],
+    strings: Mapping[tuple[int, str], str],
+    limit: int,
+) -> str | None:
+    for outer in _around(chunk.json_pointer):
+        for key in keys:
+            found = strings.get((chunk.table_id, f"{outer}/{key}"), "").strip()
+            if found:
+                return found[:limit]
+    return None
+
+
+RANKING_AGE_S = 600.0
+"""Seconds that a cursor is good for."""
+KEPT_FORM = 3
+"""Form of what is kept; a cursor of another form is refused."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One hit: the document of its chunk, and its scores. ``cosine`` is None without a vector."""
+
+    doc_id: str
+    score: float
+    cosine: float | None
+    bm25: float
+    semantic: float
+    recency: float
+
+    @classmethod
+    def of(cls, hit: Hit) -> Row:
+        """Returns what is kept of a hit."""
+        why = hit.evidence
+        name, score = hit.chunk.turbopuffer_doc_id, hit.score
+        if why is None:
+            return cls(name, score, None, 0.0, 0.0, 0.0)
+        return cls(name, score, why.raw_semantic, why.bm25, why.semantic, why.recency)
+
+    def values(self) -> list[str | float | None]:
+        """Returns the arguments of the constructor."""
+        parts = [self.cosine, self.bm25, self.semantic, self.recency]
+        return [self.doc_id, self.score, *parts]
+
+    def hit(self, chunk: HydratedChunk, relevance: float) -> Hit:
+        """Returns the hit with its chunk as it is now; ranks within the legs are not kept."""
+        evidence = Evidence(
+            None, None, None, None, self.semantic, self.bm25, self.recency, matched=()
+        )
+        return Hit(self.score, relevance, chunk.json_pointer, chunk, evidence)
+
+
+@dataclass(frozen=True, slots=True)
+class KeptRanking:
+    """The hits of one question in one generation of an index, best first.
+
+    ``question`` tells it from others; ``hidden`` hits had too low a score. ``rows`` are the values
+    of a ``Row`` each, as JSON can hold them.
+    """
+
+    question: str
+    index_id: int
+    generation_id: int
+    namespace: str
+    mode_requested: Strategy
+    legs: Sequence[LegName]
+    degraded: Sequence[Degradation]
+    truncated: bool
+    hidden: int
+    rows: Sequence[Sequence[Any]]
+
+    def to_mapping(self) -> dict[str, object]:
+        """Returns what ``from_mapping`` reads."""
+        return {each.name: getattr(self, each.name) for each in fields(self)}
+
+    @classmethod
+    def from_mapping(cls, values: Mapping[str, Any]) -> KeptRanking:
+        """Returns the ranking that ``to_mapping`` wrote."""
+        return cls(**values)
+
+    def page(self, first: int, size: int) -> list[Row]:
+        """Returns some of the hits; there may be thousands, and a page needs few."""
+        return [Row(*values) for values in self.rows[first : first + size]]
+
+    def seen_through(self, index: Index) -> Index:
+        """Returns the index through the generation of this ranking, whichever answers by now."""
+        return replace(index, generation_id=self.generation_id, namespace=self.namespace)
+
+    def answer(self, query: str, target: Target) -> Answer:
+        """Returns the answer of this ranking, without hits."""
+        return Answer(
+            query=query,
+            target=target,
+            mode_requested=self.mode_requested,
+            found=Found(legs=tuple(self.legs)),
+            degraded=list(self.degraded),
+            ranked=len(self.rows),
+        )
+
 
 PAGE = 50
 LOW_SCORE = 0.25

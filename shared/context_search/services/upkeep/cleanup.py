@@ -5,32 +5,36 @@ Every step is bounded, safe to repeat, and goes on where the last run stopped.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
 
-from context_search.domain.errors import ContextSearchError, VectorStoreError
-from context_search.domain.ids import window_ids
+from context_search.domain.errors import (
+    ContextSearchError,
+    VectorStoreError,
+    VectorStoreRejectedError,
+)
+from context_search.domain.ids import is_generation_namespace, window_ids
+from context_search.domain.limits import ProjectLimits
 from context_search.domain.orders import CompareIndex
 from context_search.ports.outside import Deadline, VectorStore
 from context_search.ports.store import Store
+from context_search.ports.upkeep import Readings, Removal, SweepCounts
 from context_search.services.access.idempotency import KEPT_S
+from context_search.services.catalog.uploads import ManageUploads
 from context_search.services.indexing.chunk_documents import chunk_tokens
-from context_search.services.indexing.evict import EvictColdest
+from context_search.services.indexing.evict import evict_coldest
 from context_search.services.indexing.outgoing import (
     RelayOutbox,
     node_orders,
     send_one_by_one,
 )
-from context_search.services.indexing.rebuild import REBUILDS_AT_ONCE, retire_outdated
-from context_search.services.indexing.settle import SettleIndex
+from context_search.services.indexing.rebuilds import REBUILDS_AT_ONCE, retire_outdated
+from context_search.services.indexing.settle import Settler
 from context_search.services.indexing.status import write_summaries
 from context_search.services.searching.admission import UNUSED_S
-from context_search.services.searching.kept_ranking import RANKING_AGE_S
-from context_search.services.upkeep.cleanup_report import CleanupLimits, CleanupReport
-from context_search.services.upkeep.expire_uploads import ExpireUploads
-from context_search.services.upkeep.removal import RemoveDeleted
-from context_search.services.upkeep.sweep import SweepNamespace
-from context_search.services.upkeep.unknown_namespaces import FindUnknownNamespaces
+from context_search.services.searching.search_project import RANKING_AGE_S
+from context_search.services.upkeep.sweep import Sweep
 
 NODES_PER_STEP = 200
 CHUNKS_PER_STEP = 500
@@ -38,8 +42,74 @@ COMPARISONS_PER_STEP = 200
 TOMBSTONES_PER_STEP = 1_000
 REQUESTS_PER_STEP = 1_000
 PERMITS_PER_STEP = 1_000
+REMOVALS_PER_STEP = 200
 STEP_RESERVE_S = 20.0
 ROUNDS_PER_STEP = 50
+RETRY_S = 3_600.0
+SOON_S = 60.0
+MOST_WAITS = 3
+NAMESPACE_PREFIX = "project_"
+NAMESPACES_PER_PAGE = 1_000
+NAMESPACE_PAGES = 5
+EXAMPLES = 10
+NAMESPACES_PER_STEP = 100
+
+
+@dataclass(frozen=True, slots=True)
+class CleanupLimits:
+    """After how many seconds something silent is taken up again, something deleted is final, and
+    the generation before the last switch is given up; what a project may hold; and whether
+    namespaces that no generation knows are deleted, which a shared account does not allow.
+    """
+
+    silent_s: float = 180.0
+    grace_s: float = 1800.0
+    keep_previous_s: float = 86_400.0
+    project: ProjectLimits = field(default_factory=ProjectLimits)
+    deletes_unknown: bool = False
+
+
+@dataclass(slots=True)
+class CleanupReport:
+    """What a run did, in counts, and how the system stands after it.
+
+    ``indexes_evicted`` counts earlier generations that were given up for room as well.
+    ``unknown_namespaces`` is None when the listing failed or turbopuffer's key may not list;
+    ``unknown_examples`` names the first of them. ``rows_removed`` are tables and tools that our
+    API deleted. ``errors`` holds the code of each failed step, and which table or tool stays.
+    """
+
+    messages_relayed: int = 0
+    nodes_revived: int = 0
+    comparisons_ordered: int = 0
+    generations_switched: int = 0
+    indexes_evicted: int = 0
+    nodes_readmitted: int = 0
+    chunks_keyed: int = 0
+    nodes_removed: int = 0
+    rows_removed: int = 0
+    documents_deleted: int = 0
+    namespaces_deleted: int = 0
+    documents_checked: int = 0
+    orphans_deleted: int = 0
+    missing_requeued: int = 0
+    requests_forgotten: int = 0
+    summaries_written: int = 0
+    imports_revived: int = 0
+    uploads_forgotten: int = 0
+    unknown_namespaces: int | None = None
+    unknown_examples: list[str] = field(default_factory=list)
+    readings: Readings | None = None
+    is_complete: bool = True
+    errors: list[str] = field(default_factory=list)
+
+    def add_sweep(self, found: SweepCounts) -> None:
+        """Adds a page of a sweep."""
+        self.documents_checked += found.checked
+        self.orphans_deleted += found.orphans
+        self.missing_requeued += found.repaired
+
+
 Step = Callable[[CleanupReport], bool]
 
 
@@ -50,12 +120,12 @@ class Cleanup:
     store: Store
     vectors: VectorStore
     relay: RelayOutbox
-    settle: SettleIndex
-    sweep: SweepNamespace
-    uploads: ExpireUploads
+    settler: Settler
+    sweep: Sweep
+    uploads: ManageUploads
     limits: CleanupLimits
 
-    def __call__(self, deadline: Deadline) -> CleanupReport:
+    def run(self, deadline: Deadline) -> CleanupReport:
         """Returns what was done; ``is_complete`` is false when time ran out first."""
         report = CleanupReport()
         steps: list[Step] = [
@@ -68,7 +138,7 @@ class Cleanup:
             self._keep_tokens,
             self._keep_uploads,
             self._remove_nodes,
-            self._bury,
+            self._delete_documents,
             self._delete_namespaces,
             self._sweep,
             self._forget_requests,
@@ -112,7 +182,9 @@ class Cleanup:
 
     def _compare(self, report: CleanupReport) -> bool:
         with self.store.for_all("upkeep") as work:
-            behind = work.indexes.behind(silent_s=self.limits.silent_s, limit=COMPARISONS_PER_STEP)
+            behind = work.comparisons.behind(
+                silent_s=self.limits.silent_s, limit=COMPARISONS_PER_STEP
+            )
         send_one_by_one(self.store, [CompareIndex(*of) for of in behind])
         report.comparisons_ordered += len(behind)
         return len(behind) == COMPARISONS_PER_STEP
@@ -126,13 +198,13 @@ class Cleanup:
             building = work.rebuilds.building(limit=NODES_PER_STEP)
         for index_id in building:
             try:
-                report.generations_switched += self.settle(index_id)
+                report.generations_switched += self.settler.settle(index_id)
             except ContextSearchError as error:  # one index must not keep the others waiting
                 report.errors.append(f"rebuild: {error.code}")
         return False
 
     def _evict(self, report: CleanupReport) -> bool:
-        evicted = EvictColdest(self.store, self.limits.project, self.limits.silent_s)()
+        evicted = evict_coldest(self.store, self.limits.project, silent_s=self.limits.silent_s)
         report.indexes_evicted += evicted
         return evicted
 
@@ -158,12 +230,12 @@ class Cleanup:
         return removed > 0
 
     def _remove_rows(self, report: CleanupReport) -> bool:
-        removed, failed = RemoveDeleted(self.store)()
+        removed, failed = RemoveDeleted(self.store).run()
         report.rows_removed += removed
         report.errors += failed
         return removed > 0
 
-    def _bury(self, report: CleanupReport) -> bool:
+    def _delete_documents(self, report: CleanupReport) -> bool:
         grace_s = self.limits.grace_s
         with self.store.for_all("upkeep") as work:
             found = work.deletions.tombstones(older_than_s=grace_s, limit=TOMBSTONES_PER_STEP)
@@ -173,7 +245,7 @@ class Cleanup:
             try:
                 self.vectors.delete(namespace, ids)
             except VectorStoreError as error:
-                report.errors.append(f"bury: {error.code}")
+                report.errors.append(f"delete_documents: {error.code}")
                 continue
             with self.store.for_all("upkeep") as work:
                 work.deletions.note_deleted(group, older_than_s=grace_s)
@@ -191,7 +263,7 @@ class Cleanup:
         return bool(retired)
 
     def _sweep(self, report: CleanupReport) -> bool:
-        found = self.sweep(older_than_s=self.limits.silent_s)
+        found = self.sweep.run(older_than_s=self.limits.silent_s)
         if found is None:
             return False
         report.add_sweep(found)
@@ -223,5 +295,99 @@ class Cleanup:
         return False
 
     def _find_unknown(self, report: CleanupReport) -> bool:
-        FindUnknownNamespaces(self.store, self.vectors, self.limits.deletes_unknown)(report)
+        FindUnknownNamespaces(self.store, self.vectors, self.limits.deletes_unknown).run(report)
         return False
+
+
+@dataclass(frozen=True, slots=True)
+class RemoveDeleted:
+    """Removes the tables and tools that our API deleted, each by itself.
+
+    A row that something of the database's owner refers to stays, and keeps no other.
+    """
+
+    store: Store
+
+    def run(self) -> tuple[int, list[str]]:
+        """Returns how many rows are gone, and of each that stays which, and why.
+
+        It is tried again after an hour, or after a minute what may work soon. A run ends at the
+        third of those: each has waited for a lock.
+        """
+        with self.store.for_all("upkeep") as work:
+            due = work.removals.due(limit=REMOVALS_PER_STEP)
+        removed, waited, failed = 0, 0, []
+        for removal in due:
+            name = f"remove_{removal.kind} {removal.row_id}"
+            try:
+                with self.store.for_all("upkeep") as work:
+                    is_gone = work.removals.remove(removal)
+            except ContextSearchError as error:
+                failed.append(f"{name}: {_reason(error)}")
+                self._put_off(removal, SOON_S if error.retryable else RETRY_S)
+                waited += error.retryable
+                if waited == MOST_WAITS:
+                    break
+            else:
+                removed += is_gone
+                if not is_gone and self._put_off(removal, RETRY_S):
+                    failed.append(f"{name}: KEPT (a trigger of the database's owner)")
+        return removed, failed
+
+    def _put_off(self, removal: Removal, retry_in_s: float) -> bool:
+        with suppress(ContextSearchError), self.store.for_all("upkeep") as work:
+            return work.removals.put_off(removal, retry_in_s=retry_in_s)
+        return False
+
+
+def _reason(error: ContextSearchError) -> str:
+    """The code, and the message: names of the schema, never a value of a row."""
+    return f"{error.code} ({error.message})"
+
+
+@dataclass(frozen=True, slots=True)
+class FindUnknownNamespaces:
+    """Looks for namespaces of turbopuffer that no generation knows.
+
+    A restored database has forgotten some, and a turbopuffer account may be shared: what is
+    unknown here may be another deployment's, so it is counted, and deleted only where that is
+    allowed. Compares the first ``page`` × ``NAMESPACE_PAGES`` names.
+    """
+
+    store: Store
+    vectors: VectorStore
+    deletes: bool = False
+    page: int = NAMESPACES_PER_PAGE
+
+    def run(self, report: CleanupReport) -> None:
+        """Writes what was found into the report; a key that may not list finds nothing out."""
+        try:
+            unknown = [name for page in self._pages() for name in self._unknown(page)]
+        except VectorStoreRejectedError:
+            return
+        report.unknown_namespaces = len(unknown)
+        report.unknown_examples = unknown[:EXAMPLES]
+        if not self.deletes:
+            return
+        for name in unknown[:NAMESPACES_PER_STEP]:
+            self.vectors.delete_namespace(name)
+            report.namespaces_deleted += 1
+
+    def _pages(self) -> Iterator[list[str]]:
+        after = ""
+        for _ in range(NAMESPACE_PAGES):
+            names = self.vectors.namespaces_after(NAMESPACE_PREFIX, after, self.page)
+            yield names
+            if len(names) < self.page:
+                return
+            after = names[-1]
+
+    def _unknown(self, names: list[str]) -> list[str]:
+        """Returns strangers among names that were listed before the rows are read.
+
+        In this order a namespace that is being made is never a stranger: its generation is
+        committed before its first document is written.
+        """
+        ours = [name for name in names if is_generation_namespace(name)]
+        with self.store.for_all("upkeep") as work:
+            return work.sweeps.unknown(ours)

@@ -16,7 +16,7 @@ PAGE = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class SweepNamespace:
+class Sweep:
     """Compares one page of one namespace both ways, and remembers where it stands.
 
     Vector rows without a chunk row are deleted. Chunk rows whose vector rows are gone (also a
@@ -27,7 +27,7 @@ class SweepNamespace:
     vectors: VectorStore
     page: int = PAGE
 
-    def __call__(self, *, older_than_s: float) -> SweepCounts | None:
+    def run(self, *, older_than_s: float) -> SweepCounts | None:
         """Returns what the page held; None when no sweep is due."""
         with self.store.for_all("upkeep") as work:
             due = work.sweeps.due(older_than_s=older_than_s, limit=1)

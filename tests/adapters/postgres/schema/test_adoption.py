@@ -249,6 +249,89 @@ def test_a_trigger_that_would_reach_our_tables_by_a_name_of_theirs_is_refused(
     assert run(url, f"SELECT FROM public.chunks WHERE table_id = {table.id}") == []
 
 
+PATH = "ALTER DATABASE {} SET search_path = app, public"
+HIS_LOG = [
+    "CREATE SCHEMA app",
+    "CREATE TABLE app.changes (table_id bigint)",
+    "CREATE FUNCTION app.log_it() RETURNS trigger LANGUAGE plpgsql AS"
+    " 'BEGIN INSERT INTO changes VALUES (NEW.id); RETURN NEW; END'",
+    "CREATE TRIGGER log_it AFTER UPDATE ON context_table FOR EACH ROW EXECUTE FUNCTION"
+    " app.log_it()",
+]
+
+
+def test_a_trigger_finds_its_tables_on_the_path_of_its_database(
+    empty_database_url: DatabaseUrl,
+) -> None:
+    url = empty_database_url
+    run(url, *SCHEMA, *HIS_LOG, PATH.format(url.database))
+    migrations.apply(url)
+    database = Database(url)
+    bench = Workbench.of(PostgresStore(database))
+    table = bench.table({"a": 1})
+    with bench.store.for_all("test") as work:
+        work.tables.replace(table.id, json.dumps({}), expected_revision=None)
+    database.close()
+    assert run(url, "SELECT table_id FROM app.changes") == [[table.id]]
+
+
+def test_a_trigger_that_would_find_another_table_in_public_first_is_refused(
+    empty_database_url: DatabaseUrl,
+) -> None:
+    url = empty_database_url
+    run(url, *SCHEMA, *HIS_LOG, PATH.format(url.database))
+    run(url, "CREATE TABLE public.changes (table_id bigint)")
+    with pytest.raises(MigrationError, match=r"log_it\(\), which names changes") as refused:
+        migrations.apply(url)
+    run(url, refused.value.message.rsplit(": ", 1)[1])
+    assert migrations.apply(url)
+
+
+def test_nothing_on_that_path_hides_what_our_statements_name(
+    empty_database_url: DatabaseUrl,
+) -> None:
+    url = empty_database_url
+    migrations.apply(url)
+    run(
+        url,
+        "CREATE SCHEMA app",
+        'CREATE SCHEMA "order"',
+        "CREATE TABLE app.context_table (id int)",
+        "CREATE TABLE app.outbox (id int)",
+        "CREATE FUNCTION app.now() RETURNS timestamptz LANGUAGE sql AS 'SELECT NULL::timestamptz'",
+        f"ALTER DATABASE {url.database} SET search_path = pg_temp, app, pg_catalog,"
+        ' "order", public',
+    )
+    database = Database(url)
+    with database.transaction() as tx:
+        for name in ("tool", "chunks"):
+            tx.run(f"CREATE TEMPORARY TABLE {name} (id int)")
+    with database.transaction() as tx:
+        found = tx.run(
+            "SELECT to_regclass('context_table') = to_regclass('public.context_table'),"
+            " to_regclass('outbox') = to_regclass('context_search.outbox'),"
+            " to_regclass('tool') = to_regclass('public.tool'),"
+            " to_regclass('chunks') = to_regclass('context_search.chunks'), now() IS NOT NULL"
+        )
+    database.close()
+    assert found == [[True] * 5]
+
+
+def test_a_name_of_ours_that_is_taken_is_told_whatever_it_is_the_name_of(
+    empty_database_url: DatabaseUrl,
+) -> None:
+    run(
+        empty_database_url,
+        "CREATE TABLE migration (n int)",
+        *(f"CREATE TABLE {name} (n int)" for name in VIEWS),
+    )
+    [note, *_] = [it for it in migrations.plan(empty_database_url).lines() if "not ours" in it]
+    assert note.startswith("public.generation_usage, public.index_table, public.migration and")
+
+
+VIEWS = ["generation_usage", "index_table", "needed_scope"]
+
+
 @contextmanager
 def role(url: DatabaseUrl) -> Iterator[DatabaseUrl]:
     """The URL of a role that may log in, and no more."""

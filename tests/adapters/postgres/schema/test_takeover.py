@@ -143,13 +143,16 @@ def test_an_owners_index_with_the_name_of_one_of_ours_stays_his(
         ]
 
 
+@pytest.mark.parametrize("schema", ["app", "context_search"])
 def test_tables_of_an_earlier_commit_in_another_schema_are_not_passed_over(
-    databases: DatabaseFactory,
+    schema: str, databases: DatabaseFactory
 ) -> None:
     with databases.empty() as url:
-        run(url, LAST_BEFORE, "ALTER SCHEMA public RENAME TO app", "CREATE SCHEMA public")
-        with pytest.raises(MigrationError, match="in the schema app: move them"):
+        run(url, LAST_BEFORE, f"ALTER SCHEMA public RENAME TO {schema}", "CREATE SCHEMA public")
+        untouched = catalogue(url)
+        with pytest.raises(MigrationError, match=f"in the schema {schema}: move them"):
             migrations.apply(url)
+        assert catalogue(url) == untouched
 
 
 def test_an_older_schema_is_refused_and_left_alone(before: DatabaseUrl) -> None:

@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from context_search.domain.text.sensitive import SENSITIVE_KINDS, Sensitive, find_sensitive
+from context_search.domain.retrieval import SENSITIVE_KINDS
+from context_search.domain.text.sensitive import Sensitive, find_sensitive
 
 _SECRET = re.compile(r"⟦(\w+)\|(.*?)⟧", re.DOTALL)
 

@@ -81,15 +81,13 @@ class PostgresIdempotencyKeys:
         return int(rows)
 
     def forget(self, *, older_than_s: float, limit: int) -> int:
-        rows = self.tx.run(
+        return self.tx.execute(
             """
             DELETE FROM idempotency_key WHERE (project_id, key_hash) IN (
                 SELECT project_id, key_hash FROM idempotency_key
                 WHERE created_at < clock_timestamp() - make_interval(secs => :age)
                 ORDER BY created_at LIMIT :limit FOR UPDATE SKIP LOCKED)
-            RETURNING 1
             """,
             age=older_than_s,
             limit=limit,
         )
-        return len(rows)

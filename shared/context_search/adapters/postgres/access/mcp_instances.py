@@ -85,12 +85,12 @@ class PostgresMcpInstances:
         return Binding(*rows[0]) if rows else None
 
     def unbind(self, mcp_id: int, tool_id: int) -> bool:
-        rows = self.tx.run(
-            "DELETE FROM mcp_binding WHERE mcp_id = :mcp AND tool_id = :tool RETURNING 1",
+        deleted = self.tx.execute(
+            "DELETE FROM mcp_binding WHERE mcp_id = :mcp AND tool_id = :tool",
             mcp=mcp_id,
             tool=tool_id,
         )
-        return bool(rows)
+        return deleted > 0
 
     def bindings(self, mcp_id: int, *, after: int, limit: int) -> list[tuple[Binding, SearchTool]]:
         rows = self.tx.run(

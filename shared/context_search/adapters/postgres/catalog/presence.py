@@ -10,6 +10,10 @@ from __future__ import annotations
 TABLE_IS_THERE = (
     "context_table.deleted_at IS NULL AND context_table.context_search_remove_at IS NULL"
 )
+ITS_TABLE_IS_THERE = f"""
+    EXISTS (SELECT FROM context_table WHERE context_table.id = node.table_id AND {TABLE_IS_THERE})
+"""
+"""The table of a node is there. Not joined: its owner's columns may be named like ours."""
 TOOL_IS_THERE = "tool.deleted_at IS NULL AND tool.context_search_remove_at IS NULL"
 LIVE = f"tool.type = 'search' AND {TOOL_IS_THERE}"
 """It is a Search Tool, too."""

@@ -1,27 +1,62 @@
-"""Projects and tables in Postgres."""
+"""Tables and their documents in Postgres."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from context_search.adapters.postgres.catalog.parts import Parts
 from context_search.adapters.postgres.catalog.presence import TABLE_IS_THERE
-from context_search.adapters.postgres.catalog.written import (
-    NUMBERS_OF_DATA,
-    READABLE,
-    text_of,
-)
-from context_search.domain.errors import NotFoundError
+from context_search.adapters.postgres.pool import Transaction
+from context_search.domain.errors import DocumentTooLargeError, NotFoundError
 from context_search.domain.model import Table
+from context_search.ports.catalog import Part, StringsAt
 
+# Postgres keeps ``1e-999`` in twelve bytes and writes it in a thousand: 6 MB of such numbers are a
+# text of 820 MB, which takes a backend to 2.4 GB only to count its bytes. Our border lets no such
+# document in; a program that writes ``data`` by SQL might.
+MAX_NUMBERS_BYTES = 256_000_000
+"""What the numbers of one document may take: all of an upload, and what they may grow by."""
+# Under 2 kB, also compressed to a ninetieth, it cannot come to that. An array, because
+# jsonb_path_query takes time that grows with the square of what it finds. An eighth of the memory
+# of the whole text. Not below 5,000 levels: what follows a path calls itself for each.
+_NUMBERS = """
+    CASE WHEN pg_column_size({value}) < 2000 THEN 0 ELSE (
+        SELECT COALESCE(sum(octet_length(number)), 0)
+        FROM jsonb_array_elements_text(jsonb_path_query_array(
+            {value}, 'strict $.**{{0 to 5000}} ? (@.type() == "number")')) AS numbers (number))
+    END
+"""
+NUMBERS_OF_DATA = _NUMBERS.format(value="data")
+"""SQL for how many bytes the numbers of ``data`` take as text; 0 where they can only be few."""
+NUMBERS_OF_VALUE = _NUMBERS.format(value="value")
+"""The same of ``value``."""
+READABLE = f"""
+    CASE WHEN {NUMBERS_OF_DATA} <= {MAX_NUMBERS_BYTES} THEN CAST(data AS text) END,
+    data IS NOT NULL
+"""
+"""Columns for ``text_of``."""
+# What C's strtol takes for a number, but no index of RFC 6901 is.
+_NO_INDEX = re.compile(r"(?!(?:0|[1-9][0-9]*)\Z)[ \t\n\v\f\r]*[+-]?[0-9]+\Z")
+# ``#>`` takes more for an index of an array than a JSON pointer does.
+_PART = """
+    WITH part AS MATERIALIZED (
+        SELECT revision, pg_column_size(data) AS stored,
+               COALESCE(data, 'null') #> CAST(:path AS text[]) AS value
+        FROM context_table WHERE id = :table
+          AND COALESCE(data, 'null') #> CAST(:path AS text[]) IS NOT NULL AND NOT EXISTS (
+            SELECT FROM unnest(CAST(:cuts AS int[])) AS cut
+            WHERE jsonb_typeof(data #> trim_array(CAST(:path AS text[]), cut)) = 'array'))
+"""
 # An owner's column may be without a time zone.
 _TABLE = "id, project_id, name, description, revision, CAST(updated_at AS timestamptz)"
 
 
 @dataclass(frozen=True, slots=True)
-class PostgresTables(Parts):
-    """The port ``Tables``: documents as a whole, and from ``Parts`` what is in them."""
+class PostgresTables:
+    """The port ``Tables``."""
+
+    tx: Transaction
 
     def add(self, project_id: int, name: str, description: str | None, data_json: str) -> Table:
         [row] = self.tx.run(
@@ -91,7 +126,8 @@ class PostgresTables(Parts):
         """Of a document that is large even when compressed it is that size."""
         rows = self.tx.run(
             f"""
-            SELECT CASE WHEN stored > 5000000 THEN stored WHEN numbers > 5000000 THEN numbers
+            SELECT CASE WHEN sized.stored > 5000000 THEN sized.stored
+                        WHEN sized.numbers > 5000000 THEN sized.numbers
                         ELSE octet_length(CAST(data AS text)) END
             FROM context_table, LATERAL (
                 SELECT pg_column_size(data) AS stored, {NUMBERS_OF_DATA} AS numbers) AS sized
@@ -126,6 +162,45 @@ class PostgresTables(Parts):
         )
         return Table(*rows[0]) if rows else None
 
+    def part(self, table_id: int, path: Sequence[str], *, max_bytes: int) -> Part | None:
+        rows = self.tx.run(
+            f"""
+            {_PART},
+            sized AS MATERIALIZED (
+                SELECT revision, value, {NUMBERS_OF_VALUE} AS numbers FROM part),
+            written AS MATERIALIZED (
+                SELECT revision, value, numbers,
+                       CASE WHEN numbers <= :most THEN CAST(value AS text) END AS text FROM sized)
+            SELECT revision, COALESCE(octet_length(text), numbers),
+                   CASE WHEN octet_length(text) <= :most THEN text END,
+                   jsonb_typeof(value) = 'string'
+            FROM written
+            """,
+            table=table_id,
+            path=list(path),
+            cuts=_cuts(path),
+            most=max_bytes,
+        )
+        return Part(*rows[0]) if rows else None
+
+    def strings_at(self, table_id: int, path: Sequence[str], *, measured: bool) -> StringsAt | None:
+        rows = self.tx.run(
+            f"""
+            {_PART}
+            SELECT CASE WHEN CAST(:measured AS boolean) AND stored <= 5000000 THEN (
+                SELECT COALESCE(max(char_length(string)), 0)
+                FROM jsonb_array_elements_text(jsonb_path_query_array(
+                    value, 'strict $.**{{0 to 5000}} ? (@.type() == "string")'))
+                    AS strings (string)) END
+            FROM part
+            """,
+            table=table_id,
+            path=list(path),
+            cuts=_cuts(path),
+            measured=measured,
+        )
+        return StringsAt(rows[0][0]) if rows else None
+
     def mark_deleted(self, table_id: int) -> None:
         # Its Search Tools by themselves: an owner's foreign key may not let them go with it.
         self.tx.run(
@@ -139,3 +214,18 @@ class PostgresTables(Parts):
             """,
             table=table_id,
         )
+
+
+def text_of(text: str | None, has_document: bool) -> str:  # noqa: FBT001  a column
+    """Returns the JSON text of a document. Raises DocumentTooLargeError for what has none."""
+    if text is not None:
+        return text
+    if has_document:
+        raise DocumentTooLargeError(
+            f"the numbers of the document, written out, are over {MAX_NUMBERS_BYTES} bytes"
+        )
+    return "null"
+
+
+def _cuts(path: Sequence[str]) -> list[int]:
+    return [len(path) - at for at, token in enumerate(path) if _NO_INDEX.match(token)]

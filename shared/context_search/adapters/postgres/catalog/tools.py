@@ -1,4 +1,4 @@
-"""Search Tools in Postgres."""
+"""Search Tools in Postgres, and tools that other programs made."""
 
 from __future__ import annotations
 
@@ -8,10 +8,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from context_search.adapters.postgres.catalog.presence import LIVE, TABLE_IS_THERE
-from context_search.adapters.postgres.catalog.unserved import UnservedTools
 from context_search.adapters.postgres.indexing.indexes import ACTIVE, INDEX_COLUMNS, index_of_row
+from context_search.adapters.postgres.pool import Transaction
 from context_search.domain.config import SearchConfig
 from context_search.domain.model import Index, Scope, SearchTool, ToolRecord
+from context_search.ports.catalog import Unowned, UnservedTool
+
+_UNSERVED = "NOT EXISTS (SELECT FROM coverage WHERE tool_id = tool.id)"
+
 
 # A program that changes json_path changes nothing: the scope is what the index holds for the tool.
 _NAME = "COALESCE(tool.name, 'search')"
@@ -36,8 +40,10 @@ _TOOL = f"SELECT {TOOL_COLUMNS} FROM {TOOL_TABLES}"
 
 
 @dataclass(frozen=True, slots=True)
-class PostgresTools(UnservedTools):
+class PostgresTools:
     """The port ``Tools``."""
+
+    tx: Transaction
 
     def add(
         self,
@@ -151,7 +157,7 @@ class PostgresTools(UnservedTools):
             WHERE id IN (
                 SELECT tool.id FROM tool JOIN coverage ON coverage.tool_id = tool.id
                 WHERE coverage.index_id = :index
-                  AND metadata -> 'search_index' ->> 'status' = 'ready'
+                  AND tool.metadata -> 'search_index' ->> 'status' = 'ready'
                 ORDER BY tool.id FOR NO KEY UPDATE OF tool)
             """,
             index=index_id,
@@ -174,6 +180,46 @@ class PostgresTools(UnservedTools):
             tool=tool_id,
             summary=json.dumps(summary),
         )
+
+    def unserved(self, project_id: int, *, after: int, limit: int) -> list[UnservedTool]:
+        rows = self.tx.run(
+            f"""
+            SELECT tool.id, tool.table_id, tool.json_path, CAST(tool.search_config AS text)
+            FROM tool LEFT JOIN context_table ON context_table.id = tool.table_id
+            WHERE {LIVE} AND {_UNSERVED} AND tool.id > :after
+              AND COALESCE(tool.project_id, context_table.project_id) = :project
+            ORDER BY tool.id LIMIT :limit
+            """,
+            project=project_id,
+            after=after,
+            limit=limit,
+        )
+        return [UnservedTool(*row) for row in rows]
+
+    def of_no_project(self, *, limit: int) -> Unowned:
+        rows = self.tx.run(
+            f"""
+            SELECT count(*) OVER (), tool.id, tool.name
+            FROM tool LEFT JOIN context_table ON context_table.id = tool.table_id
+            WHERE {LIVE} AND {_UNSERVED} AND NOT EXISTS (
+                SELECT FROM project
+                WHERE project.id = COALESCE(tool.project_id, context_table.project_id))
+            ORDER BY tool.id LIMIT :limit
+            """,
+            limit=limit,
+        )
+        return Unowned(rows[0][0] if rows else 0, [(row[1], row[2]) for row in rows])
+
+    def take_over(self, tool_id: int, *, project_id: int) -> bool:
+        rows = self.tx.run(
+            f"""
+            UPDATE tool SET project_id = :project WHERE id = :tool AND {LIVE} AND {_UNSERVED}
+              AND COALESCE(project_id, :project) = :project RETURNING 1
+            """,
+            tool=tool_id,
+            project=project_id,
+        )
+        return bool(rows)
 
 
 def _object(text: str | None) -> Mapping[str, object] | None:

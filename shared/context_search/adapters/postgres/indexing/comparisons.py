@@ -1,14 +1,48 @@
-"""Which indexes have to be compared with their documents, for which scopes, and how that went."""
+"""Which indexes were compared with which documents, for which scopes, and how that went."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from context_search.adapters.postgres.catalog.presence import TOOL_IS_THERE, TOOL_MAY_RETURN
-from context_search.adapters.postgres.indexing.following import UNCOMPARED, Following
+from context_search.adapters.postgres.catalog.presence import TOOL_MAY_RETURN
+from context_search.adapters.postgres.pool import Transaction
+from context_search.domain.model import Index
 
+# What tools need now is not what a generation was compared for: more, or less.
+_OTHER_SCOPES = """
+    search_index.table_id IS NOT NULL AND comparison.scopes IS DISTINCT FROM ARRAY(
+        SELECT scope FROM needed_scope WHERE needed_scope.index_id = search_index.id
+        ORDER BY scope COLLATE "C")
+    AND (EXISTS (
+            SELECT FROM needed_scope WHERE needed_scope.index_id = search_index.id AND NOT EXISTS (
+                SELECT FROM unnest(comparison.scopes) AS known
+                WHERE known IN ('', scope) OR starts_with(scope, known || '/')))
+         OR EXISTS (
+            SELECT FROM unnest(comparison.scopes) AS known WHERE NOT EXISTS (
+                SELECT FROM needed_scope WHERE needed_scope.index_id = search_index.id
+                  AND (scope IN ('', known) OR starts_with(known, scope || '/')))))
+"""
+# Of an index that nobody needs, and none may need again: a comparison retires it.
+_IS_LEFT = f"""
+    search_index.table_id IS NOT NULL AND NOT EXISTS (
+        SELECT FROM coverage JOIN tool ON tool.id = coverage.tool_id
+        WHERE coverage.index_id = search_index.id AND {TOOL_MAY_RETURN})
+"""
+UNCOMPARED = f"""
+    FROM index_generation AS generation
+    JOIN search_index ON search_index.id = generation.index_id
+    JOIN index_table ON index_table.index_id = generation.index_id
+    LEFT JOIN comparison ON comparison.generation_id = generation.id
+                        AND comparison.table_id = index_table.table_id
+    WHERE generation.state IN ('active', 'building')
+      AND (comparison.revision IS DISTINCT FROM index_table.revision OR {_OTHER_SCOPES}
+           OR {_IS_LEFT})
+"""
+"""Generations that should follow their tables, each with each table that it does not follow."""
+BEHIND = f"EXISTS (SELECT {UNCOMPARED} AND generation.id = :generation)"
+"""Whether a generation does not follow one of its tables."""
 # The caller has it compared; cleanup need not.
 _NOTE_ORDER = """
     UPDATE comparison SET ordered_at = clock_timestamp()
@@ -18,8 +52,10 @@ _NOTE_ORDER = """
 
 
 @dataclass(frozen=True, slots=True)
-class Comparisons(Following):
-    """The part of the port ``Indexes`` that keeps indexes those of their documents and tools."""
+class PostgresComparisons:
+    """The port ``Comparisons``."""
+
+    tx: Transaction
 
     def cover(self, index_id: int, *, tool_id: int, scope: str) -> None:
         self.tx.run(
@@ -89,21 +125,81 @@ class Comparisons(Following):
             error=json.dumps(error),
         )
 
-    def with_unsettled_tools(self, *, limit: int) -> list[int]:
+    def note_compared(
+        self, index: Index, table_id: int, revision: int, scopes: Sequence[str]
+    ) -> None:
+        self.tx.run(
+            """
+            INSERT INTO comparison (generation_id, table_id, revision, scopes)
+            VALUES (:generation, :table, :revision, CAST(:scopes AS text[]))
+            ON CONFLICT (generation_id, table_id)
+            DO UPDATE SET revision = excluded.revision, scopes = excluded.scopes, refused = NULL
+            """,
+            generation=index.generation_id,
+            table=table_id,
+            revision=revision,
+            scopes=list(scopes),
+        )
+        self.tx.run(
+            """
+            UPDATE search_index SET order_error = NULL
+            WHERE id = :index AND order_error IS NOT NULL
+            """,
+            index=index.id,
+        )
+
+    def follows(self, index_id: int, table_id: int | None = None) -> bool:
+        [[follows]] = self.tx.run(
+            f"""
+            WITH asked AS (
+                SELECT NOT EXISTS (
+                    SELECT {UNCOMPARED} AND search_index.id = :index
+                    AND (CAST(:table AS bigint) IS NULL OR index_table.table_id = :table)
+                ) AS follows),
+            forgotten AS (
+                UPDATE search_index SET order_error = NULL FROM asked
+                WHERE id = :index AND follows AND order_error IS NOT NULL)
+            SELECT follows FROM asked
+            """,
+            index=index_id,
+            table=table_id,
+        )
+        return bool(follows)
+
+    def uncompared(self, index_id: int) -> list[int]:
         rows = self.tx.run(
             f"""
-            WITH chosen AS (
-                SELECT id, summarised_at FROM search_index WHERE EXISTS (
-                    SELECT FROM coverage JOIN tool ON tool.id = coverage.tool_id
-                    WHERE coverage.index_id = search_index.id AND {TOOL_IS_THERE}
-                      AND (metadata -> 'search_index' ->> 'status') IS DISTINCT FROM
-                          CASE WHEN evicted_at IS NULL THEN 'ready' ELSE 'evicted' END)
-                ORDER BY summarised_at NULLS FIRST, id LIMIT :limit FOR UPDATE SKIP LOCKED),
-            taken AS (
-                UPDATE search_index SET summarised_at = statement_timestamp()
-                WHERE id IN (SELECT id FROM chosen))
-            SELECT id FROM chosen ORDER BY summarised_at NULLS FIRST, id
+            SELECT DISTINCT index_table.table_id {UNCOMPARED} AND search_index.id = :index
+            ORDER BY 1
             """,
+            index=index_id,
+        )
+        return [table_id for [table_id] in rows]
+
+    def is_compared(self, index: Index) -> bool:
+        [[behind]] = self.tx.run(f"SELECT {BEHIND}", generation=index.generation_id)
+        return not behind
+
+    def behind(self, *, silent_s: float, limit: int) -> list[tuple[int, int]]:
+        rows = self.tx.run(
+            f"""
+            WITH due AS (
+                SELECT generation.id, index_table.index_id, index_table.table_id {UNCOMPARED}
+                  AND (evicted_at IS NULL OR {_IS_LEFT})
+                  AND GREATEST(index_table.updated_at, generation.created_at, ordered_at)
+                      < statement_timestamp() - make_interval(secs => :silent)
+                  AND NOT EXISTS (  -- an order that is in the book is not lost
+                      SELECT FROM outbox WHERE key = format(
+                          'enumerate:%s:%s', index_table.index_id, index_table.table_id))
+                ORDER BY generation.id, index_table.table_id LIMIT :limit),
+            taken AS (
+                INSERT INTO comparison (generation_id, table_id, ordered_at)
+                SELECT id, table_id, clock_timestamp() FROM due
+                ON CONFLICT (generation_id, table_id) DO UPDATE SET ordered_at = excluded.ordered_at
+            )
+            SELECT DISTINCT index_id, table_id FROM due ORDER BY index_id, table_id
+            """,
+            silent=silent_s,
             limit=limit,
         )
-        return [index_id for [index_id] in rows]
+        return [(index_id, table_id) for index_id, table_id in rows]

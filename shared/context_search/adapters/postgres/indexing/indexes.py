@@ -1,4 +1,4 @@
-"""Indexes, generations and coverage in Postgres."""
+"""Indexes and their generations in Postgres."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from context_search.adapters.postgres.indexing.comparisons import Comparisons
+from context_search.adapters.postgres.catalog.presence import TOOL_IS_THERE
+from context_search.adapters.postgres.catalog.tables import PostgresTables
+from context_search.adapters.postgres.pool import Transaction
 from context_search.domain.config import IndexConfig
 from context_search.domain.ids import generation_namespace, table_namespace
 from context_search.domain.model import Index
@@ -25,12 +27,15 @@ INDEX = f"""
     SELECT {INDEX_COLUMNS}
     FROM search_index JOIN index_generation AS generation ON generation.index_id = search_index.id
 """
+_LOCK = "hashtextextended('context_search.index', :index)"
 ACTIVE = "generation.id = search_index.active_generation_id"
 
 
 @dataclass(frozen=True, slots=True)
-class PostgresIndexes(Comparisons):
+class PostgresIndexes:
     """The port ``Indexes``."""
+
+    tx: Transaction
 
     def find_or_add(self, *, project_id: int, table_id: int, config: IndexConfig) -> Index:
         """The caller holds the table's lock, so two cannot add the same index."""
@@ -109,6 +114,17 @@ class PostgresIndexes(Comparisons):
         rows = self.tx.run(f"{INDEX} WHERE {ACTIVE} AND search_index.id = :index", index=index_id)
         return index_of_row(rows[0]) if rows else None
 
+    def lock(self, index: Index) -> bool:
+        """A table's lock is that of all its indexes."""
+        if index.table_id is not None:
+            return PostgresTables(self.tx).lock(index.table_id) is not None
+        self.tx.run(f"SELECT pg_advisory_xact_lock({_LOCK})", index=index.id)
+        return bool(self.tx.run("SELECT FROM search_index WHERE id = :index", index=index.id))
+
+    def share(self, index: Index) -> None:
+        if index.table_id is None:
+            self.tx.run(f"SELECT pg_advisory_xact_lock_shared({_LOCK})", index=index.id)
+
     def live(self, index_id: int) -> list[Index]:
         rows = self.tx.run(
             f"""
@@ -118,6 +134,25 @@ class PostgresIndexes(Comparisons):
             index=index_id,
         )
         return [index_of_row(row) for row in rows]
+
+    def with_unsettled_tools(self, *, limit: int) -> list[int]:
+        rows = self.tx.run(
+            f"""
+            WITH chosen AS (
+                SELECT id, summarised_at FROM search_index WHERE EXISTS (
+                    SELECT FROM coverage JOIN tool ON tool.id = coverage.tool_id
+                    WHERE coverage.index_id = search_index.id AND {TOOL_IS_THERE}
+                      AND (tool.metadata -> 'search_index' ->> 'status') IS DISTINCT FROM
+                          CASE WHEN search_index.evicted_at IS NULL THEN 'ready' ELSE 'evicted' END)
+                ORDER BY summarised_at NULLS FIRST, id LIMIT :limit FOR UPDATE SKIP LOCKED),
+            taken AS (
+                UPDATE search_index SET summarised_at = statement_timestamp()
+                WHERE id IN (SELECT id FROM chosen))
+            SELECT id FROM chosen ORDER BY summarised_at NULLS FIRST, id
+            """,
+            limit=limit,
+        )
+        return [index_id for [index_id] in rows]
 
     def retire(self, index_id: int) -> None:
         self.tx.run(

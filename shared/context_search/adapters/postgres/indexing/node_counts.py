@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from context_search.adapters.postgres.catalog.presence import TABLE_IS_THERE, TOOL_IS_THERE
-from context_search.adapters.postgres.indexing.following import BEHIND
+from context_search.adapters.postgres.indexing.comparisons import BEHIND
 from context_search.adapters.postgres.pool import Transaction
 from context_search.domain.model import Index
 from context_search.domain.progress import (
@@ -64,7 +64,7 @@ _MOVING = f"""
         OR EXISTS (SELECT FROM node WHERE generation_id = :generation AND state <> 'indexed')
         OR EXISTS (
             SELECT FROM context_table LEFT JOIN comparison
-                ON generation_id = :generation AND comparison.table_id = context_table.id
+                ON comparison.generation_id = :generation AND comparison.table_id = context_table.id
             WHERE {TABLE_IS_THERE} AND ({{of}})
               AND (comparison.revision IS DISTINCT FROM context_table.revision
                    OR comparison.refused IS NOT NULL {{or_else}}))
@@ -73,7 +73,8 @@ _TABLE = _MOVING.format(
     of="context_table.id = :table",
     or_else=f"""
         OR comparison.scopes IS DISTINCT FROM ARRAY(
-            SELECT DISTINCT scope COLLATE "C" FROM coverage JOIN tool ON tool.id = tool_id
+            SELECT DISTINCT coverage.scope COLLATE "C"
+            FROM coverage JOIN tool ON tool.id = coverage.tool_id
             WHERE {TOOL_IS_THERE} AND coverage.index_id = :index ORDER BY 1)
     """,
 )

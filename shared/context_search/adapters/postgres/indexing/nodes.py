@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from context_search.adapters.postgres.catalog.presence import TABLE_IS_THERE
+from context_search.adapters.postgres.catalog.presence import ITS_TABLE_IS_THERE
 from context_search.adapters.postgres.pool import Transaction, bulk
 from context_search.domain.config import IndexConfig
 from context_search.domain.documents import text_of_chunks
@@ -87,10 +87,9 @@ class PostgresNodes:
             UPDATE node SET state = 'claimed', fence = fence + 1, attempt = attempt + 1,
                 lease_until = clock_timestamp() + make_interval(secs => :lease)
             FROM index_generation AS generation
-            JOIN search_index ON search_index.id = generation.index_id, context_table
+            JOIN search_index ON search_index.id = generation.index_id
             WHERE node.id = :node AND generation.id = node.generation_id
-              AND context_table.id = node.table_id
-              AND generation.state IN ('active', 'building') AND {TABLE_IS_THERE}
+              AND generation.state IN ('active', 'building') AND {ITS_TABLE_IS_THERE}
               AND (node.state = 'queued' AND next_at <= clock_timestamp()
                    OR node.state = 'claimed' AND lease_until < clock_timestamp())
             RETURNING node.id, fence, attempt, node.table_id, json_pointer, content_hash, content,
@@ -133,10 +132,9 @@ class PostgresNodes:
             UPDATE node SET state = 'claimed', fence = fence + 1, attempt = attempt + 1,
                 lease_until = clock_timestamp() + make_interval(secs => :lease)
             FROM free, index_generation AS generation
-            JOIN search_index ON search_index.id = generation.index_id, context_table
+            JOIN search_index ON search_index.id = generation.index_id
             WHERE node.id = free.id AND generation.id = node.generation_id
-              AND context_table.id = node.table_id
-              AND generation.state IN ('active', 'building') AND {TABLE_IS_THERE}
+              AND generation.state IN ('active', 'building') AND {ITS_TABLE_IS_THERE}
             RETURNING node.id, fence, attempt, node.table_id, json_pointer, content_hash, content,
                       generation.config, namespace, search_index.id
             """,
@@ -179,47 +177,29 @@ class PostgresNodes:
         )
         return float(rows[0][0]) if rows else None
 
-    def hold(self, claim: Claim, *, lease_s: float) -> None:
-        self._change(
-            claim,
-            "lease_until = clock_timestamp() + make_interval(secs => :lease)",
-            lease=lease_s,
-        )
-
-    def hold_many(self, claims: Sequence[Claim], *, lease_s: float) -> list[Claim]:
-        # The tables first, as in ``_change``.
-        rows = self.tx.run(
+    def hold(
+        self, claims: Sequence[Claim], *, lease_s: float, progressed: bool = False
+    ) -> list[Claim]:
+        return self._change(
+            claims,
             """
-            WITH tables AS (
-                SELECT id FROM context_table WHERE id = ANY(CAST(:tables AS bigint[]))
-                ORDER BY id FOR KEY SHARE),
-            mine AS (
-                SELECT node.id FROM node JOIN unnest(
-                    CAST(:nodes AS bigint[]), CAST(:fences AS bigint[])
-                ) AS claim (node, fence) ON node.id = claim.node AND node.fence = claim.fence
-                JOIN tables ON tables.id = table_id
-                WHERE state = 'claimed' ORDER BY node.id FOR NO KEY UPDATE OF node SKIP LOCKED)
-            UPDATE node SET lease_until = clock_timestamp() + make_interval(secs => :lease)
-            FROM mine WHERE node.id = mine.id RETURNING node.id
+            lease_until = clock_timestamp() + make_interval(secs => :lease),
+            attempt = CASE WHEN :progressed THEN 0 ELSE attempt END
             """,
-            nodes=[claim.node_id for claim in claims],
-            fences=[claim.fence for claim in claims],
-            tables=sorted({claim.table_id for claim in claims}),
             lease=lease_s,
+            progressed=progressed,
         )
-        held = {node_id for [node_id] in rows}
-        return [claim for claim in claims if claim.node_id in held]
 
     def release(
         self,
-        claim: Claim,
+        claims: Sequence[Claim],
         *,
         retry_in_s: float,
         error: Mapping[str, object] | None,
         progressed: bool,
-    ) -> None:
-        self._change(
-            claim,
+    ) -> list[Claim]:
+        return self._change(
+            claims,
             """
             state = 'queued', lease_until = NULL, last_error = CAST(:error AS jsonb),
             next_at = clock_timestamp() + make_interval(secs => :retry),
@@ -237,42 +217,54 @@ class PostgresNodes:
         self._put_aside(claim, "skipped", reason)
 
     def _put_aside(self, claim: Claim, state: NodeState, error: Mapping[str, object]) -> None:
-        self._change(
-            claim,
+        held = self._change(
+            [claim],
             "state = :state, lease_until = NULL, last_error = CAST(:error AS jsonb)",
             state=state,
             error=json.dumps(error),
         )
+        if not held:
+            raise LeaseLostError("another worker has the node, or it is gone")
         self.tx.run(
             "DELETE FROM chunk_set WHERE node_id = :node AND state = 'building'",
             node=claim.node_id,
         )
 
-    def _change(self, claim: Claim, assignments: str, **values: object) -> None:
-        # The table first, as whoever deletes it by SQL has it. The foreign key would ask for it at
-        # the second change of the node in a transaction, and the two would wait for each other.
+    def _change(self, claims: Sequence[Claim], assignments: str, **values: object) -> list[Claim]:
+        """Changes the claimed nodes, and returns the claims that still hold."""
+        # The tables first, as whoever deletes one by SQL has it. The foreign key would ask for it
+        # at the second change of a node in a transaction, and the two would wait for each other.
         rows = self.tx.run(
             f"""
-            WITH held AS (SELECT id FROM context_table WHERE id = :table FOR KEY SHARE)
-            UPDATE node SET {assignments} FROM held
-            WHERE node.id = :node AND table_id = held.id AND fence = :fence AND state = 'claimed'
-            RETURNING node.id
+            WITH tables AS (
+                SELECT id FROM context_table WHERE id = ANY(CAST(:tables AS bigint[]))
+                ORDER BY id FOR KEY SHARE),
+            mine AS (
+                SELECT node.id FROM node JOIN unnest(
+                    CAST(:nodes AS bigint[]), CAST(:fences AS bigint[])
+                ) AS claim (node, fence) ON node.id = claim.node AND node.fence = claim.fence
+                JOIN tables ON tables.id = table_id
+                WHERE state = 'claimed' ORDER BY node.id
+                FOR NO KEY UPDATE OF node {"SKIP LOCKED" if len(claims) > 1 else ""})
+            UPDATE node SET {assignments}
+            FROM mine WHERE node.id = mine.id RETURNING node.id
             """,
-            table=claim.table_id,
-            node=claim.node_id,
-            fence=claim.fence,
+            nodes=[claim.node_id for claim in claims],
+            fences=[claim.fence for claim in claims],
+            tables=sorted({claim.table_id for claim in claims}),
             **values,
         )
-        if not rows:
-            raise LeaseLostError("another worker has the node, or it is gone")
+        held = {node_id for [node_id] in rows}
+        return [claim for claim in claims if claim.node_id in held]
 
-    def pardon(self, *, limit: int) -> list[int]:
+    def requeue_quarantined(self, *, limit: int) -> list[int]:
         rows = self.tx.run(
             """
+            WITH found AS (  -- as a condition it may be read again for every row
+                SELECT id FROM node WHERE state = 'quarantined' ORDER BY id LIMIT :limit
+                FOR UPDATE SKIP LOCKED)
             UPDATE node SET state = 'queued', attempt = 0, next_at = clock_timestamp()
-            WHERE id IN (SELECT id FROM node WHERE state = 'quarantined' ORDER BY id LIMIT :limit
-                         FOR UPDATE SKIP LOCKED)
-            RETURNING id
+            FROM found WHERE node.id = found.id RETURNING node.id
             """,
             limit=limit,
         )
@@ -285,18 +277,19 @@ class PostgresNodes:
                 SELECT project_id, min(created_at) AS at FROM outbox
                 WHERE body ->> 'kind' IN ('node', 'nodes')
                   AND (due_at IS NULL OR due_at <= statement_timestamp())
-                GROUP BY project_id)
-            UPDATE node SET state = 'queued', lease_until = NULL, next_at = clock_timestamp()
-            WHERE id IN (
-                SELECT node.id FROM node JOIN context_table ON context_table.id = table_id
+                GROUP BY project_id),
+            found AS (
+                SELECT node.id FROM node JOIN context_table ON context_table.id = node.table_id
                 LEFT JOIN oldest ON oldest.project_id = context_table.project_id
-                WHERE node.state IN ('queued', 'claimed') AND COALESCE(lease_until, next_at)
+                WHERE node.state IN ('queued', 'claimed')
+                  AND COALESCE(node.lease_until, node.next_at)
                       < statement_timestamp() - make_interval(secs => :silent)
-                  AND generation_id IN (
+                  AND node.generation_id IN (
                       SELECT id FROM index_generation WHERE state IN ('active', 'building'))
-                  AND (node.state = 'claimed' OR oldest.at IS NULL OR oldest.at > next_at)
+                  AND (node.state = 'claimed' OR oldest.at IS NULL OR oldest.at > node.next_at)
                 ORDER BY node.id LIMIT :limit FOR UPDATE OF node SKIP LOCKED)
-            RETURNING id
+            UPDATE node SET state = 'queued', lease_until = NULL, next_at = clock_timestamp()
+            FROM found WHERE node.id = found.id RETURNING node.id
             """,
             silent=silent_s,
             limit=limit,

@@ -24,8 +24,8 @@ _PROJECT = """
         WHEN 'import' THEN (
             SELECT project_id FROM upload WHERE id = CAST(body ->> 'upload_id' AS bigint))
         ELSE (
-            SELECT project_id FROM node JOIN context_table ON context_table.id = table_id
-            WHERE node.id = CAST(
+            SELECT (SELECT project_id FROM context_table WHERE context_table.id = node.table_id)
+            FROM node WHERE node.id = CAST(
                 COALESCE(body ->> 'node_id', body -> 'node_ids' ->> 0) AS bigint))
     END
 """

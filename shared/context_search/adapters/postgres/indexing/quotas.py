@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from context_search.adapters.postgres.catalog.presence import TABLE_IS_THERE
+from context_search.adapters.postgres.catalog.presence import ITS_TABLE_IS_THERE
 from context_search.adapters.postgres.pool import Transaction
 from context_search.domain.limits import ProjectLimits, Usage
 from context_search.domain.model import Claim
@@ -29,8 +29,8 @@ _ROOM_OF_WAITING = f"""
     WITH waiting AS (
         SELECT index_id, min({_NEEDED_CHUNKS}) AS chunks, min({_NEEDED_BYTES}) AS vector_bytes
         FROM node JOIN index_generation AS generation ON generation.id = generation_id
-        JOIN context_table ON context_table.id = node.table_id AND {TABLE_IS_THERE}
-        WHERE {_WAITING} AND generation.state = 'active' GROUP BY index_id),
+        WHERE {_WAITING} AND generation.state = 'active' AND {ITS_TABLE_IS_THERE}
+        GROUP BY index_id),
     size AS (
         SELECT mine.id, mine.project_id,
                COALESCE(mine.last_searched_at, mine.created_at) AS used_at,

@@ -1,21 +1,230 @@
-"""The tokens of chunks in Postgres."""
+"""Keyword search in Postgres: the tokens of chunks, and one search among them.
+
+What is in the GIN index for a chunk, and what a question asks of it: every lexeme begins with the
+index's id, so that words of one index are looked up without reading those of others. ``7:word`` is
+a word of index 7, ``7/key`` a pointer that the chunk lies below, ``7#5`` its table.
+array_to_tsvector and quoted operands keep them as they are; Postgres parses nothing.
+
+A search counts the words, takes candidates by the rarest and scores these.
+docs/decisions/0014-postgres-keywords.md has the reasons and the measurements.
+"""
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from context_search.adapters.postgres.errors import PostgresUnavailableError
 from context_search.adapters.postgres.pool import Transaction, bulk
-from context_search.adapters.postgres.searching.keyword_queries import lexemes
-from context_search.adapters.postgres.searching.keyword_search import KeywordSearch
+from context_search.adapters.postgres.searching.keyword_ranking import (
+    COUNTED_MATCHES,
+    MOST_MATCHES,
+    Candidate,
+    Counted,
+    Size,
+    Term,
+    affordable,
+    bound,
+    is_common,
+    rescored,
+    selective,
+)
 from context_search.domain.errors import KeywordTimeoutError
+from context_search.domain.ids import ancestor_keys, scope_key
 from context_search.domain.model import Index, Reach
+from context_search.domain.ranking.bm25 import K1, B, idf
+from context_search.domain.text.keywords import keys, keys_of
 from context_search.ports.outside import Ranked
 from context_search.ports.searching import ChunkTokens, Unkeyed
+
+
+def lexemes(index_id: int, table_id: int, json_pointer: str, tokens: Iterable[str]) -> list[str]:
+    """Returns the lexemes of a chunk, without positions.
+
+    A token has at most 254 bytes and a chunk 8,000 characters, so the limits of tsvector (2,046
+    bytes a lexeme, 1 MB in all) are far away.
+    """
+    return [
+        *(f"{index_id}:{key}" for key in keys(tokens)),
+        *(f"{index_id}/{key}" for key in ancestor_keys(json_pointer)),
+        f"{index_id}#{table_id}",
+    ]
+
+
+def word_query(index_id: int, word: str) -> str:
+    """Returns the tsquery for the chunks that may have a word."""
+    return " & ".join(_quoted(f"{index_id}:{key}") for key in keys_of(word))
+
+
+def narrowed(query: str, index_id: int, reach: Reach) -> str:
+    """Returns the same within a reach."""
+    parts = [f"({query})"]
+    if reach.json_pointer:
+        parts.append(_quoted(f"{index_id}/{scope_key(reach.json_pointer)}"))
+    if reach.table_ids:
+        parts.append(_any_of([f"{index_id}#{table_id}" for table_id in reach.table_ids]))
+    return " & ".join(parts)
+
+
+def _any_of(names: Sequence[str]) -> str:
+    return f"({' | '.join(map(_quoted, names))})"
+
+
+def _quoted(lexeme: str) -> str:
+    escaped = lexeme.replace("\\", "\\\\").replace("'", "''")
+    return f"'{escaped}'"
+
+
+RESCORED = 150
+"""Of so many candidates the text is read: how often a word is there, and what is neighbours."""
+SAMPLED = 1_000
+"""Of so many chunks the mean length is taken."""
+
+# Not by the index on generation_id, which the planner may like better: only GIN is bounded.
+_OF_GENERATION = "generation_id + 0 = :generation"
+_LIVE = """
+    SELECT turbopuffer_doc_id, chunk_text FROM node JOIN chunks ON chunks.id = scored.chunk_id
+    WHERE active_set_id = scored.set_id AND node.generation_id = :generation
+      AND (:scope = '' OR chunks.json_pointer = :scope
+           OR starts_with(chunks.json_pointer, :scope || '/'))
+      AND (CAST(:tables AS bigint[]) IS NULL OR chunks.table_id = ANY(CAST(:tables AS bigint[])))
+    LIMIT 1
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class KeywordSearch:
+    """Searches an index until ``deadline`` of the monotonic clock."""
+
+    tx: Transaction
+    index: Index
+    deadline: float
+
+    def best(self, reach: Reach, words: Mapping[str, float], limit: int) -> list[Ranked]:
+        """Returns what ``Keywords.best`` does. Behind the first candidates a word counts once."""
+        # A table that was never analysed looks small: all of it would be read, and unpacked.
+        self.tx.run("SET LOCAL enable_seqscan = off")
+        size = self._size()
+        terms = self._terms(words, size)
+        if not terms:
+            return []
+        found = self._candidates(reach, affordable(terms), words, size, max(limit, RESCORED))
+        ranked = rescored(found[:RESCORED], terms, words, size)
+        ranked += [Ranked(one.doc_id, one.score) for one in found[RESCORED:]]
+        return sorted(ranked, key=lambda one: (-one.score, one.doc_id))[:limit]
+
+    def _terms(self, words: Collection[str], size: Size) -> list[Term]:
+        """Returns the words whose keys some chunk has; counting is most of what a search takes."""
+        wanted = selective(words)
+        terms = self._counted([word for word in wanted if len(keys_of(word)) == 1], size)
+        pairs = [word for word in wanted if len(keys_of(word)) > 1]
+        known = {term.word: term.matching for term in terms}
+        common = [word for word in pairs if is_common(word, known)]
+        terms += [
+            Term(word, word_query(self.index.id, word), bound(word, known)) for word in common
+        ]
+        return terms + self._counted([word for word in pairs if word not in common], size)
+
+    def _counted(self, words: Sequence[str], size: Size) -> list[Term]:
+        queries = {word: word_query(self.index.id, word) for word in words}
+        if not queries:
+            return []
+        rows = self._run(
+            f"""
+            SELECT word, query, matching, first_row, last_row
+            FROM unnest(CAST(:words AS text[]), CAST(:queries AS text[])) AS term (word, query)
+            CROSS JOIN LATERAL (
+                SELECT count(*) AS matching, CAST(min(row) AS text) AS first_row,
+                       CAST(max(row) AS text) AS last_row
+                FROM (SELECT ctid AS row FROM chunk_words
+                      WHERE words @@ CAST(query AS tsquery) AND {_OF_GENERATION}
+                      LIMIT :counted) AS chunk) AS counted
+            WHERE matching > 0
+            """,
+            words=list(queries),
+            queries=list(queries.values()),
+            generation=self.index.generation_id,
+            counted=COUNTED_MATCHES,
+        )
+        return [
+            Counted(word, query, matching, _page(last) - _page(first) + 1).estimated(size)
+            for word, query, matching, first, last in rows
+        ]
+
+    def _size(self) -> Size:
+        [row] = self._run(
+            """
+            SELECT (SELECT CAST(COALESCE(sum(chunks), 0) AS bigint) FROM chunk_tally
+                    WHERE namespace = :namespace),
+                   (SELECT CAST(COALESCE(avg(token_count), 1) AS float8) FROM (
+                        SELECT token_count FROM chunk_words WHERE generation_id = :generation
+                        LIMIT :sampled) AS sample),
+                   (SELECT CAST(GREATEST(1, reltuples / GREATEST(1, relpages)) AS float8)
+                    FROM pg_class WHERE oid = CAST('chunk_words' AS regclass))
+            """,
+            namespace=self.index.namespace,
+            generation=self.index.generation_id,
+            sampled=SAMPLED,
+        )
+        return Size(*row)
+
+    def _candidates(
+        self,
+        reach: Reach,
+        terms: Sequence[Term],
+        words: Mapping[str, float],
+        size: Size,
+        limit: int,
+    ) -> list[Candidate]:
+        rows = self._run(
+            f"""
+            WITH having_it AS (
+                SELECT chunk_id, set_id, token_count, number, worth
+                FROM unnest(CAST(:queries AS text[]), CAST(:worths AS float8[]))
+                    WITH ORDINALITY AS term (query, worth, number)
+                CROSS JOIN LATERAL (
+                    SELECT chunk_id, set_id, token_count FROM chunk_words
+                    WHERE words @@ CAST(query AS tsquery) AND {_OF_GENERATION}
+                    LIMIT :most) AS chunk),
+            scored AS (
+                SELECT chunk_id, set_id, token_count, array_agg(number) AS numbers,
+                       sum(worth * ({K1} + 1) / (1 + {K1} * (1 - {B} + {B} * token_count
+                           / CAST(:mean AS float8)))) AS score
+                FROM having_it GROUP BY chunk_id, set_id, token_count)
+            SELECT turbopuffer_doc_id, score, numbers, token_count, chunk_text
+            FROM (SELECT * FROM scored ORDER BY score DESC, chunk_id) AS scored
+            CROSS JOIN LATERAL ({_LIVE}) AS live
+            ORDER BY score DESC, chunk_id LIMIT :limit
+            """,
+            queries=[narrowed(term.query, self.index.id, reach) for term in terms],
+            worths=[words[term.word] * idf(term.matching, size.chunks) for term in terms],
+            mean=size.mean_length,
+            most=MOST_MATCHES,
+            generation=self.index.generation_id,
+            scope=reach.json_pointer,
+            tables=None if reach.table_ids is None else list(reach.table_ids),
+            limit=limit,
+        )
+        return [
+            Candidate(doc_id, score, frozenset(terms[n - 1].word for n in numbers), length, text)
+            for doc_id, score, numbers, length, text in rows
+        ]
+
+    def _run(self, sql: str, **parameters: object) -> list[list[Any]]:
+        left_ms = int((self.deadline - time.monotonic()) * 1000)
+        if left_ms <= 0:
+            raise KeywordTimeoutError("no time is left for the keyword search")
+        self.tx.run(f"SET LOCAL statement_timeout = {left_ms:d}")
+        return self.tx.run(sql, **parameters)
+
+
+def _page(row: str) -> int:
+    """Returns the page of the table that a row is in; ``(page,number)`` is its place."""
+    return int(row[1:].partition(",")[0])
+
 
 _CANCELLED = "57014"
 

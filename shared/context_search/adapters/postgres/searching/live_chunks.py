@@ -8,13 +8,14 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from context_search.adapters.postgres.catalog.presence import TABLE_IS_THERE
-from context_search.adapters.postgres.catalog.written import READABLE, text_of
+from context_search.adapters.postgres.catalog.tables import READABLE, text_of
 from context_search.adapters.postgres.pool import Transaction
 from context_search.domain.documents import content_hash, parse_stored
 from context_search.domain.errors import InvalidDocumentError
 from context_search.domain.ids import pointer_sha256
 from context_search.domain.json_pointer import resolve, split
 from context_search.domain.model import HydratedChunk, Index, Reach
+from context_search.domain.retrieval import ChunkText
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +149,24 @@ class PostgresLiveChunks:
             generation=index.generation_id,
         )
         return {(table_id, pointer): text for table_id, pointer, text in rows}
+
+    def around(self, chunk_ids: Sequence[int], *, reach: int) -> list[ChunkText]:
+        """Reads hits and those near them in one statement."""
+        rows = self.tx.run(
+            """
+            SELECT id, set_id, chunk_index, total_chunks, char_start, char_end, chunk_text
+            FROM chunks WHERE id IN (
+                SELECT near.id FROM chunks AS hit
+                JOIN chunk_set ON chunk_set.id = hit.set_id AND chunk_set.state = 'active'
+                JOIN chunks AS near ON near.set_id = hit.set_id AND near.chunk_index
+                    BETWEEN hit.chunk_index - :reach AND hit.chunk_index + :reach
+                WHERE hit.id = ANY(CAST(:ids AS bigint[])))
+            ORDER BY set_id, chunk_index
+            """,
+            ids=list(chunk_ids),
+            reach=reach,
+        )
+        return [ChunkText(*row) for row in rows]
 
     def is_empty(self, index: Index) -> bool:
         """Looks for a chunk that is present."""

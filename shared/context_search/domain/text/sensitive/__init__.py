@@ -10,8 +10,8 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
 
+from context_search.domain.retrieval import SENSITIVE_KINDS, SensitiveKind
 from context_search.domain.text.sensitive.known_forms import known_keys, private_keys
 from context_search.domain.text.sensitive.named_secrets import named_secrets
 from context_search.domain.text.sensitive.personal_data import (
@@ -24,9 +24,6 @@ from context_search.domain.text.sensitive.personal_data import (
 )
 from context_search.domain.text.sensitive.spans import Spans, folded
 
-SensitiveKind = Literal["key", "email", "id_card", "iban", "bank_card", "ssn", "phone"]
-# Where finds overlap, the kind that stands first names the whole.
-SENSITIVE_KINDS: tuple[SensitiveKind, ...] = get_args(SensitiveKind)
 # A number is of one kind: what stands first takes its digits from those behind.
 _NUMBER_KINDS = SENSITIVE_KINDS[2:]
 

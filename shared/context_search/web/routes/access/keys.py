@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, cast
+from typing import Annotated
 
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import APIRouter, Depends, Response
 from fastapi.responses import JSONResponse
 from pydantic import Field
 
 from context_search.domain.access import ApiKey, Permission, Principal, in_order
-from context_search.services.access.keys import (
-    CreateKey,
-    KeyOptions,
-    ListKeys,
-    RevokeKey,
-    RotateKey,
-    ShownKey,
-)
-from context_search.web.callers import KeyId, Owner, OwnerOrOperator
+from context_search.services.access.keys import KeyOptions, ManageKeys, ShownKey
+from context_search.web.border import StrictJsonRoute
+from context_search.web.callers import KeyId, Owner, OwnerOrOperator, part
 from context_search.web.fields import (
     Answer,
     Body,
@@ -34,7 +28,6 @@ from context_search.web.fields import (
 )
 from context_search.web.idempotency import Once
 from context_search.web.problems import refused
-from context_search.web.strict_json import StrictJsonRoute
 
 router = APIRouter(prefix="/api/v1", route_class=StrictJsonRoute, tags=["keys"])
 
@@ -119,29 +112,14 @@ class KeysAnswer(Answer):
     cursor: NextCursor | None
 
 
-@dataclass(frozen=True, slots=True)
-class KeyUseCases:
-    """What the routes of this file call."""
-
-    create: CreateKey
-    list: ListKeys
-    revoke: RevokeKey
-    rotate: RotateKey
-
-
-async def key_use_cases(request: Request) -> KeyUseCases:
-    """Returns what the routes call."""
-    return cast(KeyUseCases, request.app.state.use_cases.keys)
-
-
-Use = Annotated[KeyUseCases, Depends(key_use_cases)]
+UseKeys = Annotated[ManageKeys, part("keys")]
 
 
 @dataclass(frozen=True, slots=True)
 class Keys:
     """The keys that a path is about: those of a project, or of an MCP instance."""
 
-    use: KeyUseCases
+    use: ManageKeys
     caller: Principal
     mcp_id: int | None
 
@@ -152,11 +130,11 @@ class Keys:
             made = self.use.create(self.caller, self.mcp_id, options)
             return NewKeyAnswer.shown(made).response(201)
 
-        return once(self.caller.project_id, create)
+        return once.answer(self.caller.project_id, create)
 
     def page(self, cursor: int) -> KeysAnswer:
         """Lists them without their texts."""
-        page = self.use.list(self.caller, self.mcp_id, after=cursor)
+        page = self.use.page(self.caller, self.mcp_id, after=cursor)
         return KeysAnswer(
             keys=[KeyAnswer.of(key) for key in page.rows], cursor=next_cursor(page.next_after)
         )
@@ -176,10 +154,10 @@ class Keys:
             )
             return NewKeyAnswer.shown(made).response(201)
 
-        return once(self.caller.project_id, rotate)
+        return once.answer(self.caller.project_id, rotate)
 
 
-async def _of_project(owner: Owner, use: Use) -> Keys:
+async def _of_project(owner: Owner, use: UseKeys) -> Keys:
     return Keys(use, owner, None)
 
 
@@ -193,7 +171,7 @@ ProjectKeys = Annotated[Keys, Depends(_of_project)]
     responses=refused(409),
 )
 async def create_key(
-    caller: OwnerOrOperator, use: Use, body: CreateKeyBody, once: Once
+    caller: OwnerOrOperator, use: UseKeys, body: CreateKeyBody, once: Once
 ) -> Response:
     """Makes a key for the project, which is shown this once; with the internal secret the first."""
     return Keys(use, caller, None).create(once, body.options())

@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Annotated, Any, Literal, cast
+from dataclasses import asdict
+from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Depends, Path, Request, Response
+from fastapi import APIRouter, Depends, Path, Response
 from fastapi.responses import JSONResponse
 from pydantic import Field
 
 from context_search.domain.access import McpInstance
 from context_search.domain.model import ToolRecord
-from context_search.services.access.mcp_instances import (
-    Bindings,
-    BoundTool,
-    CreateMcp,
-    DescribeMcp,
-    Mcps,
+from context_search.services.access.mcp_instances import BoundTool, ManageBindings, ManageMcps
+from context_search.web.border import StrictJsonRoute
+from context_search.web.callers import (
+    InternalOnly,
+    KeyId,
+    MayManage,
+    McpId,
+    ToolId,
+    own_project,
+    part,
 )
-from context_search.web.callers import InternalOnly, KeyId, MayManage, McpId, ToolId, own_project
 from context_search.web.fields import (
     Answer,
     Body,
@@ -39,12 +42,10 @@ from context_search.web.routes.access.keys import (
     CreateMcpKeyBody,
     Keys,
     KeysAnswer,
-    KeyUseCases,
     NewKeyAnswer,
     RotateKeyBody,
-    key_use_cases,
+    UseKeys,
 )
-from context_search.web.strict_json import StrictJsonRoute
 
 router = APIRouter(route_class=StrictJsonRoute, tags=["mcps"])
 
@@ -239,21 +240,8 @@ class McpRpcAnswer(Answer):
         )
 
 
-@dataclass(frozen=True, slots=True)
-class McpUseCases:
-    """What the routes of this file call."""
-
-    create: CreateMcp
-    mcps: Mcps
-    bindings: Bindings
-    describe: DescribeMcp
-
-
-async def _use_cases(request: Request) -> McpUseCases:
-    return cast(McpUseCases, request.app.state.use_cases.mcps)
-
-
-Use = Annotated[McpUseCases, Depends(_use_cases)]
+Use = Annotated[ManageMcps, part("mcps")]
+UseBindings = Annotated[ManageBindings, part("bindings")]
 
 
 @router.post("/api/v1/mcps", status_code=201, response_model=NewMcpAnswer, responses=refused(409))
@@ -268,13 +256,13 @@ async def create_mcp(body: CreateMcpBody, caller: MayManage, use: Use, once: Onc
         made = NewMcpAnswer(**dict(McpAnswer.of(mcp)), tool_ids=tool_ids, api_key=key.text)
         return made.response(201)
 
-    return once(caller.project_id, create)
+    return once.answer(caller.project_id, create)
 
 
 @router.get("/api/v1/mcps")
 async def list_mcps(caller: MayManage, use: Use, cursor: Cursor = 0) -> McpsAnswer:
     """Returns the project's MCP instances."""
-    page = use.mcps.page(caller, after=cursor)
+    page = use.page(caller, after=cursor)
     mcps = [McpAnswer.of(mcp) for mcp in page.rows]
     return McpsAnswer(mcps=mcps, cursor=next_cursor(page.next_after))
 
@@ -282,19 +270,19 @@ async def list_mcps(caller: MayManage, use: Use, cursor: Cursor = 0) -> McpsAnsw
 @router.get("/api/v1/mcps/{mcp_id}")
 async def read_mcp(mcp_id: McpId, caller: MayManage, use: Use) -> McpAnswer:
     """Returns an MCP instance."""
-    return McpAnswer.of(use.mcps.read(caller, mcp_id))
+    return McpAnswer.of(use.read(caller, mcp_id))
 
 
 @router.patch("/api/v1/mcps/{mcp_id}", responses=refused(409))
 async def change_mcp(mcp_id: McpId, body: ChangeMcpBody, caller: MayManage, use: Use) -> McpAnswer:
     """Renames an MCP instance, disables it (its keys open nothing) or enables it again."""
-    return McpAnswer.of(use.mcps.change(caller, mcp_id, name=body.name, status=body.status))
+    return McpAnswer.of(use.change(caller, mcp_id, name=body.name, status=body.status))
 
 
 @router.delete("/api/v1/mcps/{mcp_id}", status_code=204, responses=refused(409))
 async def delete_mcp(mcp_id: McpId, caller: MayManage, use: Use) -> Response:
     """Deletes an MCP instance with its keys and bindings; the tools stay."""
-    use.mcps.delete(caller, mcp_id)
+    use.delete(caller, mcp_id)
     return Response(status_code=204)
 
 
@@ -305,46 +293,46 @@ async def delete_mcp(mcp_id: McpId, caller: MayManage, use: Use) -> Response:
     responses=refused(409),
 )
 async def bind_tool(
-    mcp_id: McpId, body: BindingBody, caller: MayManage, use: Use, once: Once
+    mcp_id: McpId, body: BindingBody, caller: MayManage, use: UseBindings, once: Once
 ) -> Response:
     """Puts a Search Tool into an MCP instance."""
 
     def bind() -> JSONResponse:
-        bound = use.bindings.add(caller, mcp_id, body.tool_id, status=body.status)
+        bound = use.add(caller, mcp_id, body.tool_id, status=body.status)
         return BindingAnswer.of(bound).response(201)
 
-    return once(caller.project_id, bind)
+    return once.answer(caller.project_id, bind)
 
 
 @router.get("/api/v1/mcps/{mcp_id}/bindings")
 async def list_bindings(
-    mcp_id: McpId, caller: MayManage, use: Use, cursor: Cursor = 0
+    mcp_id: McpId, caller: MayManage, use: UseBindings, cursor: Cursor = 0
 ) -> BindingsAnswer:
     """Returns the tools of an MCP instance, disabled ones too, with the names agents see."""
-    page = use.bindings.page(caller, mcp_id, after=cursor)
+    page = use.page(caller, mcp_id, after=cursor)
     bindings = [BindingAnswer.of(bound) for bound in page.rows]
     return BindingsAnswer(bindings=bindings, cursor=next_cursor(page.next_after))
 
 
 @router.patch("/api/v1/mcps/{mcp_id}/bindings/{tool_id}", responses=refused(409))
 async def change_binding(
-    mcp_id: McpId, tool_id: ToolId, body: ChangeBindingBody, caller: MayManage, use: Use
+    mcp_id: McpId, tool_id: ToolId, body: ChangeBindingBody, caller: MayManage, use: UseBindings
 ) -> BindingAnswer:
     """Enables or disables a tool in an MCP instance."""
-    bound = use.bindings.set_status(caller, mcp_id, tool_id, status=body.status)
+    bound = use.set_status(caller, mcp_id, tool_id, status=body.status)
     return BindingAnswer.of(bound)
 
 
 @router.delete("/api/v1/mcps/{mcp_id}/bindings/{tool_id}", status_code=204, responses=refused(409))
-async def unbind_tool(mcp_id: McpId, tool_id: ToolId, caller: MayManage, use: Use) -> Response:
+async def unbind_tool(
+    mcp_id: McpId, tool_id: ToolId, caller: MayManage, use: UseBindings
+) -> Response:
     """Takes a tool out of an MCP instance."""
-    use.bindings.remove(caller, mcp_id, tool_id)
+    use.remove(caller, mcp_id, tool_id)
     return Response(status_code=204)
 
 
-async def _keys(
-    mcp_id: McpId, caller: MayManage, use: Annotated[KeyUseCases, Depends(key_use_cases)]
-) -> Keys:
+async def _keys(mcp_id: McpId, caller: MayManage, use: UseKeys) -> Keys:
     return Keys(use, caller, mcp_id)
 
 

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
-from typing import Annotated, cast
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import APIRouter
 from pydantic import ValidationError
 
-from context_search.domain.config import IndexConfig
+from context_search.domain.config import IndexConfig, Model
 from context_search.domain.errors import InvalidInputError
-from context_search.services.catalog.adopt import Adoption, TakeOverTools
-from context_search.services.indexing.rebuild import Model
+from context_search.services.catalog.tools import Adoption
+from context_search.web.border import StrictJsonRoute
 from context_search.web.callers import InternalOnly, ProjectId
 from context_search.web.fields import Answer, Count, Cursor, KnownId, NextCursor, next_cursor
 from context_search.web.problems import refused
-from context_search.web.routes.catalog.tools import SearchConfigBody
-from context_search.web.strict_json import StrictJsonRoute
+from context_search.web.routes.catalog.tools import SearchConfigBody, Use
 
 router = APIRouter(route_class=StrictJsonRoute, tags=["operations"])
 
@@ -85,27 +82,14 @@ class AdoptionAnswer(Answer):
         )
 
 
-@dataclass(frozen=True, slots=True)
-class AdoptionUseCases:
-    """What the route calls, and the model that new indexes are built with."""
-
-    take_over: TakeOverTools
-    model: Model
-
-
-async def _use_cases(request: Request) -> AdoptionUseCases:
-    return cast(AdoptionUseCases, request.app.state.use_cases.adoption)
-
-
-Use = Annotated[AdoptionUseCases, Depends(_use_cases)]
-
-
 @router.post(
     "/internal/projects/{project_id}/adopt", dependencies=[InternalOnly], responses=refused(409)
 )
 async def adopt(project_id: ProjectId, use: Use, cursor: Cursor = 0) -> AdoptionAnswer:
     """Takes over the project's tools of type search that have no index; says which, and why not."""
-    done = use.take_over(project_id, lambda stored: _index_config(stored, use.model), after=cursor)
+    done = use.tools.take_over(
+        project_id, lambda stored: _index_config(stored, use.model), after=cursor
+    )
     return AdoptionAnswer.of(done)
 
 

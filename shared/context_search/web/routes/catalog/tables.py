@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Annotated, Any, TypedDict, cast
+from typing import Annotated, Any, TypedDict
 
 from fastapi import APIRouter, Depends, Request, Response
 from fastapi.responses import JSONResponse
@@ -11,14 +10,9 @@ from pydantic import RootModel
 
 from context_search.domain.documents import parse_json
 from context_search.domain.model import Table
-from context_search.services.catalog.change_document import ChangeDocument
-from context_search.services.catalog.tables import (
-    CreateProject,
-    CreateTable,
-    DeleteTable,
-    ReadTable,
-)
-from context_search.web.callers import InternalOnly, MayManage, TableId, own_project
+from context_search.services.catalog.tables import ManageTables
+from context_search.web.border import StrictJsonRoute
+from context_search.web.callers import InternalOnly, MayManage, TableId, own_project, part
 from context_search.web.fields import (
     Answer,
     Body,
@@ -35,7 +29,6 @@ from context_search.web.fields import (
 from context_search.web.idempotency import OPERATORS, Once
 from context_search.web.problems import refused
 from context_search.web.revisions import IfMatch, etag
-from context_search.web.strict_json import StrictJsonRoute
 
 router = APIRouter(prefix="/api/v1", route_class=StrictJsonRoute, tags=["tables"])
 
@@ -92,22 +85,7 @@ class DocumentAnswer(RootModel[Any]):
     """Any JSON value."""
 
 
-@dataclass(frozen=True, slots=True)
-class TableUseCases:
-    """What the routes of this file call."""
-
-    create_project: CreateProject
-    create_table: CreateTable
-    read_table: ReadTable
-    change_document: ChangeDocument
-    delete_table: DeleteTable
-
-
-async def _use_cases(request: Request) -> TableUseCases:
-    return cast(TableUseCases, request.app.state.use_cases.tables)
-
-
-Use = Annotated[TableUseCases, Depends(_use_cases)]
+Use = Annotated[ManageTables, part("tables")]
 
 
 class _Change(TypedDict):
@@ -149,7 +127,7 @@ async def create_project(body: CreateProjectBody, use: Use, once: Once) -> Respo
         made = NewProjectAnswer(id=project.id, name=project.name, api_key=key.text)
         return made.response(201)
 
-    return once(OPERATORS, create)
+    return once.answer(OPERATORS, create)
 
 
 @router.post("/tables", status_code=201, response_model=TableAnswer, responses=refused(409))
@@ -158,22 +136,22 @@ async def create_table(body: CreateTableBody, caller: MayManage, use: Use, once:
     own_project(caller, body.project_id)
 
     def create() -> JSONResponse:
-        table = use.create_table(caller, body.name, body.description, body.data)
+        table = use.create(caller, body.name, body.description, body.data)
         return TableAnswer.of(table).response(201, etag(table.revision))
 
-    return once(caller.project_id, create)
+    return once.answer(caller.project_id, create)
 
 
 @router.get("/tables/{table_id}", response_model=TableAnswer)
 async def read_table(table_id: TableId, caller: MayManage, use: Use) -> JSONResponse:
     """Returns a table without its document."""
-    return _shown(use.read_table(caller, table_id))
+    return _shown(use.read(caller, table_id))
 
 
 @router.delete("/tables/{table_id}", status_code=204, responses=refused(409))
 async def delete_table(table_id: TableId, caller: MayManage, use: Use) -> Response:
     """Deletes a table; its tools and their hits are gone at once."""
-    use.delete_table(caller, table_id)
+    use.delete(caller, table_id)
     return Response(status_code=204)
 
 
@@ -182,7 +160,7 @@ async def read_document(
     table_id: TableId, caller: MayManage, use: Use, pointer: PointerInUrl = ""
 ) -> Response:
     """Returns the document, or the value at ``pointer``; the revision is the ETag."""
-    revision, text = use.read_table.document(caller, table_id, pointer)
+    revision, text = use.read_document(caller, table_id, pointer)
     return Response(text, media_type="application/json", headers=etag(revision))
 
 
@@ -200,7 +178,7 @@ async def replace_document(
     A pointer that ends in ``-`` appends to an array.
     """
     value = parse_json(await request.body())
-    return _shown(use.change_document.replace(caller, table_id, value, **change))
+    return _shown(use.replace(caller, table_id, value, **change))
 
 
 @router.patch(
@@ -214,7 +192,7 @@ async def patch_document(
 ) -> JSONResponse:
     """Applies a JSON Merge Patch (RFC 7396) to the document, or to the value at ``pointer``."""
     patch = parse_json(await request.body())
-    return _shown(use.change_document.merge(caller, table_id, patch, **change))
+    return _shown(use.merge(caller, table_id, patch, **change))
 
 
 @router.delete("/tables/{table_id}/data", response_model=TableAnswer, responses=refused(409, 413))
@@ -222,9 +200,7 @@ async def remove_from_document(
     table_id: TableId, caller: MayManage, use: Use, pointer: PointerToPart, if_match: IfMatch = None
 ) -> JSONResponse:
     """Takes the member or the element at ``pointer`` out; the elements behind it move up."""
-    return _shown(
-        use.change_document.remove(caller, table_id, pointer=pointer, if_revision=if_match)
-    )
+    return _shown(use.remove(caller, table_id, pointer=pointer, if_revision=if_match))
 
 
 def _shown(table: Table) -> JSONResponse:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import asdict, dataclass
-from typing import Annotated, Literal, cast
+from typing import Annotated, Literal
 
-from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi import APIRouter, Query, Response
 from fastapi.responses import JSONResponse
 from pydantic import Field, model_validator
 
@@ -15,6 +15,7 @@ from context_search.domain.config import (
     MAX_TOP_K,
     Fusion,
     IndexConfig,
+    Model,
     SearchConfig,
     Storage,
     Strategy,
@@ -23,32 +24,32 @@ from context_search.domain.errors import ContextSearchError
 from context_search.domain.model import Scope
 from context_search.domain.progress import IndexStatus
 from context_search.domain.search import EmptyHint
-from context_search.services.catalog.create_search_tool import CreateSearchTool, NewSearchTool
-from context_search.services.catalog.tables import DeleteTool
-from context_search.services.indexing.rebuild import Model
-from context_search.services.indexing.status import ReadStatus, ToolStatus
-from context_search.services.indexing.wait import WaitUntilSettled
-from context_search.web.callers import MayManage, MayRead, ToolId, own_project
+from context_search.services.catalog.tools import ManageTools, NewSearchTool
+from context_search.services.indexing.status import ListedTool, ToolStatus, ToolStatuses
+from context_search.web.border import StrictJsonRoute
+from context_search.web.callers import MayManage, MayRead, ToolId, own_project, part
 from context_search.web.fields import (
     Absent,
     Answer,
     Body,
     Count,
+    Cursor,
     Description,
     Id,
     JsonPointer,
     KnownId,
+    NextCursor,
     Share,
     Time,
     ToolName,
     example,
+    next_cursor,
 )
 from context_search.web.idempotency import Once
 from context_search.web.metrics import emit_created
 from context_search.web.problems import refused
 from context_search.web.query_parameters import Decimal
 from context_search.web.routes.indexing.search_index import IndexSummaryAnswer, emptiness
-from context_search.web.strict_json import StrictJsonRoute
 
 router = APIRouter(route_class=StrictJsonRoute, tags=["tools"])
 
@@ -255,22 +256,44 @@ class SearchToolAnswer(Answer):
         )
 
 
+class ListedToolAnswer(Answer):
+    """A Search Tool in a list: what it searches, and whether it can be asked."""
+
+    id: KnownId
+    name: str
+    table_id: KnownId
+    json_pointer: str
+    status: IndexStatus
+
+    @classmethod
+    def of(cls, listed: ListedTool) -> ListedToolAnswer:
+        """Returns what is shown of a tool in a list."""
+        return cls(
+            id=listed.tool.id,
+            name=listed.tool.name,
+            table_id=listed.tool.scope.table_id,
+            json_pointer=listed.tool.scope.json_pointer,
+            status=listed.status,
+        )
+
+
+class ToolsAnswer(Answer):
+    """A page of Search Tools."""
+
+    tools: list[ListedToolAnswer]
+    cursor: NextCursor | None
+
+
 @dataclass(frozen=True, slots=True)
 class ToolUseCases:
     """What the routes of this file call, and the model that new indexes are built with."""
 
-    create_search_tool: CreateSearchTool
-    read_status: ReadStatus
-    wait_until_settled: WaitUntilSettled
-    delete_tool: DeleteTool
+    tools: ManageTools
+    statuses: ToolStatuses
     model: Model
 
 
-async def _use_cases(request: Request) -> ToolUseCases:
-    return cast(ToolUseCases, request.app.state.use_cases.tools)
-
-
-Use = Annotated[ToolUseCases, Depends(_use_cases)]
+Use = Annotated[ToolUseCases, part("tools")]
 
 
 @router.post(
@@ -301,24 +324,32 @@ async def create_search_tool(
     )
 
     def create() -> JSONResponse:
-        status = use.create_search_tool(wanted)
+        status = use.tools.create(wanted)
         emit_created(status.progress)
         # The tool is there, whatever becomes of the waiting: who asks again would make another.
         with suppress(ContextSearchError):
-            status = use.wait_until_settled(status.tool.id, caller, timeout_s=wait)
+            status = use.statuses.wait(status.tool.id, caller, timeout_s=wait)
         return NewSearchToolAnswer.of(status).response(201)
 
-    return once(caller.project_id, create)
+    return once.answer(caller.project_id, create)
+
+
+@router.get("/api/v1/tools")
+async def list_tools(caller: MayRead, use: Use, cursor: Cursor = 0) -> ToolsAnswer:
+    """Returns the project's Search Tools, at most 20 a page."""
+    page = use.statuses.page(caller, after=cursor)
+    tools = [ListedToolAnswer.of(listed) for listed in page.rows]
+    return ToolsAnswer(tools=tools, cursor=next_cursor(page.next_after))
 
 
 @router.get("/api/v1/tools/{tool_id}")
 async def read_tool(tool_id: ToolId, caller: MayRead, use: Use) -> SearchToolAnswer:
     """Returns a Search Tool with the summary of its index."""
-    return SearchToolAnswer.of(use.read_status(tool_id, caller))
+    return SearchToolAnswer.of(use.statuses.read(tool_id, caller))
 
 
 @router.delete("/api/v1/tools/{tool_id}", status_code=204, responses=refused(409))
 async def delete_tool(tool_id: ToolId, caller: MayManage, use: Use) -> Response:
     """Deletes a Search Tool; it answers nothing from now on."""
-    use.delete_tool(caller, tool_id)
+    use.tools.delete(caller, tool_id)
     return Response(status_code=204)

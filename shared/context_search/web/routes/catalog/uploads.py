@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import timedelta
-from typing import Annotated, cast
+from typing import Annotated
 
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import APIRouter, Response
 from fastapi.responses import JSONResponse
 from pydantic import AfterValidator, Field, JsonValue, WithJsonSchema
 
@@ -18,13 +17,9 @@ from context_search.domain.uploads import (
     UploadState,
 )
 from context_search.ports.outside import SignedPut
-from context_search.services.catalog.uploads import (
-    URL_LIVES_S,
-    CompleteUpload,
-    CreateUpload,
-    ReadUpload,
-)
-from context_search.web.callers import MayManage, TableId
+from context_search.services.catalog.uploads import URL_LIVES_S, ManageUploads
+from context_search.web.border import StrictJsonRoute
+from context_search.web.callers import MayManage, TableId, part
 from context_search.web.fields import (
     Answer,
     Body,
@@ -39,27 +34,13 @@ from context_search.web.idempotency import Once
 from context_search.web.problems import refused
 from context_search.web.query_parameters import IdInPath
 from context_search.web.revisions import IfMatch
-from context_search.web.strict_json import StrictJsonRoute
 
 router = APIRouter(prefix="/api/v1", route_class=StrictJsonRoute, tags=["uploads"])
 
 UploadId = IdInPath
 
 
-@dataclass(frozen=True, slots=True)
-class UploadUseCases:
-    """What the routes of this file call."""
-
-    create: CreateUpload
-    complete: CompleteUpload
-    read: ReadUpload
-
-
-async def _use_cases(request: Request) -> UploadUseCases:
-    return cast(UploadUseCases, request.app.state.use_cases.uploads)
-
-
-Use = Annotated[UploadUseCases, Depends(_use_cases)]
+Use = Annotated[ManageUploads, part("uploads")]
 
 
 # Said to clients only: the service answers a larger one with 413, and can be given another limit.
@@ -158,7 +139,7 @@ async def create_upload(
         answer = NewUploadAnswer.signed(*use.create(caller, new))
         return answer.response(201, {"Cache-Control": "no-store"})
 
-    return once(caller.project_id, create)
+    return once.answer(caller.project_id, create)
 
 
 @router.post(

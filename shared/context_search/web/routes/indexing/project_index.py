@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, cast
+from typing import Annotated
 
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import APIRouter, Response
 
 from context_search.domain.access import Operator
 from context_search.domain.progress import IndexStatus, NodeState
-from context_search.services.indexing.project_index import (
-    ProjectIndexStatus,
-    ReadProjectIndex,
-    SwitchProjectIndexOff,
-    SwitchProjectIndexOn,
-)
-from context_search.services.indexing.rebuild import RollBack, StartRebuild
-from context_search.web.callers import InternalOnly, Owner, ProjectId, ReadOwner
+from context_search.services.indexing.project_index import ProjectIndexes, ProjectIndexStatus
+from context_search.services.indexing.rebuilds import Rebuilds
+from context_search.web.border import StrictJsonRoute
+from context_search.web.callers import InternalOnly, Owner, ProjectId, ReadOwner, part
 from context_search.web.fields import Answer, Count, KnownId, Time, TimeText
 from context_search.web.problems import refused
 from context_search.web.routes.indexing.search_index import (
@@ -25,7 +21,6 @@ from context_search.web.routes.indexing.search_index import (
     counters,
 )
 from context_search.web.routes.upkeep.rebuilds import GenerationAnswer
-from context_search.web.strict_json import StrictJsonRoute
 
 router = APIRouter(route_class=StrictJsonRoute, tags=["project search"])
 
@@ -73,30 +68,23 @@ class ProjectIndexAnswer(Answer):
 class ProjectIndexUseCases:
     """What the routes of this file call."""
 
-    switch_on: SwitchProjectIndexOn
-    switch_off: SwitchProjectIndexOff
-    read: ReadProjectIndex
-    start_rebuild: StartRebuild
-    roll_back: RollBack
+    indexes: ProjectIndexes
+    rebuilds: Rebuilds
 
 
-async def _use_cases(request: Request) -> ProjectIndexUseCases:
-    return cast(ProjectIndexUseCases, request.app.state.use_cases.project_index)
-
-
-Use = Annotated[ProjectIndexUseCases, Depends(_use_cases)]
+Use = Annotated[ProjectIndexUseCases, part("project_index")]
 
 
 @router.post("/api/v1/projects/{project_id}/search-index", status_code=202, responses=refused(409))
 async def switch_on(owner: Owner, use: Use) -> ProjectIndexAnswer:
     """Indexes every string of every table, now and later; the same again changes nothing."""
-    return ProjectIndexAnswer.of(use.switch_on(owner))
+    return ProjectIndexAnswer.of(use.indexes.switch_on(owner))
 
 
 @router.get("/api/v1/projects/{project_id}/search-index", responses=refused(409))
 async def read(owner: ReadOwner, use: Use) -> ProjectIndexAnswer:
     """Returns the state of the index; 409 ``PROJECT_INDEX_OFF`` while there is none."""
-    return ProjectIndexAnswer.of(use.read(owner))
+    return ProjectIndexAnswer.of(use.indexes.read(owner))
 
 
 @router.delete(
@@ -104,7 +92,7 @@ async def read(owner: ReadOwner, use: Use) -> ProjectIndexAnswer:
 )
 async def switch_off(owner: Owner, use: Use) -> Response:
     """Removes the index; project search answers nothing from now on."""
-    use.switch_off(owner)
+    use.indexes.switch_off(owner)
     return Response(status_code=204)
 
 
@@ -116,7 +104,7 @@ async def switch_off(owner: Owner, use: Use) -> Response:
 )
 async def rebuild(project_id: ProjectId, use: Use) -> GenerationAnswer:
     """Builds the index anew beside the one that answers."""
-    return GenerationAnswer.of(use.start_rebuild.of_project(Operator(project_id)))
+    return GenerationAnswer.of(use.rebuilds.start_of_project(Operator(project_id)))
 
 
 @router.post(
@@ -126,4 +114,4 @@ async def rebuild(project_id: ProjectId, use: Use) -> GenerationAnswer:
 )
 async def roll_back(project_id: ProjectId, use: Use) -> GenerationAnswer:
     """Lets the generation before the last switch answer again."""
-    return GenerationAnswer.of(use.roll_back.of_project(Operator(project_id)))
+    return GenerationAnswer.of(use.rebuilds.roll_back_of_project(Operator(project_id)))

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import APIRouter
 
 from context_search.domain.access import Internal
 from context_search.domain.progress import IndexStatus, NodeProgress, NodeState, Progress
 from context_search.domain.search import EmptyHint
-from context_search.services.indexing.status import ReadStatus, ToolStatus
-from context_search.web.callers import InternalOnly, MayRead, ToolId
+from context_search.services.indexing.status import ToolStatus, ToolStatuses
+from context_search.web.border import StrictJsonRoute
+from context_search.web.callers import InternalOnly, MayRead, ToolId, part
 from context_search.web.fields import Absent, Answer, Count, KnownId, Time, TimeText
-from context_search.web.strict_json import StrictJsonRoute
 
 router = APIRouter(route_class=StrictJsonRoute, tags=["tools"])
 
@@ -144,20 +144,18 @@ class SearchIndexAnswer(Answer):
         )
 
 
-async def _read_status(request: Request) -> ReadStatus:
-    return cast(ReadStatus, request.app.state.use_cases.tools.read_status)
-
-
-Read = Annotated[ReadStatus, Depends(_read_status)]
+Statuses = Annotated[ToolStatuses, part("tools.statuses")]
 
 
 @router.get("/api/v1/tools/{tool_id}/search-index")
-async def read_search_index(tool_id: ToolId, caller: MayRead, read: Read) -> SearchIndexAnswer:
+async def read_search_index(
+    tool_id: ToolId, caller: MayRead, statuses: Statuses
+) -> SearchIndexAnswer:
     """Returns the counters, errors and skipped strings of a tool's index."""
-    return SearchIndexAnswer.of(read(tool_id, caller))
+    return SearchIndexAnswer.of(statuses.read(tool_id, caller))
 
 
 @router.get("/internal/tools/{tool_id}/chunks/stats", dependencies=[InternalOnly])
-async def read_chunk_stats(tool_id: ToolId, read: Read) -> SearchIndexAnswer:
+async def read_chunk_stats(tool_id: ToolId, statuses: Statuses) -> SearchIndexAnswer:
     """The same, for trusted services."""
-    return SearchIndexAnswer.of(read(tool_id, Internal()))
+    return SearchIndexAnswer.of(statuses.read(tool_id, Internal()))

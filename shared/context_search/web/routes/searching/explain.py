@@ -12,6 +12,7 @@ from context_search.domain.search import Answer as FoundAnswer
 from context_search.domain.search import Evidence, Hit, QuestionLimits
 from context_search.domain.text.analysis import query_tokens
 from context_search.services.searching.targets import SearchedTool
+from context_search.web.border import StrictJsonRoute
 from context_search.web.callers import MaySearch, ToolId
 from context_search.web.fields import (
     Absent,
@@ -32,7 +33,6 @@ from context_search.web.routes.searching.search import (
     Use,
     around,
 )
-from context_search.web.strict_json import StrictJsonRoute
 
 router = APIRouter(route_class=StrictJsonRoute, tags=["search"])
 

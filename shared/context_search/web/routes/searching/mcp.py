@@ -32,14 +32,14 @@ IDENTITY = ServerIdentity(
 @router.api_route("/mcp", methods=ANY)
 async def mcp(request: Request, use: Use) -> Response:
     """MCP with the key or token in the Authorization header."""
-    authenticate = partial(use.authenticate, bearer_key(request))
+    authenticate = partial(use.bearers.caller_of, bearer_key(request))
     return await _mcp(request, use, authenticate, mcp_metadata_address(request))
 
 
 @router.api_route("/api/v1/mcp/server/{api_key}", methods=ANY)
 async def mcp_by_path(request: Request, api_key: str, use: Use) -> Response:
     """MCP for clients that can only be given an address."""
-    return await _mcp(request, use, partial(use.authenticate_key, api_key), None)
+    return await _mcp(request, use, partial(use.keys.caller_of, api_key), None)
 
 
 async def _mcp(

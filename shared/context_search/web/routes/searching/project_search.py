@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, cast
+from typing import Annotated
 
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import APIRouter, Response
 from pydantic import Field, JsonValue
 
 from context_search.domain.access import Principal
@@ -14,13 +14,14 @@ from context_search.domain.json_pointer import split
 from context_search.domain.model import Reach
 from context_search.domain.search import Hit, QuestionLimits
 from context_search.domain.text.analysis.matches import snippet
-from context_search.services.searching.labels import Label
 from context_search.services.searching.search_project import (
+    Label,
     ProjectPage,
     ProjectQuestion,
     SearchProject,
 )
-from context_search.web.callers import SearchOwner
+from context_search.web.border import StrictJsonRoute
+from context_search.web.callers import SearchOwner, part
 from context_search.web.fields import (
     Absent,
     Answer,
@@ -45,7 +46,6 @@ from context_search.web.routes.searching.search import (
     IndexStateAnswer,
     RetrievalAnswer,
 )
-from context_search.web.strict_json import StrictJsonRoute
 
 router = APIRouter(route_class=StrictJsonRoute, tags=["project search"])
 
@@ -204,11 +204,7 @@ class ProjectSearchUseCases:
         return page
 
 
-async def _use_cases(request: Request) -> ProjectSearchUseCases:
-    return cast(ProjectSearchUseCases, request.app.state.use_cases.project_search)
-
-
-Use = Annotated[ProjectSearchUseCases, Depends(_use_cases)]
+Use = Annotated[ProjectSearchUseCases, part("project_search")]
 
 
 @router.post("/api/v1/projects/{project_id}/search", responses=refused(409, 429))

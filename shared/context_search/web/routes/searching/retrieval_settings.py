@@ -3,49 +3,42 @@
 from __future__ import annotations
 
 from dataclasses import fields
-from typing import Annotated, cast
+from typing import Annotated
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import APIRouter
 from fastapi.responses import JSONResponse
-from pydantic import ConfigDict, Field, model_validator
-from pydantic.alias_generators import to_camel
+from pydantic import Field
 
-from context_search.domain.retrieval import RetrievalSettings, StoredSettings
-from context_search.domain.text.sensitive import SENSITIVE_KINDS, SensitiveKind
+from context_search.domain.retrieval import (
+    SENSITIVE_KINDS,
+    RetrievalSettings,
+    SensitiveKind,
+    StoredSettings,
+)
 from context_search.services.searching.retrieval_settings import ManageRetrievalSettings
-from context_search.web.callers import MayManage, MayRead, ProjectId
-from context_search.web.fields import Answer, Body, Count, KnownId, Share, example
+from context_search.web.border import StrictJsonRoute
+from context_search.web.callers import MayManage, MayRead, ProjectId, part
+from context_search.web.fields import (
+    Answer,
+    CamelBody,
+    Count,
+    KnownId,
+    MaxTokens,
+    MinScore,
+    Share,
+    TopK,
+    example,
+)
 from context_search.web.problems import refused
 from context_search.web.revisions import IfMatch, etag
-from context_search.web.strict_json import StrictJsonRoute
 
 router = APIRouter(prefix="/api/v1", route_class=StrictJsonRoute, tags=["retrieval"])
 
 
-TopK = Annotated[int, Field(ge=1, le=50)]
-MinScore = Annotated[float, Field(ge=0, le=1)]
-MaxTokens = Annotated[int, Field(ge=1, le=100_000)]
 Neighbours = Annotated[int, Field(ge=0, le=3)]
 Version = Annotated[int, Field(ge=0, le=2**63 - 1)]
 
 _DEFAULTS = RetrievalSettings()
-
-
-class CamelBody(Body):
-    """A body whose fields have two names, ``topK`` and ``top_k``; one of them is given."""
-
-    model_config = ConfigDict(
-        alias_generator=to_camel, validate_by_name=True, validate_by_alias=True
-    )
-
-    @model_validator(mode="before")
-    @classmethod
-    def _is_named_once(cls, given: object) -> object:
-        names = given if isinstance(given, dict) else {}
-        for field in cls.model_fields:
-            if field != (alias := to_camel(field)) and field in names and alias in names:
-                raise ValueError(f"{alias} and {field} are the same field: give one of them")
-        return given
 
 
 class RedactionBody(CamelBody):
@@ -133,11 +126,7 @@ class RetrievalSettingsAnswer(Answer):
         )
 
 
-async def _use_cases(request: Request) -> ManageRetrievalSettings:
-    return cast(ManageRetrievalSettings, request.app.state.use_cases.retrieval_settings)
-
-
-Use = Annotated[ManageRetrievalSettings, Depends(_use_cases)]
+Use = Annotated[ManageRetrievalSettings, part("retrieval_settings")]
 
 
 @router.get(

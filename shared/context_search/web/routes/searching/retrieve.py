@@ -4,45 +4,40 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import asdict, dataclass
-from typing import Annotated, cast
+from typing import TYPE_CHECKING, Annotated
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import APIRouter
 from pydantic import Field
 
 from context_search.domain.access import Internal
-from context_search.domain.retrieval import RetrievalSettings
+from context_search.domain.retrieval import DropReason, RetrievalSettings
 from context_search.domain.search import QuestionLimits
-from context_search.domain.text.packing import DropReason
-from context_search.services.searching.retrieve import (
-    Passage,
-    Retrieval,
-    Retrieve,
-)
 from context_search.services.searching.targets import SearchedProject, SearchedTool
-from context_search.web.callers import InternalOnly, MaySearch, ProjectId, ToolId
+from context_search.web.border import StrictJsonRoute
+from context_search.web.callers import InternalOnly, MaySearch, ProjectId, ToolId, part
 from context_search.web.fields import (
     Absent,
     Answer,
+    CamelBody,
     Count,
     KnownId,
+    MaxTokens,
+    MinScore,
     Number,
     Question,
     Share,
+    TopK,
     example,
 )
 from context_search.web.problems import refused
-from context_search.web.routes.searching.retrieval_settings import (
-    CamelBody,
-    MaxTokens,
-    MinScore,
-    TopK,
-)
 from context_search.web.routes.searching.search import (
     EmptyResultHint,
     IndexStateAnswer,
     RetrievalAnswer,
 )
-from context_search.web.strict_json import StrictJsonRoute
+
+if TYPE_CHECKING:  # most searches retrieve nothing
+    from context_search.services.searching.retrieve import Passage, Retrieval, Retrieve
 
 router = APIRouter(route_class=StrictJsonRoute, tags=["retrieval"])
 
@@ -228,11 +223,7 @@ class RetrieveUseCases:
     from_project: Retrieve
 
 
-async def _use_cases(request: Request) -> RetrieveUseCases:
-    return cast(RetrieveUseCases, request.app.state.use_cases.retrieve)
-
-
-Use = Annotated[RetrieveUseCases, Depends(_use_cases)]
+Use = Annotated[RetrieveUseCases, part("retrieve")]
 
 
 @router.post("/api/v1/tools/{tool_id}/retrieve", responses=refused(429))

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, cast
+from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import APIRouter
 from pydantic import Field, WithJsonSchema
 
 from context_search.domain.access import Internal
@@ -16,10 +16,11 @@ from context_search.domain.model import HydratedChunk
 from context_search.domain.progress import IndexStatus
 from context_search.domain.search import Answer as FoundAnswer
 from context_search.domain.search import Degradation, Hint, Hit, LegName, QuestionLimits
-from context_search.services.access.authenticate import Authenticate, AuthenticateBearer
+from context_search.services.access.authenticate import BearerAuthenticator, KeyAuthenticator
 from context_search.services.catalog.list_tools import ListTools
 from context_search.services.searching.targets import SearchedTool, Searches
-from context_search.web.callers import InternalOnly, MaySearch, ToolId
+from context_search.web.border import StrictJsonRoute
+from context_search.web.callers import InternalOnly, MaySearch, ToolId, part
 from context_search.web.fields import (
     Absent,
     Answer,
@@ -31,7 +32,6 @@ from context_search.web.fields import (
     example,
 )
 from context_search.web.problems import refused
-from context_search.web.strict_json import StrictJsonRoute
 
 router = APIRouter(route_class=StrictJsonRoute, tags=["search"])
 
@@ -236,8 +236,8 @@ def around(answer: FoundAnswer) -> dict[str, Any]:
 class SearchUseCases:
     """What searches, explanations and MCP call."""
 
-    authenticate: AuthenticateBearer
-    authenticate_key: Authenticate
+    bearers: BearerAuthenticator
+    keys: KeyAuthenticator
     search: Searches
     explain: Searches
     list_tools: ListTools
@@ -245,11 +245,7 @@ class SearchUseCases:
     allowed_hosts: tuple[str, ...] | None
 
 
-async def _use_cases(request: Request) -> SearchUseCases:
-    return cast(SearchUseCases, request.app.state.use_cases.search)
-
-
-Use = Annotated[SearchUseCases, Depends(_use_cases)]
+Use = Annotated[SearchUseCases, part("search")]
 
 
 @router.post("/api/v1/tools/{tool_id}/search", responses=refused(429))

@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Annotated, cast
+from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi import APIRouter, Query, Response
 
 from context_search.domain.access import Internal
 from context_search.domain.model import GenerationState, Index
-from context_search.services.indexing.estimate_rebuild import EstimateRebuild
-from context_search.services.indexing.rebuild import ReindexProject, RollBack, StartRebuild
-from context_search.services.upkeep.clear_index import ClearIndex
-from context_search.services.upkeep.integrity import ReadIntegrity
-from context_search.services.upkeep.redrive import Redrive
-from context_search.web.callers import InternalOnly, Owner, ToolId
+from context_search.services.indexing.rebuilds import Rebuilds
+from context_search.services.upkeep.operations import Operate, Redrive
+from context_search.web.border import StrictJsonRoute
+from context_search.web.callers import InternalOnly, Owner, ToolId, part
 from context_search.web.fields import Answer, Count, KnownId, Number
 from context_search.web.problems import refused
 from context_search.web.query_parameters import Decimal, TrueOrFalse
 from context_search.web.routes.indexing.search_index import IntegrityAnswer
-from context_search.web.strict_json import StrictJsonRoute
 
 router = APIRouter(route_class=StrictJsonRoute, tags=["operations"])
 
@@ -85,20 +82,12 @@ class RedrivenAnswer(Answer):
 class OperationUseCases:
     """What the routes of this file call."""
 
-    estimate_rebuild: EstimateRebuild
-    start_rebuild: StartRebuild
-    reindex_project: ReindexProject
-    roll_back: RollBack
-    read_integrity: ReadIntegrity
+    rebuilds: Rebuilds
+    operate: Operate
     redrive: Redrive
-    clear_index: ClearIndex
 
 
-async def _use_cases(request: Request) -> OperationUseCases:
-    return cast(OperationUseCases, request.app.state.use_cases.operations)
-
-
-Use = Annotated[OperationUseCases, Depends(_use_cases)]
+Use = Annotated[OperationUseCases, part("operations")]
 
 
 @router.post(
@@ -113,8 +102,8 @@ async def rebuild(
 ) -> Response:
     """Builds the tool's index anew beside the one that answers; ``dry_run`` only estimates."""
     if dry_run:
-        return EstimateAnswer(**asdict(use.estimate_rebuild(tool_id, Internal()))).response()
-    return GenerationAnswer.of(use.start_rebuild(tool_id, Internal())).response(202)
+        return EstimateAnswer(**asdict(use.rebuilds.estimate(tool_id, Internal()))).response()
+    return GenerationAnswer.of(use.rebuilds.start(tool_id, Internal())).response(202)
 
 
 @router.post(
@@ -122,7 +111,7 @@ async def rebuild(
 )
 async def roll_back(tool_id: ToolId, use: Use) -> GenerationAnswer:
     """Lets the generation before the last switch answer again."""
-    return GenerationAnswer.of(use.roll_back(tool_id, Internal()))
+    return GenerationAnswer.of(use.rebuilds.roll_back(tool_id, Internal()))
 
 
 @router.delete(
@@ -135,20 +124,20 @@ async def delete_chunks(
 
     Refused when other tools need the same chunks, unless ``shared``.
     """
-    return EmptiedIndexAnswer(**asdict(use.clear_index(tool_id, Internal(), shared=shared)))
+    return EmptiedIndexAnswer(**asdict(use.operate.clear_index(tool_id, Internal(), shared=shared)))
 
 
 @router.post("/api/v1/projects/{project_id}/reindex", status_code=202, responses=refused(409))
 async def reindex(owner: Owner, use: Use) -> GenerationsAnswer:
     """Rebuilds every index of the project, two at a time."""
-    indexes = use.reindex_project(owner)
+    indexes = use.rebuilds.reindex(owner)
     return GenerationsAnswer(generations=[GenerationAnswer.of(index) for index in indexes])
 
 
 @router.get("/internal/integrity", dependencies=[InternalOnly])
 async def read_integrity(use: Use) -> NamespacesAnswer:
     """Returns the last complete report of every namespace that answers."""
-    reports = use.read_integrity()
+    reports = use.operate.read_integrity()
     return NamespacesAnswer(namespaces=[IntegrityAnswer.stored(one) for one in reports])
 
 
@@ -157,4 +146,4 @@ async def redrive(
     use: Use, limit: Annotated[int, Query(ge=1, le=1000), Decimal] = 100
 ) -> RedrivenAnswer:
     """Brings messages of the dead-letter queue back, and quarantined nodes to work again."""
-    return RedrivenAnswer(**asdict(use.redrive(limit)))
+    return RedrivenAnswer(**asdict(use.redrive.run(limit)))

@@ -1,0 +1,163 @@
+"""Builds an index anew beside the one that answers, and switches when the new one is complete."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, replace
+
+from context_search.domain.access import Caller, Principal
+from context_search.domain.config import ANALYSIS_VERSION, CHUNKER_VERSION, IndexConfig, Model
+from context_search.domain.errors import ConflictError, DatabaseUnavailableError, NotFoundError
+from context_search.domain.model import Index
+from context_search.domain.orders import CompareIndex
+from context_search.ports.indexing import Size
+from context_search.ports.store import Store, UnitOfWork
+from context_search.services.access.lookup import index_of, live_tool, opened_for, project_index
+
+REBUILDS_AT_ONCE = 2
+TOOLS_PER_PAGE = 500
+RETIRED_AT_ONCE = 100
+CHUNKS_PER_SECOND = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What a rebuild will take. ``cost`` is None when no price is configured."""
+
+    nodes: int
+    chunks: int
+    tokens: int
+    cost: float | None
+    seconds: int
+
+
+@dataclass(frozen=True, slots=True)
+class Rebuilds:
+    """Orders generations: new ones on today's ``model``, and the one before the last switch."""
+
+    store: Store
+    model: Model
+
+    def start(self, tool_id: int, caller: Caller) -> Index:
+        """Returns the new generation, ``building`` or ``queued``; the pending one if there is one.
+
+        Raises NotFoundError, and ConflictError when the table already has such an index.
+        """
+        return self._start(lambda work: index_of(work, live_tool(work, tool_id, caller)))
+
+    def start_of_project(self, principal: Principal) -> Index:
+        """The same for the index of a project. Raises ProjectIndexOffError."""
+        return self._start(lambda work: project_index(work, principal))
+
+    def _start(self, find: Callable[[UnitOfWork], Index]) -> Index:
+        with self.store.for_all("change a generation") as work:
+            index = find(work)
+            if not work.indexes.lock(index):
+                raise NotFoundError("the index went away")
+            pending = work.rebuilds.pending(index.id)
+            if pending is not None:
+                return pending
+            config = current_config(index, self.model)
+            if config != index.config and work.rebuilds.has_index(index.table_id, config):
+                raise ConflictError("the table has such an index already: create the tool again")
+            generation = work.rebuilds.start(index, config, at_once=REBUILDS_AT_ONCE)
+            if work.evictions.revive(index.id) or generation.state == "building":
+                work.send(CompareIndex(index.id, index.table_id))
+            return generation
+
+    def reindex(self, principal: Principal) -> list[Index]:
+        """Rebuilds every index of a project that is not evicted; returns the new generations.
+
+        Some have to wait for their turn.
+        """
+        with self.store.for_all("change a generation") as work:
+            whole = work.indexes.of_project(principal.project_id)
+        tools: dict[int, int] = {}
+        after: int | None = 0
+        while after is not None:
+            with self.store.for_all("change a generation") as work:
+                page = work.tools.page(principal.project_id, after=after, limit=TOOLS_PER_PAGE)
+                for tool in page:
+                    if index_of(work, tool).evicted_at is None:
+                        tools.setdefault(tool.index_id, tool.id)
+            after = page[-1].id if len(page) == TOOLS_PER_PAGE else None
+        has_whole = whole is not None and whole.evicted_at is None
+        started = [self.start_of_project(principal)] if has_whole else []
+        return started + [self.start(tool_id, principal) for tool_id in tools.values()]
+
+    def roll_back(self, tool_id: int, caller: Caller) -> Index:
+        """Lets the generation before the last switch answer again, brought up to the document.
+
+        Raises NotFoundError, and ConflictError when the earlier generation is not kept.
+        """
+        return self._switch_back(lambda work: index_of(work, live_tool(work, tool_id, caller)))
+
+    def roll_back_of_project(self, principal: Principal) -> Index:
+        """The same for the index of a project. Raises ProjectIndexOffError, ConflictError."""
+        return self._switch_back(lambda work: project_index(work, principal))
+
+    def _switch_back(self, find: Callable[[UnitOfWork], Index]) -> Index:
+        with self.store.for_all("change a generation") as work:
+            index = find(work)
+            if not work.indexes.lock(index):
+                raise NotFoundError("the index went away")
+            previous = work.rebuilds.previous(index.id)
+            if previous is None:
+                raise ConflictError("there is no earlier generation to go back to")
+            differs = previous.config != index.config
+            if differs and work.rebuilds.has_index(index.table_id, previous.config):
+                raise ConflictError("another index of the table has the earlier configuration")
+            work.rebuilds.switch(previous)
+            work.tools.mark_unsettled(index.id)
+            work.send(CompareIndex(index.id, index.table_id))
+        return replace(previous, state="active")
+
+    def estimate(self, tool_id: int, caller: Caller) -> Estimate:
+        """Counts what the index holds now: the dry run. Raises NotFoundError."""
+        with opened_for(self.store, caller) as work:
+            size = work.rebuilds.size(index_of(work, live_tool(work, tool_id, caller)))
+        tokens = _tokens(size)
+        price = self.model.price
+        return Estimate(
+            nodes=size.nodes,
+            chunks=size.chunks,
+            tokens=tokens,
+            cost=None if price is None else round(tokens * price / 1e6, 6),
+            seconds=math.ceil(size.chunks / CHUNKS_PER_SECOND),
+        )
+
+
+def current_config(index: Index, model: Model) -> IndexConfig:
+    """Returns an index's own settings on today's model, chunker and analysis."""
+    return replace(
+        index.config,
+        model=model.name,
+        dimensions=model.dimensions,
+        window_tokens=model.window_tokens,
+        chunker_version=CHUNKER_VERSION,
+        analysis_version=ANALYSIS_VERSION,
+    )
+
+
+def _tokens(size: Size) -> int:
+    """A character of three bytes is about a token, four characters of one byte are another."""
+    wide = (size.bytes - size.characters) // 2
+    return wide + (size.characters - wide) // 4
+
+
+def retire_outdated(store: Store, *, older_than_s: float) -> int:
+    """Retires generations that were switched away from that long ago, and returns how many.
+
+    Each under its table's lock, so that nobody who is just going back to one loses it; where the
+    table is busy for long, the next run tries again.
+    """
+    with store.for_all("change a generation") as work:
+        outdated = work.rebuilds.outdated(older_than_s=older_than_s, limit=RETIRED_AT_ONCE)
+    retired = 0
+    for index in outdated:
+        with suppress(DatabaseUnavailableError), store.for_all("change a generation") as work:
+            if work.indexes.lock(index):
+                retired += work.rebuilds.retire_previous(index.id, older_than_s=older_than_s)
+    return retired

@@ -1,0 +1,108 @@
+"""What operators do by hand: look at the sweeps' reports, empty an index, redrive what failed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from context_search.domain.access import Caller
+from context_search.domain.errors import ConflictError, NotFoundError
+from context_search.domain.orders import ORDER_ID
+from context_search.ports.outside import DeadLetters, Message
+from context_search.ports.store import Store
+from context_search.services.access.lookup import index_of, live_tool
+from context_search.services.indexing.outgoing import node_orders
+from context_search.services.indexing.status import summarise
+
+NAMED_TOOLS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Cleared:
+    """What was given up: ``chunks`` answered until now, for all of ``tools``."""
+
+    index_id: int
+    namespace: str
+    chunks: int
+    tools: list[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Redriven:
+    """How many messages came back, and how many quarantined nodes were queued again."""
+
+    messages: int
+    nodes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Operate:
+    """Work on indexes that nobody but an operator asks for."""
+
+    store: Store
+    silent_s: float
+
+    def read_integrity(self) -> list[dict[str, object]]:
+        """Returns the last complete report of each live namespace.
+
+        Checked, orphans, missing, repaired, at.
+        """
+        with self.store.for_all("upkeep") as work:
+            return work.sweeps.reports(None)
+
+    def clear_index(self, tool_id: int, caller: Caller, *, shared: bool) -> Cleared:
+        """Evicts the index of a tool, however hot it is.
+
+        It stays, empty, until somebody searches it. Rows and vectors follow in ``cleanup``, as
+        those of every retired generation.
+        ``shared`` allows it also when other live tools need the same chunks. Doing it again changes
+        nothing. Raises NotFoundError, and ConflictError that names the other tools.
+        """
+        with self.store.for_all("clear an index") as work:
+            index = index_of(work, live_tool(work, tool_id, caller))
+            if not work.indexes.lock(index):
+                raise NotFoundError("there is no such tool")
+            index = index_of(work, live_tool(work, tool_id, caller))
+            tools = [tool.id for tool in work.tools.of_index(index.id)]
+            others = [each for each in tools if each != tool_id]
+            if others and not shared:
+                raise ConflictError(_refusal(others))
+            chunks = work.rebuilds.size(index).chunks
+            if work.evictions.clear(index):
+                summarise(work, index.id, silent_s=self.silent_s)
+        return Cleared(index.id, index.namespace, chunks, tools)
+
+
+def _refusal(others: list[int]) -> str:
+    named = ", ".join(str(tool_id) for tool_id in others[:NAMED_TOOLS])
+    more = ", …" if len(others) > NAMED_TOOLS else ""
+    return f"other tools need these chunks too ({named}{more}); shared=true deletes them for all"
+
+
+@dataclass(frozen=True, slots=True)
+class Redrive:
+    """Gives what failed for good another chance, after its cause is mended.
+
+    Puts dead letters back into the order book and lets quarantined nodes be claimed again.
+    They leave it like all others, a few of each project at a time.
+    """
+
+    store: Store
+    dead_letters: DeadLetters
+
+    def run(self, limit: int) -> Redriven:
+        """Handles at most ``limit`` of each. Raises QueueUnavailableError."""
+        moved = self.dead_letters.take_up(limit, self._keep)
+        with self.store.for_all("upkeep") as work:
+            nodes = work.nodes.requeue_quarantined(limit=limit)
+            work.send(*node_orders(work, nodes))
+        return Redriven(moved, len(nodes))
+
+    def _keep(self, letters: Sequence[Message]) -> None:
+        """What names an order that is not in the book is done; what names none is an older one."""
+        orders = [order_id for each in letters if isinstance(order_id := each.get(ORDER_ID), int)]
+        with self.store.for_all("upkeep") as work:
+            work.send_waiting(
+                *work.outbox.add(each for each in letters if ORDER_ID not in each),
+                *work.outbox.restore(orders),
+            )

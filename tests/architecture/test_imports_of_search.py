@@ -1,0 +1,59 @@
+"""A search begins as soon as its function is loaded: what it does not need is not loaded."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.architecture.project import ROOT
+
+pytestmark = pytest.mark.slow
+
+MOST = 120
+"""Modules of ours with code in them that a search function may load before its first request."""
+LOADED = """
+import sys
+import functions.search.app
+
+for name, module in sorted(sys.modules.items()):
+    if name.partition(".")[0] in ("context_search", "functions") and module.__file__:
+        print(name, module.__file__)
+"""
+ANOTHERS = ("context_search.services.indexing", "context_search.services.upkeep")
+ALSO_OURS = {"context_search.services.indexing.outgoing"}
+"""What leaves after a commit is for every function."""
+
+
+def loaded() -> dict[str, str]:
+    """The modules that a process has loaded with the function, by name, and where they are."""
+    ended = subprocess.run(  # noqa: S603 - our own program
+        [sys.executable, "-c", LOADED],
+        env={"PYTHONPATH": f"{ROOT}:{ROOT / 'shared'}"},
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    pairs = (line.split(" ", 1) for line in ended.stdout.splitlines())
+    return {name: file for name, file in pairs if has_code(file)}
+
+
+def has_code(file: str) -> bool:
+    """Says whether a module is more than a docstring."""
+    body = ast.parse(Path(file).read_text()).body
+    return any(not isinstance(node, ast.Expr) for node in body)
+
+
+def test_a_search_function_loads_few_modules_of_ours() -> None:
+    names = loaded()
+    assert "functions.search.app" in names
+    assert len(names) <= MOST, sorted(names)
+
+
+def test_a_search_function_loads_no_services_of_other_rooms() -> None:
+    foreign = {name for name in loaded() if name.startswith(ANOTHERS)} - ALSO_OURS
+    assert foreign == set()

@@ -1,0 +1,58 @@
+"""The templates of a network and a database fit the product's, and keep data to themselves."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from local.cloudformation import load
+from local.options import ROOT
+
+DATABASES = ["aurora", "rds"]
+
+
+def template(name: str) -> dict[str, Any]:
+    """One of the templates in infrastructure/."""
+    return load(ROOT / "infrastructure" / f"{name}.yaml")
+
+
+def properties(found: dict[str, Any], kind: str) -> list[dict[str, Any]]:
+    """The properties of every resource of one type."""
+    resources = found["Resources"].values()
+    return [each["Properties"] for each in resources if each["Type"] == kind]
+
+
+@pytest.mark.parametrize("name", DATABASES)
+def test_the_database_is_encrypted_private_and_outlives_a_mistake(name: str) -> None:
+    found = template(name)
+    [instance] = properties(found, "AWS::RDS::DBInstance")
+    stores = properties(found, "AWS::RDS::DBCluster") or [instance]
+    assert instance["PubliclyAccessible"] is False
+    for store in stores:
+        assert store["StorageEncrypted"] is True
+        assert store["ManageMasterUserPassword"] is True
+        assert store["BackupRetentionPeriod"] >= 7
+        assert store["DeletionProtection"] == "true"
+
+
+@pytest.mark.parametrize("name", DATABASES)
+def test_only_the_functions_and_the_proxy_may_connect(name: str) -> None:
+    found = template(name)
+    [group] = properties(found, "AWS::EC2::SecurityGroup")
+    sources = [rule["SourceSecurityGroupId"] for rule in group["SecurityGroupIngress"]]
+    rules = properties(found, "AWS::EC2::SecurityGroupIngress")
+    sources += [rule["SourceSecurityGroupId"] for rule in rules]
+    assert all(source["Ref"] in {"FunctionsSecurityGroupId", "DatabaseSecurityGroup"}
+               for source in sources)  # fmt: skip
+    assert not any("CidrIp" in rule for rule in [*group["SecurityGroupIngress"], *rules])
+
+
+@pytest.mark.parametrize("name", DATABASES)
+def test_what_the_network_gives_is_what_the_database_and_the_functions_take(name: str) -> None:
+    given = template("network")["Outputs"].keys()
+    assert given == {"VpcId", "SubnetIds", "FunctionsSecurityGroupId"}
+    assert given <= template(name)["Parameters"].keys()
+    taken = load(ROOT / "template.yaml")["Parameters"]
+    assert {"VpcSubnetIds", "VpcSecurityGroupIds"} <= taken.keys()
+    assert {"Endpoint", "OwnerSecretArn"} <= template(name)["Outputs"].keys()
