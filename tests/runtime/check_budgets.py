@@ -16,7 +16,7 @@ from tests.runtime.house import House, ask
 
 TRIES = 3
 # CPU time of INIT in bare functions' and MB of memory at its peak, with room for a loaded machine.
-INIT = {"create_tool": (18, 90), "search": (18, 90), "index_node": (10, 70), "cleanup": (9, 70)}
+INIT = {"create_tool": (16, 90), "search": (16, 90), "index_node": (10, 70), "cleanup": (9, 70)}
 COLD_QUESTION = 90
 """CPU time of the first hybrid search, litellm's import in it."""
 FOLDERS = ["/", "/etc", "/opt", "/tmp", "/usr", "/var", "/var/runtime", "/var/task"]  # noqa: S108
