@@ -15,11 +15,11 @@ python := .venv/bin/python
 pytest := $(python) -m pytest -n $(WORKERS) --dist worksteal
 sam := .venv-build/bin/python -m samcli
 
-.PHONY: help setup setup-dev setup-build demo serve reset unit test check check-code check-security check-template check-locks build docs decisions migrate bench shape simulate endurance conformance compile clean
+.PHONY: help setup setup-dev setup-build demo serve reset unit test check check-code check-security check-template check-locks build prove-runtime docs decisions migrate bench shape simulate endurance conformance compile clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r name text; do \
-		printf '  make %-12s %s\n' "$$name" "$$text"; done
+		printf '  make %-13s %s\n' "$$name" "$$text"; done
 
 setup: ## install what the local stack needs into .venv (nothing to do the second time)
 	@scripts/setup.sh .venv requirements/local.txt requirements/dev.txt requirements/conformance.txt
@@ -74,6 +74,10 @@ build: setup-dev setup-build ## sam build for Lambda (arm64), then prove sizes a
 	@mkdir -p .build
 	@PYTHON=$(python) $(sam) build
 	@$(python) -m scripts.prove_layers
+
+prove-runtime: setup-dev ## run what make build made under Lambda's runtime client, in a jail like Lambda's
+	@test -d .aws-sam/build && test -d .build/host/runtime || $(MAKE) --no-print-directory build
+	@$(python) -m pytest tests/runtime -o python_files='check_*.py'
 
 docs: setup-dev ## write the tables of docs/ from the models, and its answers from a run of docs/api.md
 	@$(python) -m scripts.api_reference

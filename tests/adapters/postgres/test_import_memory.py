@@ -60,10 +60,13 @@ print(json.dumps([done, before, most()]))
     [
         ("json", RECORD, MEMORY_A_BYTE),
         ("jsonl", RECORD, MEMORY_A_BYTE),
-        ("json", TEXT, 5),
-        ("json", CHINESE, 5),
+        ("json", TEXT, MEMORY_A_BYTE),
+        ("json", CHINESE, MEMORY_A_BYTE),
+        ("json", b'{"a":{},"b":[]}', MEMORY_A_BYTE),
+        ("json", b"1.5", MEMORY_A_BYTE),
+        ("json", b"{}", 17),
     ],
-    ids=["records", "lines", "text", "chinese"],
+    ids=["records", "lines", "text", "chinese", "objects", "numbers", "empty"],
 )
 def test_an_import_takes_no_more_memory_than_is_stated(
     database_url: DatabaseUrl, tmp_path: Path, form: str, piece: bytes, at_most: int
