@@ -12,7 +12,7 @@ from local.lambda_jail import FunctionError
 from scripts.package import lambda_python
 from tests.builders import english
 from tests.functions.test_rotation import Rotating
-from tests.runtime.house import House, ask
+from tests.runtime.built import BuiltFunctions, ask
 
 TRIES = 3
 # CPU time of INIT in bare functions' and MB of memory at its peak, with room for a loaded machine.
@@ -28,13 +28,13 @@ def tell(capsys: pytest.CaptureFixture[str], line: str) -> None:
 
 
 def test_the_jail_is_one_and_what_is_not_jailed_is_told(
-    rotating: tuple[House, Rotating], capsys: pytest.CaptureFixture[str]
+    rotating: tuple[BuiltFunctions, Rotating], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    house = rotating[0]
-    means = house.jail.means
+    built = rotating[0]
+    means = built.jail.means
     for sentence in means.missing() or ["jailed in all respects"]:
         tell(capsys, sentence)
-    with house.cold("bare") as bare:
+    with built.cold("bare") as bare:
         # Without a jail these would be folders of this machine.
         seen = bare.invoke({"folders": FOLDERS if means.unshare else []})
         assert not means.unshare or bare.written() == ["trial"]
@@ -47,25 +47,28 @@ def test_the_jail_is_one_and_what_is_not_jailed_is_told(
 
 
 @pytest.fixture(scope="session")
-def bare_s(rotating: tuple[House, Rotating]) -> float:
+def bare_s(rotating: tuple[BuiltFunctions, Rotating]) -> float:
     """CPU seconds of the bare function's INIT."""
     if lambda_python() is None:
         pytest.skip(f"no Python of Lambda's version, but {sys.version}: budgets say nothing")
     return cheapest(rotating[0], "bare")[0]
 
 
-def cheapest(house: House, name: str) -> tuple[float, float]:
+def cheapest(built: BuiltFunctions, name: str) -> tuple[float, float]:
     """CPU seconds of INIT and MB of memory: the least of some tries, which disturbs least."""
     found: list[tuple[float, float]] = []
     for _ in range(TRIES):
-        with house.cold(name) as environment:
+        with built.cold(name) as environment:
             found.append((environment.cpu_s, environment.peak_mb))
     return min(found)
 
 
 @pytest.mark.parametrize("name", INIT)
 def test_a_cold_start_stays_in_its_budget(
-    rotating: tuple[House, Rotating], bare_s: float, name: str, capsys: pytest.CaptureFixture[str]
+    rotating: tuple[BuiltFunctions, Rotating],
+    bare_s: float,
+    name: str,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     cpu_s, peak_mb = cheapest(rotating[0], name)
     tell(
@@ -79,15 +82,15 @@ def test_a_cold_start_stays_in_its_budget(
 
 
 def test_a_cold_hybrid_search_is_whole_and_stays_in_its_budget(
-    rotating: tuple[House, Rotating], bare_s: float, capsys: pytest.CaptureFixture[str]
+    rotating: tuple[BuiltFunctions, Rotating], bare_s: float, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    house, rotation = rotating
-    with house.cold("create_tool") as create_tool, house.cold("index_node") as index_node:
+    built, rotation = rotating
+    with built.cold("create_tool") as create_tool, built.cold("index_node") as index_node:
         functions = {"create_tool": create_tool, "index_node": index_node}
         deployed = replace(rotation.deployed, functions=functions)
         tool = deployed.tool({"a": english(2_000)}, strategy="hybrid")
         deployed.drain()
-    with house.cold("search") as search:
+    with built.cold("search") as search:
         deployed = replace(deployed, functions={"search": search})
         spent, degraded = [search.cpu_s], []
         for question in ("harbour winter ledger", "railway budget"):

@@ -16,26 +16,26 @@ from local.options import ROOT
 from tests.builders import english
 from tests.functions.deployment import Deployment, event
 from tests.functions.test_rotation import Rotating
-from tests.runtime.house import House, ask, sqs_records
+from tests.runtime.built import BuiltFunctions, ask, sqs_records
 
 TEXT = f"{english(3_000, 1)}\n\nThe lighthouse keeper counted comets.\n\n{english(3_000, 2)}"
 RECORDED = json.loads((ROOT / "tests" / "domain" / "recorded_messages.json").read_text())
 
 
 @pytest.fixture(scope="session")
-def house(rotating: tuple[House, Rotating]) -> House:
+def built(rotating: tuple[BuiltFunctions, Rotating]) -> BuiltFunctions:
     return rotating[0]
 
 
 @pytest.fixture(scope="module")
-def deployed(rotating: tuple[House, Rotating]) -> Iterator[Deployment]:
+def deployed(rotating: tuple[BuiltFunctions, Rotating]) -> Iterator[Deployment]:
     """The four functions, each in one environment that answers whatever is asked here."""
-    house, rotation = rotating
+    built, rotation = rotating
     with ExitStack() as parts:
-        cold = {name: parts.enter_context(house.cold(name)) for name in house.functions}
+        cold = {name: parts.enter_context(built.cold(name)) for name in built.functions}
         rotation.deployed = replace(rotation.deployed, functions=cold)
         yield rotation.deployed
-        for environment in cold.values() if house.jail.means.unshare else ():
+        for environment in cold.values() if built.jail.means.unshare else ():
             assert environment.written() == []
 
 
@@ -85,14 +85,14 @@ def test_the_recorded_events_are_answered(deployed: Deployment) -> None:
 
 
 @pytest.mark.parametrize("release", ["before the order book", "this release", "a later release"])
-def test_messages_of_every_release_are_taken(house: House, release: str) -> None:
-    with house.cold("index_node") as index_node:
+def test_messages_of_every_release_are_taken(built: BuiltFunctions, release: str) -> None:
+    with built.cold("index_node") as index_node:
         answer = index_node.invoke({"Records": sqs_records(*RECORDED[release])})
     assert answer == {"batchItemFailures": []}
 
 
 def test_a_new_password_reaches_environments_that_run(
-    deployed: Deployment, rotating: tuple[House, Rotating]
+    deployed: Deployment, rotating: tuple[BuiltFunctions, Rotating]
 ) -> None:
     rotation = rotating[1]
     tool = deployed.tool({"report": TEXT}, strategy="hybrid")
@@ -100,7 +100,7 @@ def test_a_new_password_reaches_environments_that_run(
     ask(deployed, tool, "comets")
     rotation.change_password("another one")
     rotation.put(database_url=rotation.url_with("another one"))
-    assert rotation.ready() == 200
+    assert rotation.ask() == 401
     assert ask(deployed, tool, "lighthouse")["retrieval"]["degraded"] == []
     assert deployed.functions["cleanup"].invoke(event("cleanup"))["errors"] == []
 
@@ -129,12 +129,12 @@ def denied_queue() -> Iterator[dict[str, str]]:
     server.server_close()
 
 
-def test_a_queue_that_refuses_is_told(house: House, deployed: Deployment) -> None:
-    with denied_queue() as denied, house.cold("create_tool", **denied) as create_tool:
+def test_a_queue_that_refuses_is_told(built: BuiltFunctions, deployed: Deployment) -> None:
+    with denied_queue() as denied, built.cold("create_tool", **denied) as create_tool:
         replace(deployed, functions={"create_tool": create_tool}).tool(
             {"report": TEXT}
         )  # its order stays behind
-        with house.cold("cleanup", **denied) as cleanup:
+        with built.cold("cleanup", **denied) as cleanup:
             report = cleanup.invoke(event("cleanup"))
     assert (report["messages_relayed"], len(report["errors"])) == (0, 1), report
     assert deployed.functions["cleanup"].invoke(event("cleanup"))["errors"] == []

@@ -20,7 +20,7 @@ from tests.builders import aws_server
 from tests.contract.turbopuffer.targets import running
 from tests.functions.deployment import DIMENSIONS, SECRET_VALUES, Deployment
 from tests.functions.test_rotation import Rotating
-from tests.runtime.house import House, WordServer, built_functions, is_as_written
+from tests.runtime.built import BuiltFunctions, WordServer, built_functions, is_as_written
 from tests.stack import DatabaseFactory
 
 
@@ -36,7 +36,7 @@ def jail() -> Jail:
 @pytest.fixture(scope="session")
 def rotating(
     jail: Jail, databases: DatabaseFactory, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[tuple[House, Rotating]]:
+) -> Iterator[tuple[BuiltFunctions, Rotating]]:
     with ExitStack() as parts:
         aws = parts.enter_context(aws_server())
         model_url = parts.enter_context(WordServer().running())
@@ -66,5 +66,7 @@ def rotating(
             "EmbeddingDimensions": str(DIMENSIONS),
             "TurbopufferBaseUrl": vectors.url,
         }
-        house = House(jail, built_functions(), references, aws, tmp_path_factory.mktemp("logs"))
-        yield house, made
+        built = BuiltFunctions(
+            jail, built_functions(), references, aws, tmp_path_factory.mktemp("logs")
+        )
+        yield built, made

@@ -68,7 +68,7 @@ def built_functions() -> dict[str, BuiltFunction]:
 
 
 @dataclass(frozen=True)
-class House:
+class BuiltFunctions:
     """Functions in one jail; ``references`` is what the template's names stand for."""
 
     jail: Jail
