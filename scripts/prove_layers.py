@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 from scripts.layer_contents import PACKED_WITH, ROOT, install, pins
-from scripts.package import LAMBDA_PYTHON, lambda_python, pack_dependencies
+from scripts.package import LAMBDA_PYTHON, compile_bytecode, lambda_python, pack_dependencies
 
 BUILT = ROOT / ".aws-sam" / "build"
 SHARED = BUILT / "SharedLayer" / "python"
@@ -81,10 +81,14 @@ def check_bytecode() -> None:
 
 
 def install_for_this_machine(python: str) -> None:
-    """The layers again with this platform's wheels, and what Lambda's runtime adds to them."""
+    """The layers again with this platform's wheels, and what Lambda's runtime adds to them.
+
+    ``make prove-deploy`` deploys them.
+    """
     shutil.rmtree(HOST, ignore_errors=True)
     for layer in PACKED_WITH:
-        pack_dependencies(layer, HOST / layer, ("--python", python))
+        pack_dependencies(layer, HOST / layer / "python", ("--python", python))
+        compile_bytecode(HOST / layer / "python", "/opt/python")
     embedding = pins("embedding")
     runtime = {name: embedding[name] for name in RUNTIME}
     install(runtime, HOST / "runtime", ("--python", python))
@@ -103,7 +107,7 @@ def check_imports(python: str) -> None:
     """
     for function, layers in LAYERS_OF.items():
         folder = BUILT / f"{function.title().replace('_', '')}Function"
-        paths = [folder, *(HOST / layer for layer in layers), SHARED, HOST / "runtime"]
+        paths = [folder, *(HOST / layer / "python" for layer in layers), SHARED, HOST / "runtime"]
         program = "import sys; sys.path[:0] = sys.argv[1:]; import app; assert app.lambda_handler; "
         program += "import context_search.adapters.jwt_tokens"
         run_alone(python, ["-c", program, *map(str, paths)])
@@ -121,7 +125,7 @@ def main() -> None:
         install_for_this_machine(python)
         check_imports(python)
         trial = str(ROOT / "scripts" / "embedding_trial.py")
-        importable = (HOST / "core", HOST / "embedding", SHARED)
+        importable = (HOST / "core" / "python", HOST / "embedding" / "python", SHARED)
         run_alone(python, [trial, *map(str, importable)])
     except ProofError as error:
         sys.exit(f"build: {error}")
