@@ -15,7 +15,7 @@ python := .venv/bin/python
 pytest := $(python) -m pytest -n $(WORKERS) --dist worksteal
 sam := .venv-build/bin/python -m samcli
 
-.PHONY: help setup setup-dev setup-build demo serve reset unit test check check-code check-security check-template check-locks build decisions migrate bench shape simulate endurance conformance compile clean
+.PHONY: help setup setup-dev setup-build demo serve reset unit test check check-code check-security check-template check-locks build setup-deploy deploy-local prove-deploy smoke decisions migrate bench shape simulate endurance conformance compile clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r name text; do \
@@ -74,6 +74,18 @@ build: setup-dev setup-build ## sam build for Lambda (arm64), then prove sizes a
 	@PYTHON=$(python) $(sam) build
 	@$(python) -m scripts.prove_layers
 
+setup-deploy: setup-dev setup-build
+	@scripts/setup.sh .venv-deploy requirements/deploy.txt
+
+deploy-local: build setup-deploy ## sam deploy to AWS on this machine, which stays until Ctrl-C
+	@$(python) -m local.deployed
+
+prove-deploy: build setup-deploy ## the same, with everything that a deployment does tried, and IAM compared
+	@$(python) -m tests.deploy.prove
+
+smoke: ## walk a deployment from outside and delete what that made (URL=https://…, SECRET=…)
+	@python3 -m scripts.smoke "$(URL)" # finds SECRET in the environment, where make puts it
+
 decisions: setup-dev ## make new pages of docs/decisions final (decision 0011)
 	@$(python) -m scripts.final_decisions
 
@@ -104,5 +116,5 @@ compile: setup-dev ## recompile every requirements file, keeping pins that still
 	@scripts/compile_requirements.sh $(if $(UPGRADE),--upgrade-package $(UPGRADE))
 
 clean: ## remove everything that was built or installed here
-	@rm -rf .venv .venv-build .build .aws-sam .local .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	@rm -rf .venv .venv-build .venv-deploy .build .aws-sam .local .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

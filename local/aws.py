@@ -37,7 +37,12 @@ def record_decisions(file: Path) -> None:
     enforce = iam_evaluator.enforce
 
     def enforce_and_tell(
-        access_key: str, action: str, service: str, region: str, resource_arn: str = "*", **more: Any
+        access_key: str,
+        action: str,
+        service: str,
+        region: str,
+        resource_arn: str = "*",
+        **more: Any,
     ) -> Any:
         action = _BATCHES.get(action, action)
         denied = enforce(access_key, action, service, region, resource_arn, **more)
@@ -104,17 +109,15 @@ def _with_numbers(make: Callable[..., Any]) -> Callable[..., Any]:
     return make_with_numbers
 
 
-def _name_only(logical_id: str, properties: Properties, stack: str) -> tuple[str, Properties]:
+def _name_only(logical_id: str, _: Properties, stack: str) -> tuple[str, Properties]:
     return f"{stack}-{logical_id}", {}
 
 
-def _keep(
-    physical_id: str, old: Properties, new: Properties, stack: str
-) -> tuple[str, Properties]:
+def _keep(physical_id: str, *_: object) -> tuple[str, Properties]:
     return physical_id, {}
 
 
-def _forget(physical_id: str, properties: Properties) -> None:
+def _forget(*_: object) -> None:
     """Nothing was made."""
 
 
@@ -135,7 +138,7 @@ def correct_resources(handlers: MutableMapping[str, dict[str, Any]]) -> None:
 
 
 def over_tls(app: Callable[..., Any]) -> Callable[..., Any]:
-    """Requests count as https, as every one to AWS is; ``X-Forwarded-Proto: http`` says otherwise."""
+    """Requests count as https, like all to AWS, unless ``X-Forwarded-Proto`` says otherwise."""
 
     async def serve(scope: dict[str, Any], receive: Any, send: Any) -> None:
         await app({**scope, "scheme": "https"}, receive, send)
@@ -148,7 +151,7 @@ def run_functions_on(python: str, runtime: str) -> None:
     detect = lambda_runtime._detect_runtime_binary
     lambda_runtime._detect_runtime_binary = lambda name: (python, detect(name)[1])
     # They inherit these.
-    os.environ.update(PYTHONPATH=runtime, PYTHONNOUSERSITE="1")
+    os.environ.update(PYTHONPATH=runtime, PYTHONNOUSERSITE="1")  # noqa: TID251
 
 
 def main() -> None:

@@ -12,7 +12,7 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, Self
@@ -38,6 +38,7 @@ _EMULATOR_PYTHON = ROOT / ".venv-deploy" / "bin" / "python"
 _SAM = (str(ROOT / ".venv-build" / "bin" / "python"), "-m", "samcli")
 _CREDENTIALS = {"AWS_ACCESS_KEY_ID": "local-account", "AWS_SECRET_ACCESS_KEY": "local"}
 _PART_DEADLINE_S = 60.0
+_client: Callable[..., Any] = boto3.client  # its types want each service's name written out
 
 
 class EmulatedAccount:
@@ -77,7 +78,13 @@ class EmulatedAccount:
         )
         emulator = self._child(
             "aws",
-            ["local.child", "local.aws", str(self.decisions_file), _python(), str(HOST / "runtime")],
+            [
+                "local.child",
+                "local.aws",
+                str(self.decisions_file),
+                _python(),
+                str(HOST / "runtime"),
+            ],
             _emulator_environment(ports[0], self._state.root),
             python=str(_EMULATOR_PYTHON),
         )
@@ -117,7 +124,7 @@ class EmulatedAccount:
 
     def client(self, service: str) -> Any:
         """A boto3 client with the rights of the account itself."""
-        return boto3.client(
+        return _client(
             service,
             endpoint_url=self.endpoint,
             region_name=REGION,
@@ -136,7 +143,14 @@ class EmulatedAccount:
             "SAM_CLI_TELEMETRY": "0",
         }
         done = subprocess.run(
-            [*_SAM, *arguments, "--config-file", str(ROOT / "samconfig.toml"), "--config-env", "local"],
+            [
+                *_SAM,
+                *arguments,
+                "--config-file",
+                str(ROOT / "samconfig.toml"),
+                "--config-env",
+                "local",
+            ],
             env=environment,
             capture_output=True,
             text=True,
@@ -160,10 +174,10 @@ class EmulatedAccount:
         }
 
     def deploy(
-        self, template: Path | None = None, **changed: str
+        self, changed: Mapping[str, str] | None = None, template: Path | None = None
     ) -> subprocess.CompletedProcess[str]:
         """``sam deploy`` of a template, by default the built one, with changed parameters."""
-        values = {**self.parameters(), **changed}
+        values = {**self.parameters(), **(changed or {})}
         overrides = self._state.root / "parameters.yaml"  # JSON is YAML
         overrides.write_text(json.dumps(values), encoding="utf-8")
         given = ["--parameter-overrides", f"file://{overrides}"]

@@ -1,6 +1,6 @@
 """Walks a deployment from outside, as its users do, and deletes what it made.
 
-    python -m scripts.smoke https://… SECRET          (make smoke URL=https://… SECRET=…)
+    SECRET=… python -m scripts.smoke https://…          (make smoke URL=https://… SECRET=…)
 
 A line for each step with its time; ends with 1 after the first step that fails. What was made is
 deleted either way. A project cannot be deleted: an empty one without a key stays.
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 import time
 import urllib.error
@@ -31,7 +32,10 @@ QUESTION = "How often did the keeper wind the lamp's clockwork?"
 DOCUMENT = {
     "notes": " ".join(
         [
-            *(f"Entry {day}: calm sea, nothing to report from the north pier." for day in range(90)),
+            *(
+                f"Entry {day}: calm sea, nothing to report from the north pier."
+                for day in range(90)
+            ),
             _ANSWER,
             *(f"Entry {day}: fog in the morning, two ships passed." for day in range(90, 180)),
         ]
@@ -57,7 +61,7 @@ class Deployment:
         """The answer's JSON, ``{}`` without a body. Raises SmokeError for another status."""
         data = None if body is None else json.dumps(body).encode()
         kind = {} if body is None else {"content-type": "application/json"}
-        request = urllib.request.Request(
+        request = urllib.request.Request(  # noqa: S310 - whoever calls names the address
             self._url + path, data, {"accept": "application/json", **kind, **headers}, method=method
         )
         try:
@@ -100,7 +104,7 @@ class Smoke:
             project, key = self._make_project()
             tool = self._make_tool(project, key)
             self._wait(tool["tool_id"], key)
-            self._find(project, tool["tool_id"], key)
+            self._find(tool["tool_id"], key)
             self._ask_as_agent(tool["name"], key)
 
     @contextmanager
@@ -178,7 +182,7 @@ class Smoke:
                 time.sleep(_POLL_S)
             require(index["indexed_chunks_count"] > 10, f"too few chunks: {index}")
 
-    def _find(self, project: int, tool: int, key: Headers) -> None:
+    def _find(self, tool: int, key: Headers) -> None:
         with self._step("search by words and meaning"):
             # A cold function may need longer than an embedding may take.
             for _ in range(3):
@@ -212,7 +216,7 @@ class Smoke:
             require(_found(result["structuredContent"]), "the passage is not among the results")
 
 
-def require(holds: bool, otherwise: str) -> None:
+def require(holds: object, otherwise: str) -> None:
     """Raises SmokeError with what is wrong."""
     if not holds:
         raise SmokeError(otherwise)
@@ -231,7 +235,8 @@ def main(argv: list[str] | None = None) -> int:
     """Returns 0 when every step did what it must."""
     parser = argparse.ArgumentParser(prog="python -m scripts.smoke", description=__doc__)
     parser.add_argument("url")
-    parser.add_argument("secret", help="internal_secret of the deployment")
+    secret = os.environ.get("SECRET", "")  # noqa: TID251 - no secret in a list of processes
+    parser.add_argument("--secret", default=secret, help="internal_secret; default: SECRET")
     wish = parser.parse_args(argv)
     started = time.monotonic()
     try:
