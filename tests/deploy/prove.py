@@ -68,6 +68,7 @@ class Walk:
         self._api = Deployment(self._account.base_url)
         with step("every resource is complete"):
             self._complete("CREATE_COMPLETE")
+            self._all_made()
         with step("smoke test over HTTP and MCP"):
             smoke(self._account.base_url, self._account.internal_secret, _indented)
         with step("signed upload, import, search"):
@@ -83,8 +84,10 @@ class Walk:
             self._redrive()
         with step("cleanup, by its schedule, sees what plain SQL has changed"):
             self._cleanup()
-        with step("integrity"):
-            self._api.ask("GET", "/internal/integrity", self._operator)
+        with step("cleanup has compared Postgres with turbopuffer"):
+            eventually(
+                lambda: self._api.ask("GET", "/internal/integrity", self._operator)["namespaces"]
+            )
         with step("logs are where the template says"):
             self._logs(days=30)
         with step("IAM: nothing needed is refused, nothing unused is granted"):
@@ -110,9 +113,9 @@ class Walk:
             for each in page["StackResourceSummaries"]
         }
 
-    def _complete(self, *wanted: str) -> None:
+    def _complete(self, wanted: str) -> None:
         [stack] = self._cloudformation.describe_stacks(StackName=STACK)["Stacks"]
-        require(stack["StackStatus"] in wanted, f"the stack is {stack['StackStatus']}")
+        require(stack["StackStatus"] == wanted, f"the stack is {stack['StackStatus']}")
         resources = self._resources()
         odd = {
             name: each["ResourceStatus"]
@@ -120,6 +123,9 @@ class Walk:
             if not each["ResourceStatus"].endswith("_COMPLETE")
         }
         require(not odd, f"not complete: {odd}")
+
+    def _all_made(self) -> None:
+        resources = self._resources()
         written = set(read(BUILT / "template.yaml")["Resources"]) - {"KeyPolicy", "TracePolicy"}
         missing = {name for name in written if not any(made.startswith(name) for made in resources)}
         require(not missing, f"not made: {missing}")
