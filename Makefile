@@ -15,7 +15,7 @@ python := .venv/bin/python
 pytest := $(python) -m pytest -n $(WORKERS) --dist worksteal
 sam := .venv-build/bin/python -m samcli
 
-.PHONY: help setup setup-dev setup-build demo serve reset unit test check check-code check-security check-template check-locks build setup-deploy deploy-local prove-deploy smoke decisions migrate bench shape simulate endurance conformance compile clean
+.PHONY: help setup setup-dev setup-build demo serve reset unit test check check-code check-security check-template check-locks build setup-deploy deploy-local prove-deploy smoke bom decisions migrate bench shape simulate endurance conformance compile clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r name text; do \
@@ -85,6 +85,10 @@ prove-deploy: build setup-deploy ## the same, with everything that a deployment 
 
 smoke: ## walk a deployment from outside and delete what that made (URL=https://…, SECRET=…)
 	@python3 -m scripts.smoke "$(URL)" # finds SECRET in the environment, where make puts it
+
+bom: setup-dev ## the bill of materials of what is deployed, CycloneDX, in .build/bom.json
+	@mkdir -p .build
+	@$(python) -m scripts.bom > .build/bom.json
 
 decisions: setup-dev ## make new pages of docs/decisions final (decision 0011)
 	@$(python) -m scripts.final_decisions
