@@ -71,7 +71,7 @@ aws logs tail "/aws/lambda/$STACK/search" --since 15m --filter-pattern '{ $.leve
 
 cat <<END
 == done: $url
-To remove all of it:
+To remove all of it (uploads of the last hours have to leave their bucket first: aws s3 rm):
     .venv-build/bin/sam delete --stack-name $STACK
     aws secretsmanager delete-secret --secret-id $STACK
     psql "\$DATABASE_URL" -c 'DROP SCHEMA context_search CASCADE'

@@ -209,7 +209,9 @@ class Walk:
         return {f"{kind}: {name}" for kind, names in found.items() for name in names}
 
     def _delete(self) -> None:
-        _succeeded(self._account.sam("delete"))
+        made = self._inventory() - self._before
+        require(len(made) > len(self._before), f"the inventory sees too little: {made}")
+        _succeeded(self._account.sam("delete", "--no-prompts"))
         left = {
             name for name in self._inventory() - self._before if "aws-sam-cli-managed" not in name
         }
