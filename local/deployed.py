@@ -115,10 +115,15 @@ class EmulatedAccount:
         )["ARN"]
 
     def _child(
-        self, name: str, arguments: list[str], settings: Mapping[str, str], **more: str
+        self,
+        name: str,
+        arguments: list[str],
+        settings: Mapping[str, str],
+        python: str = sys.executable,
     ) -> Child:
         environment = {**process_environment(self._user, ROOT), **settings}
-        child = Child(name, arguments, environment, self._state.logs / f"{name}.log", **more)
+        log = self._state.logs / f"{name}.log"
+        child = Child(name, arguments, environment, log, python=python)
         self._parts.callback(child.stop, 5.0)
         return child
 

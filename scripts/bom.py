@@ -53,8 +53,8 @@ class LicenceError(Exception):
 
 def licence(name: str) -> str:
     """The SPDX expression of an installed distribution. Raises LicenceError."""
-    told = metadata(name)
-    expression = READ.get(name) or told.get("License-Expression") or told.get("License") or ""
+    told = metadata(name).json
+    expression = READ.get(name) or str(told.get("license_expression") or told.get("license") or "")
     names = set(re.findall(r"[^\s()]+", expression)) - {"AND", "OR"}
     if not names or names - ALLOWED:
         raise LicenceError(f"{name}: {expression[:80] or 'no licence told'}")

@@ -53,7 +53,9 @@ class Deployment:
 
     def __init__(self, url: str) -> None:
         self._url = url.rstrip("/")
-        proxies = {} if "//127.0.0.1" in url or "//localhost" in url else None
+        proxies: dict[str, str] | None = (
+            {} if "//127.0.0.1" in url or "//localhost" in url else None
+        )
         self._opener = urllib.request.build_opener(urllib.request.ProxyHandler(proxies))
 
     def ask(

@@ -16,6 +16,7 @@ from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route
+from starlette.types import ASGIApp
 
 from local.blas import limit_blas_threads
 from local.embedding.provider import ProviderError, vectors_of
@@ -36,17 +37,22 @@ async def _health(_: Request) -> JSONResponse:
     return JSONResponse({"status": "ok"})
 
 
-def main() -> None:
-    """Serves until it is killed."""
-    parser = argparse.ArgumentParser(prog="python -m local.embedding.server")
-    parser.add_argument("--port", type=int, required=True)
-    limit_blas_threads()
+def create_app() -> ASGIApp:
+    """The application, for programs of this machine only."""
     routes = [
         Route("/v1/embeddings", _embeddings, methods=["POST"]),
         Route("/health", _health),
     ]
-    app = loopback_only(Starlette(routes=routes))
-    uvicorn.run(app, host="127.0.0.1", port=parser.parse_args().port, log_level="warning")
+    return loopback_only(Starlette(routes=routes))
+
+
+def main() -> None:
+    """Serves until it is killed."""
+    parser = argparse.ArgumentParser(prog="python -m local.embedding.server")
+    parser.add_argument("--port", type=int, required=True)
+    port = parser.parse_args().port
+    limit_blas_threads()
+    uvicorn.run(create_app(), host="127.0.0.1", port=port, log_level="warning")
 
 
 if __name__ == "__main__":
