@@ -2,9 +2,10 @@
 # The first deployment to an account, one command after the other; each can be read and run alone.
 # Needs the AWS CLI with credentials, make, Python 3.11 or newer, and in the environment:
 #   DATABASE_URL          PostgreSQL 15 or newer, as the owner of the tables
-#   APP_DATABASE_URL      the same as the role of the functions (docs/deploy.md); default DATABASE_URL
+#   APP_DATABASE_URL      the same as the functions' role (docs/deploy.md); default DATABASE_URL
 #   TURBOPUFFER_API_KEY   and TURBOPUFFER_REGION, default aws-us-east-1
 #   EMBEDDING_API_KEY     of the provider of EMBEDDING_MODEL, default openai/text-embedding-3-small
+#   PARAMETERS            more for the template (docs/deploy.md), such as "IndexConcurrency=4"
 #   STACK                 name of stack and secret; default context-search
 # Costs: some cents for the quarter of an hour. The last lines say how all of it is removed.
 set -eu
@@ -45,10 +46,11 @@ arn=$(aws secretsmanager describe-secret --secret-id "$STACK" \
         --query ARN --output text)
 
 echo "== 5. the stack; SAM shows what it will make and asks"
+# shellcheck disable=SC2086  # several words
 .venv-build/bin/sam deploy --stack-name "$STACK" --parameter-overrides \
     "SecretsArn=$arn" \
     "TurbopufferRegion=${TURBOPUFFER_REGION:-aws-us-east-1}" \
-    "EmbeddingModel=${EMBEDDING_MODEL:-openai/text-embedding-3-small}"
+    "EmbeddingModel=${EMBEDDING_MODEL:-openai/text-embedding-3-small}" ${PARAMETERS:-}
 
 echo "== 6. a walk over HTTP and MCP, which deletes what it makes"
 url=$(aws cloudformation describe-stacks --stack-name "$STACK" --output text \
@@ -66,8 +68,13 @@ dead=$(aws cloudformation describe-stacks --stack-name "$STACK" --output text \
     --query "Stacks[0].Outputs[?OutputKey=='DlqUrl'].OutputValue")
 aws sqs get-queue-attributes --queue-url "$dead" --attribute-names ApproximateNumberOfMessages \
     --query "Attributes.ApproximateNumberOfMessages" --output text
-aws logs tail "/aws/lambda/$STACK/cleanup" --since 5m
-aws logs tail "/aws/lambda/$STACK/search" --since 15m --filter-pattern '{ $.level = "ERROR" }'
+since=$((($(date +%s) - 300) * 1000))
+aws logs filter-log-events --log-group-name "/aws/lambda/$STACK/cleanup" --start-time $since \
+    --query "events[-1].message" --output text
+for name in create_tool search index_node cleanup; do
+    aws logs filter-log-events --log-group-name "/aws/lambda/$STACK/$name" --start-time $since \
+        --filter-pattern '{ $.level = "ERROR" }' --query "events[].message" --output text
+done
 
 cat <<END
 == done: $url
