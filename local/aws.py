@@ -21,6 +21,8 @@ from ministack.core import iam_evaluator, lambda_runtime
 from ministack.services import apigateway
 from ministack.services.cloudformation import provisioners
 
+from local.loopback_only import loopback_only
+
 Properties = dict[str, Any]
 
 # AWS asks for the rights to the single calls.
@@ -160,7 +162,7 @@ def main() -> None:
     run_functions_on(python, runtime)
     record_decisions(Path(decisions))
     correct_resources(provisioners._RESOURCE_HANDLERS)
-    ministack.app = over_tls(ministack.app)
+    ministack.app = loopback_only(over_tls(ministack.app))
     sys.argv = sys.argv[:1]
     ministack.main()
 
