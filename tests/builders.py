@@ -15,7 +15,7 @@ from context_search.adapters.postgres.pool import Transaction
 from context_search.adapters.postgres.store import PostgresStore
 from context_search.domain.access import Principal, ProjectKey
 from context_search.domain.json_text import to_json
-from context_search.domain.model import ChunkSet, Claim, Index, Project, Table
+from context_search.domain.model import ChunkSet, Claim, Generation, Index, Project, Table
 from tests.stack import clear_rows
 from tests.steps import SMALL, Steps
 
@@ -50,8 +50,7 @@ def an_index() -> Index:
         project_id=1,
         table_id=2,
         config=SMALL,
-        generation_id=6,
-        namespace="project_1_table_2",
+        generation=Generation(6, "project_1_table_2"),
     )
 
 

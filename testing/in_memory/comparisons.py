@@ -61,8 +61,8 @@ class MemoryComparisons:
     def note_compared(
         self, index: Index, table_id: int, revision: int, scopes: Sequence[str]
     ) -> None:
-        self.rows.compared[index.generation_id, table_id] = (revision, tuple(scopes))
-        self.rows.refused.pop((index.generation_id, table_id), None)
+        self.rows.compared[index.generation.id, table_id] = (revision, tuple(scopes))
+        self.rows.refused.pop((index.generation.id, table_id), None)
         self.rows.change(self.rows.indexes, index.id, order_error=None)
 
     def order_comparisons(self, generation_id: int) -> None:
@@ -90,7 +90,7 @@ class MemoryComparisons:
         )
 
     def is_compared(self, index: Index) -> bool:
-        return all(generation.id != index.generation_id for generation, _ in self._behind())
+        return all(generation.id != index.generation.id for generation, _ in self._behind())
 
     def behind(self, *, silent_s: float, limit: int) -> list[tuple[int, int]]:
         now = self.clock.now()

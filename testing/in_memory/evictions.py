@@ -46,8 +46,8 @@ class MemoryEvictions:
 
     def give_up(self, going: Index, limits: ProjectLimits) -> bool:
         index = self.rows.indexes[going.id]
-        if going.state == "previous":
-            self._retire(self.rows.generations[going.generation_id])
+        if going.generation.state == "previous":
+            self._retire(self.rows.generations[going.generation.id])
             return True
         return is_cold(self.clock, index, limits) and self._evict(index, "limit")
 

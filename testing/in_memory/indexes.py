@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 from context_search.domain.config import IndexConfig
 from context_search.domain.ids import generation_namespace, table_namespace
-from context_search.domain.model import Index
+from context_search.domain.model import Generation, Index
 from context_search.ports.outside import Clock
 from testing.in_memory.rows import GenerationRow, IndexRow, Rows
 
@@ -121,10 +121,9 @@ def view(rows: Rows, clock: Clock, generation: GenerationRow) -> Index:
         project_id=index.project_id,
         table_id=index.table_id,
         config=generation.config,
-        generation_id=generation.id,
-        namespace=generation.namespace,
-        state=generation.state,
-        number=generation.number,
+        generation=Generation(
+            generation.id, generation.namespace, generation.state, generation.number
+        ),
         is_rebuilding=any(
             other.index_id == index.id and other.state in ("queued", "building")
             for other in rows.generations.values()

@@ -62,7 +62,7 @@ class MemoryKeywords:
         sets = {
             node.active_set_id
             for node in self.rows.nodes.values()
-            if node.generation_id == index.generation_id
+            if node.generation_id == index.generation.id
         }
         return [
             row

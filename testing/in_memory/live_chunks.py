@@ -27,9 +27,13 @@ class MemoryLiveChunks:
         nodes = {row.active_set_id: row for row in self.rows.nodes.values()}
         for chunk in self.rows.chunks.values():
             node = nodes.get(chunk.set_id)
-            if chunk.doc_id not in wanted or chunk.namespace != index.namespace or node is None:
+            if (
+                chunk.doc_id not in wanted
+                or chunk.namespace != index.generation.namespace
+                or node is None
+            ):
                 continue
-            if node.generation_id != index.generation_id:
+            if node.generation_id != index.generation.id:
                 continue
             table = self.rows.tables[chunk.table_id]
             is_visible = table.is_there and table.project_id == index.project_id
@@ -47,7 +51,7 @@ class MemoryLiveChunks:
         return {
             chunk.doc_id: chunk.text
             for chunk in self.rows.chunks.values()
-            if chunk.namespace == index.namespace and chunk.doc_id in wanted
+            if chunk.namespace == index.generation.namespace and chunk.doc_id in wanted
         }
 
     def around(self, chunk_ids: Sequence[int], *, reach: int) -> list[ChunkText]:
@@ -66,7 +70,7 @@ class MemoryLiveChunks:
 
     def _live_hash(self, index: Index, node: NodeRow) -> str | None:
         table = self.rows.tables[node.table_id]
-        revision, _ = self.rows.compared.get((index.generation_id, table.id), (None, ()))
+        revision, _ = self.rows.compared.get((index.generation.id, table.id), (None, ()))
         if revision == table.revision:
             return node.content_hash
         try:
@@ -83,7 +87,7 @@ class MemoryLiveChunks:
         places_of = {
             node.active_set_id: (node.table_id, node.json_pointer)
             for node in self.rows.nodes.values()
-            if node.generation_id == index.generation_id
+            if node.generation_id == index.generation.id
         }
         return {
             places_of[chunk.set_id]: chunk.text
@@ -94,7 +98,7 @@ class MemoryLiveChunks:
     def is_empty(self, index: Index) -> bool:
         """Looks for a chunk that is present."""
         rows = self.rows.chunks.values()
-        return not any(row.present and row.namespace == index.namespace for row in rows)
+        return not any(row.present and row.namespace == index.generation.namespace for row in rows)
 
 
 def _hydrated(chunk: ChunkRow, node: NodeRow, *, stale: bool) -> HydratedChunk:

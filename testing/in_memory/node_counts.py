@@ -31,7 +31,7 @@ class MemoryNodeCounts:
     clock: Clock
 
     def status(self, index: Index, *, stalled_s: float) -> IndexStatus:
-        return self._status(index, of_generation(self.rows, index.generation_id), stalled_s)
+        return self._status(index, of_generation(self.rows, index.generation.id), stalled_s)
 
     def _is_stalled(self, index: Index, stalled_s: float) -> bool:
         now = self.clock.now()
@@ -40,7 +40,7 @@ class MemoryNodeCounts:
         served = {row.id for row in self.rows.generations.values() if row.index_id in own}
         return any(
             row.state in ("queued", "claimed") and (row.lease_until or row.next_at) < since
-            for row in of_generation(self.rows, index.generation_id)
+            for row in of_generation(self.rows, index.generation.id)
         ) and not any(
             (row.state == "claimed" and row.lease_until and row.lease_until > now)
             or (row.indexed_at and row.indexed_at > since)
@@ -67,7 +67,7 @@ class MemoryNodeCounts:
         return min(sets, key=lambda row: row.state, default=None)
 
     def progress(self, index: Index, scope: str, *, stalled_s: float) -> Progress:
-        nodes = of_generation(self.rows, index.generation_id, scope)
+        nodes = of_generation(self.rows, index.generation.id, scope)
         sets = [row for row in (self._set_of(node.id) for node in nodes) if row]
         set_ids = {row.id for row in sets}
         chunks = self.rows.chunks.values()
@@ -96,7 +96,7 @@ class MemoryNodeCounts:
         found = [
             dict(error)
             for table in tables_of(self.rows, self.rows.indexes[index.id])
-            if (error := self.rows.refused.get((index.generation_id, table.id))) is not None
+            if (error := self.rows.refused.get((index.generation.id, table.id))) is not None
         ]
         return sorted(found, key=lambda error: str(error["at"]), reverse=True)[:MOST_REFUSED]
 
@@ -107,13 +107,13 @@ class MemoryNodeCounts:
 
     def not_indexed(self, index: Index, scope: str, *, limit: int) -> list[NodeProgress]:
         nodes = [
-            n for n in of_generation(self.rows, index.generation_id, scope) if n.state != "indexed"
+            n for n in of_generation(self.rows, index.generation.id, scope) if n.state != "indexed"
         ]
         nodes.sort(key=lambda row: row.state in ("queued", "claimed"))
         return [self._node_progress(node) for node in nodes[:limit]]
 
     def has_any(self, index: Index, scope: str) -> bool:
-        for node in of_generation(self.rows, index.generation_id, scope):
+        for node in of_generation(self.rows, index.generation.id, scope):
             current = self._set_of(node.id)
             if node.state not in ("indexed", "skipped") or (current and current.chunks_count):
                 return True
@@ -121,7 +121,7 @@ class MemoryNodeCounts:
 
     def in_scope(self, index: Index, scope: str, *, limit: int) -> list[NodeProgress]:
         nodes = sorted(
-            of_generation(self.rows, index.generation_id, scope), key=lambda row: row.json_pointer
+            of_generation(self.rows, index.generation.id, scope), key=lambda row: row.json_pointer
         )
         return [self._node_progress(node) for node in nodes[:limit]]
 

@@ -34,7 +34,7 @@ class MemoryNodes:
 
     def upsert(self, index: Index, table_id: int, nodes: Sequence[NodeUpsert]) -> list[int]:
         queued: list[int] = []
-        rows = of_generation(self.rows, index.generation_id, table_id=table_id)
+        rows = of_generation(self.rows, index.generation.id, table_id=table_id)
         known = {row.json_pointer: row for row in rows}
         for wanted in nodes:
             skipped = wanted.skip_reason is not None
@@ -42,7 +42,7 @@ class MemoryNodes:
             node_id = before.id if before else self.rows.new_id()
             self.rows.nodes[node_id] = NodeRow(
                 id=node_id,
-                generation_id=index.generation_id,
+                generation_id=index.generation.id,
                 table_id=table_id,
                 json_pointer=wanted.node.json_pointer,
                 content_hash=wanted.content_hash,

@@ -75,7 +75,7 @@ class MemoryRebuilds:
 
     def is_unfinished(self, index: Index) -> bool:
         return any(
-            node.generation_id == index.generation_id
+            node.generation_id == index.generation.id
             and node.state in ("queued", "claimed", "quarantined")
             for node in self.rows.nodes.values()
         )
@@ -84,14 +84,14 @@ class MemoryRebuilds:
         now = self.clock.now()
         generations = self.rows.generations
         for row in self._of(to.id, ("previous",)):
-            if row.id != to.generation_id:
+            if row.id != to.generation.id:
                 self.rows.change(generations, row.id, state="retired", retired_at=now)
         for row in self._of(to.id, ("active",)):
             self.rows.change(generations, row.id, state="previous", switched_at=now)
-        if generations[to.generation_id].state != "building":
-            MemoryComparisons(self.rows, self.clock).order_comparisons(to.generation_id)
-        self.rows.change(generations, to.generation_id, state="active")
-        self.rows.change(self.rows.indexes, to.id, generation_id=to.generation_id, config=to.config)
+        if generations[to.generation.id].state != "building":
+            MemoryComparisons(self.rows, self.clock).order_comparisons(to.generation.id)
+        self.rows.change(generations, to.generation.id, state="active")
+        self.rows.change(self.rows.indexes, to.id, generation_id=to.generation.id, config=to.config)
 
     def promote(self, *, at_once: int) -> list[int]:
         promoted = []
@@ -132,7 +132,7 @@ class MemoryRebuilds:
 
     def size(self, index: Index) -> Size:
         nodes = [
-            node for node in self.rows.nodes.values() if node.generation_id == index.generation_id
+            node for node in self.rows.nodes.values() if node.generation_id == index.generation.id
         ]
         sets = {node.active_set_id for node in nodes}
         texts = [chunk.text for chunk in self.rows.chunks.values() if chunk.set_id in sets]

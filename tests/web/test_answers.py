@@ -182,7 +182,7 @@ def test_a_table_is_shown_without_its_document() -> None:
 def test_counts_are_null_until_they_are_known(word: IndexStatus, chunks: int | None) -> None:
     answer = sent(NewSearchToolAnswer.of(status(word)))
     assert (answer["tool_id"], answer["status"], answer["chunks_created"]) == (9, word, chunks)
-    assert answer["namespace"] == an_index().namespace
+    assert answer["namespace"] == an_index().generation.namespace
     assert answer["large_nodes_detected"] == [
         {"json_pointer": "/articles/0/text", "char_count": 12_000, "chunks_count": 3},
         {"json_pointer": "/articles/1/text", "char_count": 90_000_000, "chunks_count": None},

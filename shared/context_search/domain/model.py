@@ -82,11 +82,23 @@ class ToolRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class Generation:
+    """One build of an index, which is one namespace of turbopuffer. Builds count from 1.
+
+    The active generation answers queries; one that is being built beside it will take its place.
+    """
+
+    id: int
+    namespace: str
+    state: GenerationState = "active"
+    number: int = 1
+
+
+@dataclass(frozen=True, slots=True)
 class Index:
-    """One table under one configuration, seen through one of its generations.
+    """One table under one configuration, and the generation of it that is meant.
 
     ``table_id`` None: every string of every table of the project, for project search.
-    The active generation answers queries; one that is being built beside it will take its place.
     An evicted index holds nothing until it is searched. ``is_idle``: not searched for a minute.
     """
 
@@ -94,10 +106,7 @@ class Index:
     project_id: int
     table_id: int | None
     config: IndexConfig
-    generation_id: int
-    namespace: str
-    state: GenerationState = "active"
-    number: int = 1
+    generation: Generation
     is_rebuilding: bool = False
     evicted_at: datetime | None = None
     is_idle: bool = False

@@ -69,7 +69,7 @@ class Target:
     @property
     def asked(self) -> tuple[int, Reach, Strategy]:
         """What the legs are asked with. Where it differs, the candidates are others."""
-        return self.index.generation_id, self.reach, self.search.strategy
+        return self.index.generation.id, self.reach, self.search.strategy
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,7 +45,9 @@ def shown(
 
 
 def tombstones(bench: Workbench, index: Index) -> list[str]:
-    rows = bench.sql("SELECT doc_id FROM tombstone WHERE namespace = :name", name=index.namespace)
+    rows = bench.sql(
+        "SELECT doc_id FROM tombstone WHERE namespace = :name", name=index.generation.namespace
+    )
     return sorted(doc_id for [doc_id] in rows)
 
 
@@ -67,7 +69,7 @@ def test_the_chunks_are_the_text_and_nothing_but_the_text(bench: Workbench) -> N
         assert chunk.chunk_text == TEXT[chunk.char_start : chunk.char_end]
         assert chunk.total_chunks == len(chunks)
         assert (chunk.content_hash, chunk.stale) == (content_hash(TEXT), False)
-        assert chunk.turbopuffer_namespace == index.namespace
+        assert chunk.turbopuffer_namespace == index.generation.namespace
 
 
 def test_beginning_again_finds_the_same_rows(bench: Workbench) -> None:
@@ -265,8 +267,11 @@ def test_only_ids_that_neither_row_nor_tombstone_knows_are_orphans(bench: Workbe
     windows = [f"{doc_id}.w{number}" for doc_id in known for number in range(1, 4)]
     strange = ["stranger", "1.aaaaaaaaaa.000000000000.1.0", "w", ""]
     with bench.store.for_all("test") as work:
-        assert work.chunks.without_row(index.namespace, known + windows + strange) == strange
-        assert work.chunks.without_row(index.namespace, []) == []
+        assert (
+            work.chunks.without_row(index.generation.namespace, known + windows + strange)
+            == strange
+        )
+        assert work.chunks.without_row(index.generation.namespace, []) == []
         assert work.chunks.without_row("another", known) == known
 
 
@@ -275,7 +280,7 @@ def test_no_live_chunk_is_an_orphan_however_many_there_are(bench: Workbench) -> 
     live = doc_ids(*bench.indexed(index))
     assert len(live) > 200
     with bench.store.for_all("test") as work:
-        assert work.chunks.without_row(index.namespace, live) == []
+        assert work.chunks.without_row(index.generation.namespace, live) == []
 
 
 def test_a_plan_is_made_of_the_claimed_text(bench: Workbench) -> None:

@@ -126,11 +126,11 @@ def test_a_deleted_table_is_emptied_in_steps_and_then_goes(bench: Workbench) -> 
     assert removed == [2, 1, 0]
     assert RemoveDeleted(bench.store).run() == (2, [])
     assert bench.sql("SELECT id FROM context_table") == [[kept.table_id]]
-    assert {stone.namespace for stone in to_delete(bench)} == {index.namespace}
+    assert {stone.namespace for stone in to_delete(bench)} == {index.generation.namespace}
     states = bench.sql("SELECT id, state, index_id FROM index_generation ORDER BY id")
     assert states == [
-        [index.generation_id, "retired", None],
-        [kept.generation_id, "active", kept.id],
+        [index.generation.id, "retired", None],
+        [kept.generation.id, "active", kept.id],
     ]
 
 
@@ -142,7 +142,7 @@ def test_a_table_deleted_by_plain_sql_leaves_no_namespace_behind(bench: Workbenc
     let_pass(bench, "index_generation", "retired_at")
     with bench.store.for_all("test") as work:
         found = work.deletions.retired(older_than_s=HOUR, limit=9)
-    assert found == [SweepCursor(index.generation_id, index.namespace, "")]
+    assert found == [SweepCursor(index.generation.id, index.generation.namespace, "")]
     assert bench.sql("SELECT id FROM search_index") == [[kept.id]]
 
 
@@ -161,13 +161,13 @@ def test_a_retired_generation_is_forgotten_when_empty_and_old(bench: Workbench) 
         assert work.deletions.remove_retired_nodes(limit=1) == 1
         assert work.deletions.remove_retired_nodes(limit=9) == 1
         assert work.deletions.remove_retired_nodes(limit=9) == 0
-    assert retired() == [SweepCursor(index.generation_id, index.namespace, "")]
+    assert retired() == [SweepCursor(index.generation.id, index.generation.namespace, "")]
     with bench.store.for_all("test") as work:
-        work.deletions.forget_generation(index.generation_id)
-        work.deletions.forget_generation(index.generation_id)
+        work.deletions.forget_generation(index.generation.id)
+        work.deletions.forget_generation(index.generation.id)
     assert retired() == []
     assert count(bench, "tombstone") == 0
-    assert bench.sql("SELECT namespace FROM index_generation") == [[other.namespace]]
+    assert bench.sql("SELECT namespace FROM index_generation") == [[other.generation.namespace]]
 
 
 def test_a_young_retired_generation_waits(bench: Workbench) -> None:
@@ -191,13 +191,15 @@ def test_a_sweep_goes_on_where_it_stopped_and_rests_when_it_is_done(bench: Workb
 
     one, two = next_to_sweep()
     assert (one, two) == (
-        SweepCursor(first.generation_id, first.namespace, ""),
-        SweepCursor(second.generation_id, second.namespace, ""),
+        SweepCursor(first.generation.id, first.generation.namespace, ""),
+        SweepCursor(second.generation.id, second.generation.namespace, ""),
     )
     note(one, after="m")
     note(two, after="")
     [halfway] = next_to_sweep()
-    assert halfway == SweepCursor(first.generation_id, first.namespace, "m", SweepCounts(checked=3))
+    assert halfway == SweepCursor(
+        first.generation.id, first.generation.namespace, "m", SweepCounts(checked=3)
+    )
     note(halfway, after="")
     assert next_to_sweep() == []
     assert len(next_to_sweep(older_than_s=0)) == 2

@@ -29,7 +29,7 @@ def bench(module_database: Database) -> Workbench:
 def state_of(bench: Workbench, index: Index) -> list[object]:
     [row] = bench.sql(
         "SELECT state, index_id, retired_at IS NULL FROM index_generation WHERE id = :id",
-        id=index.generation_id,
+        id=index.generation.id,
     )
     return row
 
@@ -56,8 +56,8 @@ def test_equal_configurations_share_an_index_and_others_get_their_own(bench: Wor
     _, same = bench.tool(table, "/scope")
     _, other = bench.tool(table, config=OTHER)
     assert same == first == bench.index(first.id)
-    assert first.namespace == f"project_{bench.project.id}_table_{table.id}"
-    assert other.namespace == f"{first.namespace}_i{other.id}_g1"
+    assert first.generation.namespace == f"project_{bench.project.id}_table_{table.id}"
+    assert other.generation.namespace == f"{first.generation.namespace}_i{other.id}_g1"
     assert (other.config, first.config) == (OTHER, SMALL)
 
 
@@ -100,7 +100,7 @@ def test_an_index_made_again_never_shares_the_namespace_of_its_predecessor(
     retired(bench, old)
     _, new = bench.tool(table)
     assert new.id != old.id
-    assert new.namespace == f"{old.namespace}_i{new.id}_g1"
+    assert new.generation.namespace == f"{old.generation.namespace}_i{new.id}_g1"
     assert state_of(bench, new) == ["active", new.id, True]
 
 

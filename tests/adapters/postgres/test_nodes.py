@@ -81,7 +81,7 @@ def test_a_claim_carries_all_that_a_worker_needs(bench: Workbench) -> None:
         content_hash=content_hash(TEXT),
         content=TEXT,
         config=index.config,
-        namespace=index.namespace,
+        namespace=index.generation.namespace,
         index_id=index.id,
     )
 
@@ -224,7 +224,7 @@ def test_a_string_over_a_limit_is_skipped_with_its_reason_and_without_its_text(
     found = bench.sql(
         "SELECT state, content, char_count, last_error ->> 'code' FROM node"
         " WHERE generation_id = :id AND json_pointer = '/b'",
-        id=index.generation_id,
+        id=index.generation.id,
     )
     assert found == [["skipped", None, 400, "NODE_TOO_LARGE"]]
 
@@ -242,7 +242,7 @@ def test_pointers_beyond_any_index_row_are_nodes_like_others(bench: Workbench) -
     _, index = bench.tool(bench.table({key: TEXT, key + "x": TEXT}))
     assert len(bench.enumerate(index)) == 2
     with bench.store.for_all("test") as work:
-        known = work.nodes.known(index.generation_id, table_of(index))
+        known = work.nodes.known(index.generation.id, table_of(index))
     assert {node.pointer_sha256 for node in known} == {
         pointer_sha256(f"/{key}"),
         pointer_sha256(f"/{key}x"),

@@ -32,7 +32,9 @@ def test_an_index_goes_when_its_tool_is_deleted(bench: Workbench) -> None:
         assert work.comparisons.uncompared(index.id) == [index.table_id]
         compare(work, index, tool.scope.table_id, Limits(), None)
         assert work.deletions.remove_retired_nodes(limit=9) == 1
-    to_delete = bench.sql("SELECT FROM tombstone WHERE namespace = :name", name=index.namespace)
+    to_delete = bench.sql(
+        "SELECT FROM tombstone WHERE namespace = :name", name=index.generation.namespace
+    )
     assert len(to_delete) == 3
 
 

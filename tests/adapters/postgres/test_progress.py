@@ -58,7 +58,7 @@ def test_the_counters_of_a_scope_are_those_of_its_nodes(bench: Workbench) -> Non
     assert whole.indexed_at == max(
         row[0]
         for row in bench.sql(
-            "SELECT indexed_at FROM node WHERE generation_id = :id", id=index.generation_id
+            "SELECT indexed_at FROM node WHERE generation_id = :id", id=index.generation.id
         )
     )
 
@@ -158,7 +158,7 @@ def test_silence_is_a_stall_only_when_nothing_else_moves(bench: Workbench) -> No
     first, *_ = bench.enumerate(index)
     bench.sql(
         "UPDATE node SET next_at = now() - interval '101 s' WHERE generation_id = :id",
-        id=index.generation_id,
+        id=index.generation.id,
     )
     assert status(bench, index) == "stalled"
     claim = bench.claim(first)

@@ -107,7 +107,7 @@ def test_a_generation_that_somebody_deletes_takes_its_count_with_it(bench: Workb
 def test_compacting_changes_no_sum_and_leaves_a_row_a_namespace(bench: Workbench) -> None:
     index, _ = indexed(bench, 900)
     indexed(bench, 500, 1)
-    bench.sql("DELETE FROM node WHERE generation_id = :id", id=index.generation_id)
+    bench.sql("DELETE FROM node WHERE generation_id = :id", id=index.generation.id)
     before = used(bench)
     for _ in range(2):
         with bench.store.for_all("test") as work:

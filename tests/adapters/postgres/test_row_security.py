@@ -80,7 +80,7 @@ def furnished(store: PostgresStore) -> tuple[Workbench, Index]:
         tx.run(
             "INSERT INTO comparison (generation_id, table_id) VALUES (:generation, :table)"
             " ON CONFLICT DO NOTHING",
-            generation=index.generation_id,
+            generation=index.generation.id,
             table=tool.scope.table_id,
         )
         tx.run(

@@ -118,7 +118,7 @@ class Bench(Steps, ABC):
     def node_at(self, index: Index, json_pointer: str) -> int:
         """The node at a pointer."""
         with self.store.for_all("test") as work:
-            known = work.nodes.known(index.generation_id, table_of(index))
+            known = work.nodes.known(index.generation.id, table_of(index))
         ids = {node.pointer_sha256: node.id for node in known}
         return ids[pointer_sha256(json_pointer)]
 
@@ -146,7 +146,7 @@ class Bench(Steps, ABC):
     def ids(self, index: Index) -> list[str]:
         """The document ids of all present chunks of a generation."""
         with self.store.for_all("test") as work:
-            found = work.sweeps.present_after(index.namespace, "", 10_000)
+            found = work.sweeps.present_after(index.generation.namespace, "", 10_000)
         return [doc_id for doc_id, _ in found]
 
     def tombstones(self, *, older_than_s: float = 0.0) -> list[Tombstone]:

@@ -142,7 +142,7 @@ def test_chunks_that_turbopuffer_has_are_found_by_what_was_embedded(bench: Bench
         assert work.chunks.embedded(claim, hashes) == []
         work.chunks.mark_present([one.chunks[0].id])
         [found] = work.chunks.embedded(claim, [*hashes, hashes[0], b"unknown"])
-    assert (found.input_hash, found.namespace) == (hashes[0], index.namespace)
+    assert (found.input_hash, found.namespace) == (hashes[0], index.generation.namespace)
     assert (found.doc_id, found.window_count) == (one.chunks[0].doc_id, 1)
 
 
@@ -181,8 +181,8 @@ def test_ids_without_a_row_are_those_that_nobody_knows(bench: Bench) -> None:
     ]
     assert len(known) > 2
     with bench.store.for_all("test") as work:
-        assert work.chunks.without_row(index.namespace, [*unknown, *known]) == unknown
-        assert work.chunks.without_row(index.namespace, []) == []
+        assert work.chunks.without_row(index.generation.namespace, [*unknown, *known]) == unknown
+        assert work.chunks.without_row(index.generation.namespace, []) == []
         assert work.chunks.without_row("project_0_table_0", known) == known
 
 
@@ -191,7 +191,7 @@ def test_tombstones_are_known_until_they_are_forgotten(bench: Bench) -> None:
     doc_id = bench.finish(node_id).chunks[0].doc_id
     with bench.store.for_all("test") as work:
         work.nodes.remove([node_id])
-        assert work.chunks.without_row(index.namespace, [doc_id]) == []
+        assert work.chunks.without_row(index.generation.namespace, [doc_id]) == []
         work.indexes.retire(index.id)
-        work.deletions.forget_generation(index.generation_id)
-        assert work.chunks.without_row(index.namespace, [doc_id]) == [doc_id]
+        work.deletions.forget_generation(index.generation.id)
+        assert work.chunks.without_row(index.generation.namespace, [doc_id]) == [doc_id]

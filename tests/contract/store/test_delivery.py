@@ -29,7 +29,7 @@ def note(bench: Bench, *, grace_s: float) -> int:
 def test_a_tombstone_says_what_to_delete(bench: Bench) -> None:
     index = to_delete(bench, config=replace(SMALL, window_tokens=10))
     stones = bench.tombstones()
-    assert {stone.namespace for stone in stones} == {index.namespace}
+    assert {stone.namespace for stone in stones} == {index.generation.namespace}
     assert min(stone.window_count for stone in stones) > 1
 
 
@@ -59,7 +59,7 @@ def test_old_tombstones_come_first_and_not_too_many(bench: Bench) -> None:
     to_delete(bench)
     with bench.store.for_all("test") as work:
         stones = work.deletions.tombstones(older_than_s=0, limit=3)
-    assert [stone.namespace for stone in stones] == [old.namespace] * 3
+    assert [stone.namespace for stone in stones] == [old.generation.namespace] * 3
 
 
 def retired(bench: Bench, *, older_than_s: float, limit: int = 9) -> list[int]:
@@ -78,7 +78,7 @@ def test_a_retired_generation_waits_for_its_nodes_and_its_time(bench: Bench) -> 
         assert work.deletions.remove_retired_nodes(limit=9) == 1
         assert work.deletions.remove_retired_nodes(limit=9) == 0
     assert retired(bench, older_than_s=150) == []
-    assert retired(bench, older_than_s=50) == [index.generation_id]
+    assert retired(bench, older_than_s=50) == [index.generation.id]
     assert retired(bench, older_than_s=50, limit=0) == []
 
 
@@ -87,8 +87,8 @@ def test_a_forgotten_generation_takes_its_tombstones_along(bench: Bench) -> None
     to_delete(bench)
     with bench.store.for_all("test") as work:
         work.indexes.retire(index.id)
-        work.deletions.forget_generation(index.generation_id)
-        work.deletions.forget_generation(index.generation_id)
+        work.deletions.forget_generation(index.generation.id)
+        work.deletions.forget_generation(index.generation.id)
     assert len(bench.tombstones()) == 3
-    assert index.namespace not in {stone.namespace for stone in bench.tombstones()}
+    assert index.generation.namespace not in {stone.namespace for stone in bench.tombstones()}
     assert retired(bench, older_than_s=-1) == []

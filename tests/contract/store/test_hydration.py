@@ -29,7 +29,7 @@ def test_a_hit_is_its_chunk(bench: Bench) -> None:
         assert chunk.chunk_text == TEXT[chunk.char_start : chunk.char_end]
         assert (chunk.table_id, chunk.json_pointer) == (index.table_id, "/a")
         assert (chunk.total_chunks, chunk.content_hash) == (3, content_hash(TEXT))
-        assert chunk.turbopuffer_namespace == index.namespace
+        assert chunk.turbopuffer_namespace == index.generation.namespace
         assert not chunk.stale
     assert (found[0].char_start, found[-1].char_end) == (0, len(TEXT))
 
@@ -170,9 +170,10 @@ def test_chunks_and_their_texts_can_be_read_apart(bench: Bench) -> None:
     whole = hydrated(bench, tool, index, ids)
     with bench.store.for_all("test") as work:
         bare = work.live_chunks.hydrate(index, Reach(), [*ids, "unknown"], texts=False)
+        elsewhere = replace(index, generation=replace(index.generation, namespace="another"))
         texts = work.live_chunks.texts(index, [*ids[1:], "unknown"])
         assert work.live_chunks.texts(index, []) == {}
-        assert work.live_chunks.texts(replace(index, namespace="another"), ids) == {}
+        assert work.live_chunks.texts(elsewhere, ids) == {}
     assert texts.keys() == set(ids[1:])
     assert {chunk.chunk_text for chunk in bare.values()} == {""}
     texts |= {ids[0]: next(each.chunk_text for each in whole if each.turbopuffer_doc_id == ids[0])}

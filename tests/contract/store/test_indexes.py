@@ -24,12 +24,12 @@ def test_tables_do_not_share_an_index(bench: Bench) -> None:
     _, one = bench.tool(bench.table({}, project))
     _, other = bench.tool(bench.table({}, project))
     assert one.id != other.id
-    assert one.namespace != other.namespace
+    assert one.generation.namespace != other.generation.namespace
 
 
 def test_a_new_index_answers_through_its_first_generation(bench: Bench) -> None:
     _, index = bench.tool(bench.table({}))
-    assert (index.state, index.number) == ("active", 1)
+    assert (index.generation.state, index.generation.number) == ("active", 1)
     assert not bench.is_compared(index)
     assert (index.config, index.is_rebuilding) == (SMALL, False)
     assert bench.index(index.id) == index
@@ -40,8 +40,8 @@ def test_the_first_index_of_a_table_has_the_short_namespace(bench: Bench) -> Non
     ids = {"project_id": table.project_id, "table_id": table.id}
     _, first = bench.tool(table)
     _, second = bench.tool(table, config=LARGER)
-    assert first.namespace == table_namespace(**ids)
-    assert second.namespace == table_namespace(**ids, index_id=second.id, number=1)
+    assert first.generation.namespace == table_namespace(**ids)
+    assert second.generation.namespace == table_namespace(**ids, index_id=second.id, number=1)
 
 
 def test_a_namespace_is_not_given_again_while_its_documents_may_be_there(bench: Bench) -> None:
@@ -51,7 +51,7 @@ def test_a_namespace_is_not_given_again_while_its_documents_may_be_there(bench: 
         work.indexes.retire(first.id)
     _, second = bench.tool(table)
     assert second.id != first.id
-    assert second.namespace != first.namespace
+    assert second.generation.namespace != first.generation.namespace
 
 
 def test_an_index_being_rebuilt_to_a_configuration_is_the_one(bench: Bench) -> None:
@@ -94,7 +94,7 @@ def test_the_compared_revision_is_that_of_a_generation(bench: Bench) -> None:
     with bench.store.for_all("test") as work:
         building = work.rebuilds.start(index, SMALL, at_once=2)
         work.comparisons.note_compared(building, table_of(index), 1, [""])
-        assert [each.number for each in work.indexes.live(index.id)] == [1, 2]
+        assert [each.generation.number for each in work.indexes.live(index.id)] == [1, 2]
         assert work.comparisons.is_compared(building)
         assert not work.comparisons.is_compared(index)
         assert work.comparisons.uncompared(index.id) == [index.table_id]
@@ -106,10 +106,13 @@ def test_live_generations_are_the_active_and_the_building_one(bench: Bench) -> N
     _, index = bench.tool(bench.table({}))
     with bench.store.for_all("test") as work:
         building = work.rebuilds.start(index, SMALL, at_once=1)
-        assert [each.state for each in work.indexes.live(index.id)] == ["active", "building"]
+        assert [each.generation.state for each in work.indexes.live(index.id)] == [
+            "active",
+            "building",
+        ]
         work.rebuilds.switch(building)
         [only] = work.indexes.live(index.id)
-    assert (only.generation_id, only.state) == (building.generation_id, "active")
+    assert (only.generation.id, only.generation.state) == (building.generation.id, "active")
 
 
 def test_a_retired_index_is_gone_and_its_documents_follow(bench: Bench) -> None:
@@ -133,4 +136,4 @@ def test_retiring_twice_changes_nothing(bench: Bench) -> None:
         bench.pass_time(10)
     with bench.store.for_all("test") as work:
         [cursor] = work.deletions.retired(older_than_s=15, limit=9)
-    assert cursor.namespace == index.namespace
+    assert cursor.namespace == index.generation.namespace

@@ -228,7 +228,7 @@ def test_words_that_were_deleted_by_hand_are_noticed_and_written_again(
 ) -> None:
     index, other = searchable(bench, {"a": TEXT}), searchable(bench, {"a": TEXT})
     before = found(bench, index, TEXT)
-    bench.delete_words_by_hand(index.generation_id)
+    bench.delete_words_by_hand(index.generation.id)
     assert found(bench, index, TEXT) == []
     rounds = 0
     while True:

@@ -40,7 +40,7 @@ def test_known_nodes_are_those_of_one_generation(bench: Bench) -> None:
     index, node_id = bench.node()
     bench.node()
     with bench.store.for_all("test") as work:
-        [known] = work.nodes.known(index.generation_id, table_of(index))
+        [known] = work.nodes.known(index.generation.id, table_of(index))
     assert (known.id, known.pointer_sha256) == (node_id, pointer_sha256("/a"))
     assert known.content_hash == content_hash(TEXT)
 
@@ -94,7 +94,7 @@ def test_a_claim_says_what_to_index_and_where(bench: Bench) -> None:
     )
     assert (claim.config, claim.namespace, claim.table_id) == (
         SMALL,
-        index.namespace,
+        index.generation.namespace,
         index.table_id,
     )
 
@@ -277,10 +277,10 @@ def test_removed_nodes_leave_tombstones_of_all_their_chunks(bench: Bench) -> Non
         work.nodes.remove([node_id])
         work.nodes.remove([node_id])
         work.nodes.remove([])
-        assert work.nodes.known(index.generation_id, table_of(index)) == []
+        assert work.nodes.known(index.generation.id, table_of(index)) == []
     stones = bench.tombstones()
     assert {stone.doc_id for stone in stones} == {chunk.doc_id for chunk in chunk_set.chunks}
-    assert {stone.namespace for stone in stones} == {index.namespace}
+    assert {stone.namespace for stone in stones} == {index.generation.namespace}
 
 
 def test_a_claim_of_what_was_indexed_reads_its_text_from_the_chunks(bench: Bench) -> None:
@@ -288,7 +288,7 @@ def test_a_claim_of_what_was_indexed_reads_its_text_from_the_chunks(bench: Bench
     bench.finish(node_id)
     gone = bench.ids(index)[:1]
     with bench.store.for_all("test") as work:
-        assert work.sweeps.requeue_missing(index.namespace, gone) == [node_id]
+        assert work.sweeps.requeue_missing(index.generation.namespace, gone) == [node_id]
     assert bench.claim(node_id).content == TEXT
 
 

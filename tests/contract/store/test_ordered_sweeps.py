@@ -17,7 +17,7 @@ def test_an_ordered_generation_is_the_next_and_begins_anew(bench: Bench) -> None
     wanted = indexes[2]
     for _ in range(2):
         with bench.store.for_all("test") as work:
-            work.sweeps.order(wanted.generation_id)
+            work.sweeps.order(wanted.generation.id)
             first, *others = work.sweeps.due(older_than_s=3600, limit=9)
-        assert first == SweepCursor(wanted.generation_id, wanted.namespace, "")
+        assert first == SweepCursor(wanted.generation.id, wanted.generation.namespace, "")
         assert [cursor.after for cursor in others] == ["k", "k"]

@@ -273,8 +273,8 @@ def test_an_evicted_index_is_there_and_empty(bench: Bench) -> None:
     bench.pass_time(HOUR + 1)
     assert given_up(bench, index)
     now = bench.index(index.id)
-    assert (now.number, now.state, now.config) == (2, "active", SMALL)
-    assert now.namespace.endswith(f"_i{index.id}_g2")
+    assert (now.generation.number, now.generation.state, now.config) == (2, "active", SMALL)
+    assert now.generation.namespace.endswith(f"_i{index.id}_g2")
     assert now.evicted_at is not None
     assert not bench.is_compared(now)
     assert used(bench, project) == Usage(0, 0)
@@ -316,12 +316,12 @@ def test_the_rows_of_an_evicted_index_are_deleted_and_its_namespace_forgotten(
     given_up(bench, index)
     with bench.store.for_all("test") as work:
         assert work.deletions.remove_retired_nodes(limit=10) == 1
-    assert {stone.namespace for stone in bench.tombstones()} == {index.namespace}
+    assert {stone.namespace for stone in bench.tombstones()} == {index.generation.namespace}
     bench.pass_time(60)
     with bench.store.for_all("test") as work:
         [gone] = work.deletions.retired(older_than_s=30, limit=10)
         work.deletions.forget_generation(gone.generation_id)
-    assert gone.namespace == index.namespace
+    assert gone.namespace == index.generation.namespace
     assert bench.index(index.id).evicted_at is not None
 
 
@@ -333,9 +333,9 @@ def test_a_previous_generation_goes_before_any_index(bench: Bench) -> None:
     new = rebuilt(bench, hot)
     going = next_to_go(bench)
     assert going is not None
-    assert (going.generation_id, going.state) == (hot.generation_id, "previous")
+    assert (going.generation.id, going.generation.state) == (hot.generation.id, "previous")
     assert given_up(bench, going)
-    assert bench.index(hot.id).generation_id == new.generation_id
+    assert bench.index(hot.id).generation.id == new.generation.id
     going = next_to_go(bench)
     assert going is not None
     assert going.id == cold.id
@@ -355,7 +355,7 @@ def test_an_index_that_was_rolled_back_goes_by_its_last_use(bench: Bench) -> Non
     gone = []
     while going := next_to_go(bench):
         assert given_up(bench, going)
-        gone.append((going.id, going.state))
+        gone.append((going.id, going.generation.state))
     assert gone == [(index.id, "previous"), (other.id, "active"), (index.id, "active")]
 
 
@@ -370,7 +370,7 @@ def test_all_generations_of_an_evicted_index_are_given_up(bench: Bench) -> None:
     with bench.store.for_all("test") as work:
         assert work.rebuilds.previous(index.id) is work.rebuilds.pending(index.id) is None
         [live] = work.indexes.live(index.id)
-    assert (live.number, live.is_rebuilding) == (4, False)
+    assert (live.generation.number, live.is_rebuilding) == (4, False)
 
 
 def test_a_rebuild_that_does_not_end_is_given_up_with_its_index(bench: Bench) -> None:
@@ -385,7 +385,7 @@ def test_a_rebuild_that_does_not_end_is_given_up_with_its_index(bench: Bench) ->
     bench.pass_time(HOUR + 1)
     going = next_to_go(bench)
     assert going is not None
-    assert (going.id, going.state) == (index.id, "building")
+    assert (going.id, going.generation.state) == (index.id, "building")
     assert given_up(bench, going)
     assert used(bench, project) == Usage(0, 0)
 
@@ -398,7 +398,7 @@ def test_an_evicted_index_comes_back_once_and_is_in_use(bench: Bench) -> None:
         assert [work.evictions.revive(index.id) for _ in range(2)] == [True, False]
         assert not work.evictions.revive(2**40)
     now = bench.index(index.id)
-    assert (now.evicted_at, now.is_idle, now.number) == (None, False, 2)
+    assert (now.evicted_at, now.is_idle, now.generation.number) == (None, False, 2)
     for node_id in bench.enumerate(now):
         bench.finish(node_id)
     assert next_to_go(bench) is None

@@ -34,10 +34,14 @@ def indexes(bench: Bench, count: int, project: Project | None = None) -> list[In
 def test_a_new_generation_is_built_beside_the_one_that_answers(bench: Bench) -> None:
     [index] = indexes(bench, 1)
     building = start(bench, index, LARGER)
-    assert (building.id, building.state, building.number) == (index.id, "building", 2)
+    assert (building.id, building.generation.state, building.generation.number) == (
+        index.id,
+        "building",
+        2,
+    )
     assert building.config == LARGER
     assert not bench.is_compared(building)
-    assert building.namespace == table_namespace(
+    assert building.generation.namespace == table_namespace(
         project_id=index.project_id, table_id=table_of(index), index_id=index.id, number=2
     )
     assert bench.index(index.id) == replace(index, is_rebuilding=True)
@@ -45,10 +49,10 @@ def test_a_new_generation_is_built_beside_the_one_that_answers(bench: Bench) -> 
 
 def test_a_project_builds_so_many_at_once(bench: Bench) -> None:
     project = bench.project()
-    states = [start(bench, index).state for index in indexes(bench, 3, project)]
+    states = [start(bench, index).generation.state for index in indexes(bench, 3, project)]
     [elsewhere] = indexes(bench, 1)
     assert states == ["building", "building", "queued"]
-    assert start(bench, elsewhere).state == "building"
+    assert start(bench, elsewhere).generation.state == "building"
 
 
 def test_what_is_pending_is_what_is_built_or_waits(bench: Bench) -> None:
@@ -61,7 +65,7 @@ def test_what_is_pending_is_what_is_built_or_waits(bench: Bench) -> None:
         assert work.rebuilds.pending(other.id) == queued
         assert work.rebuilds.pending(10**9) is None
         assert work.rebuilds.building(limit=9) == [one.id]
-        assert [each.state for each in work.indexes.live(other.id)] == ["active"]
+        assert [each.generation.state for each in work.indexes.live(other.id)] == ["active"]
 
 
 def test_a_queued_generation_begins_when_there_is_room(bench: Bench) -> None:
@@ -83,13 +87,13 @@ def test_a_switch_keeps_the_generation_before(bench: Bench) -> None:
     building = start(bench, index, LARGER)
     switch(bench, building)
     now = bench.index(index.id)
-    assert (now.generation_id, now.state) == (building.generation_id, "active")
+    assert (now.generation.id, now.generation.state) == (building.generation.id, "active")
     assert (now.config, now.is_rebuilding) == (LARGER, False)
     with bench.store.for_all("test") as work:
         previous = work.rebuilds.previous(index.id)
         assert work.rebuilds.pending(index.id) is None
     assert previous is not None
-    assert (previous.generation_id, previous.state) == (index.generation_id, "previous")
+    assert (previous.generation.id, previous.generation.state) == (index.generation.id, "previous")
     assert previous.config == SMALL
 
 
@@ -103,8 +107,8 @@ def test_only_one_generation_before_is_kept(bench: Bench) -> None:
         previous = work.rebuilds.previous(index.id)
         retired = work.deletions.retired(older_than_s=-1, limit=9)
     assert previous is not None
-    assert previous.generation_id == generations[1].generation_id
-    assert [each.namespace for each in retired] == [index.namespace]
+    assert previous.generation.id == generations[1].generation.id
+    assert [each.namespace for each in retired] == [index.generation.namespace]
 
 
 def test_going_back_exchanges_the_two(bench: Bench) -> None:
@@ -115,13 +119,13 @@ def test_going_back_exchanges_the_two(bench: Bench) -> None:
         previous = work.rebuilds.previous(index.id)
         assert previous is not None
         work.rebuilds.switch(previous)
-    assert bench.index(index.id).generation_id == index.generation_id
+    assert bench.index(index.id).generation.id == index.generation.id
     assert bench.index(index.id).config == SMALL
     with bench.store.for_all("test") as work:
         previous = work.rebuilds.previous(index.id)
         assert work.deletions.retired(older_than_s=-1, limit=9) == []
     assert previous is not None
-    assert previous.generation_id == building.generation_id
+    assert previous.generation.id == building.generation.id
 
 
 def test_the_generation_before_is_retired_when_it_is_old(bench: Bench) -> None:
@@ -145,8 +149,8 @@ def test_outdated_generations_are_found_the_oldest_first(bench: Bench) -> None:
         assert work.rebuilds.outdated(older_than_s=350, limit=9) == []
         outdated = work.rebuilds.outdated(older_than_s=150, limit=9)
         assert work.rebuilds.outdated(older_than_s=0, limit=1) == outdated[:1]
-    assert [(each.id, each.state, each.namespace) for each in outdated] == [
-        (index.id, "previous", index.namespace) for index in found[:2]
+    assert [(each.id, each.generation.state, each.generation.namespace) for each in outdated] == [
+        (index.id, "previous", index.generation.namespace) for index in found[:2]
     ]
 
 

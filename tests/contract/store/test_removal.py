@@ -50,7 +50,10 @@ def test_a_deleted_table_is_emptied_in_steps_and_then_goes(bench: Bench) -> None
         assert work.indexes.find(index.id) is None
         assert work.tools.find(tool.id, project_id=None) is None
         [retired] = work.deletions.retired(older_than_s=-1, limit=9)
-    assert (retired.generation_id, retired.namespace) == (index.generation_id, index.namespace)
+    assert (retired.generation_id, retired.namespace) == (
+        index.generation.id,
+        index.generation.namespace,
+    )
 
 
 def test_other_tables_stay(bench: Bench) -> None:

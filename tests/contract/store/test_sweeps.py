@@ -33,7 +33,7 @@ def index(bench: Bench) -> Index:
 
 def test_a_namespace_that_was_never_swept_is_due(bench: Bench) -> None:
     one = index(bench)
-    assert due(bench) == [SweepCursor(one.generation_id, one.namespace, "")]
+    assert due(bench) == [SweepCursor(one.generation.id, one.generation.namespace, "")]
 
 
 def test_a_sweep_goes_on_where_it_stopped_with_what_it_found(bench: Bench) -> None:
@@ -53,7 +53,7 @@ def test_the_end_of_a_sweep_is_its_report(bench: Bench) -> None:
     assert due(bench) == []
     [report] = reports(bench)
     assert {key: report[key] for key in report if key != "at"} == {
-        "namespace": one.namespace,
+        "namespace": one.generation.namespace,
         "checked": 6,
         "orphans": 4,
         "missing": 2,
@@ -77,12 +77,16 @@ def test_a_namespace_is_due_again_when_its_last_sweep_is_old(bench: Bench) -> No
 def test_what_was_swept_the_longest_ago_comes_first(bench: Bench) -> None:
     one, other, third = index(bench), index(bench), index(bench)
     for cursor in due(bench):
-        if cursor.generation_id != third.generation_id:
+        if cursor.generation_id != third.generation.id:
             note(bench, cursor, "")
             bench.pass_time(200)
     names = [cursor.namespace for cursor in due(bench)]
-    assert names == [third.namespace, one.namespace, other.namespace]
-    assert [cursor.namespace for cursor in due(bench, limit=1)] == [third.namespace]
+    assert names == [
+        third.generation.namespace,
+        one.generation.namespace,
+        other.generation.namespace,
+    ]
+    assert [cursor.namespace for cursor in due(bench, limit=1)] == [third.generation.namespace]
 
 
 def test_what_could_not_be_compared_goes_behind_the_others(bench: Bench) -> None:
@@ -90,8 +94,8 @@ def test_what_could_not_be_compared_goes_behind_the_others(bench: Bench) -> None
     [first, _] = due(bench)
     with bench.store.for_all("test") as work:
         work.sweeps.note_failed(first)
-    assert next(cursor.namespace for cursor in due(bench)) == other.namespace
-    assert first.namespace == one.namespace
+    assert next(cursor.namespace for cursor in due(bench)) == other.generation.namespace
+    assert first.namespace == one.generation.namespace
     assert reports(bench) == []
 
 
@@ -100,12 +104,15 @@ def test_only_live_generations_are_swept(bench: Bench) -> None:
     one, waiting = (bench.tool(bench.table({}, project))[1] for _ in range(2))
     with bench.store.for_all("test") as work:
         building = work.rebuilds.start(one, SMALL, at_once=1)
-        assert work.rebuilds.start(waiting, SMALL, at_once=1).state == "queued"
+        assert work.rebuilds.start(waiting, SMALL, at_once=1).generation.state == "queued"
         work.indexes.retire(waiting.id)
-    assert {cursor.namespace for cursor in due(bench)} == {one.namespace, building.namespace}
+    assert {cursor.namespace for cursor in due(bench)} == {
+        one.generation.namespace,
+        building.generation.namespace,
+    }
     with bench.store.for_all("test") as work:
         work.rebuilds.switch(building)
-    assert [cursor.namespace for cursor in due(bench)] == [building.namespace]
+    assert [cursor.namespace for cursor in due(bench)] == [building.generation.namespace]
     with bench.store.for_all("test") as work:
         work.indexes.retire(one.id)
     assert due(bench) == []
@@ -115,22 +122,32 @@ def test_reports_are_those_of_live_generations_of_an_index(bench: Bench) -> None
     one, other = index(bench), index(bench)
     for cursor in due(bench):
         note(bench, cursor, "")
-    assert [each["namespace"] for each in reports(bench)] == [one.namespace, other.namespace]
-    assert [each["namespace"] for each in reports(bench, other.id)] == [other.namespace]
+    assert [each["namespace"] for each in reports(bench)] == [
+        one.generation.namespace,
+        other.generation.namespace,
+    ]
+    assert [each["namespace"] for each in reports(bench, other.id)] == [other.generation.namespace]
     with bench.store.for_all("test") as work:
         work.indexes.retire(other.id)
-    assert [each["namespace"] for each in reports(bench)] == [one.namespace]
+    assert [each["namespace"] for each in reports(bench)] == [one.generation.namespace]
 
 
 def test_a_namespace_is_known_while_its_generation_has_a_row(bench: Bench) -> None:
     one, retired = index(bench), index(bench)
     with bench.store.for_all("test") as work:
         work.indexes.retire(retired.id)
-        listed = [retired.namespace, "project_9_table_9", one.namespace, "project_9_table_10"]
+        listed = [
+            retired.generation.namespace,
+            "project_9_table_9",
+            one.generation.namespace,
+            "project_9_table_10",
+        ]
         assert work.sweeps.unknown(listed) == ["project_9_table_10", "project_9_table_9"]
         assert work.sweeps.unknown([]) == []
-        work.deletions.forget_generation(retired.generation_id)
-        assert work.sweeps.unknown([retired.namespace, one.namespace]) == [retired.namespace]
+        work.deletions.forget_generation(retired.generation.id)
+        assert work.sweeps.unknown([retired.generation.namespace, one.generation.namespace]) == [
+            retired.generation.namespace
+        ]
 
 
 def test_present_chunks_come_in_the_order_of_their_bytes(bench: Bench) -> None:
@@ -139,9 +156,11 @@ def test_present_chunks_come_in_the_order_of_their_bytes(bench: Bench) -> None:
     assert len(ids) == 10
     assert ids == sorted(ids, key=str.encode)
     with bench.store.for_all("test") as work:
-        pages = [work.sweeps.present_after(one.namespace, after, 4) for after in ("", ids[3])]
+        pages = [
+            work.sweeps.present_after(one.generation.namespace, after, 4) for after in ("", ids[3])
+        ]
         assert work.sweeps.present_after("elsewhere", "", 4) == []
-        assert work.sweeps.present_after(one.namespace, ids[-1], 4) == []
+        assert work.sweeps.present_after(one.generation.namespace, ids[-1], 4) == []
     assert [doc_id for page in pages for doc_id, _ in page] == ids[:8]
 
 
@@ -150,13 +169,13 @@ def test_a_chunk_that_is_not_present_need_not_be_there(bench: Bench) -> None:
     chunk_set = bench.begin(bench.claim(node_id))
     with bench.store.for_all("test") as work:
         work.chunks.mark_present([chunk_set.chunks[1].id])
-        [(doc_id, windows)] = work.sweeps.present_after(one.namespace, "", 9)
+        [(doc_id, windows)] = work.sweeps.present_after(one.generation.namespace, "", 9)
     assert (doc_id, windows) == (chunk_set.chunks[1].doc_id, 1)
 
 
 def requeue(bench: Bench, one: Index, ids: list[str]) -> list[int]:
     with bench.store.for_all("test") as work:
-        return work.sweeps.requeue_missing(one.namespace, ids)
+        return work.sweeps.requeue_missing(one.generation.namespace, ids)
 
 
 def test_a_node_without_its_documents_is_indexed_again(bench: Bench) -> None:
@@ -192,7 +211,7 @@ def test_what_is_missing_elsewhere_changes_nothing(bench: Bench) -> None:
     ids = bench.ids(one)
     with bench.store.for_all("test") as work:
         assert work.sweeps.requeue_missing("elsewhere", ids) == []
-        assert work.sweeps.requeue_missing(one.namespace, []) == []
+        assert work.sweeps.requeue_missing(one.generation.namespace, []) == []
     assert bench.ids(one) == ids
 
 

@@ -46,7 +46,7 @@ def test_an_error_takes_everything_back_in_every_table(bench: Bench) -> None:
         work.indexes.retire(index.id)
     with bench.store.for_all("test") as work:
         assert work.keys.caller_of(b"k", noted_every_s=60) is None
-        known = work.nodes.known(index.generation_id, table_of(index))
+        known = work.nodes.known(index.generation.id, table_of(index))
         assert [node.id for node in known] == [node_id]
         assert work.indexes.find(index.id) == index
         assert work.comparisons.is_compared(index)

@@ -165,7 +165,7 @@ def test_wrong_vectors_are_put_aside_and_what_was_searchable_stays(
     deployment: Deployment, owner: Principal, provider: WordServer, spoil: str
 ) -> None:
     table, tool = indexed(deployment, owner)
-    namespace = deployment.index(tool).namespace
+    namespace = deployment.index(tool).generation.namespace
     before = deployment.parts.vectors.ids_after(namespace, "", 100)
     deployment.replace(table, DOCUMENT | {"a": EDITED})
     deployment.orders()

@@ -28,7 +28,7 @@ def test_cleanup_may_die_anywhere(deployment: Deployment, workers: WorkerProcess
         deployment.work()
         deployment.replace(table, {"a": EDITED})  # the order is lost
         deployment.orders()
-        namespace = deployment.index(tool).namespace
+        namespace = deployment.index(tool).generation.namespace
         deployment.parts.vectors.delete(
             namespace, deployment.parts.vectors.ids_after(namespace, "", 1)
         )

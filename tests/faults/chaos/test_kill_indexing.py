@@ -94,7 +94,7 @@ def test_a_worker_may_die_anywhere_in_small_strings_that_come_together(
         table, tool = place
         index = deployment.index(tool)
         with deployment.parts.store.for_all("test") as work:
-            known = work.nodes.known(index.generation_id, table.id)
+            known = work.nodes.known(index.generation.id, table.id)
         return "carry_out", {"kind": "nodes", "node_ids": [node.id for node in known]}
 
     calls = kills.everywhere(prepare, order)

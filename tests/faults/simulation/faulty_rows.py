@@ -171,7 +171,7 @@ class ActiveOnly(MemoryIndexes):
     """Edits do not reach the generation that is being built."""
 
     def live(self, index_id: int) -> list[Index]:
-        return [index for index in super().live(index_id) if index.state == "active"]
+        return [index for index in super().live(index_id) if index.generation.state == "active"]
 
 
 class ToolsUnseen(MemoryComparisons):

@@ -186,7 +186,7 @@ class DeleteSharedChunks(ManageTools):
             index = work.indexes.find(tool.index_id) if tool else None
             if index:
                 work.nodes.remove(
-                    [node.id for node in work.nodes.known(index.generation_id, index.table_id or 0)]
+                    [node.id for node in work.nodes.known(index.generation.id, index.table_id or 0)]
                 )
         ManageTools.delete(self, principal, tool_id)
 
@@ -197,7 +197,11 @@ class SwitchesUnseen(Settler):
 
     def _switch(self, work: UnitOfWork, index: Index) -> bool:
         pending = work.rebuilds.pending(index.id)
-        if pending is None or pending.state != "building" or work.rebuilds.is_unfinished(pending):
+        if (
+            pending is None
+            or pending.generation.state != "building"
+            or work.rebuilds.is_unfinished(pending)
+        ):
             return False
         work.rebuilds.switch(pending)
         return True

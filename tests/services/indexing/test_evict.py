@@ -93,7 +93,7 @@ def test_the_documents_of_an_evicted_index_leave_turbopuffer() -> None:
         system.cleanup()
         system.clock.advance(2 * SILENT_S)
     assert system.documents() == system.rows()
-    assert list(system.vectors.namespaces) == [system.state(hot).index.namespace]
+    assert list(system.vectors.namespaces) == [system.state(hot).index.generation.namespace]
     assert not system.memory.rows.tombstones
 
 

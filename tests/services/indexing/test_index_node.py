@@ -89,7 +89,7 @@ def test_several_windows_are_several_documents_of_one_chunk() -> None:
     answer = system.search(status.tool.id, system.principal, "harbour winter", 20)
     found = [hit.chunk.id for hit in answer.hits]
     assert len(found) == len(set(found)) > 0
-    namespace = system.vectors.namespaces[status.index.namespace]
+    namespace = system.vectors.namespaces[status.index.generation.namespace]
     with_tokens = {name for name, document in namespace.items() if document.tokens is not None}
     assert with_tokens == {row.doc_id for row in rows}
 

@@ -38,7 +38,7 @@ class ProjectSystem(System):
 
     def texts(self) -> set[tuple[int, str]]:
         """What turbopuffer holds of the generation that answers: table and pointer."""
-        documents = self.vectors.namespaces.get(self.index().namespace, {})
+        documents = self.vectors.namespaces.get(self.index().generation.namespace, {})
         return {(each.table_id, each.json_pointer) for each in documents.values()}
 
 
@@ -97,11 +97,14 @@ def test_the_old_generation_answers_while_the_new_one_is_built() -> None:
     new = system.rebuilds.start_of_project(system.principal)
     assert system.rebuilds.start_of_project(system.principal) == new
     assert system.read(system.principal).progress.status == "rebuilding"
-    assert system.index().namespace == old.namespace
+    assert system.index().generation.namespace == old.generation.namespace
     system.work()
-    assert system.index().namespace == new.namespace
+    assert system.index().generation.namespace == new.generation.namespace
     assert system.texts() == {(table.id, "/a") for table in tables}
-    assert system.rebuilds.roll_back_of_project(system.principal).namespace == old.namespace
+    assert (
+        system.rebuilds.roll_back_of_project(system.principal).generation.namespace
+        == old.generation.namespace
+    )
     system.work()
     assert system.read(system.principal).progress.status == "ready"
 
@@ -113,7 +116,7 @@ def test_a_table_that_comes_while_it_is_rebuilt_is_in_both_generations() -> None
     new = system.rebuilds.start_of_project(system.principal)
     table = system.table({"a": "meanwhile"})
     system.work()
-    assert system.index().namespace == new.namespace
+    assert system.index().generation.namespace == new.generation.namespace
     assert (table.id, "/a") in system.texts()
 
 
@@ -148,7 +151,7 @@ def test_switched_off_it_answers_nothing_and_everything_goes() -> None:
         system.rebuilds.start_of_project(system.principal)
     system.enumerate(index.id)
     assert system.queue.messages == []
-    assert system.on().index.namespace != index.namespace
+    assert system.on().index.generation.namespace != index.generation.namespace
 
 
 def test_a_project_that_is_gone_cannot_be_switched_on() -> None:
@@ -163,6 +166,6 @@ def test_a_search_reaches_one_table_of_many() -> None:
     query = VectorQuery(
         scope_key(""), vector=None, tokens={"harbour": 1.0}, limit=9, table_ids=(one.id,)
     )
-    legs = system.vectors.query(system.index().namespace, query, timeout_s=1)
+    legs = system.vectors.query(system.index().generation.namespace, query, timeout_s=1)
     assert legs.keyword is not None
     assert len(legs.keyword) == 1

@@ -16,7 +16,7 @@ def test_the_old_generation_answers_until_the_new_one_is_complete() -> None:
     system = System()
     status = system.tool(system.table({"a": prose(500), "b": prose(500, 2)}))
     system.work()
-    tool_id, old = status.tool.id, status.index.namespace
+    tool_id, old = status.tool.id, status.index.generation.namespace
     new = system.rebuilds.start(tool_id, Internal())
     assert system.rebuilds.start(tool_id, Internal()) == new
     answer = system.search(tool_id, system.principal, "harbour", 5)
@@ -25,7 +25,7 @@ def test_the_old_generation_answers_until_the_new_one_is_complete() -> None:
     system.work()
     answer = system.search(tool_id, system.principal, "harbour", 5)
     assert answer.target.status == "ready"
-    assert {hit.chunk.turbopuffer_namespace for hit in answer.hits} == {new.namespace}
+    assert {hit.chunk.turbopuffer_namespace for hit in answer.hits} == {new.generation.namespace}
 
 
 def test_a_rebuild_on_the_same_model_embeds_nothing() -> None:
@@ -51,7 +51,7 @@ def test_rolling_back_answers_from_the_earlier_generation_and_its_text_is_curren
     system.rebuilds.roll_back(status.tool.id, Internal())
     system.work()
     answer = system.search(status.tool.id, system.principal, "purple elephants", 1)
-    assert answer.hits[0].chunk.turbopuffer_namespace == status.index.namespace
+    assert answer.hits[0].chunk.turbopuffer_namespace == status.index.generation.namespace
     assert not answer.hits[0].chunk.stale
 
 
@@ -66,7 +66,7 @@ def test_two_rebuilds_run_at_once_and_the_third_waits() -> None:
     system = System()
     tools = [system.tool(system.table({"a": prose(500, seed)})).tool.id for seed in range(3)]
     system.work()
-    states = [system.rebuilds.start(tool_id, Internal()).state for tool_id in tools]
+    states = [system.rebuilds.start(tool_id, Internal()).generation.state for tool_id in tools]
     assert states == ["building", "building", "queued"]
     system.work()
     with system.store.for_all("test") as work:

@@ -102,7 +102,9 @@ class _Slow:
         tool, index = found
         earlier = max(0, self.store.switches - self.store.opened)
         self.store.opened += 1
-        return tool, replace(index, generation_id=index.generation_id + earlier)
+        return tool, replace(
+            index, generation=replace(index.generation, id=index.generation.id + earlier)
+        )
 
 
 class SwitchingSystem(System):

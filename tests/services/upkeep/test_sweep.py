@@ -10,7 +10,7 @@ from tests.services.system import System, prose
 def built(system: System) -> str:
     status = system.tool(system.table({"a": prose(1_000)}))
     system.work()
-    return status.index.namespace
+    return status.index.generation.namespace
 
 
 def test_a_document_that_nobody_knows_is_deleted() -> None:
@@ -81,19 +81,19 @@ def test_a_healthy_namespace_has_a_report_without_findings() -> None:
 
 def test_a_search_on_a_lost_namespace_says_so_and_orders_what_mends_it() -> None:
     system = System()
-    other = system.tool(system.table({"b": prose(300, 2)})).index.namespace
+    other = system.tool(system.table({"b": prose(300, 2)})).index.generation.namespace
     tool = system.tool(system.table({"a": prose(1_000)}))
     system.work()
     for _ in range(2):
         system.sweep.run(older_than_s=0)
         system.clock.advance(1)
     before = system.documents()
-    del system.vectors.namespaces[tool.index.namespace]
+    del system.vectors.namespaces[tool.index.generation.namespace]
     answer = system.search(tool.tool.id, system.principal, "harbour winter", 5)
     assert (bool(answer.hits), answer.degraded) == (True, ["namespace_missing"])
     with system.store.for_all("test") as work:
         [due] = work.sweeps.due(older_than_s=3_600, limit=9)
-    assert due.namespace == tool.index.namespace != other
+    assert due.namespace == tool.index.generation.namespace != other
     system.sweep.run(older_than_s=3_600)
     system.work()
     assert system.documents() == before

@@ -116,7 +116,7 @@ def give_up(
 def _empty(work: UnitOfWork, index_id: int, table_id: int, revision: int) -> None:
     scopes = work.comparisons.scopes(index_id)
     for generation in work.indexes.live(index_id):
-        known = work.nodes.known(generation.generation_id, table_id)
+        known = work.nodes.known(generation.generation.id, table_id)
         work.nodes.remove([node.id for node in known])
         work.comparisons.note_compared(generation, table_id, revision, scopes)
     work.tools.mark_unsettled(index_id)
@@ -191,7 +191,7 @@ def _bring_up(
     wanted: Mapping[bytes, StringNode],
     limits: Limits,
 ) -> list[int]:
-    known = {node.pointer_sha256: node for node in work.nodes.known(index.generation_id, table_id)}
+    known = {node.pointer_sha256: node for node in work.nodes.known(index.generation.id, table_id)}
     gone = [node.id for key, node in known.items() if key not in wanted]
     changed: list[NodeUpsert] = []
     for key, node in wanted.items():

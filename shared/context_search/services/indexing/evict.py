@@ -51,7 +51,7 @@ def evict_coldest(store: Store, limits: ProjectLimits, *, silent_s: float) -> bo
             return False
         # Asked again: the index may have been searched, or switched, before it was locked.
         still = work.evictions.next_to_go(limits)
-        if still is None or still.generation_id != going.generation_id:
+        if still is None or still.generation.id != going.generation.id:
             return False
         if not work.evictions.give_up(going, limits):
             return False

@@ -80,5 +80,7 @@ class ProjectIndexes:
         index = project_index(work, principal)
         progress = work.node_counts.progress(index, "", stalled_s=self.silent_s)
         reports = work.sweeps.reports(index.id)
-        proven = next((each for each in reports if each["namespace"] == index.namespace), None)
+        proven = next(
+            (each for each in reports if each["namespace"] == index.generation.namespace), None
+        )
         return ProjectIndexStatus(index, progress, proven)

@@ -63,7 +63,7 @@ class Rebuilds:
             if config != index.config and work.rebuilds.has_index(index.table_id, config):
                 raise ConflictError("the table has such an index already: create the tool again")
             generation = work.rebuilds.start(index, config, at_once=REBUILDS_AT_ONCE)
-            if work.evictions.revive(index.id) or generation.state == "building":
+            if work.evictions.revive(index.id) or generation.generation.state == "building":
                 work.send(CompareIndex(index.id, index.table_id))
             return generation
 
@@ -112,7 +112,7 @@ class Rebuilds:
             work.rebuilds.switch(previous)
             work.tools.mark_unsettled(index.id)
             work.send(CompareIndex(index.id, index.table_id))
-        return replace(previous, state="active")
+        return replace(previous, generation=replace(previous.generation, state="active"))
 
     def estimate(self, tool_id: int, caller: Caller) -> Estimate:
         """Counts what the index holds now: the dry run. Raises NotFoundError."""

@@ -33,7 +33,11 @@ class Settler:
 
     def _switch(self, work: UnitOfWork, index: Index) -> bool:
         pending = work.rebuilds.pending(index.id)
-        if pending is None or pending.state != "building" or work.rebuilds.is_unfinished(pending):
+        if (
+            pending is None
+            or pending.generation.state != "building"
+            or work.rebuilds.is_unfinished(pending)
+        ):
             return False
         if not work.indexes.lock(index):
             return False
@@ -41,7 +45,7 @@ class Settler:
         pending = work.rebuilds.pending(index.id)
         if pending is None or not work.comparisons.is_compared(pending):
             return False
-        if pending.state != "building" or work.rebuilds.is_unfinished(pending):
+        if pending.generation.state != "building" or work.rebuilds.is_unfinished(pending):
             return False
         work.rebuilds.switch(pending)
         work.tools.mark_unsettled(index.id)  # until the summaries are written

@@ -46,7 +46,9 @@ def tool_status(work: UnitOfWork, tool: SearchTool, *, silent_s: float) -> ToolS
     progress = work.node_counts.progress(index, scope, stalled_s=silent_s)
     nodes = work.node_counts.in_scope(index, scope, limit=LISTED_NODES)
     reports = work.sweeps.reports(index.id)
-    proven = next((each for each in reports if each["namespace"] == index.namespace), None)
+    proven = next(
+        (each for each in reports if each["namespace"] == index.generation.namespace), None
+    )
     not_indexed = work.node_counts.not_indexed(index, scope, limit=LISTED_NODES)
     is_settled = progress.status in ("ready", "rebuilding") and not progress.chunks_count
     empty = empty_scope(work, tool.scope, index, measured=True) if is_settled else None

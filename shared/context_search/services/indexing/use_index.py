@@ -48,9 +48,9 @@ class IndexUse:
             suppress(ContextSearchError),
             self.store.for_project(index.project_id, deadline) as work,
         ):
-            if not work.sweeps.present_after(index.namespace, "", 1):
+            if not work.sweeps.present_after(index.generation.namespace, "", 1):
                 return False
-            work.sweeps.order(index.generation_id)
+            work.sweeps.order(index.generation.id)
         return True
 
     def _note(self, index: Index, deadline: Deadline) -> None:

@@ -130,7 +130,7 @@ class FindCandidates:
             table_ids=target.reach.table_ids,
         )
         try:
-            so_far.legs = self._query(so_far.time, target.index.namespace, query)
+            so_far.legs = self._query(so_far.time, target.index.generation.namespace, query)
         except NamespaceMissingError as error:
             if self._is_empty(target, so_far.time):
                 return True  # nothing was indexed yet

@@ -13,7 +13,7 @@ from context_search.domain.access import Principal
 from context_search.domain.config import SearchConfig, Strategy
 from context_search.domain.errors import CursorInvalidError
 from context_search.domain.json_pointer import ancestors
-from context_search.domain.model import HydratedChunk, Index, Reach
+from context_search.domain.model import Generation, HydratedChunk, Index, Reach
 from context_search.domain.ranking.rank import relevance_of
 from context_search.domain.search import (
     Answer,
@@ -161,7 +161,7 @@ class KeptRanking:
 
     def seen_through(self, index: Index) -> Index:
         """Returns the index through the generation of this ranking, whichever answers by now."""
-        return replace(index, generation_id=self.generation_id, namespace=self.namespace)
+        return replace(index, generation=Generation(self.generation_id, self.namespace))
 
     def answer(self, query: str, target: Target) -> Answer:
         """Returns the answer of this ranking, without hits."""
@@ -304,8 +304,8 @@ def _kept(asked: ProjectQuestion, answer: Answer, shown: Sequence[Hit]) -> KeptR
     return KeptRanking(
         question=asked.fingerprint,
         index_id=index.id,
-        generation_id=index.generation_id,
-        namespace=index.namespace,
+        generation_id=index.generation.id,
+        namespace=index.generation.namespace,
         mode_requested=answer.mode_requested,
         legs=list(answer.found.legs),
         degraded=list(answer.degraded),

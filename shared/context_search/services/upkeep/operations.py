@@ -70,7 +70,7 @@ class Operate:
             chunks = work.rebuilds.size(index).chunks
             if work.evictions.clear(index):
                 summarise(work, index.id, silent_s=self.silent_s)
-        return Cleared(index.id, index.namespace, chunks, tools)
+        return Cleared(index.id, index.generation.namespace, chunks, tools)
 
 
 def _refusal(others: list[int]) -> str:

@@ -135,7 +135,7 @@ class PostgresComparisons:
             ON CONFLICT (generation_id, table_id)
             DO UPDATE SET revision = excluded.revision, scopes = excluded.scopes, refused = NULL
             """,
-            generation=index.generation_id,
+            generation=index.generation.id,
             table=table_id,
             revision=revision,
             scopes=list(scopes),
@@ -177,7 +177,7 @@ class PostgresComparisons:
         return [table_id for [table_id] in rows]
 
     def is_compared(self, index: Index) -> bool:
-        [[behind]] = self.tx.run(f"SELECT {BEHIND}", generation=index.generation_id)
+        [[behind]] = self.tx.run(f"SELECT {BEHIND}", generation=index.generation.id)
         return not behind
 
     def behind(self, *, silent_s: float, limit: int) -> list[tuple[int, int]]:

@@ -40,8 +40,8 @@ class PostgresEvictions:
         return index_of_row(rows[0]) if rows else None
 
     def give_up(self, going: Index, limits: ProjectLimits) -> bool:
-        if going.state == "previous":
-            self._retire("id = :id", going.generation_id)
+        if going.generation.state == "previous":
+            self._retire("id = :id", going.generation.id)
             return True
         return self._evict(going, "limit", f"{_USED_AT} < {_IDLE_SINCE}", idle=limits.idle_s)
 

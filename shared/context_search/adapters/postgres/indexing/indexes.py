@@ -11,7 +11,7 @@ from context_search.adapters.postgres.catalog.tables import PostgresTables
 from context_search.adapters.postgres.pool import Transaction
 from context_search.domain.config import IndexConfig
 from context_search.domain.ids import generation_namespace, table_namespace
-from context_search.domain.model import Index
+from context_search.domain.model import Generation, Index
 
 INDEX_COLUMNS = """
     search_index.id, search_index.project_id, search_index.table_id, generation.config,
@@ -108,7 +108,8 @@ class PostgresIndexes:
             generation=generation_id,
             index=index_id,
         )
-        return Index(index_id, project_id, table_id, config, generation_id, namespace)
+        generation = Generation(generation_id, namespace)
+        return Index(index_id, project_id, table_id, config, generation)
 
     def find(self, index_id: int) -> Index | None:
         rows = self.tx.run(f"{INDEX} WHERE {ACTIVE} AND search_index.id = :index", index=index_id)
@@ -167,5 +168,8 @@ class PostgresIndexes:
 
 def index_of_row(row: Sequence[Any]) -> Index:
     """Returns the index of a row of ``INDEX``."""
-    index_id, project_id, table_id, config, *generation = row
-    return Index(index_id, project_id, table_id, IndexConfig.from_json(config), *generation)
+    index_id, project_id, table_id, config, *rest = row
+    generation = Generation(*rest[:4])
+    return Index(
+        index_id, project_id, table_id, IndexConfig.from_json(config), generation, *rest[4:]
+    )

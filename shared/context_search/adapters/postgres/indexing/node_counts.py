@@ -99,7 +99,7 @@ class PostgresNodeCounts:
             """,
             index=index.id,
             project=index.project_id,
-            generation=index.generation_id,
+            generation=index.generation.id,
             silent=stalled_s,
         )
         rows = json.loads(counted or "[]")
@@ -114,7 +114,7 @@ class PostgresNodeCounts:
         [[is_moving]] = self.tx.run(
             _PROJECT if index.table_id is None else _TABLE,
             index=index.id,
-            generation=index.generation_id,
+            generation=index.generation.id,
             table=index.table_id,
             project=index.project_id,
         )
@@ -141,14 +141,14 @@ class PostgresNodeCounts:
                     FILTER (WHERE last_error IS NOT NULL))[1]
             FROM wanted JOIN counted AS node ON {_IN_SCOPE} GROUP BY scope, state
             """,
-            generation=index.generation_id,
+            generation=index.generation.id,
             scopes=sorted(set(scopes)),
         )
         [row] = self.tx.run(
             f"SELECT {_WORK}",
             index=index.id,
             project=index.project_id,
-            generation=index.generation_id,
+            generation=index.generation.id,
             silent=stalled_s,
         )
         work = _work(row)
@@ -171,7 +171,7 @@ class PostgresNodeCounts:
     def _listed(self, which: str, index: Index, scope: str, limit: int) -> list[NodeProgress]:
         rows = self.tx.run(
             f"{_LISTED} {which} LIMIT :limit",
-            generation=index.generation_id,
+            generation=index.generation.id,
             scope=scope,
             limit=limit,
         )

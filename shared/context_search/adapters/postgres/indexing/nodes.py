@@ -300,7 +300,7 @@ class PostgresNodes:
 def _row(index: Index, table_id: int, upsert: NodeUpsert) -> dict[str, object]:
     skipped = upsert.skip_reason is not None
     return {
-        "generation_id": index.generation_id,
+        "generation_id": index.generation.id,
         "table_id": table_id,
         "json_pointer": upsert.node.json_pointer,
         "sha": pointer_sha256(upsert.node.json_pointer).hex(),

@@ -110,7 +110,7 @@ class PostgresRebuilds:
             SELECT EXISTS (SELECT FROM node WHERE generation_id = :generation
                            AND state IN ('queued', 'claimed', 'quarantined'))
             """,
-            generation=index.generation_id,
+            generation=index.generation.id,
         )
         return bool(found)
 
@@ -121,7 +121,7 @@ class PostgresRebuilds:
             WHERE index_id = :index AND state = 'previous' AND id <> :generation
             """,
             index=to.id,
-            generation=to.generation_id,
+            generation=to.generation.id,
         )
         self.tx.run(
             """
@@ -138,7 +138,7 @@ class PostgresRebuilds:
                   AND generation_id = :generation AND state <> 'building')
             UPDATE index_generation SET state = 'active' WHERE id = :generation
             """,
-            generation=to.generation_id,
+            generation=to.generation.id,
         )
         self.tx.run(
             """
@@ -146,7 +146,7 @@ class PostgresRebuilds:
                 config = CAST(:config AS jsonb), config_hash = :hash
             WHERE id = :index
             """,
-            generation=to.generation_id,
+            generation=to.generation.id,
             config=to.config.to_json(),
             hash=to.config.config_hash,
             index=to.id,
@@ -195,6 +195,6 @@ class PostgresRebuilds:
             FROM node LEFT JOIN chunks ON chunks.set_id = node.active_set_id
             WHERE generation_id = :generation
             """,
-            generation=index.generation_id,
+            generation=index.generation.id,
         )
         return Size(*row)

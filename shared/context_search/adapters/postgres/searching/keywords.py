@@ -146,7 +146,7 @@ class KeywordSearch:
             """,
             words=list(queries),
             queries=list(queries.values()),
-            generation=self.index.generation_id,
+            generation=self.index.generation.id,
             counted=COUNTED_MATCHES,
         )
         return [
@@ -165,8 +165,8 @@ class KeywordSearch:
                    (SELECT CAST(GREATEST(1, reltuples / GREATEST(1, relpages)) AS float8)
                     FROM pg_class WHERE oid = CAST('chunk_words' AS regclass))
             """,
-            namespace=self.index.namespace,
-            generation=self.index.generation_id,
+            namespace=self.index.generation.namespace,
+            generation=self.index.generation.id,
             sampled=SAMPLED,
         )
         return Size(*row)
@@ -203,7 +203,7 @@ class KeywordSearch:
             worths=[words[term.word] * idf(term.matching, size.chunks) for term in terms],
             mean=size.mean_length,
             most=MOST_MATCHES,
-            generation=self.index.generation_id,
+            generation=self.index.generation.id,
             scope=reach.json_pointer,
             tables=None if reach.table_ids is None else list(reach.table_ids),
             limit=limit,

@@ -51,7 +51,7 @@ class PostgresLiveChunks:
                    OR starts_with(json_pointer, :scope || '/'))
               AND (CAST(:tables AS bigint[]) IS NULL OR table_id = ANY(CAST(:tables AS bigint[])))
             """,
-            namespace=index.namespace,
+            namespace=index.generation.namespace,
             ids=list(doc_ids),
             texts=texts,
             scope=reach.json_pointer,
@@ -79,7 +79,7 @@ class PostgresLiveChunks:
             WHERE turbopuffer_namespace = :namespace
               AND turbopuffer_doc_id = ANY(CAST(:ids AS text[]))
             """,
-            namespace=index.namespace,
+            namespace=index.generation.namespace,
             ids=list(doc_ids),
         )
         return {row[0]: row[1] for row in rows}
@@ -106,7 +106,7 @@ class PostgresLiveChunks:
             """,
             sets=list(set_ids),
             project=index.project_id,
-            generation=index.generation_id,
+            generation=index.generation.id,
         )
         return {
             set_id: _LiveSet(datetime.fromisoformat(changed_at), *row)
@@ -146,7 +146,7 @@ class PostgresLiveChunks:
             """,
             tables=[table_id for table_id, _ in places],
             pointers=[pointer_sha256(pointer) for _, pointer in places],
-            generation=index.generation_id,
+            generation=index.generation.id,
         )
         return {(table_id, pointer): text for table_id, pointer, text in rows}
 
@@ -172,7 +172,7 @@ class PostgresLiveChunks:
         """Looks for a chunk that is present."""
         [[has_some]] = self.tx.run(
             "SELECT EXISTS (SELECT FROM chunks WHERE turbopuffer_namespace = :name AND present)",
-            name=index.namespace,
+            name=index.generation.namespace,
         )
         return not has_some
 

@@ -177,7 +177,7 @@ class NewSearchToolAnswer(Answer):
             name=status.tool.name,
             status=progress.status,
             chunks_created=progress.chunks_count if progress.status == "ready" else None,
-            namespace=status.index.namespace,
+            namespace=status.index.generation.namespace,
             large_nodes_detected=[
                 LargeNodeAnswer(
                     json_pointer=node.json_pointer,

@@ -56,7 +56,7 @@ class ProjectIndexAnswer(Answer):
         progress = status.progress
         return cls(
             project_id=status.index.project_id,
-            namespace=status.index.namespace,
+            namespace=status.index.generation.namespace,
             **counters(progress),
             refused=[RefusedTableAnswer.stored(one) for one in progress.refused],
             nodes=progress.states,

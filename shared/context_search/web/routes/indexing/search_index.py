@@ -132,7 +132,7 @@ class SearchIndexAnswer(Answer):
         progress = status.progress
         return cls(
             tool_id=status.tool.id,
-            namespace=status.index.namespace,
+            namespace=status.index.generation.namespace,
             configured_at=status.tool.created_at,
             **counters(progress),
             nodes=progress.states,

@@ -34,9 +34,9 @@ class GenerationAnswer(Answer):
         """Returns the generation that an index is seen through."""
         return cls(
             index_id=index.id,
-            generation=index.number,
-            namespace=index.namespace,
-            state=index.state,
+            generation=index.generation.number,
+            namespace=index.generation.namespace,
+            state=index.generation.state,
         )
 
 
