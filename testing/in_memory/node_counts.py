@@ -30,12 +30,12 @@ class MemoryNodeCounts:
     rows: Rows
     clock: Clock
 
-    def status(self, index: Index, *, stalled_s: float) -> IndexStatus:
-        return self._status(index, of_generation(self.rows, index.generation.id), stalled_s)
+    def status(self, index: Index, *, silent_s: float) -> IndexStatus:
+        return self._status(index, of_generation(self.rows, index.generation.id), silent_s)
 
-    def _is_stalled(self, index: Index, stalled_s: float) -> bool:
+    def _is_stalled(self, index: Index, silent_s: float) -> bool:
         now = self.clock.now()
-        since = now - timedelta(seconds=stalled_s)
+        since = now - timedelta(seconds=silent_s)
         own = {row.id for row in self.rows.indexes.values() if row.project_id == index.project_id}
         served = {row.id for row in self.rows.generations.values() if row.index_id in own}
         return any(
@@ -48,7 +48,7 @@ class MemoryNodeCounts:
             if row.generation_id in served
         )
 
-    def _status(self, index: Index, nodes: Sequence[NodeRow], stalled_s: float) -> IndexStatus:
+    def _status(self, index: Index, nodes: Sequence[NodeRow], silent_s: float) -> IndexStatus:
         return index_status(
             Counter(row.state for row in nodes),
             behind=not MemoryComparisons(self.rows, self.clock).is_compared(index),
@@ -57,7 +57,7 @@ class MemoryNodeCounts:
                 for row in nodes
             ),
             rebuilding=index.is_rebuilding,
-            stalled=self._is_stalled(index, stalled_s),
+            stalled=self._is_stalled(index, silent_s),
             evicted=index.evicted_at is not None,
             refused=bool(self._refused(index)),
         )
@@ -66,14 +66,14 @@ class MemoryNodeCounts:
         sets = [row for row in self.rows.sets.values() if row.node_id == node_id]
         return min(sets, key=lambda row: row.state, default=None)
 
-    def progress(self, index: Index, scope: str, *, stalled_s: float) -> Progress:
+    def progress(self, index: Index, scope: str, *, silent_s: float) -> Progress:
         nodes = of_generation(self.rows, index.generation.id, scope)
         sets = [row for row in (self._set_of(node.id) for node in nodes) if row]
         set_ids = {row.id for row in sets}
         chunks = self.rows.chunks.values()
         errors = [dict(node.last_error) for node in nodes if node.last_error]
         return Progress(
-            status=self._status(index, nodes, stalled_s),
+            status=self._status(index, nodes, silent_s),
             nodes_count=len(nodes),
             states=dict(Counter(node.state for node in nodes)),
             chunks_count=sum(row.chunks_count for row in sets),
@@ -101,9 +101,9 @@ class MemoryNodeCounts:
         return sorted(found, key=lambda error: str(error["at"]), reverse=True)[:MOST_REFUSED]
 
     def progress_of(
-        self, index: Index, scopes: Sequence[str], *, stalled_s: float
+        self, index: Index, scopes: Sequence[str], *, silent_s: float
     ) -> dict[str, Progress]:
-        return {scope: self.progress(index, scope, stalled_s=stalled_s) for scope in scopes}
+        return {scope: self.progress(index, scope, silent_s=silent_s) for scope in scopes}
 
     def not_indexed(self, index: Index, scope: str, *, limit: int) -> list[NodeProgress]:
         nodes = [

@@ -162,18 +162,18 @@ class Chunks(Protocol):
 
 
 class NodeCounts(Protocol):
-    """Counts of nodes, by state and scope. ``stalled_s`` is for how long silence is fine."""
+    """Counts of nodes, by state and scope. ``silent_s`` is for how long silence is fine."""
 
-    def status(self, index: Index, *, stalled_s: float) -> IndexStatus:
+    def status(self, index: Index, *, silent_s: float) -> IndexStatus:
         """Returns the derived status of an index; cheap, it reads unfinished nodes only."""
         ...
 
-    def progress(self, index: Index, scope: str, *, stalled_s: float) -> Progress:
+    def progress(self, index: Index, scope: str, *, silent_s: float) -> Progress:
         """Returns the counters of a scope."""
         ...
 
     def progress_of(
-        self, index: Index, scopes: Sequence[str], *, stalled_s: float
+        self, index: Index, scopes: Sequence[str], *, silent_s: float
     ) -> dict[str, Progress]:
         """Returns the counters of several scopes, from one pass over the nodes."""
         ...

@@ -22,13 +22,13 @@ def bench(module_database: Database) -> Workbench:
 def progress(bench: Workbench, index: Index, scope: str = "") -> Progress:
     current = bench.index(index.id)
     with bench.store.for_all("test") as work:
-        return work.node_counts.progress(current, scope, stalled_s=100)
+        return work.node_counts.progress(current, scope, silent_s=100)
 
 
 def status(bench: Workbench, index: Index) -> IndexStatus:
     current = bench.index(index.id)
     with bench.store.for_all("test") as work:
-        return work.node_counts.status(current, stalled_s=100)
+        return work.node_counts.status(current, silent_s=100)
 
 
 def error(code: str, at: str) -> dict[str, object]:

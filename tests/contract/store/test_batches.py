@@ -134,7 +134,7 @@ def test_what_is_acknowledged_becomes_active_together(bench: Bench) -> None:
     assert len(bench.ids(index)) == sum(len(each.chunks) for each in sets)
     index = bench.index(index.id)
     with bench.store.for_all("test") as work:
-        progress = work.node_counts.progress(index, "", stalled_s=1e9)
+        progress = work.node_counts.progress(index, "", silent_s=1e9)
     assert progress.states == {"indexed": 5}
     assert progress.indexed_chunks_count == progress.chunks_count
     assert held(bench, taken) == []

@@ -101,7 +101,7 @@ def test_the_swap_needs_the_text_that_is_still_wanted(bench: Bench) -> None:
         other = replace(claim, content_hash="0" * 64)
         assert not work.chunks.activate([(other, chunk_set.id)])
         assert not work.chunks.activate([(claim, chunk_set.id + 999)])
-        assert work.node_counts.progress(index, "", stalled_s=300).states == {"claimed": 1}
+        assert work.node_counts.progress(index, "", silent_s=300).states == {"claimed": 1}
     assert bench.activate(claim, chunk_set)
 
 
@@ -123,7 +123,7 @@ def test_a_text_without_chunks_is_active_at_once(bench: Bench) -> None:
     assert bench.finish(node_id).chunks == ()
     assert bench.ids(index) == []
     with bench.store.for_all("test") as work:
-        assert work.node_counts.progress(index, "", stalled_s=300).states == {"indexed": 1}
+        assert work.node_counts.progress(index, "", silent_s=300).states == {"indexed": 1}
 
 
 def test_presence_of_what_is_gone_is_no_error(bench: Bench) -> None:

@@ -33,7 +33,7 @@ def release(bench: Bench, claim: Claim, *, in_s: float = 0, progressed: bool = F
 
 def state(bench: Bench, index: Index) -> dict[NodeState, int]:
     with bench.store.for_all("test") as work:
-        return work.node_counts.progress(index, "", stalled_s=1e9).states
+        return work.node_counts.progress(index, "", silent_s=1e9).states
 
 
 def test_known_nodes_are_those_of_one_generation(bench: Bench) -> None:

@@ -14,19 +14,19 @@ from tests.steps import SMALL
 ERROR = {"code": "EMBEDDING_UNAVAILABLE", "message": "m", "retryable": True, "at": "2026-01-01"}
 
 
-def status(bench: Bench, index_id: int, *, stalled_s: float = 300) -> IndexStatus:
+def status(bench: Bench, index_id: int, *, silent_s: float = 300) -> IndexStatus:
     """The status of an index, the same with counters and without."""
     index = bench.index(index_id)
     with bench.store.for_all("test") as work:
-        cheap = work.node_counts.status(index, stalled_s=stalled_s)
-        assert cheap == work.node_counts.progress(index, "", stalled_s=stalled_s).status
+        cheap = work.node_counts.status(index, silent_s=silent_s)
+        assert cheap == work.node_counts.progress(index, "", silent_s=silent_s).status
     return cheap
 
 
 def progress(bench: Bench, index_id: int, scope: str = "") -> Progress:
     index = bench.index(index_id)
     with bench.store.for_all("test") as work:
-        return work.node_counts.progress(index, scope, stalled_s=300)
+        return work.node_counts.progress(index, scope, silent_s=300)
 
 
 def test_the_status_follows_the_nodes(bench: Bench) -> None:
@@ -177,11 +177,11 @@ def test_generations_are_counted_apart(bench: Bench, config: object) -> None:
         building = work.rebuilds.start(index, config, at_once=2)  # type: ignore[arg-type]
     [other] = bench.enumerate(index)
     with bench.store.for_all("test") as work:
-        states = [work.node_counts.progress(g, "", stalled_s=300).states for g in (index, building)]
+        states = [work.node_counts.progress(g, "", silent_s=300).states for g in (index, building)]
     assert states == [{"indexed": 1}, {"queued": 1}]
     bench.finish(other)
     with bench.store.for_all("test") as work:
-        assert work.node_counts.progress(building, "", stalled_s=300).states == {"indexed": 1}
+        assert work.node_counts.progress(building, "", silent_s=300).states == {"indexed": 1}
 
 
 def test_a_scope_has_something_to_search_or_has_not(bench: Bench) -> None:

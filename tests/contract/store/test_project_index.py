@@ -52,7 +52,7 @@ def test_the_same_pointer_of_two_tables_is_two_nodes(bench: Bench) -> None:
     with bench.store.for_all("test") as work:
         assert len(work.nodes.known(index.generation.id, one.id)) == 1
         assert len(work.nodes.known(index.generation.id, other.id)) == 1
-        assert work.node_counts.progress(index, "", stalled_s=1e9).states == {"indexed": 2}
+        assert work.node_counts.progress(index, "", silent_s=1e9).states == {"indexed": 2}
     assert shown(bench, index) == {one.id, other.id}
     assert shown(bench, index, (other.id,)) == {other.id}
 
@@ -76,7 +76,7 @@ def test_it_is_compared_when_every_table_is(bench: Bench) -> None:
     assert uncompared(bench, index) == [tables[1].id]
     assert not bench.is_compared(index)
     with bench.store.for_all("test") as work:
-        assert work.node_counts.status(index, stalled_s=1e9) == "indexing"
+        assert work.node_counts.status(index, silent_s=1e9) == "indexing"
     bench.compare(index, tables[1])
     assert bench.is_compared(index)
 
@@ -121,7 +121,7 @@ def test_a_deleted_table_is_not_shown_and_its_nodes_go(bench: Bench) -> None:
     with bench.store.for_all("test") as work:
         assert work.removals.remove_nodes(limit=9) == 1
         assert work.indexes.find(index.id) == index
-        assert work.node_counts.progress(index, "", stalled_s=1e9).nodes_count == 1
+        assert work.node_counts.progress(index, "", silent_s=1e9).nodes_count == 1
     assert len(bench.tombstones()) == 3
     assert uncompared(bench, index) == []
 
@@ -168,7 +168,7 @@ def test_one_over_the_limit_gives_way_and_comes_back_empty(bench: Bench) -> None
     evicted = bench.index(index.id)
     assert evicted.generation.namespace == f"project_{index.project_id}_search_i{index.id}_g2"
     with bench.store.for_all("test") as work:
-        assert work.node_counts.status(evicted, stalled_s=1e9) == "evicted"
+        assert work.node_counts.status(evicted, silent_s=1e9) == "evicted"
         assert work.comparisons.behind(silent_s=0, limit=9) == []
         assert work.evictions.revive(index.id)
     assert uncompared(bench, index) == [table.id for table in tables]

@@ -165,8 +165,8 @@ def test_a_skipped_node_keeps_its_text_and_loses_what_was_being_built(bench: Ben
     index = bench.index(index.id)
     with bench.store.for_all("test") as work:
         work.nodes.skip(claim, {"code": "PROJECT_FULL", "chunks": 3, "vector_bytes": 1})
-        progress = work.node_counts.progress(index, "", stalled_s=1e9)
-        assert work.node_counts.status(index, stalled_s=1e9) == progress.status == "degraded"
+        progress = work.node_counts.progress(index, "", silent_s=1e9)
+        assert work.node_counts.status(index, silent_s=1e9) == progress.status == "degraded"
     assert progress.states == {"skipped": 1}
     assert progress.last_error is not None
     assert progress.last_error["code"] == "PROJECT_FULL"
@@ -279,8 +279,8 @@ def test_an_evicted_index_is_there_and_empty(bench: Bench) -> None:
     assert not bench.is_compared(now)
     assert used(bench, project) == Usage(0, 0)
     with bench.store.for_all("test") as work:
-        progress = work.node_counts.progress(now, "", stalled_s=180)
-        assert work.node_counts.status(now, stalled_s=180) == progress.status == "evicted"
+        progress = work.node_counts.progress(now, "", silent_s=180)
+        assert work.node_counts.status(now, silent_s=180) == progress.status == "evicted"
         assert work.indexes.with_unsettled_tools(limit=10) == [index.id]
         [tool] = work.tools.of_index(index.id)
         work.tools.write_summary(tool.id, {"status": "evicted"})
@@ -300,7 +300,7 @@ def test_an_operator_clears_an_index_however_hot_it_is(bench: Bench) -> None:
         assert not work.evictions.clear(index)
     now = bench.index(index.id)
     with bench.store.for_all("test") as work:
-        progress = work.node_counts.progress(now, "", stalled_s=180)
+        progress = work.node_counts.progress(now, "", silent_s=180)
     assert progress.last_error is not None
     assert (progress.status, progress.last_error["code"]) == ("evicted", "INDEX_DELETED")
     with bench.store.for_all("test") as work:

@@ -38,8 +38,8 @@ class Shelf:
         """Table and code of each reason, the latest first."""
         seen = index or self.index
         with self.bench.store.for_all("test") as work:
-            progress = work.node_counts.progress(seen, "", stalled_s=999)
-            status = work.node_counts.status(seen, stalled_s=999)
+            progress = work.node_counts.progress(seen, "", silent_s=999)
+            status = work.node_counts.status(seen, silent_s=999)
         assert progress.status == status == ("error" if progress.refused else "ready")
         assert progress.last_error == (progress.refused[0] if progress.refused else None)
         return [(error["table_id"], error["code"]) for error in progress.refused]
@@ -87,7 +87,7 @@ def test_a_failure_that_passes_hides_no_reason_and_ends_alone(shelf: Shelf, benc
         work.comparisons.note_failed(
             shelf.index.id, {"code": "X", "message": "x", "retryable": True}
         )
-        told = work.node_counts.progress(shelf.index, "", stalled_s=999)
+        told = work.node_counts.progress(shelf.index, "", silent_s=999)
     assert (told.status, told.last_error) == ("indexing", told.refused[0])
     with bench.store.for_all("test") as work:
         work.comparisons.note_compared(shelf.index, other.id, 2, [""])
@@ -106,7 +106,7 @@ def test_generations_that_follow_the_document_are_refused_together(
     shelf.refuse(one, {**LARGE})
     with bench.store.for_all("test") as work:
         seen = [
-            work.node_counts.progress(each, "", stalled_s=999).refused[0]["table_id"]
+            work.node_counts.progress(each, "", silent_s=999).refused[0]["table_id"]
             for each in (shelf.index, building)
         ]
     assert seen == [one.id, one.id]

@@ -222,5 +222,5 @@ def test_missing_chunks_count_as_not_indexed(bench: Bench) -> None:
     bench.finish(node_id)
     requeue(bench, one, bench.ids(one)[:2])
     with bench.store.for_all("test") as work:
-        progress = work.node_counts.progress(one, "", stalled_s=300)
+        progress = work.node_counts.progress(one, "", silent_s=300)
     assert (progress.chunks_count, progress.indexed_chunks_count) == (3, 1)

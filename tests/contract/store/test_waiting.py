@@ -16,7 +16,7 @@ ERROR = {"code": "EMBEDDING_UNAVAILABLE", "message": "m", "retryable": True, "at
 def progress(bench: Bench, index_id: int, scope: str = "") -> Progress:
     index = bench.index(index_id)
     with bench.store.for_all("test") as work:
-        return work.node_counts.progress(index, scope, stalled_s=300)
+        return work.node_counts.progress(index, scope, silent_s=300)
 
 
 def status(bench: Bench, index_id: int) -> IndexStatus:
@@ -67,7 +67,7 @@ def test_several_scopes_are_counted_together_as_each_alone(bench: Bench) -> None
     scopes = ["", "/a", "/ab", "/c", "/nowhere"]
     now = bench.index(index.id)
     with bench.store.for_all("test") as work:
-        together = work.node_counts.progress_of(now, scopes, stalled_s=300)
+        together = work.node_counts.progress_of(now, scopes, silent_s=300)
     assert together == {scope: progress(bench, index.id, scope) for scope in scopes}
     assert [together[scope].nodes_count for scope in scopes] == [3, 1, 1, 1, 0]
     assert [together[scope].chunks_count for scope in scopes] == [3, 3, 0, 0, 0]
@@ -164,13 +164,13 @@ def test_a_document_that_is_refused_stays_refused_until_it_is_gone(bench: Bench)
         work.comparisons.note_refused(index.id, table.id, REFUSED)
         work.comparisons.note_failed(index.id, {"code": "X", "message": "x", "retryable": True})
         assert work.comparisons.follows(index.id, table.id)
-        told = work.node_counts.progress(index, "", stalled_s=100)
+        told = work.node_counts.progress(index, "", silent_s=100)
     assert told.last_error is not None
     assert told.last_error["code"] == "DOCUMENT_TOO_LARGE"
     with bench.store.for_all("test") as work:
         work.tables.mark_deleted(table.id)
     with bench.store.for_all("test") as work:
-        assert work.node_counts.progress(index, "", stalled_s=100).last_error is None
+        assert work.node_counts.progress(index, "", silent_s=100).last_error is None
 
 
 def test_a_failure_is_over_when_the_index_turns_out_to_be_compared(bench: Bench) -> None:

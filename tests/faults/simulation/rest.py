@@ -109,7 +109,7 @@ def _summaries(world: World) -> None:
             tool = work.tools.find(row.id, project_id=None)
             index = work.indexes.find(tool.index_id) if tool else None
             if tool and index:
-                progress = work.node_counts.progress(index, tool.scope.json_pointer, stalled_s=1e9)
+                progress = work.node_counts.progress(index, tool.scope.json_pointer, silent_s=1e9)
                 told = row.summary or {}
                 check(told.get("status") == progress.status, "I7 summary", (told, progress))
                 counts = (told["nodes_count"], told["indexed_chunks_count"])

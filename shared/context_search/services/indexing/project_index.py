@@ -78,7 +78,7 @@ class ProjectIndexes:
 
     def _status(self, work: UnitOfWork, principal: Principal) -> ProjectIndexStatus:
         index = project_index(work, principal)
-        progress = work.node_counts.progress(index, "", stalled_s=self.silent_s)
+        progress = work.node_counts.progress(index, "", silent_s=self.silent_s)
         reports = work.sweeps.reports(index.id)
         proven = next(
             (each for each in reports if each["namespace"] == index.generation.namespace), None

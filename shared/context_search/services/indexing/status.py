@@ -43,7 +43,7 @@ def tool_status(work: UnitOfWork, tool: SearchTool, *, silent_s: float) -> ToolS
     """Returns the counters and nodes of a tool's scope."""
     index = index_of(work, tool)
     scope = tool.scope.json_pointer
-    progress = work.node_counts.progress(index, scope, stalled_s=silent_s)
+    progress = work.node_counts.progress(index, scope, silent_s=silent_s)
     nodes = work.node_counts.in_scope(index, scope, limit=LISTED_NODES)
     reports = work.sweeps.reports(index.id)
     proven = next(
@@ -80,7 +80,7 @@ def summarise(
         return
     tools = work.tools.of_index(index_id, tool_id=tool_id)
     scopes = sorted({tool.scope.json_pointer for tool in tools})
-    progress = work.node_counts.progress_of(index, scopes, stalled_s=silent_s)
+    progress = work.node_counts.progress_of(index, scopes, silent_s=silent_s)
     for tool in tools:
         told = summary(progress[tool.scope.json_pointer], tool.created_at)
         work.tools.write_summary(tool.id, told)
@@ -152,6 +152,6 @@ class ToolStatuses:
             }
             if index is not None:
                 scopes = sorted(set(served.values()))
-                progress = work.node_counts.progress_of(index, scopes, stalled_s=self.silent_s)
+                progress = work.node_counts.progress_of(index, scopes, silent_s=self.silent_s)
                 found |= {tool_id: progress[scope].status for tool_id, scope in served.items()}
         return found

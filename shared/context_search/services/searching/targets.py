@@ -107,7 +107,7 @@ def read_target(work: UnitOfWork, searched: Searched, *, silent_s: float) -> Tar
         if of_project is None:
             raise ProjectIndexOffError("the search index of the project has to be made first")
         index, reach, search = of_project, searched.reach, searched.search
-    return Target(index, reach, search, work.node_counts.status(index, stalled_s=silent_s))
+    return Target(index, reach, search, work.node_counts.status(index, silent_s=silent_s))
 
 
 @dataclass

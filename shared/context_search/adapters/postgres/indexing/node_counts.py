@@ -87,7 +87,7 @@ class PostgresNodeCounts:
 
     tx: Transaction
 
-    def status(self, index: Index, *, stalled_s: float) -> IndexStatus:
+    def status(self, index: Index, *, silent_s: float) -> IndexStatus:
         if self._is_at_rest(index):
             return _status(index, {}, _AT_REST, full=False)
         [[counted, *work]] = self.tx.run(
@@ -100,7 +100,7 @@ class PostgresNodeCounts:
             index=index.id,
             project=index.project_id,
             generation=index.generation.id,
-            silent=stalled_s,
+            silent=silent_s,
         )
         rows = json.loads(counted or "[]")
         states: dict[NodeState, int] = {row[0]: row[1] for row in rows}
@@ -120,11 +120,11 @@ class PostgresNodeCounts:
         )
         return not is_moving
 
-    def progress(self, index: Index, scope: str, *, stalled_s: float) -> Progress:
-        return self.progress_of(index, [scope], stalled_s=stalled_s)[scope]
+    def progress(self, index: Index, scope: str, *, silent_s: float) -> Progress:
+        return self.progress_of(index, [scope], silent_s=silent_s)[scope]
 
     def progress_of(
-        self, index: Index, scopes: Sequence[str], *, stalled_s: float
+        self, index: Index, scopes: Sequence[str], *, silent_s: float
     ) -> dict[str, Progress]:
         rows = self.tx.run(
             f"""
@@ -149,7 +149,7 @@ class PostgresNodeCounts:
             index=index.id,
             project=index.project_id,
             generation=index.generation.id,
-            silent=stalled_s,
+            silent=silent_s,
         )
         work = _work(row)
         return {
