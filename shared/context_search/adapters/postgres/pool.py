@@ -30,7 +30,7 @@ from context_search.ports.outside import Deadline
 _CONNECT_S = 5.0
 _BEGIN_REPLY_S = 2.0
 _REPLY_MARGIN_S = 2.0
-"""The server stops a statement itself, and this long its word is waited for."""
+"""Seconds to wait for the server's reply after the time at which it stops a statement itself."""
 _INVALID_AUTHORIZATION = "28"  # a class of SQLSTATE: unknown role, wrong password
 _IDLE_IN_TRANSACTION_MS = 30_000
 
