@@ -41,13 +41,13 @@ class LiveSettings:
 
     @property
     def fresh_settings(self) -> Settings:
-        """The settings, read again when they are older than five minutes."""
+        """Returns the settings, read again when they are older than five minutes."""
         if self.clock.now() - self._read_at >= MAX_AGE:
             self._look()
         return self.settings
 
     def instead_of(self, refused: T, pick: Callable[[Settings], T]) -> T | None:
-        """Returns the value that has taken the place of a refused one, or None: it is the same."""
+        """Returns the value that has replaced a refused one; None if it has not changed."""
         if pick(self.settings) == refused:
             self._look()
         value = pick(self.settings)

@@ -108,7 +108,7 @@ class ApiKey:
 
     @property
     def lifetime_s(self) -> float | None:
-        """How long the key was made for, in seconds; None never expires."""
+        """Returns how long the key was made for, in seconds; None: it never expires."""
         return (self.expires_at - self.created_at).total_seconds() if self.expires_at else None
 
 

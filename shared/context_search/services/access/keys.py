@@ -84,9 +84,10 @@ class ManageKeys:
     store: Store
 
     def create(self, caller: Principal, mcp_id: int | None, options: KeyOptions) -> ShownKey:
-        """Makes a key. It may do what the caller's may at most, and ends with it at the latest.
+        """Makes a key that may do no more than the caller's, and ends with it at the latest.
 
-        Raises PermissionDeniedError for more, and NotFoundError where there is no such project.
+        Raises PermissionDeniedError for more permissions or a longer life, and NotFoundError where
+        there is no such project.
         """
         wanted = caller.permissions if options.permissions is None else options.permissions
         with self.store.for_project(caller.project_id) as work:

@@ -111,7 +111,7 @@ class Deliver:
         return self._post(taken)
 
     def deliver_taken(self, taken: Sequence[tuple[int, Message]]) -> None:
-        """Does as ``deliver`` with orders that were taken from the book."""
+        """Does what ``deliver`` does, with orders that were already taken from the book."""
         try:
             self._post(taken)
         except ContextSearchError as error:
@@ -147,7 +147,7 @@ class SendingStore:
     def for_all(
         self, reason: str, deadline: Deadline | None = None
     ) -> AbstractContextManager[UnitOfWork]:
-        """The same."""
+        """Opens a transaction over all projects. A failure to deliver fails nobody."""
         return self._sending(self.inner.for_all(reason, deadline))
 
     @contextmanager

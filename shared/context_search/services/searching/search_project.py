@@ -327,5 +327,5 @@ def _hits(
 
 
 def _with_whole_path(hit: Hit) -> Hit:
-    """A project has no scope that a path could be relative to."""
+    """Returns the hit with its whole path: a project has no scope to which it could be relative."""
     return replace(hit, json_path=hit.chunk.json_pointer)

@@ -39,7 +39,7 @@ _Lifetime = Annotated[int, Field(ge=1, le=10 * _YEAR_S)]
 class CreateMcpKeyBody(Body):
     """``POST …/mcps/{mcp_id}/keys``. ``expires_in``: seconds.
 
-    The key ends with its maker's key at the latest. If neither ends, it never expires.
+    Without it the key ends with its maker's key, if that ends. A longer life than that is 403.
     """
 
     model_config = example(name="desk")
