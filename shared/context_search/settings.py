@@ -186,9 +186,7 @@ class Settings(BaseModel):
 
 
 def _told(error: Mapping[str, object]) -> str:
-    """Returns an error of pydantic without the value: the variable, and what it should have
-    been.
-    """
+    """Returns an error of pydantic without its value: the variable, and what it should be."""
     location, message = error["loc"], str(error["msg"]).removeprefix("Value error, ")
     name = location[0] if isinstance(location, tuple) and location else ""
     if not name:

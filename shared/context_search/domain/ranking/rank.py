@@ -289,8 +289,8 @@ MAX_CANDIDATES = 10_000
 def widened(question: Question, asked: int, found: Found, live: Mapping[str, HydratedChunk]) -> int:
     """Returns how many candidates each leg should give: ``asked``, or more.
 
-    More only if a leg can give more, and either too few chunks were found, or fewer than half of
-    the candidates that ``question`` wants of a leg are live.
+    More only if a leg can give more, and either too few chunks were found, or fewer than half of a
+    leg's candidates are live. Candidates beyond those that ``question`` wants do not count.
     """
     is_short = len(live) < question.wanted or any(
         2 * len(leg.keys() & live.keys()) < min(len(leg), question.candidates)

@@ -61,12 +61,12 @@ class TokenAuthenticator:
         return caller
 
     def secret_of(self, token: str) -> str:
-        """Returns a secret derived from the token's subject and scopes, so that a subject's next
-        token with the same scopes finds the same kept answers.
+        """Returns a secret derived from the token's subject and scopes.
 
-        Tokens live for minutes, so a repeated request may come with another token. Other scopes
-        give another secret, because a kept answer may hold a key with all of the scopes. A token
-        without ``sub`` stands for itself.
+        A subject's next token with the same scopes leads to the same secret, and so to the same
+        kept answers. Tokens live for minutes, so a repeated request may come with another token.
+        Other scopes give another secret, because a kept answer may hold a key with all of the
+        scopes. A token without ``sub`` stands for itself.
         """
         claims = self.tokens().claims_of(token)
         subject = claims.get("sub")

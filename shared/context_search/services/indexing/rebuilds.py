@@ -145,9 +145,7 @@ def current_config(index: Index, model: Model) -> IndexConfig:
 
 
 def _tokens(size: Size) -> int:
-    """Returns about how many tokens the text has: one for three bytes of CJK, one for four of
-    ASCII.
-    """
+    """Returns about how many tokens a text has: 3 bytes of CJK a token, 4 of ASCII."""
     wide = (size.bytes - size.characters) // 2
     return wide + (size.characters - wide) // 4
 
