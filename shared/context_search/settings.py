@@ -169,9 +169,7 @@ class Settings(BaseModel):
 
     @property
     def memory_bytes(self) -> int | None:
-        """Returns the function's memory; None on one machine, where no document is refused for its
-        size.
-        """
+        """Returns the function's memory in bytes; None on one machine: no document is too large."""
         return self.aws_lambda_function_memory_size << 20 or None
 
     @model_validator(mode="after")

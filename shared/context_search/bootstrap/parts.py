@@ -178,7 +178,7 @@ class Parts(LiveSettings):
 
     @property
     def patient_store(self) -> Store:
-        """The same, with its delivery."""
+        """The patient Postgres, with its delivery."""
         return SendingStore(self.patient_postgres, self.deliver)
 
     @cached_property

@@ -242,7 +242,7 @@ class Transaction:
         return self._query(sql, parameters).row_count
 
     def run_and_commit(self, sql: str, /, **parameters: object) -> list[list[Any]]:
-        """The same as ``run``, and commits with it: a transaction in one round trip.
+        """Does what ``run`` does and commits with it: a transaction in one round trip.
 
         Nothing else may have run in the transaction; what follows is in another one. The statement
         has to bear being run twice: it is when a reused connection breaks before it answers.

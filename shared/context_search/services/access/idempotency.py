@@ -71,8 +71,7 @@ class Idempotency:
     def answer(
         self, request: IdempotentRequest, execute: Callable[[], bytes]
     ) -> tuple[bytes, bool]:
-        """Executes a request, or returns its kept answer. The flag says whether the answer was
-        kept.
+        """Executes a request or returns its kept answer. The flag says whether it was kept.
 
         Raises what ``execute`` raises; IdempotencyKeyReusedError when the key came with another
         request, IdempotencyKeyInUseError while that is being executed, and

@@ -44,8 +44,7 @@ Batch = Sequence[tuple[Claim, StoredChunk]]
 
 @dataclass(frozen=True, slots=True)
 class IndexLimits:
-    """Limits of one run: lease, attempts without progress, chunks in a batch, what a project may
-    hold.
+    """Limits of one run: lease, attempts without progress, chunks in a batch, a project's room.
 
     ``turn_s``: how long strings are worked on while other projects wait. In every turn their rows
     are written, or a batch of their chunks is indexed. ``batch_nodes`` small strings go together,

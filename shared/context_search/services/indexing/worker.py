@@ -52,8 +52,7 @@ class OrderBook:
         self.deliver.deliver_taken(taken)
 
     def rest(self, begun: Begun, after_s: float) -> bool:
-        """Puts the order off. Returns False if its message may be deleted, because the book brings
-        it back.
+        """Puts the order off. False: its message may be deleted, the book brings the order back.
 
         Raises DatabaseUnavailableError.
         """
@@ -143,8 +142,7 @@ class Worker:
         return ", ".join(sorted(outcomes)) or "nothing_to_do"
 
     def put_off(self, order_id: int | None, after_s: float) -> bool:
-        """Puts an order off. Returns False if its message may be deleted, because the book brings
-        it back.
+        """Puts an order off. False: its message may be deleted, the book brings the order back.
 
         The order takes no place in its project's window meanwhile.
         """

@@ -313,8 +313,8 @@ class RemoveDeleted:
     def run(self) -> tuple[int, list[str]]:
         """Returns how many rows are gone, and for each row that stays, which one and why.
 
-        Retried after an hour; after a minute if it failed for a lock. A run stops after three of
-        the latter.
+        Retried after an hour; after a minute if the error is retryable, such as a lock. A run stops
+        after three of the latter.
         """
         with self.store.for_all("upkeep") as work:
             due = work.removals.due(limit=REMOVALS_PER_STEP)
