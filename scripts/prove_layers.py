@@ -91,7 +91,7 @@ def check_bytecode() -> None:
 def install_for_this_machine(python: str) -> None:
     """The layers again with this platform's wheels, and what Lambda's runtime adds to them.
 
-    ``make prove-runtime`` runs the functions with them.
+    ``make prove-runtime`` and ``make prove-deploy`` run the functions with them.
     """
     shutil.rmtree(HOST, ignore_errors=True)
     for layer in PACKED_WITH:
