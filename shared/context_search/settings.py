@@ -79,13 +79,15 @@ class Settings(BaseModel):
     database_url: Secret
     """``postgresql://user:password@host:port/name``."""
     database_connections: Positive = 2
-    """At most, for each process."""
+    """Maximum number of connections for each process."""
     queue_url: str
     dead_letter_queue_url: str
     turbopuffer_api_key: Secret
     turbopuffer_region: str | None = None
     turbopuffer_base_url: str | None = None
-    """One of these two; the address wins."""
+    """Address of another server than turbopuffer's. It wins over the region; one of both is
+    needed.
+    """
     embedding_model: str
     """litellm's name of the model, provider first."""
     embedding_dimensions: Positive
@@ -94,14 +96,14 @@ class Settings(BaseModel):
     embedding_price: Annotated[Seconds | None, AfterValidator(_or_none)] = None
     """Price of a million tokens; 0 and none: unknown."""
     embedding_window_tokens: Count = 0
-    """Tokens of text for one vector; 0: one vector a chunk."""
+    """Number of tokens of text for one vector; 0: one vector a chunk."""
     embedding_query_params: Json[dict[str, object]] = Field(default_factory=dict)
     embedding_passage_params: Json[dict[str, object]] = Field(default_factory=dict)
     """Extra arguments when a question, or a passage, is embedded."""
     internal_secret: Secret
     internal_secret_previous: Annotated[str | None, Field(repr=False)] = None
     query_hash_key: Secret
-    """For the hashes of questions in logs."""
+    """Key of the hashes that stand for questions in logs."""
     allowed_origins: Words = ()
     """Web origins that may call ``/mcp``."""
     allowed_hosts: Annotated[Words | None, AfterValidator(_or_none)] = None
@@ -113,25 +115,25 @@ class Settings(BaseModel):
     index_lease_s: Seconds = 90.0
     """How long a worker owns a node without a sign of life."""
     silent_after_s: Seconds = 180.0
-    """After which silence is a failure."""
+    """Seconds after which silence is a failure."""
     delete_grace_s: Seconds = 1800.0
-    """Between first and last delete."""
+    """Seconds between the first and the last delete of a vector row."""
     index_concurrency: Positive = 8
-    """How many workers there are."""
+    """Number of workers."""
     index_cold_s: Seconds = _USUAL.idle_s
     """An index that was searched or created more recently is never evicted."""
     project_max_chunks: Count = _USUAL.max_chunks
     project_max_vector_bytes: Count = _USUAL.max_vector_bytes
-    """What one project holds; over it the coldest index is evicted."""
+    """Maximum bytes of vectors of one project. Over it, the coldest index is evicted."""
     max_node_chars: Annotated[Positive, Field(validation_alias="STRING_MAX_CHARS")] = 50_000_000
     max_node_chunks: Annotated[Positive, Field(validation_alias="STRING_MAX_CHUNKS")] = 200_000
-    """What one string may have; a longer one is skipped."""
+    """Maximum number of chunks of one string. A longer one is skipped."""
     delete_unknown_namespaces: Flag = False
     """Whether ``cleanup`` deletes namespaces named like ours that the database does not know."""
     upload_bucket: str = ""
     upload_max_bytes: Positive = MAX_UPLOAD_BYTES
     aws_lambda_function_memory_size: Count = 0
-    """MB, set by Lambda; 0: not on Lambda."""
+    """Memory of the function in MB, set by Lambda; 0: not on Lambda."""
 
     @classmethod
     def from_environ(cls, environ: Mapping[str, str]) -> Settings:
@@ -147,13 +149,13 @@ class Settings(BaseModel):
 
     @property
     def internal_secrets(self) -> tuple[str, ...]:
-        """What opens the internal routes; while it is rotated, the secret of before, too."""
+        """Returns the secrets that open the internal routes: two while one is being rotated."""
         both = (self.internal_secret, self.internal_secret_previous)
         return tuple(secret for secret in both if secret)
 
     @property
     def tokens(self) -> TokenSettings | None:
-        """None: keys only."""
+        """Returns whose tokens are taken; None: keys only."""
         if self.jwt_issuer is None or self.jwt_audience is None:
             return None
         return TokenSettings(self.jwt_issuer, self.jwt_audience, self.jwt_project_claim)
@@ -167,7 +169,7 @@ class Settings(BaseModel):
 
     @property
     def memory_bytes(self) -> int | None:
-        """None on one machine, where nothing is refused for its size."""
+        """Returns the function's memory in bytes; None on one machine: no document is too large."""
         return self.aws_lambda_function_memory_size << 20 or None
 
     @model_validator(mode="after")
@@ -182,7 +184,7 @@ class Settings(BaseModel):
 
 
 def _told(error: Mapping[str, object]) -> str:
-    """One error of pydantic without the value: the variable, and what it should have been."""
+    """Returns an error of pydantic without its value: the variable, and what it should be."""
     location, message = error["loc"], str(error["msg"]).removeprefix("Value error, ")
     name = location[0] if isinstance(location, tuple) and location else ""
     if not name:

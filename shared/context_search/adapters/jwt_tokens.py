@@ -22,17 +22,17 @@ from context_search.domain.errors import TokenIssuerUnavailableError, Unauthenti
 from context_search.ports.outside import Clock
 
 ALGORITHMS = ("RS256", "PS256", "ES256", "EdDSA")
-"""Signatures with a key pair: who can check one cannot make one (RFC 8725, 3.1)."""
+"""Allowed signatures, all with a key pair: who can check one cannot make one (RFC 8725, 3.1)."""
 LEEWAY_S = 30.0
 MAX_CHARS = 16_384
 FRESH_S = 600.0
-"""After this long the keys are read again, so that a withdrawn key stops to be good."""
+"""Seconds after which the keys are read again, so that a withdrawn key becomes invalid."""
 KEPT_S = 3600.0
-"""For this long known keys go on being good while the issuer does not answer."""
+"""Seconds for which known keys stay valid while the issuer does not answer."""
 PAUSE_S = 60.0
-"""Between two requests to the issuer while there are keys, whatever tokens come in."""
+"""Minimum seconds between two requests to the issuer while there are keys."""
 RETRY_S = 5.0
-"""The same while there are none."""
+"""Minimum seconds between two requests to the issuer while there are no keys."""
 TIMEOUT_S = 3.0
 MAX_BYTES = 1_000_000
 _REASONS: tuple[tuple[type[Exception], str], ...] = (

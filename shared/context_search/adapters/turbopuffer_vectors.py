@@ -185,9 +185,10 @@ def _with(request: httpx2.Request, key: str) -> httpx2.Request:
 
 @contextmanager
 def translated(*, final: int | None = None) -> Iterator[None]:
-    """Maps the SDK's errors; only a definite 4xx counts as refused, and ``final``.
+    """Maps the SDK's errors. Only a definite 4xx means that the request is refused.
 
-    A key that is refused is none: another takes its place, and the request is good.
+    A refused key (401, 403) is not definite: a rotated one may be accepted. ``final`` is a status
+    that is definite nonetheless.
     """
     try:
         yield

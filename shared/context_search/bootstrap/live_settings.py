@@ -15,16 +15,16 @@ from context_search.settings import Settings
 MAX_AGE = timedelta(seconds=300)
 RETRY = timedelta(seconds=60)
 PAUSE = timedelta(seconds=5)
-"""Between two looks at the secret, whatever is refused meanwhile, and by whomever."""
+"""Minimum time between two reads of the secret, whatever is refused meanwhile, and by whomever."""
 T = TypeVar("T")
 
 
 class LiveSettings:
-    """``settings``, as new as they have to be.
+    """Settings that follow a rotated secret: read again after a refusal, and every five minutes.
 
-    Whoever was refused with a value out of the secret asks what it is by now: ``instead_of``.
-    Values that nobody refuses are read from ``fresh_settings``, which is five minutes old at most.
-    ``read_again`` gives the settings with the secret as it is now; None where nothing can change.
+    After a refusal, ``instead_of`` returns the present value. Values that nobody refuses are read
+    from ``fresh_settings``, at most five minutes old. ``read_again`` returns the settings with the
+    present secret; None: nothing can change.
     """
 
     clock: Clock
@@ -41,13 +41,13 @@ class LiveSettings:
 
     @property
     def fresh_settings(self) -> Settings:
-        """The settings, read again when they are older than five minutes."""
+        """Returns the settings, read again when they are older than five minutes."""
         if self.clock.now() - self._read_at >= MAX_AGE:
             self._look()
         return self.settings
 
     def instead_of(self, refused: T, pick: Callable[[Settings], T]) -> T | None:
-        """Returns the value that has taken the place of a refused one, or None: it is the same."""
+        """Returns the value that has replaced a refused one; None if it has not changed."""
         if pick(self.settings) == refused:
             self._look()
         value = pick(self.settings)

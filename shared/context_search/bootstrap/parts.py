@@ -60,7 +60,9 @@ STATEMENT_MS = 10_000
 IMPORT_STATEMENT_MS = 80_000
 EMBED_TIMEOUT_S = 30.0
 QUESTIONS_AT_ONCE = 16
-"""For each model: one that hangs holds up its own."""
+"""Maximum number of questions that are embedded at once, for each model: a model that hangs delays
+only its own.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +178,7 @@ class Parts(LiveSettings):
 
     @property
     def patient_store(self) -> Store:
-        """The same, with its delivery."""
+        """The patient Postgres, with its delivery."""
         return SendingStore(self.patient_postgres, self.deliver)
 
     @cached_property

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from context_search.domain.errors import UnauthenticatedError
 
 Permission = Literal["search", "manage", "replace"]
-"""What a key may be used for; the API calls it a scope."""
+"""Permission of a key: what it may be used for. The API calls it a scope."""
 
 ALL_PERMISSIONS: frozenset[Permission] = frozenset(get_args(Permission))
 MCP_PERMISSIONS: frozenset[Permission] = frozenset({"search"})
@@ -26,7 +26,7 @@ def in_order(permissions: frozenset[Permission]) -> list[Permission]:
 
 @dataclass(frozen=True, slots=True)
 class ProjectKey:
-    """A caller with a key of a project, good until ``expires_at``; None never ends."""
+    """A caller with a key of a project. ``expires_at``: when the key ends; None: never."""
 
     project_id: int
     permissions: frozenset[Permission] = ALL_PERMISSIONS
@@ -35,7 +35,7 @@ class ProjectKey:
 
 @dataclass(frozen=True, slots=True)
 class McpKey:
-    """A caller with a key of one MCP instance of a project; it opens MCP and nothing else."""
+    """A caller with a key of one MCP instance. The key opens MCP and nothing else."""
 
     project_id: int
     mcp_id: int
@@ -67,12 +67,12 @@ Principal = ProjectKey | McpKey | Token | Operator
 """A caller who works in one project, ``project_id``, and may do there what ``permissions`` say."""
 
 Caller = Principal | Internal
-"""Who is calling. There is no caller that is nobody: what is left out does not type-check."""
+"""Caller of a use case. Nobody is not a caller: a forgotten one does not type-check."""
 
 
 @dataclass(frozen=True, slots=True)
 class KeyOwner:
-    """Whose keys: a project's, or with ``mcp_id`` those of one MCP instance of it."""
+    """Owner of keys: a project, or with ``mcp_id`` one MCP instance of it."""
 
     project_id: int
     mcp_id: int | None = None
@@ -80,7 +80,10 @@ class KeyOwner:
 
 @dataclass(frozen=True, slots=True)
 class NewApiKey:
-    """A key as it is to be stored. ``lifetime_s`` None never expires; ``ends_by`` is the latest."""
+    """A key before it is stored.
+
+    ``lifetime_s`` None: it does not expire by itself. ``ends_by``: it ends then at the latest.
+    """
 
     name: str | None
     prefix: str
@@ -105,7 +108,7 @@ class ApiKey:
 
     @property
     def lifetime_s(self) -> float | None:
-        """How long the key was made for, in seconds; None never expires."""
+        """Returns how long the key was made for, in seconds; None: it never expires."""
         return (self.expires_at - self.created_at).total_seconds() if self.expires_at else None
 
 

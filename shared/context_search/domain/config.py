@@ -57,10 +57,10 @@ class IndexConfig:
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """The embedding model that this deployment builds with.
+    """The embedding model that this deployment builds indexes with.
 
-    ``window_tokens`` is how much text one vector can hold (0: a whole chunk, whatever its
-    length); ``price`` is per million tokens.
+    ``window_tokens``: how much text one vector can hold; 0: a whole chunk of any length. ``price``:
+    per million tokens.
     """
 
     name: str

@@ -86,12 +86,15 @@ def refuse_constant(_: str) -> float:
 
 
 def check_depth(document: object) -> None:
-    """Raises InvalidDocumentError over 256 levels: what is put together may be deeper than both."""
+    """Raises InvalidDocumentError for a document of over 256 levels.
+
+    Two values within the limit may exceed it when one is put into the other.
+    """
     _check_values(document, with_strings=False, max_depth=MAX_DEPTH)
 
 
 def number_padding(document: object) -> int:
-    """Returns how many characters all numbers of a document take that no request need send."""
+    """Returns by how many characters all numbers of a document exceed their shortest forms."""
     total = 0
     waiting = [document]
     while waiting:

@@ -88,19 +88,19 @@ class DocumentTooLargeError(InvalidDocumentError):
 
 
 class QueryEmptyError(InvalidInputError):
-    """The query has no letter and no number in it: signs and emoji have no tokens."""
+    """The query has no letter and no number. Signs and emoji have no tokens."""
 
     code = "QUERY_EMPTY"
 
 
 class CursorInvalidError(InvalidInputError):
-    """The cursor is none, is too old, or belongs to another question."""
+    """The cursor is malformed, is too old, or belongs to another question."""
 
     code = "CURSOR_INVALID"
 
 
 class IdempotencyKeyReusedError(InvalidInputError):
-    """The ``Idempotency-Key`` came before, with another request."""
+    """The ``Idempotency-Key`` was sent before with another request."""
 
     code = "IDEMPOTENCY_KEY_REUSED"
 
@@ -124,7 +124,7 @@ class NotFoundError(ContextSearchError):
 
 
 class PreconditionFailedError(ContextSearchError):
-    """The request holds for a version that there never is; another one of ours is a conflict."""
+    """``If-Match`` names a version that can never exist. One that existed is a ConflictError."""
 
     code = "PRECONDITION_FAILED"
 
@@ -156,7 +156,7 @@ class TooManyUploadsError(ConflictError):
 
 
 class UploadMissingError(ConflictError):
-    """The document of an upload is not there (yet)."""
+    """The document of an upload is not in S3 (yet)."""
 
     code = "UPLOAD_MISSING"
 
@@ -188,7 +188,7 @@ class PayloadTooLargeError(InvalidInputError):
 
 
 class UnsupportedMediaTypeError(InvalidInputError):
-    """A body that is not said to be JSON."""
+    """The Content-Type of a body is not JSON."""
 
     code = "UNSUPPORTED_MEDIA_TYPE"
 
@@ -246,7 +246,7 @@ class VectorStoreError(ContextSearchError):
 
 
 class VectorStoreUnavailableError(VectorStoreError):
-    """No definite answer: 401, 403, 429, 5xx, timeout, lost connection; it is no absence."""
+    """No definite answer: 401, 403, 429, 5xx, timeout or lost connection. It proves no absence."""
 
     code = "VECTOR_STORE_UNAVAILABLE"
 

@@ -14,7 +14,7 @@ _PARTS = 5  # of the id of a vector row, see ``vector_row_id``
 
 
 def base36(number: int) -> str:
-    """Returns a non-negative number in base 36; 2**63 - 1 has 13 digits.
+    """Returns a non-negative number in base 36, at most 13 digits for a bigint.
 
     >>> base36(0), base36(35), base36(36)
     ('0', 'z', '10')
@@ -72,7 +72,7 @@ def window_ids(doc_id: str, window_count: int) -> list[str]:
 
 
 def first_row_id(window_id: str) -> str:
-    """Returns the id of the first vector row of the chunk that this one is of.
+    """Returns the id of the first vector row of the chunk that a vector row belongs to.
 
     >>> first_row_id("1.njinzbmecn.0123456789ab.5.w"), first_row_id("1.a.0.5.w.w2")
     ('1.njinzbmecn.0123456789ab.5.w', '1.a.0.5.w')
@@ -86,7 +86,7 @@ def table_namespace(
 ) -> str:
     """Returns the turbopuffer namespace of a generation of a table's index.
 
-    Without ``index_id`` the short name, which a table's first index has in its first generation.
+    Without ``index_id``: the short name, for the first generation of a table's first index.
     """
     base = f"project_{project_id}_table_{table_id}"
     return base if index_id is None else f"{base}_i{index_id}_g{number}"
@@ -104,7 +104,7 @@ def generation_namespace(
 
 
 def is_generation_namespace(name: str) -> bool:
-    """Says whether a generation could have this name: ours, or another deployment's.
+    """Says whether a name has the form of a generation's namespace, ours or another deployment's.
 
     >>> is_generation_namespace("project_1_table_2"), is_generation_namespace("project_x")
     (True, False)

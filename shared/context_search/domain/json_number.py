@@ -15,7 +15,7 @@ from context_search.domain.errors import DocumentTooLargeError, InvalidDocumentE
 MAX_DIGITS = 1000
 MAX_GROWTH = 6_000_000
 PLAIN_LENGTH = 32
-"""Longer ones than this are no figures that people or programs write out with their zeros."""
+"""Most characters that a number may take without being counted as padded."""
 
 
 def integer(text: str) -> int:
@@ -32,10 +32,10 @@ def stored_integer(text: str) -> int | Decimal:
 
 @dataclass(slots=True)
 class Numbers:
-    """Reads the numbers of one document, and counts how much longer Postgres writes them.
+    """Reads the numbers of one document and counts by how much Postgres lengthens them.
 
-    ``1e-999`` is six characters in a request and 1,001 in ``jsonb``: each is within the limits,
-    but all of them together are not.
+    ``1e-999`` is six characters in a request and 1,001 in ``jsonb``. Each number is within the
+    limits, but all of them together may not be.
     """
 
     growth: int = 0
@@ -68,10 +68,9 @@ class Numbers:
 
 
 def padding(number: Decimal) -> int:
-    """Returns how many characters a number takes that a request need not send.
+    """Returns by how many characters a number, as Postgres writes it, exceeds its shortest form.
 
-    Zeros at the end of an integer, and in front of a fraction's digits: ``1e300`` says the same.
-    0 for a number that Postgres writes in at most 32 characters.
+    ``1e300`` stands for a 1 with 300 zeros. 0 for a number of up to 32 characters.
     """
     written = _written(number)
     if len(written) <= PLAIN_LENGTH:
@@ -84,5 +83,5 @@ def padding(number: Decimal) -> int:
 
 
 def _written(number: Decimal) -> str:
-    """What Postgres writes: no exponent, and every place that there is."""
+    """Returns the number as Postgres writes it: without an exponent, with all digits."""
     return f"{number:f}"

@@ -6,23 +6,25 @@ from dataclasses import dataclass
 
 BYTES_PER_NUMBER = 4
 LONGEST_RETRY_S = 43_200.0
-"""No pause that somebody else asks for is longer: as long as SQS can hide a message."""
+"""Maximum pause before a retry, in seconds. SQS cannot hide a message for longer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Chunks, and the bytes of their vectors: vector rows × dimensions × 4."""
+    """What is stored: a number of chunks, and the bytes of their vectors (rows × dimensions ×
+    4).
+    """
 
     chunks: int
     vector_bytes: int
 
     @classmethod
     def of(cls, *, chunks: int, rows: int, dimensions: int) -> Usage:
-        """Returns what so many chunks take; a vector row is one window of a chunk."""
+        """Returns the usage of so many chunks; each window is one vector row."""
         return cls(chunks, rows * dimensions * BYTES_PER_NUMBER)
 
     def fits(self, room: Usage) -> bool:
-        """Tells whether there is room for this; for nothing there always is."""
+        """Says whether this usage fits into a room. Zero usage always does."""
         enough_chunks = self.chunks <= max(0, room.chunks)
         return enough_chunks and self.vector_bytes <= max(0, room.vector_bytes)
 

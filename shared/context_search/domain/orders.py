@@ -1,7 +1,7 @@
-"""Orders: what the queue's messages ask for. They hold ids only and say how things shall be.
+"""Orders: what the queue's messages ask for. They hold ids only and describe a wanted state.
 
-Messages outlive a release: what one of before has sent is understood, fields of a later one are
-ignored, and kinds of a later one are left to it.
+Messages outlive a release. A message of an earlier release is understood. Fields that only a later
+release knows are ignored, and kinds that only it knows are left to it.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from context_search.domain.errors import InvalidInputError
 ORDER_ID = "order"
 """The name under which a message carries the id of its order."""
 MOST_NODES = 1_000
-"""Nodes of one order."""
+"""Maximum number of nodes in one order."""
 LONG_STRING = 1_000_000
-"""From so many characters on, the order for a string is a long one: it keeps a worker busy."""
+"""Length of a string, in characters, from which its order is long: it keeps a worker busy."""
 LONGEST_PAUSE_S = 86_400.0
 _MOST_DOUBLINGS = 20
 _IDS = range(1, 2**63)
@@ -73,7 +73,7 @@ def read_message(body: str) -> Order | None:
 
 
 def order_from_json(said: object) -> Order | None:
-    """The same for a message whose JSON is read already."""
+    """Does what ``read_message`` does, for a message whose JSON was already read."""
     if not isinstance(said, dict) or not isinstance(said.get("kind"), str):
         raise InvalidInputError("not an order: it names no kind")
     if said.get(ORDER_ID) is not None:
@@ -92,9 +92,9 @@ def order_from_json(said: object) -> Order | None:
 
 
 def order_id_of(body: str) -> int | None:
-    """Returns the id in the order book that a message names, whatever else it says.
+    """Returns the id in the order book that a message names.
 
-    A message of a release before the order book names none.
+    None for a message of a release that had no order book.
     """
     try:
         said = _said(body)
@@ -128,7 +128,7 @@ def _checked(value: object, name: str) -> int:
 
 
 def order_key(message: Mapping[str, object]) -> str | None:
-    """Returns what is equal for orders of which one is enough; None for an unknown kind.
+    """Returns the text by which equal orders are recognised; None for an unknown kind.
 
     The trigger ``context_search_data_changed`` writes the same text for a comparison.
     """
@@ -146,10 +146,10 @@ def order_key(message: Mapping[str, object]) -> str | None:
 
 
 def pause_s(times_lost: int, silent_s: float) -> float:
-    """Returns how long an order that workers have begun rests when its message is lost again.
+    """Returns for how many seconds a begun order rests when its message was lost.
 
-    ``times_lost`` counts the times before: not at all, then as long as it was silent, and twice as
-    long each further time; at most a day.
+    ``times_lost`` counts the earlier losses. 0: no pause. 1: ``silent_s``. Each further loss
+    doubles the pause, up to a day.
     """
     if times_lost == 0:
         return 0.0
@@ -157,5 +157,5 @@ def pause_s(times_lost: int, silent_s: float) -> float:
 
 
 def long_window(window: int) -> int:
-    """Returns how many long orders a project may have in the queue: for half of the workers."""
+    """Returns how many long orders a project may have in the queue: half of the workers' number."""
     return max(1, window // 4)

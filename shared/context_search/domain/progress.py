@@ -13,18 +13,18 @@ IndexStatus = Literal["indexing", "ready", "rebuilding", "degraded", "stalled", 
 EvictionCause = Literal["limit", "operator"]
 
 PROJECT_FULL = "PROJECT_FULL"
-"""The code of a node that was skipped until its project has room."""
+"""Code of a node that is skipped until its project has room."""
 
 MOST_REFUSED = 200
-"""Of so many refused documents at most it is told why."""
+"""Maximum number of refused documents in a status."""
 
 
 @dataclass(frozen=True, slots=True)
 class NodeProgress:
     """One node of a tool's scope, for the create answer and the status.
 
-    ``attempts`` counts runs without progress. ``next_attempt_at`` is when a queued node may be
-    taken up: in the past, it waits for its turn.
+    ``attempts`` counts runs without progress. ``next_attempt_at``: when a queued node may be
+    claimed. A time in the past means that the node waits for its turn.
     """
 
     json_pointer: str

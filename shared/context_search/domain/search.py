@@ -28,20 +28,19 @@ EmptyHint = Literal["scope_missing", "no_long_strings", "nothing_indexed"]
 Hint = Literal["index_evicted", "index_incomplete", "low_scores_hidden", "no_match", EmptyHint]
 
 CANDIDATES_PER_LEG = 50
-"""Candidates that a leg gives, unless the question wants otherwise."""
+"""Number of candidates that a leg gives, unless the question says otherwise."""
 
 
 @dataclass(frozen=True, slots=True)
 class QuestionLimits:
-    """How much one question may bring, and how long it may take. None leaves it to the settings.
+    """Limits of one question: number of hits, candidates, score, tokens, seconds.
 
-    ``top_k`` hits are returned; with ``is_whole`` all that were ranked are. ``wanted`` is how many
-    chunks the legs have to bring, where there are so many, before they are not asked for more;
-    None is ``top_k``. ``candidates`` are those of a leg, at most 10,000. Hits below ``min_score``
-    (0..1) are not shown: their relevance in a retrieval, their score in a project search.
-    ``max_tokens`` is the length of a retrieval. ``seconds`` is the time of the whole search: less
-    than API Gateway's 30 and the function's 29, because a key is checked before and passages are
-    put together after it.
+    None: the tool's or project's setting. ``top_k``: hits to return; with ``is_whole``, all ranked
+    hits. ``wanted``: chunks that the legs have to bring, if there are so many; None: ``top_k``.
+    ``candidates``: for each leg, at most 10,000. ``min_score`` (0..1): least relevance of a hit in
+    a retrieval, least score in a project search. ``max_tokens``: length of a retrieval.
+    ``seconds``: time of the whole search. It is less than API Gateway's 30 and the function's 29,
+    because a key is checked before the search and passages are built after it.
     """
 
     top_k: int | None = None
@@ -68,7 +67,7 @@ class Target:
 
     @property
     def asked(self) -> tuple[int, Reach, Strategy]:
-        """What the legs are asked with. Where it differs, the candidates are others."""
+        """Returns what the legs are asked with. If it differs, the candidates differ."""
         return self.index.generation.id, self.reach, self.search.strategy
 
 
@@ -112,7 +111,7 @@ class Found:
         return list({**self.vector, **self.keyword})
 
     def mode(self, requested: Strategy) -> Strategy:
-        """Returns how it was searched; as ``requested`` where no leg ran."""
+        """Returns how the search was done; ``requested`` if no leg ran."""
         if len(self.legs) == 2:
             return "hybrid"
         return "semantic" if "vector" in self.legs else "keyword" if self.legs else requested
@@ -173,7 +172,7 @@ class Answer:
 
     @property
     def mode_used(self) -> Strategy:
-        """How it was searched in the end."""
+        """Returns how the search was done in the end."""
         return self.found.mode(self.mode_requested)
 
     def hint_at(self, *, hidden: int = 0) -> Hint:
@@ -189,7 +188,7 @@ class Answer:
 
 
 def query_hash(key: str, query: str) -> str:
-    """Returns 16 hex digits: the same for the same question, and no way back without the key.
+    """Returns 16 hex digits that are equal for equal questions. The key is needed to compute them.
 
     A plain hash could be guessed from a dictionary of questions.
     """

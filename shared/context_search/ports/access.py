@@ -50,7 +50,7 @@ class Keys(Protocol):
         ...
 
     def expire_within(self, key_id: int, seconds: float) -> None:
-        """Lets a key expire in so many seconds, unless it does so earlier anyway."""
+        """Lets a key expire after so many seconds, unless it expires earlier."""
         ...
 
 
@@ -106,7 +106,7 @@ class RequestKey:
 
 @dataclass(frozen=True, slots=True)
 class EarlierRequest:
-    """The request that came with a key before; ``answer`` is None while it is being executed."""
+    """The request that came with a key before. ``answer`` None: it is still being executed."""
 
     request_hash: bytes
     answer: bytes | None = field(repr=False)

@@ -13,9 +13,9 @@ from context_search.domain.uploads import NewUpload, Upload
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A value inside of a document: its JSON text, None where that is too long.
+    """A value inside a document, as JSON text. ``text`` None: it is too long.
 
-    ``size`` in bytes; of numbers that alone are too long, theirs.
+    ``size``: its length in bytes. If its numbers alone are too long: theirs.
     """
 
     revision: int
@@ -169,7 +169,7 @@ class Tools(Protocol):
     def find_with_index(
         self, tool_id: int, *, project_id: int | None
     ) -> tuple[SearchTool, Index] | None:
-        """The same together with the index that serves it: every search asks."""
+        """Returns a live Search Tool and the index that serves it. Every search calls it."""
         ...
 
     def page(

@@ -121,11 +121,11 @@ class Nodes(Protocol):
         ...
 
     def abandoned(self, *, silent_s: float, limit: int) -> list[int]:
-        """Returns nodes whose lease or due time passed ``silent_s`` ago, and takes them once.
+        """Returns nodes whose lease or due time passed ``silent_s`` ago, each once in that time.
 
-        Only nodes of generations that follow their document: others cannot be claimed. A queued
-        node waits for its turn, and is not abandoned, while the order book has an order for nodes
-        of its project that is not younger and does not rest: it may be this one's.
+        Only of generations that follow their document: other nodes cannot be claimed. A queued node
+        is waiting and not abandoned, while the order book holds an order for nodes of its project
+        that is not younger and does not rest: this order may be for it.
         """
         ...
 
@@ -179,9 +179,9 @@ class NodeCounts(Protocol):
         ...
 
     def has_any(self, index: Index, scope: str) -> bool:
-        """Tells whether the active generation has chunks in a scope, or may get some.
+        """Says whether the active generation has chunks in a scope, or may get some.
 
-        A node that is skipped, or indexed without a chunk because it is blank, is none of them.
+        Skipped nodes and blank ones (indexed without a chunk) do not count.
         """
         ...
 
@@ -301,10 +301,11 @@ class Comparisons(Protocol):
         ...
 
     def behind(self, *, silent_s: float, limit: int) -> list[tuple[int, int]]:
-        """Returns index and table where nobody compared the two for ``silent_s``.
+        """Returns pairs of index and table that nobody compared for ``silent_s``.
 
-        Counted from the last change, order or take; each is taken once in that time. Evicted
-        indexes and deleted tables are left alone, and so is what the order book has an order for.
+        The time counts from the last change, order or take. Each pair is taken once in that time.
+        Left out are evicted indexes, deleted tables, and pairs that the order book has an order
+        for.
         """
         ...
 
@@ -406,9 +407,10 @@ class Quotas(Protocol):
         ...
 
     def new_among(self, claims: Sequence[Claim]) -> list[Claim]:
-        """Returns those that the limit concerns: the generation answers, the node has no chunks.
+        """Returns the claims that the limit applies to: new nodes of an answering generation.
 
-        A rebuild and a new version of a text take their room: what is searchable stays so.
+        A new node has no chunks. A rebuild and a new version of a text are not limited, so that
+        what is searchable stays searchable.
         """
         ...
 
@@ -428,10 +430,10 @@ class Evictions(Protocol):
     """Indexes that give way, and their return."""
 
     def next_to_go(self, limits: ProjectLimits) -> Index | None:
-        """Returns what a project over its limit gives up next.
+        """Returns the generation that a project over its limit gives up next.
 
-        A previous generation, or else a generation of its coldest index: the active one, or one
-        that is being built and holds chunks while the active one holds none.
+        A previous generation goes first, then a generation of its coldest index: the active one, or
+        the one being built, if that holds chunks and the active one holds none.
         """
         ...
 
@@ -489,7 +491,7 @@ class Outbox(Protocol):
         ...
 
     def begin(self, order_id: int) -> int | None:
-        """Notes that a worker has an order; an equal one that comes now is a new one.
+        """Notes that a worker has an order. An equal one that comes now is a new order.
 
         Waits for transactions that have added to it. Returns its project; None when it is done.
         """
@@ -500,27 +502,26 @@ class Outbox(Protocol):
         ...
 
     def rest(self, order_id: int, *, after_s: float, window: int) -> bool:
-        """Lets a begun order rest, and tells whether its message may rest in the queue meanwhile.
+        """Lets a begun order rest.
 
-        False when an equal order is there that nobody has begun, which is enough then, and when
-        as many orders of the project rest in the queue already: it waits in the book then.
+        True: its message rests in the queue. False: the order waits in the book, because an equal
+        one is waiting or too many of the project rest.
         """
         ...
 
     def silent(self, *, silent_s: float) -> list[int]:
-        """Returns orders that were sent, begun or due for the last time that long ago."""
+        """Returns orders that were last sent, begun or due ``silent_s`` ago."""
         ...
 
     def reopen(self, order_ids: Sequence[int], *, silent_s: float) -> int:
-        """Lets those of these orders wait that are still silent; returns how many.
+        """Puts orders that are still silent back to waiting and returns how many.
 
-        One that a worker has begun, and that was lost before, rests in the book first, for
-        ``silent_s`` and twice as long each further time, at most a day.
+        One that was lost before rests first: ``silent_s``, doubled each time, at most a day.
         """
         ...
 
     def restore(self, order_ids: Sequence[int]) -> list[int]:
-        """Lets these orders wait again, unless they are done; returns the projects they are of.
+        """Puts these orders back to waiting, unless they are done, and returns their projects.
 
         How often they were lost is forgotten.
         """

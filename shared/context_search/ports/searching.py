@@ -148,7 +148,7 @@ class ProjectSettings(Protocol):
         ...
 
     def lock(self, project_id: int) -> StoredSettings:
-        """Does the same, and keeps others from changing them until the transaction ends."""
+        """Returns the settings, and keeps others from changing them until the transaction ends."""
         ...
 
     def write(self, project_id: int, settings: RetrievalSettings) -> StoredSettings:

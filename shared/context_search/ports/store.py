@@ -38,11 +38,11 @@ class UnitOfWork(Protocol):
         ...
 
     def send_waiting(self, *project_ids: int) -> None:
-        """Has what waits of projects leave then, too: also what a trigger has ordered."""
+        """Lets the waiting orders of projects leave after the commit, also those of triggers."""
         ...
 
     def to_deliver(self) -> list[int]:
-        """Returns the projects whose orders are to leave, for whoever commits."""
+        """Returns the projects whose orders leave after the commit."""
         ...
 
     @property
@@ -114,7 +114,7 @@ class Store(Protocol):
     def for_all(
         self, reason: str, deadline: Deadline | None = None
     ) -> AbstractContextManager[UnitOfWork]:
-        """The same, over the rows of all projects.
+        """Opens a transaction like ``for_project``, over the rows of all projects.
 
         ``reason`` says to the reader why that must be; docs/architecture.md lists all of them.
         """

@@ -136,7 +136,7 @@ class Removals(Protocol):
         ...
 
     def put_off(self, removal: Removal, *, retry_in_s: float) -> bool:
-        """Keeps a row that could not be removed from being due for so long.
+        """Lets a row that could not be removed be due again after ``retry_in_s``.
 
         False when it is gone, or somebody has it locked.
         """
@@ -145,11 +145,13 @@ class Removals(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Readings:
-    """Chunks of the generations that answer, nodes in quarantine, indexes that are evicted, and
-    for how many seconds the oldest order that there is a place for has not been in the queue
-    (0: there is none). Counted from when it was to be sent first; in a project that has nothing in
-    the queue, and of which nobody took anything, from when it was added or was due. An order that
-    waits for a place in its project's window does not count.
+    """Counts over the whole database, and the age of the oldest order that is not in the queue.
+
+    Chunks of the generations that answer, nodes in quarantine, evicted indexes.
+    ``outbox_age_s``: seconds for which the oldest order that has a place in its window has been
+    missing from the queue; 0: none is. The time counts from when it was to be sent first. In a
+    project that has nothing in the queue, and of which nobody took anything, it counts from when
+    the order was added or was due. An order that waits for a place in its window does not count.
     """
 
     active_chunks: int

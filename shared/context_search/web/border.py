@@ -28,7 +28,7 @@ from context_search.domain.errors import (
 from context_search.domain.uploads import MAX_INLINE_BYTES
 
 QUESTION_BYTES = 1_000_000
-"""The body of a route that asks something; documents may be as long as the platform lets them."""
+"""Maximum bytes of a question's body. Documents may be as long as the platform allows."""
 _ASKING = ("/search", "/explain", "/retrieve")
 _JSON = re.compile(r"application/([!#$&^_.+a-z0-9-]+\+)?json")  # RFC 6839: +json
 _SAFE_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")

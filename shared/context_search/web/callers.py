@@ -95,10 +95,10 @@ MayManage = Annotated[Principal, Depends(_manager)]
 """
 
 MaySearch = Annotated[Principal, Depends(_with_any_of("search"))]
-"""The same for searches."""
+"""The project of a bearer key that may search it. Refuses like ``MayManage``."""
 
 MayRead = Annotated[Principal, Depends(_with_any_of("search", "manage"))]
-"""The same for what both kinds of callers have to see, such as the state of an index."""
+"""The project of a bearer key that may search or manage it. Refuses like ``MayManage``."""
 
 InternalOnly = Depends(_internal)
 """For routes of trusted callers: 401 without the right ``X-Internal-Secret``."""
@@ -138,10 +138,10 @@ Owner = Annotated[Principal, Depends(_owner)]
 """The caller whose project the path names, and who may manage it; 404 for another project."""
 
 OwnerOrOperator = Annotated[Principal, Depends(_owner_or_operator)]
-"""The same; or, where no bearer key is sent, whoever has the internal secret, for any project."""
+"""Like ``Owner``. Without a bearer key: whoever has the internal secret, for any project."""
 
 SearchOwner = Annotated[Principal, Depends(_search_owner)]
-"""The same for searches."""
+"""The caller whose project the path names, and who may search it; 404 for another project."""
 
 ReadOwner = Annotated[Principal, Depends(_read_owner)]
-"""The same for what both kinds of callers have to see."""
+"""The caller whose project the path names, and who may search or manage it; 404 for another."""

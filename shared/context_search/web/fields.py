@@ -71,7 +71,7 @@ def example(**members: JsonValue) -> ConfigDict:
 
 
 class Answer(BaseModel):
-    """What every answer is: its members in this order, later perhaps more."""
+    """Base of all answers: fields in a fixed order; later versions may add some."""
 
     model_config = ConfigDict(strict=True, frozen=True, serialize_by_alias=True)
 

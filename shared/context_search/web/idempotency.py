@@ -20,7 +20,7 @@ from context_search.services.access.idempotency import Idempotency, IdempotentRe
 from context_search.web.callers import bearer_key, use_cases_of
 
 OPERATORS = 0
-"""Whose keys those of internal callers are: no project has this id."""
+"""Id that stands for internal callers in the rows of keys. No project has it."""
 _KEY = re.compile(r"[!-~]{1,255}")
 _SCHEMA = {"type": "string", "pattern": "^[!-~]{1,255}$", "examples": ["7c1f1f6e-import-42"]}
 _KEPT_HEADERS = ("etag", "cache-control")

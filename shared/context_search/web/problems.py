@@ -33,7 +33,7 @@ if TYPE_CHECKING:  # functions without HTTP name errors in their logs, too
 
 PROBLEM_JSON = "application/problem+json"
 Refusal = tuple[int, dict[str, object], dict[str, str]]
-"""Status, body and headers."""
+"""A refused request's answer: status, body and headers."""
 _STATUS: tuple[tuple[type[ContextSearchError], int], ...] = (
     (PayloadTooLargeError, 413),
     (DocumentTooLargeError, 413),
@@ -71,7 +71,7 @@ TITLES: Mapping[int, str] = {
 
 
 def refused(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """Returns ``responses`` of a route: with these it refuses, beside what its parts tell.
+    """Returns the ``responses`` of a route for these statuses.
 
     ``web.openapi`` adds those that follow from credentials, parameters and bodies.
     """

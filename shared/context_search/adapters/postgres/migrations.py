@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 OLDEST_MAJOR = 15
 LAST_BEFORE = "0027_long_orders.sql"
-"""The last file of the commits that had everything in ``public``."""
+"""Name of the last migration of the commits that had everything in ``public``."""
 
 _FILE_NAME = re.compile(r"\d{4}_[a-z0-9_]+(\.concurrently)?\.sql")
 _CONCURRENTLY = ".concurrently.sql"

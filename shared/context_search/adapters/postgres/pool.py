@@ -30,7 +30,7 @@ from context_search.ports.outside import Deadline
 _CONNECT_S = 5.0
 _BEGIN_REPLY_S = 2.0
 _REPLY_MARGIN_S = 2.0
-"""The server stops a statement itself, and this long its word is waited for."""
+"""Seconds to wait for the server's reply after the time at which it stops a statement itself."""
 _INVALID_AUTHORIZATION = "28"  # a class of SQLSTATE: unknown role, wrong password
 _IDLE_IN_TRANSACTION_MS = 30_000
 
@@ -242,7 +242,7 @@ class Transaction:
         return self._query(sql, parameters).row_count
 
     def run_and_commit(self, sql: str, /, **parameters: object) -> list[list[Any]]:
-        """The same as ``run``, and commits with it: a transaction in one round trip.
+        """Does what ``run`` does and commits with it: a transaction in one round trip.
 
         Nothing else may have run in the transaction; what follows is in another one. The statement
         has to bear being run twice: it is when a reused connection breaks before it answers.

@@ -12,7 +12,9 @@ K1, B = 1.2, 0.75
 
 
 def idf(matching: int, total: int) -> float:
-    """Returns what a word is worth that ``matching`` of ``total`` texts have."""
+    """Returns the inverse document frequency of a word that ``matching`` of ``total`` texts
+    have.
+    """
     total = max(total, matching)
     return math.log(1 + (total - matching + 0.5) / (matching + 0.5))
 

@@ -31,11 +31,14 @@ from context_search.domain.search import Evidence, Found, Hit, LegName, Question
 from context_search.domain.text.analysis import TermFinder
 
 LOOKED_AT = 200
-"""Most texts that a linear ranking looks at: its scores need none, and fewer hits are shown."""
+"""Maximum number of texts that a linear ranking reads. Its scores need no text, and fewer hits are
+shown.
+"""
 WEAK_COVERAGE = 0.4
-"""Least share of the question that the best keyword hit has to cover. A leg whose best hit covers
-less is mostly noise (a question in another language): its weight falls in proportion and goes to
-the vector leg."""
+"""Minimum share of the question that the best keyword hit has to cover. A leg whose best hit covers
+less is mostly noise (a question in another language). Its weight falls in proportion and goes to
+the vector leg.
+"""
 
 Scores = Mapping[str, float]
 Chunks = Mapping[str, HydratedChunk]
@@ -45,8 +48,8 @@ Chunks = Mapping[str, HydratedChunk]
 class Ranking:
     """The ``hits``, best first, and what they were ranked from.
 
-    ``found`` is what is left of the candidates when each leg gives only its best live ones;
-    ``gone`` of them are not live. ``target`` has the weights of the legs that ran.
+    ``found``: the candidates after each leg was cut to its best live ones. ``gone``: candidates
+    that were not live. ``target``: what was searched, with the weights of the legs that ran.
     """
 
     hits: list[Hit]
@@ -149,7 +152,7 @@ def _cut(leg: Scores, live: Chunks, candidates: int) -> dict[str, float]:
 
 
 def _shared_by(search: SearchConfig, legs: Sequence[LegName]) -> SearchConfig:
-    """A leg that did not run has no share of a linear score, as if it had not been asked for."""
+    """Returns the settings with the weight 0 for each leg that did not run."""
     if search.fusion != "linear" or len(legs) != 1:
         return search
     if "keyword" in legs:
@@ -280,14 +283,14 @@ def _evidence(search: SearchConfig, live: _Live) -> dict[str, Evidence]:
 
 FACTOR = 8
 MAX_CANDIDATES = 10_000
-"""turbopuffer's limit of a query."""
+"""Maximum number of candidates of one turbopuffer query."""
 
 
 def widened(question: Question, asked: int, found: Found, live: Mapping[str, HydratedChunk]) -> int:
-    """Returns how many candidates a leg should give: ``asked``, as it was asked for, or more.
+    """Returns how many candidates each leg should give: ``asked``, or more.
 
-    More when there are more, and either fewer chunks came than are wanted, or of a leg less than
-    half is live that ``question`` wants.
+    More only if a leg can give more, and either too few chunks were found, or fewer than half of a
+    leg's candidates are live. Candidates beyond those that ``question`` wants do not count.
     """
     is_short = len(live) < question.wanted or any(
         2 * len(leg.keys() & live.keys()) < min(len(leg), question.candidates)

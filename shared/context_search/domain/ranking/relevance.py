@@ -29,19 +29,23 @@ class Calibration:
 CALIBRATIONS = {"local/use-multilingual-v3": Calibration(middle=0.46, width=0.06)}
 DEFAULT_CALIBRATION = Calibration(middle=0.45, width=0.06)
 LEXICAL = Calibration(middle=0.6, width=0.08)
-"""The same for the share of a question's words that a text has. docs/quality.md has the figures."""
+"""Calibration of the share of a question's words that a text has. docs/quality.md has the
+figures.
+"""
 WORDLESS = 0.5
-"""What similarity alone counts where the question has no words to compare, as in ``the of``: the
-vector of such a question is near to everything."""
+"""Weight of similarity alone when the question has no words to compare, such as ``the of``. The
+vector of such a question is near to everything.
+"""
 
 SIGNS_ONLY = 0.2
-"""What a text without a letter and a number counts, as one of emoji: no word of a question can be
-in it, and its vector is near to every short question."""
+"""Worth of a text without letters and numbers, such as emoji. No word of a question can be in it,
+and its vector is near to every short question.
+"""
 _LETTER_OR_NUMBER = re.compile(r"[^\W_]")
 
 
 def worth(text: str) -> float:
-    """Returns what a text counts (0..1) before it is compared with any question.
+    """Returns the factor (0..1) of a text's relevance that does not depend on the question.
 
     >>> worth("🦜 parrot"), worth("🦜🦜")
     (1.0, 0.2)
@@ -83,22 +87,23 @@ def coverage(words: Mapping[str, float], chunk_tokens: Collection[str]) -> float
 
 @lru_cache(maxsize=16)
 def _weights(words: tuple[tuple[str, float], ...]) -> dict[str, float]:
-    """Of a question, which is compared with every candidate."""
+    """Returns the weights of a question's words. Kept, because every candidate needs them."""
     return {token: weight * min(len(token), 4) for token, weight in words}
 
 
 # ---- A question in one language, and passages in another: what words cannot compare.
 
 SAMPLE = 400
-"""So many code points tell which script a text is written in."""
+"""Number of code points from which the script of a text is determined."""
 LETTERS_PER_WORD = 5
 FULL_COVERAGE = 0.8
 NEAREST = 3
 LEAST_RELEVANCE = 0.0067
-"""Five widths under the middle of a model's calibration: what is farther answers nothing."""
+"""Minimum relevance of an answer: five widths under the middle of a model's calibration."""
 STANDS_OUT = 0.05
-"""So much nearer than the middle one of its kind is a passage that answers; all of a kind are near
-to a question that none of them answers."""
+"""Minimum lead in similarity of a passage over the median passage in its language. All passages are
+near to a question that none of them answers.
+"""
 _CJK_RUN = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}]++")
 _OTHER_LETTER = regex.compile(r"[\p{L}--[\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}]]", regex.V1)
 
@@ -153,7 +158,7 @@ def across_languages(
 
 
 def _is_near(name: str, foreign: Mapping[str, float], vector: Mapping[str, float]) -> bool:
-    """Says whether the best passage in another language may be more than the best of nothing."""
+    """Says whether the best passage in another language is near enough to be promoted at all."""
     others = [vector[other] for other in foreign if other != name]
     stands_out = not others or vector[name] - median(others) >= STANDS_OUT
     return stands_out and foreign[name] >= LEAST_RELEVANCE

@@ -24,9 +24,9 @@ NEIGHBOUR_WEIGHT = 0.2
 LENGTH_WEIGHT = 0.2
 TITLE_WEIGHT = 0.8
 PROXIMITY_TOKENS = 40
-"""How far apart words may be, in tokens: two or three sentences."""
+"""Size of the stretch in which words count as close: two or three sentences, in tokens."""
 FULL_LENGTH = 300
-"""From how many code points a text counts as long enough, and is no title."""
+"""Number of code points from which a text is long enough to answer and is no title."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,12 +48,12 @@ class CandidateText:
 
     @property
     def is_title(self) -> bool:
-        """Whether it can only name something."""
+        """Says whether the text is too short to answer and can only name something."""
         return self.is_whole and self.length < FULL_LENGTH
 
     @property
     def owner(self) -> tuple[int, str] | None:
-        """The object that its string is a member of; None in an array."""
+        """Returns the object that the string is a member of; None in an array."""
         table_id, pointer = self.place
         parent, _, key = pointer.rpartition("/")
         return None if key.isdecimal() else (table_id, parent)

@@ -206,7 +206,7 @@ class TextBoundaries:
 # without rivals from outside the gap; then in the same way the ends of lines, sentences and words.
 
 CONTEXT = 12
-"""Code points on each side of a boundary that make its priority."""
+"""Number of code points on each side of a boundary that decide its priority."""
 
 _LAST_OF_LINES = r"(?![\r\n])"
 _LAST_OF_ENDS = "(?![。！？；…」』”’）])"

@@ -17,7 +17,7 @@ from functools import cached_property
 import regex
 
 LONGEST_CLUSTER = 64
-"""Code points; a longer grapheme cluster (zalgo) may be cut."""
+"""Length of the longest grapheme cluster that is kept whole, in code points. Zalgo may be cut."""
 
 _CLUSTER = regex.compile(r"\X")
 _FLAG_RUN = regex.compile(r"\p{Regional_Indicator}{2,}")

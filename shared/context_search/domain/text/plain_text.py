@@ -16,9 +16,9 @@ HIDDEN_IN_TEXT = (
     "\u2028\u2029\ufffe\uffff"  # line separators, noncharacters
     "\U000e0000-\U000e007f"  # tags: ASCII that is not shown
 )
-"""What a class of a regular expression holds for them; lines and tabs are allowed."""
+"""Body of a regular expression's character class for hidden characters, except lines and tabs."""
 HIDDEN_IN_LINE = f"\t\n\r{HIDDEN_IN_TEXT}"
-"""The same where lines are not."""
+"""Body of a character class for hidden characters, lines and tabs included."""
 _IN_LINE = re.compile(f"[{HIDDEN_IN_LINE}]")
 _IN_TEXT = re.compile(f"[{HIDDEN_IN_TEXT}]")
 

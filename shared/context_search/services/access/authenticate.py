@@ -61,11 +61,12 @@ class TokenAuthenticator:
         return caller
 
     def secret_of(self, token: str) -> str:
-        """Returns what only the bearer's tokens lead to: the same for the next one of a subject.
+        """Returns a secret derived from the token's subject and scopes.
 
-        Tokens live for minutes, and a request that comes again may come with another. One with
-        other scopes is not the next one: a first answer may hold a key with all of them. A token
-        without ``sub`` stands for itself.
+        A subject's next token with the same scopes leads to the same secret, and so to the same
+        kept answers. Tokens live for minutes, so a repeated request may come with another token.
+        Other scopes give another secret, because a kept answer may hold a key with all of the
+        scopes. A token without ``sub`` stands for itself.
         """
         claims = self.tokens().claims_of(token)
         subject = claims.get("sub")
@@ -88,14 +89,17 @@ class BearerAuthenticator:
     tokens: TokenAuthenticator | None = None
 
     def caller_of(self, presented: str | None) -> Principal:
-        """Raises what the two raise. Where no tokens are taken, one is an unknown key."""
+        """Raises what the two raise. Where no tokens are taken, a token is an unknown key."""
         tokens = self._tokens_for(presented)
         if tokens is None:
             return self.keys.caller_of(presented)
         return tokens.caller_of(presented or "")
 
     def secret_of(self, presented: str) -> str:
-        """Returns what nobody but this caller can present or lead to; raises like ``caller_of``."""
+        """Returns the secret that this caller's kept answers are sealed with.
+
+        Raises like ``caller_of``.
+        """
         tokens = self._tokens_for(presented)
         return presented if tokens is None else tokens.secret_of(presented)
 

@@ -26,7 +26,7 @@ from context_search.ports.store import Store
 
 KEPT_S = 86_400.0
 LEASE_S = 60.0
-"""Longer than any request may take (29 s)."""
+"""Lease of a request in seconds: longer than any request may take (29 s)."""
 MAX_KEYS = 10_000
 MAX_ANSWER_BYTES = 1_000_000
 _NONCE_BYTES = 12  # NIST SP 800-38D, 8.2.2
@@ -44,17 +44,17 @@ class IdempotentRequest:
 
     @property
     def request_key(self) -> RequestKey:
-        """What the row is found by: only who has the secret finds it."""
+        """Returns the key of the request's row. Only the holder of the secret can compute it."""
         return RequestKey(self.project_id, sealing_key(self.secret, f"found by {self.key}"))
 
     @property
     def sealing_key(self) -> bytes:
-        """What the answer is sealed with."""
+        """Returns the key that the answer is sealed with."""
         return sealing_key(self.secret, f"sealed for {self.key}")
 
     @property
     def hash(self) -> bytes:
-        """What is asked for: route and body, byte for byte."""
+        """Returns the hash of the route and the body, byte for byte."""
         return hashlib.sha256(self.route.encode() + b"\n" + self.body).digest()
 
 
@@ -71,7 +71,7 @@ class Idempotency:
     def answer(
         self, request: IdempotentRequest, execute: Callable[[], bytes]
     ) -> tuple[bytes, bool]:
-        """Executes a request, or returns what it was answered before, and whether it came before.
+        """Executes a request or returns its kept answer. The flag says whether it was kept.
 
         Raises what ``execute`` raises; IdempotencyKeyReusedError when the key came with another
         request, IdempotencyKeyInUseError while that is being executed, and

@@ -38,12 +38,12 @@ class NewKey:
 
     @property
     def prefix(self) -> str:
-        """The first characters, enough to tell keys apart in a list."""
+        """Returns the first characters, enough to tell keys apart in a list."""
         return self.text[: len(self.kind) + _SHOWN_CHARACTERS]
 
     @property
     def hash(self) -> bytes:
-        """What is stored instead of the key."""
+        """Returns the hash that is stored instead of the key."""
         return key_hash(self.text)
 
 
@@ -84,9 +84,10 @@ class ManageKeys:
     store: Store
 
     def create(self, caller: Principal, mcp_id: int | None, options: KeyOptions) -> ShownKey:
-        """Makes a key. It may do what the caller's may at most, and ends with it at the latest.
+        """Makes a key that may do no more than the caller's, and ends with it at the latest.
 
-        Raises PermissionDeniedError for more, and NotFoundError where there is no such project.
+        Raises PermissionDeniedError for more permissions or a longer life, and NotFoundError where
+        there is no such project.
         """
         wanted = caller.permissions if options.permissions is None else options.permissions
         with self.store.for_project(caller.project_id) as work:
@@ -140,8 +141,8 @@ def owner_of(work: UnitOfWork, caller: Principal, mcp_id: int | None) -> KeyOwne
 def add_key(work: UnitOfWork, owner: KeyOwner, options: KeyOptions, maker: Caller) -> ShownKey:
     """Stores a new key; one of an MCP instance may search and nothing else.
 
-    No key makes one that may do more or lives longer: it ends with its ``maker``'s at the latest.
-    Raises PermissionDeniedError.
+    A key never may do more than its ``maker``. A key that a project key makes ends with that key at
+    the latest. Raises PermissionDeniedError.
     """
     made = new_key(PROJECT_PREFIX if owner.mcp_id is None else MCP_PREFIX)
     permissions = MCP_PERMISSIONS if owner.mcp_id else options.permissions or ALL_PERMISSIONS

@@ -10,16 +10,16 @@ from context_search.domain.search import EmptyHint
 from context_search.ports.store import UnitOfWork
 
 MOST_READ = 5_000_000
-"""How large a document, in bytes, a search looks into to say why it found nothing."""
+"""Size in bytes of the largest document that a search reads to say why it found nothing."""
 
 
 @dataclass(frozen=True, slots=True)
 class EmptyScope:
-    """Why an index has nothing of a scope.
+    """Why an index has nothing in a scope.
 
-    The place is not in the document, or has no string as long as the tool's ``chunk_threshold``;
-    then ``longest`` is the longest one, in characters, None where nobody looked. Or it has some,
-    of which nothing is indexed: they are blank, or longer than a string may be.
+    ``scope_missing``: the place is not in the document. ``no_long_strings``: no string there is as
+    long as the tool's ``chunk_threshold``; ``longest`` is the longest one in characters, None if
+    nobody measured. ``nothing_indexed``: the strings there are blank, or too long.
     """
 
     hint: EmptyHint
@@ -29,11 +29,11 @@ class EmptyScope:
 def empty_scope(
     work: UnitOfWork, scope: Scope, index: Index, *, measured: bool
 ) -> EmptyScope | None:
-    """Returns why an index that is up to its document has nothing of a scope.
+    """Returns why a compared index has nothing in a scope, None if it has something.
 
-    None where it has something. Looks into the document only where it has no node; to find out that
-    the place exists, and with ``measured`` how long the strings are. Without ``measured`` None
-    for a document of over 5,000,000 bytes, too: each empty search would unpack it.
+    Reads the document only if the scope has no node: to see whether the place exists, and with
+    ``measured`` how long its strings are. Without ``measured`` also None for a document of over
+    5,000,000 bytes: each empty search would unpack it.
     """
     if work.node_counts.has_any(index, scope.json_pointer):
         return None

@@ -14,7 +14,9 @@ from context_search.ports.store import Store, UnitOfWork
 from context_search.services.pages import page_of
 
 TOOLS_PER_PAGE = 20
-"""Tools of one page: each comes with its schemas, about 3 kB, and an agent reads them all."""
+"""Number of tools on a page. Each comes with its schemas, about 3 kB, and an agent reads them
+all.
+"""
 _LENGTH = 64
 _VALID = re.compile(r"[A-Za-z0-9_-]{1,64}\Z")
 _INVALID_RUN = re.compile(r"[^A-Za-z0-9]+")

@@ -34,7 +34,7 @@ from context_search.ports.store import Store, UnitOfWork
 URL_LIVES_S = 900
 MAX_PENDING = 20
 PENDING_COUNTS_S = 3_600.0
-"""So long an upload that nobody completes counts: else a few forgotten ones lock a project out."""
+"""Seconds for which an unfinished upload counts. Else a few forgotten ones lock a project out."""
 UPLOAD_LIVES_S = 86_400.0
 UPLOADS_PER_STEP = 50
 MAX_RUNS = 3

@@ -23,11 +23,13 @@ from context_search.services.indexing.outgoing import node_orders, send_one_by_o
 from context_search.services.indexing.settle import Settler
 
 MAX_POINTER_LENGTH = 20_000
-"""Characters of one pointer: every answer that names a string carries it, and Lambda's may have
-6 MB."""
+"""Maximum length of one pointer, in characters. Every answer that names a string carries its
+pointer, and Lambda's answers may have 6 MB.
+"""
 MAX_POINTER_CHARS = 250_000_000
-"""For all nodes of a document together: a long key stands in the pointer of everything below it,
-and each chunk carries its pointer."""
+"""Maximum length of all pointers of a document's nodes together, in characters. A long key stands
+in the pointer of everything below it, and each chunk carries its pointer.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +102,7 @@ def locked_revision(store: Store, index_id: int, table_id: int | None) -> tuple[
 def give_up(
     store: Store, index_id: int, seen: tuple[int, int], record: Mapping[str, object]
 ) -> None:
-    """Takes a document for compared, and its strings out of the index; ``record`` says why.
+    """Marks a document as compared and removes its strings from the index; ``record`` says why.
 
     Only while the table has the revision that was ``seen``: a change orders another comparison.
     """
@@ -124,7 +126,7 @@ def _empty(work: UnitOfWork, index_id: int, table_id: int, revision: int) -> Non
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one node may be at most; beyond it the node is skipped and the others go on."""
+    """Limits of one node. A node beyond them is skipped, and the others go on."""
 
     max_node_chars: int = 50_000_000
     max_node_chunks: int = 200_000

@@ -14,9 +14,9 @@ from context_search.services.indexing.status import summarise
 def no_room(
     work: UnitOfWork, planned: Mapping[Claim, Sequence[PlannedChunk]], limits: ProjectLimits
 ) -> dict[str, object] | None:
-    """Returns why new nodes of one generation have to wait for room; None when they have not.
+    """Returns why a generation's new nodes must wait for room, None if they need not.
 
-    The reason holds what the nodes need together, for ``Quotas.readmit``.
+    The reason records the room that all of them need, for ``Quotas.readmit``.
     """
     new = work.quotas.new_among(list(planned))
     if not new:

@@ -44,12 +44,12 @@ Batch = Sequence[tuple[Claim, StoredChunk]]
 
 @dataclass(frozen=True, slots=True)
 class IndexLimits:
-    """How long a worker owns a node, how often it fails in vain, chunks a batch, room a project.
+    """Limits of one run: lease, attempts without progress, chunks in a batch, a project's room.
 
-    ``turn_s`` is how long strings are worked on while other projects wait: their rows are written,
-    or a batch of their chunks is indexed, in every turn.
-    ``batch_nodes`` small strings go together, each ``attempts_together`` times at most: what then
-    still fails is tried alone, so that it is known which one it is.
+    ``turn_s``: how long strings are worked on while other projects wait. In every turn their rows
+    are written, or a batch of their chunks is indexed. ``batch_nodes`` small strings go together,
+    each at most ``attempts_together`` times. A string that still fails is tried alone, so that the
+    cause is known.
     """
 
     lease_s: float = 90.0
@@ -275,9 +275,9 @@ class Indexer:
     def _gives_way(
         self, run: NodeRun, deadline: Deadline, turn_ends: float, *, progressed: bool
     ) -> bool:
-        """Tells whether there is no time, or other projects wait for a worker after a turn.
+        """Says whether there is no time for another batch, or other projects wait after a turn.
 
-        The first batch may take half of the reserve: a run that does none was in vain.
+        The first batch may use half of the reserve, so that every run makes progress.
         """
         share = 1.0 if run.written else 0.5
         if deadline.left_s() < self.limits.batch_reserve_s * share:
@@ -357,7 +357,7 @@ class _Failures:
                 self.unexpected = error
 
     def raise_first(self) -> None:
-        """Raises what there is to raise."""
+        """Raises the first error, if there was one."""
         if self.unexpected is not None:
             raise self.unexpected
         if self.later is not None:

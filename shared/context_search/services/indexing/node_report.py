@@ -52,12 +52,12 @@ class NodeRun:
 
     @property
     def is_alone(self) -> bool:
-        """Whether a failure is this one node's."""
+        """Says whether the run has one node, so that a failure is this node's."""
         return len(self.claims) == 1
 
     @property
     def written(self) -> int:
-        """How many chunks turbopuffer got."""
+        """Returns how many chunks turbopuffer was given."""
         return self.embedded + self.reused
 
     @contextmanager

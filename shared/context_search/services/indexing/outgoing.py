@@ -16,16 +16,20 @@ from context_search.ports.outside import Deadline, Message, Queue
 from context_search.ports.store import Store, UnitOfWork
 
 OnFailure = Callable[[ContextSearchError], None]
-"""Tells of a failure that fails nobody, as what it is about is committed."""
+"""Callback for a failure that fails no request, because the change is already committed."""
 SMALL_STRING = 9_999
-"""The most characters of a string that may come together with others."""
+"""Maximum length in characters of a string that may be indexed together with others."""
 NODES_APART = 20
 NODES_PER_MESSAGE = 500
 MESSAGE_CHARS = 100_000
 WINDOW = 16
-"""Twice the usual number of workers: they never wait for orders of a project that is alone."""
+"""Maximum number of a project's orders in the queue: twice the usual number of workers, so that
+they never wait for orders of a project that is alone.
+"""
 LOST_AFTER_S = 1_800.0
-"""Two and a half visibility timeouts: what a killed worker had has come back by then."""
+"""Seconds of silence after which an order is lost: two and a half visibility timeouts. By then the
+queue has delivered again what a killed worker had.
+"""
 
 
 def node_orders(work: UnitOfWork, node_ids: Sequence[int]) -> list[IndexNodes]:
@@ -60,8 +64,8 @@ def _groups(node_ids: Sequence[int], chars: Mapping[int, int]) -> Iterator[list[
 def send_one_by_one(store: Store, orders: Iterable[Order]) -> None:
     """Adds orders, each in a transaction of its own, and has them leave after the last one.
 
-    A program that changes many tables holds the orders for them in an order of its own: who held
-    one of these and waited for another would end that program's transaction as a deadlock.
+    Each has its own transaction: holding several while another program takes them in another order
+    could deadlock.
     """
     projects: set[int] = set()
     for order in orders:
@@ -107,7 +111,7 @@ class Deliver:
         return self._post(taken)
 
     def deliver_taken(self, taken: Sequence[tuple[int, Message]]) -> None:
-        """Does as ``deliver`` with orders that were taken from the book."""
+        """Does what ``deliver`` does, with orders that were already taken from the book."""
         try:
             self._post(taken)
         except ContextSearchError as error:
@@ -143,7 +147,7 @@ class SendingStore:
     def for_all(
         self, reason: str, deadline: Deadline | None = None
     ) -> AbstractContextManager[UnitOfWork]:
-        """The same."""
+        """Opens a transaction over all projects. A failure to deliver fails nobody."""
         return self._sending(self.inner.for_all(reason, deadline))
 
     @contextmanager

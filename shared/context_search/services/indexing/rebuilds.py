@@ -48,7 +48,7 @@ class Rebuilds:
         return self._start(lambda work: index_of(work, live_tool(work, tool_id, caller)))
 
     def start_of_project(self, principal: Principal) -> Index:
-        """The same for the index of a project. Raises ProjectIndexOffError."""
+        """Does what ``start`` does, for the index of a project. Raises ProjectIndexOffError."""
         return self._start(lambda work: project_index(work, principal))
 
     def _start(self, find: Callable[[UnitOfWork], Index]) -> Index:
@@ -95,7 +95,10 @@ class Rebuilds:
         return self._switch_back(lambda work: index_of(work, live_tool(work, tool_id, caller)))
 
     def roll_back_of_project(self, principal: Principal) -> Index:
-        """The same for the index of a project. Raises ProjectIndexOffError, ConflictError."""
+        """Does what ``roll_back`` does, for a project's index.
+
+        Raises ProjectIndexOffError and ConflictError.
+        """
         return self._switch_back(lambda work: project_index(work, principal))
 
     def _switch_back(self, find: Callable[[UnitOfWork], Index]) -> Index:
@@ -142,7 +145,7 @@ def current_config(index: Index, model: Model) -> IndexConfig:
 
 
 def _tokens(size: Size) -> int:
-    """A character of three bytes is about a token, four characters of one byte are another."""
+    """Returns about how many tokens a text has: 3 bytes of CJK a token, 4 of ASCII."""
     wide = (size.bytes - size.characters) // 2
     return wide + (size.characters - wide) // 4
 

@@ -11,7 +11,7 @@ from context_search.services.indexing.status import write_summaries
 
 @dataclass(frozen=True, slots=True)
 class Settler:
-    """What follows when a node is done: the switch to a complete generation, the tools' summaries.
+    """Switches to a complete generation and writes the tools' summaries, after a node is done.
 
     A generation with a quarantined node is not switched to: what was searchable stays so.
     """

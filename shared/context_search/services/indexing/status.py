@@ -17,9 +17,9 @@ from context_search.services.pages import Page, page_of
 
 POLL_S = 0.2
 LISTED_NODES = 200
-"""At most so many nodes are listed in an answer."""
+"""Maximum number of nodes in an answer."""
 LISTED_TOOLS = 20
-"""Tools of one page: each may have an index of its own to be asked."""
+"""Number of tools on a page. Each may have an index of its own to be asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ def write_summaries(
 def summarise(
     work: UnitOfWork, index_id: int, *, silent_s: float, tool_id: int | None = None
 ) -> None:
-    """The same, in a transaction that is open."""
+    """Does what ``write_summaries`` does, in a transaction that is open."""
     index = work.indexes.find(index_id)
     if index is None:
         return

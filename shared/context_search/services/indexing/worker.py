@@ -52,7 +52,7 @@ class OrderBook:
         self.deliver.deliver_taken(taken)
 
     def rest(self, begun: Begun, after_s: float) -> bool:
-        """Puts the order off; False when the message is not needed for it to come again.
+        """Puts the order off. False: its message may be deleted, the book brings the order back.
 
         Raises DatabaseUnavailableError.
         """
@@ -87,9 +87,9 @@ class CarriedOut:
 
 @dataclass(frozen=True, slots=True)
 class Worker:
-    """Begins an order in the book, does what it says, and ends it there or puts it off.
+    """Begins an order in the book, carries it out, and ends it there or puts it off.
 
-    What it is told to do with are functions, so that a process makes what its orders need.
+    Use cases come as functions, so that a process builds only those that it needs.
     """
 
     book: OrderBook
@@ -142,9 +142,9 @@ class Worker:
         return ", ".join(sorted(outcomes)) or "nothing_to_do"
 
     def put_off(self, order_id: int | None, after_s: float) -> bool:
-        """Lets an order rest that cannot be carried out; False when its message is not needed.
+        """Puts an order off. False: its message may be deleted, the book brings the order back.
 
-        It takes no place among its project's orders meanwhile.
+        The order takes no place in its project's window meanwhile.
         """
         begun = None
         try:

@@ -12,15 +12,19 @@ from context_search.ports.store import Store
 
 SEARCHES_PER_PROJECT = 64
 QUERIES_PER_NAMESPACE = 16
-"""turbopuffer's own limit; each leg of a search takes one."""
+"""Maximum number of queries at once in a namespace: turbopuffer's limit. Each leg of a search is
+one.
+"""
 RETRY_AFTER_S = 0.2
 LEASE_S = 30.0
-"""Longer than API Gateway lets any request run."""
+"""Lease of a permit in seconds: longer than API Gateway lets any request run."""
 POLL_S = 0.025
 UNUSED_S = 86_400.0
-"""After so long the rows of a pool that nobody used are deleted; they are made anew when it is."""
+"""Seconds after which the rows of an unused pool are deleted. They are made anew on its next
+use.
+"""
 GIVE_BACK_S = 2.0
-"""So long an answer that is there waits for its places to be given back."""
+"""Maximum seconds that a finished answer waits for its permits to be given back."""
 
 
 @dataclass(frozen=True, slots=True)

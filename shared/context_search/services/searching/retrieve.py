@@ -32,7 +32,7 @@ EXTENT_CHARS, EXTENT_CHUNKS = 8_192, 128
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Chunks of one text without a gap between them; ``wanted`` of them may be shown, in places."""
+    """A run of chunks of one text without gaps. ``wanted``: those that may be shown."""
 
     chunks: tuple[ChunkText, ...]
     wanted: range
@@ -44,7 +44,7 @@ class Source:
 
     @property
     def text(self) -> str:
-        """The chunks' text, what overlaps once."""
+        """Returns the text of the chunks; overlaps occur once."""
         begin = self.chunks[0].start
         return text_of_chunks((chunk.start - begin, chunk.text) for chunk in self.chunks)
 
@@ -136,7 +136,7 @@ def _excerpt(source: Source, settings: RetrievalSettings) -> Excerpt:
 
 
 CANDIDATES = 100
-"""Most hits among which those are taken that are relevant enough."""
+"""Maximum number of hits that are checked for relevance."""
 
 
 @dataclass(frozen=True, slots=True)

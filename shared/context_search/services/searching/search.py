@@ -37,8 +37,9 @@ from context_search.services.searching.targets import Searched, Targets, opened_
 from context_search.services.searching.timeouts import SearchTime, Timeouts
 
 ROUNDS = 3
-"""Most rounds of a search: it asks again when what it asks was switched or moved meanwhile, or
-most of what it found is not live any more."""
+"""Maximum rounds of a search. It asks again if its index was switched or moved meanwhile, or if
+most of what it found is not live any more.
+"""
 
 
 @dataclass(frozen=True, slots=True)

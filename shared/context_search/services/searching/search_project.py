@@ -89,9 +89,9 @@ def _nearest(
 
 
 RANKING_AGE_S = 600.0
-"""Seconds that a cursor is good for."""
+"""Seconds for which a cursor is valid."""
 KEPT_FORM = 3
-"""Form of what is kept; a cursor of another form is refused."""
+"""Version of the form of kept rankings. A cursor of another form is refused."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,9 +177,9 @@ class KeptRanking:
 
 PAGE = 50
 LOW_SCORE = 0.25
-"""Least score of a hit that is shown, unless the caller says otherwise."""
+"""Minimum score of a hit that is shown, unless the caller gives another."""
 KEPT_RANKINGS = 100
-"""At most so many rankings of a project wait for their further pages."""
+"""Maximum number of rankings that are kept for a project's further pages."""
 
 _CURSOR = re.compile(r"([0-9a-f]{32})\.([0-9]{1,6})")
 _LINEAR = SearchConfig(fusion="linear", bm25_weight=0.55, vector_weight=0.35, recency_weight=0.10)
@@ -327,5 +327,5 @@ def _hits(
 
 
 def _with_whole_path(hit: Hit) -> Hit:
-    """A project has no scope that a path could be relative to."""
+    """Returns the hit with its whole path: a project has no scope to which it could be relative."""
     return replace(hit, json_path=hit.chunk.json_pointer)

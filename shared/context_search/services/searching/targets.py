@@ -38,7 +38,7 @@ class SearchedTool:
 
     @property
     def id(self) -> int:
-        """What logs call it."""
+        """Returns the id that stands in logs."""
         return self.tool_id
 
 
@@ -61,7 +61,7 @@ class SearchedProject:
 
     @property
     def id(self) -> int:
-        """What logs call it."""
+        """Returns the id that stands in logs."""
         return self.project_id
 
 
@@ -85,7 +85,7 @@ def check_owner(caller: Principal, project_id: int) -> None:
 def opened_for(
     store: Store, searched: Searched, deadline: Deadline | None = None
 ) -> AbstractContextManager[UnitOfWork]:
-    """Opens a transaction that sees what whoever searches may see."""
+    """Opens a transaction that sees what the caller of a search may see."""
     if searched.project_id is None:
         return store.for_all("search for an internal caller", deadline)
     return store.for_project(searched.project_id, deadline)

@@ -40,19 +40,18 @@ class SearchTime:
             self.seconds[name] = self.seconds.get(name, 0.0) + spent
 
     def for_outside(self, usual_s: float) -> float:
-        """Returns how long a part other than Postgres may take: that one has its time in any case.
+        """Returns how long a part other than Postgres may take; Postgres keeps its own share.
 
-        0 when there is no time for it.
+        0: no time left.
         """
         left_s = self.deadline.left_s() - self.timeouts.keywords_s - self.timeouts.rows_s
         return max(0.0, min(usual_s, left_s))
 
     def for_keywords(self, *, are_all: bool) -> float:
-        """Returns how long Postgres may look for keywords.
+        """Returns how long Postgres may search for keywords.
 
-        Where they are all there is to answer with, a database that was not asked for long may read
-        its index from disk: they have the time that is left, but for one more try of the usual
-        length, as the index may be switched meanwhile.
+        If keywords are the only leg: all remaining time, less one ordinary attempt, in case the
+        index is switched. A database that was idle for long may have to read its index from disk.
         """
         left_s = self.deadline.left_s() - self.timeouts.rows_s
         usual_s = min(self.timeouts.keywords_s, left_s)

@@ -1,4 +1,4 @@
-"""The scheduled half of the system's promises: nothing stays stuck, nothing deleted stays behind.
+"""The scheduled run: it restarts what is stuck and deletes what must leave.
 
 Every step is bounded, safe to repeat, and goes on where the last run stopped.
 """
@@ -57,9 +57,11 @@ NAMESPACES_PER_STEP = 100
 
 @dataclass(frozen=True, slots=True)
 class CleanupLimits:
-    """After how many seconds something silent is taken up again, something deleted is final, and
-    the generation before the last switch is given up; what a project may hold; and whether
-    namespaces that no generation knows are deleted, which a shared account does not allow.
+    """Limits of the scheduled run.
+
+    Times, in seconds, after which silence is a failure, a delete is final and a previous generation
+    goes; what a project may hold; whether unknown namespaces are deleted (never on a shared
+    account).
     """
 
     silent_s: float = 180.0
@@ -301,18 +303,18 @@ class Cleanup:
 
 @dataclass(frozen=True, slots=True)
 class RemoveDeleted:
-    """Removes the tables and tools that our API deleted, each by itself.
+    """Deletes marked rows one by one.
 
-    A row that something of the database's owner refers to stays, and keeps no other.
+    One that is still referred to stays and does not stop the others.
     """
 
     store: Store
 
     def run(self) -> tuple[int, list[str]]:
-        """Returns how many rows are gone, and of each that stays which, and why.
+        """Returns how many rows are gone, and for each row that stays, which one and why.
 
-        It is tried again after an hour, or after a minute what may work soon. A run ends at the
-        third of those: each has waited for a lock.
+        Retried after an hour; after a minute if the error is retryable, such as a lock. A run stops
+        after three of the latter.
         """
         with self.store.for_all("upkeep") as work:
             due = work.removals.due(limit=REMOVALS_PER_STEP)
@@ -383,10 +385,10 @@ class FindUnknownNamespaces:
             after = names[-1]
 
     def _unknown(self, names: list[str]) -> list[str]:
-        """Returns strangers among names that were listed before the rows are read.
+        """Returns unknown names.
 
-        In this order a namespace that is being made is never a stranger: its generation is
-        committed before its first document is written.
+        Names are listed before rows are read, so a namespace being created is never unknown: its
+        generation is committed before its first document is written.
         """
         ours = [name for name in names if is_generation_namespace(name)]
         with self.store.for_all("upkeep") as work:

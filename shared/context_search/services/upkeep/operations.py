@@ -99,7 +99,7 @@ class Redrive:
         return Redriven(moved, len(nodes))
 
     def _keep(self, letters: Sequence[Message]) -> None:
-        """What names an order that is not in the book is done; what names none is an older one."""
+        """Drops a message whose order is done; keeps one of a release without order ids."""
         orders = [order_id for each in letters if isinstance(order_id := each.get(ORDER_ID), int)]
         with self.store.for_all("upkeep") as work:
             work.send_waiting(

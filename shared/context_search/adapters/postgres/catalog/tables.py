@@ -16,7 +16,7 @@ from context_search.ports.catalog import Part, StringsAt
 # text of 820 MB, which takes a backend to 2.4 GB only to count its bytes. Our border lets no such
 # document in; a program that writes ``data`` by SQL might.
 MAX_NUMBERS_BYTES = 256_000_000
-"""What the numbers of one document may take: all of an upload, and what they may grow by."""
+"""Maximum bytes of a document's numbers as text: a whole upload, and what they may grow by."""
 # Under 2 kB, also compressed to a ninetieth, it cannot come to that. An array, because
 # jsonb_path_query takes time that grows with the square of what it finds. An eighth of the memory
 # of the whole text. Not below 5,000 levels: what follows a path calls itself for each.
@@ -28,9 +28,9 @@ _NUMBERS = """
     END
 """
 NUMBERS_OF_DATA = _NUMBERS.format(value="data")
-"""SQL for how many bytes the numbers of ``data`` take as text; 0 where they can only be few."""
+"""SQL for the bytes of the numbers of ``data`` as text; 0 where there can only be few."""
 NUMBERS_OF_VALUE = _NUMBERS.format(value="value")
-"""The same of ``value``."""
+"""SQL for the bytes of the numbers of ``value`` as text."""
 READABLE = f"""
     CASE WHEN {NUMBERS_OF_DATA} <= {MAX_NUMBERS_BYTES} THEN CAST(data AS text) END,
     data IS NOT NULL

@@ -107,9 +107,9 @@ class PostgresNodeCounts:
         return _status(index, states, _work(work), full=any(row[2] for row in rows))
 
     def _is_at_rest(self, index: Index) -> bool:
-        """Says that every node is indexed and every table compared; False may mean that it is, too.
+        """Returns True if every node is indexed and every table compared.
 
-        ``status`` knows in every case, but Postgres takes 2 ms to plan what it asks.
+        False: ask ``status``, which always knows. Postgres takes 2 ms to plan that query.
         """
         [[is_moving]] = self.tx.run(
             _PROJECT if index.table_id is None else _TABLE,

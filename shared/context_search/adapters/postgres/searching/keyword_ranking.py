@@ -1,4 +1,4 @@
-"""What of a keyword search is done here and not in SQL: which words to ask for, and BM25."""
+"""The part of a keyword search that runs here and not in SQL: the choice of words, and BM25."""
 
 from __future__ import annotations
 
@@ -14,16 +14,18 @@ from context_search.domain.text.keywords import keys_of
 from context_search.ports.outside import Ranked
 
 MOST_WORDS = 32
-"""How many words of a question are looked up; single characters of Han, kana, Hangul come last."""
+"""Maximum number of words of a question that are looked up. Single characters of Han, kana and
+Hangul come last.
+"""
 MOST_MATCHES = 20_000
-"""How many matches of single words one search reads; the rarest words come first."""
+"""Maximum number of matches of single words that one search reads. The rarest words come first."""
 COUNTED_MATCHES = 3_000
-"""Of a word that more chunks have, the number is estimated."""
+"""Number of matches up to which a word is counted. Beyond it, the number is estimated."""
 
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """Of an index: its chunks, their mean number of tokens, and how many are on a page."""
+    """Size of an index: chunks, mean tokens of a chunk, chunks on a page."""
 
     chunks: int
     mean_length: float
@@ -137,7 +139,10 @@ def _frequencies(text: str, words: Sequence[str]) -> Mapping[str, int]:
 
 
 def _matching(term: Term, having: int) -> int:
-    """How many chunks have a word: of a pair, whose keys say too much, what the best show."""
+    """Returns how many chunks have a word.
+
+    For a pair of characters, its share among the best candidates, as its keys overcount.
+    """
     return term.matching if _is_key(term.word) else having
 
 

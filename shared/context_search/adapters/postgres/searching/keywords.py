@@ -60,7 +60,7 @@ def word_query(index_id: int, word: str) -> str:
 
 
 def narrowed(query: str, index_id: int, reach: Reach) -> str:
-    """Returns the same within a reach."""
+    """Returns a tsquery that is limited to a reach."""
     parts = [f"({query})"]
     if reach.json_pointer:
         parts.append(_quoted(f"{index_id}/{scope_key(reach.json_pointer)}"))
@@ -79,9 +79,9 @@ def _quoted(lexeme: str) -> str:
 
 
 RESCORED = 150
-"""Of so many candidates the text is read: how often a word is there, and what is neighbours."""
+"""Number of candidates whose text is read, to count words and see which are neighbours."""
 SAMPLED = 1_000
-"""Of so many chunks the mean length is taken."""
+"""Number of chunks from which the mean length is computed."""
 
 # Not by the index on generation_id, which the planner may like better: only GIN is bounded.
 _OF_GENERATION = "generation_id + 0 = :generation"

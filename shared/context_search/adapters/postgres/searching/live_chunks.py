@@ -20,7 +20,9 @@ from context_search.domain.retrieval import ChunkText
 
 @dataclass(frozen=True, slots=True)
 class _LiveSet:
-    """Of the chunks of a string: what the string is now. ``is_behind``: its table was changed."""
+    """The present state of a string whose chunks were found. ``is_behind``: its table changed
+    since.
+    """
 
     changed_at: datetime
     content_hash: str

@@ -25,10 +25,12 @@ from context_search.domain.text.analysis.terms import (
 )
 
 Occurrence = tuple[int, str]
-"""Where a token is among all tokens of a text, and the token."""
+"""Occurrence of a token: its position among all tokens of a text, and the token."""
 _STEM_ENDING = 2
 _MOST_LOOKED_FOR = 64
-"""Beginnings of words; each takes a pass over the text, and all its tokens cost about as much."""
+"""Maximum number of word beginnings that are looked for. Each takes a pass over the text; so many
+passes cost about as much as all tokens.
+"""
 
 
 class TermFinder:
@@ -66,7 +68,9 @@ class TermFinder:
         return found
 
     def _in_run(self, run: str, at: int) -> list[Occurrence]:
-        """Only what begins as a word does; see ``characters_and_bigrams``."""
+        """Returns the occurrences in a run of an unspaced script; see
+        ``characters_and_bigrams``.
+        """
         words, pairs, pairs_at = self._words, self._pairs, at + len(run)
         starts = [match.start() for match in self._first.finditer(run)]
         if not starts:

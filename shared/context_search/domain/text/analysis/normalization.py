@@ -53,7 +53,7 @@ _FOLDED = BoundedMemo(_fold_code_point, limit=50_000)
 
 
 def normalize(text: str) -> str:
-    """``text`` in the one spelling that is analysed; linear in its length."""
+    """Returns ``text`` in the spelling that is analysed; linear in its length."""
     if text.isascii():
         return text
     text = _expose_combining(text)

@@ -47,10 +47,11 @@ def query_tokens(text: str) -> list[str]:
 
 
 def query_weights(text: str) -> dict[str, float]:
-    """The tokens of ``query_tokens`` with what each counts, 1 but for parts of a version or model.
+    """Returns the query's tokens and their weights.
 
-    ``GPLv3`` is five tokens, ``2.0`` three, each of them in many a text: the whole counts half, and
-    what of it is no word by itself, numbers and parts under four letters, shares the other half.
+    The weight is 1, except for the parts of a version or model name, which share one weight.
+    ``GPLv3`` is five tokens, ``2.0`` three, and many texts have each of them. The whole name counts
+    half. Its parts that are no words (numbers, and parts under four letters) share the other half.
 
     >>> query_weights("release 2.0")
     {'releas': 1.0, '2.0': 0.5, '2': 0.25, '0': 0.25}
@@ -65,7 +66,7 @@ def query_weights(text: str) -> dict[str, float]:
 
 
 def _shares(names: list[str]) -> list[float]:
-    """What each token of a name counts, the whole first."""
+    """Returns the weight of each token of a name, the whole name first."""
     whole, *parts = names
     if not any(map(str.isdigit, whole)):
         return [1.0] * len(names)

@@ -198,7 +198,7 @@ class NamedValue:
 
     @property
     def is_assigned(self) -> bool:
-        """Tells whether the sign says that the value is all that there is."""
+        """Says whether the sign shows that the value is complete."""
         return self.sign in (":", "=", ":=", "=>", ">", "是", "为", "為")
 
 
@@ -270,7 +270,9 @@ def _is_assigned_password(named: NamedValue) -> bool:
 
 
 def _is_short_secret(named: NamedValue) -> bool:
-    """Tells whether it is a secret as ``client_secret=abc123`` has one: too short to be random."""
+    """Says whether it is a secret that is too short to look random, as in
+    ``client_secret=abc123``.
+    """
     value = named.value.partition("&")[0]
     if named.sign != "=" or not named.is_surely_one or (named.is_spaced and not named.is_quoted):
         return False
@@ -281,7 +283,7 @@ def _is_short_secret(named: NamedValue) -> bool:
 
 
 def _is_phrase(named: NamedValue) -> bool:
-    """Tells whether it is a passphrase in quotes: four words or more that say nothing."""
+    """Says whether it is a quoted passphrase: four or more words that form no message."""
     is_said = (
         named.is_quoted and bool(named.sign) and (named.is_surely_one or named.kind != "secret")
     )
@@ -290,7 +292,7 @@ def _is_phrase(named: NamedValue) -> bool:
 
 
 def _is_in_cell(named: NamedValue) -> bool:
-    """Tells whether the cell beside its name has it: other cells there describe what is named."""
+    """Says whether the value is in the table cell beside its name. Other cells only describe it."""
     value = named.value
     if not _CELL_END.match(named.text, named.end) or not (_has_letter(value) and _has_digit(value)):
         return False

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 Spans = Iterator[tuple[int, int]]
-"""Code points from (inclusive) and to (exclusive)."""
+"""Spans of a text: start (inclusive) and end (exclusive), in code points."""
 
 # What a secret without spaces is made of; what is missing ends one in JSON, code and prose.
 RUN = r"[!#-&*+\-./0-9:=?@A-Z^_a-z~]"
@@ -53,7 +53,7 @@ def is_said(pattern: re.Pattern[str], text: str, at: int, reach: int = 32) -> bo
 # words that tell what a run is, may hold gaps, but is not longer than ``REACH_CHARS``.
 
 REACH_CHARS = 256
-"""How far a find reaches beyond such a gap."""
+"""Number of characters that a secret may reach beyond a gap in the text."""
 
 # A run with three letters and no line of base64 in it; or characters that are in no run. What
 # quotes each line of a private key has fewer letters.

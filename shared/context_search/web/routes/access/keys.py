@@ -37,7 +37,10 @@ _Lifetime = Annotated[int, Field(ge=1, le=10 * _YEAR_S)]
 
 
 class CreateMcpKeyBody(Body):
-    """``POST …/mcps/{mcp_id}/keys``. Without ``expires_in`` (seconds) the key never expires."""
+    """``POST …/mcps/{mcp_id}/keys``. ``expires_in``: seconds.
+
+    Without it the key ends with its maker's key, if that ends. A longer life than that is 403.
+    """
 
     model_config = example(name="desk")
     name: Name | None = None

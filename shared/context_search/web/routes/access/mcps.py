@@ -371,7 +371,7 @@ async def revoke_mcp_key(keys: McpKeys, key_id: KeyId) -> Response:
 async def rotate_mcp_key(
     keys: McpKeys, key_id: KeyId, once: Once, body: RotateKeyBody | None = None
 ) -> Response:
-    """The same for a key of an MCP instance."""
+    """Makes an MCP key like this one, which goes on for ``old_expires_in`` seconds."""
     return keys.rotate(once, key_id, body)
 
 

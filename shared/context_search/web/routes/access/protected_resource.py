@@ -43,7 +43,7 @@ async def describe_api(request: Request) -> JSONResponse:
 
 @router.get(f"{WELL_KNOWN}{MCP}", response_model=ProtectedResourceAnswer, responses=refused(404))
 async def describe_mcp_endpoint(request: Request) -> JSONResponse:
-    """The same for the MCP endpoint."""
+    """Returns whose tokens the MCP endpoint takes; 404 where it takes keys only."""
     return _metadata(request, MCP, in_order(MCP_PERMISSIONS))
 
 

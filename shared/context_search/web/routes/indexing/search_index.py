@@ -157,5 +157,5 @@ async def read_search_index(
 
 @router.get("/internal/tools/{tool_id}/chunks/stats", dependencies=[InternalOnly])
 async def read_chunk_stats(tool_id: ToolId, statuses: Statuses) -> SearchIndexAnswer:
-    """The same, for trusted services."""
+    """Returns the state of a tool's index, for trusted services."""
     return SearchIndexAnswer.of(statuses.read(tool_id, Internal()))

@@ -188,7 +188,7 @@ class ExplainedAnswer(ToolResultAnswer):
 async def explain(
     tool_id: ToolId, body: ExplainBody, caller: MaySearch, use: Use
 ) -> ExplainedAnswer:
-    """The same search with its candidates, cuts, scores and timings."""
+    """Returns a tool's search with its candidates, cuts, scores and timings."""
     limits = QuestionLimits(top_k=body.top_k, is_whole=True)
     answer = use.explain.search(SearchedTool.by(caller, tool_id), body.query, limits)
     shown = limits.shown(answer.target.search)

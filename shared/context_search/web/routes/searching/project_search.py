@@ -220,6 +220,6 @@ async def search(body: ProjectSearchBody, owner: SearchOwner, use: Use) -> Proje
     responses=refused(409, 429),
 )
 async def explain(body: ProjectExplainBody, owner: SearchOwner, use: Use) -> Response:
-    """The same search, its first page, with its candidates, cuts, scores and timings."""
+    """Returns the first page of a project search with its candidates, cuts, scores and timings."""
     page = use.page(owner, body.question())
     return ProjectSearchAnswer.of(page, with_explanation=True).response()

@@ -240,7 +240,7 @@ async def retrieve(
     "/internal/tools/{tool_id}/retrieve", dependencies=[InternalOnly], responses=refused(429)
 )
 async def retrieve_internally(tool_id: ToolId, body: RetrieveBody, use: Use) -> RetrieveAnswer:
-    """The same, for trusted services that have checked their user themselves."""
+    """Retrieves with a tool, for trusted services that have checked their user themselves."""
     searched = SearchedTool.by(Internal(), tool_id)
     found = use.from_tool.passages(searched, body.query, body.limits)
     return RetrieveAnswer.of(found)
@@ -250,7 +250,7 @@ async def retrieve_internally(tool_id: ToolId, body: RetrieveBody, use: Use) -> 
 async def retrieve_from_project(
     project_id: ProjectId, body: RetrieveBody, caller: MaySearch, use: Use
 ) -> RetrieveAnswer:
-    """The same from every string of the project, once its search index is switched on."""
+    """Retrieves from every string of the project, once its search index is switched on."""
     searched = SearchedProject.by(caller, project_id)
     found = use.from_project.passages(searched, body.query, body.limits)
     return RetrieveAnswer.of(found)

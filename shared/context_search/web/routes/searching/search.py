@@ -260,7 +260,7 @@ async def search(tool_id: ToolId, body: SearchBody, caller: MaySearch, use: Use)
     "/internal/tools/{tool_id}/search", dependencies=[InternalOnly], responses=refused(429)
 )
 async def search_internally(tool_id: ToolId, body: SearchBody, use: Use) -> SearchAnswer:
-    """The same, for trusted services that have checked their user themselves."""
+    """Searches with a tool, for trusted services that have checked their user themselves."""
     limits = QuestionLimits(top_k=body.top_k)
     answer = use.search.search(SearchedTool.by(Internal(), tool_id), body.query, limits)
     return SearchAnswer.hinted(answer, with_hints=body.context_hint)
