@@ -15,11 +15,11 @@ python := .venv/bin/python
 pytest := $(python) -m pytest -n $(WORKERS) --dist worksteal
 sam := .venv-build/bin/python -m samcli
 
-.PHONY: help setup setup-dev setup-build demo serve reset unit test check check-code check-security check-template check-locks build docs decisions migrate bench shape simulate endurance conformance compile clean
+.PHONY: help setup setup-dev setup-build demo serve reset unit test check check-code check-security check-template check-locks build prove-runtime setup-deploy deploy-local prove-deploy smoke bom docs decisions migrate bench shape simulate endurance conformance compile clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r name text; do \
-		printf '  make %-12s %s\n' "$$name" "$$text"; done
+		printf '  make %-13s %s\n' "$$name" "$$text"; done
 
 setup: ## install what the local stack needs into .venv (nothing to do the second time)
 	@scripts/setup.sh .venv requirements/local.txt requirements/dev.txt requirements/conformance.txt
@@ -75,9 +75,28 @@ build: setup-dev setup-build ## sam build for Lambda (arm64), then prove sizes a
 	@PYTHON=$(python) $(sam) build
 	@$(python) -m scripts.prove_layers
 
+prove-runtime: setup-dev ## run what make build made under Lambda's runtime client, in a jail like Lambda's
+	@test -d .aws-sam/build && test -d .build/host/runtime || $(MAKE) --no-print-directory build
+	@$(python) -m pytest tests/runtime -o python_files='check_*.py'
+
 docs: setup-dev ## write the tables of docs/ from the models, and its answers from a run of docs/api.md
 	@$(python) -m scripts.api_reference
 	@$(python) -m pytest tests/conformance/check_api_walk.py -o python_files='check_*.py' --rewrite
+setup-deploy: setup-dev setup-build
+	@scripts/setup.sh .venv-deploy requirements/deploy.txt
+
+deploy-local: build setup-deploy ## sam deploy to AWS on this machine, which stays until Ctrl-C
+	@$(python) -m local.deployed
+
+prove-deploy: build setup-deploy ## the same, with everything that a deployment does tried, and IAM compared
+	@$(python) -m tests.deploy.prove
+
+smoke: ## walk a deployment from outside and delete what that made (URL=https://…, SECRET=…)
+	@python3 -m scripts.smoke "$(URL)" # finds SECRET in the environment, where make puts it
+
+bom: setup-dev ## the bill of materials of what is deployed, CycloneDX, in .build/bom.json
+	@mkdir -p .build
+	@$(python) -m scripts.bom > .build/bom.json
 
 decisions: setup-dev ## make new pages of docs/decisions final (decision 0011)
 	@$(python) -m scripts.final_decisions
@@ -109,5 +128,5 @@ compile: setup-dev ## recompile every requirements file, keeping pins that still
 	@scripts/compile_requirements.sh $(if $(UPGRADE),--upgrade-package $(UPGRADE))
 
 clean: ## remove everything that was built or installed here
-	@rm -rf .venv .venv-build .build .aws-sam .local .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	@rm -rf .venv .venv-build .venv-deploy .build .aws-sam .local .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

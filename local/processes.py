@@ -36,6 +36,7 @@ class Child:
         environment: Mapping[str, str],
         log: Path,
         pass_fds: Sequence[int] = (),
+        python: str = sys.executable,
     ) -> None:
         """Start ``python -m ARGUMENTS`` in a session of its own.
 
@@ -45,7 +46,7 @@ class Child:
         self.log = log
         with log.open("wb") as output:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", *arguments],
+                [python, "-m", *arguments],
                 env=dict(environment),
                 stdin=subprocess.PIPE,
                 stdout=output,

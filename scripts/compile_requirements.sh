@@ -28,6 +28,8 @@ compile requirements/dev --universal --python-version 3.11
 compile requirements/conformance --universal --python-version 3.11 -c requirements/dev.txt
 compile requirements/local --universal --python-version 3.11 -c requirements/dev.txt
 compile requirements/build --universal --python-version 3.11
+compile requirements/runtime --universal --python-version 3.11
+compile requirements/deploy --universal --python-version 3.11
 compile requirements/bootstrap --universal --python-version 3.11
 for layer in core embedding; do
     compile "layers/$layer/requirements" --python-version 3.13 \

@@ -47,9 +47,13 @@ def read_prune_list(layer: str, layers: Path = LAYERS) -> PruneList:
 
 
 def pins(layer: str, layers: Path = LAYERS) -> dict[str, str]:
+    """A layer's pins, see ``read_pins``."""
+    return read_pins(layers / layer / "requirements.txt")
+
+
+def read_pins(file: Path) -> dict[str, str]:
     """Normalised distribution name → its requirement with all hashes, as compiled."""
-    text = (layers / layer / "requirements.txt").read_text()
-    blocks = text.replace(" \\\n    ", "\0").splitlines()
+    blocks = file.read_text().replace(" \\\n    ", "\0").splitlines()
     return {block.split("==")[0]: block.replace("\0", " \\\n    ") for block in blocks if block}
 
 

@@ -50,11 +50,12 @@ class LocalProvider:
             raise ProviderError(404, "no such model")
         texts = [input] if isinstance(input, str) else input
         model_response.model = MODEL
-        model_response.data = _items(texts, optional_params.get("input_type"))
+        model_response.data = vectors_of(texts, optional_params.get("input_type"))
         return model_response
 
 
-def _items(texts: Sequence[str], input_type: object) -> list[dict[str, object]]:
+def vectors_of(texts: Sequence[str], input_type: object) -> list[dict[str, object]]:
+    """The ``data`` of OpenAI's answer, in the order of the texts. Raises ProviderError (400)."""
     encoder = shared_encoder()
     if input_type == "query":
         vectors = encoder.encode_queries(texts)

@@ -27,6 +27,8 @@ class WordEmbedder:
     def dimensions(self) -> int:
         return self._dimensions
 
+    def warm_up(self) -> None: ...
+
     def embed_passages(self, texts: Sequence[str], *, timeout_s: float) -> list[list[float]]:
         self.embedded += len(texts)
         return [self.embed_query(text, timeout_s=timeout_s) for text in texts]

@@ -26,7 +26,13 @@ CLASS = re.compile(r"\b[A-Z][a-z]+[A-Z]\w*")
 ELSEWHERE = {
     *(".in", ".txt", ".mcp.json", "config.toml", "claude_desktop_config.json", "openapi.json"),
     *(".cursor/mcp.json", ".vscode/mcp.json", "docs/decisions/NNNN-name.md", "secrets.json"),
-    *("iam:PassRole", "0027_long_orders.sql", ".local/endpoints.json", "docs/read_v2.md"),
+    *(
+        "iam:PassRole",
+        "0027_long_orders.sql",
+        ".local/endpoints.json",
+        ".build/bom.json",
+        "docs/read_v2.md",
+    ),
     *("ZhiShiKu_12", "ZhiShiKu_FAQ_12", "RenameTable", "RenameTableBody"),
 }
 

@@ -16,6 +16,9 @@ ENVIRONMENT_READERS = {
     "local/blas.py": "BLAS reads its threads at import",
     "local/serve.py": "hands the user's on to the functions",
     "local/demo/__main__.py": "hands the user's on to the functions",
+    "local/deployed.py": "hands the user's on to its parts",
+    "local/aws.py": "functions inherit it",
+    "scripts/smoke.py": "the secret, which is in no list of processes so",
 }
 
 

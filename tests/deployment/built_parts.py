@@ -24,7 +24,7 @@ def building(name: str) -> str | None:
     try:
         if name == "embedder_of":
             config = IndexConfig(model.embedding_model, model.embedding_dimensions)
-            made.embedder_of(config).warm_up()  # type: ignore[attr-defined]
+            made.embedder_of(config).warm_up()
         elif name == "tokens":
             tokens = made.bearers.tokens
             _ = tokens and tokens.tokens()

@@ -7,6 +7,7 @@ import re
 
 import pytest
 
+from context_search.web.metrics import METRICS
 from local.options import ROOT
 from tests.deployment.cloudformation import Resources, of_type
 
@@ -79,3 +80,28 @@ def test_the_api_has_a_bound_of_its_own(resources: Resources) -> None:
     settings = stage["DefaultRouteSettings"]
     assert settings["ThrottlingRateLimit"] == {"Ref": "ThrottleRate"}
     assert settings["ThrottlingBurstLimit"] == {"Ref": "ThrottleBurst"}
+
+
+def test_alarms_and_dashboard_show_metrics_that_there_are(
+    resources: Resources, alarms: Resources
+) -> None:
+    (dashboard,) = of_type(resources, "AWS::CloudWatch::Dashboard").values()
+    text = dashboard["DashboardBody"]["Fn::Sub"][0].replace("${Alarms}", "")
+    body = json.loads(re.sub(r"\$\{[\w:.]+\}", "x", text))
+    shown: set[tuple[str, str]] = set()
+    for widget in body["widgets"]:
+        before: list[str] = []
+        for row in widget["properties"].get("metrics", []):
+            if row[0] != "...":  # the same metric once more
+                before = [
+                    old if new == "." else new for new, old in zip(row, before or row, strict=False)
+                ]
+            if before[0] == "context-search":
+                shown.add((before[3], before[1]))
+    shown |= {
+        (alarm["Dimensions"][0]["Value"], alarm["MetricName"])
+        for alarm in alarms.values()
+        if alarm["Namespace"] == "context-search"
+    }
+    assert len(shown) > 10
+    assert [(service, name) for service, name in shown if name not in METRICS[service]] == []

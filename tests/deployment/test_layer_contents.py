@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from scripts.layer_contents import PackagingError, pins, prune, read_prune_list, wanted
+from scripts.prove_layers import ProofError, check_sizes
 
 HASH = "    --hash=sha256:" + "0" * 64
 
@@ -74,3 +75,19 @@ def test_pruning_a_path_that_is_not_there_is_refused(tmp_path: Path) -> None:
     layer(tmp_path, "core", ["one==1"], "path one/pages\n")
     with pytest.raises(PackagingError, match="one/pages"):
         prune("core", tmp_path / "python", tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("folder", "bytes_of_file"),
+    [("CoreLayer", 69_000_000), ("SharedLayer", 5_000_000), ("SearchFunction", 2_000_000)],
+)
+def test_a_build_whose_part_has_grown_over_its_limit_fails(
+    tmp_path: Path, folder: str, bytes_of_file: int
+) -> None:
+    (tmp_path / folder).mkdir()
+    with (tmp_path / folder / "file").open("wb") as file:
+        file.truncate(bytes_of_file // 2)
+        check_sizes(tmp_path)
+        file.truncate(bytes_of_file)
+        with pytest.raises(ProofError, match=folder):
+            check_sizes(tmp_path)

@@ -6,7 +6,8 @@ import json
 
 import pytest
 
-from context_search.domain.documents import document_text, parse_json
+from context_search.domain.document_text import document_text
+from context_search.domain.documents import parse_json
 from context_search.domain.errors import DocumentTooLargeError, InvalidDocumentError
 from context_search.domain.uploads import UploadFormat
 
@@ -86,3 +87,23 @@ def test_the_numbers_of_all_lines_count_together() -> None:
 def test_a_key_that_comes_twice_is_named_with_its_line() -> None:
     with pytest.raises(InvalidDocumentError, match=r"^line 2: an object has the same key twice"):
         document_text(b'{"a": 1}\n{"a": 1, "a": 2}\n', "jsonl")
+
+
+@pytest.mark.parametrize("form", ["json", "jsonl"])
+@pytest.mark.parametrize(
+    ("content", "size"),
+    [
+        ('["abc"]', 11),
+        ('[["abc"], 1.5, null]', 33),
+        ('{"a": "中"}', 16),
+        ("[[], {}, true]", 24),
+    ],
+)
+def test_what_postgres_would_refuse_for_its_size_is_refused_before(
+    content: str, size: int, form: UploadFormat
+) -> None:
+    # A line is an element of an array.
+    least = size + (4 if form == "jsonl" else 0)
+    document_text(content.encode(), form, least)
+    with pytest.raises(DocumentTooLargeError, match="bytes in Postgres"):
+        document_text(content.encode(), form, least - 1)

@@ -105,7 +105,7 @@ class Deployment:
     """Functions by the name of their folder, and the queues between them."""
 
     environment: dict[str, str]
-    functions: dict[str, LambdaFunction]
+    functions: dict[str, Any]  # whatever has the method ``invoke`` of LambdaFunction
     sqs: SQSClient
 
     @classmethod

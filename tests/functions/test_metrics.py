@@ -33,9 +33,9 @@ def test_indexing_and_cleanup_print_what_they_did(
     printed = metrics(capsys)
     chunks = len(deployed.documents(tool["namespace"]))
     assert printed["nodes_indexed_total"] == [1, 1]
-    assert sum(printed["chunks_created_total"]) == sum(printed["chunks_embedded_total"]) == chunks
+    assert sum(printed["chunks_embedded_total"]) == chunks
     assert printed["chunks_reused_total"] == [0, 0]
-    for name in ("chunking", "embedding", "upload", "swap"):
+    for name in ("embedding", "upload"):
         assert all(0 < seconds < 60 for seconds in printed[f"{name}_duration_seconds"])
     assert all(0 <= age < 600 for age in printed["queue_age_seconds"])
 
@@ -44,7 +44,6 @@ def test_indexing_and_cleanup_print_what_they_did(
     assert printed["active_chunks_total"] == deployed.sql("SELECT count(*) FROM chunks")[0]
     assert printed["nodes_in_quarantine"] == printed["indexes_evicted"] == [0]
     assert printed["outbox_age_seconds"] == [0]
-    assert printed["documents_checked_total"][0] >= chunks
 
 
 def test_a_provider_that_is_away_is_counted_by_its_code(
@@ -56,10 +55,10 @@ def test_a_provider_that_is_away_is_counted_by_its_code(
     assert deployed.index([message]) == {message["MessageId"]}
     out = capsys.readouterr().out
     lines = [json.loads(line) for line in out.splitlines() if '"_aws"' in line]
-    [failed] = [line for line in lines if "embedding_errors_total" in line]
+    [failed] = [line for line in lines if line.get("retries_total") == [1.0]]
+    assert failed["order_errors_total"] == [1.0]
     assert failed["code"].startswith("EMBEDDING_")
     assert failed["embedding_model"] == "words/model"
-    assert any(line.get("retries_total") == [1.0] for line in lines)
 
 
 @pytest.mark.parametrize(
@@ -105,14 +104,14 @@ def test_management_prints_requests_by_route_and_never_a_path(
 ) -> None:
     tool = deployed.tool({"a": english(300), "b": english(200, 3)})
     printed = metrics(capsys)
-    assert (printed["tools_created_total"], printed["nodes_found_total"]) == ([1], [2])
-    assert printed["tools_ready_at_once_total"] == [0]
+    assert printed["tools_created_total"] == [1]
     assert sum(printed["requests_total"]) == len(printed["request_duration_seconds"]) == 3
     path = f"/api/v1/tools/{tool['tool_id']}"
     deployed.http("GET", path, key="nobody's", routeKey="GET /api/v1/tools/{tool_id}")
     [line] = [json.loads(text) for text in capsys.readouterr().out.splitlines() if "_aws" in text]
     assert (line["route"], line["service"]) == ("GET /api/v1/tools/{tool_id}", "create-tool")
     assert (line["requests_refused_total"], line["requests_failed_total"]) == ([1], [0])
+    assert (line["status"], line["code"]) == (401, "UNAUTHENTICATED")
     assert 0 < line["request_duration_seconds"][0] < 60
     assert path not in json.dumps(line)
     deployed.drain()

@@ -63,9 +63,9 @@ class Rotating:
             {"name": self.url.user},
         )
 
-    def ready(self) -> int:
-        """The status of a request that needs the database."""
-        return int(self.deployed.http("GET", "/readyz")["statusCode"])
+    def ask(self) -> int:
+        """The status of a request that needs the database: 401 where that answers, else 503."""
+        return int(self.deployed.http("GET", "/api/v1/tables/1", key="x")["statusCode"])
 
     def project(self, secret: str) -> int:
         """The status of a request with an internal secret."""
@@ -105,22 +105,22 @@ def rotating(
 
 
 def test_a_new_password_is_used_by_the_request_that_meets_the_refusal(rotating: Rotating) -> None:
-    assert rotating.ready() == 200
+    assert rotating.ask() == 401
     rotating.change_password("another one")
     rotating.put(database_url=rotating.url_with("another one"))
-    assert rotating.ready() == 200
+    assert rotating.ask() == 401
 
 
 def test_a_password_that_changes_before_the_secret_does_is_met_once_it_has(
     rotating: Rotating,
 ) -> None:
     rotating.change_password("another one")
-    refused = rotating.deployed.http("GET", "/readyz")
+    refused = rotating.deployed.http("GET", "/api/v1/tables/1", key="x")
     assert (refused["statusCode"], refused["json"]["retryable"]) == (503, True)
     rotating.put(database_url=rotating.url_with("another one"))
-    assert rotating.ready() == 503  # the secret was read a moment ago
+    assert rotating.ask() == 503  # the secret was read a moment ago
     rotating.wait()
-    assert rotating.ready() == 200
+    assert rotating.ask() == 401
 
 
 def test_a_secret_that_is_broken_for_a_while_changes_nothing(rotating: Rotating) -> None:

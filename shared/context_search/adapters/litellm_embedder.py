@@ -93,7 +93,7 @@ class LitellmEmbedder:
         return self._dimensions
 
     def warm_up(self) -> None:
-        """Import litellm and run ``prepare`` now instead of in the first call."""
+        """Imports litellm and runs ``prepare``."""
         with self._lock:
             if self._litellm is None:
                 litellm = import_litellm()
@@ -233,8 +233,8 @@ def _retry_after_s(error: Exception) -> float | None:
 class BoundedEmbedder:
     """The port ``Embedder``: asks in a thread and leaves it behind when time is up.
 
-    A timeout of the provider's client does not count the first import of its library (seconds of
-    CPU on a cold start), nor a name that does not resolve.
+    A timeout of the provider's client does not count a name that does not resolve. The first import
+    of its library is not counted here either: on a cold start it took the time of the question.
     """
 
     inner: Embedder
@@ -248,11 +248,15 @@ class BoundedEmbedder:
     def dimensions(self) -> int:
         return self.inner.dimensions
 
+    def warm_up(self) -> None:
+        self.inner.warm_up()
+
     def embed_passages(self, texts: Sequence[str], *, timeout_s: float) -> list[list[float]]:
         """Not bounded further."""
         return self.inner.embed_passages(texts, timeout_s=timeout_s)
 
     def embed_query(self, text: str, *, timeout_s: float) -> list[float]:
+        self.inner.warm_up()
         pending = self.threads.submit(self.inner.embed_query, text, timeout_s=timeout_s)
         try:
             return pending.result(timeout_s)

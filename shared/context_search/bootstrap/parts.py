@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from context_search.services.searching.retrieval_settings import ManageRetrievalSettings
     from context_search.services.searching.search import Searcher
     from context_search.services.upkeep.cleanup import Cleanup
+    from context_search.services.upkeep.readiness import Readiness
     from context_search.web.observed import ObservedSearch
     from context_search.web.routes.catalog.tools import ToolUseCases
     from context_search.web.routes.indexing.project_index import ProjectIndexUseCases
@@ -377,10 +378,16 @@ class Parts(LiveSettings):
 
     # What is asked over HTTP and MCP
 
+    @cached_property
+    def readiness(self) -> Readiness:
+        """Whether Postgres answers."""
+        from context_search.services.upkeep.readiness import Readiness  # noqa: PLC0415
+
+        return Readiness(self.store, self.clock)
+
     def check_ready(self) -> None:
         """Raises DatabaseUnavailableError when Postgres does not answer."""
-        with self.store.for_all("say whether Postgres answers"):
-            pass
+        self.readiness.check()
 
     @cached_property
     def tables(self) -> ManageTables:

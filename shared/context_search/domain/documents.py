@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import io
 import json
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -18,11 +17,10 @@ from context_search.domain.json_number import (
     stored_integer,
 )
 from context_search.domain.json_pointer import escape, resolve, split
-from context_search.domain.uploads import UploadFormat
 
 MAX_DEPTH = 256
 _PLAIN = 10**PLAIN_LENGTH
-_TOO_DEEP = f"the document is over {MAX_DEPTH} levels deep"
+TOO_DEEP = f"the document is over {MAX_DEPTH} levels deep"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,20 +41,16 @@ def content_hash(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def parse_json(
-    body: bytes | bytearray, *, max_depth: int = MAX_DEPTH, numbers: Numbers | None = None
-) -> object:
+def parse_json(body: bytes | bytearray, *, max_depth: int = MAX_DEPTH) -> object:
     """Returns the JSON value of a request body, with the border rules applied.
 
     UTF-8 (a byte order mark is dropped), at most ``max_depth`` levels, finite numbers of at most
     1,000 digits, no NUL and no lone surrogate in any string or key: what Postgres or an
-    embedding provider would refuse later is refused here. Numbers keep their digits; ``numbers``
-    counts those of several pieces together. No object has a key twice: others would see another
-    value than we do.
+    embedding provider would refuse later is refused here. Numbers keep their digits. No object has
+    a key twice: others would see another value than we do.
     Raises InvalidDocumentError, which never quotes the document, and DocumentTooLargeError when
     its numbers become much longer than they were sent.
     """
-    numbers = numbers or Numbers()
     try:
         text = body.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -66,13 +60,13 @@ def parse_json(
             text,
             object_pairs_hook=members,
             parse_int=integer,
-            parse_float=numbers.finite,
-            parse_constant=_refuse_constant,
+            parse_float=Numbers().finite,
+            parse_constant=refuse_constant,
         )
     except json.JSONDecodeError as error:
         raise InvalidDocumentError(f"the body is not JSON (at character {error.pos})") from None
     except RecursionError:
-        raise InvalidDocumentError(_TOO_DEEP) from None
+        raise InvalidDocumentError(TOO_DEEP) from None
     # An escape is the only way in for NUL and lone surrogates.
     _check_values(value, with_strings="\\u" in text, max_depth=max_depth)
     return value
@@ -86,7 +80,8 @@ def members(pairs: list[tuple[str, object]]) -> dict[str, object]:
     return found
 
 
-def _refuse_constant(_: str) -> float:
+def refuse_constant(_: str) -> float:
+    """Raises InvalidDocumentError: Python would read these."""
     raise InvalidDocumentError("NaN and Infinity are not JSON")
 
 
@@ -119,7 +114,7 @@ def _check_values(document: object, *, with_strings: bool, max_depth: int) -> No
         children: list[object] = []
         for value in level:
             if depth == max_depth and isinstance(value, dict | list):
-                raise InvalidDocumentError(_TOO_DEEP)
+                raise InvalidDocumentError(TOO_DEEP)
             if isinstance(value, dict):
                 children.extend(value.values())
                 if with_strings:
@@ -127,12 +122,13 @@ def _check_values(document: object, *, with_strings: bool, max_depth: int) -> No
             elif isinstance(value, list):
                 children.extend(value)
             elif with_strings and isinstance(value, str):
-                _check_string(value)
+                check_string(value)
         depth += 1
         level = children
 
 
-def _check_string(text: str) -> None:
+def check_string(text: str) -> None:
+    """Raises InvalidDocumentError for a string that Postgres, or an embedding provider, refuses."""
     if "\x00" in text:
         raise InvalidDocumentError("a string holds the character U+0000")
     try:
@@ -164,40 +160,12 @@ def _parse(
     try:
         value: object = json.loads(text, parse_int=read_integer, parse_float=read_float)
     except RecursionError:
-        raise InvalidDocumentError(_TOO_DEEP) from None
+        raise InvalidDocumentError(TOO_DEEP) from None
     return value
 
 
 def _no_number(_: str) -> None:
     return None
-
-
-# ---- Whole documents that were read from somewhere, as the JSON text that Postgres stores.
-
-
-def document_text(content: bytes | bytearray, form: UploadFormat) -> str:
-    """Returns the JSON text of a document that passes the border (``parse_json``).
-
-    JSON Lines become the array of their values; empty lines are none. The text is as it was
-    written: the values in it are only looked at, of JSON Lines one line's at a time.
-    Raises InvalidDocumentError, which names the line.
-    """
-    numbers = Numbers(keeps=False)
-    if form == "json":
-        parse_json(content, numbers=numbers)
-        return content.decode("utf-8-sig")
-    lines = enumerate(io.BytesIO(content), start=1)
-    checked = (_checked(line, at, numbers) for at, line in lines if line.strip())
-    return f"[{','.join(checked)}]"
-
-
-def _checked(line: bytes, at: int, numbers: Numbers) -> str:
-    try:
-        # It will be inside of an array.
-        parse_json(line, max_depth=MAX_DEPTH - 1, numbers=numbers)
-    except InvalidDocumentError as error:
-        raise type(error)(f"line {at}: {error.message}") from None
-    return line.decode("utf-8-sig").strip()
 
 
 # ---- RFC 7396 JSON Merge Patch.

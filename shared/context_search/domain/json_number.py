@@ -39,10 +39,8 @@ class Numbers:
     """
 
     growth: int = 0
-    keeps: bool = True
-    """False: numbers are only looked at, and None stands in their places."""
 
-    def finite(self, text: str) -> Decimal | None:
+    def finite(self, text: str) -> Decimal:
         """Returns a number of a request, exact.
 
         Raises InvalidDocumentError over 1,000 digits, written out in full, beyond the range of a
@@ -50,7 +48,7 @@ class Numbers:
         that it reads become over 6,000,000 characters longer than they were sent or need be.
         """
         if len(text) <= PLAIN_LENGTH and "e" not in text and "E" not in text:
-            return Decimal(text) if self.keeps else None
+            return Decimal(text)
         if len(text) > MAX_DIGITS or math.isinf(float(text)):
             raise InvalidDocumentError("a number is out of range")
         try:
@@ -66,7 +64,7 @@ class Numbers:
                 "the numbers, written out in full, are over"
                 f" {MAX_GROWTH} characters longer than they need be"
             )
-        return number if self.keeps else None
+        return number
 
 
 def padding(number: Decimal) -> int:

@@ -103,6 +103,10 @@ class Embedder(Protocol):
         """The length of every vector."""
         ...
 
+    def warm_up(self) -> None:
+        """Does what the first call would do beside its work: an import of seconds."""
+        ...
+
     def embed_passages(self, texts: Sequence[str], *, timeout_s: float) -> list[list[float]]:
         """Returns one vector per text, same order, each of ``dimensions`` finite numbers."""
         ...

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
@@ -102,10 +103,19 @@ def counting_requests(
         route, started = event.get("routeKey", ""), clock.monotonic()
         answer = handler(event, context)
         if counted is None or route in counted:
-            emit_request(route, answer["statusCode"], clock.monotonic() - started)
+            status, seconds = answer["statusCode"], clock.monotonic() - started
+            emit_request(route, status, seconds, _code_of(answer))
         return answer
 
     return counting
+
+
+def _code_of(answer: dict[str, Any]) -> str | None:
+    """Returns the code of a problem that is the answer, None for every other answer."""
+    if answer["headers"].get("content-type") != PROBLEM_JSON:
+        return None
+    code: str = json.loads(answer["body"])["code"]
+    return code
 
 
 def route_keys(routers: Iterable[APIRouter]) -> Iterator[str]:

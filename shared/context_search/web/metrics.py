@@ -1,7 +1,9 @@
-"""Metrics in CloudWatch's embedded metric format, one line of JSON on standard output each.
+"""One line of JSON for each request, search, run over strings and run of cleanup.
 
+CloudWatch makes metrics of it (embedded metric format), which cost by name and dimension. So only
+``METRICS`` are metrics, with the service as their only dimension; the rest are fields of the line,
+for CloudWatch Logs Insights. No line has an id of a row, a text, a pointer or a key.
 https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/CloudWatch_Embedded_Metric_Format_Specification.html
-Dimensions are the service, the embedding model and error codes; never an id, never a text.
 docs/operations.md lists the names.
 """
 
@@ -12,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from aws_lambda_powertools.metrics import EphemeralMetrics, MetricUnit
 
-from context_search.domain.errors import ContextSearchError, EmbeddingError, VectorStoreError
+from context_search.domain.errors import ContextSearchError
 from context_search.domain.progress import Progress
 from context_search.domain.search import Answer
 
@@ -23,6 +25,61 @@ if TYPE_CHECKING:  # what is reported here belongs to one function each
 INDEXING, SEARCH, CLEANUP = "index-node", "search", "cleanup"
 MANAGEMENT = "create-tool"
 _NAMESPACE = "context-search"
+METRICS: Mapping[str, frozenset[str]] = {
+    MANAGEMENT: frozenset(
+        {
+            "requests_total",
+            "requests_refused_total",
+            "requests_failed_total",
+            "request_duration_seconds",
+            "tools_created_total",
+        }
+    ),
+    SEARCH: frozenset(
+        {
+            "searches_total",
+            "searches_empty_total",
+            "searches_degraded_total",
+            "search_errors_total",
+            "candidates_gone_total",
+            "hits_stale_total",
+            "search_total_duration_seconds",
+            "search_embed_duration_seconds",
+            "search_turbopuffer_duration_seconds",
+            "search_postgres_duration_seconds",
+        }
+    ),
+    INDEXING: frozenset(
+        {
+            "queue_age_seconds",
+            "nodes_indexed_total",
+            "nodes_quarantined_total",
+            "retries_total",
+            "chunks_embedded_total",
+            "chunks_reused_total",
+            "embedding_duration_seconds",
+            "upload_duration_seconds",
+            "order_errors_total",
+        }
+    ),
+    CLEANUP: frozenset(
+        {
+            "messages_relayed_total",
+            "nodes_revived_total",
+            "documents_deleted_total",
+            "orphans_deleted_total",
+            "documents_missing_total",
+            "cleanup_errors_total",
+            "cleanup_incomplete_total",
+            "active_chunks_total",
+            "nodes_in_quarantine",
+            "indexes_evicted",
+            "outbox_age_seconds",
+            "unknown_namespaces",
+        }
+    ),
+}
+"""What CloudWatch counts of each service: 36 metrics, at $0.30 a month each."""
 _COUNTED: Mapping[Outcome, str] = {
     "indexed": "nodes_indexed_total",
     "handed_over": "nodes_handed_over_total",
@@ -34,42 +91,35 @@ _COUNTED: Mapping[Outcome, str] = {
 
 def emit_queue_age(seconds: float) -> None:
     """Says how long an order has waited since it was sent, earlier receives included."""
-    _emit(INDEXING, seconds={"queue_age": max(0.0, seconds)})
+    _emit(INDEXING, {"queue_age_seconds": max(0.0, seconds)})
 
 
 def emit_node(report: NodeReport) -> None:
-    """Says what a run over a node did; nothing when there was nothing to do."""
+    """Says what a run over strings did; nothing when there was nothing to do."""
     if report.outcome == "nothing_to_do":
         return
-    _emit(
-        INDEXING,
-        {"embedding_model": report.model},
-        counts={
-            _COUNTED[report.outcome]: report.nodes,
-            "chunks_created_total": report.chunks,
-            "chunks_embedded_total": report.embedded,
-            "chunks_reused_total": report.reused,
-        },
-        seconds={f"{stage}_duration": spent for stage, spent in report.seconds.items()},
-    )
+    values = {
+        _COUNTED[report.outcome]: report.nodes,
+        "chunks_created_total": report.chunks,
+        "chunks_embedded_total": report.embedded,
+        "chunks_reused_total": report.reused,
+        **{f"{stage}_duration_seconds": spent for stage, spent in report.seconds.items()},
+    }
     if report.error is not None:
-        emit_error(report.error, {"embedding_model": report.model})
+        values["order_errors_total"] = 1
+    code = report.error.code if report.error else None
+    _emit(INDEXING, values, outcome=report.outcome, embedding_model=report.model, code=code)
 
 
-def emit_error(error: ContextSearchError, dimensions: Mapping[str, str] | None = None) -> None:
-    """Counts an error of an order: in all, and by its code."""
-    name = "order_errors_total"
-    if isinstance(error, EmbeddingError):
-        name = "embedding_errors_total"
-    elif isinstance(error, VectorStoreError):
-        name = "turbopuffer_upload_errors_total"
-    _emit(INDEXING, dimensions or {}, counts={name: 1}, code=error.code)
+def emit_error(error: ContextSearchError) -> None:
+    """Counts an order that failed as a whole."""
+    _emit(INDEXING, {"order_errors_total": 1}, code=error.code)
 
 
 def emit_search(kind: str, answer: Answer) -> None:
     """Says how a search went: its stages, its legs and what was degraded."""
     found = answer.found
-    counts = {
+    values = {
         "searches_total": 1,
         "searches_empty_total": int(not answer.hits),
         "searches_degraded_total": int(bool(answer.degraded)),
@@ -78,42 +128,44 @@ def emit_search(kind: str, answer: Answer) -> None:
         "hits_stale_total": sum(hit.chunk.stale for hit in answer.hits),
         "question_vectors_kept_total": int(found.vector_was_kept),
         "targets_kept_total": int(answer.target_was_kept),
-        **{f"{leg}_legs_total": 1 for leg in found.legs},
+        **{f"search_{stage}_duration_seconds": spent for stage, spent in answer.seconds.items()},
     }
-    seconds = {f"search_{stage}_duration": spent for stage, spent in answer.seconds.items()}
-    _emit(SEARCH, {"kind": kind}, counts=counts, seconds=seconds)
-    for code in answer.degraded:
-        _emit(SEARCH, {"kind": kind}, counts={"degradations_total": 1}, code=code)
+    legs, degraded = list(found.legs), list(answer.degraded)
+    _emit(SEARCH, values, kind=kind, hits=len(answer.hits), legs=legs, degraded=degraded)
 
 
 def emit_search_error(kind: str, error: ContextSearchError) -> None:
-    """Counts a search that was refused or failed, by code."""
-    _emit(SEARCH, {"kind": kind}, counts={"search_errors_total": 1}, code=error.code)
+    """Counts a search that was refused or failed."""
+    _emit(SEARCH, {"search_errors_total": 1}, kind=kind, code=error.code)
 
 
-def emit_request(route: str, status: int, seconds: float) -> None:
-    """Counts a request of the management API. ``route`` is API Gateway's key, never the path."""
-    counts = {
+def emit_request(route: str, status: int, seconds: float, code: str | None) -> None:
+    """Counts a request of management. ``route`` is API Gateway's key, never the path.
+
+    ``code`` is that of the problem with which it was answered.
+    """
+    values = {
         "requests_total": 1,
         "requests_refused_total": int(400 <= status < 500),
         "requests_failed_total": int(status >= 500),
+        "request_duration_seconds": seconds,
     }
-    _emit(MANAGEMENT, {"route": route}, counts=counts, seconds={"request_duration": seconds})
+    _emit(MANAGEMENT, values, route=route, status=status, code=code)
 
 
 def emit_created(progress: Progress) -> None:
     """Counts a new Search Tool and the big strings that were found in its scope."""
-    counts = {
+    values = {
         "tools_created_total": 1,
         "tools_ready_at_once_total": int(progress.status == "ready"),
         "nodes_found_total": progress.nodes_count,
     }
-    _emit(MANAGEMENT, counts=counts)
+    _emit(MANAGEMENT, values)
 
 
 def emit_cleanup(report: CleanupReport) -> None:
     """Says what a scheduled run did, and how the system stands."""
-    counts = {
+    values: dict[str, float] = {
         "messages_relayed_total": report.messages_relayed,
         "nodes_revived_total": report.nodes_revived,
         "generations_switched_total": report.generations_switched,
@@ -126,34 +178,27 @@ def emit_cleanup(report: CleanupReport) -> None:
         "cleanup_incomplete_total": int(not report.is_complete),
     }
     if report.unknown_namespaces is not None:
-        counts["unknown_namespaces"] = report.unknown_namespaces
-    seconds: dict[str, float] = {}
+        values["unknown_namespaces"] = report.unknown_namespaces
     if report.readings is not None:
-        counts["active_chunks_total"] = report.readings.active_chunks
-        counts["nodes_in_quarantine"] = report.readings.quarantined_nodes
-        counts["indexes_evicted"] = report.readings.evicted_indexes
-        seconds["outbox_age"] = report.readings.outbox_age_s
-    _emit(CLEANUP, counts=counts, seconds=seconds)
+        values["active_chunks_total"] = report.readings.active_chunks
+        values["nodes_in_quarantine"] = report.readings.quarantined_nodes
+        values["indexes_evicted"] = report.readings.evicted_indexes
+        values["outbox_age_seconds"] = report.readings.outbox_age_s
+    _emit(CLEANUP, values)
 
 
-def _emit(
-    service: str,
-    dimensions: Mapping[str, str] | None = None,
-    *,
-    counts: Mapping[str, float] | None = None,
-    seconds: Mapping[str, float] | None = None,
-    code: str | None = None,
-) -> None:
+def _emit(service: str, values: Mapping[str, float], **fields: object) -> None:
     # Not Metrics: its state is shared, and on one machine handlers run in threads.
     metrics = EphemeralMetrics(service=service)
     metrics.namespace = metrics.namespace or _NAMESPACE
-    named = {dimension: text for dimension, text in (dimensions or {}).items() if text}
-    for dimension, text in named.items():
-        metrics.add_dimension(dimension, text)
-    if code:
-        metrics.add_dimensions(service=service, **named, code=code)
-    for name, value in (counts or {}).items():
-        metrics.add_metric(name, MetricUnit.Count, value)
-    for name, value in (seconds or {}).items():
-        metrics.add_metric(f"{name}_seconds", MetricUnit.Seconds, round(value, 6))
+    for name, value in values.items():
+        if name not in METRICS[service]:
+            metrics.add_metadata(name, round(value, 6))
+        elif name.endswith("_seconds"):
+            metrics.add_metric(name, MetricUnit.Seconds, round(value, 6))
+        else:
+            metrics.add_metric(name, MetricUnit.Count, value)
+    for name, field in fields.items():
+        if field is not None:
+            metrics.add_metadata(name, field)
     metrics.flush_metrics()

@@ -50,7 +50,7 @@ with store.for_all("test") as work:
     made = work.uploads.add(NewUpload(project.id, table.id, sys.argv[3]))
     work.uploads.save(replace(made, state="importing", bytes=Path(sys.argv[2]).stat().st_size))
 before = most()
-done = ImportDocument(store, store, File())(made.id)
+done = ImportDocument(store, store, File()).run(made.id)
 print(json.dumps([done, before, most()]))
 """
 
@@ -60,10 +60,13 @@ print(json.dumps([done, before, most()]))
     [
         ("json", RECORD, MEMORY_A_BYTE),
         ("jsonl", RECORD, MEMORY_A_BYTE),
-        ("json", TEXT, 5),
-        ("json", CHINESE, 5),
+        ("json", TEXT, MEMORY_A_BYTE),
+        ("json", CHINESE, MEMORY_A_BYTE),
+        ("json", b'{"a":{},"b":[]}', MEMORY_A_BYTE),
+        ("json", b"1.5", MEMORY_A_BYTE),
+        ("json", b"{}", 17),
     ],
-    ids=["records", "lines", "text", "chinese"],
+    ids=["records", "lines", "text", "chinese", "objects", "numbers", "empty"],
 )
 def test_an_import_takes_no_more_memory_than_is_stated(
     database_url: DatabaseUrl, tmp_path: Path, form: str, piece: bytes, at_most: int

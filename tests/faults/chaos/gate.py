@@ -200,6 +200,9 @@ class GatedEmbedder:
     def dimensions(self) -> int:
         return self.inner.dimensions
 
+    def warm_up(self) -> None:
+        self.inner.warm_up()
+
     def embed_passages(self, texts: Sequence[str], *, timeout_s: float) -> list[list[float]]:
         with self.gate.around("embed"):
             return self.inner.embed_passages(texts, timeout_s=timeout_s)

@@ -124,6 +124,8 @@ def test_without_a_vector_the_answer_comes_from_keywords_and_says_so(
     class Down:
         model, dimensions = "m", 16
 
+        def warm_up(self) -> None: ...
+
         def embed_passages(self, *_: object, **__: object) -> list[list[float]]:
             raise error
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from context_search.domain.access import Principal
-from context_search.domain.documents import document_text
+from context_search.domain.document_text import document_text
 from context_search.domain.errors import (
     AttemptsExhaustedError,
     CommitUnknownError,

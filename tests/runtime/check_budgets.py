@@ -1,0 +1,106 @@
+"""The jail is one, and what the functions cost in it, as ratios to a function that does nothing."""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import replace
+
+import pytest
+
+from local.lambda_jail import FunctionError
+from scripts.package import lambda_python
+from tests.builders import english
+from tests.functions.test_rotation import Rotating
+from tests.runtime.built import BuiltFunctions, ask
+
+TRIES = 3
+# CPU time of INIT in bare functions' and MB of memory at its peak, with room for a loaded machine.
+INIT = {"create_tool": (16, 90), "search": (16, 90), "index_node": (10, 70), "cleanup": (9, 70)}
+COLD_QUESTION = 90
+"""CPU time of the first hybrid search, litellm's import in it."""
+FOLDERS = ["/", "/etc", "/opt", "/tmp", "/usr", "/var", "/var/runtime", "/var/task"]  # noqa: S108
+
+
+def tell(capsys: pytest.CaptureFixture[str], line: str) -> None:
+    with capsys.disabled():
+        print(f"\n{line}", end="")  # noqa: T201 - the figures are what is asked for
+
+
+def test_the_jail_is_one_and_what_is_not_jailed_is_told(
+    rotating: tuple[BuiltFunctions, Rotating], capsys: pytest.CaptureFixture[str]
+) -> None:
+    built = rotating[0]
+    means = built.jail.means
+    for sentence in means.missing() or ["jailed in all respects"]:
+        tell(capsys, sentence)
+    with built.cold("bare") as bare:
+        # Without a jail these would be folders of this machine.
+        seen = bare.invoke({"folders": FOLDERS if means.unshare else []})
+        assert not means.unshare or bare.written() == ["trial"]
+        with pytest.raises(FunctionError):
+            bare.invoke({"mb": 2 * bare.function.memory_mb})
+    assert seen["home"] is None
+    assert seen["uid"] == (993 if means.user else 0 if means.unshare else os.getuid())
+    if means.unshare:
+        assert (seen["writable"], seen["tmp_mb"], seen["shm"]) == (["/tmp"], 512, False)  # noqa: S108
+
+
+@pytest.fixture(scope="session")
+def bare_s(rotating: tuple[BuiltFunctions, Rotating]) -> float:
+    """CPU seconds of the bare function's INIT."""
+    if lambda_python() is None:
+        pytest.skip(f"no Python of Lambda's version, but {sys.version}: budgets say nothing")
+    return cheapest(rotating[0], "bare")[0]
+
+
+def cheapest(built: BuiltFunctions, name: str) -> tuple[float, float]:
+    """CPU seconds of INIT and MB of memory: the least of some tries, which disturbs least."""
+    found: list[tuple[float, float]] = []
+    for _ in range(TRIES):
+        with built.cold(name) as environment:
+            found.append((environment.cpu_s, environment.peak_mb))
+    return min(found)
+
+
+@pytest.mark.parametrize("name", INIT)
+def test_a_cold_start_stays_in_its_budget(
+    rotating: tuple[BuiltFunctions, Rotating],
+    bare_s: float,
+    name: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    cpu_s, peak_mb = cheapest(rotating[0], name)
+    tell(
+        capsys,
+        f"{name:12} INIT {cpu_s * 1000:5.0f} ms of CPU, {cpu_s / bare_s:4.1f} times the bare "
+        f"{bare_s * 1000:.0f}; {peak_mb:.0f} MB",
+    )
+    ratio, limit_mb = INIT[name]
+    assert cpu_s / bare_s <= ratio
+    assert peak_mb <= limit_mb
+
+
+def test_a_cold_hybrid_search_is_whole_and_stays_in_its_budget(
+    rotating: tuple[BuiltFunctions, Rotating], bare_s: float, capsys: pytest.CaptureFixture[str]
+) -> None:
+    built, rotation = rotating
+    with built.cold("create_tool") as create_tool, built.cold("index_node") as index_node:
+        functions = {"create_tool": create_tool, "index_node": index_node}
+        deployed = replace(rotation.deployed, functions=functions)
+        tool = deployed.tool({"a": english(2_000)}, strategy="hybrid")
+        deployed.drain()
+    with built.cold("search") as search:
+        deployed = replace(deployed, functions={"search": search})
+        spent, degraded = [search.cpu_s], []
+        for question in ("harbour winter ledger", "railway budget"):
+            degraded += ask(deployed, tool, question)["retrieval"]["degraded"]
+            spent.append(search.cpu_s)
+        cold_s, warm_s = spent[1] - spent[0], spent[2] - spent[1]
+        tell(
+            capsys,
+            f"search       first hybrid {cold_s * 1000:.0f} ms of CPU, {cold_s / bare_s:.1f} times "
+            f"the bare; warm {warm_s * 1000:.0f} ms; {search.peak_mb:.0f} MB",
+        )
+    assert degraded == []
+    assert cold_s / bare_s <= COLD_QUESTION

@@ -1,0 +1,140 @@
+"""The built functions do their work in the jail."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from typing import Any
+
+import pytest
+
+from local.options import ROOT
+from tests.builders import english
+from tests.functions.deployment import Deployment, event
+from tests.functions.test_rotation import Rotating
+from tests.runtime.built import BuiltFunctions, ask, sqs_records
+
+TEXT = f"{english(3_000, 1)}\n\nThe lighthouse keeper counted comets.\n\n{english(3_000, 2)}"
+RECORDED = json.loads((ROOT / "tests" / "domain" / "recorded_messages.json").read_text())
+
+
+@pytest.fixture(scope="session")
+def built(rotating: tuple[BuiltFunctions, Rotating]) -> BuiltFunctions:
+    return rotating[0]
+
+
+@pytest.fixture(scope="module")
+def deployed(rotating: tuple[BuiltFunctions, Rotating]) -> Iterator[Deployment]:
+    """The four functions, each in one environment that answers whatever is asked here."""
+    built, rotation = rotating
+    with ExitStack() as parts:
+        cold = {name: parts.enter_context(built.cold(name)) for name in built.functions}
+        rotation.deployed = replace(rotation.deployed, functions=cold)
+        yield rotation.deployed
+        for environment in cold.values() if built.jail.means.unshare else ():
+            assert environment.written() == []
+
+
+def mcp(deployed: Deployment, key: str, method: str, **params: object) -> dict[str, Any]:
+    """The result of the recorded MCP request, with another method."""
+    request = event("mcp")
+    body = json.loads(request["body"])
+    body |= {"method": method, "params": body["params"] | params}
+    named = {"mcp-name": str(params["name"])} if "name" in params else {}
+    request["headers"] |= {"authorization": f"Bearer {key}", "mcp-method": method, **named}
+    answer = deployed.functions["search"].invoke({**request, "body": json.dumps(body)})
+    result: dict[str, Any] = json.loads(answer["body"])["result"]
+    return result
+
+
+def test_from_a_document_to_answers_and_away(deployed: Deployment) -> None:
+    tool = deployed.tool({"report": TEXT}, strategy="hybrid")
+    deployed.drain()
+    found = ask(deployed, tool, "lighthouse comets")
+    assert "lighthouse keeper" in found["results"][0]["chunk"]["chunk_text"]
+    assert (found["retrieval"]["legs"], found["retrieval"]["degraded"]) == (
+        ["vector", "keyword"],
+        [],
+    )
+
+    words = deployed.tool({"report": TEXT}, strategy="keyword")
+    deployed.drain()
+    assert "lighthouse" in ask(deployed, words, "lighthouse")["results"][0]["chunk"]["chunk_text"]
+
+    [listed] = mcp(deployed, tool["key"], "tools/list")["tools"]
+    called = mcp(
+        deployed, tool["key"], "tools/call", name=listed["name"], arguments={"query": "comets"}
+    )
+    assert "lighthouse keeper" in json.dumps(called)
+
+    path = f"/api/v1/tables/{tool['table_id']}"
+    assert deployed.http("DELETE", path, key=tool["key"])["statusCode"] == 204
+    report = deployed.functions["cleanup"].invoke(event("cleanup"))
+    assert (report["errors"], report["documents_deleted"] > 0) == ([], True)
+
+
+def test_the_recorded_events_are_answered(deployed: Deployment) -> None:
+    for name, function in (("create_tool",) * 2, ("search",) * 2, ("mcp", "search")):
+        assert deployed.functions[function].invoke(event(name))["statusCode"] == 401
+    unknown = deployed.functions["index_node"].invoke(event("index_node"))
+    assert unknown == {"batchItemFailures": []}
+
+
+@pytest.mark.parametrize("release", ["before the order book", "this release", "a later release"])
+def test_messages_of_every_release_are_taken(built: BuiltFunctions, release: str) -> None:
+    with built.cold("index_node") as index_node:
+        answer = index_node.invoke({"Records": sqs_records(*RECORDED[release])})
+    assert answer == {"batchItemFailures": []}
+
+
+def test_a_new_password_reaches_environments_that_run(
+    deployed: Deployment, rotating: tuple[BuiltFunctions, Rotating]
+) -> None:
+    rotation = rotating[1]
+    tool = deployed.tool({"report": TEXT}, strategy="hybrid")
+    deployed.drain()
+    ask(deployed, tool, "comets")
+    rotation.change_password("another one")
+    rotation.put(database_url=rotation.url_with("another one"))
+    assert rotation.ask() == 401
+    assert ask(deployed, tool, "lighthouse")["retrieval"]["degraded"] == []
+    assert deployed.functions["cleanup"].invoke(event("cleanup"))["errors"] == []
+
+
+class _Refusing(BaseHTTPRequestHandler):
+    def log_message(self, *_: object) -> None: ...
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["content-length"]))
+        body = b'{"__type": "com.amazonaws.sqs#AccessDenied", "message": "not allowed"}'
+        self.send_response(403)
+        self.send_header("x-amzn-query-error", "AccessDenied;Sender")
+        self.send_header("content-type", "application/x-amz-json-1.0")
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+
+@contextmanager
+def denied_queue() -> Iterator[dict[str, str]]:
+    """SQS where the role may do nothing."""
+    server = HTTPServer(("127.0.0.1", 0), _Refusing)
+    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+    yield {"AWS_ENDPOINT_URL_SQS": f"http://127.0.0.1:{server.server_port}"}
+    server.shutdown()
+    server.server_close()
+
+
+def test_a_queue_that_refuses_is_told(built: BuiltFunctions, deployed: Deployment) -> None:
+    with denied_queue() as denied, built.cold("create_tool", **denied) as create_tool:
+        replace(deployed, functions={"create_tool": create_tool}).tool(
+            {"report": TEXT}
+        )  # its order stays behind
+        with built.cold("cleanup", **denied) as cleanup:
+            report = cleanup.invoke(event("cleanup"))
+    assert (report["messages_relayed"], len(report["errors"])) == (0, 1), report
+    assert deployed.functions["cleanup"].invoke(event("cleanup"))["errors"] == []

@@ -1,0 +1,72 @@
+"""The built functions in a jail like Lambda's, on real parts; not part of ``make test``."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from uuid import uuid4
+
+import boto3
+import pytest
+
+from context_search.adapters.postgres.connection import Connection
+from local.lambda_jail import Jail, Means
+from scripts.package import lambda_python
+from scripts.prove_layers import HOST
+from tests.builders import aws_server
+from tests.contract.turbopuffer.targets import running
+from tests.functions.deployment import DIMENSIONS, SECRET_VALUES, Deployment
+from tests.functions.test_rotation import Rotating
+from tests.runtime.built import BuiltFunctions, WordServer, built_functions, is_as_written
+from tests.stack import DatabaseFactory
+
+
+@pytest.fixture(scope="session")
+def jail() -> Jail:
+    """Lambda's Python where there is one, in as much of a jail as this machine allows."""
+    if not is_as_written():
+        pytest.exit("the build is missing or older than the code: make build", returncode=1)
+    python = Path(lambda_python() or sys.executable).resolve()
+    return Jail(python, HOST / "runtime", Means.of_this_machine())
+
+
+@pytest.fixture(scope="session")
+def rotating(
+    jail: Jail, databases: DatabaseFactory, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[BuiltFunctions, Rotating]]:
+    with ExitStack() as parts:
+        aws = parts.enter_context(aws_server())
+        model_url = parts.enter_context(WordServer().running())
+        vectors = parts.enter_context(running(tmp_path_factory.mktemp("turbopuffer")))
+        owner_url = parts.enter_context(databases.migrated())
+        owner = Connection(owner_url, timeout_s=60.0)
+        parts.callback(owner.close)
+        url = parts.enter_context(databases.application_of(owner_url))
+        session = boto3.Session(
+            aws_access_key_id=aws["AWS_ACCESS_KEY_ID"],
+            aws_secret_access_key=aws["AWS_SECRET_ACCESS_KEY"],
+            region_name=aws["AWS_DEFAULT_REGION"],
+        )
+        sqs = session.client("sqs", endpoint_url=aws["AWS_ENDPOINT_URL"])
+        secrets = session.client("secretsmanager", endpoint_url=aws["AWS_ENDPOINT_URL"])
+        queues = [sqs.create_queue(QueueName=f"q{uuid4().hex}")["QueueUrl"] for _ in range(2)]
+        deployed = Deployment({"QUEUE_URL": queues[0]}, {}, sqs)
+        made = Rotating(deployed, "", url, secrets, owner)
+        values = {**SECRET_VALUES, "database_url": made.url_with("choose one")}
+        made.arn = secrets.create_secret(Name="s", SecretString=json.dumps(values))["ARN"]
+        references = {
+            "SecretsArn": made.arn,
+            "Queue": queues[0],
+            "DeadLetterQueue": queues[1],
+            "UploadBucket": "uploads",
+            "EmbeddingApiBase": model_url,
+            "EmbeddingDimensions": str(DIMENSIONS),
+            "TurbopufferBaseUrl": vectors.url,
+        }
+        built = BuiltFunctions(
+            jail, built_functions(), references, aws, tmp_path_factory.mktemp("logs")
+        )
+        yield built, made
