@@ -7,7 +7,6 @@ import pytest
 from tests.builders import english
 from tests.web.api import CANARY, SECRET, Api, answer, problem
 
-BEYOND_INT = "/a/list/" + "9" * 5000
 DOCUMENT = {"a": {"t": f"{CANARY} text", "list": [1, 2]}, "m~n/o": None, "": {"": True}}
 
 

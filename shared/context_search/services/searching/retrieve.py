@@ -25,6 +25,8 @@ from context_search.services.searching.targets import (
     opened_for,
 )
 
+CANDIDATES = 100
+"""Most hits among which those are taken that are relevant enough."""
 # Read beyond what is shown: so much, and where a secret may go on there, so much, once.
 MARGIN_CHARS, MARGIN_CHUNKS = 512, 8
 EXTENT_CHARS, EXTENT_CHUNKS = 8_192, 128
@@ -120,23 +122,19 @@ def _read_text(source: Source, settings: RetrievalSettings) -> ReadText:
 
 def _open_ends(source: Source, settings: RetrievalSettings) -> Iterator[ChunkText]:
     if settings.hidden_kinds:
-        window = _read_text(source, settings)
-        if window.is_open_before:
+        read = _read_text(source, settings)
+        if read.is_open_before:
             yield source.chunks[0]
-        if window.is_open_behind:
+        if read.is_open_behind:
             yield source.chunks[-1]
 
 
 def _excerpt(source: Source, settings: RetrievalSettings) -> Excerpt:
-    window, kinds = _read_text(source, settings), settings.hidden_kinds
-    found = list(find_sensitive(window.text, kinds))
+    read, kinds = _read_text(source, settings), settings.hidden_kinds
+    found = list(find_sensitive(read.text, kinds))
     if kinds:
-        found += [Sensitive(kinds[0], start, end) for start, end in window.doubtful()]
-    return Excerpt(window.text, source.chunks[0].start, united(found))
-
-
-CANDIDATES = 100
-"""Maximum number of hits that are checked for relevance."""
+        found += [Sensitive(kinds[0], start, end) for start, end in read.doubtful()]
+    return Excerpt(read.text, source.chunks[0].start, united(found))
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,17 +203,17 @@ class Retrieve:
         hits = {hit.chunk.id: hit for hit in relevant[: settings.top_k]}
         chunks = [hit.chunk for hit in hits.values()]
         read = _read(self.store, project_id, chunks, settings) if hits else []
-        sources, texts = [source.chunks for source, _ in read], [passage for _, passage in read]
+        sources, excerpts = [source.chunks for source, _ in read], [excerpt for _, excerpt in read]
 
         def measure(piece: Piece) -> int:
-            return self.counter.count(texts[piece.text].show(piece.start, piece.end).text)
+            return self.counter.count(excerpts[piece.text].show(piece.start, piece.end).text)
 
         packing = pack(_wanted(hits, sources, settings.neighbours), measure, settings.max_tokens)
         return Retrieval(
             answer=answer,
             settings=settings,
             tokenizer=self.counter.name,
-            passages=tuple(_retrieved(packing, texts, hits)),
+            passages=tuple(_passages(packing, excerpts, hits)),
             used_tokens=packing.used,
             dropped=packing.dropped,
             below_min_score=len(answer.hits) - len(relevant),
@@ -261,12 +259,12 @@ def _wanted(
     return wanted
 
 
-def _retrieved(
-    packing: Packing, texts: Sequence[Excerpt], hits: Mapping[int, Hit]
+def _passages(
+    packing: Packing, excerpts: Sequence[Excerpt], hits: Mapping[int, Hit]
 ) -> Iterator[Passage]:
     for part in packing.parts:
         piece = part.piece
-        shown = texts[piece.text].show(piece.start, piece.end)
+        shown = excerpts[piece.text].show(piece.start, piece.end)
         yield Passage(
             hits=tuple(hits[i] for i in part.ids),
             text=shown.text,
