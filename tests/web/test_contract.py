@@ -74,6 +74,8 @@ def test_every_answer_and_every_problem_has_a_schema(api: Api) -> None:
         for method, operation in methods.items():
             for status, said in operation["responses"].items():
                 kind = "application/json" if status[0] == "2" else "application/problem+json"
+                if status == "431":  # API Gateway's own, from before any function
+                    continue
                 if status != "204":
                     name = said["content"][kind]["schema"]["$ref"].rpartition("/")[2]
                     assert name in names, (method, path, status)

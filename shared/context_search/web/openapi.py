@@ -53,6 +53,20 @@ _PROBLEM = {
 }
 
 
+_HEAD_TOO_LONG = {
+    "description": "Request line and headers are over 10,240 bytes: API Gateway's own answer",
+    "content": {
+        "application/json": {
+            "schema": {
+                "type": "object",
+                "properties": {"message": {"type": "string"}},
+                "required": ["message"],
+            }
+        }
+    },
+}
+
+
 @lru_cache(maxsize=1)
 def contract() -> dict[str, Any]:
     """Returns the OpenAPI 3.1 document."""
@@ -67,6 +81,8 @@ def contract() -> dict[str, Any]:
             operation["responses"].pop("422", None)
             for status, refusal in refused(*_refusals(operation)).items():
                 operation["responses"][str(status)] = refusal
+            if any(each["name"] == "pointer" for each in operation.get("parameters", [])):
+                operation["responses"]["431"] = _HEAD_TOO_LONG
     return document
 
 
