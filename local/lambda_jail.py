@@ -234,7 +234,7 @@ class LambdaEnvironment:
 
     def written(self) -> list[str]:
         """The files in the ``/tmp`` of the jail, from outside of it."""
-        tmp = Path(f"/proc/{self._process.pid}/root/tmp")
+        tmp = Path("/proc", str(self._process.pid), "root", "tmp")  # as the process itself sees it
         return sorted(str(path.relative_to(tmp)) for path in tmp.rglob("*"))
 
     def _expect(self, kind: str) -> Report:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from context_search.domain.config import IndexConfig, SearchConfig
 from context_search.domain.model import ChunkSet, Claim, Index, Scope, SearchTool, Table
 from context_search.ports.store import Store
-from context_search.services.indexing.chunk_documents import plan
 from context_search.services.indexing.enumeration import Limits, enumerate_index
+from context_search.services.indexing.vector_rows import plan
 
 SMALL = IndexConfig("in-memory/words", 16, threshold=20, chunk_size=100, chunk_overlap=10)
 """Strings of 20 characters are nodes, chunks have 100."""

@@ -14,7 +14,7 @@ from context_search.domain.model import Index, Reach
 from context_search.domain.text.analysis import query_weights
 from context_search.ports.outside import Ranked
 from context_search.ports.searching import Unkeyed
-from context_search.services.indexing.chunk_documents import chunk_tokens
+from context_search.services.indexing.vector_rows import chunk_tokens
 from tests.builders import Workbench, count, english
 
 

@@ -11,9 +11,9 @@ from context_search.adapters.postgres.pool import Database
 from context_search.adapters.postgres.store import PostgresStore
 from context_search.domain.config import SearchConfig
 from context_search.domain.model import Scope
-from context_search.services.indexing.chunk_documents import plan
 from context_search.services.indexing.enumeration import Comparer, Limits, compare
 from context_search.services.indexing.settle import Settler
+from context_search.services.indexing.vector_rows import plan
 from tests.builders import Workbench, english
 from tests.stack import eventually
 from tests.steps import SMALL

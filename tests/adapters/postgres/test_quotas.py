@@ -13,7 +13,7 @@ from context_search.adapters.postgres.pool import Database
 from context_search.adapters.postgres.store import PostgresStore
 from context_search.domain.limits import ProjectLimits, Usage
 from context_search.domain.model import Index
-from context_search.services.indexing.chunk_documents import plan
+from context_search.services.indexing.vector_rows import plan
 from tests.builders import Workbench, english
 from tests.steps import SMALL
 

@@ -10,7 +10,7 @@ import pytest
 
 from context_search.adapters.postgres.pool import Database
 from context_search.domain.model import ChunkSet, Claim, Index
-from context_search.services.indexing.chunk_documents import plan
+from context_search.services.indexing.vector_rows import plan
 from tests.builders import english
 from tests.contract.store.bench import OTHER, TEXT, Bench, PostgresBench
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from context_search.domain.ids import vector_row_id, window_ids
-from context_search.services.indexing.chunk_documents import plan
+from context_search.services.indexing.vector_rows import plan
 from tests.contract.store.bench import OTHER, TEXT, Bench
 from tests.steps import SMALL
 

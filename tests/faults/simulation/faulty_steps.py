@@ -13,10 +13,10 @@ from context_search.ports.searching import ChunkTokens
 from context_search.ports.store import UnitOfWork
 from context_search.ports.upkeep import SweepCursor
 from context_search.services.catalog.tools import ManageTools
-from context_search.services.indexing.chunk_documents import plan
 from context_search.services.indexing.indexer import Batch, Begun, Indexer
 from context_search.services.indexing.node_report import NodeRun
 from context_search.services.indexing.settle import Settler
+from context_search.services.indexing.vector_rows import plan
 from context_search.services.upkeep.cleanup import TOMBSTONES_PER_STEP, Cleanup, CleanupReport
 from context_search.services.upkeep.sweep import Sweep
 

@@ -9,9 +9,8 @@ import pytest
 
 from context_search.domain.errors import EmbeddingRejectedError, EmbeddingUnavailableError
 from context_search.domain.limits import ProjectLimits
-from context_search.domain.model import Claim
 from context_search.services.indexing.indexer import Indexer
-from context_search.services.indexing.node_report import NodeReport, RetryLater
+from context_search.services.indexing.node_report import NodeReport, NodeRun, RetryLater
 from context_search.services.indexing.outgoing import NODES_PER_MESSAGE
 from tests.services.system import System
 
@@ -131,9 +130,9 @@ def test_a_string_that_changed_meanwhile_is_not_swapped_in() -> None:
     strings = [f"string {number} of very many" for number in range(29)]
     system.replace(system.principal, table, [*strings, "another string, and longer"])
     system.enumerate(int(str(system.queue.messages.pop(0)["index_id"])))
-    left: list[Claim] = []
-    assert system.indexer.carry_on(claims, system.deadline(), left).nodes == 29
-    assert len(left) == 1
+    run = NodeRun(claims, system.clock)
+    assert system.indexer.carry_on(run, system.deadline()).nodes == 29
+    assert len(run.left) == 1
 
 
 def test_what_there_is_no_time_for_is_ordered_again() -> None:

@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 
-from context_search.domain.access import Internal, Principal
+from context_search.domain.access import Principal, ProjectKey
 from context_search.domain.config import IndexConfig, SearchConfig
 from context_search.domain.errors import (
     ContextSearchError,
@@ -162,7 +162,7 @@ class ManageTools:
             is_done = work.comparisons.follows(index.id, table.id)
             if not is_done:  # it does not leave: the request carries it out
                 work.outbox.add([CompareIndex(index.id, table.id).to_json()])
-            tool = live_tool(work, tool_id, Internal())
+            tool = live_tool(work, tool_id, ProjectKey(wanted.project_id))
             return tool_status(work, tool, silent_s=self.silent_s), is_done
 
     def _compared(self, status: ToolStatus) -> ToolStatus:

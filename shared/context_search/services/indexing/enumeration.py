@@ -18,9 +18,9 @@ from context_search.domain.model import Index
 from context_search.domain.orders import CompareIndex, IndexNodes, Order
 from context_search.ports.indexing import NodeUpsert
 from context_search.ports.store import Store, UnitOfWork
-from context_search.services.indexing.chunk_documents import spans
 from context_search.services.indexing.outgoing import node_orders, send_one_by_one
 from context_search.services.indexing.settle import Settler
+from context_search.services.indexing.vector_rows import spans
 
 MAX_POINTER_LENGTH = 20_000
 """Maximum length of one pointer, in characters. Every answer that names a string carries its

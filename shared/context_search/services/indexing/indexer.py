@@ -1,6 +1,6 @@
 """Indexes strings, one or many: claim, chunk, embed, upsert, swap; docs/consistency.md says why.
 
-Rows that name the vectors come first, so no document is ever unknown; a chunk counts as present
+Rows that name the vectors come first, so no vector row is ever unknown; a chunk counts as present
 only after a definite yes; the old version answers until the new one is complete and still wanted.
 """
 
@@ -19,12 +19,6 @@ from context_search.domain.orders import IndexNodes
 from context_search.ports.outside import Clock, Deadline, VectorRow, VectorStore
 from context_search.ports.searching import ChunkTokens
 from context_search.ports.store import Store
-from context_search.services.indexing.chunk_documents import (
-    chunk_documents,
-    chunk_tokens,
-    chunk_trails,
-    plan,
-)
 from context_search.services.indexing.chunk_vectors import ChunkVectors
 from context_search.services.indexing.evict import no_room
 from context_search.services.indexing.node_report import (
@@ -37,6 +31,12 @@ from context_search.services.indexing.node_report import (
 )
 from context_search.services.indexing.outgoing import SMALL_STRING
 from context_search.services.indexing.settle import Settler
+from context_search.services.indexing.vector_rows import (
+    chunk_tokens,
+    chunk_trails,
+    plan,
+    vector_rows,
+)
 
 Begun = Mapping[Claim, ChunkSet]
 Batch = Sequence[tuple[Claim, StoredChunk]]
@@ -107,17 +107,16 @@ class Indexer:
             raise RetryLater(due_in_s)
         if claim is None:
             return NodeReport("nothing_to_do")
-        return self.carry_on([claim], deadline, [])
+        return self.carry_on(NodeRun([claim], self.clock), deadline)
 
     def _index_step(
         self, node_ids: Sequence[int], deadline: Deadline, failures: _Failures
     ) -> Iterator[NodeReport]:
         claims, alone = self._claim(node_ids)
-        left: list[Claim] = []
-        yield from failures.reports(
-            [partial(self.carry_on, group, deadline, left) for group in _groups(claims)]
-        )
-        yield from failures.reports([partial(self.carry_on, [one], deadline, []) for one in left])
+        together = [NodeRun(group, self.clock) for group in _groups(claims)]
+        yield from failures.reports([partial(self.carry_on, run, deadline) for run in together])
+        apart = [NodeRun([claim], self.clock) for run in together for claim in run.left]
+        yield from failures.reports([partial(self.carry_on, run, deadline) for run in apart])
         for position, node_id in enumerate(alone):
             if self._is_late(deadline):
                 self._order(alone[position:])
@@ -137,30 +136,27 @@ class Indexer:
             others = [node_id for node_id in node_ids if node_id not in taken]
             return claims, work.nodes.unfinished(others)
 
-    def carry_on(
-        self, claims: Sequence[Claim], deadline: Deadline, left: list[Claim]
-    ) -> NodeReport:
-        """Indexes claimed nodes of one table and generation; ``left`` gets those to take alone.
+    def carry_on(self, run: NodeRun, deadline: Deadline) -> NodeReport:
+        """Indexes claimed nodes. ``run.left`` has those that must be taken alone afterwards.
 
         Raises RetryLater when the message should come again, for all of them.
         """
-        run = NodeRun(claims, self.clock)
         try:
-            left += self._index(run, deadline)
+            run.left = self._index(run, deadline)
         except ContextSearchError as error:
             if run.is_alone or is_passing(error):
                 return self._failed(run, error)
-            left += claims
+            run.left = run.claims
         except Exception:
             if run.is_alone:
                 unexpected = ContextSearchError("an unexpected error, see the log")
                 with suppress(RetryLater, ContextSearchError):
                     self._failed(run, unexpected, may_be_final=False)
                 raise
-            left += claims  # it is raised again where it is known of which string
+            run.left = run.claims  # it is raised again where it is known of which string
         if run.outcome in ("indexed", "skipped"):
             with suppress(ContextSearchError):  # the nodes are done; cleanup settles again
-                self.settler.settle(claims[0].index_id)
+                self.settler.settle(run.claims[0].index_id)
         return run.report()
 
     def _index(self, run: NodeRun, deadline: Deadline) -> Sequence[Claim]:
@@ -233,7 +229,7 @@ class Indexer:
         written = zip(batch, vectors, keyed, strict=True)
         for claim, group in groupby(written, key=lambda each: each[0][0]):
             own = [(chunk, found, tokens) for (_, chunk), found, tokens in group]
-            documents += chunk_documents(claim, begun[claim].id, own, now)
+            documents += vector_rows(claim, begun[claim].id, own, now)
         with run.stage("upload"):
             self.vectors.upsert(first.namespace, documents, config=first.config)
         return keyed
@@ -338,7 +334,7 @@ class Indexer:
 
 @dataclass(slots=True)
 class _Failures:
-    """What goes wrong with some strings, until the others had their turn."""
+    """Collects errors of single strings, to be raised after the others are done."""
 
     later: RetryLater | None = None
     unexpected: Exception | None = None

@@ -39,10 +39,14 @@ class NodeReport:
 
 @dataclass(slots=True)
 class NodeRun:
-    """Claimed nodes of one table and generation under work, and what was done to them so far."""
+    """Claimed nodes of one table and generation under work, and what was done to them so far.
+
+    ``left``: those that must be taken alone afterwards.
+    """
 
     claims: Sequence[Claim]
     clock: Clock
+    left: Sequence[Claim] = ()
     outcome: Outcome = "nothing_to_do"
     nodes: int = 0
     chunks: int = 0

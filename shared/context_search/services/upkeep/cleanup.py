@@ -22,7 +22,6 @@ from context_search.ports.store import Store
 from context_search.ports.upkeep import Readings, Removal, SweepCounts
 from context_search.services.access.idempotency import KEPT_S
 from context_search.services.catalog.uploads import ManageUploads
-from context_search.services.indexing.chunk_documents import chunk_tokens
 from context_search.services.indexing.evict import evict_coldest
 from context_search.services.indexing.outgoing import (
     RelayOutbox,
@@ -32,6 +31,7 @@ from context_search.services.indexing.outgoing import (
 from context_search.services.indexing.rebuilds import REBUILDS_AT_ONCE, retire_outdated
 from context_search.services.indexing.settle import Settler
 from context_search.services.indexing.status import write_summaries
+from context_search.services.indexing.vector_rows import chunk_tokens
 from context_search.services.searching.admission import UNUSED_S
 from context_search.services.searching.search_project import RANKING_AGE_S
 from context_search.services.upkeep.sweep import Sweep

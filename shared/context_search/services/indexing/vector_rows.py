@@ -52,7 +52,7 @@ def chunk_tokens(
     ]
 
 
-def chunk_documents(
+def vector_rows(
     claim: Claim,
     set_id: int,
     chunks: Iterable[tuple[StoredChunk, Vectors, ChunkTokens]],
