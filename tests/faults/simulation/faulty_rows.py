@@ -11,6 +11,7 @@ from context_search.domain.model import (
     Claim,
     HydratedChunk,
     Index,
+    KeptChunk,
     PlannedChunk,
     Reach,
 )
@@ -60,9 +61,9 @@ class ChunksWithoutReread(MemoryChunks):
     The fence alone would do, because an edit raises it; so the mutant leaves the worker its fence.
     """
 
-    def _activate(self, claim: Claim, set_id: int) -> bool:
+    def _activate(self, claim: Claim, chunk_set: ChunkSet) -> bool:
         node = self.rows.nodes[claim.node_id]
-        return super()._activate(replace(claim, content_hash=node.content_hash), set_id)
+        return super()._activate(replace(claim, content_hash=node.content_hash), chunk_set)
 
 
 class ContentIds(MemoryChunks):
@@ -78,8 +79,10 @@ class ContentIdsThatCancelTombstones(ContentIds):
     A cleanup that had read the tombstone before still deletes the document.
     """
 
-    def _insert(self, claim: Claim, planned: Sequence[PlannedChunk]) -> int:
-        set_id = super()._insert(claim, planned)
+    def _insert(
+        self, claim: Claim, planned: Sequence[PlannedChunk], kept: Sequence[KeptChunk]
+    ) -> int:
+        set_id = super()._insert(claim, planned, kept)
         for chunk in planned:
             key = (claim.namespace, self._doc_id(claim, set_id, chunk.index))
             self.rows.tombstones.pop(key, None)
@@ -89,9 +92,9 @@ class ContentIdsThatCancelTombstones(ContentIds):
 class ChunksWithoutTombstones(MemoryChunks):
     """The swap forgets which documents the old set had."""
 
-    def _activate(self, claim: Claim, set_id: int) -> bool:
+    def _activate(self, claim: Claim, chunk_set: ChunkSet) -> bool:
         kept = dict(self.rows.tombstones)
-        activated = super()._activate(claim, set_id)
+        activated = super()._activate(claim, chunk_set)
         self.rows.tombstones.become(kept)
         return activated
 
