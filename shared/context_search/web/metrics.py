@@ -101,6 +101,7 @@ def emit_node(report: NodeReport) -> None:
     values = {
         _COUNTED[report.outcome]: report.nodes,
         "chunks_created_total": report.chunks,
+        "chunks_kept_total": report.kept,
         "chunks_embedded_total": report.embedded,
         "chunks_reused_total": report.reused,
         **{f"{stage}_duration_seconds": spent for stage, spent in report.seconds.items()},
