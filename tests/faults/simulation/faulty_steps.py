@@ -17,7 +17,8 @@ from context_search.services.indexing.indexer import Batch, Begun, Indexer
 from context_search.services.indexing.node_report import NodeRun
 from context_search.services.indexing.settle import Settler
 from context_search.services.indexing.vector_rows import plan
-from context_search.services.upkeep.cleanup import TOMBSTONES_PER_STEP, Cleanup, CleanupReport
+from context_search.services.upkeep.cleanup import TOMBSTONES_PER_STEP, Cleanup
+from context_search.services.upkeep.report import CleanupReport
 from context_search.services.upkeep.sweep import Sweep
 
 
