@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from context_search.services.indexing.worker import Worker
     from context_search.services.searching.retrieval_settings import ManageRetrievalSettings
     from context_search.services.searching.search import Searcher
-    from context_search.services.upkeep.cleanup import Cleanup
+    from context_search.services.upkeep.cleanup import Cleanup, CleanupLimits
     from context_search.services.upkeep.readiness import Readiness
     from context_search.services.upkeep.rhythm import Rhythm
     from context_search.web.observed import ObservedSearch
@@ -271,7 +271,7 @@ class Parts(LiveSettings):
     def cleanup(self) -> Cleanup:
         """The scheduled run."""
         from context_search.services.indexing.outgoing import RelayOutbox  # noqa: PLC0415
-        from context_search.services.upkeep.cleanup import Cleanup, CleanupLimits  # noqa: PLC0415
+        from context_search.services.upkeep.cleanup import Cleanup  # noqa: PLC0415
         from context_search.services.upkeep.sweep import Sweep  # noqa: PLC0415
 
         return Cleanup(
@@ -281,14 +281,20 @@ class Parts(LiveSettings):
             settler=self.settler,
             sweep=Sweep(self.store, self.vectors),
             uploads=self.uploads,
-            limits=CleanupLimits(
-                self.settings.silent_after_s,
-                self.settings.delete_grace_s,
-                project=self.settings.project_limits,
-                deletes_unknown=self.settings.delete_unknown_namespaces,
-                idle_s=60.0 * self.settings.cleanup_idle_minutes,
-                every_s=self.settings.cleanup_every_s,
-            ),
+            limits=self._cleanup_limits,
+        )
+
+    @property
+    def _cleanup_limits(self) -> CleanupLimits:
+        from context_search.services.upkeep.cleanup import CleanupLimits  # noqa: PLC0415
+
+        return CleanupLimits(
+            self.settings.silent_after_s,
+            self.settings.delete_grace_s,
+            project=self.settings.project_limits,
+            deletes_unknown=self.settings.delete_unknown_namespaces,
+            idle_s=60.0 * self.settings.cleanup_idle_minutes,
+            every_s=self.settings.cleanup_every_s,
         )
 
     @cached_property
@@ -431,7 +437,12 @@ class Parts(LiveSettings):
 
         return OperationUseCases(
             rebuilds=self._rebuilds,
-            operate=Operate(self.store, self.settings.silent_after_s),
+            operate=Operate(
+                self.store,
+                self.settings.silent_after_s,
+                self.settings.cleanup_every_s,
+                self._cleanup_limits.swept_after_s,
+            ),
             redrive=Redrive(self.store, self.queue),
         )
 
