@@ -76,7 +76,8 @@ MUTANTS = [
     Mutation(
         "evicts what is in use",
         unit_of_work=limited_by(evictions=limits.EvictsWhatIsInUse),
-        seed=34,
+        within=1_000,
+        seed=461,
     ),
     Mutation("evicts without need", unit_of_work=limited_by(evictions=limits.EvictsWithoutNeed)),
     Mutation(
