@@ -13,7 +13,7 @@ from context_search.domain.errors import (
     VectorStoreRejectedError,
 )
 from context_search.services.indexing.node_report import NodeReport
-from context_search.services.upkeep.cleanup import CleanupReport
+from context_search.services.upkeep.report import CleanupReport
 from context_search.web.metrics import METRICS, emit_cleanup, emit_error, emit_node, emit_queue_age
 
 REPORT = NodeReport(
