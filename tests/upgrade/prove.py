@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import argparse
 import json
-import re
+import logging
 import shutil
 import sys
 import tempfile
@@ -331,6 +331,7 @@ def main() -> int:
     parser.add_argument("--part", help="schema, tests, messages, mixed or redeploy alone")
     parser.add_argument("--workers", type=int, default=2)
     options = parser.parse_args()
+    logging.getLogger("werkzeug").setLevel(logging.WARNING)  # moto's line for each request
     began = time.monotonic()
     try:
         with checked_out(options.base) as base, scratch_folder() as scratch:

@@ -27,8 +27,8 @@ from tests.upgrade.versions import UpgradeError, Version
 
 WINDOW_TOKENS = 60
 _RESTS_WITHIN_S = 60.0
-# A user's are minutes; with these every delete is final before the proof ends.
-_PATIENCE = {"DELETE_GRACE_SECONDS": "1"}
+# A user's are minutes; with these deletes are final, and sweeps due, before the proof ends.
+_PATIENCE = {"DELETE_GRACE_SECONDS": "1", "SILENT_AFTER_SECONDS": "5"}
 _WAITING = """
     SELECT (SELECT count(*) FROM tombstone), (SELECT count(*) FROM outbox),
            (SELECT count(*) FROM index_generation WHERE state NOT IN ('active', 'previous')),

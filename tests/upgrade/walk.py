@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any, cast
@@ -28,6 +29,7 @@ _TOOLS: tuple[tuple[dict[str, Any], str], ...] = (
     ({**_CONFIG, "strategy": "hybrid", "storage": "lean"}, "/small"),
 )
 _KEPT_TABLES = 4
+_SEARCHES = re.compile(r"/mcp|/api/v1/mcps.*|.*/\d+/(search|retrieve)")  # as the template has it
 _MCP_HEADERS = {
     "accept": "application/json, text/event-stream",
     "mcp-protocol-version": "2025-11-25",
@@ -79,8 +81,7 @@ class Walk:
         headers: dict[str, str] | None = None,
     ) -> Any:
         """The answer of the function that serves a path. Raises UpgradeError for another status."""
-        last = path.rsplit("/", 1)[-1]
-        is_search = last in {"search", "retrieve", "explain", "mcp"} or "/mcps" in path
+        function = "search" if _SEARCHES.fullmatch(path) else "create_tool"
         is_operators = path.startswith("/internal") or path == "/api/v1/projects"
         answer = self.site.deployed.http(
             method,
@@ -88,14 +89,14 @@ class Walk:
             body,
             key="" if is_operators else self.key,
             headers={**({"x-internal-secret": SECRET} if is_operators else {}), **(headers or {})},
-            function="search" if is_search else "create_tool",
+            function=function,
             rawQueryString=query,
         )
         self.counts["calls"] += 1
         if answer["statusCode"] != status:
             said = str(answer.get("body"))[:600]
             complaints = "".join(f"\n{line}" for line in self.site.complaints()[:6])
-            who = self.site.deployed.functions["search" if is_search else "create_tool"]
+            who = self.site.deployed.functions[function]
             raise UpgradeError(
                 f"{method} {path} of {getattr(who, 'name', 'either version')}:"
                 f" {answer['statusCode']} instead of {status}: {said}{complaints}"
