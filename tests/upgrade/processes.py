@@ -73,7 +73,12 @@ def functions_of(
         running = {}
         for name, spec in version.functions.items():
             log = logs / f"{version.name.replace('/', '-')}-{name}.log"
-            environment = plain_environment() | version.variables(spec, references) | more | paths
+            environment = {
+                **plain_environment(),
+                **version.variables(spec, references),
+                **more,
+                **paths,
+            }
             process = subprocess.Popen(  # noqa: S603 - our own program
                 [version.python, "-P", _PROGRAM, version.root / "template.yaml", name],
                 cwd=version.root,

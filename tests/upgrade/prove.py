@@ -15,18 +15,19 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 from context_search.adapters.postgres.connection import Connection
 from context_search.adapters.postgres.url import DatabaseUrl
 from local.options import ROOT
-from tests.functions.deployment import event
 from tests.stack import DatabaseFactory, server_of_this_run
 from tests.upgrade import schema
+from tests.upgrade.messages import answered_alike, check_record, misread, recorded
 from tests.upgrade.site import Site, site
 from tests.upgrade.versions import UpgradeError, Version, checked_out, today
 from tests.upgrade.walk import Walk
+from tests.upgrade.written import columns, written
 
 SUITES = ("tests/functions", "tests/contract/store", "tests/services", "tests/adapters/postgres")
 # Which of the release's tests do not run → why.
@@ -34,10 +35,6 @@ LEFT_OUT = {
     "tests/adapters/postgres/schema": "how its own migrations are applied, on empty databases",
     "tests/adapters/postgres/test_migrations.py": "refuses a schema that is ahead, as it should",
 }
-# Tables and columns since the release that this walk leaves empty → why.
-UNWRITTEN: dict[str, str] = {}
-_RECORDED = "tests/domain/recorded_messages.json"
-_EVENTS = ("create_tool", "search", "mcp", "index_node", "cleanup")
 _ROLES = ("create_tool", "index_node", "search", "cleanup")
 
 
@@ -74,7 +71,7 @@ class Proof:
                 ("mixed", self.mixed),
                 ("redeploy", self.redeploy),
             ):
-                self.part(name, lambda prove=prove: self.on_a_site(databases, url, scratch, prove))
+                self.part(name, partial(self.on_a_site, databases, url, scratch, prove))
 
     # ------------------------------------------------------------------ schema
 
@@ -109,7 +106,7 @@ class Proof:
                 admin.query(f"CREATE DATABASE {name} TEMPLATE {migrated.database}")
                 open_.callback(admin.query, f"DROP DATABASE {name} WITH (FORCE)")
             done = self.base.run(
-                *("-m", "pytest", "-q", "-n", str(self.workers), "--dist", "worksteal"),
+                *("-m", "pytest", "-n", str(self.workers), "--dist", "worksteal"),
                 *("-p", "no:cacheprovider", *SUITES),
                 *(f"--ignore={each}" for each in LEFT_OUT),
                 CONTEXT_SEARCH_TEST_DATABASE_URL=server_url,
@@ -161,12 +158,14 @@ class Proof:
         """Each version reads what the other one sends, and what a later one may send."""
         place.owner_migrate(self.now)
         place.start(self.now)
+        if self.base.name in schema.LAST_MIGRATIONS:
+            check_record(self.now, self.base)
         counted = 0
         for reader, sender in ((self.now, self.base), (self.base, self.now)):
             sent = recorded(sender)
             later = [{**each, "of_a_later_release": [1]} for each in sent]
             kinds = [{**each, "kind": f"{each['kind']}_v9"} for each in sent]
-            read = place.versions[reader.name]["index_node"].invoke(
+            read = place.versions[reader]["index_node"].invoke(
                 {"read": [json.dumps(each) for each in (*sent, *later, *kinds)]}
             )
             wrong = list(misread(read, sent, later, kinds))
@@ -175,27 +174,12 @@ class Proof:
                     "\n".join(f"{reader.name} of {sender.name}: {each}" for each in wrong)
                 )
             counted += len(read)
-        answered = self._events(place)
+        answered = answered_alike(place)
         return f"{counted} messages read crosswise, {answered} recorded events answered alike"
-
-    def _events(self, place: Site) -> int:
-        asked = 0
-        for version in (self.base, self.now):
-            for name in _EVENTS:
-                recorded_event = version.json(f"events/{name}.json")
-                function = "search" if name == "mcp" else name
-                answers = {
-                    who: _shape(functions[function].invoke(recorded_event))
-                    for who, functions in place.versions.items()
-                }
-                asked += len(answers)
-                if len(set(answers.values())) > 1:
-                    raise UpgradeError(f"events/{name}.json of {version.name}: {answers}")
-        return asked
 
     def mixed(self, place: Site) -> str:
         """Old and new functions side by side, each way round, then either for each call."""
-        old, new = self.base.name, self.now.name
+        old, new = self.base, self.now
         place.mix(**dict.fromkeys(_ROLES, old))
         walk = Walk(place)
         walk.round()
@@ -212,7 +196,7 @@ class Proof:
 
     def redeploy(self, place: Site) -> str:
         """Today's functions over the release's rows, then the release's, then today's."""
-        old, new = self.base.name, self.now.name
+        old, new = self.base, self.now
         place.mix(**dict.fromkeys(_ROLES, old))
         walk = Walk(place, seed=2)
         walk.round()
@@ -222,89 +206,13 @@ class Proof:
         place.mix(**dict.fromkeys(_ROLES, new))
         walk.round()
         walk.round()
-        added = unwritten(place, before)
-        for name in (old, new):
-            place.mix(**dict.fromkeys(_ROLES, name))
+        added = written(place, before)
+        for version in (old, new):
+            place.mix(**dict.fromkeys(_ROLES, version))
             walk.look()
             walk.round()
             place.rest()
         return f"{added} tables and columns of today's written, {_said(place, walk)}"
-
-
-def recorded(version: Version) -> list[dict[str, Any]]:
-    """The messages that a version sends, as its tests have recorded them."""
-    messages: list[dict[str, Any]] = version.json(_RECORDED)["this release"]
-    return messages
-
-
-def misread(
-    read: list[Any], sent: list[Any], later: list[Any], kinds: list[Any]
-) -> Iterator[str]:
-    """What was not understood: messages, those with a field more, those of unknown kinds."""
-    plain, more, unknown = (
-        read[: len(sent)],
-        read[len(sent) : len(sent) + len(later)],
-        read[-len(kinds) :],
-    )
-    for message, understood in zip(sent, plain, strict=True):
-        if understood is not None and understood != message:
-            yield f"{message} is read as {understood!r}"
-        if understood is None:
-            yield f"{message} is left to a later release: its reader has to be deployed first"
-    for message, understood, with_more in zip(later, plain, more, strict=True):
-        if with_more != understood:
-            yield f"{message} is read as {with_more!r}, without the field as {understood!r}"
-    for message, understood in zip(kinds, unknown, strict=True):
-        if understood is not None:
-            yield f"{message}, of an unknown kind, is read as {understood!r}"
-
-
-def columns(place: Site) -> set[tuple[str, str, str]]:
-    """Table, column and default (SQL) of all that is ours."""
-    rows = place.sql(
-        """
-        SELECT CAST(attrelid AS regclass)::text, attname, COALESCE(pg_get_expr(adbin, adrelid), 'NULL')
-        FROM pg_attribute JOIN pg_class ON pg_class.oid = attrelid
-        LEFT JOIN pg_attrdef ON adrelid = attrelid AND adnum = attnum
-        WHERE relnamespace IN (CAST('public' AS regnamespace), CAST('context_search' AS regnamespace))
-          AND relkind = 'r' AND attnum > 0 AND NOT attisdropped
-        """
-    )
-    return {(table, column, default) for table, column, default in rows}
-
-
-def unwritten(place: Site, before: set[tuple[str, str, str]]) -> int:
-    """How many new tables and columns have rows of today's. Raises UpgradeError for others."""
-    old_tables = {table for table, _, _ in before}
-    known = {(table, column) for table, column, _ in before}
-    empty, added = [], set()
-    for table, column, default in sorted(columns(place)):
-        if (table, column) in known:
-            continue
-        is_new_table = table not in old_tables
-        name = table if is_new_table else f"{table}.{column}"
-        if name in added:
-            continue
-        added.add(name)
-        where = "" if is_new_table else f" WHERE {column} IS DISTINCT FROM {default}"
-        [[rows]] = place.sql(f"SELECT count(*) FROM {table}{where}")
-        if not rows and name not in UNWRITTEN:
-            empty.append(name)
-    if empty:
-        raise UpgradeError(
-            f"today's functions wrote nothing of {empty}: so nothing is proved of these. Let"
-            " tests/upgrade/walk.py do what writes them, or name a reason in UNWRITTEN"
-        )
-    return len(added)
-
-
-def _shape(answer: Any) -> str:
-    """What two versions' answers to one event have in common: status, or failed items."""
-    if "statusCode" in answer:
-        return f"status {answer['statusCode']}"
-    if "batchItemFailures" in answer:
-        return f"{len(answer['batchItemFailures'])} failures"
-    return f"errors {answer['errors']}"
 
 
 def _said(place: Site, walk: Walk) -> str:

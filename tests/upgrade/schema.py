@@ -23,8 +23,11 @@ _ON = re.compile(r" ON (?:TABLE )?(?:ONLY )?([\w.]+)", re.IGNORECASE)
 _ALTER = re.compile(
     r"ALTER TABLE (?:IF EXISTS )?(?:ONLY )?([\w.]+) (.*)", re.IGNORECASE | re.DOTALL
 )
-_ADD = re.compile(r"ADD (?:COLUMN )?(?:IF NOT EXISTS )?(?!CONSTRAINT\b|CHECK\b|UNIQUE\b|PRIMARY\b"
-                  r"|FOREIGN\b|EXCLUDE\b)\w+ .*", re.IGNORECASE | re.DOTALL)
+_ADD = re.compile(
+    r"ADD (?:COLUMN )?(?:IF NOT EXISTS )?(?!CONSTRAINT\b|CHECK\b|UNIQUE\b|PRIMARY\b"
+    r"|FOREIGN\b|EXCLUDE\b)\w+ .*",
+    re.IGNORECASE | re.DOTALL,
+)
 _HARMLESS = re.compile(
     r"COMMENT ON |CREATE (?:UNLOGGED )?TABLE |CREATE (?:OR REPLACE )?(?:VIEW|FUNCTION) "
     r"|CREATE SEQUENCE |CREATE INDEX |GRANT ",
@@ -41,9 +44,7 @@ def since(release: str, migrations: Mapping[str, str]) -> dict[str, str]:
     return {name: sql for name, sql in migrations.items() if name > LAST_MIGRATIONS[release]}
 
 
-def refusals(
-    migrations: Mapping[str, str], exceptions: Mapping[tuple[str, str], str]
-) -> list[str]:
+def refusals(migrations: Mapping[str, str], exceptions: Mapping[tuple[str, str], str]) -> list[str]:
     """What code that does not know these migrations would notice, without the exceptions."""
     excused, new = set[tuple[str, str]](), set[str]()
     found = []

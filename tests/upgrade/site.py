@@ -61,21 +61,21 @@ class Site:
     references: Mapping[str, str]
     logs: Path
     _open: ExitStack
-    versions: dict[str, Functions] = field(default_factory=dict)
+    versions: dict[Version, Functions] = field(default_factory=dict)
     received: int = 0
 
     def start(self, version: Version) -> None:
         """Starts the functions of a version."""
         started = functions_of(version, self.references, {**self.aws, **_PATIENCE}, self.logs)
-        self.versions[version.name] = self._open.enter_context(started)
+        self.versions[version] = self._open.enter_context(started)
 
     def owner_migrate(self, version: Version) -> list[str]:
         """Migrates the database as its owner does; returns what was applied."""
         return version.migrate(self.owner_url)
 
-    def mix(self, **names: str) -> None:
+    def mix(self, **versions: Version) -> None:
         """Says of which version each function is from now on."""
-        chosen = {function: self.versions[name][function] for function, name in names.items()}
+        chosen = {name: self.versions[version][name] for name, version in versions.items()}
         self.deployed.functions = chosen
 
     def alternate(self, seed: int) -> None:
@@ -165,8 +165,10 @@ class Site:
 
 
 @contextmanager
-def site(databases: DatabaseFactory, server_url: str, base: Version, scratch: Path) -> Iterator[Site]:
-    """The parts with an empty database of the schema of ``base``, and a role as deploy.md has it."""
+def site(
+    databases: DatabaseFactory, server_url: str, base: Version, scratch: Path
+) -> Iterator[Site]:
+    """The parts, an empty database with the schema of ``base``, a role as deploy.md has it."""
     with ExitStack() as open_:
         aws = open_.enter_context(aws_server())
         model_url = open_.enter_context(WordServer().running())

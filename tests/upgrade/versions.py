@@ -40,7 +40,9 @@ class Version:
     @property
     def functions(self) -> dict[str, FunctionSpec]:
         """What its template deploys, by the name of the folder."""
-        return {each.code.name: each for each in read_template(self.root / "template.yaml").functions}
+        return {
+            each.code.name: each for each in read_template(self.root / "template.yaml").functions
+        }
 
     def variables(self, function: FunctionSpec, references: Mapping[str, str]) -> dict[str, str]:
         """The environment that its template gives a function."""
@@ -105,7 +107,7 @@ def checked_out(revision: str) -> Iterator[Version]:
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     try:
-        archive = subprocess.run(
+        archive = subprocess.run(  # noqa: S603
             ["git", "archive", commit],  # noqa: S607
             cwd=ROOT,
             capture_output=True,

@@ -158,8 +158,8 @@ class Walk:
         table_id = self._some_table()
         text = self.texts.with_sentence(english(800, table_id))
         self.site.sql(
-            "UPDATE context_table SET data = jsonb_set(data, '{sql}', to_jsonb(CAST(:text AS text)))"
-            " WHERE id = :id",
+            "UPDATE context_table SET"
+            " data = jsonb_set(data, '{sql}', to_jsonb(CAST(:text AS text))) WHERE id = :id",
             text=text,
             id=table_id,
         )
@@ -179,7 +179,9 @@ class Walk:
         self.call(
             "PATCH", settings, {"maxTokens": 3_000}, headers={"if-match": f'"{known["version"]}"'}
         )
-        made = self.call("POST", self._own("keys"), {"name": "ci", "scopes": ["search"]}, status=201)
+        made = self.call(
+            "POST", self._own("keys"), {"name": "ci", "scopes": ["search"]}, status=201
+        )
         self.call("POST", f"{self._own('keys')}/{made['id']}/rotate", {}, status=201)
         bindings = [{"tool_id": tool} for tool in list(self.tools)[:2]]
         body = {"project_id": self.project_id, "name": "agents", "bindings": bindings}
@@ -192,7 +194,9 @@ class Walk:
         found = self.call("POST", f"/api/v1/tools/{tool.id}/retrieve", {"query": marker[1]})
         if marker[1] not in str(found["results"]):
             raise UpgradeError(f"retrieve does not find {marker[0]} of tool {tool.id}")
-        page = self.call("POST", self._own("search"), {"query": "harbour", "include_low_score": True})
+        page = self.call(
+            "POST", self._own("search"), {"query": "harbour", "include_low_score": True}
+        )
         if not page["results"]:
             raise UpgradeError("the project's search finds nothing")
 
@@ -222,7 +226,7 @@ class Walk:
                 raise UpgradeError("not whole after a run of cleanup: " + "; ".join(still))
 
     def look(self) -> None:
-        """Every string of every tool is found by its own word, and hits are the text that is there."""
+        """Every string of every tool is found by its own word; hits are the text that is there."""
         for tool in self.tools.values():
             document = self.documents[tool.table_id]
             stored = self.call("GET", f"/api/v1/tables/{tool.table_id}/data")
