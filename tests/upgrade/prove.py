@@ -160,7 +160,7 @@ class Proof:
         place.start(self.now)
         if self.base.name in schema.LAST_MIGRATIONS:
             check_record(self.now, self.base)
-        counted = 0
+        counted, wrong = 0, list[str]()
         for reader, sender in ((self.now, self.base), (self.base, self.now)):
             sent = recorded(sender)
             later = [{**each, "of_a_later_release": [1]} for each in sent]
@@ -168,12 +168,11 @@ class Proof:
             read = place.versions[reader]["index_node"].invoke(
                 {"read": [json.dumps(each) for each in (*sent, *later, *kinds)]}
             )
-            wrong = list(misread(read, sent, later, kinds))
-            if wrong:
-                raise UpgradeError(
-                    "\n".join(f"{reader.name} of {sender.name}: {each}" for each in wrong)
-                )
+            found = misread(read, sent, later, kinds)
+            wrong += [f"{reader.name} of {sender.name}: {each}" for each in found]
             counted += len(read)
+        if wrong:
+            raise UpgradeError("\n".join(wrong))
         answered = answered_alike(place)
         return f"{counted} messages read crosswise, {answered} recorded events answered alike"
 
