@@ -13,6 +13,7 @@ import shutil
 import sys
 import tempfile
 import time
+import traceback
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
@@ -53,10 +54,11 @@ class Proof:
         print(f"{name:<9} ", end="", flush=True)
         try:
             said = prove()
-        except UpgradeError as error:
+        except Exception as error:  # noqa: BLE001 - the other parts are worth their lines too
             self.red.append(name)
             print(f"FAILED, {time.monotonic() - began:.0f} s")
-            print("".join(f"    {line}\n" for line in str(error).splitlines()), end="", flush=True)
+            for line in _told(error):
+                print(f"    {line}", flush=True)
         else:
             print(f"{said}, {time.monotonic() - began:.0f} s", flush=True)
 
@@ -147,11 +149,12 @@ class Proof:
                 said = prove(place)
                 if complaints := place.complaints():
                     raise UpgradeError("logged meanwhile:\n" + "\n".join(complaints[:10]))
-            except UpgradeError as error:
+            except Exception as error:
                 kept = ROOT / ".local" / "upgrade" / "logs"
                 shutil.rmtree(kept, ignore_errors=True)
                 shutil.copytree(place.logs, kept)
-                raise UpgradeError(f"{error}\nlogs of all functions: {kept}") from error
+                error.add_note(f"logs of all functions: {kept}")
+                raise
             return said
 
     def messages(self, place: Site) -> str:
@@ -212,6 +215,17 @@ class Proof:
             walk.round()
             place.rest()
         return f"{added} tables and columns of today's written, {_said(place, walk)}"
+
+
+def _told(error: Exception) -> list[str]:
+    """What is wrong, and with what was not foreseen where that happened."""
+    foreseen = isinstance(error, UpgradeError)
+    lines = (
+        [str(error), *getattr(error, "__notes__", ())]
+        if foreseen
+        else traceback.format_exception(error)[-6:]
+    )
+    return "\n".join(lines).splitlines()
 
 
 def _said(place: Site, walk: Walk) -> str:
