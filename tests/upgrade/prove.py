@@ -153,7 +153,8 @@ class Proof:
                 kept = ROOT / ".local" / "upgrade" / "logs"
                 shutil.rmtree(kept, ignore_errors=True)
                 shutil.copytree(place.logs, kept)
-                error.add_note(f"logs of all functions: {kept}")
+                for note in (*place.database_errors()[:5], f"logs of all functions: {kept}"):
+                    error.add_note(note)
                 raise
             return said
 

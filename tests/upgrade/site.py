@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from uuid import uuid4
 
 import boto3
 
+from context_search.adapters.postgres.connection import Connection
 from context_search.adapters.postgres.pool import Database
 from context_search.adapters.postgres.url import DatabaseUrl
 from tests.builders import aws_server, until
@@ -60,9 +61,13 @@ class Site:
     aws: Mapping[str, str]
     references: Mapping[str, str]
     logs: Path
+    _server_log: Path
     _open: ExitStack
     versions: dict[Version, Functions] = field(default_factory=dict)
     received: int = 0
+
+    def __post_init__(self) -> None:
+        self._server_log_at = self._server_log.stat().st_size
 
     def start(self, version: Version) -> None:
         """Starts the functions of a version."""
@@ -113,7 +118,8 @@ class Site:
         """One run of cleanup, and the work that it orders."""
         report: dict[str, Any] = self.deployed.functions["cleanup"].invoke(event("cleanup"))
         if report["errors"]:
-            raise UpgradeError(f"cleanup reports {report['errors']}{self._said()}")
+            who = getattr(self.deployed.functions["cleanup"], "name", "cleanup of either version")
+            raise UpgradeError(f"{who} reports {report['errors']}{self._said()}")
         self.drain()
         return report
 
@@ -152,6 +158,14 @@ class Site:
         every = [each for functions in self.versions.values() for each in functions.values()]
         return [line for each in every for line in each.complaints()]
 
+    def database_errors(self) -> list[str]:
+        """What Postgres refused in this database, each once: some of it in the course of things."""
+        with self._server_log.open("rb") as log:
+            log.seek(self._server_log_at)
+            lines = log.read().decode("utf-8", "replace").splitlines()
+        errors = [line.partition("ERROR:")[2].strip() for line in lines if "ERROR:" in line]
+        return [f"Postgres: {error}" for error in dict.fromkeys(errors)]
+
     def _said(self) -> str:
         return "".join(f"\n{line}" for line in self.complaints()[:6])
 
@@ -174,6 +188,7 @@ def site(
         model_url = open_.enter_context(WordServer().running())
         vectors = open_.enter_context(running(scratch / "turbopuffer"))
         owner = open_.enter_context(databases.empty())
+        server_log = _server_log(owner)
         owner_url = urlsplit(server_url)._replace(path=f"/{owner.database}").geturl()
         base.migrate(owner_url)
         role = open_.enter_context(databases.application_of(owner))
@@ -193,7 +208,18 @@ def site(
         logs = scratch / "logs"
         logs.mkdir(exist_ok=True)
         deployed = Deployment({"QUEUE_URL": queues[0]}, {}, sqs)
-        yield Site(owner_url, database, vectors.url, deployed, aws, references, logs, open_)
+        yield Site(
+            owner_url, database, vectors.url, deployed, aws, references, logs, server_log, open_
+        )
+
+
+def _server_log(owner: DatabaseUrl) -> Path:
+    """The server's log, in which the errors of this database are from now on, without statements."""
+    with closing(Connection(owner, timeout_s=60.0)) as admin:
+        for setting in ("log_min_messages = error", "log_min_error_statement = panic"):
+            admin.query(f"ALTER DATABASE {owner.database} SET {setting}")
+        [[data]] = admin.query("SELECT current_setting('data_directory')").rows
+    return Path(str(data)).parent / "server.log"
 
 
 def _session(aws: Mapping[str, str]) -> boto3.Session:
