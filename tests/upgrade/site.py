@@ -214,7 +214,7 @@ def site(
 
 
 def _server_log(owner: DatabaseUrl) -> Path:
-    """The server's log, in which the errors of this database are from now on, without statements."""
+    """The server's log, which has the errors of this database from now on."""
     with closing(Connection(owner, timeout_s=60.0)) as admin:
         for setting in ("log_min_messages = error", "log_min_error_statement = panic"):
             admin.query(f"ALTER DATABASE {owner.database} SET {setting}")
