@@ -42,21 +42,26 @@ class FunctionProcess:
         return told["answer"]
 
     def complaints(self) -> list[str]:
-        """What its log holds that should not be there, shortened."""
-        lines = self.log.read_text("utf-8").splitlines()
-        return [f"{self.name}: {line[:600]}" for line in lines if _is_bad(line)]
+        """What its log holds that should not be there, shortened, each once."""
+        told = map(_complaint, self.log.read_text("utf-8").splitlines())
+        return [f"{self.name}: {line}" for line in dict.fromkeys(told) if line]
 
 
-def _is_bad(line: str) -> bool:
+def _complaint(line: str) -> str | None:
+    """What is bad in a line: its message, code and detail, and where an error came from."""
     if line.startswith("Traceback"):
-        return True
+        return "a trace, in its log"
     try:
         said = json.loads(line)
     except ValueError:
-        return False
-    return isinstance(said, dict) and (
-        said.get("level") in _BAD or said.get("message") in _BAD_MESSAGES
-    )
+        return None
+    if not isinstance(said, dict):
+        return None
+    if said.get("level") not in _BAD and said.get("message") not in _BAD_MESSAGES:
+        return None
+    known = [str(said[name]) for name in ("message", "code", "detail") if said.get(name)]
+    trace = str(said.get("trace") or said.get("exception") or "").strip().splitlines()
+    return ": ".join([*known, *(each.strip() for each in trace[-3:])])[:600]
 
 
 @contextmanager
