@@ -35,6 +35,8 @@ SUITES = ("tests/functions", "tests/contract/store", "tests/services", "tests/ad
 LEFT_OUT = {
     "tests/adapters/postgres/schema": "how its own migrations are applied, on empty databases",
     "tests/adapters/postgres/test_migrations.py": "refuses a schema that is ahead, as it should",
+    "tests/adapters/postgres/test_row_security.py::"
+    "test_every_table_has_a_policy_or_a_reason_to_have_none": "lists every table; today's own does",
 }
 _ROLES = ("create_tool", "index_node", "search", "cleanup")
 
@@ -110,7 +112,7 @@ class Proof:
             done = self.base.run(
                 *("-m", "pytest", "-n", str(self.workers), "--dist", "worksteal"),
                 *("-p", "no:cacheprovider", *SUITES),
-                *(f"--ignore={each}" for each in LEFT_OUT),
+                *(f"--deselect={each}" for each in LEFT_OUT),
                 CONTEXT_SEARCH_TEST_DATABASE_URL=server_url,
             )
         lines = done.stdout.strip().splitlines() or [done.stderr[-2_000:]]
