@@ -15,7 +15,7 @@ python := .venv/bin/python
 pytest := $(python) -m pytest -n $(WORKERS) --dist worksteal
 sam := .venv-build/bin/python -m samcli
 
-.PHONY: help setup setup-dev setup-build demo serve reset unit test check check-code check-security check-template check-locks build prove-runtime setup-deploy deploy-local prove-deploy smoke bom docs decisions migrate bench shape simulate endurance conformance compile clean
+.PHONY: help setup setup-dev setup-build demo serve reset unit test check check-code check-security check-template check-locks build prove-runtime setup-deploy deploy-local prove-deploy smoke prove-upgrade bom docs decisions migrate bench shape simulate endurance conformance compile clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r name text; do \
@@ -90,6 +90,9 @@ deploy-local: build setup-deploy ## sam deploy to AWS on this machine, which sta
 
 prove-deploy: build setup-deploy ## the same, with everything that a deployment does tried, and IAM compared
 	@$(python) -m tests.deploy.prove
+
+prove-upgrade: setup-dev ## a release and this state side by side, and back (BASE=v0.1.0, PART=mixed for one part)
+	@$(python) -m tests.upgrade.prove $(BASE) $(if $(PART),--part $(PART)) --workers $(WORKERS)
 
 smoke: ## walk a deployment from outside and delete what that made (URL=https://…, SECRET=…)
 	@python3 -m scripts.smoke "$(URL)" # finds SECRET in the environment, where make puts it
