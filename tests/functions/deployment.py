@@ -46,9 +46,11 @@ class Words:
     """litellm's handler for ``words/…``."""
 
     def embedding(self, *, input: list[str], model_response: Any, **_: Any) -> Any:  # noqa: A002
-        """Vectors from words, unless a failure is due."""
+        """Vectors from words, a token a character, unless a failure is due."""
         if failures:
             raise failures.pop(0)
+        tokens = sum(map(len, input))
+        model_response.usage = import_litellm().Usage(prompt_tokens=tokens, total_tokens=tokens)
         vectors = WordEmbedder(DIMENSIONS).embed_passages(input, timeout_s=1)
         model_response.data = [
             {"index": index, "embedding": vector} for index, vector in enumerate(vectors)
