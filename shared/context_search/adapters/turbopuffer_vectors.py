@@ -248,7 +248,7 @@ def schema_of(config: IndexConfig) -> dict[str, object]:
     """Returns the schema of a namespace. Lean storage has no tokens."""
     every: dict[str, object] = {
         **_SCHEMA,
-        "vector": {"type": f"[{config.dimensions}]f32", "ann": True},
+        "vector": {"type": f"[{config.dimensions}]{config.precision}", "ann": True},
     }
     if config.storage == "full":
         every["content"] = _CONTENT

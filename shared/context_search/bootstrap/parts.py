@@ -236,6 +236,7 @@ class Parts(LiveSettings):
             dimensions=settings.embedding_dimensions,
             window_tokens=settings.embedding_window_tokens,
             price=settings.embedding_price,
+            precision=settings.vector_precision,
         )
 
     @property
