@@ -111,8 +111,13 @@ class Deployment:
     sqs: SQSClient
 
     @classmethod
-    def of(cls, aws: dict[str, str], url: str, turbopuffer_url: str) -> Deployment:
-        """Makes queues, and loads the functions that the template names, in its environment."""
+    def of(
+        cls, aws: dict[str, str], url: str, turbopuffer_url: str, **parameters: str
+    ) -> Deployment:
+        """Makes queues, and loads the functions that the template names, in its environment.
+
+        ``parameters`` are the template's.
+        """
         sqs = boto3.client(
             "sqs",
             endpoint_url=aws["AWS_ENDPOINT_URL"],
@@ -124,7 +129,7 @@ class Deployment:
         queues = [sqs.create_queue(QueueName=f"{kind}{name}")["QueueUrl"] for kind in "qd"]
         places = {"Queue": queues[0], "DeadLetterQueue": queues[1], "UploadBucket": "uploads"}
         choices = {"EmbeddingModel": "words/model", "EmbeddingDimensions": str(DIMENSIONS)}
-        choices |= {"TurbopufferBaseUrl": turbopuffer_url, "SecretsArn": ""}
+        choices |= {"TurbopufferBaseUrl": turbopuffer_url, "SecretsArn": "", **parameters}
         deployed = Variables.read(ROOT / "template.yaml").shared({**places, **choices})
         environment = {**aws, **with_values(deployed, {**SECRET_VALUES, "database_url": url})}
         return cls(environment, load_functions(), sqs)

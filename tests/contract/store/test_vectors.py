@@ -302,7 +302,9 @@ def test_a_leg_of_as_many_documents_as_it_may_give_is_cut(
         assert (len(legs.vector), legs.is_cut) == (1, is_cut)
 
 
-def test_a_namespace_of_f16_gives_back_the_nearest_f16(vectors: VectorStore, namespace: str) -> None:
+def test_a_namespace_of_f16_gives_back_the_nearest_f16(
+    vectors: VectorStore, namespace: str
+) -> None:
     row = document("/a", [0.1, 1 / 3, 0.5])
     vectors.upsert(namespace, [row], config=replace(CONFIG, precision="f16"))
     kept = vectors.vectors(namespace, [row.id])[row.id]
