@@ -10,7 +10,7 @@ import argparse
 import sys
 
 from scripts.cost.bill import first_bill, turbopuffer
-from scripts.cost.load import AFTER, Load, read
+from scripts.cost.load import AFTER, USERS, Load, read
 from scripts.cost.page import PAGE, bills, levers, written
 from scripts.cost.usage import month
 
@@ -25,7 +25,7 @@ def main() -> int:
         PAGE.write_text(written(PAGE.read_text("utf-8")), "utf-8")
         return 0
     if not given.load:
-        print(bills(), levers(), sep="\n")
+        print(bills(USERS), levers(), sep="\n")
         return 0
     try:
         _show(read(given.load))

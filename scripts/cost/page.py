@@ -14,7 +14,7 @@ from scripts.cost.quantities import QUANTITIES
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "cost.md"
 _MARKED = re.compile(
-    r"(?<=<!-- )(bills|levers|prices|quantities)( -->\n)(.*?)(?=<!-- end -->)", re.S
+    r"(?<=<!-- )(bills en|bills zh|levers|prices|quantities)( -->\n)(.*?)(?=<!-- end -->)", re.S
 )
 SIZES = ("small", "medium", "large")
 LEVERS: Mapping[str, Mapping[str, object]] = {
@@ -32,11 +32,17 @@ LEVERS: Mapping[str, Mapping[str, object]] = {
 
 def written(page: str) -> str:
     """Returns the text of the page with its tables as the model has them now."""
-    tables = {"bills": bills, "levers": levers, "prices": _prices, "quantities": _quantities}
+    tables = {
+        "bills en": lambda: bills(_speaking("en")),
+        "bills zh": lambda: bills(_speaking("zh")),
+        "levers": levers,
+        "prices": _prices,
+        "quantities": _quantities,
+    }
     return _MARKED.sub(lambda found: f"{found[1]}{found[2]}{tables[found[1]]()}", page)
 
 
-def bills(users: Mapping[str, Load] = USERS) -> str:
+def bills(users: Mapping[str, Load]) -> str:
     """Returns what users pay, a column each, before this release and after it."""
     columns = [
         (f"{name}, {release.name}", bill(load, release)) for name, load, release in _each(users)
@@ -64,6 +70,10 @@ def levers() -> str:
     changed = [bill(USERS[name], metrics)["total"] - _total(USERS[name]) for name in names]
     rows.append(["`DetailedRouteMetrics`", *map(_signed, changed)])
     return _table(["$ a month", *names], rows)
+
+
+def _speaking(language: str) -> Mapping[str, Load]:
+    return {name: load for name, load in USERS.items() if load.language == language}
 
 
 def _each(users: Mapping[str, Load]) -> Iterator[tuple[str, Load, Release]]:

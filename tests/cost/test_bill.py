@@ -25,7 +25,7 @@ def test_the_page_shows_what_the_model_says() -> None:
 
 
 def test_bounds_of_the_model_are_those_of_the_code() -> None:
-    assert usage.BATCH_CHUNKS == IndexLimits().batch_chunks
+    assert IndexLimits().batch_chunks == usage.BATCH_CHUNKS
     assert usage.SWEEP_PAGE == SWEEP_PAGE
     assert usage.SWEEP_PAGES == ROUNDS_PER_STEP
     assert CleanupLimits().silent_s == usage.SWEEP_S
