@@ -46,7 +46,9 @@ QUANTITIES: Mapping[str, Quantity] = {
     ),
     "index log": Quantity(2_100, 2_100, "bytes of an order's lines", LINES),
     "cleanup log": Quantity(2_800, 2_800, "bytes of a run's lines", LINES),
-    "postgres": Quantity(6.2, 12.8, "bytes of a character", RUN),
+    "postgres": Quantity(
+        6.2, 12.8, "bytes of a character, packed; just written up to 7.1 and 26", RUN
+    ),
     "search seconds": Quantity(0.4, 0.4, "of a question, most of it waiting for the model", RUN),
     "chunk seconds": Quantity(0.0135, 0.03, "of a chunk that is embedded", RUN),
     "rewritten seconds": Quantity(0.004, 0.016, "of a chunk whose vector is read back", RUN),
