@@ -27,7 +27,7 @@ LOADS = {
     "en": Load(6, 30_000, 0.2, 0.4, dimensions=DIMENSIONS, cleanup_s=RHYTHM_S, days=30),
     "zh": Load(
         2,
-        15_000,
+        14_000,
         0.2,
         0.4,
         language="zh",
