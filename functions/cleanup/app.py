@@ -13,12 +13,16 @@ logger = function_logger("cleanup")
 
 
 @logger.inject_lambda_context(clear_state=True)
-def lambda_handler(_event: dict[str, Any], context: Any) -> dict[str, Any]:
-    """Runs once and returns what it did."""
+def lambda_handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
+    """Runs once and returns what it did. Only a run of the schedule may rest."""
+    may_rest = "scheduled_time" in event
     try:
-        report = parts().cleanup.run(parts().deadline(context))
+        report = parts().rhythm.run(parts().deadline(context), may_rest=may_rest)
     finally:
         emit_billed(CLEANUP, parts().meter.take())
-    logger.info("cleanup", extra={"report": asdict(report)})
-    emit_cleanup(report)
+    if report.is_resting:
+        logger.info("resting", extra={"rests_s": round(report.rests_s)})
+    else:
+        logger.info("cleanup", extra={"report": asdict(report)})
+        emit_cleanup(report)
     return asdict(report)

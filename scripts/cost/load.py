@@ -68,8 +68,6 @@ class Release:
 BEFORE = Release("before", True, counts_routes=True, metrics=36, metrics_a_route=5.5)
 AFTER = Release("after", False, counts_routes=False, metrics=40)
 WHOLE_STRINGS = replace(AFTER, name="after, but edits write whole strings", rewrites_strings=True)
-TODAY = WHOLE_STRINGS
-"""What the code of this tree does, for the test that compares the model with it."""
 
 _CHINESE = {"language": "zh", "window_tokens": 250}
 _ENGLISH = {

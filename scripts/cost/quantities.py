@@ -36,10 +36,9 @@ QUANTITIES: Mapping[str, Quantity] = {
     "question tokens": Quantity(15, 23, "of a question", TEXTS),
     "stored tokens": Quantity(0.575, 6.19, "bytes of a character, for keywords", TEXTS),
     "changed chunks": Quantity(1.56, 1.32, "of a sentence put in anywhere", TEXTS),
-    "patched rows": Quantity(0, 0, "of an edit that writes its changed chunks only", ASSUMED),
     "id": Quantity(30, 32, "bytes of a vector row's id", MONTH),
-    "indexed": Quantity(64, 64, "bytes of a vector row's filters", MONTH),
-    "unindexed": Quantity(100, 100, "bytes of a vector row that only lie there", MONTH),
+    "indexed": Quantity(56, 56, "bytes of a vector row's filters", MONTH),
+    "unindexed": Quantity(20, 20, "bytes of a vector row that only lie there: its pointer", MONTH),
     "candidates": Quantity(100, 100, "rows returned to a question", MONTH),
     "search log": Quantity(
         3_100, 3_100, "bytes of a question's lines, Lambda's and the API's too", LINES

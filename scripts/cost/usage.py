@@ -112,11 +112,10 @@ def month(load: Load, release: Release) -> Usage:
     edits, questions, pages = load.edits, load.questions, swept_pages(load)
     changed = text.given("changed chunks")
     rewritten = text.rows if release.rewrites_strings else changed * text.windows
-    patched = 0.0 if release.rewrites_strings else text.given("patched rows")
-    upserts = max(LEAST_WRITTEN, rewritten * text.row_bytes + patched * text.given("id"))
+    upserts = max(LEAST_WRITTEN, rewritten * text.row_bytes)
     deletes = deleted_bytes(load, rewritten * text.given("id"))
-    # Vectors of unchanged chunks are read back to be written again; a patch is a query as well.
-    reads = text.batches if release.rewrites_strings else float(patched > 0)
+    # Vectors of unchanged chunks are read back to be written again.
+    reads = text.batches if release.rewrites_strings else 0.0
     hit = text.given("id") + 4
     vector = text.given("id") + load.dimensions * (2 if load.half else 4)
     read_back = max(0.0, rewritten - changed * text.windows)

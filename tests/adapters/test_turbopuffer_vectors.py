@@ -80,12 +80,8 @@ def document(pointer: str, text: str, *, index: int = 0, set_id: int = 1) -> Vec
         tokens=tokens(text),
         ancestors=ancestor_keys(pointer),
         table_id=1,
-        set_id=set_id,
         chunk_id=index + 1,
         json_pointer=pointer,
-        chunk_index=index,
-        total_chunks=40,
-        content_hash="0" * 64,
         updated_at=datetime(2026, 11, 22, tzinfo=UTC),
     )
 
@@ -191,8 +187,8 @@ def test_the_first_write_declares_the_whole_schema(
     with Turbopuffer(api_key=KEY, base_url=local_server.url, region=None) as client:
         schema = client.namespace(namespace).schema()
     filterable = {name for name, attribute in schema.items() if attribute.filterable}
-    assert filterable - {"id"} == {"ancestors", "table_id", "set_id", "chunk_id", "updated_at"}
-    stored = {"json_pointer", "chunk_index", "total_chunks", "content_hash", "vector", "content"}
+    assert filterable - {"id"} == {"ancestors", "table_id", "chunk_id", "updated_at"}
+    stored = {"json_pointer", "vector", "content"}
     assert schema.keys() - {"id"} - filterable == stored
     # So the keyword leg is legal although nobody has written a token yet.
     assert ask(vectors, namespace, "harbour", legs="k") == Legs(keyword=[])

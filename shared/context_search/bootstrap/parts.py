@@ -46,8 +46,9 @@ if TYPE_CHECKING:
     from context_search.services.indexing.worker import Worker
     from context_search.services.searching.retrieval_settings import ManageRetrievalSettings
     from context_search.services.searching.search import Searcher
-    from context_search.services.upkeep.cleanup import Cleanup
+    from context_search.services.upkeep.cleanup import Cleanup, CleanupLimits
     from context_search.services.upkeep.readiness import Readiness
+    from context_search.services.upkeep.rhythm import Rhythm
     from context_search.web.observed import ObservedSearch
     from context_search.web.routes.catalog.tools import ToolUseCases
     from context_search.web.routes.indexing.project_index import ProjectIndexUseCases
@@ -109,6 +110,7 @@ class Parts(LiveSettings):
         return Database(
             DatabaseUrl.parse(self.settings.database_url),
             max_connections=self.settings.database_connections,
+            connect_timeout_s=self.settings.database_connect_s,
             statement_timeout_ms=statement_timeout_ms,
             instead_of=lambda refused: self.instead_of(
                 refused, lambda settings: DatabaseUrl.parse(settings.database_url)
@@ -274,7 +276,7 @@ class Parts(LiveSettings):
     def cleanup(self) -> Cleanup:
         """The scheduled run."""
         from context_search.services.indexing.outgoing import RelayOutbox  # noqa: PLC0415
-        from context_search.services.upkeep.cleanup import Cleanup, CleanupLimits  # noqa: PLC0415
+        from context_search.services.upkeep.cleanup import Cleanup  # noqa: PLC0415
         from context_search.services.upkeep.sweep import Sweep  # noqa: PLC0415
 
         return Cleanup(
@@ -284,13 +286,28 @@ class Parts(LiveSettings):
             settler=self.settler,
             sweep=Sweep(self.store, self.vectors),
             uploads=self.uploads,
-            limits=CleanupLimits(
-                self.settings.silent_after_s,
-                self.settings.delete_grace_s,
-                project=self.settings.project_limits,
-                deletes_unknown=self.settings.delete_unknown_namespaces,
-            ),
+            limits=self._cleanup_limits,
         )
+
+    @property
+    def _cleanup_limits(self) -> CleanupLimits:
+        from context_search.services.upkeep.cleanup import CleanupLimits  # noqa: PLC0415
+
+        return CleanupLimits(
+            self.settings.silent_after_s,
+            self.settings.delete_grace_s,
+            project=self.settings.project_limits,
+            deletes_unknown=self.settings.delete_unknown_namespaces,
+            idle_s=60.0 * self.settings.cleanup_idle_minutes,
+            every_s=self.settings.cleanup_every_s,
+        )
+
+    @cached_property
+    def rhythm(self) -> Rhythm:
+        """When the scheduled run works and when it rests."""
+        from context_search.services.upkeep.rhythm import Rhythm  # noqa: PLC0415
+
+        return Rhythm(self.cleanup, self.clock)
 
     # Whole projects
 
@@ -425,7 +442,12 @@ class Parts(LiveSettings):
 
         return OperationUseCases(
             rebuilds=self._rebuilds,
-            operate=Operate(self.store, self.settings.silent_after_s),
+            operate=Operate(
+                self.store,
+                self.settings.silent_after_s,
+                self.settings.cleanup_every_s,
+                self._cleanup_limits.swept_after_s,
+            ),
             redrive=Redrive(self.store, self.queue),
         )
 

@@ -21,7 +21,7 @@ from context_search.domain.search import Answer
 
 if TYPE_CHECKING:  # what is reported here belongs to one function each
     from context_search.services.indexing.node_report import NodeReport, Outcome
-    from context_search.services.upkeep.cleanup import CleanupReport
+    from context_search.services.upkeep.report import CleanupReport
 
 INDEXING, SEARCH, CLEANUP = "index-node", "search", "cleanup"
 MANAGEMENT = "create-tool"
@@ -113,6 +113,7 @@ def emit_node(report: NodeReport) -> None:
     values = {
         _COUNTED[report.outcome]: report.nodes,
         "chunks_created_total": report.chunks,
+        "chunks_kept_total": report.kept,
         "chunks_embedded_total": report.embedded,
         "chunks_reused_total": report.reused,
         **{f"{stage}_duration_seconds": spent for stage, spent in report.seconds.items()},
@@ -191,6 +192,11 @@ def emit_cleanup(report: CleanupReport) -> None:
     }
     if report.unknown_namespaces is not None:
         values["unknown_namespaces"] = report.unknown_namespaces
+    if report.sweep_round is not None:
+        values["sweep_vector_rows"] = report.sweep_round.vector_rows
+        values["sweep_round_age_seconds"] = report.sweep_round.oldest_s
+        if report.sweep_round.seconds is not None:
+            values["sweep_round_expected_seconds"] = report.sweep_round.seconds
     if report.readings is not None:
         values["active_chunks_total"] = report.readings.active_chunks
         values["nodes_in_quarantine"] = report.readings.quarantined_nodes

@@ -126,7 +126,7 @@ class Bench(Steps, ABC):
         """The swap."""
         with self.store.for_all("test") as work:
             held = work.nodes.hold([claim], lease_s=60)
-            return bool(work.chunks.activate([(claim, chunk_set.id) for claim in held]))
+            return bool(work.chunks.activate([(claim, chunk_set) for claim in held]))
 
     def finish(self, node_id: int) -> ChunkSet:
         """Takes a node to its end."""
@@ -228,6 +228,14 @@ class PostgresBench(Bench):
                     f"UPDATE {table} SET {column} = {column} - make_interval(secs => :s)",
                     s=seconds,
                 )
+            tx.run(
+                """
+                UPDATE index_generation SET integrity = integrity || jsonb_build_object('at',
+                    CAST(integrity ->> 'at' AS timestamptz) - make_interval(secs => :s))
+                WHERE integrity IS NOT NULL
+                """,
+                s=seconds,
+            )
 
     def delete_by_hand(self, node_id: int) -> None:
         with self.database.transaction() as tx:

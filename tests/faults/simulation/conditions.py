@@ -14,6 +14,8 @@ NETWORK_S = 60.0
 GRACE_S = LAMBDA_S + NETWORK_S + LEASE_S
 VISIBILITY_S = 600.0
 KEEP_S = (600.0, 50_000.0)
+IDLE_S, LONG_IDLE_S = 60.0, 50_000.0
+LONG_IDLE_SEEDS = (3, 5)  # of each eight
 MAX_RECEIVES = 5
 WINDOW = 2
 OVERTAKES = 3
@@ -36,11 +38,16 @@ LIMITS = (
 )
 MAX_NODE_CHARS = (10_000, 10_000, 10_000, 100)
 
+JUGS = "pack my box with five dozen liquor jugs. " * 3
 LONG_TEXTS = [
     "the quick brown fox jumps over the lazy dog. " * 2,
-    "pack my box with five dozen liquor jugs. " * 3,
+    JUGS,
+    f"{JUGS}sphinx of black quartz, judge my vow. ",
+    f"# Boxes\n\n{JUGS}",
+    f"# Jugs\n\nhow vexingly quick!\n\n{JUGS}",
     "敏捷的棕色狐狸跳过了懒狗。" * 5,
 ]
+"""Several have chunks in common, under the same headings or under others."""
 TEXTS = [*LONG_TEXTS, "how vexingly quick daft zebras jump! ", "short"]
 QUERIES = ("quick fox", "zebras", "狐狸", "box")
 SMALL_SCOPES = ("", "/a")

@@ -40,6 +40,17 @@ MUTANTS = [
     ),
     Mutation("deleting a tool takes shared chunks", tools=steps.DeleteSharedChunks),
     Mutation("search without hydration", unit_of_work=work_with(live_chunks=rows.UnhydratedChunks)),
+    Mutation(
+        "kept under another heading", unit_of_work=work_with(chunks=rows.KeptUnderAnotherHeading)
+    ),
+    Mutation("kept where it was", unit_of_work=work_with(chunks=rows.KeptWhereItWas)),
+    Mutation(
+        "kept, and nobody looks whether it is there",
+        unit_of_work=work_with(chunks=rows.KeptUnseen),
+        within=3_000,
+    ),
+    Mutation("kept and buried", unit_of_work=work_with(chunks=rows.KeptAndBuried)),
+    Mutation("half a set for a whole one", unit_of_work=work_with(chunks=rows.TakenForWhole)),
     Mutation("old set deleted first", unit_of_work=work_with(chunks=rows.OldSetFirst)),
     Mutation("present on a timeout", indexer=steps.PresentOnTimeout, seed=20),
     Mutation("vectors before their rows, together", indexer=steps.VectorsBeforeRowsTogether),
@@ -76,7 +87,8 @@ MUTANTS = [
     Mutation(
         "evicts what is in use",
         unit_of_work=limited_by(evictions=limits.EvictsWhatIsInUse),
-        seed=34,
+        within=1_000,
+        seed=461,
     ),
     Mutation("evicts without need", unit_of_work=limited_by(evictions=limits.EvictsWithoutNeed)),
     Mutation(
@@ -92,6 +104,8 @@ MUTANTS = [
     Mutation(
         "evicted, yet indexed", unit_of_work=limited_by(indexes=limits.EvictedFollows), seed=34
     ),
+    Mutation("rests over what is due", rhythm=steps.RestsOverWhatIsDue),
+    Mutation("rests after work", rhythm=steps.RestsAfterWork),
     Mutation("no window", unit_of_work=work_with(outbox=orders.NoWindow)),
     Mutation("each write its order", unit_of_work=work_with(outbox=orders.EachWriteItsOrder)),
     Mutation("sent again while in the queue", cleanup=orders.SendsAgain),

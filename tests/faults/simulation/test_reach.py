@@ -13,7 +13,9 @@ from tests.faults.simulation.sightings import Sightings
 pytestmark = pytest.mark.slow
 SEEDS = 200
 SITUATIONS = {
+    "cleanup: rested",
     "chunk: several windows",
+    "chunk: stayed over an edit",
     "generation: building to active",
     "generation: active to previous",
     "generation: previous to active",
@@ -41,6 +43,7 @@ SITUATIONS = {
     "order: sent again",
     "order: waited behind those of a neighbour",
     "quarantined: EMBEDDING_DIMENSION_MISMATCH",
+    "set: takes chunks over",
     "skipped: NODE_TOO_LARGE",
     "skipped: PROJECT_FULL",
     "table: deleted with its strings indexed",

@@ -28,7 +28,8 @@ from context_search.services.catalog.uploads import (
     ImportDocument,
     ManageUploads,
 )
-from context_search.services.upkeep.cleanup import CleanupLimits, CleanupReport
+from context_search.services.upkeep.cleanup import CleanupLimits
+from context_search.services.upkeep.report import CleanupReport
 from testing.in_memory.uploads import DictObjects
 from tests.services.system import System, prose
 
