@@ -49,6 +49,14 @@ def test_an_empty_secret_of_before_opens_nothing(previous: str | None, good: lis
             secrets.check(wrong)
 
 
+def test_the_precision_of_vectors_is_one_of_two() -> None:
+    assert Settings.from_environ(COMPLETE).vector_precision == "f32"
+    half = Settings.from_environ({**COMPLETE, "VECTOR_PRECISION": "f16"})
+    assert half.vector_precision == "f16"
+    with pytest.raises(SettingsError, match="VECTOR_PRECISION"):
+        Settings.from_environ({**COMPLETE, "VECTOR_PRECISION": "i8"})
+
+
 def test_turbopuffer_needs_a_region_or_an_address_and_an_empty_one_is_none() -> None:
     nowhere = {**COMPLETE, "TURBOPUFFER_REGION": "", "TURBOPUFFER_BASE_URL": ""}
     with pytest.raises(SettingsError, match="TURBOPUFFER_BASE_URL"):

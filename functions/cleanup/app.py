@@ -7,7 +7,7 @@ from typing import Any
 
 from context_search.bootstrap import parts
 from context_search.web.logs import function_logger
-from context_search.web.metrics import emit_cleanup
+from context_search.web.metrics import CLEANUP, emit_billed, emit_cleanup
 
 logger = function_logger("cleanup")
 
@@ -16,7 +16,10 @@ logger = function_logger("cleanup")
 def lambda_handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
     """Runs once and returns what it did. Only a run of the schedule may rest."""
     may_rest = "scheduled_time" in event
-    report = parts().rhythm.run(parts().deadline(context), may_rest=may_rest)
+    try:
+        report = parts().rhythm.run(parts().deadline(context), may_rest=may_rest)
+    finally:
+        emit_billed(CLEANUP, parts().meter.take())
     if report.is_resting:
         logger.info("resting", extra={"rests_s": round(report.rests_s)})
     else:

@@ -20,6 +20,7 @@ from pydantic import (
 )
 
 from context_search.domain.access import is_safe_address
+from context_search.domain.config import Precision
 from context_search.domain.errors import ContextSearchError
 from context_search.domain.limits import ProjectLimits
 from context_search.domain.uploads import MAX_UPLOAD_BYTES
@@ -96,6 +97,8 @@ class Settings(BaseModel):
     embedding_model: str
     """litellm's name of the model, provider first."""
     embedding_dimensions: Positive
+    vector_precision: Precision = "f32"
+    """What turbopuffer keeps of each number of a vector: 4 bytes, or 2."""
     embedding_api_key: Annotated[str | None, Field(repr=False)] = None
     embedding_api_base: str | None = None
     embedding_price: Annotated[Seconds | None, AfterValidator(_or_none)] = None

@@ -12,6 +12,7 @@ import pytest
 from turbopuffer import Turbopuffer
 
 from context_search.adapters.turbopuffer_vectors import TurbopufferVectors
+from context_search.domain.billed import Billed
 from context_search.domain.config import IndexConfig
 from context_search.domain.errors import (
     NamespaceMissingError,
@@ -358,3 +359,30 @@ def test_nobody_listening_is_unavailable() -> None:
     vectors = TurbopufferVectors(api_key=KEY, base_url="http://127.0.0.1:9")
     with pytest.raises(VectorStoreUnavailableError):
         ask(vectors, "any", "harbour")
+
+
+def test_every_reply_tells_what_it_is_billed(local_server: LocalServer, namespace: str) -> None:
+    told: list[Billed] = []
+    vectors = TurbopufferVectors(api_key=KEY, base_url=local_server.url, on_billed=told.append)
+    rows = list(DOCUMENTS.values())
+    ids = [row.id for row in rows]
+    size = sum(map(len, ids))
+    vectors.upsert(namespace, rows, config=SMALL)
+    ask(vectors, namespace, "board", legs="vk", limit=1)
+    ask(vectors, namespace, "board", legs="k", limit=1)
+    vectors.vectors(namespace, ids)
+    vectors.existing(namespace, ids)
+    vectors.ids_after(namespace, "", 9)
+    vectors.delete(namespace, ids)
+    vectors.delete("no_such_namespace", ids)
+    one, query, hit = len(ids[0]), 1_280_000_000, 4
+    assert {len(each) for each in ids} == {one}
+    assert told == [
+        Billed(written_bytes=10_000),
+        Billed(queried_bytes=2 * query, returned_bytes=2 * (one + hit)),
+        Billed(queried_bytes=query, returned_bytes=one + hit),
+        Billed(queried_bytes=query, returned_bytes=size + 4 * 4 * SMALL.dimensions),
+        Billed(queried_bytes=query, returned_bytes=size),
+        Billed(queried_bytes=query, returned_bytes=size),
+        Billed(written_bytes=10_000),
+    ]

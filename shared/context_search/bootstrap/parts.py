@@ -15,6 +15,7 @@ from context_search.adapters.postgres.store import PostgresStore
 from context_search.adapters.postgres.url import DatabaseUrl
 from context_search.adapters.secrets import with_secrets
 from context_search.bootstrap.live_settings import LiveSettings
+from context_search.bootstrap.meter import Meter
 from context_search.domain.config import IndexConfig, Model
 from context_search.domain.errors import ContextSearchError
 from context_search.domain.search import query_hash
@@ -87,6 +88,7 @@ class Parts(LiveSettings):
     ) -> None:
         super().__init__(settings, read_again)
         self._embedders: dict[tuple[str, int], Embedder] = {}
+        self.meter = Meter()
 
     @cached_property
     def postgres(self) -> PostgresStore:
@@ -127,6 +129,7 @@ class Parts(LiveSettings):
             instead_of=lambda refused: self.instead_of(
                 refused, lambda settings: settings.turbopuffer_api_key
             ),
+            on_billed=self.meter.add,
         )
 
     @cached_property
@@ -158,6 +161,7 @@ class Parts(LiveSettings):
                 instead_of=lambda refused: self.instead_of(
                     refused, lambda settings: settings.embedding_api_key
                 ),
+                on_billed=self.meter.add,
             )
         return self._embedders[key]
 
@@ -234,6 +238,7 @@ class Parts(LiveSettings):
             dimensions=settings.embedding_dimensions,
             window_tokens=settings.embedding_window_tokens,
             price=settings.embedding_price,
+            precision=settings.vector_precision,
         )
 
     @property
