@@ -17,6 +17,7 @@ from typing import Any
 from scripts.elf import AARCH64, machine
 from scripts.layer_contents import PACKED_WITH, ROOT, install, pins, read_pins
 from scripts.package import LAMBDA_PYTHON, compile_bytecode, lambda_python, pack_dependencies
+from scripts.provider_trial import VARIABLES
 
 BUILT = ROOT / ".aws-sam" / "build"
 SHARED = BUILT / "SharedLayer" / "python"
@@ -98,10 +99,15 @@ def install_for_this_machine(python: str) -> None:
     for layer in PACKED_WITH:
         pack_dependencies(layer, HOST / layer / "python", ("--python", python))
         compile_bytecode(HOST / layer / "python", "/opt/python")
+    install_runtime(HOST / "runtime", ("--python", python))
+
+
+def install_runtime(target: Path, platform: tuple[str, ...]) -> None:
+    """What Lambda has in ``/var/runtime``: its client and boto3."""
     embedding = pins("embedding")
     runtime = {name: embedding[name] for name in RUNTIME} | read_pins(RUNTIME_CLIENT)
-    install(runtime, HOST / "runtime", ("--python", python))
-    compile_bytecode(HOST / "runtime", "/var/runtime")
+    install(runtime, target, platform)
+    compile_bytecode(target, "/var/runtime")
 
 
 def run_alone(python: str, arguments: list[str]) -> None:
@@ -139,7 +145,7 @@ def check_providers(python: str, importable: tuple[Path, ...]) -> None:
     """Raises ProofError when a provider answers otherwise than with the whole of litellm."""
     trial = str(ROOT / "scripts" / "provider_trial.py")
     whole, shipped = (
-        json.loads(subprocess.run(command, env={}, capture_output=True, check=True).stdout)
+        json.loads(subprocess.run(command, env=VARIABLES, capture_output=True, check=True).stdout)
         for command in (
             [sys.executable, "-I", trial],
             [python, "-I", "-S", trial, *map(str, importable), str(HOST / "runtime")],

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -32,7 +31,7 @@ ANSWER = {
     "usage": {"prompt_tokens": 2, "total_tokens": 2},
     "meta": {"billed_units": {"input_tokens": 2, "search_units": 1}},
 }
-# Credentials that are no api_key, so that nobody looks for them in files or at addresses.
+# What it is run with: credentials that are no api_key, so that nobody looks for them elsewhere.
 VARIABLES = {
     "LITELLM_LOCAL_MODEL_COST_MAP": "True",
     "LITELLM_MODE": "PRODUCTION",  # no .env file is read
@@ -69,7 +68,9 @@ class Provider(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(body)
 
-    do_GET = do_POST
+    def do_GET(self) -> None:
+        """The same."""
+        self.do_POST()
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base's name
         """Says nothing."""
@@ -122,7 +123,6 @@ def outcomes(address: str) -> dict[str, str]:
 def main() -> None:
     """Runs every call."""
     sys.path[:0] = sys.argv[1:]
-    os.environ.update(VARIABLES)
     missing = MissingModules()
     sys.meta_path.append(missing)
     sys.addaudithook(stay_here)

@@ -94,7 +94,7 @@ def test_pruning_keeps_what_is_named_below_a_path(tmp_path: Path) -> None:
 def test_keeping_a_path_that_is_not_there_is_refused(tmp_path: Path) -> None:
     layer(tmp_path, "core", ["one==1"], "path one\nkeep one/gone.py\n")
     (tmp_path / "python" / "one").mkdir(parents=True)
-    with pytest.raises(PackagingError, match="one/gone.py"):
+    with pytest.raises(PackagingError, match="one/gone"):
         prune("core", tmp_path / "python", tmp_path)
 
 
@@ -106,7 +106,7 @@ def test_a_stripped_module_is_smaller_and_works(tmp_path: Path) -> None:
     assert small.stat().st_size < whole.stat().st_size
     assert machine(small.read_bytes()) == machine(whole.read_bytes())
     program = "import Stemmer; print(Stemmer.__file__, Stemmer.Stemmer('english').stemWord('cats'))"
-    ran = subprocess.run(
+    ran = subprocess.run(  # noqa: S603 - a text of ours
         [sys.executable, "-S", "-c", program],
         env={"PYTHONPATH": str(tmp_path)},
         capture_output=True,
