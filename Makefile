@@ -18,7 +18,7 @@ sam := .venv-build/bin/python -m samcli
 .PHONY: help setup setup-dev setup-build demo serve reset unit test check check-code check-security check-template check-locks build prove-runtime prove-arm64 setup-deploy deploy-local prove-deploy smoke bom docs decisions migrate bench shape simulate endurance conformance compile clean
 
 help: ## list the targets
-	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r name text; do \
+	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r name text; do \
 		printf '  make %-13s %s\n' "$$name" "$$text"; done
 
 setup: ## install what the local stack needs into .venv (nothing to do the second time)
