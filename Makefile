@@ -15,10 +15,10 @@ python := .venv/bin/python
 pytest := $(python) -m pytest -n $(WORKERS) --dist worksteal
 sam := .venv-build/bin/python -m samcli
 
-.PHONY: help setup setup-dev setup-build demo serve reset unit test check check-code check-security check-template check-locks build prove-runtime setup-deploy deploy-local prove-deploy smoke prove-upgrade bom docs decisions migrate bench cost shape simulate endurance conformance compile clean
+.PHONY: help setup setup-dev setup-build demo serve reset unit test check check-code check-security check-template check-locks build prove-runtime prove-arm64 setup-deploy deploy-local prove-deploy smoke prove-upgrade bom docs decisions migrate bench cost shape simulate endurance conformance compile clean
 
 help: ## list the targets
-	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r name text; do \
+	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r name text; do \
 		printf '  make %-13s %s\n' "$$name" "$$text"; done
 
 setup: ## install what the local stack needs into .venv (nothing to do the second time)
@@ -79,10 +79,15 @@ prove-runtime: setup-dev ## run what make build made under Lambda's runtime clie
 	@test -d .aws-sam/build && test -d .build/host/runtime || $(MAKE) --no-print-directory build
 	@$(python) -m pytest tests/runtime -o python_files='check_*.py'
 
+prove-arm64: setup-dev ## run what is shipped: make build's arm64 layers, in that jail, on an emulated processor (apt)
+	@test -d .aws-sam/build || $(MAKE) --no-print-directory build
+	@$(python) -m pytest tests/runtime -o python_files='check_*.py shipped_*.py' -m arm64 --arm64
+
 docs: setup-dev ## write the tables of docs/ from the models, and its answers from a run of docs/api.md
 	@$(python) -m scripts.api_reference
 	@$(python) -m scripts.cost --write
 	@$(python) -m pytest tests/conformance/check_api_walk.py -o python_files='check_*.py' --rewrite
+
 setup-deploy: setup-dev setup-build
 	@scripts/setup.sh .venv-deploy requirements/deploy.txt
 
