@@ -136,9 +136,11 @@ class World:
         self.joins = pick((True, False, False))
         is_alone = self.is_crowded or self.is_small or self.mutation.has_project_index
         self.has_neighbour = not is_alone and pick((True, False))
-        self.texts = conditions.TEXTS
+        has_edits = pick((True, False))  # and not only other texts
+        self.texts = conditions.RELATED_TEXTS if has_edits else conditions.TEXTS
         if self.is_small:
-            self.texts = self.random.sample(conditions.LONG_TEXTS, 2)
+            few = conditions.RELATED_TEXTS if has_edits else conditions.LONG_TEXTS
+            self.texts = self.random.sample(few, 2)
         self.keep_s = pick(conditions.KEEP_S)
         self.model = Model(CONFIG.model, CONFIG.dimensions, pick(conditions.REBUILT_WINDOWS))
 
