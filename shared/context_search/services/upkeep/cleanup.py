@@ -77,8 +77,8 @@ class CleanupReport:
 
     ``indexes_evicted`` counts earlier generations that were given up for room as well.
     ``unknown_namespaces`` is None when the listing failed or turbopuffer's key may not list;
-    ``unknown_examples`` names the first of them. ``rows_removed`` are tables and tools that our
-    API deleted. ``errors`` holds the code of each failed step, and which table or tool stays.
+    ``unknown_examples`` names the first of them. ``rows_removed`` are projects, tables and
+    tools that our API deleted. ``errors`` holds the code of each failed step, and which row stays.
     """
 
     messages_relayed: int = 0
@@ -139,6 +139,7 @@ class Cleanup:
             self._readmit,
             self._keep_tokens,
             self._keep_uploads,
+            self._mark_tables,
             self._remove_nodes,
             self._delete_documents,
             self._delete_namespaces,
@@ -223,6 +224,10 @@ class Cleanup:
             work.keywords.put(chunk_tokens(waiting))
         report.chunks_keyed += len(waiting)
         return len(waiting) == CHUNKS_PER_STEP
+
+    def _mark_tables(self, _: CleanupReport) -> bool:
+        with self.store.for_all("upkeep") as work:
+            return work.removals.mark_tables(limit=REMOVALS_PER_STEP) == REMOVALS_PER_STEP
 
     def _remove_nodes(self, report: CleanupReport) -> bool:
         with self.store.for_all("upkeep") as work:
