@@ -96,7 +96,8 @@ def test_no_row_gets_lost(before: DatabaseUrl) -> None:
     assert len(kept) == 23
     assert all(kept.values())
     migrations.apply(before)
-    assert rows(before) == kept
+    added = {"project_removal": []}  # tables of later migrations
+    assert rows(before) == kept | added
 
 
 def test_what_was_triggered_and_counted_goes_on(before: DatabaseUrl) -> None:
