@@ -96,7 +96,7 @@ def test_no_row_gets_lost(before: DatabaseUrl) -> None:
     assert len(kept) == 23
     assert all(kept.values())
     migrations.apply(before)
-    added = {"project_removal": []}  # tables of later migrations
+    added: dict[str, list[str]] = {"project_removal": []}  # tables of later migrations
     assert rows(before) == kept | added
 
 
