@@ -59,12 +59,16 @@ check-security: setup-dev
 	@$(python) -m pytest tests/architecture -k "security or secrets or dependencies"
 
 check-template: setup-build
+	@scripts/setup.sh .venv-templates requirements/templates.txt
 	@mkdir -p .build
 	@$(sam) validate --lint
 	@.venv-build/bin/python -m scripts.translate_template > .build/template.json
 	@# W2001: the translation has put DeploymentType where it is used.
 	@.venv-build/bin/cfn-lint --ignore-checks W2001 -- .build/template.json
 	@.venv-build/bin/cfn-lint infrastructure/*.yaml
+	@# What is left out says why beside it, in Metadata.
+	@.venv-templates/bin/checkov --quiet --compact --framework cloudformation --skip-download \
+		--file template.yaml infrastructure/*.yaml
 
 check-locks: setup-dev
 	@# What uv has cached is enough as a rule, and spares the registry a hundred questions.
@@ -140,5 +144,5 @@ compile: setup-dev ## recompile every requirements file, keeping pins that still
 	@scripts/compile_requirements.sh $(if $(UPGRADE),--upgrade-package $(UPGRADE))
 
 clean: ## remove everything that was built or installed here
-	@rm -rf .venv .venv-build .venv-deploy .build .aws-sam .local .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	@rm -rf .venv .venv-build .venv-deploy .venv-templates .build .aws-sam .local .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -193,3 +193,13 @@ def test_a_row_that_could_not_be_removed_is_due_when_it_is_tried_again(bench: Be
     with bench.store.for_all("test") as work:
         work.removals.put_off(Removal("table", table.id), retry_in_s=3_600)
     assert due(bench) == 3_600
+
+
+def test_a_deleted_project_is_due_until_it_is_gone(bench: Bench) -> None:
+    project = bench.project()
+    with bench.store.for_all("test") as work:
+        work.projects.mark_deleted(project.id)
+    assert due(bench) == 0
+    with bench.store.for_all("test") as work:
+        work.removals.put_off(Removal("project", project.id), retry_in_s=600)
+    assert due(bench) == 600

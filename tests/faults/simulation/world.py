@@ -191,7 +191,7 @@ class World:
         self.searcher = simulated_search(store, self.vectors, self.embedder, self.clock, SILENT_S)
         tables = ManageTables(store)
         self.replace_document = tables.replace
-        self.delete_table = tables.delete
+        self.delete_table, self.delete_project = tables.delete, tables.delete_project
         self.redrive = Redrive(store, self.queue).run
 
     def document(self) -> dict[str, object]:
