@@ -46,10 +46,12 @@ _BOX, _JUGS, _WIZARDS, _VOW = (
 )
 RELATED_TEXTS = [
     _BOX + _JUGS + _WIZARDS,
-    _BOX + _VOW + _WIZARDS,
+    _BOX + _JUGS + _VOW,
+    _BOX + _JUGS + _WIZARDS + _VOW,
     _VOW + _BOX + _JUGS + _WIZARDS,
-    f"# Boxes\n\n{_BOX}{_JUGS}",
-    f"# Jugs\n\n{_BOX}{_JUGS}",
+    f"# Boxes\n\n{_BOX}{_JUGS}{_WIZARDS}",
+    f"# Boxes\n\n{_BOX}{_JUGS}{_VOW}",
+    f"# Jugs\n\n{_BOX}{_JUGS}{_WIZARDS}",
 ]
 """They have chunks in common, under the same headings or under others."""
 LONG_TEXTS = [

@@ -136,7 +136,7 @@ class World:
         self.joins = pick((True, False, False))
         is_alone = self.is_crowded or self.is_small or self.mutation.has_project_index
         self.has_neighbour = not is_alone and pick((True, False))
-        has_edits = pick((True, False))  # and not only other texts
+        has_edits = pick((True, True, False))  # and not only other texts
         self.texts = conditions.RELATED_TEXTS if has_edits else conditions.TEXTS
         if self.is_small:
             few = conditions.RELATED_TEXTS if has_edits else conditions.LONG_TEXTS
