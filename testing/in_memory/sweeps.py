@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 from context_search.ports.outside import Clock
 from context_search.ports.upkeep import SweepCounts, SweepCursor, SweepExtent
 from testing.in_memory.rows import GenerationRow, Rows
+
+ORDERED = datetime.min.replace(tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +28,14 @@ class MemorySweeps:
             if row.state in ("active", "building")
             and (row.sweep_after or row.swept_at is None or row.swept_at < before)
         ]
-        due.sort(key=lambda row: (row.swept_at is not None, row.swept_at, row.id))
+        due.sort(
+            key=lambda row: (
+                row.swept_at != ORDERED,
+                row.swept_at is not None,
+                row.swept_at,
+                row.id,
+            )
+        )
         return [
             SweepCursor(row.id, row.namespace, row.sweep_after, row.sweep_counts)
             for row in due[:limit]
@@ -86,7 +95,7 @@ class MemorySweeps:
         self.rows.change(
             self.rows.generations,
             generation_id,
-            swept_at=None,
+            swept_at=ORDERED,
             sweep_after="",
             sweep_counts=SweepCounts(),
         )

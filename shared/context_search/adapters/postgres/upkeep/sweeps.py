@@ -22,7 +22,8 @@ class PostgresSweeps:
             SELECT id, namespace, sweep_after, sweep_counts FROM index_generation
             WHERE state IN ('active', 'building') AND (sweep_after <> '' OR swept_at IS NULL
                 OR swept_at < statement_timestamp() - make_interval(secs => :age))
-            ORDER BY swept_at NULLS FIRST, id LIMIT :limit
+            ORDER BY swept_at IS NOT DISTINCT FROM '-infinity' DESC, swept_at NULLS FIRST, id
+            LIMIT :limit
             """,
             age=older_than_s,
             limit=limit,
@@ -115,11 +116,16 @@ class PostgresSweeps:
         )
 
     def order(self, generation_id: int) -> None:
-        """Whoever is told the same meanwhile does not write again."""
+        """Longest ago of all is ``-infinity``, before those that were never swept.
+
+        Whoever is told the same meanwhile does not write again.
+        """
         self.tx.run(
             """
-            UPDATE index_generation SET swept_at = NULL, sweep_after = '', sweep_counts = NULL
-            WHERE id = :generation AND swept_at IS NOT NULL
+            UPDATE index_generation
+            SET swept_at = '-infinity', sweep_after = '', sweep_counts = NULL
+            WHERE id = :generation
+              AND (swept_at IS DISTINCT FROM '-infinity' OR sweep_after <> '')
             """,
             generation=generation_id,
         )
