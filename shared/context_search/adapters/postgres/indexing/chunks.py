@@ -55,12 +55,13 @@ class PostgresChunks:
             **wanted,
         )
         found = {node_id: set_id for node_id, set_id, _, is_wanted in rows if is_wanted}
-        stored = self._stored(list(found.values()))
         whole = {node_id for node_id, _, state, same in rows if same and state != "partial"}
         kept = self._kept({node_id: plans[node_id] for node_id, *_ in rows if node_id not in whole})
+        stored = self._stored(list(found.values()))
         for node_id in set(found) - whole:
             own = stored.get(found[node_id], ())
-            if len(own) + len(kept[node_id]) != len(plans[node_id]):  # planned by another release
+            if len(own) + len(kept[node_id]) != len(plans[node_id]):
+                # Another release planned other chunks: begin anew.
                 self.tx.run("DELETE FROM chunk_set WHERE id = :id", id=found.pop(node_id))
         added = self._add([each for each in planned if each[0].node_id not in found], kept)
         stored |= self._stored(list(added.values()))
@@ -248,7 +249,7 @@ class PostgresChunks:
         if not kept:
             return
         moved = {"chunks": [chunk.id for chunk, _ in kept], "sets": [set_id for _, set_id in kept]}
-        self.tx.run(  # before the chunks move: it goes with their set
+        self.tx.run(  # first: words_backlog finds the old set through its chunks
             f"""
             INSERT INTO words_backlog SELECT DISTINCT moved.set
             FROM {_MOVED} JOIN chunks ON chunks.id = moved.chunk
@@ -271,7 +272,7 @@ class PostgresChunks:
             ends=[chunk.end for chunk, _ in kept],
             **moved,
         )
-        self.tx.run(  # behind the chunks: whoever writes their words holds these
+        self.tx.run(  # last: whoever writes words of a chunk holds its row (keywords.py)
             f"UPDATE chunk_words SET set_id = moved.set FROM {_MOVED} WHERE chunk_id = moved.chunk",
             **moved,
         )
