@@ -86,7 +86,8 @@ class PostgresRemovals:
             """
             SELECT context_table.id FROM context_table JOIN project_removal USING (project_id)
             WHERE context_search_remove_at IS NULL
-            ORDER BY context_table.id LIMIT :limit FOR NO KEY UPDATE OF context_table
+            ORDER BY context_table.id LIMIT :limit
+            FOR NO KEY UPDATE OF context_table SKIP LOCKED
             """,
             limit=limit,
         )
