@@ -1,5 +1,7 @@
 """One line of JSON for each request, search, run over strings and run of cleanup.
 
+And one for each invocation that turbopuffer or a provider bills something for.
+
 CloudWatch makes metrics of it (embedded metric format), which cost by name and dimension. So only
 ``METRICS`` are metrics, with the service as their only dimension; the rest are fields of the line,
 for CloudWatch Logs Insights. No line has an id of a row, a text, a pointer or a key.
@@ -26,7 +28,8 @@ if TYPE_CHECKING:  # what is reported here belongs to one function each
 INDEXING, SEARCH, CLEANUP = "index-node", "search", "cleanup"
 MANAGEMENT = "create-tool"
 BILLED = "billed"
-"""No function but what all of them are charged for: a metric each costs less than one a function.
+"""A service of its own for what all functions are billed: four metrics in all, not four for each
+function.
 """
 _NAMESPACE = "context-search"
 METRICS: Mapping[str, frozenset[str]] = {
@@ -207,7 +210,10 @@ def emit_cleanup(report: CleanupReport) -> None:
 
 
 def emit_billed(service: str, billed: Billed) -> None:
-    """Says what an invocation of a service was charged by others; nothing where it was nothing."""
+    """Says what turbopuffer and the provider bill for an invocation.
+
+    No line where they bill nothing.
+    """
     values = {
         "turbopuffer_written_bytes_total": billed.written_bytes,
         "turbopuffer_queried_bytes_total": billed.queried_bytes,

@@ -44,7 +44,7 @@ MUTANTS = [
         "kept under another heading", unit_of_work=work_with(chunks=rows.KeptUnderAnotherHeading)
     ),
     Mutation("kept where it was", unit_of_work=work_with(chunks=rows.KeptWhereItWas)),
-    Mutation("kept and buried", unit_of_work=work_with(chunks=rows.KeptAndBuried)),
+    Mutation("kept and deleted", unit_of_work=work_with(chunks=rows.KeptAndDeleted)),
     Mutation(
         "half a set for a whole one",
         unit_of_work=work_with(chunks=rows.TakenForWhole),

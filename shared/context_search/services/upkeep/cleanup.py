@@ -98,6 +98,7 @@ class Cleanup:
     def run(self, deadline: Deadline) -> CleanupReport:
         """Returns what was done; ``is_complete`` is false when time ran out first."""
         report = CleanupReport()
+        # What makes work for a step must be in the port Agenda: else cleanup rests over it.
         steps: list[Step] = [
             self._relay,
             self._revive,

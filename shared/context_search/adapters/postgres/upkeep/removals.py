@@ -19,7 +19,7 @@ _REMOVE = """
         FOR UPDATE SKIP LOCKED)
     RETURNING 1
 """
-# Never without our mark: deleting the project takes it along.
+# Only with our mark, the row of project_removal; it goes with the project (ON DELETE CASCADE).
 _REMOVE_PROJECT = """
     DELETE FROM project WHERE id IN (
         SELECT project.id FROM project JOIN project_removal ON project_id = project.id
