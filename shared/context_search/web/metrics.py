@@ -23,7 +23,7 @@ from context_search.domain.search import Answer
 
 if TYPE_CHECKING:  # what is reported here belongs to one function each
     from context_search.services.indexing.node_report import NodeReport, Outcome
-    from context_search.services.upkeep.report import CleanupReport
+    from context_search.services.upkeep.cleanup_report import CleanupReport
 
 INDEXING, SEARCH, CLEANUP = "index-node", "search", "cleanup"
 MANAGEMENT = "create-tool"
@@ -141,7 +141,7 @@ def emit_search(kind: str, answer: Answer) -> None:
         "searches_degraded_total": int(bool(answer.degraded)),
         "candidates_total": len(found.vector) + len(found.keyword),
         "candidates_gone_total": answer.gone,
-        "breaker_refusals_total": found.left_alone,
+        "breaker_refusals_total": found.breaker_refusals,
         "hits_stale_total": sum(hit.chunk.stale for hit in answer.hits),
         "question_vectors_kept_total": int(found.vector_was_kept),
         "targets_kept_total": int(answer.target_was_kept),
@@ -198,9 +198,9 @@ def emit_cleanup(report: CleanupReport) -> None:
         values["unknown_namespaces"] = report.unknown_namespaces
     if report.sweep_round is not None:
         values["sweep_vector_rows"] = report.sweep_round.vector_rows
-        values["sweep_round_age_seconds"] = report.sweep_round.oldest_s
+        values["sweep_oldest_seconds"] = report.sweep_round.oldest_s
         if report.sweep_round.seconds is not None:
-            values["sweep_round_expected_seconds"] = report.sweep_round.seconds
+            values["sweep_round_seconds"] = report.sweep_round.seconds
     if report.readings is not None:
         values["active_chunks_total"] = report.readings.active_chunks
         values["nodes_in_quarantine"] = report.readings.quarantined_nodes

@@ -105,8 +105,8 @@ MUTANTS = [
     Mutation(
         "evicted, yet indexed", unit_of_work=limited_by(indexes=limits.EvictedFollows), seed=34
     ),
-    Mutation("rests over what is due", rhythm=steps.RestsOverWhatIsDue),
-    Mutation("rests after work", rhythm=steps.RestsAfterWork),
+    Mutation("rests over what is due", scheduled_cleanup=steps.RestsOverWhatIsDue),
+    Mutation("rests after work", scheduled_cleanup=steps.RestsAfterWork),
     Mutation("no window", unit_of_work=work_with(outbox=orders.NoWindow)),
     Mutation("each write its order", unit_of_work=work_with(outbox=orders.EachWriteItsOrder)),
     Mutation("sent again while in the queue", cleanup=orders.SendsAgain),

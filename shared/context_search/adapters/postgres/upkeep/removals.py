@@ -9,6 +9,7 @@ from context_search.adapters.postgres.catalog.presence import TABLE_IS_THERE
 from context_search.adapters.postgres.catalog.tables import PostgresTables
 from context_search.adapters.postgres.catalog.tools import PostgresTools
 from context_search.adapters.postgres.pool import Transaction
+from context_search.domain.limits import search_pool
 from context_search.ports.upkeep import Removal
 
 CHUNKS_PER_DELETE = 20_000
@@ -49,7 +50,7 @@ _PUT_OFF_IN: Mapping[str, str] = {
 _WITHOUT_FOREIGN_KEY = (
     "DELETE FROM outbox WHERE project_id = :id",
     "DELETE FROM idempotency_key WHERE project_id = :id",
-    "DELETE FROM permit WHERE pool = 'searches of project ' || :id",
+    "DELETE FROM permit WHERE pool = :pool",
 )
 
 
@@ -160,7 +161,7 @@ class PostgresRemovals:
         is_gone = bool(self.tx.run(_REMOVE_FROM[removal.kind], id=removal.row_id))
         if is_gone and removal.kind == "project":
             for statement in _WITHOUT_FOREIGN_KEY:
-                self.tx.run(statement, id=removal.row_id)
+                self.tx.run(statement, id=removal.row_id, pool=search_pool(removal.row_id))
         return is_gone
 
     def put_off(self, removal: Removal, *, retry_in_s: float) -> bool:
