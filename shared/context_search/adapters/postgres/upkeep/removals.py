@@ -23,7 +23,8 @@ _REMOVE = """
 # Only with our mark, the row of project_removal; it goes with the project (ON DELETE CASCADE).
 _REMOVE_PROJECT = """
     DELETE FROM project WHERE id IN (
-        SELECT project.id FROM project JOIN project_removal ON project_id = project.id
+        SELECT project.id FROM project
+        JOIN project_removal AS removal ON removal.project_id = project.id
         WHERE project.id = :id FOR UPDATE OF project SKIP LOCKED)
     RETURNING 1
 """
