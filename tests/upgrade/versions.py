@@ -24,6 +24,10 @@ MIGRATIONS = Path("shared/context_search/adapters/postgres/migrations")
 _PINS = ("requirements/dev.txt", "requirements/conformance.txt")
 
 
+RELEASED = {"v0.1.0": "29c2e9f0767ca8c62ac72a44938d715dd7b41856"}
+"""The commits of releases, for a clone without tags."""
+
+
 class UpgradeError(Exception):
     """Something between the two versions does not hold; the message says what."""
 
@@ -99,10 +103,9 @@ def checked_out(revision: str) -> Iterator[Version]:
     Its environment is this folder's where both require the same, else one that its own
     ``scripts/setup.sh`` makes from its own pins. Raises UpgradeError for an unknown revision.
     """
-    try:
-        commit = _git("rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}")
-    except subprocess.CalledProcessError:
-        raise UpgradeError(f"no revision {revision} here: git fetch --tags") from None
+    commit = _commit(revision) or _commit(RELEASED.get(revision, ""))
+    if commit is None:
+        raise UpgradeError(f"no revision {revision} here: git fetch --tags")
     folder = FOLDER / commit[:12]
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
@@ -118,6 +121,13 @@ def checked_out(revision: str) -> Iterator[Version]:
         yield Version(revision, commit[:7], folder, _python_for(folder))
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _commit(revision: str) -> str | None:
+    try:
+        return _git("rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}")
+    except subprocess.CalledProcessError:
+        return None
 
 
 def _python_for(folder: Path) -> str:
