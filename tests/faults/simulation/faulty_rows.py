@@ -26,7 +26,7 @@ from testing.in_memory.live_chunks import MemoryLiveChunks
 from testing.in_memory.nodes import MemoryNodes
 from testing.in_memory.outbox import MemoryOutbox
 from testing.in_memory.removals import remove_sets
-from testing.in_memory.rows import GenerationRow, Rows, TableRow, TombstoneRow
+from testing.in_memory.rows import GenerationRow, NodeRow, Rows, TableRow, TombstoneRow
 from testing.in_memory.store import MemoryUnitOfWork
 
 
@@ -148,7 +148,10 @@ class KeptAndDeleted(MemoryChunks):
 
 
 class TakenForWhole(MemoryChunks):
-    """A set that takes over chunks is found again, and what it takes over is forgotten."""
+    """A set that takes over chunks is found again without them, and nobody counts."""
+
+    def _is_complete(self, node: NodeRow, chunk_set: ChunkSet) -> bool:
+        return all(row.present for row in self.of_sets([chunk_set.id]))
 
     def _begin_set(self, claim: Claim, planned: Sequence[PlannedChunk]) -> ChunkSet:
         found = self._set_of(claim)
