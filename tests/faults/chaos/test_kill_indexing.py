@@ -68,18 +68,28 @@ def test_a_worker_may_die_anywhere_beside_the_backlog_of_a_neighbour(
     kills.check()
 
 
+@pytest.mark.parametrize(
+    ("change", "vectors_come_by"),
+    [({"a": EDITED}, "embed"), ({"copy": LONG}, "read vectors")],
+    ids=["an edit", "a copy"],
+)
 def test_a_worker_may_die_anywhere_in_a_changed_string(
-    deployment: Deployment, kills: Kills, owner: Principal
+    deployment: Deployment,
+    kills: Kills,
+    owner: Principal,
+    change: dict[str, str],
+    vectors_come_by: str,
 ) -> None:
     def prepare() -> Place:
         table, tool = indexed(deployment, owner)
-        deployment.replace(table, DOCUMENT | {"a": EDITED})
+        deployment.replace(table, DOCUMENT | change)
         deployment.orders()
         deployment.parts.comparer.compare(tool.index_id)
         return table, tool
 
     calls = kills.everywhere(prepare, lambda _: ("carry_out", take(deployment)))
-    assert "read vectors" in calls
+    assert vectors_come_by in calls
+    assert SWAP in calls
     kills.check()
 
 
