@@ -43,7 +43,9 @@ class MemoryChunks:
         found = self._set_of(claim)
         is_whole = found is not None and found.state != "partial"
         kept = [] if is_whole else self._kept(claim, planned)
-        if found and not is_whole and len(self.of_sets([found.id])) + len(kept) != len(planned):
+        own = [row.index for row in self.of_sets([found.id])] if found else []
+        places = sorted([*own, *(one.index for one in kept)])
+        if found and not is_whole and places != list(range(len(planned))):
             remove_sets(self.rows, self.clock, [found.id])
             found = None
         set_id = found.id if found else self._insert(claim, planned, kept)

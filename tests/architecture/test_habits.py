@@ -42,15 +42,6 @@ def test_the_environment_is_read_in_few_places() -> None:
     assert readers == ENVIRONMENT_READERS.keys()
 
 
-def test_no_test_replaces_parts_by_mocks() -> None:
-    mocking = {
-        relative(path)
-        for path in python_files("tests")
-        if any(name.startswith(("unittest.mock", "mock.")) for name in names_in(path))
-    }
-    assert mocking == set()
-
-
 def test_what_has_no_docstring_in_an_adapter_is_described_by_its_port() -> None:
     described = {name for name, _ in methods_of("shared/context_search/ports")}
     silent = {

@@ -253,6 +253,23 @@ def test_many_strings_keep_together(bench: Bench) -> None:
     assert bench.ids(index) == kept
 
 
+def test_a_set_whose_places_were_planned_otherwise_begins_anew(bench: Bench) -> None:
+    table, index, node_id, _ = indexed(bench, *LINES)
+    edited(bench, table, index, *LINES, english(60, seed=77))
+    claim = bench.claim(node_id)
+    first, planned = bench.begin(claim), plan(claim)
+    own = first.missing[0].index  # another release keeps as many, and not the same
+    stays = next(one for one in first.kept if one.index != own)
+    hashes = {own: planned[stays.index].rows_hash, stays.index: b"\0" * 32}
+    other = [
+        replace(chunk, rows_hash=hashes.get(chunk.index, chunk.rows_hash)) for chunk in planned
+    ]
+    with bench.store.for_all("test") as work:
+        [new] = work.chunks.begin_sets([(claim, other)])
+    assert (new.is_new, new.id != first.id, len(new.kept)) == (True, True, len(first.kept))
+    assert [chunk.index for chunk in new.chunks] == list(range(len(planned)))
+
+
 def test_a_set_that_was_planned_otherwise_begins_anew(bench: Bench) -> None:
     table, index, node_id, _ = indexed(bench, *LINES)
     edited(bench, table, index, *LINES, english(60, seed=77))

@@ -1,6 +1,6 @@
 """Cleanup rests where nothing is due, so that a database may sleep.
 
-Whoever runs it knows by himself for how long: in memory, so a new process looks first.
+How long it rests is known to one process only, in its memory: a new process looks first.
 docs/decisions/0037-cleanup-rests.md
 """
 

@@ -60,8 +60,8 @@ class PostgresChunks:
         kept = self._kept({node_id: plans[node_id] for node_id, *_ in rows if node_id not in whole})
         stored = self._stored(list(found.values()))
         for node_id in set(found) - whole:
-            own = stored.get(found[node_id], ())
-            if len(own) + len(kept[node_id]) != len(plans[node_id]):
+            places = [*(row.index for row in stored.get(found[node_id], ())), *kept[node_id]]
+            if sorted(places) != list(range(len(plans[node_id]))):
                 # Another release planned other chunks: begin anew.
                 self.tx.run("DELETE FROM chunk_set WHERE id = :id", id=found.pop(node_id))
         added = self._add([each for each in planned if each[0].node_id not in found], kept)
