@@ -8,8 +8,9 @@ from typing import Any
 
 import httpx2
 
+from tests.builders import until
 from tests.e2e.library import library
-from tests.e2e.running import Tenant
+from tests.e2e.running import INDEXED_WITHIN_S, Tenant
 
 SPARES = 8
 # How often an id is one of these; else it is as schemathesis makes it up.
@@ -99,6 +100,7 @@ def things_of(tenant: Tenant, spare_projects: list[int | str]) -> Things:
             "POST /api/v1/mcps/{mcp_id}/bindings": {"mcp_id": [empty], "tool_id": bound},
             "DELETE /api/v1/mcps/{mcp_id}/bindings/{tool_id}": {"tool_id": bound},
             "DELETE /internal/tools/{tool_id}/chunks": {"tool_id": [alone]},
+            "POST /internal/tools/{tool_id}/chunks/rollback": {"tool_id": [_rebuilt(tenant)]},
             "DELETE /api/v1/projects/{project_id}/keys/{key_id}": {"key_id": keys[1:]},
             "POST /api/v1/projects/{project_id}/keys/{key_id}/rotate": {"key_id": keys[:1]},
             "DELETE /api/v1/mcps/{mcp_id}/keys/{key_id}": {"key_id": mcp_keys[1:]},
@@ -107,6 +109,20 @@ def things_of(tenant: Tenant, spare_projects: list[int | str]) -> Things:
             "GET /api/v1/tables/{table_id}/uploads/{upload_id}": uploads,
         },
     )
+
+
+def _rebuilt(tenant: Tenant) -> int:
+    """A tool that has an earlier generation to go back to, from one to the other and back."""
+    tool = tenant.tool(tenant.table(library()))
+    tenant.ready(tool)
+    chunks, internally = f"/internal/tools/{tool['tool_id']}/chunks", tenant.stack.internally
+    assert internally("POST", f"{chunks}/rebuild").status_code == 202
+
+    def rolled_back() -> bool:
+        return internally("POST", f"{chunks}/rollback").status_code == 200
+
+    until(rolled_back, INDEXED_WITHIN_S)
+    return int(tool["tool_id"])
 
 
 def _uploads(maker: _Maker) -> Ids:

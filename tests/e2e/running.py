@@ -78,13 +78,14 @@ class Running:
 
     def project(self) -> Tenant:
         """A new project."""
-        made = self.http.post(
-            "/api/v1/projects",
-            json={"name": "e2e"},
-            headers={"x-internal-secret": self.internal_secret},
-        )
+        made = self.internally("POST", "/api/v1/projects", json={"name": "e2e"})
         assert made.status_code == 201, made.text
         return Tenant(self, made.json()["id"], made.json()["api_key"])
+
+    def internally(self, method: str, path: str, **more: Any) -> httpx2.Response:
+        """One request with the internal secret."""
+        headers = {"x-internal-secret": self.internal_secret}
+        return self.http.request(method, path, headers=headers, **more)
 
     def sql(self, statement: str, **values: object) -> list[list[Any]]:
         """Rows of one statement."""

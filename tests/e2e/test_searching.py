@@ -96,16 +96,10 @@ def test_an_agent_may_say_nothing_else(
 def test_trusted_services_get_the_same_answer(
     stack: Running, reader: Tenant, tool: dict[str, Any]
 ) -> None:
-    response = stack.http.post(
-        f"/internal/tools/{tool['tool_id']}/search",
-        json={"query": "comets"},
-        headers={"x-internal-secret": stack.internal_secret},
-    )
+    own = f"/internal/tools/{tool['tool_id']}"
+    response = stack.internally("POST", f"{own}/search", json={"query": "comets"})
     assert response.json() == reader.search(tool, "comets")
-    stats = stack.http.get(
-        f"/internal/tools/{tool['tool_id']}/chunks/stats",
-        headers={"x-internal-secret": stack.internal_secret},
-    )
+    stats = stack.internally("GET", f"{own}/chunks/stats")
     assert stats.json() == reader.state(tool)
 
 
