@@ -8,6 +8,7 @@ from typing import Protocol
 from context_search.domain.orders import Order
 from context_search.ports.access import IdempotencyKeys, Keys, McpInstances
 from context_search.ports.catalog import Projects, Tables, Tools, Uploads
+from context_search.ports.editing import Histories, HistorySettingsRows, Versions
 from context_search.ports.indexing import (
     Chunks,
     Comparisons,
@@ -95,6 +96,12 @@ class UnitOfWork(Protocol):
     def gauges(self) -> Gauges: ...
     @property
     def uploads(self) -> Uploads: ...
+    @property
+    def versions(self) -> Versions: ...
+    @property
+    def histories(self) -> Histories: ...
+    @property
+    def history_settings(self) -> HistorySettingsRows: ...
 
 
 class Store(Protocol):

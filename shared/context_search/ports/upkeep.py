@@ -124,7 +124,10 @@ class Removals(Protocol):
         ...
 
     def due(self, *, limit: int) -> Sequence[Removal]:
-        """Returns what is to be removed now, tools first. A table is when it has no nodes."""
+        """Returns what is to be removed now, tools first.
+
+        A table is when it has no nodes and no pieces of versions.
+        """
         ...
 
     def remove(self, removal: Removal) -> bool:

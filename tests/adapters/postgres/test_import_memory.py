@@ -26,7 +26,7 @@ from context_search.adapters.postgres.pool import Database
 from context_search.adapters.postgres.store import PostgresStore
 from context_search.adapters.postgres.url import DatabaseUrl
 from context_search.domain.uploads import NewUpload
-from context_search.services.catalog.uploads import ImportDocument
+from context_search.services.catalog.imports import ImportDocument
 
 
 class File:

@@ -43,6 +43,8 @@ TOMBSTONES_PER_STEP = 1_000
 REQUESTS_PER_STEP = 1_000
 PERMITS_PER_STEP = 1_000
 REMOVALS_PER_STEP = 200
+HISTORIES_PER_STEP = 100
+VERSIONS_PER_STEP = 1_000
 STEP_RESERVE_S = 20.0
 ROUNDS_PER_STEP = 50
 RETRY_S = 3_600.0
@@ -99,6 +101,8 @@ class CleanupReport:
     summaries_written: int = 0
     imports_revived: int = 0
     uploads_forgotten: int = 0
+    versions_pruned: int = 0
+    pieces_removed: int = 0
     unknown_namespaces: int | None = None
     unknown_examples: list[str] = field(default_factory=list)
     readings: Readings | None = None
@@ -144,6 +148,7 @@ class Cleanup:
             self._delete_namespaces,
             self._sweep,
             self._forget_requests,
+            self._prune_versions,
             self._summarise,
             self._measure,
             self._find_unknown,
@@ -276,6 +281,21 @@ class Cleanup:
             found = work.idempotency_keys.forget(older_than_s=KEPT_S, limit=REQUESTS_PER_STEP)
         report.requests_forgotten += found
         return found == REQUESTS_PER_STEP
+
+    def _prune_versions(self, report: CleanupReport) -> bool:
+        with self.store.for_all("upkeep") as work:
+            over = work.histories.over_limit(limit=HISTORIES_PER_STEP)
+            expired = sum(work.histories.expire_oldest(project_id) for project_id in over)
+            due = work.histories.due(limit=HISTORIES_PER_STEP)
+        report.versions_pruned += expired
+        is_done = not expired
+        for history in due:
+            with self.store.for_all("upkeep") as work:
+                pruned = work.histories.prune(history, limit=VERSIONS_PER_STEP)
+            report.versions_pruned += pruned.versions
+            report.pieces_removed += pruned.pieces
+            is_done &= pruned.is_done
+        return not is_done or len(due) == HISTORIES_PER_STEP
 
     def _summarise(self, report: CleanupReport) -> bool:
         with self.store.for_all("upkeep") as work:

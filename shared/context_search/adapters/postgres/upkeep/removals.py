@@ -110,7 +110,9 @@ class PostgresRemovals:
                 UNION ALL
                 SELECT 'table', id, context_search_remove_at FROM context_table
                 WHERE context_search_remove_at <= statement_timestamp()
-                  AND NOT EXISTS (SELECT FROM node WHERE table_id = context_table.id)) AS marked
+                  AND NOT EXISTS (SELECT FROM node WHERE table_id = context_table.id)
+                  AND NOT EXISTS (
+                    SELECT FROM version_piece WHERE table_id = context_table.id)) AS marked
             ORDER BY kind DESC, remove_at, id LIMIT :limit
             """,
             limit=limit,

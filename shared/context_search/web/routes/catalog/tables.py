@@ -11,7 +11,7 @@ from pydantic import RootModel
 from context_search.domain.documents import parse_json
 from context_search.domain.model import Table
 from context_search.services.catalog.tables import ManageTables
-from context_search.web.border import StrictJsonRoute
+from context_search.web.border import StrictJsonRoute, request_id
 from context_search.web.callers import InternalOnly, MayManage, TableId, own_project, part
 from context_search.web.fields import (
     Answer,
@@ -91,13 +91,14 @@ Use = Annotated[ManageTables, part("tables")]
 class _Change(TypedDict):
     pointer: str
     if_revision: int | None
+    request_id: str
 
 
 async def _change(
     pointer: PointerInUrl = "",
     if_match: IfMatch = None,
 ) -> _Change:
-    return {"pointer": pointer, "if_revision": if_match}
+    return {"pointer": pointer, "if_revision": if_match, "request_id": request_id()}
 
 
 Change = Annotated[_Change, Depends(_change)]
@@ -136,7 +137,7 @@ async def create_table(body: CreateTableBody, caller: MayManage, use: Use, once:
     own_project(caller, body.project_id)
 
     def create() -> JSONResponse:
-        table = use.create(caller, body.name, body.description, body.data)
+        table = use.create(caller, body.name, body.description, body.data, request_id=request_id())
         return TableAnswer.of(table).response(201, etag(table.revision))
 
     return once.answer(caller.project_id, create)
@@ -200,7 +201,12 @@ async def remove_from_document(
     table_id: TableId, caller: MayManage, use: Use, pointer: PointerToPart, if_match: IfMatch = None
 ) -> JSONResponse:
     """Takes the member or the element at ``pointer`` out; the elements behind it move up."""
-    return _shown(use.remove(caller, table_id, pointer=pointer, if_revision=if_match))
+    change: _Change = {
+        "pointer": pointer,
+        "if_revision": if_match,
+        "request_id": request_id(),
+    }
+    return _shown(use.remove(caller, table_id, **change))
 
 
 def _shown(table: Table) -> JSONResponse:
