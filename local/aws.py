@@ -22,6 +22,7 @@ from ministack.services import apigateway
 from ministack.services.cloudformation import provisioners
 
 from local.loopback_only import loopback_only
+from local.template import ANY_METHOD, INTEGRATION, INTEGRATIONS
 
 Properties = dict[str, Any]
 
@@ -30,8 +31,6 @@ _BATCHES = {
     f"sqs:{name}Batch": f"sqs:{name}"
     for name in ("SendMessage", "DeleteMessage", "ChangeMessageVisibility")
 }
-_ANY_METHOD = "x-amazon-apigateway-any-method"
-_INTEGRATION = "x-amazon-apigateway-integration"
 
 
 def record_decisions(file: Path) -> None:
@@ -65,26 +64,31 @@ def record_decisions(file: Path) -> None:
 
 def add_routes(api_id: str, definition: Properties) -> None:
     """Gives an HTTP API the routes and integrations of its OpenAPI ``Body``."""
+    integrations = {
+        name: {"integrationId": name, **_integration(wanted)}
+        for name, wanted in definition.get("components", {}).get(INTEGRATIONS, {}).items()
+    }
     routes: Properties = {}
-    integrations: Properties = {}
     for path, operations in definition.get("paths", {}).items():
         for method, operation in operations.items():
-            wanted = operation[_INTEGRATION]
-            integration = provisioners._apigw_v2_integration_props(
-                {
-                    "IntegrationType": wanted["type"].upper(),
-                    "IntegrationUri": wanted["uri"],
-                    "PayloadFormatVersion": wanted["payloadFormatVersion"],
-                }
-            )
+            verb = "ANY" if method == ANY_METHOD else method.upper()
+            target = operation[INTEGRATION]["$ref"].rpartition("/")[2]
+            route = {"RouteKey": f"{verb} {path}", "Target": f"integrations/{target}"}
             name = uuid.uuid4().hex[:8]
-            integrations[name] = {"integrationId": name, **integration}
-            verb = "ANY" if method == _ANY_METHOD else method.upper()
-            key = path if path == "$default" else f"{verb} {path}"
-            route = {"RouteKey": key, "Target": f"integrations/{name}"}
             routes[name] = {"routeId": name, **provisioners._apigw_v2_route_props(route)}
     apigateway._integrations[api_id] = integrations
     apigateway._routes[api_id] = routes
+
+
+def _integration(wanted: Properties) -> Properties:
+    made: Properties = provisioners._apigw_v2_integration_props(
+        {
+            "IntegrationType": wanted["type"],
+            "IntegrationUri": wanted["uri"],
+            "PayloadFormatVersion": wanted["payloadFormatVersion"],
+        }
+    )
+    return made
 
 
 def _with_routes(make: Callable[..., Any]) -> Callable[..., Any]:

@@ -1,6 +1,6 @@
 """Choosing the function for a request as an HTTP API does.
 
-The most specific route wins, ``$default`` last. The template has no greedy ``{proxy+}``.
+The most specific route wins. The template has no greedy ``{proxy+}`` and no ``$default``.
 https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-develop-routes.html
 """
 
@@ -32,11 +32,11 @@ class _Route:
     pattern: re.Pattern[str]
 
     @property
-    def specificity(self) -> tuple[bool, int, bool]:
+    def specificity(self) -> tuple[int, bool]:
         """Sorts the most specific route first."""
         path = self.spec.path
         literals = path.count("/") - len(_VARIABLE.findall(path))
-        return (path == "$default", -literals, self.spec.method == "ANY")
+        return (-literals, self.spec.method == "ANY")
 
 
 class RouteTable:
@@ -62,8 +62,6 @@ class RouteTable:
 
 
 def _pattern(path: str) -> re.Pattern[str]:
-    if path == "$default":
-        return re.compile(r".*", re.DOTALL)
     # Every other piece is a variable's name.
     pieces = [
         f"(?P<{piece}>[^/]+)" if index % 2 else re.escape(piece)

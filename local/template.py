@@ -26,6 +26,12 @@ _QUEUE_ATTRIBUTES = (
 )
 
 
+# API Gateway's extensions of OpenAPI.
+ANY_METHOD = "x-amazon-apigateway-any-method"
+INTEGRATION = "x-amazon-apigateway-integration"
+INTEGRATIONS = "x-amazon-apigateway-integrations"
+
+
 class TemplateError(Exception):
     """The template says something the local stack cannot follow; the message names the place."""
 
@@ -39,8 +45,8 @@ class RouteSpec:
 
     @property
     def key(self) -> str:
-        """API Gateway's route key: ``GET /tools/{id}`` or ``$default``."""
-        return self.path if self.path == "$default" else f"{self.method} {self.path}"
+        """API Gateway's route key: ``GET /tools/{id}``."""
+        return f"{self.method} {self.path}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,9 +116,10 @@ def read_template(path: Path) -> Template:
     document = load(path)
     resources: Node = document["Resources"]
     shared: Node = document.get("Globals", {}).get("Function", {})
+    routes = routes_of(resources)
     return Template(
         functions=tuple(
-            _function(name, {**shared, **resource["Properties"]}, path.parent)
+            _function(name, {**shared, **resource["Properties"]}, routes.get(name, ()), path.parent)
             for name, resource in resources.items()
             if resource["Type"] == "AWS::Serverless::Function"
         ),
@@ -122,6 +129,46 @@ def read_template(path: Path) -> Template:
             if resource["Type"] == "AWS::SQS::Queue"
         },
     )
+
+
+def routes_of(resources: Node) -> dict[str, tuple[RouteSpec, ...]]:
+    """A function's logical id → the routes that the HTTP API's definition sends to it.
+
+    Raises TemplateError for a route whose integration is not one of the definition's own.
+    """
+    found: dict[str, tuple[RouteSpec, ...]] = {}
+    for resource in resources.values():
+        if resource["Type"] != "AWS::Serverless::HttpApi":
+            continue
+        definition = resource["Properties"]["DefinitionBody"]
+        for path, operations in definition["paths"].items():
+            for method, operation in operations.items():
+                spec = RouteSpec("ANY" if method == ANY_METHOD else method.upper(), path)
+                function = _invoked(integration_of(operation, definition), spec)
+                found[function] = (*found.get(function, ()), spec)
+    return found
+
+
+def integration_of(operation: Node, definition: Node) -> Node:
+    """What an operation's ``$ref`` names among the definition's integrations.
+
+    Raises TemplateError for another form.
+    """
+    reference = operation.get(INTEGRATION, {}).get("$ref", "")
+    prefix, _, name = reference.rpartition("/")
+    known = definition.get("components", {}).get(INTEGRATIONS, {})
+    if prefix != f"#/components/{INTEGRATIONS}" or name not in known:
+        raise TemplateError(f"an operation's integration must be one of {sorted(known)}")
+    integration: Node = known[name]
+    return integration
+
+
+def _invoked(integration: Node, route: RouteSpec) -> str:
+    """The logical id of the function whose alias an integration's address has as ``Function``."""
+    match integration.get("uri"):
+        case {"Fn::Sub": [str(), {"Function": {"Ref": str(alias)}}]}:
+            return alias.removesuffix(".Alias")
+    raise TemplateError(f"{route.key} invokes no function of the template")
 
 
 def _number(value: Any, where: str) -> int:
@@ -139,11 +186,13 @@ def _target(value: Any, where: str) -> str:
     raise TemplateError(f"{where} must be a !Ref or !GetAtt, not {value!r}")
 
 
-def _function(logical_id: str, properties: Node, root: Path) -> FunctionSpec:
+def _function(
+    logical_id: str, properties: Node, routes: tuple[RouteSpec, ...], root: Path
+) -> FunctionSpec:
     events = properties.get("Events", {})
 
-    def of_type(*types: str) -> list[tuple[str, Node]]:
-        return [(n, e.get("Properties", {})) for n, e in events.items() if e["Type"] in types]
+    def of_type(wanted: str) -> list[tuple[str, Node]]:
+        return [(n, e.get("Properties", {})) for n, e in events.items() if e["Type"] == wanted]
 
     return FunctionSpec(
         name=logical_id,
@@ -153,16 +202,12 @@ def _function(logical_id: str, properties: Node, root: Path) -> FunctionSpec:
         memory_mb=_number(
             properties.get("MemorySize", _DEFAULT_MEMORY_MB), f"{logical_id}.MemorySize"
         ),
-        routes=tuple(_route(event) for _, event in of_type("HttpApi")),
+        routes=routes,
         queues=tuple(_mapping(f"{logical_id}.{n}", event) for n, event in of_type("SQS")),
         schedules=tuple(
             ScheduleSpec(name, event["Input"]) for name, event in of_type("ScheduleV2")
         ),
     )
-
-
-def _route(event: Node) -> RouteSpec:
-    return RouteSpec(event.get("Method", "ANY").upper(), event.get("Path", "$default"))
 
 
 def _mapping(where: str, event: Node) -> QueueMapping:

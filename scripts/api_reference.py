@@ -18,7 +18,7 @@ from typing import Any
 
 from context_search.web.mcp_tools import SEARCH_INPUT_SCHEMA
 from context_search.web.openapi import contract
-from local.cloudformation import load
+from local.template import read_template
 
 ROOT = Path(__file__).resolve().parents[1]
 API, MCP, ANSWERS = (ROOT / "docs" / name for name in ("api.md", "mcp.md", "answers.md"))
@@ -105,15 +105,9 @@ def _routes(page: str) -> Iterator[list[str]]:
 
 
 def _functions() -> dict[str, str]:
-    """The function that the template sends each route to; not those for what is left."""
-    found: dict[str, str] = {}
-    for resource in load(ROOT / "template.yaml")["Resources"].values():
-        if resource["Type"] == "AWS::Serverless::Function":
-            function = resource["Properties"]["CodeUri"].removeprefix("functions/")
-            events = [event["Properties"] for event in resource["Properties"]["Events"].values()]
-            routes = [f"{event['Method']} {event['Path']}" for event in events if "Path" in event]
-            found |= dict.fromkeys(routes, function)
-    return found
+    """The function that the template sends each route to."""
+    functions = read_template(ROOT / "template.yaml").functions
+    return {route.key: spec.code.name for spec in functions for route in spec.routes}
 
 
 def _credentials(operation: Schema) -> str:

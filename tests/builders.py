@@ -149,7 +149,7 @@ class Workbench(Steps):
         chunk_set = self.begin(claim)
         self.mark(chunk_set)
         with self.store.for_all("test") as work:
-            assert work.chunks.activate([(claim, chunk_set.id)])
+            assert work.chunks.activate([(claim, chunk_set)])
         return chunk_set
 
     def indexed(self, index: Index) -> list[ChunkSet]:

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Literal
 
 from context_search.domain.ids import first_row_id, vector_row_id
 from context_search.domain.model import (
     ChunkSet,
     Claim,
     EmbeddedChunk,
+    KeptChunk,
     PlannedChunk,
     StoredChunk,
+    kept_chunks,
 )
 from context_search.ports.outside import Clock
 from testing.in_memory.removals import remove_sets
-from testing.in_memory.rows import ChunkRow, Rows, SetRow
+from testing.in_memory.rows import ChunkRow, NodeRow, Rows, SetRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,28 +32,52 @@ class MemoryChunks:
         return [self._begin_set(claim, chunks) for claim, chunks in planned]
 
     def _begin_set(self, claim: Claim, planned: Sequence[PlannedChunk]) -> ChunkSet:
-        of_node = [row for row in self.rows.sets.values() if row.node_id == claim.node_id]
-        other = [
+        unfinished = [
             row.id
-            for row in of_node
-            if row.state == "building" and row.content_hash != claim.content_hash
+            for row in self.rows.sets.values()
+            if row.node_id == claim.node_id
+            and row.state != "active"
+            and row.content_hash != claim.content_hash
         ]
-        remove_sets(self.rows, self.clock, other)
-        same = [row.id for row in of_node if row.content_hash == claim.content_hash]
-        set_id = same[0] if same else self._insert(claim, planned)
-        chunks = sorted(self.of_sets([set_id]), key=lambda row: row.index)
-        return ChunkSet(set_id, tuple(_stored(row) for row in chunks), is_new=not same)
+        remove_sets(self.rows, self.clock, unfinished)
+        found = self._set_of(claim)
+        is_whole = found is not None and found.state != "partial"
+        kept = [] if is_whole else self._kept(claim, planned)
+        if found and not is_whole and len(self.of_sets([found.id])) + len(kept) != len(planned):
+            remove_sets(self.rows, self.clock, [found.id])
+            found = None
+        set_id = found.id if found else self._insert(claim, planned, kept)
+        chunks = [_stored(row) for row in self.of_sets([set_id])]
+        chunks += [replace(_stored(self.rows.chunks[one.id]), index=one.index) for one in kept]
+        chunks.sort(key=lambda chunk: chunk.index)
+        return ChunkSet(set_id, tuple(chunks), is_new=found is None, kept=tuple(kept))
+
+    def _set_of(self, claim: Claim) -> SetRow | None:
+        wanted = (claim.node_id, claim.content_hash)
+        same = (row for row in self.rows.sets.values() if (row.node_id, row.content_hash) == wanted)
+        return next(same, None)
+
+    def _kept(self, claim: Claim, planned: Sequence[PlannedChunk]) -> list[KeptChunk]:
+        node = self.rows.nodes[claim.node_id]
+        active = sorted(self.of_sets([node.active_set_id or 0]), key=lambda row: row.index)
+        return kept_chunks(planned, [(row.id, row.rows_hash) for row in active])
 
     def of_sets(self, set_ids: Sequence[int]) -> list[ChunkRow]:
         """Returns the chunks of sets."""
         return [row for row in self.rows.chunks.values() if row.set_id in set_ids]
 
-    def _insert(self, claim: Claim, planned: Sequence[PlannedChunk]) -> int:
+    def _insert(
+        self, claim: Claim, planned: Sequence[PlannedChunk], kept: Sequence[KeptChunk]
+    ) -> int:
         set_id = self.rows.new_id()
+        state: Literal["building", "partial"] = "partial" if kept else "building"
         self.rows.sets[set_id] = SetRow(
-            set_id, claim.node_id, claim.content_hash, "building", len(planned)
+            set_id, claim.node_id, claim.content_hash, state, len(planned)
         )
+        stays = {one.index for one in kept}
         for chunk in planned:
+            if chunk.index in stays:
+                continue
             row = ChunkRow(
                 id=self.rows.new_id(),
                 table_id=claim.table_id,
@@ -65,6 +92,7 @@ class MemoryChunks:
                 namespace=claim.namespace,
                 doc_id=self._doc_id(claim, set_id, chunk.index),
                 input_hash=chunk.input_hash,
+                rows_hash=chunk.rows_hash,
                 window_count=chunk.window_count,
             )
             self.rows.chunks[row.id] = row
@@ -94,14 +122,16 @@ class MemoryChunks:
         for chunk_id in set(chunk_ids) & set(self.rows.chunks):
             self.rows.change(self.rows.chunks, chunk_id, present=True)
 
-    def activate(self, sets: Sequence[tuple[Claim, int]]) -> set[int]:
-        return {claim.node_id for claim, set_id in sets if self._activate(claim, set_id)}
+    def activate(self, sets: Sequence[tuple[Claim, ChunkSet]]) -> set[int]:
+        return {claim.node_id for claim, each in sets if self._activate(claim, each)}
 
-    def _activate(self, claim: Claim, set_id: int) -> bool:
-        node = self.rows.nodes.get(claim.node_id)
-        complete = set_id in self.rows.sets and all(row.present for row in self.of_sets([set_id]))
-        if node is None or node.content_hash != claim.content_hash or not complete:
+    def _activate(self, claim: Claim, chunk_set: ChunkSet) -> bool:
+        node, set_id = self.rows.nodes.get(claim.node_id), chunk_set.id
+        if node is None or node.content_hash != claim.content_hash:
             return False
+        if set_id not in self.rows.sets or not self._is_complete(node, chunk_set):
+            return False
+        self._take_over(claim, chunk_set)
         others = [
             row.id
             for row in self.rows.sets.values()
@@ -122,6 +152,29 @@ class MemoryChunks:
         )
         return True
 
+    def _is_complete(self, node: NodeRow, chunk_set: ChunkSet) -> bool:
+        kept = [self.rows.chunks.get(one.id) for one in chunk_set.kept]
+        return all(row.present for row in self.of_sets([chunk_set.id])) and all(
+            row is not None and row.present and row.set_id == node.active_set_id for row in kept
+        )
+
+    def _take_over(self, claim: Claim, chunk_set: ChunkSet) -> None:
+        """Moves chunks, with their words, into the set that keeps them."""
+        before = {self.rows.chunks[one.id].set_id for one in chunk_set.kept}
+        if before & set(self.rows.words_backlog):
+            self.rows.words_backlog[chunk_set.id] = None
+        for one in chunk_set.kept:
+            self.rows.change(
+                self.rows.chunks,
+                one.id,
+                set_id=chunk_set.id,
+                index=one.index,
+                start=one.start,
+                end=one.end,
+                total=self.rows.sets[chunk_set.id].chunks_count,
+                content_hash=claim.content_hash,
+            )
+
     def without_row(self, namespace: str, doc_ids: Sequence[str]) -> list[str]:
         known = {row.doc_id for row in self.rows.chunks.values() if row.namespace == namespace}
         known |= {doc_id for name, doc_id in self.rows.tombstones if name == namespace}
@@ -134,7 +187,6 @@ def _stored(row: ChunkRow) -> StoredChunk:
         id=row.id,
         doc_id=row.doc_id,
         text=row.text,
-        total=row.total,
         present=row.present,
         input_hash=row.input_hash,
         window_count=row.window_count,

@@ -161,12 +161,12 @@ class MemoryNodes:
 
     def _put_aside(self, claim: Claim, state: NodeState, error: Mapping[str, object]) -> None:
         self._change(claim, state=state, lease_until=None, last_error=error)
-        building = [
+        unfinished = [
             row.id
             for row in self.rows.sets.values()
-            if row.node_id == claim.node_id and row.state == "building"
+            if row.node_id == claim.node_id and row.state != "active"
         ]
-        remove_sets(self.rows, self.clock, building)
+        remove_sets(self.rows, self.clock, unfinished)
 
     def _change_all(self, claims: Sequence[Claim], **values: object) -> list[Claim]:
         """Returns the claims that still held."""

@@ -81,7 +81,7 @@ class SetRow:
     id: int
     node_id: int
     content_hash: str
-    state: Literal["building", "active"]
+    state: Literal["building", "partial", "active"]
     chunks_count: int
 
 
@@ -100,6 +100,7 @@ class ChunkRow:
     namespace: str
     doc_id: str
     input_hash: bytes
+    rows_hash: bytes
     window_count: int = 1
     present: bool = False
     tokens: tuple[str, ...] | None = None

@@ -79,12 +79,8 @@ def document(pointer: str, text: str, *, index: int = 0, set_id: int = 1) -> Vec
         tokens=tokens(text),
         ancestors=ancestor_keys(pointer),
         table_id=1,
-        set_id=set_id,
         chunk_id=index + 1,
         json_pointer=pointer,
-        chunk_index=index,
-        total_chunks=40,
-        content_hash="0" * 64,
         updated_at=datetime(2026, 11, 22, tzinfo=UTC),
     )
 

@@ -14,6 +14,7 @@ from fastapi import APIRouter
 from fastapi.routing import APIRoute
 
 from local.cloudformation import load
+from local.template import read_template
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCE_FOLDERS = ("shared", "functions", "local")
@@ -30,15 +31,16 @@ def functions() -> dict[str, dict[str, Any]]:
 
 
 def triggers(function: str, kind: str) -> list[dict[str, Any]]:
-    """The properties of a function's triggers of one kind: HttpApi, SQS or ScheduleV2."""
-    events = functions()[function]["Events"].values()
+    """The properties of a function's triggers of one kind: SQS or ScheduleV2."""
+    events = functions()[function].get("Events", {}).values()
     return [event["Properties"] for event in events if event["Type"] == kind]
 
 
 def template_routes(function: str) -> set[Route]:
-    """(method, path) of every route that the template sends to the function; not what is left."""
-    events = triggers(function, "HttpApi")
-    return {(event["Method"], event["Path"]) for event in events if "Path" in event}
+    """(method, path) of every route that the template sends to the function."""
+    specs = read_template(ROOT / "template.yaml").functions
+    [routes] = [spec.routes for spec in specs if spec.code.name == function]
+    return {(route.method, route.path) for route in routes}
 
 
 def served_routes(function: str) -> set[Route]:

@@ -71,7 +71,7 @@ def test_a_whole_walk_is_told_and_leaves_nothing(
     assert [line[:34].rstrip() for line in lines[:-1]] == [
         "healthz",
         "readyz, the database serves",
-        "no route is a problem",
+        "no route, no function",
         "project",
         "key with an end",
         "table",

@@ -64,15 +64,3 @@ def test_the_most_specific_route_wins(
 )
 def test_what_no_route_names_is_not_found(method: str, path: str) -> None:
     assert TABLE.match(method, path) is None
-
-
-def test_the_default_route_takes_what_is_left() -> None:
-    table = RouteTable(
-        [
-            tiny_function(
-                lambda *_: None, routes=(RouteSpec("ANY", "$default"), RouteSpec("GET", "/a"))
-            )
-        ]
-    )
-    chosen = [table.match("GET", "/a"), table.match("GET", "/b/c")]
-    assert [match.route_key for match in chosen if match] == ["GET /a", "$default"]

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 TEMPLATE = """
+Reference: &to_create { $ref: "#/components/x-amazon-apigateway-integrations/create" }
 Parameters:
   TurbopufferRegion: { Type: String, Default: aws-us-east-1 }
 Globals:
@@ -30,14 +31,24 @@ Globals:
     Environment:
       Variables: { QUEUE_URL: !Ref Queue, TURBOPUFFER_REGION: !Ref TurbopufferRegion }
 Resources:
+  Api:
+    Type: AWS::Serverless::HttpApi
+    Properties:
+      DefinitionBody:
+        components:
+          x-amazon-apigateway-integrations:
+            create:
+              uri: !Sub
+                - …/functions/${Function}/invocations
+                - Function: !Ref Create.Alias
+        paths:
+          /api/v1/projects: { post: &create { x-amazon-apigateway-integration: *to_create } }
+          "/api/v1/tools/{tool_id}": { get: *create }
+          "/environment/{name}": { get: *create }
   Create:
     Type: AWS::Serverless::Function
     Properties:
       CodeUri: functions/create_tool
-      Events:
-        Projects: { Type: HttpApi, Properties: { Path: /api/v1/projects, Method: POST } }
-        Tool: { Type: HttpApi, Properties: { Path: "/api/v1/tools/{tool_id}", Method: GET } }
-        Seen: { Type: HttpApi, Properties: { Path: "/environment/{name}", Method: GET } }
   Index:
     Type: AWS::Serverless::Function
     Properties:

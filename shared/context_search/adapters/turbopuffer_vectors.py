@@ -28,17 +28,12 @@ MAX_PAGE = 1_000
 LONGEST_PAUSE_S = 2.0
 _PASSING = (401, 403, 408)
 _FILTERABLE = {"filterable": True}
-_STORED = {"filterable": False}
 _SCHEMA = {
     "ancestors": {"type": "[]string", **_FILTERABLE},
     "table_id": {"type": "int", **_FILTERABLE},
-    "set_id": {"type": "int", **_FILTERABLE},
     "chunk_id": {"type": "int", **_FILTERABLE},
     "updated_at": {"type": "datetime", **_FILTERABLE},
-    "json_pointer": {"type": "string", **_STORED},
-    "chunk_index": {"type": "int", **_STORED},
-    "total_chunks": {"type": "int", **_STORED},
-    "content_hash": {"type": "string", **_STORED},
+    "json_pointer": {"type": "string", "filterable": False},
 }
 # Our own tokens, matched as they are: docs/decisions/0007-keyword-analysis.md.
 _CONTENT = {
@@ -242,13 +237,9 @@ def columns_of(row: VectorRow) -> dict[str, object]:
         "vector": row.vector,
         "ancestors": row.ancestors,
         "table_id": row.table_id,
-        "set_id": row.set_id,
         "chunk_id": row.chunk_id,
         "updated_at": row.updated_at,
         "json_pointer": row.json_pointer,
-        "chunk_index": row.chunk_index,
-        "total_chunks": row.total_chunks,
-        "content_hash": row.content_hash,
     }
     if row.tokens is not None:
         columns["content"] = row.tokens

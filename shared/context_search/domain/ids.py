@@ -52,8 +52,9 @@ def vector_row_id(
 ) -> str:
     """Returns the id of a chunk's first vector row (at most 58 bytes).
 
-    Deterministic from the chunk's row. The set number makes it unique for each incarnation of a
-    text, so a late write or delete of an earlier incarnation can never hit a later one.
+    Made from the chunk's row as it was inserted: a later set that takes the chunk over leaves it
+    its id. The set number makes it unique for each incarnation of a text, so a late write or delete
+    of an earlier incarnation can never hit a later one.
     """
     return ".".join(
         (

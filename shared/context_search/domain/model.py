@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import defaultdict, deque
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
@@ -140,13 +141,18 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class PlannedChunk:
-    """A chunk before it is stored: ``text`` is ``content[start:end]``, offsets are code points."""
+    """A chunk before it is stored: ``text`` is ``content[start:end]``, offsets are code points.
+
+    ``trail`` are the lines it stands under. Chunks with equal ``rows_hash`` have equal vector rows.
+    """
 
     index: int
     start: int
     end: int
     text: str
+    trail: str
     input_hash: bytes
+    rows_hash: bytes
     window_count: int = 1
 
 
@@ -162,30 +168,61 @@ class EmbeddedChunk:
 
 @dataclass(frozen=True, slots=True)
 class StoredChunk:
-    """A chunk row of a set that is being built."""
+    """A chunk row of a set that is being built, or one that this set takes over."""
 
     index: int
     id: int
     doc_id: str
     text: str
-    total: int
     present: bool
     input_hash: bytes
     window_count: int
 
 
 @dataclass(frozen=True, slots=True)
+class KeptChunk:
+    """A chunk of the active set that the next one takes over, and its place in that one."""
+
+    id: int
+    index: int
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
 class ChunkSet:
-    """All chunks of one node for one content, by index; ``is_new``: just inserted, not found."""
+    """All chunks of one node for one content, by index; ``is_new``: just inserted, not found.
+
+    Those in ``kept`` belong to the active set until the swap.
+    """
 
     id: int
     chunks: tuple[StoredChunk, ...]
     is_new: bool = False
+    kept: tuple[KeptChunk, ...] = ()
 
     @property
     def missing(self) -> list[StoredChunk]:
         """The chunks that turbopuffer had not acknowledged when the set was read."""
         return [chunk for chunk in self.chunks if not chunk.present]
+
+
+def kept_chunks(
+    planned: Iterable[PlannedChunk], active: Iterable[tuple[int, bytes | None]]
+) -> list[KeptChunk]:
+    """Returns the chunks of an active set, given by id and ``rows_hash``, that a plan can keep.
+
+    Each takes the first place where its vector rows are wanted. The same arguments have the same
+    result, so a run goes on where another one stopped.
+    """
+    waiting: dict[bytes | None, deque[int]] = defaultdict(deque)
+    for chunk_id, rows_hash in active:
+        waiting[rows_hash].append(chunk_id)
+    return [
+        KeptChunk(waiting[chunk.rows_hash].popleft(), chunk.index, chunk.start, chunk.end)
+        for chunk in planned
+        if waiting.get(chunk.rows_hash)
+    ]
 
 
 @dataclass(frozen=True, slots=True)

@@ -134,10 +134,11 @@ class Chunks(Protocol):
     """Chunk sets and chunk rows."""
 
     def begin_sets(self, planned: Sequence[tuple[Claim, Sequence[PlannedChunk]]]) -> list[ChunkSet]:
-        """Finds or inserts the building sets of claimed contents, rows first, vectors later.
+        """Finds or inserts the unfinished sets of claimed contents, rows first, vectors later.
 
-        Sets of the nodes for other contents that are still building are deleted. Positions of
-        argument and result correspond.
+        Chunks of a node's active set whose vector rows are wanted again are kept: they get no new
+        row. Unfinished sets of the nodes for other contents are deleted. Positions of argument and
+        result correspond.
         """
         ...
 
@@ -149,9 +150,10 @@ class Chunks(Protocol):
         """Notes that turbopuffer acknowledged these chunks, all windows."""
         ...
 
-    def activate(self, sets: Sequence[tuple[Claim, int]]) -> set[int]:
-        """Makes complete sets, by id, the active ones of their nodes, and deletes those before.
+    def activate(self, sets: Sequence[tuple[Claim, ChunkSet]]) -> set[int]:
+        """Makes complete sets the active ones of their nodes, and deletes those before.
 
+        What a set keeps moves into it.
         Returns the nodes that have swapped. One that wants another content by now is left as it is.
         """
         ...

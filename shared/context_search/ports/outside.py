@@ -151,6 +151,8 @@ class Objects(Protocol):
 class VectorRow:
     """One row of turbopuffer: a window of a chunk, with its vector.
 
+    It holds nothing that an edit elsewhere in the string would change, so it stays as it is for
+    as long as its chunk does. ``updated_at`` is when it was written.
     ``tokens`` is the keyword field (None: not stored, as in lean storage and on later windows).
     """
 
@@ -159,12 +161,8 @@ class VectorRow:
     tokens: Sequence[str] | None
     ancestors: Sequence[str]
     table_id: int
-    set_id: int
     chunk_id: int
     json_pointer: str
-    chunk_index: int
-    total_chunks: int
-    content_hash: str
     updated_at: datetime
 
 

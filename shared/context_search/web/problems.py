@@ -153,7 +153,7 @@ def problem_of(error: ContextSearchError) -> Refusal:
 def unrouted(request: Request, methods_here: str = "") -> Refusal:
     """Returns 405 where other methods are served, else 404.
 
-    API Gateway sends what has no route to the function that knows the contract.
+    API Gateway itself answers what has no route; its routes with a variable take more than ours.
     ``methods_here`` is Starlette's ``Allow``, which has the methods of one route only; the
     contract, where a function has it, has those of all functions.
     """

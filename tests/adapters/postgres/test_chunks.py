@@ -104,8 +104,8 @@ def test_a_set_with_a_missing_chunk_is_not_activated(bench: Workbench) -> None:
     built = bench.begin(claim)
     with bench.store.for_all("test") as work:
         work.chunks.mark_present([chunk.id for chunk in built.chunks[1:]])
-        assert not work.chunks.activate([(claim, built.id)])
-        assert not work.chunks.activate([(claim, 2**62)])  # nor one that is gone
+        assert not work.chunks.activate([(claim, built)])
+        assert not work.chunks.activate([(claim, replace(built, id=2**62))])  # nor one that is gone
     assert shown(bench, tool, index, doc_ids(built)) == {}
 
 
@@ -146,7 +146,7 @@ def test_a_set_that_was_overtaken_is_not_activated_and_the_next_one_buries_it(
     assert bench.enumerate(index) == [node_id]
     with bench.store.for_all("test") as work:
         work.chunks.mark_present([chunk.id for chunk in overtaken.chunks])
-        assert not work.chunks.activate([(claim, overtaken.id)])
+        assert not work.chunks.activate([(claim, overtaken)])
     assert tombstones(bench, index) == []
     bench.begin(bench.claim(node_id))
     assert tombstones(bench, index) == sorted(doc_ids(overtaken))

@@ -110,7 +110,7 @@ def test_whoever_deletes_a_table_waits_for_a_worker_and_not_the_worker_for_him(
             elif step == "mark":
                 work.chunks.mark_present([begun.chunks[0].id])
             else:
-                assert work.chunks.activate([(claim, begun.id)]) == {claim.node_id}
+                assert work.chunks.activate([(claim, begun)]) == {claim.node_id}
         deleted.result()
     assert bench.sql("SELECT FROM chunks WHERE table_id = :id", id=table.id) == []
 
@@ -181,7 +181,7 @@ def test_a_chunk_that_is_deleted_by_hand_has_its_string_indexed_anew(
     bench.sql(f"DELETE FROM chunks {where} RETURNING id", set=broken.id)
     with bench.store.for_all("test") as work:
         assert not work.comparisons.is_compared(index)
-        assert not work.chunks.activate([(claim, broken.id)])
+        assert not work.chunks.activate([(claim, broken)])
         stones = {each.doc_id for each in work.deletions.tombstones(older_than_s=0, limit=9_999)}
     assert {chunk.doc_id for chunk in broken.chunks} <= stones
     [again] = bench.enumerate(index)

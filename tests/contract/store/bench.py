@@ -126,7 +126,7 @@ class Bench(Steps, ABC):
         """The swap."""
         with self.store.for_all("test") as work:
             held = work.nodes.hold([claim], lease_s=60)
-            return bool(work.chunks.activate([(claim, chunk_set.id) for claim in held]))
+            return bool(work.chunks.activate([(claim, chunk_set) for claim in held]))
 
     def finish(self, node_id: int) -> ChunkSet:
         """Takes a node to its end."""

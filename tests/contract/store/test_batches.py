@@ -39,7 +39,7 @@ def begin(bench: Bench, taken: Sequence[Claim]) -> list[ChunkSet]:
 def finish(bench: Bench, taken: Sequence[Claim], sets: Sequence[ChunkSet]) -> set[int]:
     with bench.store.for_all("test") as work:
         work.chunks.mark_present([chunk.id for each in sets for chunk in each.missing])
-        pairs = [(claim, each.id) for claim, each in zip(taken, sets, strict=True)]
+        pairs = list(zip(taken, sets, strict=True))
         return work.chunks.activate(pairs)
 
 
@@ -146,7 +146,7 @@ def test_what_is_not_acknowledged_stays_as_it_is(bench: Bench) -> None:
     sets = begin(bench, taken)
     with bench.store.for_all("test") as work:
         work.chunks.mark_present([chunk.id for chunk in sets[0].chunks])
-        pairs = [(claim, each.id) for claim, each in zip(taken, sets, strict=True)]
+        pairs = list(zip(taken, sets, strict=True))
         assert work.chunks.activate(pairs) == {ids[0]}
     assert held(bench, taken) == ids[1:]
 

@@ -19,7 +19,7 @@ def test_a_set_holds_the_planned_chunks_in_order(bench: Bench) -> None:
     assert [(c.index, c.text, c.input_hash, c.window_count) for c in chunk_set.chunks] == [
         (p.index, p.text, p.input_hash, p.window_count) for p in planned
     ]
-    assert {(chunk.total, chunk.present) for chunk in chunk_set.chunks} == {(len(planned), False)}
+    assert {chunk.present for chunk in chunk_set.chunks} == {False}
     assert len({chunk.id for chunk in chunk_set.chunks}) == len(planned)
 
 
@@ -99,8 +99,8 @@ def test_the_swap_needs_the_text_that_is_still_wanted(bench: Bench) -> None:
     bench.mark(chunk_set)
     with bench.store.for_all("test") as work:
         other = replace(claim, content_hash="0" * 64)
-        assert not work.chunks.activate([(other, chunk_set.id)])
-        assert not work.chunks.activate([(claim, chunk_set.id + 999)])
+        assert not work.chunks.activate([(other, chunk_set)])
+        assert not work.chunks.activate([(claim, replace(chunk_set, id=chunk_set.id + 999))])
         assert work.node_counts.progress(index, "", silent_s=300).states == {"claimed": 1}
     assert bench.activate(claim, chunk_set)
 

@@ -72,7 +72,8 @@ def test_a_text_that_was_replaced_has_nothing_around(bench: Bench) -> None:
     bench.enumerate(index)
     building = bench.begin(bench.claim(bench.node_at(index, "/a")))
     assert len(around(bench, old, 0)) == len(old)
-    assert around(bench, [chunk.id for chunk in building.chunks], 9) == []
+    assert building.missing
+    assert around(bench, [chunk.id for chunk in building.missing], 9) == []
     bench.mark(building)
     assert len(around(bench, old, 0)) == len(old)
 

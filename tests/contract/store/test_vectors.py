@@ -39,12 +39,8 @@ def document(
         tokens=tokens,
         ancestors=ancestor_keys(pointer),
         table_id=1,
-        set_id=7,
         chunk_id=9,
         json_pointer=pointer,
-        chunk_index=index,
-        total_chunks=3,
-        content_hash="0" * 64,
         updated_at=datetime(2026, 1, 1, tzinfo=UTC),
     )
 

@@ -36,11 +36,16 @@ LIMITS = (
 )
 MAX_NODE_CHARS = (10_000, 10_000, 10_000, 100)
 
+JUGS = "pack my box with five dozen liquor jugs. " * 3
 LONG_TEXTS = [
     "the quick brown fox jumps over the lazy dog. " * 2,
-    "pack my box with five dozen liquor jugs. " * 3,
+    JUGS,
+    f"{JUGS}sphinx of black quartz, judge my vow. ",
+    f"# Boxes\n\n{JUGS}",
+    f"# Jugs\n\nhow vexingly quick!\n\n{JUGS}",
     "敏捷的棕色狐狸跳过了懒狗。" * 5,
 ]
+"""Several have chunks in common, under the same headings or under others."""
 TEXTS = [*LONG_TEXTS, "how vexingly quick daft zebras jump! ", "short"]
 QUERIES = ("quick fox", "zebras", "狐狸", "box")
 SMALL_SCOPES = ("", "/a")

@@ -11,8 +11,10 @@ from context_search.domain.model import (
     Claim,
     HydratedChunk,
     Index,
+    KeptChunk,
     PlannedChunk,
     Reach,
+    kept_chunks,
 )
 from context_search.ports.outside import Clock, Message
 from context_search.ports.upkeep import Tombstone
@@ -24,7 +26,7 @@ from testing.in_memory.live_chunks import MemoryLiveChunks
 from testing.in_memory.nodes import MemoryNodes
 from testing.in_memory.outbox import MemoryOutbox
 from testing.in_memory.removals import remove_sets
-from testing.in_memory.rows import GenerationRow, Rows, TableRow
+from testing.in_memory.rows import GenerationRow, NodeRow, Rows, TableRow, TombstoneRow
 from testing.in_memory.store import MemoryUnitOfWork
 
 
@@ -60,9 +62,9 @@ class ChunksWithoutReread(MemoryChunks):
     The fence alone would do, because an edit raises it; so the mutant leaves the worker its fence.
     """
 
-    def _activate(self, claim: Claim, set_id: int) -> bool:
+    def _activate(self, claim: Claim, chunk_set: ChunkSet) -> bool:
         node = self.rows.nodes[claim.node_id]
-        return super()._activate(replace(claim, content_hash=node.content_hash), set_id)
+        return super()._activate(replace(claim, content_hash=node.content_hash), chunk_set)
 
 
 class ContentIds(MemoryChunks):
@@ -78,8 +80,10 @@ class ContentIdsThatCancelTombstones(ContentIds):
     A cleanup that had read the tombstone before still deletes the document.
     """
 
-    def _insert(self, claim: Claim, planned: Sequence[PlannedChunk]) -> int:
-        set_id = super()._insert(claim, planned)
+    def _insert(
+        self, claim: Claim, planned: Sequence[PlannedChunk], kept: Sequence[KeptChunk]
+    ) -> int:
+        set_id = super()._insert(claim, planned, kept)
         for chunk in planned:
             key = (claim.namespace, self._doc_id(claim, set_id, chunk.index))
             self.rows.tombstones.pop(key, None)
@@ -89,9 +93,9 @@ class ContentIdsThatCancelTombstones(ContentIds):
 class ChunksWithoutTombstones(MemoryChunks):
     """The swap forgets which documents the old set had."""
 
-    def _activate(self, claim: Claim, set_id: int) -> bool:
+    def _activate(self, claim: Claim, chunk_set: ChunkSet) -> bool:
         kept = dict(self.rows.tombstones)
-        activated = super()._activate(claim, set_id)
+        activated = super()._activate(claim, chunk_set)
         self.rows.tombstones.become(kept)
         return activated
 
@@ -109,6 +113,58 @@ class OldSetFirst(MemoryChunks):
         if self.rows.nodes[claim.node_id].active_set_id in old:
             self.rows.change(self.rows.nodes, claim.node_id, active_set_id=None)
         return super()._begin_set(claim, planned)
+
+
+class KeptUnderAnotherHeading(MemoryChunks):
+    """A chunk is kept for its own text, whatever it stands under by now."""
+
+    def _kept(self, claim: Claim, planned: Sequence[PlannedChunk]) -> list[KeptChunk]:
+        active = self.of_sets([self.rows.nodes[claim.node_id].active_set_id or 0])
+        alike = [replace(chunk, rows_hash=chunk.input_hash) for chunk in planned]
+        return kept_chunks(alike, sorted((row.id, row.input_hash) for row in active))
+
+
+class KeptWhereItWas(MemoryChunks):
+    """A chunk that is kept does not learn its new place."""
+
+    def _take_over(self, claim: Claim, chunk_set: ChunkSet) -> None:
+        rows = self.rows.chunks
+        as_before = [
+            replace(one, index=rows[one.id].index, start=rows[one.id].start, end=rows[one.id].end)
+            for one in chunk_set.kept
+        ]
+        super()._take_over(claim, replace(chunk_set, kept=tuple(as_before)))
+
+
+class KeptUnseen(MemoryChunks):
+    """The swap does not ask whether turbopuffer still has what is kept."""
+
+    def _is_complete(self, node: NodeRow, chunk_set: ChunkSet) -> bool:
+        return super()._is_complete(node, replace(chunk_set, kept=()))
+
+
+class KeptAndBuried(MemoryChunks):
+    """The set before goes with all documents that it ever had."""
+
+    def _take_over(self, claim: Claim, chunk_set: ChunkSet) -> None:
+        super()._take_over(claim, chunk_set)
+        for one in chunk_set.kept:
+            row = self.rows.chunks[one.id]
+            stone = TombstoneRow(row.namespace, row.doc_id, row.window_count, self.clock.now())
+            self.rows.tombstones[row.namespace, row.doc_id] = stone
+
+
+class TakenForWhole(MemoryChunks):
+    """A set that takes over chunks is found again, and what it takes over is forgotten."""
+
+    def _begin_set(self, claim: Claim, planned: Sequence[PlannedChunk]) -> ChunkSet:
+        found = self._set_of(claim)
+        begun = super()._begin_set(claim, planned)
+        if found is None or found.state != "partial":
+            return begun
+        stays = {one.id for one in begun.kept}
+        own = tuple(chunk for chunk in begun.chunks if chunk.id not in stays)
+        return replace(begun, chunks=own, kept=())
 
 
 class UnhydratedChunks(MemoryLiveChunks):

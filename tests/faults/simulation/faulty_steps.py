@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from context_search.domain.access import Principal
 from context_search.domain.errors import VectorStoreUnavailableError
 from context_search.domain.ids import vector_row_id, window_ids
-from context_search.domain.model import ChunkSet, Claim, Index, StoredChunk
+from context_search.domain.model import Claim, Index, StoredChunk
 from context_search.ports.searching import ChunkTokens
 from context_search.ports.store import UnitOfWork
 from context_search.ports.upkeep import SweepCursor
 from context_search.services.catalog.tools import ManageTools
-from context_search.services.indexing.indexer import Batch, Begun, Indexer
+from context_search.services.indexing.indexer import Batch, Begun, Indexer, Plans
 from context_search.services.indexing.node_report import NodeRun
 from context_search.services.indexing.settle import Settler
-from context_search.services.indexing.vector_rows import plan
 from context_search.services.upkeep.cleanup import TOMBSTONES_PER_STEP, Cleanup, CleanupReport
 from context_search.services.upkeep.sweep import Sweep
 
@@ -82,43 +81,38 @@ class BelievesAnOldList(Sweep):
 class VectorsBeforeRows(Indexer):
     """What is written first are the documents of sets whose rows are rolled back, or never come."""
 
-    def _begin(self, run: NodeRun) -> Begun:
+    def _begin(self, run: NodeRun, plans: Plans) -> Begun:
         if run.is_alone:
-            self._write_early(run)
-        return super()._begin(run)
+            self._write_early(run, plans)
+        return super()._begin(run, plans)
 
-    def _write_early(self, run: NodeRun) -> None:
-        early = {claim: _early_set(claim) for claim in run.claims}
-        trails = {claim: [""] * len(early[claim].chunks) for claim in run.claims}
-        batch = [(claim, chunk) for claim in run.claims for chunk in early[claim].chunks]
-        self._upsert(run, early, trails, batch)
+    def _write_early(self, run: NodeRun, plans: Plans) -> None:
+        batch = [(claim, chunk) for claim in plans for chunk in _early(claim, plans)]
+        self._upsert(run, plans, batch)
 
 
 class VectorsBeforeRowsTogether(VectorsBeforeRows):
     """The same for many strings at once."""
 
-    def _begin(self, run: NodeRun) -> Begun:
+    def _begin(self, run: NodeRun, plans: Plans) -> Begun:
         if not run.is_alone:
-            self._write_early(run)
-        return Indexer._begin(self, run)
+            self._write_early(run, plans)
+        return Indexer._begin(self, run, plans)
 
 
-def _early_set(claim: Claim) -> ChunkSet:
-    planned = plan(claim)
-    chunks = [
+def _early(claim: Claim, plans: Plans) -> list[StoredChunk]:
+    return [
         StoredChunk(
             index=chunk.index,
             id=0,
             doc_id=_early_id(claim, chunk.index),
             text=chunk.text,
-            total=len(planned),
             present=False,
             input_hash=chunk.input_hash,
             window_count=chunk.window_count,
         )
-        for chunk in planned
+        for chunk in plans[claim]
     ]
-    return ChunkSet(0, tuple(chunks))
 
 
 def _early_id(claim: Claim, chunk_index: int) -> str:
@@ -134,11 +128,9 @@ def _early_id(claim: Claim, chunk_index: int) -> str:
 class PresentOnTimeout(Indexer):
     """No answer is taken for yes."""
 
-    def _upsert(
-        self, run: NodeRun, begun: Begun, trails: Mapping[Claim, Sequence[str]], batch: Batch
-    ) -> list[ChunkTokens]:
+    def _upsert(self, run: NodeRun, plans: Plans, batch: Batch) -> list[ChunkTokens]:
         try:
-            return super()._upsert(run, begun, trails, batch)
+            return super()._upsert(run, plans, batch)
         except VectorStoreUnavailableError:
             if not self._is_taken_for_yes(run):
                 raise
@@ -172,8 +164,7 @@ class SwapsWithoutHolding(Indexer):
         with self.store.for_all("test") as work:
             work.chunks.mark_present([chunk.id for _, chunk in batch])
             work.keywords.put(keyed)
-            pairs = [(claim, each.id) for claim, each in begun.items()]
-            return list(begun), work.chunks.activate(pairs)
+            return list(begun), work.chunks.activate(list(begun.items()))
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,6 +40,17 @@ MUTANTS = [
     ),
     Mutation("deleting a tool takes shared chunks", tools=steps.DeleteSharedChunks),
     Mutation("search without hydration", unit_of_work=work_with(live_chunks=rows.UnhydratedChunks)),
+    Mutation(
+        "kept under another heading", unit_of_work=work_with(chunks=rows.KeptUnderAnotherHeading)
+    ),
+    Mutation("kept where it was", unit_of_work=work_with(chunks=rows.KeptWhereItWas)),
+    Mutation(
+        "kept, and nobody looks whether it is there",
+        unit_of_work=work_with(chunks=rows.KeptUnseen),
+        within=3_000,
+    ),
+    Mutation("kept and buried", unit_of_work=work_with(chunks=rows.KeptAndBuried)),
+    Mutation("half a set for a whole one", unit_of_work=work_with(chunks=rows.TakenForWhole)),
     Mutation("old set deleted first", unit_of_work=work_with(chunks=rows.OldSetFirst)),
     Mutation("present on a timeout", indexer=steps.PresentOnTimeout, seed=20),
     Mutation("vectors before their rows, together", indexer=steps.VectorsBeforeRowsTogether),

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from context_search.domain.documents import content_hash
+from context_search.domain.documents import content_hash, text_of_chunks
 from context_search.domain.ids import window_ids
-from context_search.domain.text.chunking import chunk_spans
+from context_search.domain.text.chunking import chunk_spans, window_texts
+from context_search.domain.text.keywords import keyword_tokens, trails
+from context_search.services.indexing.chunk_vectors import BLANK
+from testing.in_memory.embedder import WordEmbedder
 from testing.in_memory.rows import ChunkRow, GenerationRow, NodeRow, Rows
 from tests.faults.simulation import crowding
 from tests.faults.simulation.invariants import check, wanted_nodes
 from tests.faults.simulation.world import World
+
+_words = WordEmbedder()
 
 
 def at_rest(world: World) -> None:
@@ -48,6 +53,29 @@ def _documents_are_the_chunks(
     if world.is_damaged:  # what cannot be indexed again cannot be repaired
         stored = {row for row in stored if row in found or row in repairable}
     check(found == stored, "I7 documents are not the active chunks", found ^ stored)
+    for node in nodes:
+        if node.state == "indexed":
+            _rows_hold_the_text(world, rows, node)
+
+
+def _rows_hold_the_text(world: World, rows: Rows, node: NodeRow) -> None:
+    """What turbopuffer holds of a text is what a new index of it would get."""
+    config, chunks = rows.generations[node.generation_id].config, _chunks(rows, node)
+    above = trails(
+        text_of_chunks((row.start, row.text) for row in chunks), [row.start for row in chunks]
+    )
+    for chunk, trail in zip(chunks, above, strict=True):
+        names = window_ids(chunk.doc_id, chunk.window_count)
+        stored = [world.documents.namespaces[chunk.namespace][name] for name in names]
+        windows = [
+            text if text.strip() else BLANK
+            for text in window_texts(chunk.text, config.window_tokens)
+        ]
+        vectors = [_words.embed_query(text, timeout_s=1) for text in windows]
+        check([list(row.vector) for row in stored] == vectors, "I7 vectors of another text", chunk)
+        tokens = keyword_tokens(chunk.text, trail)
+        check(list(stored[0].tokens or ()) == tokens, "I7 words of another text", chunk)
+        check({row.chunk_id for row in stored} == {chunk.id}, "I7 rows of another chunk", chunk)
 
 
 def _stored(rows: Rows, nodes: list[NodeRow]) -> set[tuple[str, str]]:

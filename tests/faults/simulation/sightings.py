@@ -6,6 +6,7 @@ from collections.abc import Callable
 from itertools import pairwise
 from types import FrameType
 
+from context_search.domain.ids import base36
 from context_search.domain.search import Answer
 from testing.in_memory.rows import GenerationRow, Rows
 from tests.faults.simulation.scheduler import Task
@@ -79,6 +80,12 @@ class Sightings:
         for node in rows.nodes.values():
             if node.state in ("skipped", "quarantined"):
                 self._see(f"{node.state}: {(node.last_error or {}).get('code')}")
+        if any(row.state == "partial" for row in rows.sets.values()):
+            self._see("set: takes chunks over")
+        moved = [
+            row for row in rows.chunks.values() if base36(row.set_id) != row.doc_id.split(".")[3]
+        ]
+        self.world.seen["chunk: stayed over an edit"] += len(moved)
         if any(row.window_count > 1 and row.present for row in rows.chunks.values()):
             self._see("chunk: several windows")
 

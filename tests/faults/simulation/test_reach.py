@@ -14,6 +14,7 @@ pytestmark = pytest.mark.slow
 SEEDS = 200
 SITUATIONS = {
     "chunk: several windows",
+    "chunk: stayed over an edit",
     "generation: building to active",
     "generation: active to previous",
     "generation: previous to active",
@@ -41,6 +42,7 @@ SITUATIONS = {
     "order: sent again",
     "order: waited behind those of a neighbour",
     "quarantined: EMBEDDING_DIMENSION_MISMATCH",
+    "set: takes chunks over",
     "skipped: NODE_TOO_LARGE",
     "skipped: PROJECT_FULL",
     "table: deleted with its strings indexed",

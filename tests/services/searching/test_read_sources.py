@@ -92,6 +92,7 @@ def shown(text: str, size: int, overlap: int, hit: int, neighbours: int = 0) -> 
             "n",
             "d",
             b"",
+            b"",
         )
     row = rows.chunks[hit % len(starts) + 1]
     found = HydratedChunk(

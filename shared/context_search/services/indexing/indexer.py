@@ -14,7 +14,7 @@ from itertools import groupby
 
 from context_search.domain.errors import AttemptsExhaustedError, ContextSearchError, LeaseLostError
 from context_search.domain.limits import ProjectLimits
-from context_search.domain.model import ChunkSet, Claim, StoredChunk
+from context_search.domain.model import ChunkSet, Claim, PlannedChunk, StoredChunk
 from context_search.domain.orders import IndexNodes
 from context_search.ports.outside import Clock, Deadline, VectorRow, VectorStore
 from context_search.ports.searching import ChunkTokens
@@ -33,11 +33,11 @@ from context_search.services.indexing.outgoing import SMALL_STRING
 from context_search.services.indexing.settle import Settler
 from context_search.services.indexing.vector_rows import (
     chunk_tokens,
-    chunk_trails,
     plan,
     vector_rows,
 )
 
+Plans = Mapping[Claim, Sequence[PlannedChunk]]
 Begun = Mapping[Claim, ChunkSet]
 Batch = Sequence[tuple[Claim, StoredChunk]]
 
@@ -165,17 +165,19 @@ class Indexer:
         if max(claim.attempt for claim in run.claims) > self.limits.max_attempts:
             raise AttemptsExhaustedError("no run got anywhere")  # its workers die too early to say
         with run.stage("chunking"):
-            begun = self._begin(run)
+            plans = {claim: plan(claim) for claim in run.claims}
+            begun = self._begin(run, plans)
         if not begun:
             return [] if run.is_alone else run.claims
-        run.chunks = sum(len(each.chunks) for each in begun.values() if each.is_new)
-        trails = {claim: chunk_trails(claim) for claim, each in begun.items() if each.missing}
-        batches, progressed = self._batches(run, begun), run.chunks > 0
+        new = [each for each in begun.values() if each.is_new]
+        run.kept = sum(len(each.kept) for each in new)
+        run.chunks = sum(len(each.chunks) for each in new) - run.kept
+        batches, progressed = self._batches(run, begun), bool(new)
         for number, batch in enumerate(batches, start=1):
             if batch and self._gives_way(run, deadline, turn_ends, progressed=progressed):
                 self._hand_over(run, progressed=progressed)
                 return []
-            keyed = self._upsert(run, begun, trails, batch)
+            keyed = self._upsert(run, plans, batch)
             is_last = number == len(batches)
             held, done = self._acknowledge(run, begun, batch, keyed, is_last=is_last)
             if not held:
@@ -183,14 +185,13 @@ class Indexer:
             progressed = True
         return self._swapped(run, held, done)
 
-    def _begin(self, run: NodeRun) -> Begun:
+    def _begin(self, run: NodeRun, plans: Plans) -> Begun:
         """Writes the rows of the chunks; of none, when there may be no room for all."""
-        planned = {claim: plan(claim) for claim in run.claims}
         with self.store.for_all("carry out an order") as work:
             held = work.nodes.hold(run.claims, lease_s=self.limits.lease_s)
             if not held:
                 return {}
-            wanted = {claim: planned[claim] for claim in held}
+            wanted = {claim: plans[claim] for claim in held}
             reason = no_room(work, wanted, self.limits.project)
             if reason is None:
                 sets = work.chunks.begin_sets(list(wanted.items()))
@@ -213,9 +214,7 @@ class Indexer:
         size = self.limits.batch_chunks
         return [missing[first : first + size] for first in range(0, len(missing), size)] or [[]]
 
-    def _upsert(
-        self, run: NodeRun, begun: Begun, trails: Mapping[Claim, Sequence[str]], batch: Batch
-    ) -> list[ChunkTokens]:
+    def _upsert(self, run: NodeRun, plans: Plans, batch: Batch) -> list[ChunkTokens]:
         """Has turbopuffer acknowledge every chunk of a batch; returns their tokens."""
         if not batch:
             return []
@@ -224,12 +223,12 @@ class Indexer:
             vectors, embedded = self.chunk_vectors.of(first, chunks)
         run.embedded += embedded
         run.reused += len(batch) - embedded
-        keyed = chunk_tokens(chunks, [trails[claim][chunk.index] for claim, chunk in batch])
+        keyed = chunk_tokens(chunks, [plans[claim][chunk.index].trail for claim, chunk in batch])
         now, documents = self.clock.now(), list[VectorRow]()
         written = zip(batch, vectors, keyed, strict=True)
         for claim, group in groupby(written, key=lambda each: each[0][0]):
             own = [(chunk, found, tokens) for (_, chunk), found, tokens in group]
-            documents += vector_rows(claim, begun[claim].id, own, now)
+            documents += vector_rows(claim, own, now)
         with run.stage("upload"):
             self.vectors.upsert(first.namespace, documents, config=first.config)
         return keyed
@@ -257,7 +256,7 @@ class Indexer:
             work.keywords.put(keyed)
             if not is_last:
                 return held, set()
-            return held, work.chunks.activate([(claim, begun[claim].id) for claim in held])
+            return held, work.chunks.activate([(claim, begun[claim]) for claim in held])
 
     def _swapped(
         self, run: NodeRun, held: Sequence[Claim], done: Collection[int]

@@ -22,14 +22,16 @@ class NodeReport:
 
     It holds no id and no text, so all of it may become metrics.
 
-    ``chunks`` counts the rows that this run created, ``embedded`` and ``reused`` where the vectors
-    came from that it wrote. ``seconds`` has the stages that were entered; reading vectors back
-    counts as embedding. ``error`` is why the run was retried or its node quarantined.
+    ``chunks`` counts the rows that this run created, ``kept`` those that stay as they are in
+    turbopuffer, ``embedded`` and ``reused`` where the vectors came from that it wrote. ``seconds``
+    has the stages that were entered; reading vectors back counts as embedding.
+    ``error`` is why the run was retried or its node quarantined.
     """
 
     outcome: Outcome
     model: str = ""
     chunks: int = 0
+    kept: int = 0
     embedded: int = 0
     reused: int = 0
     seconds: Mapping[Stage, float] = field(default_factory=dict)
@@ -50,6 +52,7 @@ class NodeRun:
     outcome: Outcome = "nothing_to_do"
     nodes: int = 0
     chunks: int = 0
+    kept: int = 0
     embedded: int = 0
     reused: int = 0
     seconds: dict[Stage, float] = field(default_factory=dict)
@@ -80,6 +83,7 @@ class NodeRun:
             outcome=self.outcome,
             model=self.claims[0].config.model,
             chunks=self.chunks,
+            kept=self.kept,
             embedded=self.embedded,
             reused=self.reused,
             seconds=dict(self.seconds),

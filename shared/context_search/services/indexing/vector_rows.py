@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 from itertools import repeat
@@ -18,23 +19,26 @@ from context_search.services.indexing.chunk_vectors import Vectors, input_hash
 
 def plan(claim: Claim) -> list[PlannedChunk]:
     """Returns the chunks of a claimed node's text; none for a text of white space only."""
-    text, config = claim.content, claim.config
+    config, found = claim.config, spans(claim.content, claim.config)
+    above = trails(claim.content, [span.start for span in found])
     return [
-        PlannedChunk(
-            index=index,
-            start=span.start,
-            end=span.end,
-            text=text[span.start : span.end],
-            input_hash=input_hash(text[span.start : span.end], config),
-            window_count=len(window_texts(text[span.start : span.end], config.window_tokens)),
-        )
-        for index, span in enumerate(spans(text, config))
+        _planned(index, span, claim.content[span.start : span.end], trail, config)
+        for index, (span, trail) in enumerate(zip(found, above, strict=True))
     ]
 
 
-def chunk_trails(claim: Claim) -> list[str]:
-    """Returns the lines that each chunk of a claimed node stands under, by its index."""
-    return trails(claim.content, [span.start for span in spans(claim.content, claim.config)])
+def _planned(index: int, span: Span, text: str, trail: str, config: IndexConfig) -> PlannedChunk:
+    embedded = input_hash(text, config)
+    return PlannedChunk(
+        index=index,
+        start=span.start,
+        end=span.end,
+        text=text,
+        trail=trail,
+        input_hash=embedded,
+        rows_hash=hashlib.sha256(embedded + trail.encode()).digest(),
+        window_count=len(window_texts(text, config.window_tokens)),
+    )
 
 
 def spans(text: str, config: IndexConfig) -> list[Span]:
@@ -54,7 +58,6 @@ def chunk_tokens(
 
 def vector_rows(
     claim: Claim,
-    set_id: int,
     chunks: Iterable[tuple[StoredChunk, Vectors, ChunkTokens]],
     updated_at: datetime,
 ) -> Iterator[VectorRow]:
@@ -73,11 +76,7 @@ def vector_rows(
                 tokens=known.tokens if with_tokens else None,
                 ancestors=ancestors,
                 table_id=claim.table_id,
-                set_id=set_id,
                 chunk_id=chunk.id,
                 json_pointer=claim.json_pointer,
-                chunk_index=chunk.index,
-                total_chunks=chunk.total,
-                content_hash=claim.content_hash,
                 updated_at=updated_at,
             )

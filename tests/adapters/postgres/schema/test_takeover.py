@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,7 @@ from context_search.adapters.postgres.migrations import MigrationError
 from tests.adapters.postgres.schema.catalogue import catalogue, run
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator, Mapping
 
     from context_search.adapters.postgres.url import DatabaseUrl
     from tests.stack import DatabaseFactory
@@ -68,11 +69,13 @@ def before(databases: DatabaseFactory) -> Iterator[DatabaseUrl]:
         yield url
 
 
-def rows(url: DatabaseUrl) -> dict[str, list[object]]:
+def rows(url: DatabaseUrl) -> dict[str, list[dict[str, object]]]:
     """Every row of every table, whichever schema it lies in."""
     connection = Connection(url, timeout_s=60.0)
     found = {
-        str(name): [row for [row] in connection.query(f"SELECT CAST(t AS text) FROM {it} t").rows]
+        str(name): [
+            json.loads(row) for [row] in connection.query(f"SELECT to_jsonb(t) FROM {it} t").rows
+        ]
         for it, name in connection.query(_TABLES).rows
     }
     connection.close()
@@ -96,7 +99,13 @@ def test_no_row_gets_lost(before: DatabaseUrl) -> None:
     assert len(kept) == 23
     assert all(kept.values())
     migrations.apply(before)
-    assert rows(before) == kept
+    found = rows(before)
+    for table, had in kept.items():  # a later release may add columns, and tables
+        assert [_only(row, old) for row, old in zip(found[table], had, strict=True)] == had
+
+
+def _only(row: Mapping[str, object], columns: Collection[str]) -> dict[str, object]:
+    return {name: value for name, value in row.items() if name in columns}
 
 
 def test_what_was_triggered_and_counted_goes_on(before: DatabaseUrl) -> None:

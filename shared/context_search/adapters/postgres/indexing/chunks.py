@@ -5,15 +5,26 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from typing import Any
 
 from context_search.adapters.postgres.pool import Transaction, bulk
 from context_search.domain.ids import first_row_id, vector_row_id
-from context_search.domain.model import ChunkSet, Claim, EmbeddedChunk, PlannedChunk, StoredChunk
+from context_search.domain.model import (
+    ChunkSet,
+    Claim,
+    EmbeddedChunk,
+    KeptChunk,
+    PlannedChunk,
+    StoredChunk,
+    kept_chunks,
+)
 
 Planned = Sequence[tuple[Claim, Sequence[PlannedChunk]]]
+_Kept = Mapping[int, tuple[KeptChunk, StoredChunk]]
 
 _WANTED = "unnest(CAST(:nodes AS bigint[]), CAST(:hashes AS text[])) AS wanted (node, hash)"
 _SWAPPED = "unnest(CAST(:nodes AS bigint[]), CAST(:sets AS bigint[])) AS swapped (node, set)"
+_MOVED = "unnest(CAST(:chunks AS bigint[]), CAST(:sets AS bigint[])) AS moved (chunk, set)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,51 +34,75 @@ class PostgresChunks:
     tx: Transaction
 
     def begin_sets(self, planned: Planned) -> list[ChunkSet]:
-        claims = [claim for claim, _ in planned]
+        plans = {claim.node_id: chunks for claim, chunks in planned}
         wanted = {
-            "nodes": [claim.node_id for claim in claims],
-            "hashes": [claim.content_hash for claim in claims],
+            "nodes": [claim.node_id for claim, _ in planned],
+            "hashes": [claim.content_hash for claim, _ in planned],
         }
         self.tx.run(
             f"""
-            DELETE FROM chunk_set USING {_WANTED}
-            WHERE node_id = wanted.node AND state = 'building' AND content_hash <> wanted.hash
+            DELETE FROM chunk_set USING {_WANTED} WHERE node_id = wanted.node
+                AND state IN ('building', 'partial') AND content_hash <> wanted.hash
             """,
             **wanted,
         )
         rows = self.tx.run(
             f"""
-            SELECT node_id, id FROM chunk_set JOIN {_WANTED}
-                ON node_id = wanted.node AND content_hash = wanted.hash
-            WHERE state IN ('building', 'active')
+            SELECT node_id, id, state, content_hash = wanted.hash
+            FROM chunk_set JOIN {_WANTED} ON node_id = wanted.node
+            WHERE state IN ('building', 'partial', 'active')
             """,
             **wanted,
         )
-        found: dict[int, int] = dict(rows)
-        added = self._add([each for each in planned if each[0].node_id not in found])
-        chunks = self._stored([*found.values(), *added.values()])
+        found = {node_id: set_id for node_id, set_id, _, is_wanted in rows if is_wanted}
+        stored = self._stored(list(found.values()))
+        whole = {node_id for node_id, _, state, same in rows if same and state != "partial"}
+        kept = self._kept({node_id: plans[node_id] for node_id, *_ in rows if node_id not in whole})
+        for node_id in set(found) - whole:
+            own = stored.get(found[node_id], ())
+            if len(own) + len(kept[node_id]) != len(plans[node_id]):  # planned by another release
+                self.tx.run("DELETE FROM chunk_set WHERE id = :id", id=found.pop(node_id))
+        added = self._add([each for each in planned if each[0].node_id not in found], kept)
+        stored |= self._stored(list(added.values()))
         sets = found | added
         return [
-            ChunkSet(
-                sets[claim.node_id], chunks.get(sets[claim.node_id], ()), claim.node_id not in found
-            )
-            for claim in claims
+            _chunk_set(sets[node_id], stored, kept.get(node_id, {}), is_new=node_id in added)
+            for node_id in plans
         ]
 
-    def _add(self, planned: Planned) -> dict[int, int]:
+    def _kept(self, plans: Mapping[int, Sequence[PlannedChunk]]) -> dict[int, _Kept]:
+        """Returns by node what plans can keep of the active sets."""
+        if not plans:
+            return {}
+        rows = self.tx.run(
+            """
+            SELECT node_id, chunks.id, rows_hash, turbopuffer_doc_id, present
+            FROM chunk_set JOIN chunks ON set_id = chunk_set.id
+            WHERE node_id = ANY(CAST(:nodes AS bigint[])) AND state = 'active'
+            ORDER BY node_id, chunk_index
+            """,
+            nodes=list(plans),
+        )
+        active: dict[int, list[Any]] = {node_id: [] for node_id in plans}
+        for node_id, *row in rows:
+            active[node_id].append(row)
+        return {node_id: _keep(plans[node_id], of_set) for node_id, of_set in active.items()}
+
+    def _add(self, planned: Planned, kept: Mapping[int, _Kept]) -> dict[int, int]:
         if not planned:
             return {}
         rows = self.tx.run(
             """
             INSERT INTO chunk_set (node_id, content_hash, state, chunks_count)
-            SELECT node, hash, 'building', count FROM unnest(
-                CAST(:nodes AS bigint[]), CAST(:hashes AS text[]), CAST(:counts AS int[])
-            ) AS new (node, hash, count)
+            SELECT node, hash, CASE WHEN keeps THEN 'partial' ELSE 'building' END, count
+            FROM unnest(CAST(:nodes AS bigint[]), CAST(:hashes AS text[]), CAST(:counts AS int[]),
+                        CAST(:keep AS boolean[])) AS new (node, hash, count, keeps)
             RETURNING node_id, id
             """,
             nodes=[claim.node_id for claim, _ in planned],
             hashes=[claim.content_hash for claim, _ in planned],
             counts=[len(chunks) for _, chunks in planned],
+            keep=[bool(kept.get(claim.node_id)) for claim, _ in planned],
         )
         added: dict[int, int] = dict(rows)
         claims = [claim for claim, _ in planned]
@@ -76,11 +111,11 @@ class PostgresChunks:
             """
             INSERT INTO chunks (table_id, set_id, json_pointer, chunk_index, total_chunks,
                 chunk_text, char_start, char_end, content_hash, turbopuffer_namespace,
-                turbopuffer_doc_id, input_hash, window_count)
+                turbopuffer_doc_id, input_hash, rows_hash, window_count)
             SELECT of.table_id, of.set_id, pointer, i, total, t, s, e, hash, namespace, d,
-                   decode(h, 'hex'), w
+                   decode(h, 'hex'), decode(r, 'hex'), w
             FROM jsonb_to_recordset(CAST(:rows AS jsonb)) AS row (
-                n int, i int, t text, s int, e int, d text, h text, w int)
+                n int, i int, t text, s int, e int, d text, h text, r text, w int)
             JOIN unnest(CAST(:sets AS bigint[]), CAST(:tables AS bigint[]),
                         CAST(:pointers AS text[]), CAST(:totals AS int[]), CAST(:hashes AS text[]),
                         CAST(:namespaces AS text[]))
@@ -92,6 +127,7 @@ class PostgresChunks:
                 {"n": number, **_row(claim, added[claim.node_id], chunk)}
                 for number, (claim, chunks) in enumerate(planned, start=1)
                 for chunk in chunks
+                if chunk.index not in kept.get(claim.node_id, {})
             ),
             sets=[added[claim.node_id] for claim in claims],
             tables=[claim.table_id for claim in claims],
@@ -102,11 +138,13 @@ class PostgresChunks:
         )
         return added
 
-    def _stored(self, set_ids: Sequence[int]) -> Mapping[int, tuple[StoredChunk, ...]]:
+    def _stored(self, set_ids: Sequence[int]) -> dict[int, tuple[StoredChunk, ...]]:
+        if not set_ids:
+            return {}
         rows = self.tx.run(
             """
-            SELECT set_id, chunk_index, id, turbopuffer_doc_id, chunk_text, total_chunks, present,
-                   input_hash, window_count FROM chunks
+            SELECT set_id, chunk_index, id, turbopuffer_doc_id, chunk_text, present, input_hash,
+                   window_count FROM chunks
             WHERE set_id = ANY(CAST(:sets AS bigint[])) ORDER BY set_id, chunk_index
             """,
             sets=set_ids,
@@ -143,23 +181,37 @@ class PostgresChunks:
             ids=sorted(chunk_ids),
         )
 
-    def activate(self, sets: Sequence[tuple[Claim, int]]) -> set[int]:
+    def activate(self, sets: Sequence[tuple[Claim, ChunkSet]]) -> set[int]:
         """The caller holds the nodes."""
+        kept = [(chunk, each.id) for _, each in sets for chunk in each.kept]
         ready = self.tx.run(
             """
+            WITH kept AS (
+                SELECT kept.set, chunks.set_id AS before, count(*) AS number
+                FROM unnest(CAST(:kept AS bigint[]), CAST(:into AS bigint[])) AS kept (chunk, set)
+                JOIN chunks ON chunks.id = kept.chunk AND present GROUP BY kept.set, before)
             SELECT node.id, wanted.set FROM node JOIN unnest(
-                CAST(:nodes AS bigint[]), CAST(:hashes AS text[]), CAST(:sets AS bigint[])
-            ) AS wanted (node, hash, set) ON node.id = wanted.node AND content_hash = wanted.hash
+                CAST(:nodes AS bigint[]), CAST(:hashes AS text[]), CAST(:sets AS bigint[]),
+                CAST(:keeps AS bigint[])
+            ) AS wanted (node, hash, set, keeps)
+              ON node.id = wanted.node AND content_hash = wanted.hash
+            LEFT JOIN kept ON kept.set = wanted.set AND before = active_set_id
             WHERE NOT EXISTS (SELECT FROM chunks WHERE set_id = wanted.set AND NOT present)
               AND EXISTS (SELECT FROM chunk_set WHERE id = wanted.set)
+              AND COALESCE(kept.number, 0) = keeps
             """,
             nodes=[claim.node_id for claim, _ in sets],
             hashes=[claim.content_hash for claim, _ in sets],
-            sets=[set_id for _, set_id in sets],
+            sets=[each.id for _, each in sets],
+            keeps=[len(each.kept) for _, each in sets],
+            kept=[chunk.id for chunk, _ in kept],
+            into=[set_id for _, set_id in kept],
         )
         if not ready:
             return set()
         swapped = {"nodes": [node for node, _ in ready], "sets": [set_id for _, set_id in ready]}
+        into = set(swapped["sets"])
+        self._take_over([(chunk, set_id) for chunk, set_id in kept if set_id in into])
         self.tx.run(
             f"""
             DELETE FROM chunk_set USING {_SWAPPED}
@@ -168,7 +220,10 @@ class PostgresChunks:
             **swapped,
         )
         self.tx.run(
-            "UPDATE chunk_set SET state = 'active' WHERE id = ANY(CAST(:sets AS bigint[]))",
+            """
+            UPDATE chunk_set SET state = 'active', present_count = chunks_count
+            WHERE id = ANY(CAST(:sets AS bigint[]))
+            """,
             sets=swapped["sets"],
         )
         self.tx.run(
@@ -180,6 +235,39 @@ class PostgresChunks:
             **swapped,
         )
         return set(swapped["nodes"])
+
+    def _take_over(self, kept: Sequence[tuple[KeptChunk, int]]) -> None:
+        """Moves chunks, with their words, into the sets that keep them."""
+        if not kept:
+            return
+        moved = {"chunks": [chunk.id for chunk, _ in kept], "sets": [set_id for _, set_id in kept]}
+        self.tx.run(  # before the chunks move: it goes with their set
+            f"""
+            INSERT INTO words_backlog SELECT DISTINCT moved.set
+            FROM {_MOVED} JOIN chunks ON chunks.id = moved.chunk
+            JOIN words_backlog ON words_backlog.set_id = chunks.set_id ON CONFLICT DO NOTHING
+            """,
+            **moved,
+        )
+        self.tx.run(
+            f"UPDATE chunk_words SET set_id = moved.set FROM {_MOVED} WHERE chunk_id = moved.chunk",
+            **moved,
+        )
+        self.tx.run(
+            """
+            UPDATE chunks SET set_id = moved.set, chunk_index = place, char_start = first,
+                char_end = behind, content_hash = chunk_set.content_hash,
+                total_chunks = chunks_count, updated_at = clock_timestamp()
+            FROM unnest(CAST(:chunks AS bigint[]), CAST(:sets AS bigint[]), CAST(:places AS int[]),
+                        CAST(:starts AS int[]), CAST(:ends AS int[])
+            ) AS moved (chunk, set, place, first, behind) JOIN chunk_set ON chunk_set.id = moved.set
+            WHERE chunks.id = moved.chunk
+            """,
+            places=[chunk.index for chunk, _ in kept],
+            starts=[chunk.start for chunk, _ in kept],
+            ends=[chunk.end for chunk, _ in kept],
+            **moved,
+        )
 
     def without_row(self, namespace: str, doc_ids: Sequence[str]) -> list[str]:
         """Asks for the first document of each chunk: others are windows of it."""
@@ -213,5 +301,38 @@ def _row(claim: Claim, set_id: int, chunk: PlannedChunk) -> dict[str, object]:
             chunk_index=chunk.index,
         ),
         "h": chunk.input_hash.hex(),
+        "r": chunk.rows_hash.hex(),
         "w": chunk.window_count,
     }
+
+
+def _keep(planned: Sequence[PlannedChunk], active: Sequence[Sequence[Any]]) -> _Kept:
+    """Returns what a plan can keep of the rows of an active set: id, hash, document, presence."""
+    rows = {row_id: (doc_id, present) for row_id, _, doc_id, present in active}
+    return {
+        chunk.index: (
+            chunk,
+            StoredChunk(
+                index=chunk.index,
+                id=chunk.id,
+                doc_id=rows[chunk.id][0],
+                text=planned[chunk.index].text,
+                present=rows[chunk.id][1],
+                input_hash=planned[chunk.index].input_hash,
+                window_count=planned[chunk.index].window_count,
+            ),
+        )
+        for chunk in kept_chunks(planned, [(row_id, digest) for row_id, digest, *_ in active])
+    }
+
+
+def _chunk_set(
+    set_id: int, stored: Mapping[int, tuple[StoredChunk, ...]], kept: _Kept, *, is_new: bool
+) -> ChunkSet:
+    chunks = [*stored.get(set_id, ()), *(row for _, row in kept.values())]
+    return ChunkSet(
+        set_id,
+        tuple(sorted(chunks, key=lambda chunk: chunk.index)),
+        is_new=is_new,
+        kept=tuple(chunk for chunk, _ in kept.values()),
+    )

@@ -226,7 +226,7 @@ class PostgresNodes:
         if not held:
             raise LeaseLostError("another worker has the node, or it is gone")
         self.tx.run(
-            "DELETE FROM chunk_set WHERE node_id = :node AND state = 'building'",
+            "DELETE FROM chunk_set WHERE node_id = :node AND state IN ('building', 'partial')",
             node=claim.node_id,
         )
 
