@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from context_search.services.catalog.imports import ImportDocument
     from context_search.services.catalog.tables import ManageTables
     from context_search.services.catalog.uploads import ManageUploads
+    from context_search.services.editing.compare import CompareVersions
     from context_search.services.editing.history_settings import ManageHistorySettings
     from context_search.services.editing.versions import ManageVersions
     from context_search.services.indexing.enumeration import Comparer, Limits
@@ -410,6 +411,13 @@ class Parts(LiveSettings):
         from context_search.services.editing.versions import ManageVersions  # noqa: PLC0415
 
         return ManageVersions(self.store)
+
+    @cached_property
+    def compare_versions(self) -> CompareVersions:
+        """The differences of versions."""
+        from context_search.services.editing.compare import CompareVersions  # noqa: PLC0415
+
+        return CompareVersions(self.store)
 
     @cached_property
     def history_settings(self) -> ManageHistorySettings:

@@ -6,9 +6,12 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Response
 from fastapi.responses import JSONResponse
+from pydantic import Field
 
+from context_search.domain.differences import Difference, Kind
 from context_search.domain.model import Table
 from context_search.domain.versions import Cause, Gap, Version
+from context_search.services.editing.compare import Compared, CompareVersions
 from context_search.services.editing.versions import ManageVersions
 from context_search.web.border import StrictJsonRoute, request_id
 from context_search.web.callers import MayManage, TableId, part
@@ -16,6 +19,7 @@ from context_search.web.fields import (
     Answer,
     Body,
     Count,
+    Cursor,
     Name,
     NextCursor,
     PointerInUrl,
@@ -84,6 +88,69 @@ class VersionsAnswer(Answer):
     cursor: NextCursor | None
 
 
+class SpanAnswer(Answer):
+    """What was there and what is now: the first 200 characters, where they begin, how many."""
+
+    before_start: Count | None
+    before: str | None
+    before_chars: Count | None
+    after_start: Count | None
+    after: str | None
+    after_chars: Count | None
+
+    @classmethod
+    def of(cls, difference: Difference) -> SpanAnswer:
+        """Returns both sides of a difference."""
+        before, after = difference.before, difference.after
+        return cls(
+            before_start=before.start if before else None,
+            before=before.text if before else None,
+            before_chars=before.chars if before else None,
+            after_start=after.start if after else None,
+            after=after.text if after else None,
+            after_chars=after.chars if after else None,
+        )
+
+
+class DifferenceAnswer(Answer):
+    """A value that changed. ``in_string``: spans are parts of the string, else of JSON texts."""
+
+    json_pointer: str
+    kind: Kind
+    in_string: bool
+    spans: list[SpanAnswer]
+
+
+class DiffAnswer(Answer):
+    """A page of the differences of two revisions."""
+
+    from_: Annotated[Count, Field(serialization_alias="from")]
+    to: Count
+    changes: list[DifferenceAnswer]
+    cursor: NextCursor | None
+
+    @classmethod
+    def of(cls, compared: Compared) -> DiffAnswer:
+        """Returns what is shown of a comparison."""
+        changes = [
+            DifferenceAnswer(
+                json_pointer=each.json_pointer,
+                kind=each.kind,
+                in_string=each.in_string,
+                spans=[SpanAnswer.of(each)],
+            )
+            for each in compared.differences
+        ]
+        return cls(
+            from_=compared.older,
+            to=compared.newer,
+            changes=changes,
+            cursor=next_cursor(compared.next_after),
+        )
+
+
+Compare = Annotated[CompareVersions, part("compare_versions")]
+To = Annotated[int | None, Query(ge=1, le=2**63 - 1), Decimal]
 Use = Annotated[ManageVersions, part("versions")]
 
 
@@ -119,6 +186,19 @@ async def read_version_document(
     """Returns the document as it was, or the value at ``pointer``."""
     text = use.read_document(caller, table_id, revision, pointer)
     return Response(text, media_type="application/json")
+
+
+@router.get("/{revision}/diff", responses=refused(409, 413))
+async def compare_versions(
+    table_id: TableId,
+    revision: Revision,
+    caller: MayManage,
+    use: Compare,
+    to: To = None,
+    cursor: Cursor = 0,
+) -> DiffAnswer:
+    """Returns what is different in ``to``, which is the live revision unless said otherwise."""
+    return DiffAnswer.of(use.compare(caller, table_id, revision, to, after=cursor))
 
 
 @router.patch("/{revision}", responses=refused(409))
