@@ -13,7 +13,7 @@ from context_search.domain.model import GenerationState, Scope
 from context_search.domain.progress import EvictionCause, NodeState
 from context_search.domain.retrieval import StoredSettings
 from context_search.domain.uploads import Upload
-from context_search.domain.versions import Content, Gap, Origin, StoredHistorySettings
+from context_search.domain.versions import Content, Gap, Origin, StoredHistoryLimits
 from context_search.ports.outside import Message
 from context_search.ports.upkeep import SweepCounts
 from testing.in_memory.journal import Journal, Journaled
@@ -145,7 +145,7 @@ class Rows:
         self.versions: Journaled[tuple[int, int, int], VersionRow] = Journaled(journal)
         self.pieces: Journaled[tuple[int, int, bytes], bytes] = Journaled(journal)
         self.histories: Journaled[tuple[int, int], datetime] = Journaled(journal)
-        self.history_settings: Journaled[int, StoredHistorySettings] = Journaled(journal)
+        self.history_settings: Journaled[int, StoredHistoryLimits] = Journaled(journal)
         self._last_id = self.version = 0
 
     def commit(self) -> None:

@@ -12,10 +12,10 @@ from context_search.domain.versions import (
     MAX_LABELS,
     Content,
     Gap,
-    HistorySettings,
+    HistoryLimits,
     Origin,
     Overwritten,
-    StoredHistorySettings,
+    StoredHistoryLimits,
     Version,
 )
 from context_search.ports.editing import Pruned, TableHistory
@@ -33,8 +33,8 @@ def add_version(rows: Rows, clock: Clock, table: TableRow, origin: Origin) -> No
         rows.versions[*of, table.revision] = VersionRow(table.revision, origin, created_at=now)
 
 
-def _settings(rows: Rows, project_id: int) -> HistorySettings:
-    return rows.history_settings.get(project_id, StoredHistorySettings()).settings
+def _settings(rows: Rows, project_id: int) -> HistoryLimits:
+    return rows.history_settings.get(project_id, StoredHistoryLimits()).settings
 
 
 def _used_bytes(rows: Rows, project_id: int) -> int:
@@ -199,7 +199,7 @@ class MemoryHistories:
         return Pruned(len(leaving[:limit]), len(unused[:limit]), is_done)
 
     def _leaving(
-        self, of: tuple[int, int], table: TableRow, settings: HistorySettings
+        self, of: tuple[int, int], table: TableRow, settings: HistoryLimits
     ) -> list[VersionRow]:
         rows = [row for key, row in self.rows.versions.items() if key[:2] == of]
         if settings.is_off or table.remove_at is not None:
@@ -225,22 +225,22 @@ def _since(row: VersionRow) -> datetime:
 
 @dataclass(frozen=True, slots=True)
 class MemoryHistorySettings:
-    """The port ``HistorySettingsRows``."""
+    """The port ``HistorySettings``."""
 
     rows: Rows
     clock: Clock
 
-    def read(self, project_id: int) -> StoredHistorySettings:
+    def read(self, project_id: int) -> StoredHistoryLimits:
         """Returns what was written, or the defaults."""
-        return self.rows.history_settings.get(project_id, StoredHistorySettings())
+        return self.rows.history_settings.get(project_id, StoredHistoryLimits())
 
-    def lock(self, project_id: int) -> StoredHistorySettings:
+    def lock(self, project_id: int) -> StoredHistoryLimits:
         """Only reads: a transaction is alone anyway."""
         return self.read(project_id)
 
-    def write(self, project_id: int, settings: HistorySettings) -> StoredHistorySettings:
+    def write(self, project_id: int, settings: HistoryLimits) -> StoredHistoryLimits:
         """Keeps the settings as the next version."""
-        stored = StoredHistorySettings(self.read(project_id).version + 1, settings)
+        stored = StoredHistoryLimits(self.read(project_id).version + 1, settings)
         self.rows.history_settings[project_id] = stored
         for of in list(self.rows.histories):
             if of[1] == project_id:

@@ -15,7 +15,7 @@ Kind = Literal["added", "removed", "changed"]
 
 
 @dataclass(frozen=True, slots=True)
-class Excerpt:
+class TextPart:
     """A part of a text: where it begins, how long it is, and its first characters.
 
     ``start`` and ``chars`` count code points.
@@ -38,8 +38,8 @@ class Difference:
     json_pointer: str
     kind: Kind
     in_string: bool
-    before: Excerpt | None
-    after: Excerpt | None
+    before: TextPart | None
+    after: TextPart | None
 
 
 def differences(before: object, after: object, pointer: str = "") -> Iterator[Difference]:
@@ -104,15 +104,15 @@ def _same(one: object, other: object) -> bool:
     return isinstance(one, bool) == isinstance(other, bool) and one == other
 
 
-def _of_strings(before: str, after: str) -> tuple[Excerpt, Excerpt]:
+def _of_strings(before: str, after: str) -> tuple[TextPart, TextPart]:
     head = _common_head(before, after)
     tail = _common_head(before[head:][::-1], after[head:][::-1])
     return _between(before, head, tail), _between(after, head, tail)
 
 
-def _between(text: str, head: int, tail: int) -> Excerpt:
+def _between(text: str, head: int, tail: int) -> TextPart:
     end = len(text) - tail
-    return Excerpt(head, end - head, text[head : min(end, head + SHOWN_CHARS)])
+    return TextPart(head, end - head, text[head : min(end, head + SHOWN_CHARS)])
 
 
 def _common_head(one: str, other: str) -> int:
@@ -135,6 +135,6 @@ def _added(pointer: str, value: object) -> Difference:
     return Difference(pointer, "added", False, None, _json(value))
 
 
-def _json(value: object) -> Excerpt:
+def _json(value: object) -> TextPart:
     text = to_json(value)
-    return Excerpt(0, len(text), text[:SHOWN_CHARS])
+    return TextPart(0, len(text), text[:SHOWN_CHARS])

@@ -40,7 +40,7 @@ BY_SQL = Origin()
 
 
 @dataclass(frozen=True, slots=True)
-class HistorySettings:
+class HistoryLimits:
     """How much of the past a project keeps.
 
     A version leaves ``keep_days`` days after it was overwritten, when ``keep_count`` newer ones of
@@ -66,17 +66,17 @@ class HistorySettings:
         return json.dumps(asdict(self), sort_keys=True, separators=(",", ":"))
 
     @classmethod
-    def from_mapping(cls, values: Mapping[str, int]) -> HistorySettings:
+    def from_mapping(cls, values: Mapping[str, int]) -> HistoryLimits:
         """Returns the settings of a stored JSON object; what is missing keeps its default."""
         return cls(**values)
 
 
 @dataclass(frozen=True, slots=True)
-class StoredHistorySettings:
+class StoredHistoryLimits:
     """Settings with the number of changes so far; 0 are the defaults."""
 
     version: int = 0
-    settings: HistorySettings = HistorySettings()
+    settings: HistoryLimits = HistoryLimits()
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,7 @@ class Overwritten:
 
     revision: int
     text: str | None
-    settings: HistorySettings
+    settings: HistoryLimits
     used_bytes: int
 
 

@@ -10,9 +10,9 @@ from context_search.domain.model import Table
 from context_search.domain.versions import (
     Content,
     Gap,
-    HistorySettings,
+    HistoryLimits,
     Overwritten,
-    StoredHistorySettings,
+    StoredHistoryLimits,
     Version,
 )
 
@@ -122,17 +122,17 @@ class Histories(Protocol):
         ...
 
 
-class HistorySettingsRows(Protocol):
+class HistorySettings(Protocol):
     """How much of the past projects keep."""
 
-    def read(self, project_id: int) -> StoredHistorySettings:
+    def read(self, project_id: int) -> StoredHistoryLimits:
         """Returns the settings of a project; the defaults when it never had any."""
         ...
 
-    def lock(self, project_id: int) -> StoredHistorySettings:
+    def lock(self, project_id: int) -> StoredHistoryLimits:
         """Returns the settings and keeps others from changing them until the transaction ends."""
         ...
 
-    def write(self, project_id: int, settings: HistorySettings) -> StoredHistorySettings:
+    def write(self, project_id: int, settings: HistoryLimits) -> StoredHistoryLimits:
         """Writes settings as the next version; every history of the project is due."""
         ...

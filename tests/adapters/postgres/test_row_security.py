@@ -28,6 +28,7 @@ SECURED = [
     "chunks",
     "comparison",
     "coverage",
+    "history_settings",
     "idempotency_key",
     "index_generation",
     "mcp",
@@ -36,7 +37,10 @@ SECURED = [
     "ranking",
     "retrieval_settings",
     "search_index",
+    "table_history",
+    "table_version",
     "upload",
+    "version_piece",
 ]
 # Table → why it has no policy.
 OPEN = {
@@ -93,6 +97,11 @@ def furnished(store: PostgresStore) -> tuple[Workbench, Index]:
         key = str(bench.project.id).encode()
         work.keys.add(KeyOwner(bench.project.id), NewApiKey(None, "cs_", key))
         work.uploads.add(NewUpload(bench.project.id, tool.scope.table_id, "json"))
+        table = work.tables.find(tool.scope.table_id, project_id=bench.project.id)
+        assert table is not None
+        work.versions.missing(table, [])
+        work.versions.add_pieces(table, [(key, b"content")])
+        work.history_settings.lock(bench.project.id)
         work.idempotency_keys.claim(
             RequestKey(bench.project.id, key), request_hash=key, holder="x", lease_s=60, kept_s=60
         )

@@ -11,9 +11,9 @@ from context_search.domain.errors import NotFoundError
 from context_search.domain.pieces import cut, joined, packed
 from context_search.domain.versions import (
     MAX_LABELS,
-    HistorySettings,
+    HistoryLimits,
     Origin,
-    StoredHistorySettings,
+    StoredHistoryLimits,
     Version,
 )
 from context_search.ports.editing import Pruned, TableHistory
@@ -77,7 +77,7 @@ def keep(bench: Bench, project_id: int, **settings: int) -> None:
     """Changes how much is kept."""
     with bench.store.for_all("test") as work:
         stored = work.history_settings.lock(project_id)
-        work.history_settings.write(project_id, HistorySettings(**settings))
+        work.history_settings.write(project_id, HistoryLimits(**settings))
         assert work.history_settings.read(project_id).version == stored.version + 1
 
 
@@ -166,7 +166,7 @@ def test_the_document_before_a_change_is_measured_and_locked(bench: Bench) -> No
     with bench.store.for_all("test") as work:
         small = work.versions.overwritten(table, max_bytes=20)
         assert (small.revision, small.text, small.used_bytes) == (1, None, 0)
-        assert small.settings == HistorySettings()
+        assert small.settings == HistoryLimits()
         whole = work.versions.overwritten(table, max_bytes=None)
         assert whole.text is not None
         assert "x" * 100 in whole.text
@@ -353,10 +353,10 @@ def test_a_deleted_table_loses_its_history_before_its_row(bench: Bench) -> None:
 def test_settings_count_their_versions(bench: Bench) -> None:
     project = bench.project()
     with bench.store.for_all("test") as work:
-        assert work.history_settings.read(project.id) == StoredHistorySettings()
-        assert work.history_settings.lock(project.id) == StoredHistorySettings()
-        written = work.history_settings.write(project.id, HistorySettings(keep_days=3))
-    assert written == StoredHistorySettings(1, HistorySettings(keep_days=3))
+        assert work.history_settings.read(project.id) == StoredHistoryLimits()
+        assert work.history_settings.lock(project.id) == StoredHistoryLimits()
+        written = work.history_settings.write(project.id, HistoryLimits(keep_days=3))
+    assert written == StoredHistoryLimits(1, HistoryLimits(keep_days=3))
     with bench.store.for_all("test") as work:
         assert work.history_settings.read(project.id) == written
 

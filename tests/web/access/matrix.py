@@ -86,7 +86,7 @@ ROWS: Mapping[Operation, Row] = {
     ("GET", f"{_VERSION}/diff"): Row(
         MANAGE,
         200,
-        query={"to": "{revision}", "cursor": "{after_difference}"},
+        query={"cursor": "{after_difference}"},
         looks={"after_difference": 200},
     ),
     ("POST", f"{_VERSION}/restore"): Row(MANAGE, 200),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from context_search.domain.access import Principal
 from context_search.domain.errors import ConflictError
-from context_search.domain.versions import HistorySettings, StoredHistorySettings
+from context_search.domain.versions import HistoryLimits, StoredHistoryLimits
 from context_search.ports.store import Store
 
 
@@ -17,7 +17,7 @@ class ManageHistorySettings:
 
     store: Store
 
-    def read(self, principal: Principal) -> StoredHistorySettings:
+    def read(self, principal: Principal) -> StoredHistoryLimits:
         """Returns the settings; the defaults at version 0."""
         with self.store.for_project(principal.project_id) as work:
             return work.history_settings.read(principal.project_id)
@@ -25,10 +25,10 @@ class ManageHistorySettings:
     def change(
         self,
         principal: Principal,
-        change: Callable[[HistorySettings], HistorySettings],
+        change: Callable[[HistoryLimits], HistoryLimits],
         *,
         if_versions: Sequence[int] = (),
-    ) -> StoredHistorySettings:
+    ) -> StoredHistoryLimits:
         """Writes what ``change`` makes of the settings; ``cleanup`` deletes what they keep no more.
 
         Raises ConflictError when one of ``if_versions`` is not the current version.

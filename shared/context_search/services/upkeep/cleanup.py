@@ -22,6 +22,7 @@ from context_search.ports.store import Store
 from context_search.ports.upkeep import Readings, Removal, SweepCounts
 from context_search.services.access.idempotency import KEPT_S
 from context_search.services.catalog.uploads import ManageUploads
+from context_search.services.editing.prune import prune_versions
 from context_search.services.indexing.evict import evict_coldest
 from context_search.services.indexing.outgoing import (
     RelayOutbox,
@@ -43,8 +44,6 @@ TOMBSTONES_PER_STEP = 1_000
 REQUESTS_PER_STEP = 1_000
 PERMITS_PER_STEP = 1_000
 REMOVALS_PER_STEP = 200
-HISTORIES_PER_STEP = 100
-VERSIONS_PER_STEP = 1_000
 STEP_RESERVE_S = 20.0
 ROUNDS_PER_STEP = 50
 RETRY_S = 3_600.0
@@ -283,19 +282,10 @@ class Cleanup:
         return found == REQUESTS_PER_STEP
 
     def _prune_versions(self, report: CleanupReport) -> bool:
-        with self.store.for_all("upkeep") as work:
-            over = work.histories.over_limit(limit=HISTORIES_PER_STEP)
-            expired = sum(work.histories.expire_oldest(project_id) for project_id in over)
-            due = work.histories.due(limit=HISTORIES_PER_STEP)
-        report.versions_pruned += expired
-        is_done = not expired
-        for history in due:
-            with self.store.for_all("upkeep") as work:
-                pruned = work.histories.prune(history, limit=VERSIONS_PER_STEP)
-            report.versions_pruned += pruned.versions
-            report.pieces_removed += pruned.pieces
-            is_done &= pruned.is_done
-        return not is_done or len(due) == HISTORIES_PER_STEP
+        pruned = prune_versions(self.store)
+        report.versions_pruned += pruned.versions
+        report.pieces_removed += pruned.pieces
+        return not pruned.is_done
 
     def _summarise(self, report: CleanupReport) -> bool:
         with self.store.for_all("upkeep") as work:

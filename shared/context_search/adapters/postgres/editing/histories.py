@@ -6,11 +6,12 @@ import json
 from dataclasses import dataclass
 
 from context_search.adapters.postgres.pool import Transaction
-from context_search.domain.versions import HistorySettings
+from context_search.domain.versions import HistoryLimits
 from context_search.ports.editing import Pruned, TableHistory
 
 _EXPIRED_AT_ONCE = 1_000
-_USUAL = HistorySettings()
+_USUAL = HistoryLimits()
+_MAX_BYTES = "COALESCE(CAST(settings ->> 'max_bytes' AS bigint), :usual)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +26,7 @@ class PostgresHistories:
             SELECT table_history.project_id FROM table_history
             LEFT JOIN history_settings USING (project_id)
             GROUP BY table_history.project_id, settings
-            HAVING sum(bytes) > {_max_bytes()} LIMIT :limit
+            HAVING sum(bytes) > {_MAX_BYTES} LIMIT :limit
             """,
             usual=_USUAL.max_bytes,
             limit=limit,
@@ -37,7 +38,7 @@ class PostgresHistories:
         rows = self.tx.run(
             f"""
             WITH too_many AS (
-                SELECT sum(bytes) - {_max_bytes()} AS bytes FROM table_history
+                SELECT sum(bytes) - {_MAX_BYTES} AS bytes FROM table_history
                 LEFT JOIN history_settings USING (project_id)
                 WHERE project_id = :project GROUP BY settings),
             oldest AS (
@@ -90,7 +91,7 @@ class PostgresHistories:
         if not rows:
             return Pruned()
         [[stored, live, is_deleted]] = rows
-        settings = HistorySettings.from_mapping(json.loads(stored or "{}"))
+        settings = HistoryLimits.from_mapping(json.loads(stored or "{}"))
         is_gone = is_deleted or settings.is_off
         versions = self._expire(history, settings, live, limit, is_gone=is_gone)
         pieces = self._collect(history, limit)
@@ -101,7 +102,7 @@ class PostgresHistories:
     def _expire(
         self,
         history: TableHistory,
-        settings: HistorySettings,
+        settings: HistoryLimits,
         live: int,
         limit: int,
         *,
@@ -157,7 +158,7 @@ class PostgresHistories:
         return int(rows[0][0])
 
     def _look_again(
-        self, history: TableHistory, settings: HistorySettings, live: int, *, is_done: bool
+        self, history: TableHistory, settings: HistoryLimits, live: int, *, is_done: bool
     ) -> None:
         """When the next version is too old; what is recorded until then says so itself."""
         self.tx.run(
@@ -175,7 +176,3 @@ class PostgresHistories:
             days=settings.keep_days,
             done=is_done,
         )
-
-
-def _max_bytes() -> str:
-    return "COALESCE(CAST(settings ->> 'max_bytes' AS bigint), :usual)"

@@ -8,24 +8,24 @@ from dataclasses import dataclass
 from typing import Any
 
 from context_search.adapters.postgres.pool import Transaction
-from context_search.domain.versions import HistorySettings, StoredHistorySettings
+from context_search.domain.versions import HistoryLimits, StoredHistoryLimits
 
 
 @dataclass(frozen=True, slots=True)
 class PostgresHistorySettings:
-    """The port ``HistorySettingsRows``. A row at version 0 is there to be locked."""
+    """The port ``HistorySettings``. A row at version 0 is there to be locked."""
 
     tx: Transaction
 
-    def read(self, project_id: int) -> StoredHistorySettings:
+    def read(self, project_id: int) -> StoredHistoryLimits:
         """Reads the row; a project without one has the defaults."""
         rows = self.tx.run(
             "SELECT version, settings FROM history_settings WHERE project_id = :project",
             project=project_id,
         )
-        return _stored(rows[0]) if rows else StoredHistorySettings()
+        return _stored(rows[0]) if rows else StoredHistoryLimits()
 
-    def lock(self, project_id: int) -> StoredHistorySettings:
+    def lock(self, project_id: int) -> StoredHistoryLimits:
         """Makes the row where there is none, and locks it."""
         self.tx.run(
             "INSERT INTO history_settings (project_id) VALUES (:project) ON CONFLICT DO NOTHING",
@@ -39,7 +39,7 @@ class PostgresHistorySettings:
         )
         return _stored(row)
 
-    def write(self, project_id: int, settings: HistorySettings) -> StoredHistorySettings:
+    def write(self, project_id: int, settings: HistoryLimits) -> StoredHistoryLimits:
         """Writes the row that ``lock`` has locked."""
         [[version]] = self.tx.run(
             """
@@ -54,9 +54,9 @@ class PostgresHistorySettings:
             "UPDATE table_history SET due_at = now() WHERE project_id = :project",
             project=project_id,
         )
-        return StoredHistorySettings(version, settings)
+        return StoredHistoryLimits(version, settings)
 
 
-def _stored(row: Sequence[Any]) -> StoredHistorySettings:
+def _stored(row: Sequence[Any]) -> StoredHistoryLimits:
     version, settings = row
-    return StoredHistorySettings(version, HistorySettings.from_mapping(json.loads(settings)))
+    return StoredHistoryLimits(version, HistoryLimits.from_mapping(json.loads(settings)))

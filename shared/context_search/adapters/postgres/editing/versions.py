@@ -19,7 +19,7 @@ from context_search.domain.versions import (
     MAX_LABELS,
     Content,
     Gap,
-    HistorySettings,
+    HistoryLimits,
     Overwritten,
     Version,
 )
@@ -73,7 +73,7 @@ class PostgresVersions:
         [[revision, settings, used, text, has_document]] = rows
         if not has_document or max_bytes is None:
             text = text_of(text, has_document)
-        kept = HistorySettings.from_mapping(json.loads(settings))
+        kept = HistoryLimits.from_mapping(json.loads(settings))
         return Overwritten(revision, text, kept, used)
 
     def missing(self, table: Table, pieces: Sequence[bytes]) -> set[bytes]:

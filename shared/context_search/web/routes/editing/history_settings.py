@@ -9,7 +9,7 @@ from fastapi import APIRouter
 from fastapi.responses import JSONResponse
 from pydantic import Field
 
-from context_search.domain.versions import HistorySettings, StoredHistorySettings
+from context_search.domain.versions import HistoryLimits, StoredHistoryLimits
 from context_search.services.editing.history_settings import ManageHistorySettings
 from context_search.web.border import StrictJsonRoute
 from context_search.web.callers import Owner, part
@@ -22,7 +22,7 @@ router = APIRouter(
     route_class=StrictJsonRoute,
     tags=["versions"],
 )
-_DEFAULTS = asdict(HistorySettings())
+_DEFAULTS = asdict(HistoryLimits())
 
 
 class HistorySettingsBody(Body):
@@ -33,11 +33,11 @@ class HistorySettingsBody(Body):
     keep_count: Annotated[int, Field(ge=0, le=1_000)] | None = None
     max_bytes: Annotated[int, Field(ge=1_000_000, le=2_000_000_000)] | None = None
 
-    def applied_to(self, settings: HistorySettings) -> HistorySettings:
+    def applied_to(self, settings: HistoryLimits) -> HistoryLimits:
         """Returns the settings with the body's changes."""
         given = {name: getattr(self, name) for name in self.model_fields_set}
         usual = {name: _DEFAULTS[name] for name, value in given.items() if value is None}
-        return HistorySettings(**{**asdict(settings), **given, **usual})
+        return HistoryLimits(**{**asdict(settings), **given, **usual})
 
 
 class HistorySettingsAnswer(Answer):
@@ -50,7 +50,7 @@ class HistorySettingsAnswer(Answer):
     max_bytes: Count
 
     @classmethod
-    def of(cls, project_id: int, stored: StoredHistorySettings) -> HistorySettingsAnswer:
+    def of(cls, project_id: int, stored: StoredHistoryLimits) -> HistorySettingsAnswer:
         """Returns what a project keeps."""
         return cls(project_id=project_id, version=stored.version, **asdict(stored.settings))
 
@@ -73,6 +73,6 @@ async def change_history_settings(
     return _answer(caller.project_id, use.change(caller, body.applied_to, if_versions=versions))
 
 
-def _answer(project_id: int, stored: StoredHistorySettings) -> JSONResponse:
+def _answer(project_id: int, stored: StoredHistoryLimits) -> JSONResponse:
     answer = HistorySettingsAnswer.of(project_id, stored)
     return answer.response(headers=etag(stored.version))
