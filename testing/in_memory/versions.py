@@ -25,11 +25,10 @@ from testing.in_memory.rows import Rows, TableRow, VersionRow
 
 def add_version(rows: Rows, clock: Clock, table: TableRow, origin: Origin) -> None:
     """What the trigger does in Postgres."""
+    now, of = clock.now(), (table.id, table.project_id)
+    soon = now + timedelta(hours=1)
+    rows.histories[of] = min(rows.histories.get(of, soon), soon)
     if not _settings(rows, table.project_id).is_off:
-        now = clock.now()
-        soon = now + timedelta(hours=1)
-        of = (table.id, table.project_id)
-        rows.histories[of] = min(rows.histories.get(of, soon), soon)
         rows.versions[*of, table.revision] = VersionRow(table.revision, origin, created_at=now)
 
 
@@ -60,14 +59,14 @@ class MemoryVersions:
         return Overwritten(row.revision, row.data_json if is_read else None, settings, used)
 
     def missing(self, table: Table, pieces: Sequence[bytes]) -> set[bytes]:
-        self._touch(table)
         return {name for name in pieces if (*_of(table), name) not in self.rows.pieces}
 
-    def add_pieces(self, table: Table, pieces: Iterable[tuple[bytes, bytes]]) -> None:
-        for name, content in pieces:
-            self.rows.pieces.setdefault((*_of(table), name), content)
-
-    def record(self, table: Table, revision: int, content: Content) -> None:
+    def record(
+        self, table: Table, revision: int, content: Content, new: Iterable[tuple[bytes, bytes]]
+    ) -> None:
+        self._touch(table)
+        for name, stored in new:
+            self.rows.pieces.setdefault((*_of(table), name), stored)
         now = self.clock.now()
         self._change(table, revision, content=content, gap=None, overwritten_at=now)
 

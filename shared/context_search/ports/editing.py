@@ -52,16 +52,19 @@ class Versions(Protocol):
     def missing(self, table: Table, pieces: Sequence[bytes]) -> set[bytes]:
         """Returns those hashes of which the history has no piece yet.
 
-        Keeps ``Histories.prune`` from collecting pieces of it until the transaction ends.
+        Who has changed the document in this transaction keeps ``Histories.prune`` from collecting
+        pieces until it ends.
         """
         ...
 
-    def add_pieces(self, table: Table, pieces: Iterable[tuple[bytes, bytes]]) -> None:
-        """Stores pieces: hash and content. One that is there stays."""
-        ...
+    def record(
+        self, table: Table, revision: int, content: Content, new: Iterable[tuple[bytes, bytes]]
+    ) -> None:
+        """Notes the content of a revision that was overwritten in this transaction.
 
-    def record(self, table: Table, revision: int, content: Content) -> None:
-        """Notes the content of a revision that is being overwritten. Its pieces are there."""
+        ``new`` are the hash and the stored form of each piece that may be missing; those that are
+        there stay as they are.
+        """
         ...
 
     def note_gap(self, table: Table, revision: int, gap: Gap) -> None:

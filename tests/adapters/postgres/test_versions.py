@@ -15,7 +15,7 @@ from context_search.adapters.postgres.pool import Database
 from context_search.adapters.postgres.store import PostgresStore
 from context_search.domain.errors import CommitUnknownError, ContextSearchError
 from context_search.domain.pieces import cut, packed
-from context_search.domain.versions import HistoryLimits, Origin
+from context_search.domain.versions import Content, HistoryLimits, Origin
 from context_search.ports.editing import Pruned, TableHistory
 from context_search.services.catalog.tables import ManageTables
 from context_search.services.editing.versions import ManageVersions, find_version, text_of
@@ -170,10 +170,11 @@ def test_pieces_are_not_collected_while_somebody_records(
     ManageVersions(bench.store).erase_all(bench.principal, table.id)
     text = cut(json.dumps(prose(100_000)))
     with bench.store.for_project(table.project_id) as work:
+        work.tables.replace(table.id, "3", expected_revision=None)
         assert work.versions.missing(table, list(text.pieces)) == set()
         with ThreadPoolExecutor(1) as other:
             assert other.submit(prune, hasty, table).result() == Pruned()
-        work.versions.record(table, 1, text.content)
+        work.versions.record(table, 1, text.content, [])
     assert prune(hasty, table).pieces == 0
     assert json.loads(text_at(bench, table, 1)) == prose(100_000)
 
@@ -195,6 +196,7 @@ def test_a_writer_waits_until_pieces_are_collected_and_then_misses_them(
     def missing() -> set[bytes]:
         with bench.store.for_project(table.project_id) as work:
             looked.set()
+            work.tables.replace(table.id, "3", expected_revision=None)
             return work.versions.missing(table, names)
 
     with ThreadPoolExecutor(1) as other:
@@ -302,6 +304,6 @@ def test_thousands_of_pieces_are_stored_and_read_in_batches(bench: Workbench) ->
     }
     with bench.store.for_project(table.project_id) as work:
         assert work.versions.missing(table, list(pieces)) == pieces.keys()
-        work.versions.add_pieces(table, pieces.items())
+        work.versions.record(table, 1, Content(1, b"", tuple(pieces)), pieces.items())
         used = work.versions.overwritten(table, max_bytes=0).used_bytes
     assert used == sum(map(len, pieces.values()))

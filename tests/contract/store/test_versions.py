@@ -43,8 +43,7 @@ def record(bench: Bench, table: Table, revision: int, text: str, work: object) -
     pieces = cut(text)
     missing = work.versions.missing(table, list(pieces.pieces))  # type: ignore[attr-defined]
     new = [(name, packed(piece)) for name, piece in pieces.pieces.items() if name in missing]
-    work.versions.add_pieces(table, new)  # type: ignore[attr-defined]
-    work.versions.record(table, revision, pieces.content)  # type: ignore[attr-defined]
+    work.versions.record(table, revision, pieces.content, new)  # type: ignore[attr-defined]
 
 
 def versions(bench: Bench, table: Table) -> list[Version]:
@@ -140,7 +139,8 @@ def test_pieces_are_stored_once_for_all_versions_of_a_table(bench: Bench) -> Non
         long = cut(joined(work.versions.pieces(table, 1, first=0, count=99), cut_sha(work, table)))
         assert work.versions.missing(table, list(long.pieces)) == set()
         assert work.versions.missing(table, [b"x" * 32]) == {b"x" * 32}
-        work.versions.add_pieces(table, [(name, b"not this") for name in long.pieces])
+        again = [(name, b"not this") for name in long.pieces]
+        work.versions.record(table, 1, long.content, again)
     assert pieces_of(bench, table) == first
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from context_search.domain.json_text import fits
@@ -9,6 +10,9 @@ from context_search.domain.model import Table
 from context_search.domain.pieces import cut, packed
 from context_search.domain.versions import MAX_RECORDED_BYTES, Gap, Overwritten
 from context_search.ports.store import UnitOfWork
+
+NOT_ASKED_FOR = 2
+"""So few pieces are sent, whether they are there or not: that is quicker than to ask."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,10 +36,11 @@ class RecordVersions:
             work.versions.note_gap(changed, before.revision, gap or "too_large")
             return
         text = cut(before.text)
-        missing = work.versions.missing(changed, list(text.pieces))
+        missing: Collection[bytes] = text.pieces.keys()
+        if len(missing) > NOT_ASKED_FOR:
+            missing = work.versions.missing(changed, list(missing))
         new = ((name, packed(piece)) for name, piece in text.pieces.items() if name in missing)
-        work.versions.add_pieces(changed, new)
-        work.versions.record(changed, before.revision, text.content)
+        work.versions.record(changed, before.revision, text.content, new)
 
     def _gap(self, before: Overwritten) -> Gap | None:
         if before.settings.is_full(before.used_bytes):

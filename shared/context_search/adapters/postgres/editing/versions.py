@@ -34,6 +34,18 @@ _LOCK = """
     ON CONFLICT (table_id, project_id) DO UPDATE SET due_at = now()
 """
 
+_ADDED = """
+    WITH added AS (
+        INSERT INTO version_piece (project_id, table_id, sha256, content)
+        SELECT :project, :table, name, content
+        FROM unnest(CAST(:names AS bytea[]), CAST(:contents AS bytea[])) AS piece (name, content)
+        ON CONFLICT DO NOTHING RETURNING octet_length(content) AS bytes),
+    counted AS (
+        UPDATE table_history SET due_at = now(),
+            bytes = table_history.bytes + (SELECT COALESCE(sum(bytes), 0) FROM added)
+        WHERE table_id = :table AND project_id = :project)
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class PostgresVersions:
@@ -77,8 +89,6 @@ class PostgresVersions:
         return Overwritten(revision, text, kept, used)
 
     def missing(self, table: Table, pieces: Sequence[bytes]) -> set[bytes]:
-        # First the lock, then the look: in one statement it would see what was there before.
-        self._run(_LOCK, table)
         rows = self._run(
             """
             SELECT name FROM unnest(CAST(:pieces AS bytea[])) AS wanted (name)
@@ -91,28 +101,15 @@ class PostgresVersions:
         )
         return {name for [name] in rows}
 
-    def add_pieces(self, table: Table, pieces: Iterable[tuple[bytes, bytes]]) -> None:
-        for batch in _batches(pieces):
-            self._run(
-                """
-                WITH added AS (
-                    INSERT INTO version_piece (project_id, table_id, sha256, content)
-                    SELECT :project, :table, name, content
-                    FROM unnest(CAST(:names AS bytea[]), CAST(:contents AS bytea[]))
-                        AS piece (name, content)
-                    ON CONFLICT DO NOTHING RETURNING octet_length(content) AS bytes)
-                UPDATE table_history SET bytes = bytes + (
-                    SELECT COALESCE(sum(added.bytes), 0) FROM added)
-                WHERE table_id = :table AND project_id = :project
-                """,
-                table,
-                names=[name for name, _ in batch],
-                contents=[content for _, content in batch],
-            )
-
-    def record(self, table: Table, revision: int, content: Content) -> None:
+    def record(
+        self, table: Table, revision: int, content: Content, new: Iterable[tuple[bytes, bytes]]
+    ) -> None:
+        *batches, last = _batches(new)
+        for batch in batches:
+            self._run(f"{_ADDED} SELECT", table, **_columns(batch))
         self._run(
-            """
+            f"""
+            {_ADDED}
             INSERT INTO table_version (
                 project_id, table_id, revision, bytes, sha256, pieces, overwritten_at)
             VALUES (:project, :table, :revision, :bytes, :sha256, CAST(:pieces AS bytea[]),
@@ -126,6 +123,7 @@ class PostgresVersions:
             bytes=content.size,
             sha256=content.sha256,
             pieces=list(content.pieces),
+            **_columns(last),
         )
 
     def note_gap(self, table: Table, revision: int, gap: Gap) -> None:
@@ -220,6 +218,7 @@ class PostgresVersions:
 
 
 def _batches(pieces: Iterable[tuple[bytes, bytes]]) -> Iterator[Sequence[tuple[bytes, bytes]]]:
+    """The last one may be empty."""
     batch: list[tuple[bytes, bytes]] = []
     size = 0
     for piece in pieces:
@@ -228,5 +227,8 @@ def _batches(pieces: Iterable[tuple[bytes, bytes]]) -> Iterator[Sequence[tuple[b
         if size > BATCH_BYTES:
             yield batch
             batch, size = [], 0
-    if batch:
-        yield batch
+    yield batch
+
+
+def _columns(batch: Sequence[tuple[bytes, bytes]]) -> dict[str, object]:
+    return {"names": [name for name, _ in batch], "contents": [content for _, content in batch]}

@@ -97,10 +97,17 @@ CREATE FUNCTION version_added() RETURNS trigger LANGUAGE plpgsql
 DECLARE
     origin jsonb := NULLIF(current_setting('context_search.origin', true), '');
 BEGIN
-    IF NEW.project_id IS NULL OR EXISTS (
-        SELECT FROM history_settings
-        WHERE project_id = NEW.project_id AND settings ->> 'keep_count' = '0')
-    THEN
+    IF NEW.project_id IS NULL THEN
+        RETURN NULL;
+    END IF;
+    -- Who writes has this row locked from here on: no piece that he finds is collected meanwhile.
+    -- No history is looked at more than once an hour for what others write.
+    INSERT INTO table_history (table_id, project_id, due_at)
+    VALUES (NEW.id, NEW.project_id, now() + interval '1 hour')
+    ON CONFLICT (table_id, project_id) DO UPDATE SET due_at = excluded.due_at
+    WHERE table_history.due_at > excluded.due_at;
+    IF EXISTS (SELECT FROM history_settings
+               WHERE project_id = NEW.project_id AND settings ->> 'keep_count' = '0') THEN
         RETURN NULL;
     END IF;
     IF (TG_OP = 'INSERT') IS DISTINCT FROM (origin ->> 'cause' = 'create')
@@ -108,11 +115,6 @@ BEGIN
     THEN
         origin := NULL;
     END IF;
-    -- No history is looked at more than once an hour for what others write.
-    INSERT INTO table_history (table_id, project_id, due_at)
-    VALUES (NEW.id, NEW.project_id, now() + interval '1 hour')
-    ON CONFLICT (table_id, project_id) DO UPDATE SET due_at = excluded.due_at
-    WHERE table_history.due_at > excluded.due_at;
     INSERT INTO table_version (project_id, table_id, revision, cause, actor, request_id, created_at)
     VALUES (NEW.project_id, NEW.id, NEW.revision, COALESCE(origin ->> 'cause', 'sql'),
             origin ->> 'actor', origin ->> 'request_id', clock_timestamp())
