@@ -12,9 +12,6 @@ import zlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-# Not from pyfastcdc: it falls back to Python, a hundred times slower, with a warning only.
-from pyfastcdc.cy import FastCDC
-
 from context_search.domain.errors import VersionDamagedError
 from context_search.domain.versions import Content
 
@@ -35,6 +32,10 @@ class CutText:
 
 def cut(text: str) -> CutText:
     """Returns the pieces of a text, and what joins them again."""
+    # At the first change: it takes 30 ms. Not from pyfastcdc, which falls back to Python, a hundred
+    # times slower, with a warning only.
+    from pyfastcdc.cy import FastCDC  # noqa: PLC0415
+
     encoded = text.encode()
     # One for each text: it is not safe for two threads.
     cutter = FastCDC(AVERAGE_BYTES, min_size=MIN_BYTES, max_size=MAX_BYTES)
