@@ -15,7 +15,7 @@ python := .venv/bin/python
 pytest := $(python) -m pytest -n $(WORKERS) --dist worksteal
 sam := .venv-build/bin/python -m samcli
 
-.PHONY: help setup setup-dev setup-build demo serve reset unit test check check-code check-security check-template check-locks build prove-runtime setup-deploy deploy-local prove-deploy smoke bom docs decisions migrate bench shape simulate endurance conformance compile clean
+.PHONY: help setup setup-dev setup-build demo serve reset unit test check check-code check-security check-template check-locks build prove-runtime setup-deploy deploy-local prove-deploy smoke prove-upgrade bom docs decisions migrate bench cost shape simulate endurance conformance compile clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r name text; do \
@@ -81,6 +81,7 @@ prove-runtime: setup-dev ## run what make build made under Lambda's runtime clie
 
 docs: setup-dev ## write the tables of docs/ from the models, and its answers from a run of docs/api.md
 	@$(python) -m scripts.api_reference
+	@$(python) -m scripts.cost --write
 	@$(python) -m pytest tests/conformance/check_api_walk.py -o python_files='check_*.py' --rewrite
 setup-deploy: setup-dev setup-build
 	@scripts/setup.sh .venv-deploy requirements/deploy.txt
@@ -90,6 +91,9 @@ deploy-local: build setup-deploy ## sam deploy to AWS on this machine, which sta
 
 prove-deploy: build setup-deploy ## the same, with everything that a deployment does tried, and IAM compared
 	@$(python) -m tests.deploy.prove
+
+prove-upgrade: setup-dev ## a release and this state side by side, and back (BASE=v0.1.0, PART=mixed for one part)
+	@$(python) -m tests.upgrade.prove $(BASE) $(if $(PART),--part $(PART)) --workers $(WORKERS)
 
 smoke: ## walk a deployment from outside and delete what that made (URL=https://…, SECRET=…)
 	@python3 -m scripts.smoke "$(URL)" # finds SECRET in the environment, where make puts it
@@ -110,6 +114,9 @@ bench: setup-dev ## speeds of the parts, one program after the other
 
 eval: setup-dev ## how well search finds judged passages (EVAL_DATA=folder of sets; default: a small one)
 	@$(python) -m evaluation run $(if $(EVAL_DATA),--sets "$(EVAL_DATA)")
+
+cost: setup-dev ## what a deployment costs a month (LOAD='small zh, questions_a_day=50'; default: three users)
+	@$(python) -m scripts.cost $(if $(LOAD),"$(LOAD)")
 
 shape: setup-dev ## figures of the deployed code: modules, importers, lengths
 	@$(python) -m scripts.shape

@@ -7,11 +7,14 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import get_args
 
+from context_search.domain.config import Precision
 from context_search.domain.errors import ContextSearchError
 from evaluation.compare import Deployment, NotMeasuredError, compare, read_judged
 from evaluation.jsonl import UnreadableError
 from evaluation.judged import QUERIES, SHIPPED, JudgedSet, read_sets
+from local.embedding import DIMENSIONS
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -31,7 +34,7 @@ def _run(options: argparse.Namespace) -> int:
     sets = read_sets(options.sets, options.queries)
     measured: dict[str, Results] = {}
     by_language: dict[str, list[Results]] = {}
-    with running() as pipeline:
+    with running(options.dimensions, options.precision) as pipeline:
         for judged in sets:
             started = time.monotonic()
             try:
@@ -78,6 +81,8 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     run = commands.add_parser("run", help="measure the real pipeline on judged sets")
     run.add_argument("--sets", type=Path, default=SHIPPED, help="folder of sets, or one set")
     run.add_argument("--queries", default=QUERIES, help="file of questions (default: %(default)s)")
+    run.add_argument("--dimensions", type=int, default=DIMENSIONS, help="cut vectors to so many")
+    run.add_argument("--precision", choices=get_args(Precision), default="f32")
     run.set_defaults(run=_run)
     two = commands.add_parser("compare", help="compare two Search Tools of a deployment")
     two.add_argument("--url", required=True, help="where the deployment answers")

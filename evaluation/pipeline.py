@@ -6,7 +6,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,12 +15,12 @@ from context_search.adapters.litellm_embedder import LitellmEmbedder
 from context_search.adapters.system_clock import SystemClock
 from context_search.adapters.turbopuffer_vectors import TurbopufferVectors
 from context_search.domain.access import ProjectKey
-from context_search.domain.config import IndexConfig, SearchConfig
+from context_search.domain.config import IndexConfig, Precision, SearchConfig
 from context_search.domain.errors import QueryEmptyError
 from context_search.domain.model import Index, Scope, SearchTool
 from context_search.domain.orders import ORDER_ID, order_from_json
 from context_search.domain.search import QuestionLimits
-from context_search.ports.outside import Deadline
+from context_search.ports.outside import Deadline, Embedder
 from context_search.services.catalog.tables import ManageTables
 from context_search.services.catalog.tools import ManageTools, NewSearchTool
 from context_search.services.indexing.chunk_vectors import ChunkVectors
@@ -52,24 +52,49 @@ class Ranked:
     relevance: float
 
 
+@dataclass(frozen=True, slots=True)
+class Shortened:
+    """The port ``Embedder``: the first numbers of each vector, as models that can shorten do it."""
+
+    whole: Embedder
+    dimensions: int
+
+    @property
+    def model(self) -> str:
+        return self.whole.model
+
+    def warm_up(self) -> None:
+        self.whole.warm_up()
+
+    def embed_passages(self, texts: Sequence[str], *, timeout_s: float) -> list[list[float]]:
+        vectors = self.whole.embed_passages(texts, timeout_s=timeout_s)
+        return [vector[: self.dimensions] for vector in vectors]
+
+    def embed_query(self, text: str, *, timeout_s: float) -> list[float]:
+        return self.whole.embed_query(text, timeout_s=timeout_s)[: self.dimensions]
+
+
 class Pipeline:
     """Indexes documents with threshold 1 and answers questions about them."""
 
-    def __init__(self, turbopuffer_url: str) -> None:
+    def __init__(self, turbopuffer_url: str, dimensions: int, precision: Precision) -> None:
         self._clock = SystemClock()
         self._memory = MemoryStore(self._clock)
         self._queue = ListQueue()
         self._deliver = Deliver(self._memory, self._queue, unexpected)
         self._store = SendingStore(self._memory, self._deliver)
         self._vectors = TurbopufferVectors(api_key="evaluation", base_url=turbopuffer_url)
-        self._embedder = LitellmEmbedder(
+        whole = LitellmEmbedder(
             MODEL,
             DIMENSIONS,
             query_params=QUERY_PARAMS,
             passage_params=PASSAGE_PARAMS,
             prepare=register,
         )
-        self._config = IndexConfig(MODEL, DIMENSIONS, threshold=1, window_tokens=WINDOW_TOKENS)
+        self._embedder = Shortened(whole, dimensions)
+        self._config = IndexConfig(
+            MODEL, dimensions, threshold=1, window_tokens=WINDOW_TOKENS, precision=precision
+        )
 
     def index(self, name: str, document: object) -> int:
         """Indexes a document, and returns the id of its table."""
@@ -149,7 +174,7 @@ class Pipeline:
             SILENT_S,
         )
 
-    def _embedder_of(self, _: IndexConfig | Index) -> LitellmEmbedder:
+    def _embedder_of(self, _: IndexConfig | Index) -> Embedder:
         return self._embedder
 
 
@@ -158,7 +183,7 @@ def _no_uploads(upload_id: int) -> str:
 
 
 @contextmanager
-def running() -> Iterator[Pipeline]:
+def running(dimensions: int = DIMENSIONS, precision: Precision = "f32") -> Iterator[Pipeline]:
     """Gives a pipeline over a turbopuffer server of its own, which stops with it."""
     with tempfile.TemporaryDirectory() as directory:
         command = [sys.executable, "-m", "local.child", "local.turbopuffer", "--port", "0"]
@@ -170,6 +195,7 @@ def running() -> Iterator[Pipeline]:
         ) as server:
             assert server.stdout is not None  # noqa: S101 - a pipe was asked for
             try:
-                yield Pipeline(server.stdout.readline().split()[-1])
+                url = server.stdout.readline().split()[-1]
+                yield Pipeline(url, dimensions, precision)
             finally:
                 server.terminate()

@@ -15,7 +15,7 @@ from context_search.adapters.secrets import with_values
 from local.embedding import DIMENSIONS, MODEL, PASSAGE_PARAMS, QUERY_PARAMS
 from local.emulator import CREDENTIALS, UPLOAD_BUCKET, queue_url
 from local.invocation import REGION
-from local.options import DEFAULT_WORKERS
+from local.options import DEFAULT_SCHEDULE_EVERY_S, DEFAULT_WORKERS
 from local.template import Template, TemplateError
 from local.variables import Variables
 
@@ -103,7 +103,10 @@ def function_environment(
 
 def _local_variables(choice: Choice, endpoints: Endpoints) -> dict[str, str]:
     """What parameters of the template have to lead to for the local parts to be used."""
-    chosen = {"INDEX_CONCURRENCY": str(DEFAULT_WORKERS)}
+    chosen = {
+        "INDEX_CONCURRENCY": str(DEFAULT_WORKERS),
+        "CLEANUP_SCHEDULE": f"rate({DEFAULT_SCHEDULE_EVERY_S:.0f} seconds)",
+    }
     if choice.turbopuffer:
         chosen |= {"TURBOPUFFER_BASE_URL": endpoints.turbopuffer_url}
     if choice.embedding:

@@ -49,6 +49,14 @@ def test_an_empty_secret_of_before_opens_nothing(previous: str | None, good: lis
             secrets.check(wrong)
 
 
+def test_the_precision_of_vectors_is_one_of_two() -> None:
+    assert Settings.from_environ(COMPLETE).vector_precision == "f32"
+    half = Settings.from_environ({**COMPLETE, "VECTOR_PRECISION": "f16"})
+    assert half.vector_precision == "f16"
+    with pytest.raises(SettingsError, match="VECTOR_PRECISION"):
+        Settings.from_environ({**COMPLETE, "VECTOR_PRECISION": "i8"})
+
+
 def test_turbopuffer_needs_a_region_or_an_address_and_an_empty_one_is_none() -> None:
     nowhere = {**COMPLETE, "TURBOPUFFER_REGION": "", "TURBOPUFFER_BASE_URL": ""}
     with pytest.raises(SettingsError, match="TURBOPUFFER_BASE_URL"):
@@ -165,3 +173,21 @@ def test_every_setting_is_documented() -> None:
 
 def test_no_secret_is_in_what_a_log_would_show() -> None:
     assert CANARY not in repr(Settings.from_environ(COMPLETE))
+
+
+@pytest.mark.parametrize(
+    ("schedule", "seconds"),
+    [
+        ("rate(1 minute)", 60),
+        ("rate(5 minutes)", 300),
+        ("rate(2 hours)", 7_200),
+        ("cron(0 * * * ? *)", 0),
+        ("", 0),
+    ],
+)
+def test_a_schedule_that_is_a_rate_tells_how_often_cleanup_runs(
+    schedule: str, seconds: float
+) -> None:
+    assert (
+        Settings.from_environ({**COMPLETE, "CLEANUP_SCHEDULE": schedule}).cleanup_every_s == seconds
+    )

@@ -7,15 +7,22 @@ from typing import Any
 
 from context_search.bootstrap import parts
 from context_search.web.logs import function_logger
-from context_search.web.metrics import emit_cleanup
+from context_search.web.metrics import CLEANUP, emit_billed, emit_cleanup
 
 logger = function_logger("cleanup")
 
 
 @logger.inject_lambda_context(clear_state=True)
-def lambda_handler(_event: dict[str, Any], context: Any) -> dict[str, Any]:
-    """Runs once and returns what it did."""
-    report = parts().cleanup.run(parts().deadline(context))
-    logger.info("cleanup", extra={"report": asdict(report)})
-    emit_cleanup(report)
+def lambda_handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
+    """Runs once and returns what it did. Only a run of the schedule may rest."""
+    may_rest = "scheduled_time" in event
+    try:
+        report = parts().rhythm.run(parts().deadline(context), may_rest=may_rest)
+    finally:
+        emit_billed(CLEANUP, parts().meter.take())
+    if report.is_resting:
+        logger.info("resting", extra={"rests_s": round(report.rests_s)})
+    else:
+        logger.info("cleanup", extra={"report": asdict(report)})
+        emit_cleanup(report)
     return asdict(report)

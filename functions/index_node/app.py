@@ -24,7 +24,7 @@ from context_search.domain.orders import (
 from context_search.services.indexing.node_report import RetryLater
 from context_search.services.indexing.worker import UNEXPECTED_S
 from context_search.web.logs import function_logger
-from context_search.web.metrics import emit_error, emit_node, emit_queue_age
+from context_search.web.metrics import INDEXING, emit_billed, emit_error, emit_node, emit_queue_age
 from context_search.web.problems import log_text
 
 logger = function_logger("index-node")
@@ -37,7 +37,10 @@ def lambda_handler(event: dict[str, Any], context: LambdaContext) -> Any:
     processor = BatchProcessor(EventType.SQS, raise_on_entire_batch_failure=False)
 
     def carry_out(record: SQSRecord) -> None:
-        _carry_out(record, context)
+        try:
+            _carry_out(record, context)
+        finally:
+            emit_billed(INDEXING, parts().meter.take())
 
     return process_partial_response(event, carry_out, processor, context)
 

@@ -8,6 +8,7 @@ from typing import Any
 from context_search.bootstrap import parts
 from context_search.web.app import LambdaHandler, counting_requests, http_app, lambda_handler_of
 from context_search.web.logs import function_logger
+from context_search.web.metrics import SEARCH, emit_billed
 from context_search.web.routes.access import mcps, protected_resource
 from context_search.web.routes.searching import explain, mcp, project_search, retrieve, search
 
@@ -26,4 +27,8 @@ def _handler() -> LambdaHandler:
 @logger.inject_lambda_context(clear_state=True)
 def lambda_handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
     """Answers one request of API Gateway."""
-    return _handler()(event, context)
+    handler, meter = _handler(), parts().meter
+    try:
+        return handler(event, context)
+    finally:
+        emit_billed(SEARCH, meter.take())

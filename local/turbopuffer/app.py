@@ -19,6 +19,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from local.turbopuffer.abortable import BrokenReply
+from local.turbopuffer.billing import queried_bytes, returned_bytes
 from local.turbopuffer.bodies import QueryBody, WriteBody, parse_body, parse_json, parse_query
 from local.turbopuffer.catalogue import Catalogue
 from local.turbopuffer.errors import ApiError, invalid, unsupported
@@ -156,14 +157,14 @@ class Service:
 
     def _write(self, name: str, raw: bytes) -> dict[str, Any]:
         body = parse_body(WriteBody, parse_json(raw))
-        self.namespaces.for_writing(name).write(body)
+        billed = self.namespaces.for_writing(name).write(body)
         counts = {"rows_upserted": len(body.upsert_rows), "rows_deleted": len(body.deletes)}
         return {
             "status": "OK",
             "message": "documents committed successfully",
             "rows_affected": sum(counts.values()),
             **{name: count for name, count in counts.items() if count},
-            "billing": {"billable_logical_bytes_written": 0},
+            "billing": {"billable_logical_bytes_written": billed},
             "performance": {"server_total_ms": 0},
         }
 
@@ -179,9 +180,14 @@ def _answer(
     with namespace.reading() as state:
         results = [{"rows": Query(query, state).rows()} for query in asked]
         rows = len(state.index.row_of)
+        queried = queried_bytes(state.index.logical_bytes, len(asked))
+        returned = returned_bytes([result["rows"] for result in results], state.schema)
     elapsed_ms = round(1000 * (time.perf_counter() - start))
     return {
-        "billing": {"billable_logical_bytes_queried": 0, "billable_logical_bytes_returned": 0},
+        "billing": {
+            "billable_logical_bytes_queried": queried,
+            "billable_logical_bytes_returned": returned,
+        },
         "performance": {
             "cache_hit_ratio": 1.0,
             "cache_temperature": "hot",

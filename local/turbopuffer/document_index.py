@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from local.turbopuffer.billing import kept_bytes
 from local.turbopuffer.columns import GrowingArray, IntColumn, Mask, Rows, VectorColumn
 from local.turbopuffer.documents import DocumentBatch
 from local.turbopuffer.postings import Postings
@@ -32,6 +33,9 @@ class DocumentIndex:
     def __init__(self, schema: Schema) -> None:
         self.ids: list[str] = []
         self.row_of: dict[str, int] = {}
+        self.logical_bytes = 0
+        self._schema = schema
+        self._bytes_of: dict[str, int] = {}
         self.numbers: dict[str, IntColumn] = {}
         self.arrays: dict[str, Postings] = {}
         self.texts: dict[str, TextIndex] = {}
@@ -42,6 +46,7 @@ class DocumentIndex:
 
     def adopt(self, schema: Schema) -> None:
         """Add what new attributes need; existing rows have no value for them."""
+        self._schema = schema
         nothing: list[Any] = [None] * len(self.ids)
         for name, attribute in schema.attributes.items():
             if attribute.is_full_text and name not in self.texts:
@@ -59,6 +64,10 @@ class DocumentIndex:
             row = self.row_of.pop(identity, None)
             if row is not None:
                 self._alive.view[row] = False
+                self.logical_bytes -= self._bytes_of.pop(identity)
+        sizes = kept_bytes(batch, self._schema)
+        self._bytes_of.update(zip(batch.ids, sizes, strict=True))
+        self.logical_bytes += sum(sizes)
         first = len(self.ids)
         self.ids.extend(batch.ids)
         self.row_of.update(zip(batch.ids, range(first, len(self.ids)), strict=True))

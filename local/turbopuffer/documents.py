@@ -40,8 +40,19 @@ def read_documents(rows: Sequence[Mapping[str, Any]], schema: Schema) -> Documen
     return DocumentBatch(
         [check_id(row[ID]) for row in rows],
         [_read_attributes(row, schema) for row in rows],
-        read_vectors([row[VECTOR] for row in rows], schema.dimensions),
+        _as_kept(read_vectors([row[VECTOR] for row in rows], schema.dimensions), schema),
     )
+
+
+def _as_kept(vectors: Matrix, schema: Schema) -> Matrix:
+    """Vectors as the column keeps them: those of f16 are rounded, 400 where they do not fit."""
+    if schema.number_bytes == np.dtype(np.float32).itemsize:
+        return vectors
+    with np.errstate(over="ignore"):
+        rounded = vectors.astype(np.float16).astype(np.float32)
+    if not np.isfinite(rounded).all():
+        raise invalid("a vector has an element that does not fit into f16")
+    return rounded
 
 
 def _read_attributes(row: Mapping[str, Any], schema: Schema) -> dict[str, Any]:

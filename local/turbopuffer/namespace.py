@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from local.turbopuffer.billing import written_bytes
 from local.turbopuffer.bodies import WriteBody
 from local.turbopuffer.catalogue import Catalogue
 from local.turbopuffer.document_index import DocumentIndex
@@ -51,8 +52,10 @@ class Namespace:
                 raise namespace_missing(self.name)
             yield self._state
 
-    def write(self, body: WriteBody) -> None:
-        """Carry out a write, durably; 400 or 422 when any part of it is wrong, then none is done.
+    def write(self, body: WriteBody) -> int:
+        """Carry out a write, durably, and return the bytes that it is billed.
+
+        400 or 422 when any part of it is wrong, then none is done.
 
         A namespace comes to be with its first documents; any other write to a missing one is 404.
         """
@@ -68,6 +71,7 @@ class Namespace:
             if len({*batch.ids, *deletes}) < len(batch) + len(deletes):
                 raise invalid("duplicate document id in one write")
             self._apply(state, schema, deletes, batch)
+            return written_bytes(batch, schema, deletes)
 
     def delete(self) -> None:
         """Drop everything; 404 where there is nothing."""

@@ -22,7 +22,8 @@ _MAX_DIMENSIONS = 10_752
 _I64 = 2**63
 _SCALARS = ("string", "int", "datetime")
 _TEXTS = "[]string"
-_VECTOR_TYPE = re.compile(r"\[(\d+)\]f32\Z")
+_VECTOR_TYPE = re.compile(r"\[(\d+)\](f16|f32)\Z")
+_NUMBER_BYTES = {"f16": 2, "f32": 4}
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +39,12 @@ class Attribute:
         """Of a vector; 0 for any other type."""
         match = _VECTOR_TYPE.match(self.type)
         return int(match[1]) if match else 0
+
+    @property
+    def number_bytes(self) -> int:
+        """Of a number of a vector; 0 for any other type."""
+        match = _VECTOR_TYPE.match(self.type)
+        return _NUMBER_BYTES[match[2]] if match else 0
 
     def canonical(self, name: str, value: Any) -> Any:
         """``value`` (not null, not a vector) as it is kept; 400 when it is not of this type."""
@@ -73,6 +80,11 @@ class Schema:
     def dimensions(self) -> int:
         """Of the vector column."""
         return self.attributes[VECTOR].dimensions
+
+    @property
+    def number_bytes(self) -> int:
+        """Of a number of the vector column: 2 for f16, 4 for f32."""
+        return self.attributes[VECTOR].number_bytes
 
     def attribute(self, name: str, role: str) -> Attribute:
         """The attribute, or 400: every use of an undeclared attribute is an error."""

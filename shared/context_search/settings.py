@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated
@@ -19,6 +20,7 @@ from pydantic import (
 )
 
 from context_search.domain.access import is_safe_address
+from context_search.domain.config import Precision
 from context_search.domain.errors import ContextSearchError
 from context_search.domain.limits import ProjectLimits
 from context_search.domain.uploads import MAX_UPLOAD_BYTES
@@ -57,6 +59,8 @@ def _or_none(value: float | tuple[str, ...] | None) -> float | tuple[str, ...] |
 
 
 _USUAL = ProjectLimits()
+_RATE = re.compile(r"rate\((\d+) (second|minute|hour|day)s?\)")
+_UNITS_S = {"second": 1.0, "minute": 60.0, "hour": 3_600.0, "day": 86_400.0}
 Secret = Annotated[str, Field(repr=False)]
 Words = Annotated[tuple[str, ...], BeforeValidator(str.split)]
 Flag = Annotated[bool, BeforeValidator({"true": True, "false": False}.get)]
@@ -80,6 +84,8 @@ class Settings(BaseModel):
     """``postgresql://user:password@host:port/name``."""
     database_connections: Positive = 2
     """Maximum number of connections for each process."""
+    database_connect_s: Seconds = 5.0
+    """How long a server may take for each step of a new connection: a sleeping one wakes first."""
     queue_url: str
     dead_letter_queue_url: str
     turbopuffer_api_key: Secret
@@ -91,6 +97,8 @@ class Settings(BaseModel):
     embedding_model: str
     """litellm's name of the model, provider first."""
     embedding_dimensions: Positive
+    vector_precision: Precision = "f32"
+    """What turbopuffer keeps of each number of a vector: 4 bytes, or 2."""
     embedding_api_key: Annotated[str | None, Field(repr=False)] = None
     embedding_api_base: str | None = None
     embedding_price: Annotated[Seconds | None, AfterValidator(_or_none)] = None
@@ -118,6 +126,10 @@ class Settings(BaseModel):
     """Seconds after which silence is a failure."""
     delete_grace_s: Seconds = 1800.0
     """Seconds between the first and the last delete of a vector row."""
+    cleanup_schedule: str = ""
+    """The schedule's expression, for how long sweeps take; anything but a rate: not known."""
+    cleanup_idle_minutes: Positive = 1
+    """For how long ``cleanup`` may leave the database alone where nothing is due."""
     index_concurrency: Positive = 8
     """Number of workers."""
     index_cold_s: Seconds = _USUAL.idle_s
@@ -171,6 +183,12 @@ class Settings(BaseModel):
     def memory_bytes(self) -> int | None:
         """Returns the function's memory in bytes; None on one machine: no document is too large."""
         return self.aws_lambda_function_memory_size << 20 or None
+
+    @property
+    def cleanup_every_s(self) -> float:
+        """Returns how often ``cleanup`` runs; 0: not known."""
+        found = _RATE.fullmatch(self.cleanup_schedule.strip())
+        return int(found[1]) * _UNITS_S[found[2]] if found else 0.0
 
     @model_validator(mode="after")
     def _fit_together(self) -> Settings:

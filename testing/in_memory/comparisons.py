@@ -107,6 +107,10 @@ class MemoryComparisons:
             self.rows.ordered[generation.id, table.id] = now
         return sorted({(self._index_of(generation).id, table.id) for generation, table in found})
 
+    def is_lagging(self) -> bool:
+        """Whether an index has to be compared with a table, ordered or not."""
+        return any(self._is_due(self._index_of(generation)) for generation, _ in self._behind())
+
     def _is_due(self, index: IndexRow) -> bool:
         """Whether it is to be filled, or nobody needs it any more and it has to go."""
         return index.evicted_at is None or is_left(self.rows, index)

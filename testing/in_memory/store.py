@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager, contextmanager
 from context_search.domain.errors import DatabaseUnavailableError
 from context_search.domain.orders import Order
 from context_search.ports.outside import Clock, Deadline
+from testing.in_memory.agenda import MemoryAgenda
 from testing.in_memory.catalog import MemoryProjects, MemoryTables
 from testing.in_memory.chunks import MemoryChunks
 from testing.in_memory.comparisons import MemoryComparisons
@@ -64,6 +65,7 @@ class MemoryUnitOfWork:
         self.project_settings = MemoryProjectSettings(rows)
         self.rankings = MemoryRankings(rows, clock)
         self.gauges = MemoryGauges(rows, clock)
+        self.agenda = MemoryAgenda(rows, clock)
         self.uploads = MemoryUploads(rows, clock)
         self.versions = MemoryVersions(rows, clock)
         self.histories = MemoryHistories(rows, clock)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from context_search.ports.outside import Clock
-from context_search.ports.upkeep import SweepCounts, SweepCursor
-from testing.in_memory.rows import Rows
+from context_search.ports.upkeep import SweepCounts, SweepCursor, SweepExtent
+from testing.in_memory.rows import GenerationRow, Rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +31,19 @@ class MemorySweeps:
             SweepCursor(row.id, row.namespace, row.sweep_after, row.sweep_counts)
             for row in due[:limit]
         ]
+
+    def extent(self, *, page: int) -> SweepExtent:
+        live = [r for r in self.rows.generations.values() if r.state in ("active", "building")]
+        sizes = dict.fromkeys((row.namespace for row in live), 0)
+        for chunk in self.rows.chunks.values():
+            if chunk.namespace in sizes:
+                sizes[chunk.namespace] += chunk.window_count
+        now = self.clock.now()
+        return SweepExtent(
+            vector_rows=sum(sizes.values()),
+            pages=sum(size // page + 1 for size in sizes.values()),
+            oldest_s=max(((now - _swept_whole(row)).total_seconds() for row in live), default=0.0),
+        )
 
     def present_after(self, namespace: str, after: str, limit: int) -> list[tuple[str, int]]:
         return sorted(
@@ -55,15 +68,16 @@ class MemorySweeps:
 
     def note(self, cursor: SweepCursor, *, after: str, found: SweepCounts) -> None:
         now, counts = self.clock.now(), cursor.counts.plus(found)
-        self.rows.change(
-            self.rows.generations, cursor.generation_id, sweep_after=after, swept_at=now
-        )
         if after:
-            self.rows.change(self.rows.generations, cursor.generation_id, sweep_counts=counts)
+            self.rows.change(
+                self.rows.generations, cursor.generation_id, sweep_after=after, sweep_counts=counts
+            )
             return
         self.rows.change(
             self.rows.generations,
             cursor.generation_id,
+            sweep_after="",
+            swept_at=now,
             sweep_counts=SweepCounts(),
             integrity={**asdict(counts), "at": now.isoformat()},
         )
@@ -91,3 +105,7 @@ class MemorySweeps:
             if row.integrity and row.state in ("active", "building") and row.index_id
             if index_id in (None, row.index_id)
         ]
+
+
+def _swept_whole(row: GenerationRow) -> datetime:
+    return datetime.fromisoformat(str(row.integrity["at"])) if row.integrity else row.created_at

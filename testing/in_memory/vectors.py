@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+import struct
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 
 from context_search.domain.config import IndexConfig
 from context_search.domain.errors import NamespaceMissingError, VectorStoreRejectedError
@@ -23,7 +25,7 @@ class DictVectors:
         if any(len(row.vector) != config.dimensions for row in rows):
             raise VectorStoreRejectedError("a vector has the wrong dimension")
         known = self.namespaces.setdefault(namespace, {})
-        known.update({row.id: row for row in rows})
+        known.update({row.id: _as_kept(row, config) for row in rows})
 
     def delete(self, namespace: str, ids: Sequence[str]) -> None:
         for doc_id in ids:
@@ -65,6 +67,14 @@ class DictVectors:
         if namespace not in self.namespaces:
             raise NamespaceMissingError("the namespace does not exist")
         return self.namespaces[namespace]
+
+
+def _as_kept(row: VectorRow, config: IndexConfig) -> VectorRow:
+    """Rounds the vector as a namespace of f16 does."""
+    if config.precision == "f32":
+        return row
+    form = f"<{len(row.vector)}e"
+    return replace(row, vector=struct.unpack(form, struct.pack(form, *row.vector)))
 
 
 def _by_vector(rows: Sequence[VectorRow], query: VectorQuery) -> dict[str, float]:

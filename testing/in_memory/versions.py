@@ -22,6 +22,9 @@ from context_search.ports.editing import Pruned, TableHistory
 from context_search.ports.outside import Clock
 from testing.in_memory.rows import Rows, TableRow, VersionRow
 
+NEVER = datetime.max.replace(tzinfo=UTC)
+"""Where nothing of a history has to leave."""
+
 
 def add_version(rows: Rows, clock: Clock, table: TableRow, origin: Origin) -> None:
     """What the trigger does in Postgres."""
@@ -191,7 +194,7 @@ class MemoryHistories:
             del self.rows.pieces[key]
         is_done = len(leaving) < limit and len(unused) < limit
         past = [_since(row) for row in left if not row.label and row.revision != table.revision]
-        later = min(past, default=datetime.max.replace(tzinfo=UTC))
+        later = min(past, default=NEVER)
         if past:
             later += timedelta(days=settings.keep_days)
         self.rows.histories[of] = later if is_done else self.clock.now()

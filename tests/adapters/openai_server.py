@@ -31,7 +31,9 @@ class OpenAiServer:
         if self.status != 200:
             return {"error": {"message": f"no: {body['input']}", "type": "t", "code": "c"}}
         vectors = [item(i, vector(len(text))) for i, text in enumerate(body["input"])]
-        return {"object": "list", "data": vectors[::-1], "model": body["model"]}
+        tokens = sum(map(len, body["input"]))  # a character is one
+        usage = {"prompt_tokens": tokens, "total_tokens": tokens}
+        return {"object": "list", "data": vectors[::-1], "model": body["model"], "usage": usage}
 
     @contextmanager
     def running(self) -> Iterator[str]:

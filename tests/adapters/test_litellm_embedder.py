@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from context_search.adapters.litellm_embedder import LitellmEmbedder
+from context_search.domain.billed import Billed
 from context_search.domain.errors import EmbeddingDimensionMismatchError, EmbeddingTimeoutError
 from tests.adapters.scripted_embeddings import CANARY, echo, embedder, item, scripted, vector
 
@@ -128,3 +129,9 @@ def test_preparation_runs_once_even_when_threads_start_together() -> None:
         thread.join()
     assert prepared == [1]
     assert results == [vector(3)] * 4
+
+
+def test_a_provider_that_does_not_tell_its_tokens_is_none() -> None:
+    told: list[Billed] = []
+    embedder(echo, on_billed=told.append).embed_query("a", timeout_s=30)
+    assert told == [Billed()]

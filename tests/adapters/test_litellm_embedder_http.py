@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from context_search.adapters.litellm_embedder import LitellmEmbedder
+from context_search.domain.billed import Billed
 from context_search.domain.errors import (
     EmbeddingError,
     EmbeddingRejectedError,
@@ -53,6 +54,18 @@ def test_calls_with_different_deadlines_share_one_connection(
         shared.embed_query("a", timeout_s=timeout_s)
     assert len(server.requests) == 3
     assert len(server.connections) == 1
+
+
+def test_the_tokens_of_each_reply_are_told(openai_server: tuple[OpenAiServer, str]) -> None:
+    _, url = openai_server
+    told: list[Billed] = []
+    model = "openai/text-embedding-3-small"
+    counting = LitellmEmbedder(
+        model, 3, api_key=KEY, api_base=url, batch_size=2, on_billed=told.append
+    )
+    counting.embed_passages(["a", "bb", "ccc"], timeout_s=30)
+    counting.embed_query("dddd", timeout_s=30)
+    assert told == [Billed(tokens=3), Billed(tokens=3), Billed(tokens=4)]
 
 
 @pytest.mark.parametrize("status", [401, 403])

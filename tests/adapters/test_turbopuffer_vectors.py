@@ -12,6 +12,7 @@ import pytest
 from turbopuffer import Turbopuffer
 
 from context_search.adapters.turbopuffer_vectors import TurbopufferVectors
+from context_search.domain.billed import Billed
 from context_search.domain.config import IndexConfig
 from context_search.domain.errors import (
     NamespaceMissingError,
@@ -186,8 +187,8 @@ def test_the_first_write_declares_the_whole_schema(
     with Turbopuffer(api_key=KEY, base_url=local_server.url, region=None) as client:
         schema = client.namespace(namespace).schema()
     filterable = {name for name, attribute in schema.items() if attribute.filterable}
-    assert filterable - {"id"} == {"ancestors", "table_id", "set_id", "chunk_id", "updated_at"}
-    stored = {"json_pointer", "chunk_index", "total_chunks", "content_hash", "vector", "content"}
+    assert filterable - {"id"} == {"ancestors", "table_id", "chunk_id", "updated_at"}
+    stored = {"json_pointer", "vector", "content"}
     assert schema.keys() - {"id"} - filterable == stored
     # So the keyword leg is legal although nobody has written a token yet.
     assert ask(vectors, namespace, "harbour", legs="k") == Legs(keyword=[])
@@ -358,3 +359,30 @@ def test_nobody_listening_is_unavailable() -> None:
     vectors = TurbopufferVectors(api_key=KEY, base_url="http://127.0.0.1:9")
     with pytest.raises(VectorStoreUnavailableError):
         ask(vectors, "any", "harbour")
+
+
+def test_every_reply_tells_what_it_is_billed(local_server: LocalServer, namespace: str) -> None:
+    told: list[Billed] = []
+    vectors = TurbopufferVectors(api_key=KEY, base_url=local_server.url, on_billed=told.append)
+    rows = list(DOCUMENTS.values())
+    ids = [row.id for row in rows]
+    size = sum(map(len, ids))
+    vectors.upsert(namespace, rows, config=SMALL)
+    ask(vectors, namespace, "board", legs="vk", limit=1)
+    ask(vectors, namespace, "board", legs="k", limit=1)
+    vectors.vectors(namespace, ids)
+    vectors.existing(namespace, ids)
+    vectors.ids_after(namespace, "", 9)
+    vectors.delete(namespace, ids)
+    vectors.delete("no_such_namespace", ids)
+    one, query, hit = len(ids[0]), 1_280_000_000, 4
+    assert {len(each) for each in ids} == {one}
+    assert told == [
+        Billed(written_bytes=10_000),
+        Billed(queried_bytes=2 * query, returned_bytes=2 * (one + hit)),
+        Billed(queried_bytes=query, returned_bytes=one + hit),
+        Billed(queried_bytes=query, returned_bytes=size + 4 * 4 * SMALL.dimensions),
+        Billed(queried_bytes=query, returned_bytes=size),
+        Billed(queried_bytes=query, returned_bytes=size),
+        Billed(written_bytes=10_000),
+    ]

@@ -56,3 +56,25 @@ def test_what_the_network_gives_is_what_the_database_and_the_functions_take(name
     taken = load(ROOT / "template.yaml")["Parameters"]
     assert {"VpcSubnetIds", "VpcSecurityGroupIds"} <= taken.keys()
     assert {"Endpoint", "OwnerSecretArn"} <= template(name)["Outputs"].keys()
+
+
+def test_a_database_that_may_sleep_ends_the_sessions_of_frozen_functions() -> None:
+    """An open connection keeps it awake, and Lambda keeps environments for hours."""
+    found = template("aurora")
+    usual = found["Parameters"]["MinCapacity"]["Default"]
+    assert found["Conditions"]["Sleeps"] == {"Fn::Equals": [usual, 0]}
+    group = found["Resources"]["SleepParameters"]
+    assert group["Condition"] == "Sleeps"
+    assert 0 < int(group["Properties"]["Parameters"]["idle_session_timeout"]) <= 60_000
+    [cluster] = properties(found, "AWS::RDS::DBCluster")
+    family = group["Properties"]["Family"]
+    assert family == f"aurora-postgresql{cluster['EngineVersion'].split('.')[0]}"
+    chosen = cluster["DBClusterParameterGroupName"]["Fn::If"]
+    assert chosen == ["Sleeps", {"Ref": "SleepParameters"}, {"Ref": "AWS::NoValue"}]
+
+
+def test_what_a_sleeping_database_asks_of_the_functions_are_parameters_of_theirs() -> None:
+    told = template("aurora")["Parameters"]["MinCapacity"]["Description"]
+    named = {"CleanupIdleMinutes", "DatabaseConnectSeconds"}
+    assert all(name in told for name in named)
+    assert named <= load(ROOT / "template.yaml")["Parameters"].keys()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
@@ -21,18 +22,18 @@ from tests.builders import english
 from tests.services.system import System
 
 RECORDED = json.loads((Path(__file__).parent / "recorded_messages.json").read_text())
+# Of each release, as its tag names it, and of what comes next.
+SENT = [name for name in RECORDED if "later release" not in name]
+EVERY_ORDER: list[Order] = [
+    IndexNodes((7,)),
+    IndexNodes((7, 8)),
+    CompareIndex(2**63 - 1),
+    CompareIndex(7, 8),
+    ImportUpload(9),
+]
 
 
-@pytest.mark.parametrize(
-    "order",
-    [
-        IndexNodes((7,)),
-        IndexNodes((7, 8)),
-        CompareIndex(2**63 - 1),
-        CompareIndex(7, 8),
-        ImportUpload(9),
-    ],
-)
+@pytest.mark.parametrize("order", EVERY_ORDER)
 def test_what_is_sent_is_understood(order: Order) -> None:
     body = json.dumps(order.to_json())
     assert read_message(body) == order
@@ -40,13 +41,28 @@ def test_what_is_sent_is_understood(order: Order) -> None:
     assert order_key(order.to_json()) is not None
 
 
-@pytest.mark.parametrize("release", ["before the order book", "this release"])
+@pytest.mark.parametrize("release", SENT)
 def test_recorded_messages_are_understood_to_the_last_field(release: str) -> None:
     for message in RECORDED[release]:
         order = read_message(json.dumps(message))
         assert order is not None
         order_id = order_id_of(json.dumps(message))
         assert order.to_json() | ({} if order_id is None else {"order": order_id}) == message
+
+
+@pytest.mark.parametrize("message", RECORDED["this release"])
+def test_every_order_may_get_fields_and_every_kind_a_successor(message: dict[str, object]) -> None:
+    more = json.dumps({**message, "of_a_later_release": {"any": ["value"]}})
+    assert read_message(more) == read_message(json.dumps(message))
+    assert order_id_of(more) == message["order"]
+    successor = json.dumps({**message, "kind": f"{message['kind']}_of_a_later_release"})
+    assert read_message(successor) is None
+
+
+def test_every_form_of_an_order_is_recorded() -> None:
+    forms = {frozenset({*message}) for message in RECORDED["this release"]}
+    assert forms == {frozenset({*order.to_json(), "order"}) for order in EVERY_ORDER}
+    assert {type(order) for order in EVERY_ORDER} == set(get_args(Order))
 
 
 def test_of_an_order_with_fields_of_a_later_release_the_known_ones_count() -> None:

@@ -46,9 +46,11 @@ class Words:
     """litellm's handler for ``words/…``."""
 
     def embedding(self, *, input: list[str], model_response: Any, **_: Any) -> Any:  # noqa: A002
-        """Vectors from words, unless a failure is due."""
+        """Vectors from words, a token a character, unless a failure is due."""
         if failures:
             raise failures.pop(0)
+        tokens = sum(map(len, input))
+        model_response.usage = import_litellm().Usage(prompt_tokens=tokens, total_tokens=tokens)
         vectors = WordEmbedder(DIMENSIONS).embed_passages(input, timeout_s=1)
         model_response.data = [
             {"index": index, "embedding": vector} for index, vector in enumerate(vectors)
@@ -109,8 +111,13 @@ class Deployment:
     sqs: SQSClient
 
     @classmethod
-    def of(cls, aws: dict[str, str], url: str, turbopuffer_url: str) -> Deployment:
-        """Makes queues, and loads the functions that the template names, in its environment."""
+    def of(
+        cls, aws: dict[str, str], url: str, turbopuffer_url: str, **parameters: str
+    ) -> Deployment:
+        """Makes queues, and loads the functions that the template names, in its environment.
+
+        ``parameters`` are the template's.
+        """
         sqs = boto3.client(
             "sqs",
             endpoint_url=aws["AWS_ENDPOINT_URL"],
@@ -122,7 +129,7 @@ class Deployment:
         queues = [sqs.create_queue(QueueName=f"{kind}{name}")["QueueUrl"] for kind in "qd"]
         places = {"Queue": queues[0], "DeadLetterQueue": queues[1], "UploadBucket": "uploads"}
         choices = {"EmbeddingModel": "words/model", "EmbeddingDimensions": str(DIMENSIONS)}
-        choices |= {"TurbopufferBaseUrl": turbopuffer_url, "SecretsArn": ""}
+        choices |= {"TurbopufferBaseUrl": turbopuffer_url, "SecretsArn": "", **parameters}
         deployed = Variables.read(ROOT / "template.yaml").shared({**places, **choices})
         environment = {**aws, **with_values(deployed, {**SECRET_VALUES, "database_url": url})}
         return cls(environment, load_functions(), sqs)

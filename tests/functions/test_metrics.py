@@ -17,7 +17,9 @@ pytestmark = [pytest.mark.stack, pytest.mark.usefixtures("words", "log")]
 def metrics(capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
     """What was printed in the embedded metric format since the last look: name → values."""
     lines = [json.loads(line) for line in capsys.readouterr().out.splitlines() if '"_aws"' in line]
-    assert all(line["service"] in ("create-tool", "index-node", "cleanup") for line in lines)
+    assert all(
+        line["service"] in ("create-tool", "index-node", "cleanup", "billed") for line in lines
+    )
     found: dict[str, Any] = {}
     for line in lines:
         for definition in line["_aws"]["CloudWatchMetrics"][0]["Metrics"]:

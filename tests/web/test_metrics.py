@@ -13,13 +13,14 @@ from context_search.domain.errors import (
     VectorStoreRejectedError,
 )
 from context_search.services.indexing.node_report import NodeReport
-from context_search.services.upkeep.cleanup import CleanupReport
+from context_search.services.upkeep.report import CleanupReport
 from context_search.web.metrics import METRICS, emit_cleanup, emit_error, emit_node, emit_queue_age
 
 REPORT = NodeReport(
     outcome="indexed",
     model="provider/model",
     chunks=7,
+    kept=90,
     embedded=4,
     reused=3,
     seconds={"chunking": 0.25, "embedding": 1.5, "upload": 0.125, "swap": 0.0625},
@@ -64,6 +65,7 @@ def test_an_indexed_node_gives_its_counts_and_the_time_of_each_stage(
         "outcome": "indexed",
         "embedding_model": "provider/model",
         "chunks_created_total": 7,
+        "chunks_kept_total": 90,
         "chunking_duration_seconds": 0.25,
         "swap_duration_seconds": 0.0625,
     }

@@ -168,8 +168,8 @@ def test_a_change_is_compared_at_once(api: Api) -> None:
     after = api.search(tool, "lighthouse keeper comets")["results"]
     assert sentence[-20:] in after[0]["chunk"]["chunk_text"]
     assert "stale" not in after[0]
-    old = {hit["chunk"]["id"] for hit in before}
-    assert old.isdisjoint(hit["chunk"]["id"] for hit in after)
+    old = {hit["chunk"]["content_hash"] for hit in before}
+    assert old.isdisjoint(hit["chunk"]["content_hash"] for hit in after)
 
 
 def test_two_revisions_at_once_are_none(api: Api) -> None:

@@ -18,6 +18,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from context_search.domain.billed import Billed
 from context_search.domain.errors import (
     EmbeddingDimensionMismatchError,
     EmbeddingError,
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from concurrent.futures import ThreadPoolExecutor
 
+    from context_search.domain.billed import OnBilled
     from context_search.ports.outside import Embedder
 
 
@@ -47,7 +49,8 @@ class LitellmEmbedder:
     ``passage_params`` are further arguments of ``litellm.embedding`` for the two kinds of text
     (``{"input_type": "query"}``). ``prepare`` runs once, after litellm is imported and before the
     first request: it may register a custom provider. ``instead_of`` tells which key has taken the
-    place of one that the provider refuses, if one has.
+    place of one that the provider refuses, if one has. ``on_billed`` is told the tokens of each
+    reply.
     """
 
     def __init__(  # noqa: PLR0913 - each by its name, most with a default
@@ -62,6 +65,7 @@ class LitellmEmbedder:
         api_base: str | None = None,
         prepare: Callable[[], None] | None = None,
         instead_of: Callable[[str | None], str | None] = lambda _: None,
+        on_billed: OnBilled = lambda _: None,
     ) -> None:
         self._model = model
         self._dimensions = dimensions
@@ -78,6 +82,7 @@ class LitellmEmbedder:
         self._passage_arguments = arguments | dict(passage_params or {})
         self._api_key = api_key
         self._instead_of = instead_of
+        self._on_billed = on_billed
         self._prepare = prepare
         self._litellm: Any = None
         self._lock = threading.Lock()
@@ -134,6 +139,7 @@ class LitellmEmbedder:
         if isinstance(reply, Exception):
             # Raised outside of the handler: a chained litellm error would carry text into logs.
             raise _failure(reply)
+        self._on_billed(Billed(tokens=tokens_of(reply)))
         return vectors_of(reply, len(texts), self._dimensions)
 
     def _reply(
@@ -152,6 +158,13 @@ class LitellmEmbedder:
             return self._litellm.embedding(input=texts, timeout=timeout_s, **given)
         except Exception as error:  # noqa: BLE001 litellm lets errors of any library through
             return error
+
+
+def tokens_of(reply: Any) -> int:
+    """The tokens that a reply says it is charged for; 0 where it says nothing."""
+    usage = getattr(reply, "usage", None)
+    told = getattr(usage, "total_tokens", None) or getattr(usage, "prompt_tokens", None)
+    return told if isinstance(told, int) else 0
 
 
 def vectors_of(reply: Any, count: int, dimensions: int) -> list[list[float]]:

@@ -11,6 +11,7 @@ import httpx2
 import turbopuffer
 from turbopuffer import DefaultHttpxClient, Turbopuffer
 
+from context_search.domain.billed import Billed, OnBilled
 from context_search.domain.config import IndexConfig
 from context_search.domain.errors import (
     NamespaceMissingError,
@@ -53,11 +54,14 @@ class TurbopufferVectors:
         region: str | None = None,
         base_url: str | None = None,
         instead_of: Callable[[str], str | None] = lambda _: None,
+        on_billed: OnBilled = lambda _: None,
     ) -> None:
         """``base_url`` names another server than turbopuffer's own, and then takes no region.
 
         ``instead_of`` tells which key has taken the place of one that is refused, if one has.
+        ``on_billed`` is told what each reply says of the bill.
         """
+        self._on_billed = on_billed
         http_client = DefaultHttpxClient(
             auth=RenewedKey(api_key, instead_of),
             event_hooks={"response": [refuse_long_pauses]},
@@ -77,18 +81,20 @@ class TurbopufferVectors:
     def upsert(self, namespace: str, rows: Sequence[VectorRow], *, config: IndexConfig) -> None:
         """The whole schema goes with every write, so that filters always resolve."""
         with translated():
-            self._client.namespace(namespace).write(
+            reply = self._client.namespace(namespace).write(
                 upsert_rows=[columns_of(row) for row in rows],  # type: ignore[misc]
                 distance_metric="cosine_distance",
                 schema=schema_of(config),  # type: ignore[arg-type]
             )
+        self._on_billed(billed_of(reply))
 
     def delete(self, namespace: str, ids: Sequence[str]) -> None:
         try:
             with translated():
-                self._client.namespace(namespace).write(deletes=list(ids))
+                reply = self._client.namespace(namespace).write(deletes=list(ids))
         except NamespaceMissingError:
             return
+        self._on_billed(billed_of(reply))
 
     def query(self, namespace: str, query: VectorQuery, *, timeout_s: float) -> Legs:
         """One request for both legs; at most one retry within the deadline."""
@@ -96,6 +102,7 @@ class TurbopufferVectors:
         client = self._client.with_options(timeout=timeout_s / 2, max_retries=1)
         with translated():
             reply = client.namespace(namespace).multi_query(queries=queries)  # type: ignore[arg-type]
+        self._on_billed(billed_of(reply))
         results = [result.rows or [] for result in reply.results]
         if len(results) != len(queries):
             raise VectorStoreUnavailableError("turbopuffer answered another number of queries")
@@ -116,6 +123,7 @@ class TurbopufferVectors:
                 limit=len(ids),
                 include_attributes=["vector"],
             )
+        self._on_billed(billed_of(reply))
         return {str(row.id): _floats(row.vector) for row in reply.rows or [] if row.vector}
 
     def existing(self, namespace: str, ids: Sequence[str]) -> set[str]:
@@ -126,6 +134,7 @@ class TurbopufferVectors:
                 reply = self._client.namespace(namespace).query(
                     rank_by=("id", "asc"), filters=("id", "In", names), limit=len(names)
                 )
+            self._on_billed(billed_of(reply))
             found |= {str(row.id) for row in reply.rows or []}
         return found
 
@@ -136,6 +145,7 @@ class TurbopufferVectors:
                 filters=("id", "Gt", after),
                 limit=min(limit, MAX_QUERY_LIMIT),
             )
+        self._on_billed(billed_of(reply))
         return [str(row.id) for row in reply.rows or []]
 
     def namespaces_after(self, prefix: str, after: str, limit: int) -> list[str]:
@@ -219,11 +229,21 @@ def _retry_after_s(response: httpx2.Response) -> float | None:
         return None
 
 
+def billed_of(reply: object) -> Billed:
+    """Returns what a reply of a write or a query says of the bill; the SDK checks none of it."""
+    billing = getattr(reply, "billing", None)
+    return Billed(
+        written_bytes=getattr(billing, "billable_logical_bytes_written", None) or 0,
+        queried_bytes=getattr(billing, "billable_logical_bytes_queried", None) or 0,
+        returned_bytes=getattr(billing, "billable_logical_bytes_returned", None) or 0,
+    )
+
+
 def schema_of(config: IndexConfig) -> dict[str, object]:
     """Returns the schema of a namespace. Lean storage has no tokens."""
     every: dict[str, object] = {
         **_SCHEMA,
-        "vector": {"type": f"[{config.dimensions}]f32", "ann": True},
+        "vector": {"type": f"[{config.dimensions}]{config.precision}", "ann": True},
     }
     if config.storage == "full":
         every["content"] = _CONTENT

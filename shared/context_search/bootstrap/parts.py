@@ -15,6 +15,7 @@ from context_search.adapters.postgres.store import PostgresStore
 from context_search.adapters.postgres.url import DatabaseUrl
 from context_search.adapters.secrets import with_secrets
 from context_search.bootstrap.live_settings import LiveSettings
+from context_search.bootstrap.meter import Meter
 from context_search.domain.config import IndexConfig, Model
 from context_search.domain.errors import ContextSearchError
 from context_search.domain.search import query_hash
@@ -49,8 +50,9 @@ if TYPE_CHECKING:
     from context_search.services.indexing.worker import Worker
     from context_search.services.searching.retrieval_settings import ManageRetrievalSettings
     from context_search.services.searching.search import Searcher
-    from context_search.services.upkeep.cleanup import Cleanup
+    from context_search.services.upkeep.cleanup import Cleanup, CleanupLimits
     from context_search.services.upkeep.readiness import Readiness
+    from context_search.services.upkeep.rhythm import Rhythm
     from context_search.web.observed import ObservedSearch
     from context_search.web.routes.catalog.tools import ToolUseCases
     from context_search.web.routes.indexing.project_index import ProjectIndexUseCases
@@ -90,6 +92,7 @@ class Parts(LiveSettings):
     ) -> None:
         super().__init__(settings, read_again)
         self._embedders: dict[tuple[str, int], Embedder] = {}
+        self.meter = Meter()
 
     @cached_property
     def postgres(self) -> PostgresStore:
@@ -111,6 +114,7 @@ class Parts(LiveSettings):
         return Database(
             DatabaseUrl.parse(self.settings.database_url),
             max_connections=self.settings.database_connections,
+            connect_timeout_s=self.settings.database_connect_s,
             statement_timeout_ms=statement_timeout_ms,
             instead_of=lambda refused: self.instead_of(
                 refused, lambda settings: DatabaseUrl.parse(settings.database_url)
@@ -129,6 +133,7 @@ class Parts(LiveSettings):
             instead_of=lambda refused: self.instead_of(
                 refused, lambda settings: settings.turbopuffer_api_key
             ),
+            on_billed=self.meter.add,
         )
 
     @cached_property
@@ -160,6 +165,7 @@ class Parts(LiveSettings):
                 instead_of=lambda refused: self.instead_of(
                     refused, lambda settings: settings.embedding_api_key
                 ),
+                on_billed=self.meter.add,
             )
         return self._embedders[key]
 
@@ -239,6 +245,7 @@ class Parts(LiveSettings):
             dimensions=settings.embedding_dimensions,
             window_tokens=settings.embedding_window_tokens,
             price=settings.embedding_price,
+            precision=settings.vector_precision,
         )
 
     @property
@@ -276,7 +283,7 @@ class Parts(LiveSettings):
     def cleanup(self) -> Cleanup:
         """The scheduled run."""
         from context_search.services.indexing.outgoing import RelayOutbox  # noqa: PLC0415
-        from context_search.services.upkeep.cleanup import Cleanup, CleanupLimits  # noqa: PLC0415
+        from context_search.services.upkeep.cleanup import Cleanup  # noqa: PLC0415
         from context_search.services.upkeep.sweep import Sweep  # noqa: PLC0415
 
         return Cleanup(
@@ -286,13 +293,28 @@ class Parts(LiveSettings):
             settler=self.settler,
             sweep=Sweep(self.store, self.vectors),
             uploads=self.uploads,
-            limits=CleanupLimits(
-                self.settings.silent_after_s,
-                self.settings.delete_grace_s,
-                project=self.settings.project_limits,
-                deletes_unknown=self.settings.delete_unknown_namespaces,
-            ),
+            limits=self._cleanup_limits,
         )
+
+    @property
+    def _cleanup_limits(self) -> CleanupLimits:
+        from context_search.services.upkeep.cleanup import CleanupLimits  # noqa: PLC0415
+
+        return CleanupLimits(
+            self.settings.silent_after_s,
+            self.settings.delete_grace_s,
+            project=self.settings.project_limits,
+            deletes_unknown=self.settings.delete_unknown_namespaces,
+            idle_s=60.0 * self.settings.cleanup_idle_minutes,
+            every_s=self.settings.cleanup_every_s,
+        )
+
+    @cached_property
+    def rhythm(self) -> Rhythm:
+        """When the scheduled run works and when it rests."""
+        from context_search.services.upkeep.rhythm import Rhythm  # noqa: PLC0415
+
+        return Rhythm(self.cleanup, self.clock)
 
     # Whole projects
 
@@ -448,7 +470,12 @@ class Parts(LiveSettings):
 
         return OperationUseCases(
             rebuilds=self._rebuilds,
-            operate=Operate(self.store, self.settings.silent_after_s),
+            operate=Operate(
+                self.store,
+                self.settings.silent_after_s,
+                self.settings.cleanup_every_s,
+                self._cleanup_limits.swept_after_s,
+            ),
             redrive=Redrive(self.store, self.queue),
         )
 

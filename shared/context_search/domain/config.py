@@ -11,6 +11,7 @@ from typing import Literal, get_args
 Storage = Literal["full", "lean"]
 Strategy = Literal["hybrid", "semantic", "keyword"]
 Fusion = Literal["convex", "rrf", "linear"]
+Precision = Literal["f32", "f16"]
 
 STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)
 CHUNKER_VERSION = 2
@@ -28,6 +29,7 @@ class IndexConfig:
     Tools with equal configurations share an index. Lengths are code points; ``threshold`` is the
     shortest string that becomes a node. ``lean`` storage keeps tokens out of turbopuffer.
     ``window_tokens`` splits a chunk into windows with a vector each; 0: one vector a chunk.
+    ``precision`` is what turbopuffer keeps of each number of a vector.
     """
 
     model: str
@@ -39,10 +41,18 @@ class IndexConfig:
     window_tokens: int = 0
     chunker_version: int = CHUNKER_VERSION
     analysis_version: int = ANALYSIS_VERSION
+    precision: Precision = "f32"
 
     def to_json(self) -> str:
-        """Returns the canonical JSON text: sorted keys, no spaces."""
-        return json.dumps(asdict(self), sort_keys=True, separators=(",", ":"))
+        """Returns the canonical JSON text: sorted keys, no spaces.
+
+        Without ``precision`` where it is the usual one: so it was written before there was another,
+        and so earlier releases can read it.
+        """
+        given = asdict(self)
+        if self.precision == "f32":
+            del given["precision"]
+        return json.dumps(given, sort_keys=True, separators=(",", ":"))
 
     @classmethod
     def from_json(cls, text: str) -> IndexConfig:
@@ -60,13 +70,14 @@ class Model:
     """The embedding model that this deployment builds indexes with.
 
     ``window_tokens``: how much text one vector can hold; 0: a whole chunk of any length. ``price``:
-    per million tokens.
+    per million tokens. ``precision``: what is kept of each number of its vectors.
     """
 
     name: str
     dimensions: int
     window_tokens: int = 0
     price: float | None = None
+    precision: Precision = "f32"
 
 
 @dataclass(frozen=True, slots=True)

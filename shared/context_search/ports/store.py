@@ -28,7 +28,7 @@ from context_search.ports.searching import (
     ProjectSettings,
     Rankings,
 )
-from context_search.ports.upkeep import Deletions, Gauges, Removals, Sweeps
+from context_search.ports.upkeep import Agenda, Deletions, Gauges, Removals, Sweeps
 
 
 class UnitOfWork(Protocol):
@@ -94,6 +94,8 @@ class UnitOfWork(Protocol):
     def rankings(self) -> Rankings: ...
     @property
     def gauges(self) -> Gauges: ...
+    @property
+    def agenda(self) -> Agenda: ...
     @property
     def uploads(self) -> Uploads: ...
     @property

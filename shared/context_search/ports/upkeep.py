@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
+from context_search.domain.limits import ProjectLimits
+
 
 @dataclass(frozen=True, slots=True)
 class Tombstone:
@@ -45,6 +47,20 @@ class SweepCursor:
     counts: SweepCounts = field(default_factory=SweepCounts)
 
 
+@dataclass(frozen=True, slots=True)
+class SweepExtent:
+    """How much a whole round of sweeps is today, and how old the oldest whole sweep is.
+
+    ``pages``: what all live namespaces take, each one at least. ``oldest_s``: seconds since the
+    end of the last whole sweep of the namespace for which that is longest ago, or since a namespace
+    was begun that was never swept whole; 0: there are none.
+    """
+
+    vector_rows: int
+    pages: int
+    oldest_s: float
+
+
 class Deletions(Protocol):
     """What is deleted in Postgres and must follow in turbopuffer."""
 
@@ -73,7 +89,15 @@ class Sweeps(Protocol):
     """Comparing namespaces with their rows, both ways, page by page."""
 
     def due(self, *, older_than_s: float, limit: int) -> list[SweepCursor]:
-        """Returns live generations in the middle of a sweep, or whose last one is that old."""
+        """Returns live generations in the middle of a sweep, or whose last one is that old.
+
+        The one whose last whole sweep, or last failure, is longest ago comes first, until its end:
+        so a round takes as many pages as there are, whatever the sizes of namespaces.
+        """
+        ...
+
+    def extent(self, *, page: int) -> SweepExtent:
+        """Returns how much a round is, in pages of so many vector rows."""
         ...
 
     def present_after(self, namespace: str, after: str, limit: int) -> list[tuple[str, int]]:
@@ -168,4 +192,18 @@ class Gauges(Protocol):
 
     def read(self) -> Readings:
         """Returns the present readings, over all projects."""
+        ...
+
+
+class Agenda(Protocol):
+    """What ``cleanup`` has to do later, as far as the database knows by now."""
+
+    def due_in_s(
+        self, *, silent_s: float, grace_s: float, keep_previous_s: float, limits: ProjectLimits
+    ) -> float | None:
+        """Returns in how many seconds something is due; None: nothing that is known.
+
+        0 or less: now, or whenever work that is under way ends. Sweeps, and rows that only take
+        room when they are old, are not counted. The times are those of ``cleanup``.
+        """
         ...

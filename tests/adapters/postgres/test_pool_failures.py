@@ -17,7 +17,7 @@ from context_search.adapters.system_clock import SystemClock
 from context_search.domain.errors import CommitUnknownError
 from context_search.ports.outside import Deadline
 from testing.in_memory.clock import ManualClock
-from tests.adapters.postgres.counters import backend, counts, increment, transact
+from tests.adapters.postgres.counters import backend, counts, increment, sessions, transact
 from tests.adapters.postgres.relay import Relay
 from tests.stack import eventually
 
@@ -177,3 +177,21 @@ def test_too_many_connections_is_an_unavailable_database(counter_url: DatabaseUr
     second.close()
     administrator.query(f"DROP ROLE {role}")
     administrator.close()
+
+
+def test_a_session_that_the_server_ended_for_its_idleness_is_replaced(
+    counter_url: DatabaseUrl, other: Database
+) -> None:
+    administrator = Connection(counter_url)
+    name, idle = counter_url.database, Database(counter_url, application_name="idle")
+    administrator.query(f'ALTER DATABASE "{name}" SET idle_session_timeout = 1000')
+    try:
+        transact(idle, increment)
+    finally:
+        administrator.query(f'ALTER DATABASE "{name}" RESET idle_session_timeout')
+        administrator.close()
+    assert sessions(other, "idle") == 1
+    assert eventually(lambda: sessions(other, "idle") == 0)
+    transact(idle, increment)
+    assert counts(idle)[0] == 2
+    idle.close()

@@ -228,6 +228,14 @@ class PostgresBench(Bench):
                     f"UPDATE {table} SET {column} = {column} - make_interval(secs => :s)",
                     s=seconds,
                 )
+            tx.run(
+                """
+                UPDATE index_generation SET integrity = integrity || jsonb_build_object('at',
+                    CAST(integrity ->> 'at' AS timestamptz) - make_interval(secs => :s))
+                WHERE integrity IS NOT NULL
+                """,
+                s=seconds,
+            )
 
     def delete_by_hand(self, node_id: int) -> None:
         with self.database.transaction() as tx:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from context_search.domain.model import Index
-from context_search.ports.upkeep import SweepCounts, SweepCursor
+from context_search.ports.upkeep import SweepCounts, SweepCursor, SweepExtent
 from tests.contract.store.bench import OTHER, TEXT, Bench
 from tests.steps import SMALL
 
@@ -224,3 +224,63 @@ def test_missing_chunks_count_as_not_indexed(bench: Bench) -> None:
     with bench.store.for_all("test") as work:
         progress = work.node_counts.progress(one, "", silent_s=300)
     assert (progress.chunks_count, progress.indexed_chunks_count) == (3, 1)
+
+
+def test_a_namespace_is_swept_to_its_end_before_the_next(bench: Bench) -> None:
+    one, other = index(bench), index(bench)
+    names = []
+    for after in ("k", "l", "", ""):
+        [cursor] = due(bench, limit=1)
+        names.append(cursor.namespace)
+        note(bench, cursor, after)
+        bench.pass_time(1)
+    assert names == [one.generation.namespace] * 3 + [other.generation.namespace]
+
+
+def test_one_that_failed_is_behind_the_others_and_goes_on_where_it_was(bench: Bench) -> None:
+    index(bench)
+    [cursor] = due(bench)
+    note(bench, cursor, "k")
+    other = index(bench)
+    with bench.store.for_all("test") as work:
+        work.sweeps.note_failed(cursor)
+    assert [each.namespace for each in due(bench)] == [
+        other.generation.namespace,
+        cursor.namespace,
+    ]
+    assert due(bench)[-1].after == "k"
+
+
+def extent(bench: Bench, page: int = 2) -> SweepExtent:
+    with bench.store.for_all("test") as work:
+        found = work.sweeps.extent(page=page)
+    return replace(found, oldest_s=round(found.oldest_s, -1))
+
+
+def test_a_round_is_as_many_pages_as_live_namespaces_have(bench: Bench) -> None:
+    assert extent(bench) == SweepExtent(0, 0, 0)
+    config = replace(SMALL, window_tokens=10)
+    _, one = bench.tool(bench.table({"a": TEXT}), config=config)
+    [node_id] = bench.enumerate(one)
+    bench.finish(node_id)
+    with bench.store.for_all("test") as work:
+        rows = sum(each for _, each in work.sweeps.present_after(one.generation.namespace, "", 99))
+    assert rows > 3  # windows of three chunks
+    index(bench)  # empty
+    assert extent(bench) == SweepExtent(rows, rows // 2 + 1 + 1, 0)
+
+
+def test_the_oldest_whole_sweep_is_that_of_the_namespace_that_waits_for_the_longest(
+    bench: Bench,
+) -> None:
+    index(bench)
+    bench.pass_time(500)
+    assert extent(bench).oldest_s == 500  # never swept: since it was begun
+    [cursor] = due(bench)
+    note(bench, cursor, "k")
+    assert extent(bench).oldest_s == 500
+    note(bench, cursor, "")
+    assert extent(bench).oldest_s == 0
+    bench.pass_time(300)
+    index(bench)
+    assert extent(bench).oldest_s == 300

@@ -296,3 +296,13 @@ def test_a_leg_of_as_many_documents_as_it_may_give_is_cut(
         legs = vectors.query(namespace, query, timeout_s=10)
         assert legs.vector is not None
         assert (len(legs.vector), legs.is_cut) == (1, is_cut)
+
+
+def test_a_namespace_of_f16_gives_back_the_nearest_f16(
+    vectors: VectorStore, namespace: str
+) -> None:
+    row = document("/a", [0.1, 1 / 3, 0.5])
+    vectors.upsert(namespace, [row], config=replace(CONFIG, precision="f16"))
+    kept = vectors.vectors(namespace, [row.id])[row.id]
+    assert list(kept) == pytest.approx([0.0999755859, 0.3332519531, 0.5], rel=1e-7)
+    assert ids(ask(vectors, namespace, vector=[0.1, 0.3, 0.5])[0]) == [row.id]

@@ -49,7 +49,7 @@ def test_attributes_can_be_added_later(namespace: Namespace) -> None:
         ({"x": {"type": "bool"}}, "bool"),
         ({"x": {"type": "uuid"}}, "uuid"),
         ({"x": {"type": "[]int"}}, "[]int"),
-        ({"x": {"type": "[2]f16", "ann": True}}, "[2]f16"),
+        ({"x": {"type": "[2]i8", "ann": True}}, "[2]i8"),
         ({"x": {"type": "int", "full_text_search": PRE_TOKENIZED}}, "x"),
         ({"x": {"type": "string", "full_text_search": {"tokenizer": "word_v4"}}}, "tokenizer"),
         ({"x": {"type": "[]string", "full_text_search": PRE_TOKENIZED | {"k1": 2.0}}}, "k1"),

@@ -87,3 +87,29 @@ def test_a_vector_that_does_not_fit_is_refused(
 def test_a_document_without_its_vector_is_refused(namespace: Namespace, target: Target) -> None:
     upsert(namespace, {"id": "1"})
     target.refuses(lambda: namespace.write(upsert_rows=[{"id": "2", "n": 1}]), 400)
+
+
+HALF = {"vector": {"type": "[2]f16", "ann": True}}
+
+
+def write_half(namespace: Namespace, vector: list[float]) -> None:
+    namespace.write(
+        upsert_rows=[{"id": "1", "vector": vector}], schema=HALF, distance_metric=COSINE
+    )
+
+
+def test_a_column_of_f16_keeps_the_nearest_f16(namespace: Namespace) -> None:
+    write_half(namespace, [0.1, 1 / 3])
+    rows = namespace.query(rank_by=("id", "asc"), limit=1, include_attributes=["vector"]).rows or []
+    expected = list(struct.unpack("<2e", struct.pack("<2e", 0.1, 1 / 3)))
+    assert rows[0].vector == pytest.approx(expected, rel=1e-7)
+    assert namespace.schema()["vector"].type == "[2]f16"
+
+
+def test_what_does_not_fit_into_f16_is_refused(namespace: Namespace, target: Target) -> None:
+    target.refuses(lambda: write_half(namespace, [1.0, 70_000.0]), 400)
+
+
+def test_the_precision_of_a_column_never_changes(namespace: Namespace, target: Target) -> None:
+    upsert(namespace, {"id": "1"})
+    target.refuses(lambda: write_half(namespace, [1.0, 0.0]), 400)

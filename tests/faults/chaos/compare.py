@@ -9,7 +9,7 @@ from typing import Any
 
 from context_search.domain.config import IndexConfig
 from context_search.domain.documents import content_hash, string_nodes
-from context_search.domain.ids import ancestor_keys, vector_row_id, window_ids
+from context_search.domain.ids import ancestor_keys, base36, pointer_key, window_ids
 from context_search.domain.model import Table
 from context_search.domain.text.analysis import tokens
 from context_search.domain.text.chunking import chunk_spans, window_texts
@@ -89,9 +89,11 @@ def _generation_is(
     assert {state for *_, state, _, _ in nodes} <= {"active"}
     assert all(count == present for *_, count, present in nodes)
     sets = {pointer: set_id for pointer, _, _, set_id, *_ in nodes}
-    expected = expected_of(config, texts, sets, table.id)
     found = {(row[3], row[1]): _as_chunk(row) for row in rows}
     assert len(found) == len(rows)
+    names = {place: str(chunk["doc_id"]) for place, chunk in found.items()}
+    assert len(set(names.values())) == len(names)
+    expected = expected_of(config, texts, sets, names, table.id)
     assert found == expected.chunks
     ids = {chunk["doc_id"]: row[2] for row, chunk in zip(rows, found.values(), strict=True)}
     stored = dict(documents(deployment.turbopuffer_url, namespace))
@@ -106,9 +108,13 @@ def _as_chunk(row: list[Any]) -> Chunk:
 
 
 def expected_of(
-    config: IndexConfig, texts: Mapping[str, str], sets: Mapping[str, int], table_id: int
+    config: IndexConfig,
+    texts: Mapping[str, str],
+    sets: Mapping[str, int],
+    names: Mapping[tuple[str, int], str],
+    table_id: int,
 ) -> Expected:
-    """Everything that follows from the texts, computed anew."""
+    """Everything that follows from the texts, computed anew; ``names`` are the vector rows' ids."""
     embedder = WordEmbedder(config.dimensions)
     expected = Expected({}, {})
     for pointer, text in texts.items():
@@ -117,13 +123,9 @@ def expected_of(
         for index, span in enumerate(spans):
             piece = text[span.start : span.end]
             windows = window_texts(piece, config.window_tokens)
-            doc_id = vector_row_id(
-                table_id=table_id,
-                json_pointer=pointer,
-                content_hash=digest,
-                set_id=sets[pointer],
-                chunk_index=index,
-            )
+            doc_id = names.get((pointer, index), "..")
+            # Of the set that it was written for, which may be an earlier one.
+            assert doc_id.split(".")[:2] == [base36(table_id), pointer_key(pointer)]
             expected.chunks[pointer, index] = {
                 "set": sets[pointer],
                 "text": piece,
@@ -136,18 +138,14 @@ def expected_of(
                 "present": True,
             }
             vectors = embedder.embed_passages(windows, timeout_s=1)
-            names = window_ids(doc_id, len(windows))
-            for name, vector in zip(names, vectors, strict=True):
+            rows = window_ids(doc_id, len(windows))
+            for name, vector in zip(rows, vectors, strict=True):
                 expected.documents[name] = {
                     "vector": [round(number, 5) for number in vector],
                     "content": tokens(piece) if name == doc_id else None,
                     "ancestors": sorted(ancestor_keys(pointer)),
                     "table_id": table_id,
-                    "set_id": sets[pointer],
                     "json_pointer": pointer,
-                    "chunk_index": index,
-                    "total_chunks": len(spans),
-                    "content_hash": digest,
                     "chunk": True,
                 }
     return expected

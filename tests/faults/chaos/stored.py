@@ -39,9 +39,9 @@ def documents(url: str, namespace: str) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _as_document(row: dict[str, Any]) -> dict[str, Any]:
-    names = ["table_id", "set_id", "json_pointer", "chunk_index", "total_chunks", "content_hash"]
     return {
-        **{name: row[name] for name in names},
+        "table_id": row["table_id"],
+        "json_pointer": row["json_pointer"],
         "vector": [round(number, 5) for number in row["vector"]],
         "content": row.get("content"),
         "ancestors": sorted(row["ancestors"]),

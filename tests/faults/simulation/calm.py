@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from tests.faults.simulation import others
-from tests.faults.simulation.conditions import GRACE_S, SILENT_S
+from tests.faults.simulation.conditions import GRACE_S, IDLE_S, SILENT_S
 from tests.faults.simulation.messages import Envelope
 from tests.faults.simulation.world import World
 
@@ -40,6 +40,10 @@ def _come_back(world: World) -> None:
 
 
 def _settle(world: World) -> None:
+    """What others did unseen is found when the rest is over; then no rest may be in the way."""
+    if world.idle_s > IDLE_S:
+        world.clock.advance(world.idle_s)
+        _sweep_anew(world)
     at_least, at_most = ROUNDS
     for number in range(at_most):
         world.clock.advance(ROUNDS_S[number % 2])
@@ -50,6 +54,13 @@ def _settle(world: World) -> None:
             world.finish_tasks()
         if number >= at_least and _is_quiet(world):
             return
+
+
+def _sweep_anew(world: World) -> None:
+    """What was lost behind the place of a sweep is found by the next, which is a rest away."""
+    with world.memory.for_all("test") as work:
+        for generation_id in list(world.memory.rows.generations):
+            work.sweeps.order(generation_id)
 
 
 def _is_quiet(world: World) -> bool:

@@ -16,8 +16,24 @@ from context_search.services.catalog.tools import ManageTools
 from context_search.services.indexing.indexer import Batch, Begun, Indexer, Plans
 from context_search.services.indexing.node_report import NodeRun
 from context_search.services.indexing.settle import Settler
-from context_search.services.upkeep.cleanup import TOMBSTONES_PER_STEP, Cleanup, CleanupReport
+from context_search.services.upkeep.cleanup import TOMBSTONES_PER_STEP, Cleanup
+from context_search.services.upkeep.report import CleanupReport
+from context_search.services.upkeep.rhythm import Rhythm
 from context_search.services.upkeep.sweep import Sweep
+
+
+class RestsOverWhatIsDue(Rhythm):
+    """Nobody asks what is due later."""
+
+    def _due_in_s(self) -> float | None:
+        return None
+
+
+class RestsAfterWork(Rhythm):
+    """Nobody asks what is due later, or whether this run has made more to do."""
+
+    def _rest_s(self, report: CleanupReport) -> float:
+        return self.cleanup.limits.idle_s
 
 
 class NoReconciler(Cleanup):

@@ -89,7 +89,8 @@ MUTANTS = [
     Mutation(
         "evicts what is in use",
         unit_of_work=limited_by(evictions=limits.EvictsWhatIsInUse),
-        seed=34,
+        within=1_000,
+        seed=461,
     ),
     Mutation("evicts without need", unit_of_work=limited_by(evictions=limits.EvictsWithoutNeed)),
     Mutation(
@@ -105,6 +106,8 @@ MUTANTS = [
     Mutation(
         "evicted, yet indexed", unit_of_work=limited_by(indexes=limits.EvictedFollows), seed=34
     ),
+    Mutation("rests over what is due", rhythm=steps.RestsOverWhatIsDue),
+    Mutation("rests after work", rhythm=steps.RestsAfterWork),
     Mutation("no window", unit_of_work=work_with(outbox=orders.NoWindow)),
     Mutation("each write its order", unit_of_work=work_with(outbox=orders.EachWriteItsOrder)),
     Mutation("sent again while in the queue", cleanup=orders.SendsAgain),

@@ -13,6 +13,7 @@ from tests.faults.simulation.sightings import Sightings
 pytestmark = pytest.mark.slow
 SEEDS = 200
 SITUATIONS = {
+    "cleanup: rested",
     "chunk: several windows",
     "chunk: stayed over an edit",
     "generation: building to active",

@@ -28,6 +28,7 @@ from context_search.services.indexing.worker import Begun, OrderBook, Worker
 from context_search.services.searching.targets import SearchedTool
 from context_search.services.upkeep.cleanup import CleanupLimits
 from context_search.services.upkeep.operations import Redrive
+from context_search.services.upkeep.rhythm import Rhythm
 from testing.in_memory.clock import ManualClock
 from testing.in_memory.store import MemoryStore
 from testing.in_memory.uploads import DictObjects
@@ -35,8 +36,11 @@ from testing.in_memory.vectors import DictVectors
 from tests.faults.simulation import conditions
 from tests.faults.simulation.conditions import (
     CONFIG,
+    IDLE_S,
     LAMBDA_S,
     LEASE_S,
+    LONG_IDLE_S,
+    LONG_IDLE_SEEDS,
     SILENT_S,
     VISIBILITY_S,
     WINDOW,
@@ -85,6 +89,9 @@ class World:
 
     def __init__(self, seed: int, mutation: Mutation) -> None:
         self.random = random.Random(seed)
+        self.idle_s = IDLE_S
+        if seed % 8 in LONG_IDLE_SEEDS or mutation.rhythm is not Rhythm:
+            self.idle_s = LONG_IDLE_S
         self.mutation = mutation
         # Not chosen at random: histories without it stay as they were.
         self.edits = mutation.edits or (mutation.name == Mutation.name and seed % 3 == 0)
@@ -175,8 +182,9 @@ class World:
             settler,
             mutation.sweep(store, vectors, page=3),
             ManageUploads(store, DictObjects()),
-            CleanupLimits(SILENT_S, mutation.grace_s, self.keep_s, self.limits),
+            CleanupLimits(SILENT_S, mutation.grace_s, self.keep_s, self.limits, idle_s=self.idle_s),
         )
+        self.rhythm = mutation.rhythm(self.cleanup, self.clock)
 
     def _build_management(self) -> None:
         store = self.store
@@ -234,9 +242,15 @@ class World:
         return Deadline(self.clock, self.clock.monotonic() + LAMBDA_S)
 
     def clean_up(self) -> None:
-        """Starts a run of cleanup."""
-        deadline = self.deadline()
-        self.spawn("cleanup", "cleanup", lambda: self.cleanup.run(deadline))
+        """Starts a run of cleanup, which may rest."""
+        deadline, rhythm = self.deadline(), self.rhythm
+
+        def run() -> None:
+            report = rhythm.run(deadline)
+            if report.is_resting:
+                self.seen["cleanup: rested"] += 1
+
+        self.spawn("cleanup", "cleanup", run)
 
     def receive(self, envelope: Envelope) -> None:
         """Starts a worker on a message."""

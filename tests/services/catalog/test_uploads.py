@@ -27,7 +27,8 @@ from context_search.services.catalog.uploads import (
     PENDING_COUNTS_S,
     ManageUploads,
 )
-from context_search.services.upkeep.cleanup import CleanupLimits, CleanupReport
+from context_search.services.upkeep.cleanup import CleanupLimits
+from context_search.services.upkeep.report import CleanupReport
 from testing.in_memory.uploads import DictObjects
 from tests.services.system import System, prose
 

@@ -12,7 +12,8 @@ from context_search.ports.store import UnitOfWork
 from context_search.services.indexing.indexer import Indexer
 from context_search.services.indexing.status import ToolStatus
 from context_search.services.indexing.use_index import IndexUse
-from context_search.services.upkeep.cleanup import CleanupLimits, CleanupReport
+from context_search.services.upkeep.cleanup import CleanupLimits
+from context_search.services.upkeep.report import CleanupReport
 from tests.services.system import SILENT_S, System, prose, search
 
 HOUR = 3600.0

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import struct
+from dataclasses import replace
+
 import pytest
 
 from context_search.domain.access import Internal
@@ -37,6 +40,34 @@ def test_a_rebuild_on_the_same_model_embeds_nothing() -> None:
     system.work()
     assert system.embedder.embedded == embedded
     assert len(system.vectors.namespaces) == 2
+
+
+def test_another_precision_is_another_generation_whose_vectors_are_made_anew() -> None:
+    system = System()
+    status = system.tool(system.table({"a": prose(500)}))
+    system.work()
+    exact = status.index
+    embedded, known = system.embedder.embedded, system.documents()
+    model = Model(system.config.model, system.config.dimensions, precision="f16")
+    half = Rebuilds(system.store, model).start(status.tool.id, Internal())
+    system.work()
+    assert system.embedder.embedded - embedded == len(system.documents()) - len(known)
+    assert half.config == replace(exact.config, precision="f16")
+    kept = {
+        index.generation.namespace: {
+            number
+            for row in system.vectors.namespaces[index.generation.namespace].values()
+            for number in row.vector
+        }
+        for index in (exact, half)
+    }
+    is_half = {name: all(map(fits_f16, numbers)) for name, numbers in kept.items()}
+    assert is_half == {exact.generation.namespace: False, half.generation.namespace: True}
+
+
+def fits_f16(number: float) -> bool:
+    (rounded,) = struct.unpack("<e", struct.pack("<e", number))
+    return bool(rounded == number)
 
 
 def test_rolling_back_answers_from_the_earlier_generation_and_its_text_is_current() -> None:

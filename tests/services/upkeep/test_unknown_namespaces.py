@@ -8,9 +8,9 @@ from context_search.domain.errors import VectorStoreRejectedError
 from context_search.services.upkeep.cleanup import (
     NAMESPACES_PER_STEP,
     CleanupLimits,
-    CleanupReport,
     FindUnknownNamespaces,
 )
+from context_search.services.upkeep.report import CleanupReport
 from testing.in_memory.vectors import DictVectors
 from tests.services.system import SILENT_S, System, prose
 

@@ -27,7 +27,6 @@ from context_search.domain.errors import (
 )
 from context_search.ports.outside import Deadline
 
-_CONNECT_S = 5.0
 _BEGIN_REPLY_S = 2.0
 _REPLY_MARGIN_S = 2.0
 """Seconds to wait for the server's reply after the time at which it stops a statement itself."""
@@ -56,11 +55,13 @@ class Database:
         lock_timeout_ms: int = 3_000,
         max_connections: int = 1,
         acquire_timeout_s: float = 5.0,
+        connect_timeout_s: float = 5.0,
         application_name: str = "context-search",
         instead_of: Callable[[DatabaseUrl], DatabaseUrl | None] = lambda _: None,
     ) -> None:
         """``acquire_timeout_s`` is how long a thread waits for one of ``max_connections``.
 
+        ``connect_timeout_s`` bounds each step of a new connection.
         A timeout of 0 milliseconds means none. ``instead_of`` tells which URL has taken the place
         of one that was refused, if one has.
         """
@@ -69,6 +70,7 @@ class Database:
         self._statement_timeout_ms = statement_timeout_ms
         self._lock_timeout_ms = lock_timeout_ms
         self._acquire_timeout_s = acquire_timeout_s
+        self._connect_timeout_s = connect_timeout_s
         self._application_name = application_name
         self._permits = threading.BoundedSemaphore(max_connections)
         self._idle: deque[Connection] = deque()
@@ -145,7 +147,7 @@ class Database:
         return self._login(other, deadline)
 
     def _login(self, url: DatabaseUrl, deadline: Deadline | None) -> Connection:
-        timeout_s = _at_most(_CONNECT_S, deadline)
+        timeout_s = _at_most(self._connect_timeout_s, deadline)
         return Connection(url, application_name=self._application_name, timeout_s=timeout_s)
 
     def _give_back(self, connection: Connection) -> None:

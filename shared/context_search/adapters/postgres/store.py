@@ -33,6 +33,7 @@ from context_search.adapters.postgres.searching.live_chunks import (
 from context_search.adapters.postgres.searching.permits import PostgresPermits
 from context_search.adapters.postgres.searching.project_settings import PostgresProjectSettings
 from context_search.adapters.postgres.searching.rankings import PostgresRankings
+from context_search.adapters.postgres.upkeep.agenda import PostgresAgenda
 from context_search.adapters.postgres.upkeep.deletions import PostgresDeletions
 from context_search.adapters.postgres.upkeep.gauges import PostgresGauges
 from context_search.adapters.postgres.upkeep.removals import PostgresRemovals
@@ -69,6 +70,7 @@ class PostgresUnitOfWork:
         self.project_settings = PostgresProjectSettings(tx)
         self.rankings = PostgresRankings(tx)
         self.gauges = PostgresGauges(tx)
+        self.agenda = PostgresAgenda(tx)
         self.uploads = PostgresUploads(tx)
         self.versions = PostgresVersions(tx)
         self.histories = PostgresHistories(tx)

@@ -30,6 +30,7 @@ def project_config(model: Model) -> IndexConfig:
         model=model.name,
         dimensions=model.dimensions,
         window_tokens=model.window_tokens,
+        precision=model.precision,
         threshold=1,
     )
 

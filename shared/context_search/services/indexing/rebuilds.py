@@ -139,6 +139,7 @@ def current_config(index: Index, model: Model) -> IndexConfig:
         model=model.name,
         dimensions=model.dimensions,
         window_tokens=model.window_tokens,
+        precision=model.precision,
         chunker_version=CHUNKER_VERSION,
         analysis_version=ANALYSIS_VERSION,
     )

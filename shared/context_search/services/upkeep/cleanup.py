@@ -19,7 +19,7 @@ from context_search.domain.limits import ProjectLimits
 from context_search.domain.orders import CompareIndex
 from context_search.ports.outside import Deadline, VectorStore
 from context_search.ports.store import Store
-from context_search.ports.upkeep import Readings, Removal, SweepCounts
+from context_search.ports.upkeep import Removal
 from context_search.services.access.idempotency import KEPT_S
 from context_search.services.catalog.uploads import ManageUploads
 from context_search.services.editing.prune import prune_versions
@@ -35,7 +35,9 @@ from context_search.services.indexing.status import write_summaries
 from context_search.services.indexing.vector_rows import chunk_tokens
 from context_search.services.searching.admission import UNUSED_S
 from context_search.services.searching.search_project import RANKING_AGE_S
+from context_search.services.upkeep.report import CleanupReport
 from context_search.services.upkeep.sweep import Sweep
+from context_search.services.upkeep.sweep_round import PAGES_PER_RUN, read_round
 
 NODES_PER_STEP = 200
 CHUNKS_PER_STEP = 500
@@ -45,7 +47,7 @@ REQUESTS_PER_STEP = 1_000
 PERMITS_PER_STEP = 1_000
 REMOVALS_PER_STEP = 200
 STEP_RESERVE_S = 20.0
-ROUNDS_PER_STEP = 50
+ROUNDS_PER_STEP = PAGES_PER_RUN
 RETRY_S = 3_600.0
 SOON_S = 60.0
 MOST_WAITS = 3
@@ -62,7 +64,7 @@ class CleanupLimits:
 
     Times, in seconds, after which silence is a failure, a delete is final and a previous generation
     goes; what a project may hold; whether unknown namespaces are deleted (never on a shared
-    account).
+    account); for how long it may rest where nothing is due, and how often it runs (0: not known).
     """
 
     silent_s: float = 180.0
@@ -70,49 +72,13 @@ class CleanupLimits:
     keep_previous_s: float = 86_400.0
     project: ProjectLimits = field(default_factory=ProjectLimits)
     deletes_unknown: bool = False
+    idle_s: float = 60.0
+    every_s: float = 0.0
 
-
-@dataclass(slots=True)
-class CleanupReport:
-    """What a run did, in counts, and how the system stands after it.
-
-    ``indexes_evicted`` counts earlier generations that were given up for room as well.
-    ``unknown_namespaces`` is None when the listing failed or turbopuffer's key may not list;
-    ``unknown_examples`` names the first of them. ``rows_removed`` are tables and tools that our
-    API deleted. ``errors`` holds the code of each failed step, and which table or tool stays.
-    """
-
-    messages_relayed: int = 0
-    nodes_revived: int = 0
-    comparisons_ordered: int = 0
-    generations_switched: int = 0
-    indexes_evicted: int = 0
-    nodes_readmitted: int = 0
-    chunks_keyed: int = 0
-    nodes_removed: int = 0
-    rows_removed: int = 0
-    documents_deleted: int = 0
-    namespaces_deleted: int = 0
-    documents_checked: int = 0
-    orphans_deleted: int = 0
-    missing_requeued: int = 0
-    requests_forgotten: int = 0
-    summaries_written: int = 0
-    imports_revived: int = 0
-    uploads_forgotten: int = 0
-    versions_pruned: int = 0
-    pieces_removed: int = 0
-    unknown_namespaces: int | None = None
-    unknown_examples: list[str] = field(default_factory=list)
-    readings: Readings | None = None
-    is_complete: bool = True
-    errors: list[str] = field(default_factory=list)
-
-    def add_sweep(self, found: SweepCounts) -> None:
-        """Adds a page of a sweep."""
-        self.documents_checked += found.checked
-        self.orphans_deleted += found.orphans
-        self.missing_requeued += found.repaired
+    @property
+    def swept_after_s(self) -> float:
+        """Seconds after which a namespace is swept again: not more often than cleanup looks."""
+        return max(self.silent_s, self.idle_s)
 
 
 Step = Callable[[CleanupReport], bool]
@@ -269,7 +235,7 @@ class Cleanup:
         return bool(retired)
 
     def _sweep(self, report: CleanupReport) -> bool:
-        found = self.sweep.run(older_than_s=self.limits.silent_s)
+        found = self.sweep.run(older_than_s=self.limits.swept_after_s)
         if found is None:
             return False
         report.add_sweep(found)
@@ -304,6 +270,14 @@ class Cleanup:
             work.rankings.forget_old(older_than_s=RANKING_AGE_S)
             work.permits.forget_unused(unused_s=UNUSED_S, limit=PERMITS_PER_STEP)
             report.readings = work.gauges.read()
+        report.sweep_round = read_round(
+            self.store,
+            every_s=self.limits.every_s,
+            swept_after_s=self.limits.swept_after_s,
+            page=self.sweep.page,
+        )
+        if report.sweep_round.is_late:
+            report.errors.append("sweep: LATE")
         return False
 
     def _find_unknown(self, report: CleanupReport) -> bool:

@@ -13,6 +13,8 @@ from context_search.ports.store import Store
 from context_search.services.access.lookup import index_of, live_tool
 from context_search.services.indexing.outgoing import node_orders
 from context_search.services.indexing.status import summarise
+from context_search.services.upkeep.sweep import PAGE
+from context_search.services.upkeep.sweep_round import SweepRound, read_round
 
 NAMED_TOOLS = 20
 
@@ -37,10 +39,15 @@ class Redriven:
 
 @dataclass(frozen=True, slots=True)
 class Operate:
-    """Work on indexes that nobody but an operator asks for."""
+    """Work on indexes that nobody but an operator asks for.
+
+    ``every_s`` and ``swept_after_s``: see ``SweepRound``.
+    """
 
     store: Store
     silent_s: float
+    every_s: float = 0.0
+    swept_after_s: float = 0.0
 
     def read_integrity(self) -> list[dict[str, object]]:
         """Returns the last complete report of each live namespace.
@@ -49,6 +56,12 @@ class Operate:
         """
         with self.store.for_all("upkeep") as work:
             return work.sweeps.reports(None)
+
+    def read_sweep_round(self) -> SweepRound:
+        """Returns how long a round of sweeps takes today, and how old the oldest report is."""
+        return read_round(
+            self.store, every_s=self.every_s, swept_after_s=self.swept_after_s, page=PAGE
+        )
 
     def clear_index(self, tool_id: int, caller: Caller, *, shared: bool) -> Cleared:
         """Evicts the index of a tool, however hot it is.

@@ -184,29 +184,7 @@ class PostgresChunks:
     def activate(self, sets: Sequence[tuple[Claim, ChunkSet]]) -> set[int]:
         """The caller holds the nodes."""
         kept = [(chunk, each.id) for _, each in sets for chunk in each.kept]
-        ready = self.tx.run(
-            """
-            WITH kept AS (
-                SELECT kept.set, chunks.set_id AS before, count(*) AS number
-                FROM unnest(CAST(:kept AS bigint[]), CAST(:into AS bigint[])) AS kept (chunk, set)
-                JOIN chunks ON chunks.id = kept.chunk AND present GROUP BY kept.set, before)
-            SELECT node.id, wanted.set FROM node JOIN unnest(
-                CAST(:nodes AS bigint[]), CAST(:hashes AS text[]), CAST(:sets AS bigint[]),
-                CAST(:keeps AS bigint[])
-            ) AS wanted (node, hash, set, keeps)
-              ON node.id = wanted.node AND content_hash = wanted.hash
-            LEFT JOIN kept ON kept.set = wanted.set AND before = active_set_id
-            WHERE NOT EXISTS (SELECT FROM chunks WHERE set_id = wanted.set AND NOT present)
-              AND EXISTS (SELECT FROM chunk_set WHERE id = wanted.set)
-              AND COALESCE(kept.number, 0) = keeps
-            """,
-            nodes=[claim.node_id for claim, _ in sets],
-            hashes=[claim.content_hash for claim, _ in sets],
-            sets=[each.id for _, each in sets],
-            keeps=[len(each.kept) for _, each in sets],
-            kept=[chunk.id for chunk, _ in kept],
-            into=[set_id for _, set_id in kept],
-        )
+        ready = self._ready(sets, kept)
         if not ready:
             return set()
         swapped = {"nodes": [node for node, _ in ready], "sets": [set_id for _, set_id in ready]}
@@ -236,6 +214,35 @@ class PostgresChunks:
         )
         return set(swapped["nodes"])
 
+    def _ready(
+        self, sets: Sequence[tuple[Claim, ChunkSet]], kept: Sequence[tuple[KeptChunk, int]]
+    ) -> list[tuple[int, int]]:
+        """Returns the nodes that want the text of their set, all of which is present."""
+        rows = self.tx.run(
+            """
+            WITH kept AS (
+                SELECT kept.set, chunks.set_id AS before, count(*) AS number
+                FROM unnest(CAST(:kept AS bigint[]), CAST(:into AS bigint[])) AS kept (chunk, set)
+                JOIN chunks ON chunks.id = kept.chunk AND present GROUP BY kept.set, before)
+            SELECT node.id, wanted.set FROM node JOIN unnest(
+                CAST(:nodes AS bigint[]), CAST(:hashes AS text[]), CAST(:sets AS bigint[]),
+                CAST(:keeps AS bigint[])
+            ) AS wanted (node, hash, set, keeps)
+              ON node.id = wanted.node AND content_hash = wanted.hash
+            LEFT JOIN kept ON kept.set = wanted.set AND before = active_set_id
+            WHERE NOT EXISTS (SELECT FROM chunks WHERE set_id = wanted.set AND NOT present)
+              AND EXISTS (SELECT FROM chunk_set WHERE id = wanted.set)
+              AND COALESCE(kept.number, 0) = keeps
+            """,
+            nodes=[claim.node_id for claim, _ in sets],
+            hashes=[claim.content_hash for claim, _ in sets],
+            sets=[each.id for _, each in sets],
+            keeps=[len(each.kept) for _, each in sets],
+            kept=[chunk.id for chunk, _ in kept],
+            into=[set_id for _, set_id in kept],
+        )
+        return [(node_id, set_id) for node_id, set_id in rows]
+
     def _take_over(self, kept: Sequence[tuple[KeptChunk, int]]) -> None:
         """Moves chunks, with their words, into the sets that keep them."""
         if not kept:
@@ -247,10 +254,6 @@ class PostgresChunks:
             FROM {_MOVED} JOIN chunks ON chunks.id = moved.chunk
             JOIN words_backlog ON words_backlog.set_id = chunks.set_id ON CONFLICT DO NOTHING
             """,
-            **moved,
-        )
-        self.tx.run(
-            f"UPDATE chunk_words SET set_id = moved.set FROM {_MOVED} WHERE chunk_id = moved.chunk",
             **moved,
         )
         self.tx.run(
@@ -266,6 +269,10 @@ class PostgresChunks:
             places=[chunk.index for chunk, _ in kept],
             starts=[chunk.start for chunk, _ in kept],
             ends=[chunk.end for chunk, _ in kept],
+            **moved,
+        )
+        self.tx.run(  # behind the chunks: whoever writes their words holds these
+            f"UPDATE chunk_words SET set_id = moved.set FROM {_MOVED} WHERE chunk_id = moved.chunk",
             **moved,
         )
 

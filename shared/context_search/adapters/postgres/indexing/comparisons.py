@@ -43,6 +43,8 @@ UNCOMPARED = f"""
 """Generations that should follow their tables, each with each table that it does not follow."""
 BEHIND = f"EXISTS (SELECT {UNCOMPARED} AND generation.id = :generation)"
 """Whether a generation does not follow one of its tables."""
+LAGGING = f"{UNCOMPARED} AND (evicted_at IS NULL OR {_IS_LEFT})"
+"""Those of them that are to be compared: what is evicted waits for a search."""
 # The caller has it compared; cleanup need not.
 _NOTE_ORDER = """
     UPDATE comparison SET ordered_at = clock_timestamp()
@@ -184,8 +186,7 @@ class PostgresComparisons:
         rows = self.tx.run(
             f"""
             WITH due AS (
-                SELECT generation.id, index_table.index_id, index_table.table_id {UNCOMPARED}
-                  AND (evicted_at IS NULL OR {_IS_LEFT})
+                SELECT generation.id, index_table.index_id, index_table.table_id {LAGGING}
                   AND GREATEST(index_table.updated_at, generation.created_at, ordered_at)
                       < statement_timestamp() - make_interval(secs => :silent)
                   AND NOT EXISTS (  -- an order that is in the book is not lost

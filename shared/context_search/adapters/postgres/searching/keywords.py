@@ -243,7 +243,7 @@ class PostgresKeywords:
             FROM chunks JOIN chunk_set ON chunk_set.id = set_id JOIN node ON node.id = node_id
             JOIN index_generation ON index_generation.id = generation_id
             WHERE chunks.id = ANY(CAST(:ids AS bigint[])) AND index_id IS NOT NULL
-            ORDER BY chunks.id
+            ORDER BY chunks.id FOR KEY SHARE OF chunks  -- that none moves to another set meanwhile
             """,
             ids=[chunk.chunk_id for chunk in chunks],
         )

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
 from context_search.adapters.postgres.pool import Transaction
-from context_search.ports.upkeep import SweepCounts, SweepCursor
+from context_search.ports.upkeep import SweepCounts, SweepCursor, SweepExtent
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +31,25 @@ class PostgresSweeps:
             SweepCursor(generation_id, namespace, after, _counts(counts))
             for generation_id, namespace, after, counts in rows
         ]
+
+    def extent(self, *, page: int) -> SweepExtent:
+        [row] = self.tx.run(
+            """
+            WITH namespace AS (
+                SELECT CAST(COALESCE(sum(documents), 0) AS bigint) AS rows,
+                       clock_timestamp() - COALESCE(
+                           CAST(integrity ->> 'at' AS timestamptz), created_at) AS age
+                FROM index_generation AS generation
+                LEFT JOIN chunk_tally ON chunk_tally.namespace = generation.namespace
+                WHERE state IN ('active', 'building') GROUP BY generation.id)
+            SELECT CAST(COALESCE(sum(rows), 0) AS bigint),
+                   CAST(COALESCE(sum(rows / :page + 1), 0) AS bigint),
+                   CAST(COALESCE(extract(epoch FROM max(age)), 0) AS float8)
+            FROM namespace
+            """,
+            page=page,
+        )
+        return SweepExtent(*row)
 
     def present_after(self, namespace: str, after: str, limit: int) -> list[tuple[str, int]]:
         """Turbopuffer orders ids by their bytes, so does the collation C."""
@@ -82,7 +101,8 @@ class PostgresSweeps:
     def note(self, cursor: SweepCursor, *, after: str, found: SweepCounts) -> None:
         self.tx.run(
             """
-            UPDATE index_generation SET sweep_after = :after, swept_at = clock_timestamp(),
+            UPDATE index_generation SET sweep_after = :after,
+                swept_at = CASE WHEN :after = '' THEN clock_timestamp() ELSE swept_at END,
                 sweep_counts = CASE WHEN :after = '' THEN NULL ELSE CAST(:counts AS jsonb) END,
                 integrity = CASE WHEN :after = ''
                     THEN CAST(:counts AS jsonb) || jsonb_build_object('at', clock_timestamp())

@@ -95,6 +95,7 @@ class SearchConfigBody(Body):
             model=model.name,
             dimensions=model.dimensions,
             window_tokens=model.window_tokens,
+            precision=model.precision,
             storage=self.storage,
             threshold=self.chunk_threshold,
             chunk_size=self.chunk_size,

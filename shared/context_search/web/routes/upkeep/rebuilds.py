@@ -65,10 +65,25 @@ class EmptiedIndexAnswer(Answer):
     tools: list[KnownId]
 
 
+class SweepRoundAnswer(Answer):
+    """How long it takes to compare every live namespace once.
+
+    ``seconds`` is how old a whole comparison becomes at today's size; null where nobody said how
+    often ``cleanup`` runs. ``oldest_seconds`` is how old the oldest one is, or a namespace that was
+    never compared whole.
+    """
+
+    vector_rows: Count
+    pages: Count
+    seconds: Count | None
+    oldest_seconds: Count
+
+
 class NamespacesAnswer(Answer):
-    """The last complete report of every namespace."""
+    """The last complete report of every namespace, and how old one becomes."""
 
     namespaces: list[IntegrityAnswer]
+    sweep: SweepRoundAnswer
 
 
 class RedrivenAnswer(Answer):
@@ -137,8 +152,16 @@ async def reindex(owner: Owner, use: Use) -> GenerationsAnswer:
 @router.get("/internal/integrity", dependencies=[InternalOnly])
 async def read_integrity(use: Use) -> NamespacesAnswer:
     """Returns the last complete report of every namespace that answers."""
-    reports = use.operate.read_integrity()
-    return NamespacesAnswer(namespaces=[IntegrityAnswer.stored(one) for one in reports])
+    reports, sweep = use.operate.read_integrity(), use.operate.read_sweep_round()
+    return NamespacesAnswer(
+        namespaces=[IntegrityAnswer.stored(one) for one in reports],
+        sweep=SweepRoundAnswer(
+            vector_rows=sweep.vector_rows,
+            pages=sweep.pages,
+            seconds=None if sweep.seconds is None else round(sweep.seconds),
+            oldest_seconds=round(sweep.oldest_s),
+        ),
+    )
 
 
 @router.post("/internal/index/redrive", dependencies=[InternalOnly], responses=refused(409))

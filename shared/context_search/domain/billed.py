@@ -1,0 +1,28 @@
+"""What others charge for a call: turbopuffer by bytes, a model's provider by tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+
+
+@dataclass(frozen=True, slots=True)
+class Billed:
+    """Logical bytes as turbopuffer counts them, and tokens as the provider does.
+
+    0 where a reply says nothing of it: some providers do not tell.
+    """
+
+    written_bytes: int = 0
+    queried_bytes: int = 0
+    returned_bytes: int = 0
+    tokens: int = 0
+
+    def __add__(self, other: Billed) -> Billed:
+        """Returns the sum of both, figure by figure."""
+        return Billed(
+            *(getattr(self, each.name) + getattr(other, each.name) for each in fields(self))
+        )
+
+
+OnBilled = Callable[[Billed], None]

@@ -1,0 +1,64 @@
+"""What a run of cleanup did, and how the system stands after it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+
+from context_search.ports.upkeep import Readings, SweepCounts
+from context_search.services.upkeep.sweep_round import SweepRound
+
+_LOOKED = {"documents_checked", "unknown_namespaces", "is_complete", "is_resting"}
+
+
+@dataclass(slots=True)
+class CleanupReport:
+    """What a run did, in counts, and how the system stands after it.
+
+    ``indexes_evicted`` counts earlier generations that were given up for room as well.
+    ``unknown_namespaces`` is None when the listing failed or turbopuffer's key may not list;
+    ``unknown_examples`` names the first of them. ``rows_removed`` are tables and tools that our
+    API deleted. ``errors`` holds the code of each failed step, and which table or tool stays.
+    ``is_resting``: it did nothing, because an earlier run knew that nothing is due. ``rests_s``:
+    seconds in which further runs do the same; 0: the next one works.
+    """
+
+    messages_relayed: int = 0
+    nodes_revived: int = 0
+    comparisons_ordered: int = 0
+    generations_switched: int = 0
+    indexes_evicted: int = 0
+    nodes_readmitted: int = 0
+    chunks_keyed: int = 0
+    nodes_removed: int = 0
+    rows_removed: int = 0
+    documents_deleted: int = 0
+    namespaces_deleted: int = 0
+    documents_checked: int = 0
+    orphans_deleted: int = 0
+    missing_requeued: int = 0
+    requests_forgotten: int = 0
+    summaries_written: int = 0
+    imports_revived: int = 0
+    uploads_forgotten: int = 0
+    versions_pruned: int = 0
+    pieces_removed: int = 0
+    unknown_namespaces: int | None = None
+    unknown_examples: list[str] = field(default_factory=list)
+    readings: Readings | None = None
+    sweep_round: SweepRound | None = None
+    is_resting: bool = False
+    rests_s: float = 0.0
+    is_complete: bool = True
+    errors: list[str] = field(default_factory=list)
+
+    def add_sweep(self, found: SweepCounts) -> None:
+        """Adds a page of a sweep."""
+        self.documents_checked += found.checked
+        self.orphans_deleted += found.orphans
+        self.missing_requeued += found.repaired
+
+    @property
+    def has_worked(self) -> bool:
+        """Whether it did more than look: what it did may have made more to do."""
+        counts = {field.name: getattr(self, field.name) for field in fields(self)}
+        return any(isinstance(n, int) and n for name, n in counts.items() if name not in _LOOKED)

@@ -1,0 +1,62 @@
+"""``python -P functions.py TEMPLATE FUNCTION``: one function of one version, as Lambda calls it.
+
+The version is that of the ``context_search`` that Python finds. Takes one event a line from
+standard input, and answers with a line: ``{"answer": …}`` or ``{"raised": trace}``. What the
+function itself prints goes to standard error. ``{"read": [body, …]}`` is no event: it asks
+what this version understands of messages.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from local.invocation import LambdaFunction
+from local.template import read_template
+
+
+def understood(body: str) -> Any:
+    """What a message says to this version; None: it leaves it to a later one."""
+    from context_search.domain.errors import InvalidInputError
+    from context_search.domain.orders import order_id_of, read_message
+
+    try:
+        order = read_message(body)
+    except InvalidInputError as error:
+        return f"refused: {error.message}"
+    if order is None:
+        return None
+    order_id = order_id_of(body)
+    return order.to_json() | ({} if order_id is None else {"order": order_id})
+
+
+def main() -> None:
+    """Answers until standard input ends."""
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+    template = read_template(Path(sys.argv[1]))
+    [function] = [
+        LambdaFunction.load(each) for each in template.functions if each.code.name == sys.argv[2]
+    ]
+    for line in sys.stdin:
+        answers.write(json.dumps(told(function.invoke, json.loads(line))) + "\n")
+        answers.flush()
+
+
+def told(invoke: Callable[[dict[str, Any]], Any], asked: dict[str, Any]) -> dict[str, Any]:
+    """The answer to one line."""
+    try:
+        if "read" in asked:
+            return {"answer": [understood(body) for body in asked["read"]]}
+        return {"answer": invoke(asked)}
+    except Exception:  # noqa: BLE001 - whatever the function raised
+        return {"raised": traceback.format_exc()}
+
+
+if __name__ == "__main__":
+    main()

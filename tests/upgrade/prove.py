@@ -1,0 +1,276 @@
+"""``python -m tests.upgrade.prove v0.1.0``: this state and a release work side by side.
+
+A line for each part with what it counted and its seconds; below a red one what failed. Ends with
+1 when a part is red. What is promised, and in which order versions change: docs/operations.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import logging
+import shutil
+import sys
+import tempfile
+import time
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from pathlib import Path
+
+from context_search.adapters.postgres.connection import Connection
+from context_search.adapters.postgres.url import DatabaseUrl
+from local.options import ROOT
+from tests.stack import DatabaseFactory, server_of_this_run
+from tests.upgrade import schema
+from tests.upgrade.messages import answered_alike, check_record, misread, recorded
+from tests.upgrade.site import Site, site
+from tests.upgrade.versions import UpgradeError, Version, checked_out, today
+from tests.upgrade.walk import Walk
+from tests.upgrade.written import columns, written
+
+SUITES = ("tests/functions", "tests/contract/store", "tests/services", "tests/adapters/postgres")
+# Which of the release's tests do not run → why.
+LEFT_OUT = {
+    "tests/adapters/postgres/schema": "how its own migrations are applied, on empty databases",
+    "tests/adapters/postgres/test_migrations.py": "refuses a schema that is ahead, as it should",
+    "tests/adapters/postgres/test_row_security.py::"
+    "test_every_table_has_a_policy_or_a_reason_to_have_none": "lists every table; today's own does",
+}
+_ROLES = ("create_tool", "index_node", "search", "cleanup")
+
+
+class Proof:
+    """The parts in order; ``red`` are those that did not hold."""
+
+    def __init__(self, base: Version, now: Version, only: str | None, workers: int) -> None:
+        self.base, self.now, self.only, self.workers = base, now, only, workers
+        self.red: list[str] = []
+
+    def part(self, name: str, prove: Callable[[], str]) -> None:
+        """Proves one part and prints its line."""
+        if self.only not in (None, name):
+            return
+        began = time.monotonic()
+        print(f"{name:<9} ", end="", flush=True)
+        try:
+            said = prove()
+        except Exception as error:  # noqa: BLE001 - the other parts are worth their lines too
+            self.red.append(name)
+            print(f"FAILED, {time.monotonic() - began:.0f} s")
+            for line in _told(error):
+                print(f"    {line}", flush=True)
+        else:
+            print(f"{said}, {time.monotonic() - began:.0f} s", flush=True)
+
+    def __call__(self, scratch: Path) -> None:
+        """Everything, on one PostgreSQL server."""
+        self.part("schema", self.migrations)
+        with server_of_this_run(ROOT / ".local" / "tests") as url:
+            databases = DatabaseFactory(url)
+            self.part("tests", lambda: self.tests(databases, url))
+            for name, prove in (
+                ("messages", self.messages),
+                ("mixed", self.mixed),
+                ("redeploy", self.redeploy),
+            ):
+                self.part(name, partial(self.on_a_site, databases, url, scratch, prove))
+
+    # ------------------------------------------------------------------ schema
+
+    def migrations(self) -> str:
+        """No applied file has changed, and code of the release does not notice the new ones."""
+        known, shipped = self.base.migrations(), self.now.migrations()
+        changed = [name for name in known if shipped.get(name) != known[name]]
+        new = {name: sql for name, sql in shipped.items() if name not in known}
+        wrong = [f"{name} was changed or removed since {self.base.name}" for name in changed]
+        last = schema.LAST_MIGRATIONS.get(self.base.name)
+        if last is not None and last != max(known):
+            wrong.append(f"LAST_MIGRATIONS says {last}, {self.base.name} has {max(known)}")
+        wrong += schema.refusals(new, schema.EXCEPTIONS)
+        if wrong:
+            raise UpgradeError("\n".join(wrong))
+        excused = sum(name in new for name, _ in schema.EXCEPTIONS)
+        return f"{len(new)} new migrations, {excused} exceptions with a reason"
+
+    # ------------------------------------------------------------------- tests
+
+    def tests(self, databases: DatabaseFactory, server_url: str) -> str:
+        """The release's own tests, unchanged, on databases that have today's schema."""
+        owner = DatabaseUrl.parse(server_url)
+        name = self._template_of_base()
+        with ExitStack() as open_:
+            migrated = open_.enter_context(databases.migrated())
+            admin = Connection(owner, timeout_s=60.0)
+            open_.callback(admin.close)
+            found = admin.query("SELECT 1 FROM pg_database WHERE datname = :name", {"name": name})
+            if not found.rows:
+                # The release's tests copy the database of this name: they take it for their own.
+                admin.query(f"CREATE DATABASE {name} TEMPLATE {migrated.database}")
+                open_.callback(admin.query, f"DROP DATABASE {name} WITH (FORCE)")
+            done = self.base.run(
+                *("-m", "pytest", "-n", str(self.workers), "--dist", "worksteal"),
+                *("-p", "no:cacheprovider", *SUITES),
+                *(f"--deselect={each}" for each in LEFT_OUT),
+                CONTEXT_SEARCH_TEST_DATABASE_URL=server_url,
+            )
+        lines = done.stdout.strip().splitlines() or [done.stderr[-2_000:]]
+        if done.returncode:
+            log = ROOT / ".local" / "upgrade" / "tests.log"
+            log.write_text(done.stdout + done.stderr)
+            failed = [line for line in lines if line.startswith(("FAILED", "ERROR"))]
+            raise UpgradeError("\n".join([lines[-1], *failed[:30], f"all of it: {log}"]))
+        return f"{lines[-1].split(' in ')[0]} of {self.base.name} on today's schema"
+
+    def _template_of_base(self) -> str:
+        code = (
+            "from tests.stack import DatabaseFactory;"
+            "print(DatabaseFactory('postgresql://postgres@127.0.0.1/postgres')._template)"
+        )
+        done = self.base.run("-c", code)
+        if done.returncode:
+            raise UpgradeError(done.stderr[-2_000:])
+        return done.stdout.strip()
+
+    # ------------------------------------------------------------ on a site
+
+    def on_a_site(
+        self,
+        databases: DatabaseFactory,
+        server_url: str,
+        scratch: Path,
+        prove: Callable[[Site], str],
+    ) -> str:
+        """Has the release deployed on new parts, and proves something there."""
+        shutil.rmtree(scratch, ignore_errors=True)
+        scratch.mkdir()
+        with site(databases, server_url, self.base, scratch) as place:
+            place.start(self.base)
+            try:
+                said = prove(place)
+                if complaints := place.complaints():
+                    raise UpgradeError("logged meanwhile:\n" + "\n".join(complaints[:10]))
+            except Exception as error:
+                kept = ROOT / ".local" / "upgrade" / "logs"
+                shutil.rmtree(kept, ignore_errors=True)
+                shutil.copytree(place.logs, kept)
+                for note in (*place.database_errors()[:5], f"logs of all functions: {kept}"):
+                    error.add_note(note)
+                raise
+            return said
+
+    def messages(self, place: Site) -> str:
+        """Each version reads what the other one sends, and what a later one may send."""
+        place.owner_migrate(self.now)
+        place.start(self.now)
+        if self.base.name in schema.LAST_MIGRATIONS:
+            check_record(self.now, self.base)
+        counted, wrong = 0, list[str]()
+        for reader, sender in ((self.now, self.base), (self.base, self.now)):
+            sent = recorded(sender)
+            later = [{**each, "of_a_later_release": [1]} for each in sent]
+            kinds = [{**each, "kind": f"{each['kind']}_v9"} for each in sent]
+            read = place.versions[reader]["index_node"].invoke(
+                {"read": [json.dumps(each) for each in (*sent, *later, *kinds)]}
+            )
+            found = misread(read, sent, later, kinds)
+            wrong += [f"{reader.name} of {sender.name}: {each}" for each in found]
+            counted += len(read)
+        if wrong:
+            raise UpgradeError("\n".join(wrong))
+        answered = answered_alike(place)
+        return f"{counted} messages read crosswise, {answered} recorded events answered alike"
+
+    def mixed(self, place: Site) -> str:
+        """Old and new functions side by side, each way round, then either for each call."""
+        old, new = self.base, self.now
+        place.mix(**dict.fromkeys(_ROLES, old))
+        walk = Walk(place)
+        walk.round()
+        applied = place.owner_migrate(self.now)
+        walk.round()  # nothing but the schema is new
+        place.start(self.now)
+        for chosen in ((old, new, new, old), (new, old, old, new)):
+            place.mix(**dict(zip(_ROLES, chosen, strict=True)))
+            walk.round()
+        place.alternate(seed=1)
+        walk.round()
+        walk.round()
+        return f"{len(applied)} migrations over its rows, {_said(place, walk)}"
+
+    def redeploy(self, place: Site) -> str:
+        """Today's functions over the release's rows, then the release's, then today's."""
+        old, new = self.base, self.now
+        place.mix(**dict.fromkeys(_ROLES, old))
+        walk = Walk(place, seed=2)
+        walk.round()
+        before = columns(place)
+        place.owner_migrate(self.now)
+        place.start(self.now)
+        place.mix(**dict.fromkeys(_ROLES, new))
+        walk.round()
+        walk.round()
+        added = written(place, before)
+        for version in (old, new):
+            place.mix(**dict.fromkeys(_ROLES, version))
+            walk.look()
+            walk.round()
+            place.rest()
+        return f"{added} tables and columns of today's written, {_said(place, walk)}"
+
+
+def _told(error: Exception) -> list[str]:
+    """What is wrong, and with what was not foreseen where that happened."""
+    foreseen = isinstance(error, UpgradeError)
+    lines = (
+        [str(error), *getattr(error, "__notes__", ())]
+        if foreseen
+        else traceback.format_exception(error)[-6:]
+    )
+    return "\n".join(lines).splitlines()
+
+
+def _said(place: Site, walk: Walk) -> str:
+    chunks, vector_rows = place.rest()
+    counts = walk.counts
+    return (
+        f"{counts['steps']} steps, {counts['calls']} calls, {place.received} messages, 0 failed,"
+        f" {counts['strings']} strings found, {counts['blips']} blips healed by one cleanup,"
+        f" {chunks} chunks and {vector_rows} vector rows equal the documents"
+    )
+
+
+@contextmanager
+def scratch_folder() -> Iterator[Path]:
+    """For turbopuffer's data and the functions' logs; gone afterwards."""
+    with tempfile.TemporaryDirectory(prefix="context-search-upgrade-") as name:
+        yield Path(name) / "site"
+
+
+def main() -> int:
+    """Returns 0 when everything held."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("base", nargs="?", default=list(schema.LAST_MIGRATIONS)[-1])
+    parser.add_argument("--part", help="schema, tests, messages, mixed or redeploy alone")
+    parser.add_argument("--workers", type=int, default=2)
+    options = parser.parse_args()
+    logging.getLogger("werkzeug").setLevel(logging.WARNING)  # moto's line for each request
+    began = time.monotonic()
+    try:
+        with checked_out(options.base) as base, scratch_folder() as scratch:
+            now = today()
+            requires = "the same" if base.python == now.python else "an environment of its own"
+            print(f"{base.name} ({base.commit}) and today ({now.commit}); it requires {requires}")
+            proof = Proof(base, now, options.part, options.workers)
+            proof(scratch)
+    except UpgradeError as error:
+        print(f"prove-upgrade: {error}", file=sys.stderr)
+        return 1
+    seconds = f"{time.monotonic() - began:.0f} s"
+    print(f"not proved: {', '.join(proof.red)}; {seconds}" if proof.red else f"proved in {seconds}")
+    return 1 if proof.red else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
