@@ -12,7 +12,6 @@ from context_search.ports.outside import Clock
 from testing.in_memory.comparisons import MemoryComparisons
 from testing.in_memory.quotas import counted, total, usage_of
 from testing.in_memory.rows import NodeRow, Rows
-from testing.in_memory.versions import NEVER
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +32,6 @@ class MemoryAgenda:
             *self._orders(now, silent),
             *(r.created_at + grace if r.deleted_at else now for r in self.rows.tombstones.values()),
             *self._generations(now, grace, timedelta(seconds=keep_previous_s)),
-            *(at for at in self.rows.histories.values() if at != NEVER),
             *(row.remove_at for row in self.rows.tools.values() if row.remove_at),
             *(row.remove_at for row in self.rows.tables.values() if row.remove_at),
         ]
@@ -51,6 +49,7 @@ class MemoryAgenda:
             )
             or any(not self._is_there(node.table_id) for node in rows.nodes.values())
             or bool(rows.words_backlog)
+            or any(due_at <= self.clock.now() for due_at in rows.histories.values())
             or any(row.upload.state == "importing" for row in rows.uploads.values())
             or MemoryComparisons(rows, self.clock).is_lagging()
             or not all(

@@ -29,7 +29,7 @@ NEVER = datetime.max.replace(tzinfo=UTC)
 def add_version(rows: Rows, clock: Clock, table: TableRow, origin: Origin) -> None:
     """What the trigger does in Postgres."""
     now, of = clock.now(), (table.id, table.project_id)
-    soon = now + timedelta(hours=1)
+    soon = now + timedelta(hours=1) if table.revision > 1 else NEVER
     rows.histories[of] = min(rows.histories.get(of, soon), soon)
     if not _settings(rows, table.project_id).is_off:
         rows.versions[*of, table.revision] = VersionRow(table.revision, origin, created_at=now)

@@ -101,9 +101,10 @@ BEGIN
         RETURN NULL;
     END IF;
     -- Who writes has this row locked from here on: no piece that he finds is collected meanwhile.
-    -- No history is looked at more than once an hour for what others write.
+    -- No history is looked at more than once an hour for what others write; a new one has no past.
     INSERT INTO table_history (table_id, project_id, due_at)
-    VALUES (NEW.id, NEW.project_id, now() + interval '1 hour')
+    VALUES (NEW.id, NEW.project_id,
+            CASE TG_OP WHEN 'INSERT' THEN 'infinity' ELSE now() + interval '1 hour' END)
     ON CONFLICT (table_id, project_id) DO UPDATE SET due_at = excluded.due_at
     WHERE table_history.due_at > excluded.due_at;
     IF EXISTS (SELECT FROM history_settings

@@ -23,6 +23,7 @@ _UNDER_WAY = f"""
         SELECT FROM context_table WHERE NOT ({TABLE_IS_THERE})
           AND EXISTS (SELECT FROM node WHERE table_id = context_table.id))
     UNION ALL SELECT now() WHERE EXISTS (SELECT FROM words_backlog)
+    UNION ALL SELECT now() WHERE EXISTS (SELECT FROM table_history WHERE due_at <= now())
     UNION ALL SELECT now() WHERE EXISTS (SELECT FROM upload WHERE state = 'importing')
     UNION ALL SELECT now() WHERE EXISTS (SELECT {LAGGING})
     UNION ALL SELECT now() WHERE EXISTS (
@@ -42,7 +43,6 @@ _LATER = """
     UNION ALL SELECT CASE WHEN EXISTS (SELECT FROM node WHERE generation_id = index_generation.id)
         THEN now() ELSE retired_at + make_interval(secs => :grace) END FROM index_generation
     WHERE state = 'retired'
-    UNION ALL SELECT due_at FROM table_history WHERE isfinite(due_at)
     UNION ALL SELECT context_search_remove_at FROM tool
     WHERE context_search_remove_at IS NOT NULL
     UNION ALL SELECT context_search_remove_at FROM context_table
