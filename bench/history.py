@@ -37,8 +37,8 @@ from context_search.services.editing.versions import ManageVersions
 from local.postgres.server import PostgresServer
 from testing.in_memory.uploads import DictObjects
 
-SIZES = (20_000, 300_000, 3_000_000)
-ROUNDS = 30
+ROUNDS = {20_000: 300, 300_000: 60, 3_000_000: 30}
+"""Size of a document → how often it is changed."""
 LAMBDA_BYTES = 3_008 << 20
 
 
@@ -86,11 +86,11 @@ def seconds(what: Callable[[], object]) -> float:
 def ratios(bench: Bench) -> None:
     """Prints the medians of PUT and PATCH, with and without versions, and of restore."""
     tables, versions = ManageTables(bench.store), ManageVersions(bench.store)
-    for size in SIZES:
+    for size, rounds in ROUNDS.items():
         text = document(size)
         made = {key: tables.create(key, "t", None, text).id for key in (bench.kept, bench.off)}
         spent: dict[tuple[str, ProjectKey], list[float]] = {}
-        for number in range(ROUNDS):
+        for number in range(rounds):
             text["chapters"][number % len(text["chapters"])] += f" changed {number}"
             for key, table in made.items():
                 put = seconds(partial(tables.replace, key, table, text))

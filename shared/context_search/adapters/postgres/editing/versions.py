@@ -54,27 +54,31 @@ class PostgresVersions:
     tx: Transaction
 
     def overwritten(self, table: Table, *, max_bytes: int | None) -> Overwritten:
-        # Of a document that is large even when compressed nothing is written out in vain.
+        # Of a document that is large even when compressed nothing is written out in vain. First
+        # the lock: who waited for it must not see the document as it was before. OFFSET 0: the
+        # text is written out once, and not to disk as that of a CTE.
         rows = self.tx.run(
             f"""
             WITH locked AS MATERIALIZED (
-                SELECT revision, data FROM context_table WHERE id = :table FOR UPDATE),
-            kept AS MATERIALIZED (
-                SELECT COALESCE((SELECT settings FROM history_settings WHERE project_id = :project),
-                                CAST('{{}}' AS jsonb)) AS settings),
-            written AS MATERIALIZED (
-                SELECT revision, data IS NOT NULL AS has_document, settings,
-                    CASE WHEN (CAST(:most AS bigint) IS NULL OR pg_column_size(data) <= :most
-                               AND settings ->> 'keep_count' IS DISTINCT FROM '0')
-                         AND {NUMBERS_OF_DATA} <= {MAX_NUMBERS_BYTES}
-                    THEN CAST(data AS text) END AS text
-                FROM locked, kept)
-            SELECT revision, settings,
+                SELECT revision, data FROM context_table WHERE id = :table FOR UPDATE)
+            SELECT revision, kept.settings,
                 (SELECT CAST(COALESCE(sum(bytes), 0) AS bigint) FROM table_history
                  WHERE project_id = :project),
-                CASE WHEN CAST(:most AS bigint) IS NULL OR octet_length(text) <= :most
-                THEN text END, has_document
-            FROM written
+                CASE WHEN CAST(:most AS bigint) IS NULL OR octet_length(written.text) <= :most
+                THEN written.text END,
+                data IS NOT NULL
+            FROM locked,
+                LATERAL (
+                    SELECT COALESCE((SELECT history_settings.settings FROM history_settings
+                                     WHERE project_id = :project), '{{}}') AS settings
+                    OFFSET 0) AS kept,
+                LATERAL (
+                    SELECT CASE WHEN (CAST(:most AS bigint) IS NULL
+                            OR pg_column_size(data) <= :most
+                            AND kept.settings ->> 'keep_count' IS DISTINCT FROM '0')
+                        AND {NUMBERS_OF_DATA} <= {MAX_NUMBERS_BYTES}
+                    THEN CAST(data AS text) END AS text
+                    OFFSET 0) AS written
             """,
             table=table.id,
             project=table.project_id,
