@@ -68,9 +68,10 @@ class PostgresHistories:
             (SELECT table_id, project_id FROM table_history
              WHERE due_at <= statement_timestamp() ORDER BY due_at LIMIT :limit)
             UNION
-            (SELECT table_id, table_history.project_id FROM table_history
-             JOIN context_table ON context_table.id = table_id
-             WHERE context_search_remove_at IS NOT NULL LIMIT :limit)
+            (SELECT table_id, project_id FROM table_history WHERE EXISTS (
+                SELECT FROM context_table WHERE context_table.id = table_history.table_id
+                    AND context_table.context_search_remove_at IS NOT NULL)
+             LIMIT :limit)
             """,
             limit=limit,
         )
@@ -80,9 +81,9 @@ class PostgresHistories:
         rows = self.tx.run(
             """
             SELECT (SELECT settings FROM history_settings WHERE project_id = :project),
-                   revision, context_search_remove_at IS NOT NULL
-            FROM table_history JOIN context_table ON context_table.id = table_id
-            WHERE table_id = :table AND table_history.project_id = :project
+                   context_table.revision, context_table.context_search_remove_at IS NOT NULL
+            FROM table_history JOIN context_table ON context_table.id = table_history.table_id
+            WHERE table_history.table_id = :table AND table_history.project_id = :project
             FOR UPDATE OF table_history SKIP LOCKED
             """,
             table=history.table_id,
