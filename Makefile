@@ -15,10 +15,10 @@ python := .venv/bin/python
 pytest := $(python) -m pytest -n $(WORKERS) --dist worksteal
 sam := .venv-build/bin/python -m samcli
 
-.PHONY: help setup setup-dev setup-build demo serve reset unit test check check-code check-security check-template check-locks build prove-runtime setup-deploy deploy-local prove-deploy smoke prove-upgrade bom docs decisions migrate bench cost shape simulate endurance conformance compile clean
+.PHONY: help setup setup-dev setup-build demo serve reset unit test check check-code check-security check-template check-locks build prove-runtime prove-arm64 setup-deploy deploy-local prove-deploy smoke prove-upgrade bom docs decisions migrate bench cost shape simulate endurance conformance compile clean
 
 help: ## list the targets
-	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r name text; do \
+	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r name text; do \
 		printf '  make %-13s %s\n' "$$name" "$$text"; done
 
 setup: ## install what the local stack needs into .venv (nothing to do the second time)
@@ -59,12 +59,16 @@ check-security: setup-dev
 	@$(python) -m pytest tests/architecture -k "security or secrets or dependencies"
 
 check-template: setup-build
+	@scripts/setup.sh .venv-templates requirements/templates.txt
 	@mkdir -p .build
 	@$(sam) validate --lint
 	@.venv-build/bin/python -m scripts.translate_template > .build/template.json
 	@# W2001: the translation has put DeploymentType where it is used.
 	@.venv-build/bin/cfn-lint --ignore-checks W2001 -- .build/template.json
 	@.venv-build/bin/cfn-lint infrastructure/*.yaml
+	@# What is left out says why beside it, in Metadata.
+	@.venv-templates/bin/checkov --quiet --compact --framework cloudformation --skip-download \
+		--file template.yaml infrastructure/*.yaml
 
 check-locks: setup-dev
 	@# What uv has cached is enough as a rule, and spares the registry a hundred questions.
@@ -79,10 +83,15 @@ prove-runtime: setup-dev ## run what make build made under Lambda's runtime clie
 	@test -d .aws-sam/build && test -d .build/host/runtime || $(MAKE) --no-print-directory build
 	@$(python) -m pytest tests/runtime -o python_files='check_*.py'
 
+prove-arm64: setup-dev ## run what is shipped: make build's arm64 layers, in that jail, on an emulated processor (apt)
+	@test -d .aws-sam/build || $(MAKE) --no-print-directory build
+	@$(python) -m pytest tests/runtime -o python_files='check_*.py shipped_*.py' -m arm64 --arm64
+
 docs: setup-dev ## write the tables of docs/ from the models, and its answers from a run of docs/api.md
 	@$(python) -m scripts.api_reference
 	@$(python) -m scripts.cost --write
 	@$(python) -m pytest tests/conformance/check_api_walk.py -o python_files='check_*.py' --rewrite
+
 setup-deploy: setup-dev setup-build
 	@scripts/setup.sh .venv-deploy requirements/deploy.txt
 
@@ -135,5 +144,5 @@ compile: setup-dev ## recompile every requirements file, keeping pins that still
 	@scripts/compile_requirements.sh $(if $(UPGRADE),--upgrade-package $(UPGRADE))
 
 clean: ## remove everything that was built or installed here
-	@rm -rf .venv .venv-build .venv-deploy .build .aws-sam .local .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	@rm -rf .venv .venv-build .venv-deploy .venv-templates .build .aws-sam .local .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

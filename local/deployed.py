@@ -9,18 +9,22 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
+from secrets import token_urlsafe
 from typing import Any, Self
+from urllib.parse import urlsplit
 
 import boto3
 from botocore.config import Config
 
 from context_search.adapters.postgres import migrations
+from context_search.adapters.postgres.connection import Connection
 from context_search.adapters.postgres.url import DatabaseUrl
 from local.embedding import DIMENSIONS, PASSAGE_PARAMS, QUERY_PARAMS
 from local.environment import process_environment
@@ -38,6 +42,7 @@ _EMULATOR_PYTHON = ROOT / ".venv-deploy" / "bin" / "python"
 _SAM = (str(ROOT / ".venv-build" / "bin" / "python"), "-m", "samcli")
 _CREDENTIALS = {"AWS_ACCESS_KEY_ID": "local-account", "AWS_SECRET_ACCESS_KEY": "local"}
 _PART_DEADLINE_S = 60.0
+ROLE = "context_search_app"
 _client: Callable[..., Any] = boto3.client  # its types want each service's name written out
 
 
@@ -98,6 +103,7 @@ class EmulatedAccount:
         database.start()
         self.database_url = database.url
         migrations.apply(DatabaseUrl.parse(database.url))
+        application_url = _with_role(database.url)
         emulator.wait_for_http(f"{self.endpoint}/_ministack/health", _PART_DEADLINE_S)
         vectors.wait_for_http(f"{self._vectors_url}/_admin/health", _PART_DEADLINE_S)
         model.wait_for_http(f"{self._model_url}/health", _PART_DEADLINE_S)
@@ -106,7 +112,7 @@ class EmulatedAccount:
             SecretString=json.dumps(
                 {
                     **secrets,
-                    "database_url": self.database_url,
+                    "database_url": application_url,
                     "turbopuffer_api_key": "local",
                     "embedding_api_key": "local",
                     "internal_secret_previous": "",
@@ -206,6 +212,24 @@ class EmulatedAccount:
             return []
         lines = self.decisions_file.read_text(encoding="utf-8").splitlines()
         return [json.loads(line) for line in lines]
+
+
+def roles_of(page: str) -> str:
+    """The statements with which docs/deploy.md makes the role of the functions."""
+    [statements] = re.findall(r"```sql\n(CREATE ROLE .*?)```", page, re.DOTALL)
+    return str(statements)
+
+
+def _with_role(owner_url: str) -> str:
+    """Makes that role. Returns the address of the database for it."""
+    url = DatabaseUrl.parse(owner_url)
+    password = token_urlsafe()
+    statements = roles_of((ROOT / "docs/deploy.md").read_text(encoding="utf-8"))
+    with closing(Connection(url, timeout_s=10.0)) as database:
+        database.query(statements.replace("choose one", password))
+    parts = urlsplit(owner_url)
+    host = parts.netloc.rpartition("@")[2]
+    return parts._replace(netloc=f"{ROLE}:{password}@{host}").geturl()
 
 
 def _emulator_environment(port: int, state: Path) -> dict[str, str]:

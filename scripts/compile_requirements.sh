@@ -30,6 +30,7 @@ compile requirements/local --universal --python-version 3.11 -c requirements/dev
 compile requirements/build --universal --python-version 3.11
 compile requirements/runtime --universal --python-version 3.11
 compile requirements/deploy --universal --python-version 3.11
+compile requirements/templates --universal --python-version 3.11
 compile requirements/bootstrap --universal --python-version 3.11
 for layer in core embedding; do
     compile "layers/$layer/requirements" --python-version 3.13 \

@@ -11,6 +11,8 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
+from scripts.elf import stripped
+
 ROOT = Path(__file__).resolve().parent.parent
 LAYERS = ROOT / "layers"
 PACKED_WITH = {"core": (), "embedding": ("core",)}
@@ -22,19 +24,23 @@ class PackagingError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class PruneList:
-    """``distributions`` are never installed, ``paths`` (relative to ``python/``) are removed."""
+    """What stays out; paths are relative to ``python/``.
+
+    ``distributions`` are never installed, ``paths`` are removed but for what ``kept`` names.
+    """
 
     distributions: frozenset[str]
     paths: tuple[str, ...]
+    kept: tuple[str, ...]
 
 
 def read_prune_list(layer: str, layers: Path = LAYERS) -> PruneList:
     """The layer's ``prune.txt``, where it has one.
 
-    A line is ``distribution NAME`` or ``path PATH``; ``#`` begins a comment. Raises
-    PackagingError for any other line.
+    A line is ``distribution NAME``, ``path PATH`` or ``keep PATH``; ``#`` begins a comment.
+    Raises PackagingError for any other line.
     """
-    entries: dict[str, list[str]] = {"distribution": [], "path": []}
+    entries: dict[str, list[str]] = {"distribution": [], "path": [], "keep": []}
     file = layers / layer / "prune.txt"
     for line in file.read_text().splitlines() if file.exists() else ():
         words = line.split("#", 1)[0].split()
@@ -43,7 +49,9 @@ def read_prune_list(layer: str, layers: Path = LAYERS) -> PruneList:
         if len(words) != 2 or words[0] not in entries:
             raise PackagingError(f"{file}: cannot read {line!r}")
         entries[words[0]].append(words[1])
-    return PruneList(frozenset(entries["distribution"]), tuple(entries["path"]))
+    return PruneList(
+        frozenset(entries["distribution"]), tuple(entries["path"]), tuple(entries["keep"])
+    )
 
 
 def pins(layer: str, layers: Path = LAYERS) -> dict[str, str]:
@@ -91,15 +99,34 @@ def install(requirements: dict[str, str], target: Path, platform: tuple[str, ...
     )
     (target / ".lock").unlink(missing_ok=True)
     shutil.rmtree(target / "bin", ignore_errors=True)  # console scripts: Lambda runs none
+    for record in target.glob("*.dist-info/RECORD"):  # what an installer would remove again
+        record.unlink()
 
 
 def prune(layer: str, target: Path, layers: Path = LAYERS) -> None:
     """Removes the prune list's paths. Raises PackagingError for one that is not there."""
-    for name in read_prune_list(layer, layers).paths:
-        path = target / name
-        if path.is_dir():
-            shutil.rmtree(path)
-        elif path.exists():
-            path.unlink()
-        else:
+    pruned = read_prune_list(layer, layers)
+    kept = {target / name for name in pruned.kept}
+    for name in (*pruned.paths, *pruned.kept):
+        if not (target / name).exists():
             raise PackagingError(f"layers/{layer}/prune.txt names {name}, which is not there")
+    for name in pruned.paths:
+        _remove(target / name, kept)
+
+
+def _remove(path: Path, kept: set[Path]) -> None:
+    if path in kept:
+        return
+    if not path.is_dir():
+        path.unlink()
+    elif any(path in each.parents for each in kept):
+        for inner in path.iterdir():
+            _remove(inner, kept)
+    else:
+        shutil.rmtree(path)
+
+
+def strip(target: Path) -> None:
+    """Takes out of compiled modules what only a debugger reads."""
+    for module in target.rglob("*.so"):
+        module.write_bytes(stripped(module.read_bytes()))

@@ -14,7 +14,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from scripts.layer_contents import PACKED_WITH, ROOT, install, prune, wanted
+from scripts.layer_contents import PACKED_WITH, ROOT, install, prune, strip, wanted
 
 LAMBDA_PYTHON = "3.13"
 LAMBDA_PLATFORM = ("--python-platform", "aarch64-manylinux_2_28", "--python-version", LAMBDA_PYTHON)
@@ -48,9 +48,10 @@ def compile_bytecode(tree: Path, installed_at: str) -> None:
 
 
 def pack_dependencies(layer: str, output: Path, platform: tuple[str, ...]) -> None:
-    """Installs and prunes one dependency layer into ``output``, for the given platform."""
+    """Installs, prunes and strips one dependency layer, for the given platform."""
     install(wanted(layer), output, platform)
     prune(layer, output)
+    strip(output)
 
 
 def pack_layer(layer: str, directory: Path) -> None:

@@ -7,21 +7,25 @@ platform, in processes that can import nothing else.
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
+from scripts.elf import AARCH64, machine
 from scripts.layer_contents import PACKED_WITH, ROOT, install, pins, read_pins
 from scripts.package import LAMBDA_PYTHON, compile_bytecode, lambda_python, pack_dependencies
+from scripts.provider_trial import VARIABLES
 
 BUILT = ROOT / ".aws-sam" / "build"
 SHARED = BUILT / "SharedLayer" / "python"
 HOST = ROOT / ".build" / "host"
 RUNTIME_CLIENT = ROOT / "requirements" / "runtime.txt"
-LIMIT_MB = 160  # Lambda's own limit is 250, layers and function together
+LIMIT_MB = 120  # Lambda's own limit is 250, layers and function together
 # So that the build says which of them has grown; a function has our own code only.
-LIMITS_MB = {"CoreLayer": 68, "EmbeddingLayer": 91, "SharedLayer": 4}
+LIMITS_MB = {"CoreLayer": 47, "EmbeddingLayer": 72, "SharedLayer": 4}
 FUNCTION_LIMIT_MB = 1
 # What the Lambda runtime itself brings, at the versions the local stack has.
 RUNTIME = ("boto3", "botocore", "s3transfer", "jmespath", "python-dateutil", "six", "urllib3")
@@ -31,7 +35,6 @@ LAYERS_OF = {
     "index_node": ("core", "embedding"),
     "search": ("core", "embedding"),
 }
-AARCH64 = 0xB7  # ELF e_machine
 
 
 class ProofError(Exception):
@@ -70,8 +73,7 @@ def check_machine_code() -> None:
     """Raises ProofError for a compiled module that is not for Lambda's processor."""
     modules = list(BUILT.rglob("*.so"))
     for module in modules:
-        header = module.read_bytes()[:20]
-        if header[:4] != b"\x7fELF" or int.from_bytes(header[18:20], "little") != AARCH64:
+        if machine(module.read_bytes()) != AARCH64:
             raise ProofError(f"{module.relative_to(BUILT)} is not for aarch64")
     print(f"{len(modules)} compiled modules, all for aarch64")
 
@@ -97,10 +99,15 @@ def install_for_this_machine(python: str) -> None:
     for layer in PACKED_WITH:
         pack_dependencies(layer, HOST / layer / "python", ("--python", python))
         compile_bytecode(HOST / layer / "python", "/opt/python")
+    install_runtime(HOST / "runtime", ("--python", python))
+
+
+def install_runtime(target: Path, platform: tuple[str, ...]) -> None:
+    """What Lambda has in ``/var/runtime``: its client and boto3."""
     embedding = pins("embedding")
     runtime = {name: embedding[name] for name in RUNTIME} | read_pins(RUNTIME_CLIENT)
-    install(runtime, HOST / "runtime", ("--python", python))
-    compile_bytecode(HOST / "runtime", "/var/runtime")
+    install(runtime, target, platform)
+    compile_bytecode(target, "/var/runtime")
 
 
 def run_alone(python: str, arguments: list[str]) -> None:
@@ -123,6 +130,36 @@ def check_imports(python: str) -> None:
         print(f"{function} starts with the layers shared, {', '.join(layers)}")
 
 
+def difference(whole: dict[str, Any], shipped: dict[str, Any]) -> list[str]:
+    """What two runs of ``provider_trial`` disagree in, a line each."""
+    missed = sorted(set(shipped["missing"]) - set(whole["missing"]))
+    before, after = whole["outcomes"], shipped["outcomes"]
+    return [f"{name} is looked for" for name in missed] + [
+        f"{call}: {after.get(call)}, before: {before.get(call)}"
+        for call in sorted(before.keys() | after.keys())
+        if before.get(call) != after.get(call)
+    ]
+
+
+def check_providers(python: str, importable: tuple[Path, ...]) -> None:
+    """Raises ProofError when a provider answers otherwise than with the whole of litellm."""
+    trial = str(ROOT / "scripts" / "provider_trial.py")
+    whole, shipped = (
+        json.loads(subprocess.run(command, env=VARIABLES, capture_output=True, check=True).stdout)
+        for command in (
+            [sys.executable, "-I", trial],
+            [python, "-I", "-S", trial, *map(str, importable), str(HOST / "runtime")],
+        )
+    )
+    if differing := difference(whole, shipped):
+        raise ProofError("\n".join(["prune.txt removes what is needed:", *differing]))
+    told = list(whole["outcomes"].values())
+    print(
+        f"litellm: {told.count('vectors')} models embed and {told.count('ranking')} rank, and "
+        f"{len(told)} calls end, as with all of it"
+    )
+
+
 def main() -> None:
     """Runs every check; ends with 1 and one sentence on the first that fails."""
     try:
@@ -136,6 +173,7 @@ def main() -> None:
         trial = str(ROOT / "scripts" / "embedding_trial.py")
         importable = (HOST / "core" / "python", HOST / "embedding" / "python", SHARED)
         run_alone(python, [trial, *map(str, importable)])
+        check_providers(python, importable)
     except ProofError as error:
         sys.exit(f"build: {error}")
 

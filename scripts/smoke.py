@@ -3,7 +3,7 @@
     SECRET=… python -m scripts.smoke https://…          (make smoke URL=https://… SECRET=…)
 
 A line for each step with its time; ends with 1 after the first step that fails. What was made is
-deleted either way. A project cannot be deleted: an empty one without a key stays.
+deleted either way, with the project that it is in.
 Needs nothing but Python: it runs where the deployment can be reached.
 """
 
@@ -127,6 +127,14 @@ class Smoke:
 
         self._undo.callback(delete)
 
+    def _delete_project_at_end(self, path: str, key: Headers) -> None:
+        def refused() -> None:
+            with self._step("its key opens nothing any more"):
+                self._api.ask("GET", f"{path}/keys", key, expect=401)
+
+        self._undo.callback(refused)
+        self._delete_at_end("project", path, self._operator)
+
     def _serves(self) -> None:
         with self._step("healthz"):
             self._api.ask("GET", "/healthz", {})
@@ -142,9 +150,9 @@ class Smoke:
                 "POST", "/api/v1/projects", self._operator, {"name": "smoke"}, expect=201
             )
         first = {"authorization": f"Bearer {made['api_key']}"}
-        keys = f"/api/v1/projects/{made['id']}/keys"
-        [known] = self._api.ask("GET", keys, first)["keys"]
-        self._delete_at_end("first key", f"{keys}/{known['id']}", first)
+        path = f"/api/v1/projects/{made['id']}"
+        self._delete_project_at_end(path, first)
+        keys = f"{path}/keys"
         with self._step("key with an end"):
             wish = {"name": "smoke", "expires_in": 3600}
             second = self._api.ask("POST", keys, first, wish, expect=201)

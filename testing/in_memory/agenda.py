@@ -34,6 +34,7 @@ class MemoryAgenda:
             *self._generations(now, grace, timedelta(seconds=keep_previous_s)),
             *(row.remove_at for row in self.rows.tools.values() if row.remove_at),
             *(row.remove_at for row in self.rows.tables.values() if row.remove_at),
+            *self.rows.project_removals.values(),
         ]
         return (min(times) - now).total_seconds() if times else None
 

@@ -18,6 +18,7 @@ from context_search.ports.catalog import Part, StringsAt
 from context_search.ports.outside import Clock
 from testing.in_memory.comparisons import tables_of
 from testing.in_memory.outbox import MemoryOutbox
+from testing.in_memory.removals import mark_table
 from testing.in_memory.rows import Rows, TableRow
 from testing.in_memory.versions import add_version
 
@@ -27,6 +28,7 @@ class MemoryProjects:
     """The port ``Projects``."""
 
     rows: Rows
+    clock: Clock
 
     def add(self, name: str) -> Project:
         project_id = self.rows.new_id()
@@ -34,11 +36,18 @@ class MemoryProjects:
         return Project(project_id, name)
 
     def exists(self, project_id: int) -> bool:
-        return project_id in self.rows.projects
+        rows = self.rows
+        return project_id in rows.projects and project_id not in rows.project_removals
 
     def lock(self, project_id: int) -> bool:
         """A transaction is alone anyway."""
-        return project_id in self.rows.projects
+        return self.exists(project_id)
+
+    def mark_deleted(self, project_id: int) -> bool:
+        if not self.exists(project_id):
+            return False
+        self.rows.project_removals[project_id] = self.clock.now()
+        return True
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,11 +158,7 @@ class MemoryTables:
         return _table(self.rows.tables[table_id])
 
     def mark_deleted(self, table_id: int) -> None:
-        now = self.clock.now()
-        self.rows.change(self.rows.tables, table_id, remove_at=now)
-        for tool_id in self.rows.coverage:
-            if self.rows.tools[tool_id].scope.table_id == table_id:
-                self.rows.change(self.rows.tools, tool_id, remove_at=now)
+        mark_table(self.rows, self.clock, table_id)
 
 
 def _canonical(data_json: str) -> str:

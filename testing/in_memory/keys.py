@@ -34,6 +34,8 @@ class MemoryKeys:
         ]
         if not found or not self._is_live(found[0].key):
             return None
+        if found[0].owner.project_id in self.rows.project_removals:
+            return None
         owner, key, now = found[0].owner, found[0].key, self.clock.now()
         if owner.mcp_id is not None and not self.rows.mcps[owner.mcp_id].status:
             return None

@@ -62,6 +62,42 @@ def remove_table(rows: Rows, clock: Clock, table_id: int) -> None:
     del rows.tables[table_id]
 
 
+def mark_table(rows: Rows, clock: Clock, table_id: int) -> None:
+    """What our API's delete of a table does: it and its Search Tools are gone at once."""
+    now = clock.now()
+    rows.change(rows.tables, table_id, remove_at=now)
+    for tool_id in rows.coverage:
+        if rows.tools[tool_id].scope.table_id == table_id:
+            rows.change(rows.tools, tool_id, remove_at=now)
+
+
+def remove_project(rows: Rows, project_id: int) -> None:
+    """Deletes a project without tables and all that is left of it. Its generations stay."""
+    indexes = {row.id for row in rows.indexes.values() if row.project_id == project_id}
+    for generation in list(rows.generations.values()):
+        if generation.index_id in indexes:
+            rows.change(rows.generations, generation.id, index_id=None)
+    for index_id in indexes:
+        del rows.indexes[index_id]
+    instances = {row.id for row in rows.mcps.values() if row.project_id == project_id}
+    for binding in [key for key in rows.bindings if key[0] in instances]:
+        del rows.bindings[binding]
+    for mcp_id in instances:
+        del rows.mcps[mcp_id]
+    for key in [row.key for row in rows.keys.values() if row.owner.project_id == project_id]:
+        del rows.keys[key.id]
+    for order in [row for row in rows.outbox.values() if row.project_id == project_id]:
+        del rows.outbox[order.id]
+    for kept in [key for key in rows.idempotency if key[0] == project_id]:
+        del rows.idempotency[kept]
+    for permit in [key for key in rows.permits if key[0] == f"searches of project {project_id}"]:
+        del rows.permits[permit]
+    rows.retrieval_settings.pop(project_id, None)
+    del rows.project_removals[project_id]
+    rows.history_settings.pop(project_id, None)
+    del rows.projects[project_id]
+
+
 def remove_sets_of(rows: Rows, clock: Clock, node_ids: Collection[int]) -> None:
     """Deletes all sets of nodes, and their chunks; every chunk leaves a tombstone."""
     sets = [row.id for row in rows.sets.values() if row.node_id in node_ids]
@@ -114,6 +150,16 @@ class MemoryRemovals:
                 )
         return removed
 
+    def mark_tables(self, *, limit: int) -> int:
+        found = [
+            row.id
+            for _, row in sorted(self.rows.tables.items())
+            if row.project_id in self.rows.project_removals and row.remove_at is None
+        ][:limit]
+        for table_id in found:
+            mark_table(self.rows, self.clock, table_id)
+        return len(found)
+
     def due(self, *, limit: int) -> list[Removal]:
         now = self.clock.now()
         in_parts = {node.table_id for node in self.rows.nodes.values()}
@@ -127,6 +173,11 @@ class MemoryRemovals:
             for row in self.rows.tables.values()
             if row.remove_at and row.remove_at <= now and row.id not in in_parts
         ]
+        marked += [
+            (2, remove_at, Removal("project", project_id))
+            for project_id, remove_at in self.rows.project_removals.items()
+            if remove_at <= now and project_id not in self._of_tables_and_uploads()
+        ]
         return [
             removal for *_, removal in sorted(marked, key=lambda one: (*one[:2], one[2].row_id))
         ][:limit]
@@ -136,6 +187,8 @@ class MemoryRemovals:
             return False
         if removal.kind == "tool":
             remove_tool(self.rows, removal.row_id)
+        elif removal.kind == "project":
+            remove_project(self.rows, removal.row_id)
         else:
             remove_table(self.rows, self.clock, removal.row_id)
         return True
@@ -144,10 +197,20 @@ class MemoryRemovals:
         if not self._is_marked(removal):
             return False
         later = self.clock.now() + timedelta(seconds=retry_in_s)
-        self.rows.change(self._rows_of(removal), removal.row_id, remove_at=later)
+        if removal.kind == "project":
+            self.rows.project_removals[removal.row_id] = later
+        else:
+            self.rows.change(self._rows_of(removal), removal.row_id, remove_at=later)
         return True
 
+    def _of_tables_and_uploads(self) -> set[int]:
+        return {row.project_id for row in self.rows.tables.values()} | {
+            row.upload.project_id for row in self.rows.uploads.values()
+        }
+
     def _is_marked(self, removal: Removal) -> bool:
+        if removal.kind == "project":
+            return removal.row_id in self.rows.project_removals
         row = self._rows_of(removal).get(removal.row_id)
         return row is not None and row.remove_at is not None
 

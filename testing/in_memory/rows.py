@@ -121,6 +121,7 @@ class Rows:
     def __init__(self) -> None:
         self.journal = journal = Journal()
         self.projects: Journaled[int, str] = Journaled(journal)
+        self.project_removals: Journaled[int, datetime] = Journaled(journal)
         self.keys: Journaled[int, KeyRow] = Journaled(journal)
         self.mcps: Journaled[int, McpInstance] = Journaled(journal)
         self.bindings: Journaled[tuple[int, int], Binding] = Journaled(journal)

@@ -41,7 +41,7 @@ class MemoryUnitOfWork:
     """The port ``UnitOfWork``."""
 
     def __init__(self, rows: Rows, clock: Clock) -> None:
-        self.projects = MemoryProjects(rows)
+        self.projects = MemoryProjects(rows, clock)
         self.keys = MemoryKeys(rows, clock)
         self.mcp_instances = MemoryMcpInstances(rows, clock)
         self.tables = MemoryTables(rows, clock)

@@ -13,7 +13,7 @@ import pytest
 from local.options import ROOT
 from tests.conformance.conftest import running_stack
 from tests.conformance.node import HERE
-from tests.conformance.things import Things, things_of
+from tests.conformance.things import SPARES, Things, things_of
 from tests.e2e.running import Running, user_environment
 
 pytestmark = pytest.mark.stack
@@ -32,7 +32,8 @@ def own_stack() -> Iterator[Running]:
 def things(own_stack: Running) -> Things:
     # Ids at the bounds (1, 2) are what schemathesis tries first; they are to be nobody's.
     own_stack.sql("SELECT setval(oid::regclass, 1000) FROM pg_class WHERE relkind = 'S'")
-    return things_of(own_stack.project())
+    spare: list[int | str] = [own_stack.project().project_id for _ in range(SPARES)]
+    return things_of(own_stack.project(), spare)
 
 
 def test_the_stack_keeps_its_contract(own_stack: Running, things: Things, tmp_path: Path) -> None:

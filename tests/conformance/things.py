@@ -59,8 +59,11 @@ class _Maker:
         return [self.made(path, **body)[name] for _ in range(SPARES)]
 
 
-def things_of(tenant: Tenant) -> Things:
-    """Makes them; the tool is ready and project search is on when this returns."""
+def things_of(tenant: Tenant, spare_projects: list[int | str]) -> Things:
+    """Makes them; the tool is ready and project search is on when this returns.
+
+    ``spare_projects`` are there to be deleted.
+    """
     maker, own = _Maker(tenant), f"projects/{tenant.project_id}"
     kept = tenant("GET", f"/api/v1/{own}/keys").json()["keys"][0]["id"]
     named = {"project_id": tenant.project_id, "name": "x"}
@@ -88,6 +91,7 @@ def things_of(tenant: Tenant) -> Things:
             "api_key": [maker.made("mcps", **named, bindings=bindings)["api_key"]],
         },
         {
+            "DELETE /api/v1/projects/{project_id}": {"project_id": spare_projects},
             "DELETE /api/v1/tables/{table_id}": {
                 "table_id": maker.ids("id", "tables", **named, data=1)
             },

@@ -19,7 +19,7 @@ import httpx2
 from context_search.adapters.postgres.connection import Connection
 from context_search.adapters.postgres.url import DatabaseUrl
 from local.cloudformation import read
-from local.deployed import BUILT, STACK, EmulatedAccount, built_for_host
+from local.deployed import BUILT, ROLE, STACK, EmulatedAccount, built_for_host
 from local.options import ROOT
 from local.state import StackError, State
 from scripts.smoke import Deployment, SmokeError, require, smoke
@@ -71,6 +71,10 @@ class Walk:
             self._all_made()
         with step("smoke test over HTTP and MCP"):
             smoke(self._account.base_url, self._account.internal_secret, _indented)
+        with step("of the smoke test's project no row stays"):
+            eventually(lambda: self._sql("SELECT count(*) FROM project")[0][0] == 0)
+        with step("the functions' role is held to row-level security"):
+            self._role()
         with step("signed upload, import, search"):
             self._make_table()
             self._upload()
@@ -273,10 +277,27 @@ class Walk:
         age = "UPDATE context_search.upload SET created_at = created_at - interval '2 days'"
         self._sql(f"{age} WHERE id = :id", id=upload["upload_id"])
 
-    def _sql(self, statement: str, **values: object) -> None:
+    def _sql(self, statement: str, **values: object) -> list[Any]:
+        """Rows, as the owner of the tables sees them."""
         url = DatabaseUrl.parse(self._account.database_url)
         with closing(Connection(url, timeout_s=10.0)) as database:
-            database.query(statement, values)
+            return list(database.query(statement, values).rows)
+
+    def _role(self) -> None:
+        """All connections of the functions are of the role that docs/deploy.md makes."""
+        users = {
+            str(row[0])
+            for row in self._sql(
+                "SELECT DISTINCT usename FROM pg_stat_activity"
+                " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+            )
+        }
+        require(users == {ROLE}, f"connected are {users}")
+        [[is_held]] = self._sql(
+            "SELECT NOT rolsuper AND NOT rolbypassrls FROM pg_roles WHERE rolname = :role",
+            role=ROLE,
+        )
+        require(is_held, "the role passes by the policies")
 
     def _search(self, question: str) -> list[Any]:
         """The results of a search that is answered as asked, once the index is ready."""

@@ -51,8 +51,9 @@ def without_mcp(stack: Running) -> Iterator[str]:
 
 
 def left_behind(stack: Running) -> dict[str, int]:
-    """What is there of projects that the smoke test has made; cleanup takes the rows of tables."""
+    """What is there of projects that the smoke test has made; cleanup takes the rows."""
     counts = {
+        "projects": "SELECT count(*) FROM project WHERE name = 'smoke'",
         "tables": "SELECT count(*) FROM context_table t JOIN project p ON p.id = t.project_id"
         " WHERE p.name = 'smoke'",
         "tools": "SELECT count(*) FROM tool t JOIN project p ON p.id = t.project_id"
@@ -85,7 +86,8 @@ def test_a_whole_walk_is_told_and_leaves_nothing(
         "delete the tool",
         "delete the table",
         "delete the key",
-        "delete the first key",
+        "delete the project",
+        "its key opens nothing any more",
     ]
     assert lines[-1].startswith("all well after ")
     until(lambda: not any(left_behind(stack).values()), INDEXED_WITHIN_S, every_s=0.5)
@@ -98,7 +100,7 @@ def test_a_step_that_fails_is_named_and_everything_is_deleted(
     with pytest.raises(SmokeError, match="POST /mcp is 500"):
         smoke(without_mcp, stack.internal_secret, told.append)
     assert [line[:34].rstrip() for line in told if "FAILED" in line] == ["MCP initialize"]
-    assert told[-1].startswith("delete the first key")
+    assert told[-2].startswith("delete the project")
     until(lambda: not any(left_behind(stack).values()), INDEXED_WITHIN_S, every_s=0.5)
 
 

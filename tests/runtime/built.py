@@ -50,16 +50,20 @@ def is_as_written() -> bool:
     return (HOST / "runtime" / "awslambdaric").is_dir()
 
 
-def built_functions() -> dict[str, BuiltFunction]:
-    """By the name of their folder; dependencies have this machine's wheels."""
+def built_functions(arm64: Path | None = None) -> dict[str, BuiltFunction]:
+    """By the name of their folder; dependencies have this machine's wheels.
+
+    With ``arm64``, a folder for what they see in ``/opt``, they are the ones that are shipped.
+    """
     document = load(TEMPLATE)
     shared = document["Globals"]["Function"]["Layers"]
 
     def built(spec: FunctionSpec) -> BuiltFunction:
         own = document["Resources"][spec.name]["Properties"].get("Layers", [])
-        names = [layer["Ref"].removesuffix("Layer").lower() for layer in [*shared, *own]]
-        folders = [BUILT / "SharedLayer" if name == "shared" else HOST / name for name in names]
-        opt = merged(folders, HOST / f"opt-{spec.name}")
+        shipped = [BUILT / layer["Ref"] for layer in [*shared, *own]]
+        of_host = {"CoreLayer": HOST / "core", "EmbeddingLayer": HOST / "embedding"}
+        folders = [each if arm64 else of_host.get(each.name, each) for each in shipped]
+        opt = merged(folders, (arm64 or HOST) / f"opt-{spec.name}")
         return BuiltFunction(
             spec.name, BUILT / spec.name, opt, spec.memory_mb, spec.timeout_s, spec.handler
         )
@@ -99,10 +103,15 @@ def sqs_records(*bodies: object) -> list[dict[str, Any]]:
     ]
 
 
+def asked(deployed: Deployment, tool: dict[str, Any], query: str) -> dict[str, Any]:
+    """What search answers to a question, its status too."""
+    path = f"/api/v1/tools/{tool['tool_id']}/search"
+    return deployed.http("POST", path, {"query": query}, key=tool["key"], function="search")
+
+
 def ask(deployed: Deployment, tool: dict[str, Any], query: str) -> dict[str, Any]:
     """The answer of search to a question."""
-    path = f"/api/v1/tools/{tool['tool_id']}/search"
-    answer = deployed.http("POST", path, {"query": query}, key=tool["key"], function="search")
+    answer = asked(deployed, tool, query)
     assert answer["statusCode"] == 200, answer
     found: dict[str, Any] = answer["json"]
     return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -13,9 +14,10 @@ import boto3
 import pytest
 
 from context_search.adapters.postgres.connection import Connection
-from local.lambda_jail import Jail, Means
-from scripts.package import lambda_python
-from scripts.prove_layers import HOST
+from local.lambda_jail import Arm64, FunctionError, Jail, Means
+from local.options import ROOT
+from scripts.package import LAMBDA_PLATFORM, lambda_python
+from scripts.prove_layers import HOST, install_runtime
 from tests.builders import aws_server
 from tests.contract.turbopuffer.targets import running
 from tests.functions.deployment import DIMENSIONS, SECRET_VALUES, Deployment
@@ -23,14 +25,42 @@ from tests.functions.test_rotation import Rotating
 from tests.runtime.built import BuiltFunctions, WordServer, built_functions, is_as_written
 from tests.stack import DatabaseFactory
 
+ARM64 = ROOT / ".build" / "arm64"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """For ``make prove-arm64``."""
+    parser.addoption("--arm64", action="store_true", help="run what is shipped, emulated")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Says which tests the emulated functions have the time for."""
+    config.addinivalue_line("markers", "arm64: runs in make prove-arm64 as well")
+
 
 @pytest.fixture(scope="session")
-def jail() -> Jail:
+def jail(request: pytest.FixtureRequest) -> Jail:
     """Lambda's Python where there is one, in as much of a jail as this machine allows."""
     if not is_as_written():
         pytest.exit("the build is missing or older than the code: make build", returncode=1)
+    if request.config.getoption("--arm64"):
+        return arm64_jail()
     python = Path(lambda_python() or sys.executable).resolve()
     return Jail(python, HOST / "runtime", Means.of_this_machine())
+
+
+def arm64_jail() -> Jail:
+    """With Lambda's own processor."""
+    means = Means.of_this_machine()
+    if not means.unshare:
+        pytest.exit("needs root or user namespaces, for a system of its own", returncode=1)
+    try:
+        arm64 = Arm64.in_folder(ARM64 / "machine")
+    except FunctionError as error:
+        pytest.exit(str(error).strip(), returncode=1)
+    shutil.rmtree(ARM64 / "runtime", ignore_errors=True)
+    install_runtime(ARM64 / "runtime", LAMBDA_PLATFORM)
+    return Jail(arm64.python, ARM64 / "runtime", means, arm64)
 
 
 @pytest.fixture(scope="session")
@@ -67,6 +97,10 @@ def rotating(
             "TurbopufferBaseUrl": vectors.url,
         }
         built = BuiltFunctions(
-            jail, built_functions(), references, aws, tmp_path_factory.mktemp("logs")
+            jail,
+            built_functions(ARM64 if jail.arm64 else None),
+            references,
+            aws,
+            tmp_path_factory.mktemp("logs"),
         )
         yield built, made

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import boto3
 from botocore.config import Config
@@ -17,23 +17,30 @@ if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
 PIECE = 1 << 20
-# Paths, because they lead to the region's own endpoint, which knows a new bucket at once, and to
-# an emulator at an address. A checksum would have to be made by whoever uploads.
-_CONFIG = Config(
-    signature_version="s3v4",
-    s3={"addressing_style": "path"},
-    request_checksum_calculation="when_required",
-    connect_timeout=3,
-    read_timeout=20,
-    retries={"mode": "standard", "max_attempts": 3},
-)
 # Who may not list a bucket is told 403 for an object that is not there.
 _ABSENT = {"404", "403", "NoSuchKey", "AccessDenied"}
 
 
+def s3_config(known: Container[str] = Config.OPTION_DEFAULTS) -> Config:
+    """How S3 is called; ``known`` are the options of this botocore, which on Lambda is AWS's."""
+    # A checksum would have to be made by whoever uploads. Before 1.36 botocore asked for none.
+    option = "request_checksum_calculation"
+    checksums: dict[str, Any] = {option: "when_required"} if option in known else {}
+    return Config(
+        signature_version="s3v4",
+        # Paths, because they lead to the region's own endpoint, which knows a new bucket at once,
+        # and to an emulator at an address.
+        s3={"addressing_style": "path"},
+        connect_timeout=3,
+        read_timeout=20,
+        retries={"mode": "standard", "max_attempts": 3},
+        **checksums,
+    )
+
+
 def s3_client() -> S3Client:
     """Returns a client for the region and endpoint of the environment."""
-    return boto3.client("s3", config=_CONFIG)
+    return boto3.client("s3", config=s3_config())
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,7 +60,7 @@ class Unowned:
 
 
 class Projects(Protocol):
-    """Tenants."""
+    """Tenants. Deleted ones are not there."""
 
     def add(self, name: str) -> Project:
         """Creates a project."""
@@ -75,6 +75,10 @@ class Projects(Protocol):
 
         Tables that are being added at the moment are visible afterwards.
         """
+        ...
+
+    def mark_deleted(self, project_id: int) -> bool:
+        """Makes a project and all of its keys worthless at once; False without the project."""
         ...
 
 

@@ -131,14 +131,21 @@ class Sweeps(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Removal:
-    """A row that our API marked as deleted. ``row_id`` is the id of the table or the tool."""
+    """A row that our API marked as deleted. ``row_id``: the id of tool, table or project."""
 
-    kind: Literal["table", "tool"]
+    kind: Literal["tool", "table", "project"]
     row_id: int
 
 
 class Removals(Protocol):
-    """Tables and tools on their way out. Rows that others marked are never among them."""
+    """Tools, tables and projects on their way out. Rows that others marked are never among them."""
+
+    def mark_tables(self, *, limit: int) -> int:
+        """Marks tables of deleted projects, at most ``limit``, as our API's delete of each does.
+
+        Those in their owner's trash, too. Returns how many.
+        """
+        ...
 
     def remove_nodes(self, *, limit: int) -> int:
         """Deletes nodes of tables that are not there, whoever did that, at most ``limit``.
@@ -148,14 +155,17 @@ class Removals(Protocol):
         ...
 
     def due(self, *, limit: int) -> Sequence[Removal]:
-        """Returns what is to be removed now, tools first.
+        """Returns what is to be removed now: tools first, then tables, then projects.
 
-        A table is when it has no nodes and no pieces of versions.
+        A table is when it has no nodes and no pieces of versions, a project when it has no tables
+        and no uploads.
         """
         ...
 
     def remove(self, removal: Removal) -> bool:
         """Deletes the row, and what its foreign keys say; False when somebody holds it.
+
+        With a project go its orders, permits and kept answers, which no foreign key names.
 
         Raises what the store says when others refer to it and have not said what then: the
         transaction is lost.

@@ -142,6 +142,8 @@ Description = Annotated[
     str, Field(max_length=4_000, json_schema_extra=_LINES), AfterValidator(_lines)
 ]
 JsonPointer = Annotated[str, Field(max_length=100_000, json_schema_extra=_POINTER)]
+PartPointer = Annotated[str, Field(min_length=1, max_length=100_000, json_schema_extra=_PART)]
+"""A place inside of a document."""
 # Percent-encoded it is up to twelve times as long, and API Gateway takes 10,240 bytes in all.
 PointerInUrl = Annotated[str, Query(alias="pointer", max_length=5_200, json_schema_extra=_POINTER)]
 PointerToPart = Annotated[

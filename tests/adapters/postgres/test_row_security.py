@@ -35,6 +35,7 @@ SECURED = [
     "mcp",
     "mcp_binding",
     "node",
+    "project_removal",
     "ranking",
     "retrieval_settings",
     "search_index",
@@ -94,6 +95,7 @@ def furnished(store: PostgresStore) -> tuple[Workbench, Index]:
             project=bench.project.id,
         )
         tx.run("INSERT INTO retrieval_settings (project_id) VALUES (:p)", p=bench.project.id)
+        tx.run("INSERT INTO project_removal (project_id) VALUES (:p)", p=bench.project.id)
     with store.for_all("test") as work:
         key = str(bench.project.id).encode()
         work.keys.add(KeyOwner(bench.project.id), NewApiKey(None, "cs_", key))

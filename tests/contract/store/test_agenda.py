@@ -205,3 +205,13 @@ def test_a_history_is_due_when_something_of_it_may_have_to_leave(bench: Bench) -
         for history in work.histories.due(limit=9):
             assert work.histories.prune(history, limit=9).is_done
     assert due(bench) is None
+
+
+def test_a_deleted_project_is_due_until_it_is_gone(bench: Bench) -> None:
+    project = bench.project()
+    with bench.store.for_all("test") as work:
+        work.projects.mark_deleted(project.id)
+    assert due(bench) == 0
+    with bench.store.for_all("test") as work:
+        work.removals.put_off(Removal("project", project.id), retry_in_s=600)
+    assert due(bench) == 600

@@ -184,3 +184,86 @@ def test_an_index_goes_when_a_tool_in_the_trash_is_deleted(bench: Bench) -> None
     with bench.store.for_all("test") as work:
         compare(work, index, table.id, Limits(), None)
         assert work.indexes.find(index.id) is None
+
+
+def delete_project(bench: Bench, project_id: int) -> bool:
+    with bench.store.for_all("test") as work:
+        return work.projects.mark_deleted(project_id)
+
+
+def mark_tables(bench: Bench, *, limit: int = 9) -> int:
+    with bench.store.for_all("test") as work:
+        return work.removals.mark_tables(limit=limit)
+
+
+def test_a_deleted_project_is_not_there(bench: Bench) -> None:
+    table, _, _ = indexed(bench, {"a": TEXT})
+    other = bench.project()
+    assert delete_project(bench, table.project_id)
+    assert not delete_project(bench, table.project_id)
+    assert not delete_project(bench, 10**9)
+    with bench.store.for_all("test") as work:
+        assert not work.projects.exists(table.project_id)
+        assert not work.projects.lock(table.project_id)
+        assert work.projects.exists(other.id)
+
+
+def test_a_deleted_projects_tables_are_marked_in_steps(bench: Bench) -> None:
+    project = bench.project()
+    tables = [bench.table({"a": TEXT}, project) for _ in range(3)]
+    tool, _ = bench.tool(tables[0])
+    bench.put_away(tables[1])
+    kept = bench.table({"a": TEXT})
+    assert mark_tables(bench) == 0
+    delete_project(bench, project.id)
+    assert [mark_tables(bench, limit=2) for _ in range(3)] == [2, 1, 0]
+    with bench.store.for_all("test") as work:
+        assert work.tools.find(tool.id, project_id=None) is None
+        assert work.tables.find(kept.id, project_id=kept.project_id) == kept
+    late = bench.table({"a": TEXT}, project)  # of a request that had begun before
+    assert mark_tables(bench) == 1
+    with bench.store.for_all("test") as work:
+        assert work.tables.find(late.id, project_id=project.id) is None
+
+
+def test_a_deleted_project_goes_after_its_tables(bench: Bench) -> None:
+    table, tool, index = indexed(bench, {"a": TEXT})
+    of_project = bench.project_index(table.project_id)
+    stored = bench.ids(index)
+    delete_project(bench, table.project_id)
+    assert due(bench) == []
+    mark_tables(bench)
+    assert remove_nodes(bench) == 1
+    assert due(bench) == [Removal("tool", tool.id), Removal("table", table.id)]
+    assert RemoveDeleted(bench.store).run() == (2, [])
+    assert due(bench) == [Removal("project", table.project_id)]
+    assert RemoveDeleted(bench.store).run() == (1, [])
+    assert due(bench) == []
+    remove_nodes(bench)
+    assert sorted(stone.doc_id for stone in bench.tombstones()) == stored
+    with bench.store.for_all("test") as work:
+        assert not work.removals.remove(Removal("project", table.project_id))
+        assert work.indexes.find(of_project.id) is None
+        retired = work.deletions.retired(older_than_s=-1, limit=9)
+        assert work.outbox.waiting(limit=9) == []
+    namespaces = {index.generation.namespace, of_project.generation.namespace}
+    assert {generation.namespace for generation in retired} == namespaces
+
+
+def test_a_project_that_our_api_did_not_delete_stays(bench: Bench) -> None:
+    project = bench.project()
+    with bench.store.for_all("test") as work:
+        assert not work.removals.remove(Removal("project", project.id))
+        assert not work.removals.put_off(Removal("project", project.id), retry_in_s=60)
+        assert work.projects.exists(project.id)
+
+
+def test_a_project_that_could_not_be_removed_is_due_later(bench: Bench) -> None:
+    project = bench.project()
+    delete_project(bench, project.id)
+    removal = Removal("project", project.id)
+    with bench.store.for_all("test") as work:
+        assert work.removals.put_off(removal, retry_in_s=60)
+    assert due(bench) == []
+    bench.pass_time(61)
+    assert due(bench) == [removal]

@@ -38,16 +38,27 @@ LIMITS = (
 )
 MAX_NODE_CHARS = (10_000, 10_000, 10_000, 100)
 
-JUGS = "pack my box with five dozen liquor jugs. " * 3
+_BOX, _JUGS, _WIZARDS, _VOW = (
+    "pack my box with liquor jugs.\n\n",
+    "five boxing wizards jump quickly.\n\n",
+    "sphinx of black quartz, judge.\n\n",
+    "my vow is a daft zebra, how vexing.\n\n",
+)
+RELATED_TEXTS = [
+    _BOX + _JUGS + _WIZARDS,
+    _BOX + _JUGS + _VOW,
+    _BOX + _JUGS + _WIZARDS + _VOW,
+    _VOW + _BOX + _JUGS + _WIZARDS,
+    f"# Boxes\n\n{_BOX}{_JUGS}{_WIZARDS}",
+    f"# Boxes\n\n{_BOX}{_JUGS}{_VOW}",
+    f"# Jugs\n\n{_BOX}{_JUGS}{_WIZARDS}",
+]
+"""They have chunks in common, under the same headings or under others."""
 LONG_TEXTS = [
     "the quick brown fox jumps over the lazy dog. " * 2,
-    JUGS,
-    f"{JUGS}sphinx of black quartz, judge my vow. ",
-    f"# Boxes\n\n{JUGS}",
-    f"# Jugs\n\nhow vexingly quick!\n\n{JUGS}",
+    *RELATED_TEXTS,
     "敏捷的棕色狐狸跳过了懒狗。" * 5,
 ]
-"""Several have chunks in common, under the same headings or under others."""
 TEXTS = [*LONG_TEXTS, "how vexingly quick daft zebras jump! ", "short"]
 QUERIES = ("quick fox", "zebras", "狐狸", "box")
 SMALL_SCOPES = ("", "/a")

@@ -26,7 +26,7 @@ from testing.in_memory.live_chunks import MemoryLiveChunks
 from testing.in_memory.nodes import MemoryNodes
 from testing.in_memory.outbox import MemoryOutbox
 from testing.in_memory.removals import remove_sets
-from testing.in_memory.rows import GenerationRow, NodeRow, Rows, TableRow, TombstoneRow
+from testing.in_memory.rows import GenerationRow, Rows, TableRow, TombstoneRow
 from testing.in_memory.store import MemoryUnitOfWork
 
 
@@ -134,13 +134,6 @@ class KeptWhereItWas(MemoryChunks):
             for one in chunk_set.kept
         ]
         super()._take_over(claim, replace(chunk_set, kept=tuple(as_before)))
-
-
-class KeptUnseen(MemoryChunks):
-    """The swap does not ask whether turbopuffer still has what is kept."""
-
-    def _is_complete(self, node: NodeRow, chunk_set: ChunkSet) -> bool:
-        return super()._is_complete(node, replace(chunk_set, kept=()))
 
 
 class KeptAndBuried(MemoryChunks):

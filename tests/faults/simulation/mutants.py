@@ -46,13 +46,14 @@ MUTANTS = [
         "kept under another heading", unit_of_work=work_with(chunks=rows.KeptUnderAnotherHeading)
     ),
     Mutation("kept where it was", unit_of_work=work_with(chunks=rows.KeptWhereItWas)),
-    Mutation(
-        "kept, and nobody looks whether it is there",
-        unit_of_work=work_with(chunks=rows.KeptUnseen),
-        within=3_000,
-    ),
     Mutation("kept and buried", unit_of_work=work_with(chunks=rows.KeptAndBuried)),
-    Mutation("half a set for a whole one", unit_of_work=work_with(chunks=rows.TakenForWhole)),
+    Mutation(
+        "half a set for a whole one",
+        unit_of_work=work_with(chunks=rows.TakenForWhole),
+        is_seen_in_small=True,
+        within=3_000,
+        seed=444,
+    ),
     Mutation("old set deleted first", unit_of_work=work_with(chunks=rows.OldSetFirst)),
     Mutation("present on a timeout", indexer=steps.PresentOnTimeout, seed=20),
     Mutation("vectors before their rows, together", indexer=steps.VectorsBeforeRowsTogether),

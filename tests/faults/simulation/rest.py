@@ -33,6 +33,7 @@ def at_rest(world: World) -> None:
     check(not rows.outbox, "I7 outbox is not empty", rows.outbox)
     for row in (*rows.tables.values(), *rows.tools.values()):
         check(row.remove_at is None, "I7 a deleted row is left", row)
+    check(not rows.project_removals, "I7 a deleted project is left", rows.project_removals)
     check(not world.queue.waiting, "I7 queue is not empty", world.queue.waiting)
     crowding.at_rest(world)
     editing.at_rest(rows)

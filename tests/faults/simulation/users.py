@@ -30,12 +30,22 @@ class Users:
     def _neighbours_moves(self) -> list[tuple[float, Move]]:
         if self.world.neighbour is None:
             return []
-        return [(1, self._edit_next_door), (1, self._edit), (0.5, self._reindex)]
+        return [
+            (1, self._edit_next_door),
+            (1, self._edit),
+            (0.5, self._reindex),
+            (0.03, self._delete_next_door),
+        ]
 
     def _edit_next_door(self) -> None:
         world, document = self.world, self.world.document()
         run = lambda: world.replace_document(world.neighbour, world.next_door.id, document)  # type: ignore[arg-type]  # noqa: E731
         world.spawn("user", "edit next door", run)
+
+    def _delete_next_door(self) -> None:
+        world = self.world
+        run = lambda: world.delete_project(world.next_door.project_id)  # noqa: E731
+        world.spawn("user", "delete project next door", run)
 
     def _project_moves(self) -> list[tuple[float, Move]]:
         world = self.world

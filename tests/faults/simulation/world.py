@@ -142,9 +142,11 @@ class World:
         self.joins = pick((True, False, False))
         is_alone = self.is_crowded or self.is_small or self.mutation.has_project_index
         self.has_neighbour = not is_alone and pick((True, False))
-        self.texts = conditions.TEXTS
+        has_edits = pick((True, True, False))  # and not only other texts
+        self.texts = conditions.RELATED_TEXTS if has_edits else conditions.TEXTS
         if self.is_small:
-            self.texts = self.random.sample(conditions.LONG_TEXTS, 2)
+            few = conditions.RELATED_TEXTS if has_edits else conditions.LONG_TEXTS
+            self.texts = self.random.sample(few, 2)
         self.keep_s = pick(conditions.KEEP_S)
         self.model = Model(CONFIG.model, CONFIG.dimensions, pick(conditions.REBUILT_WINDOWS))
 
@@ -195,7 +197,7 @@ class World:
         self.searcher = simulated_search(store, self.vectors, self.embedder, self.clock, SILENT_S)
         tables = ManageTables(store)
         self.replace_document = tables.replace
-        self.delete_table = tables.delete
+        self.delete_table, self.delete_project = tables.delete, tables.delete_project
         self.versions = ManageVersions(store)
         self.history_settings = ManageHistorySettings(store)
         self.redrive = Redrive(store, self.queue).run

@@ -27,6 +27,7 @@ from context_search.services.searching.admission import (
     QUERIES_PER_NAMESPACE,
     SEARCHES_PER_PROJECT,
 )
+from context_search.services.searching.breaker import FAILURES_TO_OPEN
 from testing.in_memory.embedder import WordEmbedder
 from tests.services.system import System, prose, search
 
@@ -279,3 +280,13 @@ def test_a_leg_that_could_not_answer_has_no_share_of_a_linear_score() -> None:
     assert degraded.mode_used == "keyword"
     assert len(degraded.hits) > 0
     assert [hit.score for hit in degraded.hits] == [hit.score for hit in asked.hits]
+
+
+def test_a_search_says_how_many_parts_it_has_left_alone() -> None:
+    system = MoodySystem()
+    system.searches = system.searcher(DownEmbedder(system.embedder.dimensions))
+    asked = [system.ask() for _ in range(FAILURES_TO_OPEN)]
+    assert {answer.found.left_alone for answer in asked} == {0}
+    left_alone = system.ask()
+    assert left_alone.found.left_alone == 1
+    assert left_alone.degraded == asked[0].degraded == ["embed_unavailable"]

@@ -104,9 +104,10 @@ def seen(response: httpx2.Response) -> tuple[int, dict[str, str], object]:
 
 
 def in_order(operation: Operation) -> tuple[object, ...]:
-    """What is deleted goes last, and what it belongs to after it."""
+    """What is deleted goes last, and what it belongs to after it; the project after everything."""
     method, path = operation
-    return IN_ORDER.index(method), -path.count("/"), [-ord(char) for char in path]
+    is_project = operation == ("DELETE", "/api/v1/projects/{project_id}")
+    return is_project, IN_ORDER.index(method), -path.count("/"), [-ord(char) for char in path]
 
 
 def test_the_owner_is_answered_so_that_a_refusal_means_something(

@@ -24,6 +24,8 @@ from context_search.services.access.keys import KeyOptions, ShownKey, add_key
 from context_search.services.access.lookup import live_table
 from context_search.services.editing.record import RecordVersions
 
+TABLES_PER_STEP = 1_000
+"""Tables of a deleted project that one transaction marks: the rest is invisible a little later."""
 _OF_STRINGS = "one string is not read in parts; search and retrieve give passages of it"
 _OF_OTHERS = "ask for parts of it with pointer"
 
@@ -50,6 +52,16 @@ class ManageTables:
         with self.store.for_all("create a project") as work:
             project = work.projects.add(name)
             return project, add_key(work, KeyOwner(project.id), KeyOptions(), Internal())
+
+    def delete_project(self, project_id: int) -> None:
+        """Makes a project and its keys worthless at once; ``cleanup`` removes all that it has.
+
+        Raises NotFoundError.
+        """
+        with self.store.for_project(project_id) as work:
+            if not work.projects.mark_deleted(project_id):
+                raise NotFoundError("there is no such project")
+            work.removals.mark_tables(limit=TABLES_PER_STEP)
 
     def create(
         self,

@@ -13,6 +13,10 @@ FAILURES_TO_OPEN = 5
 OPEN_S = 10.0
 
 
+class BreakerOpenError(Exception):
+    """The cause of a failure that a breaker raises itself: the part was not asked."""
+
+
 @dataclass
 class Breaker:
     """Counts failures in a row, for one process and all of its threads.
@@ -33,10 +37,11 @@ class Breaker:
     def guarding(self, failure: type[Exception], refusal: str) -> Iterator[None]:
         """Counts how a call ends: only a ``failure`` is one of the part. Errors are raised on.
 
-        While it is open there is no call: raises a ``failure`` that says ``refusal``.
+        While it is open there is no call: raises a ``failure`` that says ``refusal``, from
+        BreakerOpenError.
         """
         if not self._lets_through():
-            raise failure(refusal)
+            raise failure(refusal) from BreakerOpenError
         has_failed = False
         try:
             yield

@@ -20,7 +20,7 @@ from context_search.domain.search import Degradation, Found, LegName, Question, 
 from context_search.ports.outside import Legs, Ranked, VectorQuery, VectorStore
 from context_search.ports.store import Store
 from context_search.services.searching.admission import Admission
-from context_search.services.searching.breaker import Breaker
+from context_search.services.searching.breaker import Breaker, BreakerOpenError
 from context_search.services.searching.embed_question import EmbedQuestion
 from context_search.services.searching.timeouts import SearchTime
 
@@ -37,6 +37,7 @@ class _SoFar:
     legs: Legs = field(default_factory=Legs)
     degraded: list[Degradation] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
+    left_alone: int = 0
     keywords: list[Ranked] | None = None
     is_kept: bool = False
 
@@ -44,6 +45,7 @@ class _SoFar:
         """Remembers a failure."""
         self.degraded.append(degradation)
         self.errors.append(error.code)
+        self.left_alone += isinstance(error.__cause__, BreakerOpenError)
 
     def found(self) -> Found:
         """What the ranking gets."""
@@ -60,6 +62,7 @@ class _SoFar:
             keywords_from=source,  # type: ignore[arg-type]
             degraded=self.degraded,
             errors=self.errors,
+            left_alone=self.left_alone,
             vector_was_kept=self.is_kept,
             is_cut=self.legs.is_cut,
         )

@@ -108,6 +108,7 @@ class Cleanup:
             self._readmit,
             self._keep_tokens,
             self._keep_uploads,
+            self._mark_tables,
             self._remove_nodes,
             self._delete_documents,
             self._delete_namespaces,
@@ -193,6 +194,10 @@ class Cleanup:
             work.keywords.put(chunk_tokens(waiting))
         report.chunks_keyed += len(waiting)
         return len(waiting) == CHUNKS_PER_STEP
+
+    def _mark_tables(self, _: CleanupReport) -> bool:
+        with self.store.for_all("upkeep") as work:
+            return work.removals.mark_tables(limit=REMOVALS_PER_STEP) == REMOVALS_PER_STEP
 
     def _remove_nodes(self, report: CleanupReport) -> bool:
         with self.store.for_all("upkeep") as work:

@@ -16,8 +16,8 @@ class CleanupReport:
 
     ``indexes_evicted`` counts earlier generations that were given up for room as well.
     ``unknown_namespaces`` is None when the listing failed or turbopuffer's key may not list;
-    ``unknown_examples`` names the first of them. ``rows_removed`` are tables and tools that our
-    API deleted. ``errors`` holds the code of each failed step, and which table or tool stays.
+    ``unknown_examples`` names the first of them. ``rows_removed`` are projects, tables and
+    tools that our API deleted. ``errors`` holds the code of each failed step, and which row stays.
     ``is_resting``: it did nothing, because an earlier run knew that nothing is due. ``rests_s``:
     seconds in which further runs do the same; 0: the next one works.
     """

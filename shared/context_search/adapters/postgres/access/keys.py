@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from context_search.adapters.postgres.catalog.presence import project_is_there
 from context_search.adapters.postgres.pool import Transaction
 from context_search.domain.access import ApiKey, KeyOwner, McpKey, NewApiKey, ProjectKey, in_order
 
@@ -20,7 +21,8 @@ _PRINCIPAL = f"""
     WITH found AS (
         SELECT api_key.id, api_key.project_id, mcp_id, permissions, last_used_at, expires_at
         FROM api_key LEFT JOIN mcp ON mcp.id = mcp_id
-        WHERE key_hash = :hash AND {_LIVE} AND mcp.status IS NOT FALSE),
+        WHERE key_hash = :hash AND {_LIVE} AND mcp.status IS NOT FALSE
+          AND {project_is_there("api_key.project_id")}),
     noted AS (
         UPDATE api_key SET last_used_at = clock_timestamp() WHERE id = (
             SELECT api_key.id FROM api_key JOIN found ON found.id = api_key.id

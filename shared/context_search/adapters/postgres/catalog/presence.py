@@ -1,4 +1,4 @@
-"""Which tables and tools are there, as SQL conditions.
+"""Which projects, tables and tools are there, as SQL conditions.
 
 What our API deleted has ``context_search_remove_at``, until ``removal`` deletes the row. What the
 owner of the database put into his trash has ``deleted_at``: we never write it and never delete
@@ -19,3 +19,10 @@ LIVE = f"tool.type = 'search' AND {TOOL_IS_THERE}"
 """It is a Search Tool, too."""
 TOOL_MAY_RETURN = "tool.context_search_remove_at IS NULL"
 """It is there, or in its owner's trash."""
+
+
+def project_is_there(project_id: str) -> str:
+    """Returns the condition that our API has not deleted the project of a column."""
+    return (
+        f"NOT EXISTS (SELECT FROM project_removal WHERE project_removal.project_id = {project_id})"
+    )

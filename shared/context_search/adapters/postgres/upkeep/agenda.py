@@ -47,6 +47,7 @@ _LATER = """
     WHERE context_search_remove_at IS NOT NULL
     UNION ALL SELECT context_search_remove_at FROM context_table
     WHERE context_search_remove_at IS NOT NULL
+    UNION ALL SELECT remove_at FROM project_removal
 """
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from context_search.adapters.postgres.catalog.presence import TABLE_IS_THERE
+from context_search.adapters.postgres.catalog.tables import PostgresTables
 from context_search.adapters.postgres.catalog.tools import PostgresTools
 from context_search.adapters.postgres.pool import Transaction
 from context_search.ports.upkeep import Removal
@@ -18,9 +19,17 @@ _REMOVE = """
         FOR UPDATE SKIP LOCKED)
     RETURNING 1
 """
+# Never without our mark: deleting the project takes it along.
+_REMOVE_PROJECT = """
+    DELETE FROM project WHERE id IN (
+        SELECT project.id FROM project JOIN project_removal ON project_id = project.id
+        WHERE project.id = :id FOR UPDATE OF project SKIP LOCKED)
+    RETURNING 1
+"""
 _REMOVE_FROM: Mapping[str, str] = {
     "table": _REMOVE.format(rows="context_table"),
     "tool": _REMOVE.format(rows="tool"),
+    "project": _REMOVE_PROJECT,
 }
 _PUT_OFF = """
     UPDATE {rows} SET context_search_remove_at = clock_timestamp() + make_interval(secs => :wait)
@@ -32,7 +41,16 @@ _PUT_OFF = """
 _PUT_OFF_IN: Mapping[str, str] = {
     "table": _PUT_OFF.format(rows="context_table"),
     "tool": _PUT_OFF.format(rows="tool"),
+    "project": """
+        UPDATE project_removal SET remove_at = clock_timestamp() + make_interval(secs => :wait)
+        WHERE project_id = :id RETURNING 1
+    """,
 }
+_WITHOUT_FOREIGN_KEY = (
+    "DELETE FROM outbox WHERE project_id = :id",
+    "DELETE FROM idempotency_key WHERE project_id = :id",
+    "DELETE FROM permit WHERE pool = 'searches of project ' || :id",
+)
 
 
 def remove_nodes(tx: Transaction, condition: str, limit: int, **values: object) -> int:
@@ -62,6 +80,19 @@ class PostgresRemovals:
     """The port ``Removals``."""
 
     tx: Transaction
+
+    def mark_tables(self, *, limit: int) -> int:
+        rows = self.tx.run(
+            """
+            SELECT context_table.id FROM context_table JOIN project_removal USING (project_id)
+            WHERE context_search_remove_at IS NULL
+            ORDER BY context_table.id LIMIT :limit FOR NO KEY UPDATE OF context_table
+            """,
+            limit=limit,
+        )
+        for [table_id] in rows:
+            PostgresTables(self.tx).mark_deleted(table_id)
+        return len(rows)
 
     def remove_nodes(self, *, limit: int) -> int:
         # The tables first, as workers take them; one that a worker has waits for the next run.
@@ -112,7 +143,14 @@ class PostgresRemovals:
                 WHERE context_search_remove_at <= statement_timestamp()
                   AND NOT EXISTS (SELECT FROM node WHERE table_id = context_table.id)
                   AND NOT EXISTS (
-                    SELECT FROM version_piece WHERE table_id = context_table.id)) AS marked
+                    SELECT FROM version_piece WHERE table_id = context_table.id)
+                UNION ALL
+                SELECT 'project', project_id, remove_at FROM project_removal AS removal
+                WHERE remove_at <= statement_timestamp()
+                  AND NOT EXISTS (
+                    SELECT FROM context_table WHERE project_id = removal.project_id)
+                  AND NOT EXISTS (SELECT FROM upload WHERE project_id = removal.project_id)
+                ) AS marked
             ORDER BY kind DESC, remove_at, id LIMIT :limit
             """,
             limit=limit,
@@ -120,7 +158,11 @@ class PostgresRemovals:
         return [Removal(kind, row_id) for kind, row_id in rows]
 
     def remove(self, removal: Removal) -> bool:
-        return bool(self.tx.run(_REMOVE_FROM[removal.kind], id=removal.row_id))
+        is_gone = bool(self.tx.run(_REMOVE_FROM[removal.kind], id=removal.row_id))
+        if is_gone and removal.kind == "project":
+            for statement in _WITHOUT_FOREIGN_KEY:
+                self.tx.run(statement, id=removal.row_id)
+        return is_gone
 
     def put_off(self, removal: Removal, *, retry_in_s: float) -> bool:
         rows = self.tx.run(_PUT_OFF_IN[removal.kind], id=removal.row_id, wait=retry_in_s)

@@ -8,19 +8,29 @@ from fastapi import APIRouter, Depends, Request, Response
 from fastapi.responses import JSONResponse
 from pydantic import RootModel
 
+from context_search.domain.access import Principal
 from context_search.domain.documents import parse_json
 from context_search.domain.model import Table
 from context_search.services.catalog.tables import ManageTables
 from context_search.web.border import StrictJsonRoute, request_id
-from context_search.web.callers import InternalOnly, MayManage, TableId, own_project, part
+from context_search.web.callers import (
+    InternalOnly,
+    MayManage,
+    ProjectId,
+    TableId,
+    own_project,
+    part,
+)
 from context_search.web.fields import (
     Answer,
     Body,
     Count,
     Description,
     Id,
+    JsonPointer,
     KnownId,
     Name,
+    PartPointer,
     PointerInUrl,
     PointerToPart,
     Time,
@@ -48,6 +58,36 @@ class CreateTableBody(Body):
     name: Name
     description: Description | None = None
     data: object
+
+
+class PlaceBody(Body):
+    """``POST …/data/read``: a pointer that would be too long for an address."""
+
+    model_config = example(json_pointer="/letters/0")
+    json_pointer: JsonPointer = ""
+
+
+class ReplaceBody(Body):
+    """``POST …/data/replace``: ``value`` is any JSON value."""
+
+    model_config = example(json_pointer="/letters/0", value="Ten comets.")
+    json_pointer: JsonPointer = ""
+    value: object
+
+
+class MergeBody(Body):
+    """``POST …/data/merge``: ``patch`` is a JSON Merge Patch."""
+
+    model_config = example(patch={"letters": ["Ten comets."]})
+    json_pointer: JsonPointer = ""
+    patch: object
+
+
+class RemoveBody(Body):
+    """``POST …/data/remove``: the place is not the whole document."""
+
+    model_config = example(json_pointer="/letters/0")
+    json_pointer: PartPointer
 
 
 class NewProjectAnswer(Answer):
@@ -98,6 +138,10 @@ async def _change(
     pointer: PointerInUrl = "",
     if_match: IfMatch = None,
 ) -> _Change:
+    return _at(pointer, if_match)
+
+
+def _at(pointer: str, if_match: int | None) -> _Change:
     return {"pointer": pointer, "if_revision": if_match, "request_id": request_id()}
 
 
@@ -131,6 +175,13 @@ async def create_project(body: CreateProjectBody, use: Use, once: Once) -> Respo
     return once.answer(OPERATORS, create)
 
 
+@router.delete("/projects/{project_id}", status_code=204, dependencies=[InternalOnly])
+async def delete_project(project_id: ProjectId, use: Use) -> Response:
+    """Deletes a project with all that it has; its keys are refused at once."""
+    use.delete_project(project_id)
+    return Response(status_code=204)
+
+
 @router.post("/tables", status_code=201, response_model=TableAnswer, responses=refused(409))
 async def create_table(body: CreateTableBody, caller: MayManage, use: Use, once: Once) -> Response:
     """Stores a JSON document."""
@@ -161,8 +212,13 @@ async def read_document(
     table_id: TableId, caller: MayManage, use: Use, pointer: PointerInUrl = ""
 ) -> Response:
     """Returns the document, or the value at ``pointer``; the revision is the ETag."""
-    revision, text = use.read_document(caller, table_id, pointer)
-    return Response(text, media_type="application/json", headers=etag(revision))
+    return _value(use, caller, table_id, pointer)
+
+
+@router.post("/tables/{table_id}/data/read", response_model=DocumentAnswer, responses=refused(413))
+async def read_at(body: PlaceBody, table_id: TableId, caller: MayManage, use: Use) -> Response:
+    """Like ``GET …/data``, with a pointer of any length."""
+    return _value(use, caller, table_id, body.json_pointer)
 
 
 @router.put(
@@ -201,12 +257,44 @@ async def remove_from_document(
     table_id: TableId, caller: MayManage, use: Use, pointer: PointerToPart, if_match: IfMatch = None
 ) -> JSONResponse:
     """Takes the member or the element at ``pointer`` out; the elements behind it move up."""
-    change: _Change = {
-        "pointer": pointer,
-        "if_revision": if_match,
-        "request_id": request_id(),
-    }
-    return _shown(use.remove(caller, table_id, **change))
+    return _shown(use.remove(caller, table_id, **_at(pointer, if_match)))
+
+
+@router.post(
+    "/tables/{table_id}/data/replace", response_model=TableAnswer, responses=refused(409, 413)
+)
+async def replace_at(
+    body: ReplaceBody, table_id: TableId, caller: MayManage, use: Use, if_match: IfMatch = None
+) -> JSONResponse:
+    """Like ``PUT …/data``, with a pointer of any length."""
+    change = _at(body.json_pointer, if_match)
+    return _shown(use.replace(caller, table_id, body.value, **change))
+
+
+@router.post(
+    "/tables/{table_id}/data/merge", response_model=TableAnswer, responses=refused(409, 413)
+)
+async def merge_at(
+    body: MergeBody, table_id: TableId, caller: MayManage, use: Use, if_match: IfMatch = None
+) -> JSONResponse:
+    """Like ``PATCH …/data``, with a pointer of any length."""
+    change = _at(body.json_pointer, if_match)
+    return _shown(use.merge(caller, table_id, body.patch, **change))
+
+
+@router.post(
+    "/tables/{table_id}/data/remove", response_model=TableAnswer, responses=refused(409, 413)
+)
+async def remove_at(
+    body: RemoveBody, table_id: TableId, caller: MayManage, use: Use, if_match: IfMatch = None
+) -> JSONResponse:
+    """Like ``DELETE …/data``, with a pointer of any length."""
+    return _shown(use.remove(caller, table_id, **_at(body.json_pointer, if_match)))
+
+
+def _value(use: ManageTables, caller: Principal, table_id: int, pointer: str) -> Response:
+    revision, text = use.read_document(caller, table_id, pointer)
+    return Response(text, media_type="application/json", headers=etag(revision))
 
 
 def _shown(table: Table) -> JSONResponse:
