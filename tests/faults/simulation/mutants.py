@@ -105,7 +105,10 @@ MUTANTS = [
         "half built for ever", unit_of_work=work_with(nodes=nodes.KeepsWhatIsHalfBuilt), seed=23
     ),
     Mutation(
-        "evicted, yet indexed", unit_of_work=limited_by(indexes=limits.EvictedFollows), seed=34
+        "evicted, yet indexed",
+        unit_of_work=limited_by(indexes=limits.EvictedFollows),
+        within=3_000,
+        seed=437,
     ),
     Mutation("rests over what is due", rhythm=steps.RestsOverWhatIsDue),
     Mutation("rests after work", rhythm=steps.RestsAfterWork),

@@ -22,7 +22,8 @@ _REMOVE = """
 # Never without our mark: deleting the project takes it along.
 _REMOVE_PROJECT = """
     DELETE FROM project WHERE id IN (
-        SELECT project.id FROM project JOIN project_removal ON project_id = project.id
+        SELECT project.id FROM project
+        JOIN project_removal ON project_removal.project_id = project.id
         WHERE project.id = :id FOR UPDATE OF project SKIP LOCKED)
     RETURNING 1
 """
