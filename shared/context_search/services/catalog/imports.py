@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from context_search.domain.document_text import document_text
@@ -18,13 +18,15 @@ from context_search.domain.errors import (
     NotFoundError,
 )
 from context_search.domain.model import Table
-from context_search.domain.uploads import MAX_UPLOAD_BYTES, Upload, import_memory
+from context_search.domain.uploads import MAX_UPLOAD_BYTES, Upload, import_memory, importable_bytes
 from context_search.ports.outside import Objects
 from context_search.ports.store import Store, UnitOfWork
 from context_search.services.editing.record import RecordVersions
 from context_search.services.editing.versions import find_version, text_of
 
 MAX_RUNS = 3
+LARGE = RecordVersions(importable_bytes(None))
+"""Records documents of any size that an import may have, on one machine."""
 Imported = Literal["done", "failed", "nothing_to_do"]
 
 
@@ -43,7 +45,7 @@ class ImportDocument:
     store: Store
     patient: Store
     objects: Objects
-    recorder: RecordVersions = field(default_factory=RecordVersions)
+    recorder: RecordVersions = LARGE
     max_bytes: int = MAX_UPLOAD_BYTES
     memory_bytes: int | None = None
 
