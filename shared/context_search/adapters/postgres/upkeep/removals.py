@@ -22,7 +22,8 @@ _REMOVE = """
 # Never without our mark: deleting the project takes it along.
 _REMOVE_PROJECT = """
     DELETE FROM project WHERE id IN (
-        SELECT project.id FROM project JOIN project_removal ON project_id = project.id
+        SELECT project.id FROM project
+        JOIN project_removal ON project_removal.project_id = project.id
         WHERE project.id = :id FOR UPDATE OF project SKIP LOCKED)
     RETURNING 1
 """
@@ -142,6 +143,8 @@ class PostgresRemovals:
                 SELECT 'table', id, context_search_remove_at FROM context_table
                 WHERE context_search_remove_at <= statement_timestamp()
                   AND NOT EXISTS (SELECT FROM node WHERE table_id = context_table.id)
+                  AND NOT EXISTS (
+                    SELECT FROM version_piece WHERE table_id = context_table.id)
                 UNION ALL
                 SELECT 'project', project_id, remove_at FROM project_removal AS removal
                 WHERE remove_at <= statement_timestamp()
