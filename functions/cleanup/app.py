@@ -17,7 +17,7 @@ def lambda_handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
     """Runs once and returns what it did. Only a run of the schedule may rest."""
     may_rest = "scheduled_time" in event
     try:
-        report = parts().rhythm.run(parts().deadline(context), may_rest=may_rest)
+        report = parts().scheduled_cleanup.run(parts().deadline(context), may_rest=may_rest)
     finally:
         emit_billed(CLEANUP, parts().meter.take())
     if report.is_resting:

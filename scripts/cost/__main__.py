@@ -1,7 +1,7 @@
-"""``python -m scripts.cost [LOAD]``: what a deployment costs a month, before and after a release.
+"""``python -m scripts.cost [LOAD]``: what a deployment costs a month, at first and now.
 
-``small zh, questions_a_day=50, half=true`` is a user of docs/cost.md with other figures; without a
-load, all of them. ``--write`` writes the tables of that page.
+``small zh, questions_a_day=50, precision=f16`` is a user of docs/cost.md with other figures;
+without a load, all of them. ``--write`` writes the tables of that page.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import argparse
 import sys
 
 from scripts.cost.bill import first_bill, turbopuffer
-from scripts.cost.load import AFTER, USERS, Load, read
+from scripts.cost.load import NOW, USERS, Load, read
 from scripts.cost.page import PAGE, bills, levers, written
 from scripts.cost.usage import month
 
@@ -37,9 +37,9 @@ def main() -> int:
 
 def _show(load: Load) -> None:
     print(load, bills({"this load": load}), sep="\n")
-    for name, dollars in turbopuffer(load, AFTER).items():
+    for name, dollars in turbopuffer(load, NOW).items():
         print(f"turbopuffer {name}: ${dollars:,.2f}")
-    used = month(load, AFTER)
+    used = month(load, NOW)
     print(f"first load, once: ${first_bill(load):,.2f}", "", sep="\n")
     print("what its counters would show in a month:")
     counters = {

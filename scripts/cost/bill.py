@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from scripts.cost.load import Load, Release
+from local.options import ROOT
+from local.template import read_template
+from scripts.cost.load import Load, State
 from scripts.cost.prices import BATCH_DISCOUNT, price
 from scripts.cost.quantities import quantity
 from scripts.cost.usage import Usage, first_load, kept_bytes, month
 
 GB, MILLION, PB = 1e9, 1e6, 1e15
-INDEX_MB, CLEANUP_MB = 3_008, 1_024
+_MEMORY_MB = {each.name: each.memory_mb for each in read_template(ROOT / "template.yaml").functions}
+INDEX_MB, CLEANUP_MB = _MEMORY_MB["IndexNodeFunction"], _MEMORY_MB["CleanupFunction"]
 METRICS_OF_A_ROUTE = 6
 ORDER_REQUESTS = 3
 """Requests to SQS for an order: sent, received, deleted."""
@@ -20,14 +23,14 @@ _DISCOUNTS = ((32.0, 1.0), (128.0, 0.2), (float("inf"), 0.04))
 """Shares of the price of a query for the GB of its namespace up to each bound."""
 
 
-def bill(load: Load, release: Release) -> Mapping[str, float]:
+def bill(load: Load, state: State) -> Mapping[str, float]:
     """Returns the lines of a month in dollars, ``total`` the last."""
-    used = month(load, release)
+    used = month(load, state)
     lines = {
-        "turbopuffer": max(price("turbopuffer minimum"), sum(turbopuffer(load, release).values())),
+        "turbopuffer": max(price("turbopuffer minimum"), sum(turbopuffer(load, state).values())),
         "Lambda": _functions(load, used),
         "embedding": used.tokens / MILLION * load.model_price,
-        "CloudWatch": _metrics(load, release) + _logs(load, used),
+        "CloudWatch": _metrics(load, state) + _logs(load, used),
         "Postgres": price(load.postgres) + _postgres_bytes(load) / GB * price("Postgres storage"),
         "HTTP API, SQS, secret": _requests(load, used),
         "NAT gateway": price("NAT gateway") if load.in_vpc else 0.0,
@@ -35,9 +38,9 @@ def bill(load: Load, release: Release) -> Mapping[str, float]:
     return {**lines, "total": sum(lines.values())}
 
 
-def turbopuffer(load: Load, release: Release) -> Mapping[str, float]:
+def turbopuffer(load: Load, state: State) -> Mapping[str, float]:
     """Returns what turbopuffer charges in a month, before its minimum."""
-    used = month(load, release)
+    used = month(load, state)
     return {
         "storage": kept_bytes(load, priced=True) / GB * price("turbopuffer storage"),
         "writes": _writes(used),
@@ -87,9 +90,9 @@ def _seconds(seconds: float, memory_mb: float) -> float:
     return seconds * memory_mb / 1024 * price("Lambda")
 
 
-def _metrics(load: Load, release: Release) -> float:
-    routes = METRICS_OF_A_ROUTE * load.routes if release.counts_routes else 0
-    own = release.metrics + release.metrics_a_route * load.routes
+def _metrics(load: Load, state: State) -> float:
+    routes = METRICS_OF_A_ROUTE * load.routes if state.counts_routes else 0
+    own = state.metrics + state.metrics_a_route * load.routes
     return (own + routes) * price("metric")
 
 

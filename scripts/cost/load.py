@@ -1,10 +1,13 @@
-"""Who uses a deployment, and how much; and what a release does with it."""
+"""Who uses a deployment, and how much; and what a state of the code does with it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
-from typing import Any, Literal
+from typing import Any, Literal, get_args
+
+from context_search.domain.config import Precision
+from context_search.web.metrics import METRICS
 
 Language = Literal["en", "zh"]
 DAYS = 30.4
@@ -28,7 +31,7 @@ class Load:
     language: Language = "en"
     namespaces: float = 1
     dimensions: int = 1536
-    half: bool = False
+    precision: Precision = "f32"
     window_tokens: int = 0
     model_price: float = 0.02
     in_vpc: bool = False
@@ -37,6 +40,11 @@ class Load:
     cleanup_s: float = 60.0
     search_mb: int = 1769
     days: float = DAYS
+
+    @property
+    def bytes_per_number(self) -> int:
+        """Bytes that turbopuffer keeps of each number of a vector."""
+        return 2 if self.precision == "f16" else 4
 
     @property
     def edits(self) -> float:
@@ -55,8 +63,8 @@ class Load:
 
 
 @dataclass(frozen=True, slots=True)
-class Release:
-    """What a release does: whether an edit writes its whole string, and what CloudWatch counts."""
+class State:
+    """What the code does: whether an edit writes its whole string, and what CloudWatch counts."""
 
     name: str
     rewrites_strings: bool
@@ -65,9 +73,11 @@ class Release:
     metrics_a_route: float = 0.0
 
 
-BEFORE = Release("before", True, counts_routes=True, metrics=36, metrics_a_route=5.5)
-AFTER = Release("after", False, counts_routes=False, metrics=40)
-WHOLE_STRINGS = replace(AFTER, name="after, but edits write whole strings", rewrites_strings=True)
+BEFORE = State("before", True, counts_routes=True, metrics=36, metrics_a_route=5.5)
+"""As first measured, before 0.1.0."""
+LAST = State("0.1.0", True, counts_routes=False, metrics=36)
+"""The last release."""
+NOW = State("after", False, counts_routes=False, metrics=sum(map(len, METRICS.values())))
 
 _CHINESE = {"language": "zh", "window_tokens": 250}
 _ENGLISH = {
@@ -92,7 +102,7 @@ USERS: Mapping[str, Load] = {
 
 
 def read(text: str) -> Load:
-    """Returns the load of ``small en`` or ``small zh, questions_a_day=50, half=true``.
+    """Returns the load of ``small en`` or ``small zh, questions_a_day=50, precision=f16``.
 
     Raises ValueError that says what is wrong.
     """
@@ -106,6 +116,8 @@ def read(text: str) -> Load:
         if name not in known or not value:
             raise ValueError(f"{change!r} is no name=value of {', '.join(sorted(known))}")
         given[name] = _like(getattr(load, name), value)
+    if given.get("precision", load.precision) not in get_args(Precision):
+        raise ValueError(f"precision is one of {', '.join(get_args(Precision))}")
     return replace(load, **given)
 
 

@@ -8,19 +8,20 @@ from dataclasses import replace
 from pathlib import Path
 
 from scripts.cost.bill import bill, first_bill
-from scripts.cost.load import AFTER, BEFORE, USERS, Load, Release
+from scripts.cost.load import BEFORE, LAST, NOW, USERS, Load, State
 from scripts.cost.prices import BATCH_DISCOUNT, PRICES
 from scripts.cost.quantities import QUANTITIES
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "cost.md"
 _MARKED = re.compile(
-    r"(?<=<!-- )(bills en|bills zh|levers|prices|quantities)( -->\n)(.*?)(?=<!-- end -->)", re.S
+    r"(?<=<!-- )(bills en|bills zh|last|levers|prices|quantities)( -->\n)(.*?)(?=<!-- end -->)",
+    re.S,
 )
 SIZES = ("small", "medium", "large")
 LEVERS: Mapping[str, Mapping[str, object]] = {
     "`EmbeddingDimensions` 512 instead of 1,536": {"dimensions": 512},
-    "`VectorPrecision` `f16`": {"half": True},
-    "both": {"dimensions": 512, "half": True},
+    "`VectorPrecision` `f16`": {"precision": "f16"},
+    "both": {"dimensions": 512, "precision": "f16"},
     "`EmbeddingWindowTokens` 0 instead of 250": {"window_tokens": 0},
     "`search` with 1,024 MB": {"search_mb": 1024},
     "`CleanupSchedule` of five minutes": {"cleanup_s": 300.0},
@@ -35,6 +36,7 @@ def written(page: str) -> str:
     tables = {
         "bills en": lambda: bills(_speaking("en")),
         "bills zh": lambda: bills(_speaking("zh")),
+        "last": _last,
         "levers": levers,
         "prices": _prices,
         "quantities": _quantities,
@@ -43,10 +45,8 @@ def written(page: str) -> str:
 
 
 def bills(users: Mapping[str, Load]) -> str:
-    """Returns what users pay, a column each, before this release and after it."""
-    columns = [
-        (f"{name}, {release.name}", bill(load, release)) for name, load, release in _each(users)
-    ]
+    """Returns what users pay, a column each, as first measured and now."""
+    columns = [(f"{name}, {state.name}", bill(load, state)) for name, load, state in _each(users)]
     rows = [
         [
             f"**{line}**" if line == "total" else line,
@@ -60,13 +60,13 @@ def bills(users: Mapping[str, Load]) -> str:
 
 
 def levers() -> str:
-    """Returns what each lever changes of the bill of this release, for every user."""
+    """Returns what each lever changes of the bill as it is now, for every user."""
     names = [f"{size} {language}" for language in ("en", "zh") for size in SIZES]
     rows = [
-        [lever, *(_difference(USERS[name], changes, AFTER) for name in names)]
+        [lever, *(_difference(USERS[name], changes, NOW) for name in names)]
         for lever, changes in LEVERS.items()
     ]
-    metrics = replace(AFTER, counts_routes=True)
+    metrics = replace(NOW, counts_routes=True)
     changed = [bill(USERS[name], metrics)["total"] - _total(USERS[name]) for name in names]
     rows.append(["`DetailedRouteMetrics`", *map(_signed, changed)])
     return _table(["$ a month", *names], rows)
@@ -76,19 +76,24 @@ def _speaking(language: str) -> Mapping[str, Load]:
     return {name: load for name, load in USERS.items() if load.language == language}
 
 
-def _each(users: Mapping[str, Load]) -> Iterator[tuple[str, Load, Release]]:
+def _each(users: Mapping[str, Load]) -> Iterator[tuple[str, Load, State]]:
     for name, load in users.items():
-        for release in (BEFORE, AFTER):
-            yield name, load, release
+        for state in (BEFORE, NOW):
+            yield name, load, state
 
 
-def _difference(load: Load, changes: Mapping[str, object], release: Release) -> str:
+def _difference(load: Load, changes: Mapping[str, object], state: State) -> str:
     other = replace(load, **changes)  # type: ignore[arg-type]
-    return _signed(bill(other, release)["total"] - bill(load, release)["total"])
+    return _signed(bill(other, state)["total"] - bill(load, state)["total"])
 
 
 def _total(load: Load) -> float:
-    return bill(load, AFTER)["total"]
+    return bill(load, NOW)["total"]
+
+
+def _last() -> str:
+    costs = [f"{name} {_dollars(bill(load, LAST)['total'])}" for name, load in USERS.items()]
+    return f"{LAST.name} cost in $ a month: {', '.join(costs)}.\n"
 
 
 def _prices() -> str:

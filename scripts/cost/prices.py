@@ -38,7 +38,7 @@ PRICES: Mapping[str, Price] = {
     "db.t4g.medium": Price(47.5, "month", AWS),
     "db.r7g.xlarge": Price(349.0, "month", AWS),
 }
-BATCH_DISCOUNT = Price(0.25, f"share of a write of {100} kB or more", ASSUMED)
+BATCH_DISCOUNT = Price(0.25, "share of a write of 100 kB or more", ASSUMED)
 
 
 def price(name: str) -> float:

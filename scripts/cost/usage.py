@@ -5,18 +5,16 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from scripts.cost.load import Load, Release
+from context_search.ports.upkeep import SweepExtent
+from context_search.services.indexing.indexer import IndexLimits
+from context_search.services.upkeep.cleanup import CleanupLimits
+from context_search.services.upkeep.sweep import PAGE
+from context_search.services.upkeep.sweep_round import SweepRound
+from scripts.cost.load import Load, State
 from scripts.cost.quantities import quantity
 
 LEAST_WRITTEN = 10_000
 LEAST_QUERIED = 1_280_000_000
-BATCH_CHUNKS = 200
-"""Chunks of a string that go in one request: ``IndexLimits``."""
-SWEEP_PAGE = 1_000
-SWEEP_PAGES = 50
-"""Pages of 1,000 ids that one run of ``cleanup`` reads at most."""
-SWEEP_S = 180.0
-"""Seconds after which a namespace is swept again."""
 LEGS = 2
 DELETES = 2
 """Every vector row is deleted twice, with the grace between."""
@@ -82,7 +80,7 @@ class Text:
     @property
     def batches(self) -> float:
         """Requests that write a whole string."""
-        return math.ceil(self.chunks / BATCH_CHUNKS)
+        return math.ceil(self.chunks / IndexLimits().batch_chunks)
 
     @property
     def written(self) -> float:
@@ -106,26 +104,26 @@ def first_load(load: Load) -> Usage:
     )
 
 
-def month(load: Load, release: Release) -> Usage:
+def month(load: Load, state: State) -> Usage:
     """Returns what edits, questions and the sweep count in a month after that."""
     text = Text(load)
     edits, questions, pages = load.edits, load.questions, swept_pages(load)
     changed = text.given("changed chunks")
-    rewritten = text.rows if release.rewrites_strings else changed * text.windows
+    rewritten = text.rows if state.rewrites_strings else changed * text.windows
     upserts = max(LEAST_WRITTEN, rewritten * text.row_bytes)
     deletes = deleted_bytes(load, rewritten * text.given("id"))
     # Vectors of unchanged chunks are read back to be written again.
-    reads = text.batches if release.rewrites_strings else 0.0
+    reads = text.batches if state.rewrites_strings else 0.0
     hit = text.given("id") + 4
-    vector = text.given("id") + load.dimensions * (2 if load.half else 4)
+    vector = text.given("id") + load.dimensions * load.bytes_per_number
     read_back = max(0.0, rewritten - changed * text.windows)
-    swept = min(SWEEP_PAGE, load.strings * text.rows / load.namespaces)
+    swept = min(PAGE, load.strings * text.rows / load.namespaces)
     answers = min(text.given("candidates"), LEGS * load.strings * text.rows / load.namespaces)
     query = max(LEAST_QUERIED, kept_bytes(load) / load.namespaces)
     return Usage(
         rows=load.strings * text.rows,
         written_bytes=edits * upserts + deletes,
-        small_written_bytes=deletes + (0.0 if release.rewrites_strings else edits * upserts),
+        small_written_bytes=deletes + (0.0 if state.rewrites_strings else edits * upserts),
         queried_bytes=query * (LEGS * questions + pages + edits * reads),
         returned_bytes=questions * answers * hit
         + pages * swept * text.given("id")
@@ -149,16 +147,24 @@ def deleted_bytes(load: Load, of_edit: float) -> float:
 
 
 def swept_pages(load: Load) -> float:
-    """Returns the pages that the sweep reads in a month: each namespace in turn, within bounds."""
-    of_namespace = math.ceil(load.strings * Text(load).rows / load.namespaces / SWEEP_PAGE)
-    rounds = min(load.cleanups, load.days * 86_400 / SWEEP_S)
-    return min(SWEEP_PAGES * load.cleanups, of_namespace * load.namespaces * rounds)
+    """Returns the pages that the sweep reads in a month.
+
+    A round of every namespace, as often as rounds follow each other.
+    """
+    rows = load.strings * Text(load).rows
+    pages = math.ceil(rows / load.namespaces / PAGE) * math.ceil(load.namespaces)
+    once = SweepRound.of(
+        SweepExtent(math.ceil(rows), pages, oldest_s=0.0),
+        every_s=load.cleanup_s,
+        swept_after_s=CleanupLimits().swept_after_s,
+    )
+    return pages * load.days * 86_400 / once.seconds if once.seconds else 0.0
 
 
 def kept_bytes(load: Load, *, priced: bool = False) -> float:
     """Returns what turbopuffer keeps; ``priced``: what has no index counts half."""
     text = Text(load)
-    vector = load.dimensions * (2 if load.half else 4)
+    vector = load.dimensions * load.bytes_per_number
     plain = text.given("unindexed") * (0.5 if priced else 1.0)
     row = vector + text.given("id") + text.given("indexed") + plain + text.token_bytes
     return load.strings * text.rows * row

@@ -127,7 +127,9 @@ class Settings(BaseModel):
     delete_grace_s: Seconds = 1800.0
     """Seconds between the first and the last delete of a vector row."""
     cleanup_schedule: str = ""
-    """The schedule's expression, for how long sweeps take; anything but a rate: not known."""
+    """The schedule of ``cleanup``. From ``rate(…)`` follows how long a round of sweeps takes; from
+    any other form nothing does.
+    """
     cleanup_idle_minutes: Positive = 1
     """For how long ``cleanup`` may leave the database alone where nothing is due."""
     index_concurrency: Positive = 8

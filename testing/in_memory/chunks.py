@@ -54,8 +54,8 @@ class MemoryChunks:
 
     def _set_of(self, claim: Claim) -> SetRow | None:
         wanted = (claim.node_id, claim.content_hash)
-        same = (row for row in self.rows.sets.values() if (row.node_id, row.content_hash) == wanted)
-        return next(same, None)
+        same = [row for row in self.rows.sets.values() if (row.node_id, row.content_hash) == wanted]
+        return min(same, key=lambda row: row.state == "partial", default=None)  # a whole one counts
 
     def _kept(self, claim: Claim, planned: Sequence[PlannedChunk]) -> list[KeptChunk]:
         node = self.rows.nodes[claim.node_id]
@@ -153,10 +153,14 @@ class MemoryChunks:
         return True
 
     def _is_complete(self, node: NodeRow, chunk_set: ChunkSet) -> bool:
-        kept = [self.rows.chunks.get(one.id) for one in chunk_set.kept]
-        return all(row.present for row in self.of_sets([chunk_set.id])) and all(
-            row is not None and row.present and row.set_id == node.active_set_id for row in kept
-        )
+        own = self.of_sets([chunk_set.id])
+        kept = [
+            row
+            for one in chunk_set.kept
+            if (row := self.rows.chunks.get(one.id)) and row.set_id == node.active_set_id
+        ]
+        count = self.rows.sets[chunk_set.id].chunks_count
+        return len(own) + len(kept) == count and all(row.present for row in (*own, *kept))
 
     def _take_over(self, claim: Claim, chunk_set: ChunkSet) -> None:
         """Moves chunks, with their words, into the set that keeps them."""

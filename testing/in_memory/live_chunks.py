@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from context_search.domain.documents import content_hash
@@ -54,9 +54,12 @@ class MemoryLiveChunks:
             if chunk.namespace == index.generation.namespace and chunk.doc_id in wanted
         }
 
-    def around(self, chunk_ids: Sequence[int], *, reach: int) -> list[ChunkText]:
+    def around(
+        self, chunk_ids: Sequence[int], *, contents: Collection[str], reach: int
+    ) -> list[ChunkText]:
         """Looks at every chunk there is."""
-        hits = [self.rows.chunks[i] for i in chunk_ids if i in self.rows.chunks]
+        found = [self.rows.chunks[i] for i in chunk_ids if i in self.rows.chunks]
+        hits = [row for row in found if row.content_hash in contents]
         near = [
             row
             for row in self.rows.chunks.values()

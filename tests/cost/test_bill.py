@@ -6,13 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from context_search.services.indexing.indexer import IndexLimits
-from context_search.services.upkeep.cleanup import ROUNDS_PER_STEP, CleanupLimits
-from context_search.services.upkeep.sweep import PAGE as SWEEP_PAGE
-from context_search.web.metrics import METRICS
-from scripts.cost import usage
 from scripts.cost.bill import bill, first_bill, turbopuffer
-from scripts.cost.load import AFTER, BEFORE, USERS, WHOLE_STRINGS, Load, read
+from scripts.cost.load import BEFORE, LAST, NOW, USERS, Load, read
 from scripts.cost.page import PAGE, written
 from scripts.cost.usage import first_load, month
 
@@ -24,36 +19,35 @@ def test_the_page_shows_what_the_model_says() -> None:
     assert text == written(text), "make docs"
 
 
-def test_bounds_of_the_model_are_those_of_the_code() -> None:
-    assert IndexLimits().batch_chunks == usage.BATCH_CHUNKS
-    assert usage.SWEEP_PAGE == SWEEP_PAGE
-    assert usage.SWEEP_PAGES == ROUNDS_PER_STEP
-    assert CleanupLimits().silent_s == usage.SWEEP_S
-    assert sum(map(len, METRICS.values())) == AFTER.metrics
+def test_the_sweep_reads_every_namespace_once_a_round() -> None:
+    small = USERS["small en"]  # 14 pages: one run, every 180 s and a minute
+    assert month(small, NOW).pages == pytest.approx(14 * small.cleanups / 4)
+    # 28 pages of each of 500 namespaces: 280 runs, and 180 s
+    assert month(LARGE, NOW).pages == pytest.approx(14_000 * LARGE.cleanups / 283)
 
 
 @pytest.mark.parametrize("name", list(USERS))
-def test_this_release_costs_every_user_less(name: str) -> None:
-    before, after = bill(USERS[name], BEFORE), bill(USERS[name], AFTER)
-    assert after["total"] < before["total"]
-    assert sum(after.values()) == pytest.approx(2 * after["total"])
+def test_every_user_pays_less_than_at_first(name: str) -> None:
+    before, now = bill(USERS[name], BEFORE), bill(USERS[name], NOW)
+    assert now["total"] < before["total"]
+    assert sum(now.values()) == pytest.approx(2 * now["total"])
 
 
 def test_turbopuffer_costs_its_minimum_or_what_is_used() -> None:
-    assert sum(turbopuffer(USERS["small en"], AFTER).values()) < 16
-    assert bill(USERS["small en"], AFTER)["turbopuffer"] == 16
-    assert bill(LARGE, AFTER)["turbopuffer"] == sum(turbopuffer(LARGE, AFTER).values()) > 16
+    assert sum(turbopuffer(USERS["small en"], NOW).values()) < 16
+    assert bill(USERS["small en"], NOW)["turbopuffer"] == 16
+    assert bill(LARGE, NOW)["turbopuffer"] == sum(turbopuffer(LARGE, NOW).values()) > 16
 
 
-def test_an_edit_that_writes_its_chunks_only_is_the_difference_of_releases() -> None:
-    whole, chunks = month(LARGE, WHOLE_STRINGS), month(LARGE, AFTER)
+def test_an_edit_that_writes_its_chunks_only_costs_a_tenth_of_its_string() -> None:
+    whole, chunks = month(LARGE, LAST), month(LARGE, NOW)
     assert chunks.written_bytes < whole.written_bytes / 10
     assert (chunks.rows, chunks.tokens) == (whole.rows, whole.tokens)
 
 
 def test_fewer_dimensions_save_everywhere_and_f16_in_storage_only() -> None:
-    short, half = replace(LARGE, dimensions=512), replace(LARGE, half=True)
-    full, cheap = turbopuffer(LARGE, AFTER), turbopuffer(half, AFTER)
+    short, half = replace(LARGE, dimensions=512), replace(LARGE, precision="f16")
+    full, cheap = turbopuffer(LARGE, NOW), turbopuffer(half, NOW)
     assert first_bill(short) < first_bill(LARGE) == first_bill(half)
     assert cheap["storage"] < full["storage"]
     assert cheap["writes"] == full["writes"]
@@ -62,20 +56,28 @@ def test_fewer_dimensions_save_everywhere_and_f16_in_storage_only() -> None:
 
 def test_queries_of_a_very_large_namespace_are_discounted() -> None:
     one = replace(LARGE, namespaces=1)
-    billed = month(one, AFTER).queried_bytes / 1e15
-    assert 0 < turbopuffer(one, AFTER)["queries"] < billed
+    billed = month(one, NOW).queried_bytes / 1e15
+    assert 0 < turbopuffer(one, NOW)["queries"] < billed
 
 
 def test_a_load_is_a_user_with_other_figures() -> None:
-    found = read("small zh, questions_a_day=50, half=true, postgres=db.t4g.medium")
+    found = read("small zh, questions_a_day=50, precision=f16, postgres=db.t4g.medium")
     small = USERS["small zh"]
-    assert found == replace(small, questions_a_day=50, half=True, postgres="db.t4g.medium")
+    assert found == replace(small, questions_a_day=50, precision="f16", postgres="db.t4g.medium")
     assert isinstance(found, Load)
 
 
 @pytest.mark.parametrize(
-    "text", ["", "tiny en", "small en, pages=3", "small en, strings", "small en, strings=x"]
+    "text",
+    [
+        "",
+        "tiny en",
+        "small en, pages=3",
+        "small en, strings",
+        "small en, strings=x",
+        "small en, precision=f8",
+    ],
 )
 def test_what_is_no_load_is_refused(text: str) -> None:
-    with pytest.raises(ValueError, match=r"none of|no name=value|could not convert"):
+    with pytest.raises(ValueError, match=r"none of|one of|no name=value|could not convert"):
         read(text)

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from context_search.bootstrap import parts
-from scripts.cost.load import AFTER, Load
+from scripts.cost.load import NOW, Load
 from scripts.cost.quantities import quantity
 from scripts.cost.usage import Usage, first_load, month
 from tests.contract.turbopuffer.targets import running
@@ -35,7 +35,7 @@ LOADS = {
         window_tokens=250,
         cleanup_s=RHYTHM_S,
         days=30,
-        half=True,
+        precision="f16",
     ),
 }
 
@@ -68,7 +68,7 @@ def deployed(
             EmbeddingApiBase=model_url,
             EmbeddingDimensions=str(load.dimensions),
             EmbeddingWindowTokens=str(load.window_tokens),
-            VectorPrecision="f16" if load.half else "f32",
+            VectorPrecision=load.precision,
         )
         for name, value in made.environment.items():
             patch.setenv(name, value)
@@ -109,7 +109,7 @@ def test_the_first_load_is_as_the_model_says(
 def test_the_month_after_it_is_as_the_model_says(
     counted: tuple[Counter[str], Counter[str]], load: Load
 ) -> None:
-    expected, found, first = figures(month(load, AFTER)), counted[1], figures(first_load(load))
+    expected, found, first = figures(month(load, NOW)), counted[1], figures(first_load(load))
     # Six edits are too few for a mean of changed chunks: that is in tests/cost/test_quantities.py.
     for name in ("embedding_tokens_total", "turbopuffer_written_bytes_total"):
         expected[name] += first[name]
@@ -122,7 +122,7 @@ def test_functions_print_as_many_bytes_as_the_model_says(
 ) -> None:
     runs = {
         "search": load.questions,
-        "index": month(load, AFTER).index_runs,
+        "index": month(load, NOW).index_runs,
         "cleanup": load.cleanups,
     }
     printed = {

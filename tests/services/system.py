@@ -31,6 +31,7 @@ from context_search.services.searching.search import Searcher, searcher
 from context_search.services.searching.targets import SearchedTool, Searches
 from context_search.services.upkeep.cleanup import Cleanup, CleanupLimits
 from context_search.services.upkeep.sweep import Sweep
+from context_search.services.upkeep.sweep_round import SweepRounds
 from testing.in_memory.clock import ManualClock
 from testing.in_memory.embedder import WordEmbedder
 from testing.in_memory.queue import ListQueue
@@ -117,14 +118,15 @@ class System:
             limits=IndexLimits(**limits),  # type: ignore[arg-type]
         )
 
-    def scheduled(self, limits: CleanupLimits) -> Cleanup:
-        """Returns the scheduled run."""
+    def scheduled(self, limits: CleanupLimits, *, every_s: float = 0.0) -> Cleanup:
+        """Returns the scheduled run; ``every_s``: how often it is said to run."""
         return Cleanup(
             store=self.store,
             vectors=self.vectors,
             relay=RelayOutbox(self.store, self.delivery),
             settler=self.settler,
             sweep=self.sweep,
+            sweep_rounds=SweepRounds(self.store, every_s, limits.swept_after_s, self.sweep.page),
             uploads=ManageUploads(self.store, self.objects),
             limits=limits,
         )

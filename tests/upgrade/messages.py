@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from tests.upgrade.site import Site
+from tests.upgrade.shared_parts import SharedParts
 from tests.upgrade.versions import UpgradeError, Version
 
 _RECORDED = "tests/domain/recorded_messages.json"
@@ -44,16 +44,16 @@ def check_record(version: Version, release: Version) -> None:
         raise UpgradeError(f"{_RECORDED} does not have under {release.name} what that sends")
 
 
-def answered_alike(place: Site) -> int:
+def answered_alike(shared: SharedParts) -> int:
     """How many answers to recorded events agree. Raises UpgradeError for those that do not."""
     asked = 0
     for path in (f"events/{name}.json" for name in _EVENTS):
         function = "search" if "mcp" in path else path.removeprefix("events/").split(".")[0]
-        for version in place.versions:
+        for version in shared.versions:
             recorded_event = version.json(path)
             answers = {
                 who.name: _shape(functions[function].invoke(recorded_event))
-                for who, functions in place.versions.items()
+                for who, functions in shared.versions.items()
             }
             asked += len(answers)
             if len(set(answers.values())) > 1:

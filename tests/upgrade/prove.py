@@ -25,7 +25,7 @@ from local.options import ROOT
 from tests.stack import DatabaseFactory, server_of_this_run
 from tests.upgrade import schema
 from tests.upgrade.messages import answered_alike, check_record, misread, recorded
-from tests.upgrade.site import Site, site
+from tests.upgrade.shared_parts import SharedParts, shared_parts
 from tests.upgrade.versions import UpgradeError, Version, checked_out, today
 from tests.upgrade.walk import Walk
 from tests.upgrade.written import columns, written
@@ -75,7 +75,7 @@ class Proof:
                 ("mixed", self.mixed),
                 ("redeploy", self.redeploy),
             ):
-                self.part(name, partial(self.on_a_site, databases, url, scratch, prove))
+                self.part(name, partial(self.on_shared_parts, databases, url, scratch, prove))
 
     # ------------------------------------------------------------------ schema
 
@@ -133,37 +133,37 @@ class Proof:
             raise UpgradeError(done.stderr[-2_000:])
         return done.stdout.strip()
 
-    # ------------------------------------------------------------ on a site
+    # ------------------------------------------------------------ on shared parts
 
-    def on_a_site(
+    def on_shared_parts(
         self,
         databases: DatabaseFactory,
         server_url: str,
         scratch: Path,
-        prove: Callable[[Site], str],
+        prove: Callable[[SharedParts], str],
     ) -> str:
         """Has the release deployed on new parts, and proves something there."""
         shutil.rmtree(scratch, ignore_errors=True)
         scratch.mkdir()
-        with site(databases, server_url, self.base, scratch) as place:
-            place.start(self.base)
+        with shared_parts(databases, server_url, self.base, scratch) as shared:
+            shared.start(self.base)
             try:
-                said = prove(place)
-                if complaints := place.complaints():
+                said = prove(shared)
+                if complaints := shared.complaints():
                     raise UpgradeError("logged meanwhile:\n" + "\n".join(complaints[:10]))
             except Exception as error:
                 kept = ROOT / ".local" / "upgrade" / "logs"
                 shutil.rmtree(kept, ignore_errors=True)
-                shutil.copytree(place.logs, kept)
-                for note in (*place.database_errors()[:5], f"logs of all functions: {kept}"):
+                shutil.copytree(shared.logs, kept)
+                for note in (*shared.database_errors()[:5], f"logs of all functions: {kept}"):
                     error.add_note(note)
                 raise
             return said
 
-    def messages(self, place: Site) -> str:
+    def messages(self, shared: SharedParts) -> str:
         """Each version reads what the other one sends, and what a later one may send."""
-        place.owner_migrate(self.now)
-        place.start(self.now)
+        shared.owner_migrate(self.now)
+        shared.start(self.now)
         if self.base.name in schema.LAST_MIGRATIONS:
             check_record(self.now, self.base)
         counted, wrong = 0, list[str]()
@@ -171,7 +171,7 @@ class Proof:
             sent = recorded(sender)
             later = [{**each, "of_a_later_release": [1]} for each in sent]
             kinds = [{**each, "kind": f"{each['kind']}_v9"} for each in sent]
-            read = place.versions[reader]["index_node"].invoke(
+            read = shared.versions[reader]["index_node"].invoke(
                 {"read": [json.dumps(each) for each in (*sent, *later, *kinds)]}
             )
             found = misread(read, sent, later, kinds)
@@ -179,45 +179,45 @@ class Proof:
             counted += len(read)
         if wrong:
             raise UpgradeError("\n".join(wrong))
-        answered = answered_alike(place)
+        answered = answered_alike(shared)
         return f"{counted} messages read crosswise, {answered} recorded events answered alike"
 
-    def mixed(self, place: Site) -> str:
+    def mixed(self, shared: SharedParts) -> str:
         """Old and new functions side by side, each way round, then either for each call."""
         old, new = self.base, self.now
-        place.mix(**dict.fromkeys(_ROLES, old))
-        walk = Walk(place)
+        shared.mix(**dict.fromkeys(_ROLES, old))
+        walk = Walk(shared)
         walk.round()
-        applied = place.owner_migrate(self.now)
+        applied = shared.owner_migrate(self.now)
         walk.round()  # nothing but the schema is new
-        place.start(self.now)
+        shared.start(self.now)
         for chosen in ((old, new, new, old), (new, old, old, new)):
-            place.mix(**dict(zip(_ROLES, chosen, strict=True)))
+            shared.mix(**dict(zip(_ROLES, chosen, strict=True)))
             walk.round()
-        place.alternate(seed=1)
+        shared.alternate(seed=1)
         walk.round()
         walk.round()
-        return f"{len(applied)} migrations over its rows, {_said(place, walk)}"
+        return f"{len(applied)} migrations over its rows, {_said(shared, walk)}"
 
-    def redeploy(self, place: Site) -> str:
+    def redeploy(self, shared: SharedParts) -> str:
         """Today's functions over the release's rows, then the release's, then today's."""
         old, new = self.base, self.now
-        place.mix(**dict.fromkeys(_ROLES, old))
-        walk = Walk(place, seed=2)
+        shared.mix(**dict.fromkeys(_ROLES, old))
+        walk = Walk(shared, seed=2)
         walk.round()
-        before = columns(place)
-        place.owner_migrate(self.now)
-        place.start(self.now)
-        place.mix(**dict.fromkeys(_ROLES, new))
+        before = columns(shared)
+        shared.owner_migrate(self.now)
+        shared.start(self.now)
+        shared.mix(**dict.fromkeys(_ROLES, new))
         walk.round()
         walk.round()
-        added = written(place, before)
+        added = written(shared, before)
         for version in (old, new):
-            place.mix(**dict.fromkeys(_ROLES, version))
+            shared.mix(**dict.fromkeys(_ROLES, version))
             walk.look()
             walk.round()
-            place.rest()
-        return f"{added} tables and columns of today's written, {_said(place, walk)}"
+            shared.rest()
+        return f"{added} tables and columns of today's written, {_said(shared, walk)}"
 
 
 def _told(error: Exception) -> list[str]:
@@ -231,11 +231,11 @@ def _told(error: Exception) -> list[str]:
     return "\n".join(lines).splitlines()
 
 
-def _said(place: Site, walk: Walk) -> str:
-    chunks, vector_rows = place.rest()
+def _said(shared: SharedParts, walk: Walk) -> str:
+    chunks, vector_rows = shared.rest()
     counts = walk.counts
     return (
-        f"{counts['steps']} steps, {counts['calls']} calls, {place.received} messages, 0 failed,"
+        f"{counts['steps']} steps, {counts['calls']} calls, {shared.received} messages, 0 failed,"
         f" {counts['strings']} strings found, {counts['blips']} blips healed by one cleanup,"
         f" {chunks} chunks and {vector_rows} vector rows equal the documents"
     )

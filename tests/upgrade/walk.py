@@ -1,4 +1,7 @@
-"""What users do with a site, so that every kind of order and row occurs; and what must be so."""
+"""What users do while both versions run, so that every kind of order and row occurs.
+
+And what must be so.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ from tests.builders import chinese, english
 from tests.faults.endurance.hits import deviation
 from tests.faults.endurance.texts import MARKER, Texts
 from tests.functions.deployment import SECRET
-from tests.upgrade.site import Site
+from tests.upgrade.shared_parts import SharedParts
 from tests.upgrade.versions import UpgradeError
 
 THRESHOLD = 100
@@ -49,7 +52,7 @@ class Tool:
 class Walk:
     """One project; its documents as their last acknowledged write left them."""
 
-    site: Site
+    shared: SharedParts
     seed: int = 1
     documents: dict[int, Any] = field(default_factory=dict)
     tools: dict[int, Tool] = field(default_factory=dict)
@@ -83,7 +86,7 @@ class Walk:
         """The answer of the function that serves a path. Raises UpgradeError for another status."""
         function = "search" if _SEARCHES.fullmatch(path) else "create_tool"
         is_operators = path.startswith("/internal") or path == "/api/v1/projects"
-        answer = self.site.deployed.http(
+        answer = self.shared.deployed.http(
             method,
             path,
             body,
@@ -95,8 +98,8 @@ class Walk:
         self.counts["calls"] += 1
         if answer["statusCode"] != status:
             said = str(answer.get("body"))[:600]
-            complaints = "".join(f"\n{line}" for line in self.site.complaints()[:6])
-            who = self.site.deployed.functions[function]
+            complaints = "".join(f"\n{line}" for line in self.shared.complaints()[:6])
+            who = self.shared.deployed.functions[function]
             raise UpgradeError(
                 f"{method} {path} of {getattr(who, 'name', 'either version')}:"
                 f" {answer['statusCode']} instead of {status}: {said}{complaints}"
@@ -139,7 +142,7 @@ class Walk:
         if sent.status_code != 200:
             raise UpgradeError(f"the bucket says {sent.status_code}")
         self.call("POST", f"{path}/{begun['upload_id']}/complete", status=202)
-        self.site.drain()
+        self.shared.drain()
         told = self.call("GET", f"{path}/{begun['upload_id']}")
         if told["status"] != "done":
             raise UpgradeError(f"an import is {told['status']}: {told.get('last_error')}")
@@ -157,7 +160,7 @@ class Walk:
             self._write(table_id, "/small", self.documents[table_id]["small"][1:])
         table_id = self._some_table()
         text = self.texts.with_sentence(english(800, table_id))
-        self.site.sql(
+        self.shared.sql(
             "UPDATE context_table SET"
             " data = jsonb_set(data, '{sql}', to_jsonb(CAST(:text AS text))) WHERE id = :id",
             text=text,
@@ -217,9 +220,9 @@ class Walk:
 
     def settle(self) -> None:
         """Does what waits. What is not whole then has to be so after one run of cleanup."""
-        self.site.drain()
+        self.shared.drain()
         blips = self._not_whole()
-        self.site.clean()
+        self.shared.clean()
         if blips:
             self.counts["blips"] += 1
             if still := self._not_whole():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -13,7 +14,8 @@ from context_search.domain.errors import (
     VectorStoreRejectedError,
 )
 from context_search.services.indexing.node_report import NodeReport
-from context_search.services.upkeep.report import CleanupReport
+from context_search.services.upkeep.cleanup_report import CleanupReport
+from context_search.services.upkeep.sweep_round import SweepRound
 from context_search.web.metrics import METRICS, emit_cleanup, emit_error, emit_node, emit_queue_age
 
 REPORT = NodeReport(
@@ -124,6 +126,18 @@ def test_a_cleanup_run_gives_what_it_healed(capsys: pytest.CaptureFixture[str]) 
     assert set(units(line).values()) == {"Count"}
     assert (line["orphans_deleted_total"], line["documents_missing_total"]) == ([2.0], [3.0])
     assert (line["cleanup_errors_total"], line["cleanup_incomplete_total"]) == ([1.0], [1.0])
+
+
+def test_a_round_of_sweeps_is_told_in_fields_of_the_line(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    sizes = SweepRound(vector_rows=2_000, pages=2, seconds=240, oldest_s=90)
+    emit_cleanup(CleanupReport(sweep_round=sizes))
+    emit_cleanup(CleanupReport(sweep_round=replace(sizes, seconds=None)))
+    known, unknown = printed(capsys)
+    assert (known["sweep_vector_rows"], known["sweep_oldest_seconds"]) == (2_000, 90)
+    assert known["sweep_round_seconds"] == 240
+    assert "sweep_round_seconds" not in units(known) | unknown
 
 
 def test_unknown_namespaces_are_a_metric_where_they_could_be_counted(

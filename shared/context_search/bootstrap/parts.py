@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
+from context_search.adapters.billing_meter import BillingMeter
 from context_search.adapters.postgres.pool import Database
 from context_search.adapters.postgres.store import PostgresStore
 from context_search.adapters.postgres.url import DatabaseUrl
 from context_search.adapters.secrets import with_secrets
 from context_search.bootstrap.live_settings import LiveSettings
-from context_search.bootstrap.meter import Meter
 from context_search.domain.config import IndexConfig, Model
 from context_search.domain.errors import ContextSearchError
 from context_search.domain.search import query_hash
@@ -52,7 +52,8 @@ if TYPE_CHECKING:
     from context_search.services.searching.search import Searcher
     from context_search.services.upkeep.cleanup import Cleanup, CleanupLimits
     from context_search.services.upkeep.readiness import Readiness
-    from context_search.services.upkeep.rhythm import Rhythm
+    from context_search.services.upkeep.scheduled_cleanup import ScheduledCleanup
+    from context_search.services.upkeep.sweep_round import SweepRounds
     from context_search.web.observed import ObservedSearch
     from context_search.web.routes.catalog.tools import ToolUseCases
     from context_search.web.routes.indexing.project_index import ProjectIndexUseCases
@@ -92,7 +93,7 @@ class Parts(LiveSettings):
     ) -> None:
         super().__init__(settings, read_again)
         self._embedders: dict[tuple[str, int], Embedder] = {}
-        self.meter = Meter()
+        self.meter = BillingMeter()
 
     @cached_property
     def postgres(self) -> PostgresStore:
@@ -292,6 +293,7 @@ class Parts(LiveSettings):
             relay=RelayOutbox(self.store, self.deliver),
             settler=self.settler,
             sweep=Sweep(self.store, self.vectors),
+            sweep_rounds=self._sweep_rounds,
             uploads=self.uploads,
             limits=self._cleanup_limits,
         )
@@ -306,15 +308,22 @@ class Parts(LiveSettings):
             project=self.settings.project_limits,
             deletes_unknown=self.settings.delete_unknown_namespaces,
             idle_s=60.0 * self.settings.cleanup_idle_minutes,
-            every_s=self.settings.cleanup_every_s,
         )
 
-    @cached_property
-    def rhythm(self) -> Rhythm:
-        """When the scheduled run works and when it rests."""
-        from context_search.services.upkeep.rhythm import Rhythm  # noqa: PLC0415
+    @property
+    def _sweep_rounds(self) -> SweepRounds:
+        from context_search.services.upkeep.sweep import PAGE  # noqa: PLC0415
+        from context_search.services.upkeep.sweep_round import SweepRounds  # noqa: PLC0415
 
-        return Rhythm(self.cleanup, self.clock)
+        every_s, swept_after_s = self.settings.cleanup_every_s, self._cleanup_limits.swept_after_s
+        return SweepRounds(self.store, every_s, swept_after_s, PAGE)
+
+    @cached_property
+    def scheduled_cleanup(self) -> ScheduledCleanup:
+        """When the scheduled run works and when it rests."""
+        from context_search.services.upkeep.scheduled_cleanup import ScheduledCleanup  # noqa: PLC0415
+
+        return ScheduledCleanup(self.cleanup, self.clock)
 
     # Whole projects
 
@@ -470,12 +479,7 @@ class Parts(LiveSettings):
 
         return OperationUseCases(
             rebuilds=self._rebuilds,
-            operate=Operate(
-                self.store,
-                self.settings.silent_after_s,
-                self.settings.cleanup_every_s,
-                self._cleanup_limits.swept_after_s,
-            ),
+            operate=Operate(self.store, self.settings.silent_after_s, self._sweep_rounds),
             redrive=Redrive(self.store, self.queue),
         )
 

@@ -46,8 +46,8 @@ class IndexConfig:
     def to_json(self) -> str:
         """Returns the canonical JSON text: sorted keys, no spaces.
 
-        Without ``precision`` where it is the usual one: so it was written before there was another,
-        and so earlier releases can read it.
+        ``precision`` is left out when it is ``f32``: releases before it wrote and read the text
+        without it, and hashes stay the same.
         """
         given = asdict(self)
         if self.precision == "f32":

@@ -9,6 +9,11 @@ LONGEST_RETRY_S = 43_200.0
 """Maximum pause before a retry, in seconds. SQS cannot hide a message for longer."""
 
 
+def search_pool(project_id: int) -> str:
+    """Returns the name of the pool of permits for the searches of a project."""
+    return f"searches of project {project_id}"
+
+
 @dataclass(frozen=True, slots=True)
 class Usage:
     """What is stored: a number of chunks, and the bytes of their vectors (rows × dimensions ×

@@ -207,22 +207,28 @@ class ChunkSet:
         return [chunk for chunk in self.chunks if not chunk.present]
 
 
+MOST_KEPT = 10_000
+"""Maximum number of chunks that a set takes over. To move them is one step, which has to end in
+time; beyond that writing them anew is quicker."""
+
+
 def kept_chunks(
     planned: Iterable[PlannedChunk], active: Iterable[tuple[int, bytes | None]]
 ) -> list[KeptChunk]:
     """Returns the chunks of an active set, given by id and ``rows_hash``, that a plan can keep.
 
-    Each takes the first place where its vector rows are wanted. The same arguments have the same
-    result, so a run goes on where another one stopped.
+    Each takes the first place where its vector rows are wanted. None, when they are too many. The
+    same arguments have the same result, so a run goes on where another one stopped.
     """
     waiting: dict[bytes | None, deque[int]] = defaultdict(deque)
     for chunk_id, rows_hash in active:
         waiting[rows_hash].append(chunk_id)
-    return [
+    kept = [
         KeptChunk(waiting[chunk.rows_hash].popleft(), chunk.index, chunk.start, chunk.end)
         for chunk in planned
         if waiting.get(chunk.rows_hash)
     ]
+    return kept if len(kept) <= MOST_KEPT else []
 
 
 @dataclass(frozen=True, slots=True)

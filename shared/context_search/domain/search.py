@@ -92,7 +92,7 @@ class Found:
     """The candidates: scores by the id of a vector row for each leg, empty where it did not run.
 
     ``keywords_from`` names who ranked the keywords. ``errors`` are the codes of what failed,
-    ``left_alone`` counts the parts among them that were not asked because they kept failing,
+    ``breaker_refusals`` counts the parts among them that were not asked because they kept failing,
     ``vector_was_kept`` says that the question was embedded before, ``is_cut`` that a leg of
     turbopuffer may have more candidates.
     """
@@ -103,7 +103,7 @@ class Found:
     keywords_from: Literal["turbopuffer", "postgres"] | None = None
     degraded: Sequence[Degradation] = ()
     errors: Sequence[str] = ()
-    left_alone: int = 0
+    breaker_refusals: int = 0
     vector_was_kept: bool = False
     is_cut: bool = False
 

@@ -78,7 +78,10 @@ class Projects(Protocol):
         ...
 
     def mark_deleted(self, project_id: int) -> bool:
-        """Makes a project and all of its keys worthless at once; False without the project."""
+        """Notes that a project is deleted: its keys and tokens are refused from the commit on.
+
+        False: there is no such project.
+        """
         ...
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -37,10 +37,13 @@ class LiveChunks(Protocol):
         """
         ...
 
-    def around(self, chunk_ids: Sequence[int], *, reach: int) -> list[ChunkText]:
+    def around(
+        self, chunk_ids: Sequence[int], *, contents: Collection[str], reach: int
+    ) -> list[ChunkText]:
         """Returns chunks and up to ``reach`` others before and after each, by set and index.
 
-        Only of sets that are active; each chunk once.
+        Only of sets that are active, and of strings with these content hashes: a chunk that another
+        version has taken over since is not there. Each chunk once.
         """
         ...
 

@@ -91,8 +91,9 @@ class Sweeps(Protocol):
     def due(self, *, older_than_s: float, limit: int) -> list[SweepCursor]:
         """Returns live generations in the middle of a sweep, or whose last one is that old.
 
-        The one whose last whole sweep, or last failure, is longest ago comes first, until its end:
-        so a round takes as many pages as there are, whatever the sizes of namespaces.
+        First comes what was ordered, then the one whose last whole sweep, or failed one, is longest
+        ago; it stays first until its end. So a round takes as many pages as all namespaces have
+        together.
         """
         ...
 

@@ -146,7 +146,7 @@ PartPointer = Annotated[str, Field(min_length=1, max_length=100_000, json_schema
 """A place inside of a document."""
 # Percent-encoded it is up to twelve times as long, and API Gateway takes 10,240 bytes in all.
 PointerInUrl = Annotated[str, Query(alias="pointer", max_length=5_200, json_schema_extra=_POINTER)]
-PointerToPart = Annotated[
+PartPointerInUrl = Annotated[
     str, Query(alias="pointer", min_length=1, max_length=5_200, json_schema_extra=_PART)
 ]
 Question = Annotated[str, Field(min_length=1, max_length=2_000)]

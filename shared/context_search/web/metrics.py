@@ -1,5 +1,7 @@
 """One line of JSON for each request, search, run over strings and run of cleanup.
 
+And one for each invocation that turbopuffer or a provider bills something for.
+
 CloudWatch makes metrics of it (embedded metric format), which cost by name and dimension. So only
 ``METRICS`` are metrics, with the service as their only dimension; the rest are fields of the line,
 for CloudWatch Logs Insights. No line has an id of a row, a text, a pointer or a key.
@@ -21,12 +23,13 @@ from context_search.domain.search import Answer
 
 if TYPE_CHECKING:  # what is reported here belongs to one function each
     from context_search.services.indexing.node_report import NodeReport, Outcome
-    from context_search.services.upkeep.report import CleanupReport
+    from context_search.services.upkeep.cleanup_report import CleanupReport
 
 INDEXING, SEARCH, CLEANUP = "index-node", "search", "cleanup"
 MANAGEMENT = "create-tool"
 BILLED = "billed"
-"""No function but what all of them are charged for: a metric each costs less than one a function.
+"""A service of its own for what all functions are billed: four metrics in all, not four for each
+function.
 """
 _NAMESPACE = "context-search"
 METRICS: Mapping[str, frozenset[str]] = {
@@ -138,7 +141,7 @@ def emit_search(kind: str, answer: Answer) -> None:
         "searches_degraded_total": int(bool(answer.degraded)),
         "candidates_total": len(found.vector) + len(found.keyword),
         "candidates_gone_total": answer.gone,
-        "breaker_refusals_total": found.left_alone,
+        "breaker_refusals_total": found.breaker_refusals,
         "hits_stale_total": sum(hit.chunk.stale for hit in answer.hits),
         "question_vectors_kept_total": int(found.vector_was_kept),
         "targets_kept_total": int(answer.target_was_kept),
@@ -197,9 +200,9 @@ def emit_cleanup(report: CleanupReport) -> None:
         values["unknown_namespaces"] = report.unknown_namespaces
     if report.sweep_round is not None:
         values["sweep_vector_rows"] = report.sweep_round.vector_rows
-        values["sweep_round_age_seconds"] = report.sweep_round.oldest_s
+        values["sweep_oldest_seconds"] = report.sweep_round.oldest_s
         if report.sweep_round.seconds is not None:
-            values["sweep_round_expected_seconds"] = report.sweep_round.seconds
+            values["sweep_round_seconds"] = report.sweep_round.seconds
     if report.readings is not None:
         values["active_chunks_total"] = report.readings.active_chunks
         values["nodes_in_quarantine"] = report.readings.quarantined_nodes
@@ -209,7 +212,10 @@ def emit_cleanup(report: CleanupReport) -> None:
 
 
 def emit_billed(service: str, billed: Billed) -> None:
-    """Says what an invocation of a service was charged by others; nothing where it was nothing."""
+    """Says what turbopuffer and the provider bill for an invocation.
+
+    No line where they bill nothing.
+    """
     values = {
         "turbopuffer_written_bytes_total": billed.written_bytes,
         "turbopuffer_queried_bytes_total": billed.queried_bytes,

@@ -153,7 +153,9 @@ def problem_of(error: ContextSearchError) -> Refusal:
 def unrouted(request: Request, methods_here: str = "") -> Refusal:
     """Returns 405 where other methods are served, else 404.
 
-    API Gateway itself answers what has no route; its routes with a variable take more than ours.
+    Gets what API Gateway lets through and no route of ours takes: a path that fits one of its
+    variables (``DELETE /api/v1/tools/search`` fits ``/api/v1/tools/{tool_id}``). Everything else
+    without a route is its own 404.
     ``methods_here`` is Starlette's ``Allow``, which has the methods of one route only; the
     contract, where a function has it, has those of all functions.
     """

@@ -4,10 +4,21 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from context_search.domain.model import ChunkSet, HydratedChunk, Index, Reach, Table
+from context_search.domain.model import (
+    MOST_KEPT,
+    ChunkSet,
+    HydratedChunk,
+    Index,
+    PlannedChunk,
+    Reach,
+    Table,
+    kept_chunks,
+)
+from context_search.domain.retrieval import RetrievalSettings
 from context_search.domain.text.analysis import query_weights, tokens
 from context_search.ports.searching import ChunkTokens
 from context_search.services.indexing.vector_rows import plan
+from context_search.services.searching.retrieve import read_sources
 from tests.builders import chinese, english
 from tests.contract.store.bench import Bench
 
@@ -254,3 +265,25 @@ def test_a_set_that_was_planned_otherwise_begins_anew(bench: Bench) -> None:
     assert (new.id != first.id, new.kept, len(new.missing)) == (True, (), len(planned))
     bench.mark(new)
     assert bench.activate(claim, new)
+
+
+def test_more_than_may_move_at_once_is_written_anew() -> None:
+    one = PlannedChunk(0, 0, 1, "x", "", b"", b"hash")
+    for number, kept in ((MOST_KEPT, MOST_KEPT), (MOST_KEPT + 1, 0)):
+        planned = [replace(one, index=index) for index in range(number)]
+        active = [(index + 1, b"hash") for index in range(number)]
+        assert len(kept_chunks(planned, active)) == kept
+
+
+def test_what_a_swap_takes_over_is_not_shown_as_of_the_version_before(bench: Bench) -> None:
+    table, index, node_id, _ = indexed(bench, *LINES)
+    hits = [chunk for chunk in shown(bench, index) if chunk.chunk_index in (4, 5, 6)]
+    longer = [english(80, seed=50) + "\n\n", *LINES[:5], english(50, seed=99), *LINES[6:]]
+    edited(bench, table, index, *longer)
+    assert bench.finish(node_id).kept
+    with bench.store.for_all("test") as work:
+        sources = read_sources(work.live_chunks, hits, RetrievalSettings())
+    for source, _ in sources:
+        begin, end = source.shown
+        offset = source.chunks[0].start
+        assert source.text[begin - offset : end - offset] == text_of(*LINES)[begin:end]

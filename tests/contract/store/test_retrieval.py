@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import pytest
 
+from context_search.domain.documents import content_hash
 from context_search.domain.retrieval import ChunkText, RetrievalSettings, StoredSettings
 from tests.builders import english
 from tests.contract.store.bench import OTHER, TEXT, Bench
 
 LONG = english(900)
+CONTENTS = {content_hash(text) for text in (LONG, TEXT, OTHER)}
 
 
 def around(bench: Bench, ids: list[int], reach: int) -> list[ChunkText]:
     with bench.store.for_all("test") as work:
-        return work.live_chunks.around(ids, reach=reach)
+        return work.live_chunks.around(ids, contents=CONTENTS, reach=reach)
 
 
 def chunk_ids(bench: Bench, node: int) -> list[int]:

@@ -6,7 +6,7 @@ from context_search.domain.orders import Order
 from context_search.ports.outside import Message
 from context_search.services.indexing.worker import Begun, OrderBook
 from context_search.services.upkeep.cleanup import Cleanup
-from context_search.services.upkeep.report import CleanupReport
+from context_search.services.upkeep.cleanup_report import CleanupReport
 from testing.in_memory.outbox import MemoryOutbox
 from testing.in_memory.rows import OutboxRow
 

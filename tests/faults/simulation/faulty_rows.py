@@ -136,7 +136,7 @@ class KeptWhereItWas(MemoryChunks):
         super()._take_over(claim, replace(chunk_set, kept=tuple(as_before)))
 
 
-class KeptAndBuried(MemoryChunks):
+class KeptAndDeleted(MemoryChunks):
     """The set before goes with all documents that it ever had."""
 
     def _take_over(self, claim: Claim, chunk_set: ChunkSet) -> None:

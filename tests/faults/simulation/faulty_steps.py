@@ -17,19 +17,19 @@ from context_search.services.indexing.indexer import Batch, Begun, Indexer, Plan
 from context_search.services.indexing.node_report import NodeRun
 from context_search.services.indexing.settle import Settler
 from context_search.services.upkeep.cleanup import TOMBSTONES_PER_STEP, Cleanup
-from context_search.services.upkeep.report import CleanupReport
-from context_search.services.upkeep.rhythm import Rhythm
+from context_search.services.upkeep.cleanup_report import CleanupReport
+from context_search.services.upkeep.scheduled_cleanup import ScheduledCleanup
 from context_search.services.upkeep.sweep import Sweep
 
 
-class RestsOverWhatIsDue(Rhythm):
+class RestsOverWhatIsDue(ScheduledCleanup):
     """Nobody asks what is due later."""
 
     def _due_in_s(self) -> float | None:
         return None
 
 
-class RestsAfterWork(Rhythm):
+class RestsAfterWork(ScheduledCleanup):
     """Nobody asks what is due later, or whether this run has made more to do."""
 
     def _rest_s(self, report: CleanupReport) -> float:

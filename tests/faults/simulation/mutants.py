@@ -46,7 +46,7 @@ MUTANTS = [
         "kept under another heading", unit_of_work=work_with(chunks=rows.KeptUnderAnotherHeading)
     ),
     Mutation("kept where it was", unit_of_work=work_with(chunks=rows.KeptWhereItWas)),
-    Mutation("kept and buried", unit_of_work=work_with(chunks=rows.KeptAndBuried)),
+    Mutation("kept and deleted", unit_of_work=work_with(chunks=rows.KeptAndDeleted)),
     Mutation(
         "half a set for a whole one",
         unit_of_work=work_with(chunks=rows.TakenForWhole),
@@ -110,8 +110,8 @@ MUTANTS = [
         within=3_000,
         seed=437,
     ),
-    Mutation("rests over what is due", rhythm=steps.RestsOverWhatIsDue),
-    Mutation("rests after work", rhythm=steps.RestsAfterWork),
+    Mutation("rests over what is due", scheduled_cleanup=steps.RestsOverWhatIsDue),
+    Mutation("rests after work", scheduled_cleanup=steps.RestsAfterWork),
     Mutation("no window", unit_of_work=work_with(outbox=orders.NoWindow)),
     Mutation("each write its order", unit_of_work=work_with(outbox=orders.EachWriteItsOrder)),
     Mutation("sent again while in the queue", cleanup=orders.SendsAgain),

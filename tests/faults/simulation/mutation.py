@@ -9,7 +9,7 @@ from context_search.services.indexing.indexer import Indexer
 from context_search.services.indexing.settle import Settler
 from context_search.services.indexing.worker import OrderBook
 from context_search.services.upkeep.cleanup import Cleanup
-from context_search.services.upkeep.rhythm import Rhythm
+from context_search.services.upkeep.scheduled_cleanup import ScheduledCleanup
 from context_search.services.upkeep.sweep import Sweep
 from testing.in_memory.store import MemoryUnitOfWork
 from tests.faults.simulation.conditions import GRACE_S
@@ -32,7 +32,7 @@ class Mutation:
     book: type[OrderBook] = OrderBook
     settler: type[Settler] = Settler
     sweep: type[Sweep] = Sweep
-    rhythm: type[Rhythm] = Rhythm
+    scheduled_cleanup: type[ScheduledCleanup] = ScheduledCleanup
     grace_s: float = GRACE_S
     acknowledges_first: bool = False
     has_project_index: bool = False

@@ -28,7 +28,8 @@ from context_search.services.indexing.worker import Begun, OrderBook, Worker
 from context_search.services.searching.targets import SearchedTool
 from context_search.services.upkeep.cleanup import CleanupLimits
 from context_search.services.upkeep.operations import Redrive
-from context_search.services.upkeep.rhythm import Rhythm
+from context_search.services.upkeep.scheduled_cleanup import ScheduledCleanup
+from context_search.services.upkeep.sweep_round import SweepRounds
 from testing.in_memory.clock import ManualClock
 from testing.in_memory.store import MemoryStore
 from testing.in_memory.uploads import DictObjects
@@ -90,7 +91,7 @@ class World:
     def __init__(self, seed: int, mutation: Mutation) -> None:
         self.random = random.Random(seed)
         self.idle_s = IDLE_S
-        if seed % 8 in LONG_IDLE_SEEDS or mutation.rhythm is not Rhythm:
+        if seed % 8 in LONG_IDLE_SEEDS or mutation.scheduled_cleanup is not ScheduledCleanup:
             self.idle_s = LONG_IDLE_S
         self.mutation = mutation
         # Not chosen at random: histories without it stay as they were.
@@ -177,16 +178,21 @@ class World:
             _no_uploads,
             self._tell,
         )
+        cleanup_limits = CleanupLimits(
+            SILENT_S, mutation.grace_s, self.keep_s, self.limits, idle_s=self.idle_s
+        )
+        sweep = mutation.sweep(store, vectors, page=3)
         self.cleanup = mutation.cleanup(
             store,
             vectors,
             RelayOutbox(store, self.deliver),
             settler,
-            mutation.sweep(store, vectors, page=3),
+            sweep,
+            SweepRounds(store, 0.0, cleanup_limits.swept_after_s, sweep.page),
             ManageUploads(store, DictObjects()),
-            CleanupLimits(SILENT_S, mutation.grace_s, self.keep_s, self.limits, idle_s=self.idle_s),
+            cleanup_limits,
         )
-        self.rhythm = mutation.rhythm(self.cleanup, self.clock)
+        self.scheduled_cleanup = mutation.scheduled_cleanup(self.cleanup, self.clock)
 
     def _build_management(self) -> None:
         store = self.store
@@ -245,10 +251,10 @@ class World:
 
     def clean_up(self) -> None:
         """Starts a run of cleanup, which may rest."""
-        deadline, rhythm = self.deadline(), self.rhythm
+        deadline, scheduled = self.deadline(), self.scheduled_cleanup
 
         def run() -> None:
-            report = rhythm.run(deadline)
+            report = scheduled.run(deadline)
             if report.is_resting:
                 self.seen["cleanup: rested"] += 1
 

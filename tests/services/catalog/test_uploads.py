@@ -28,7 +28,7 @@ from context_search.services.catalog.uploads import (
     ManageUploads,
 )
 from context_search.services.upkeep.cleanup import CleanupLimits
-from context_search.services.upkeep.report import CleanupReport
+from context_search.services.upkeep.cleanup_report import CleanupReport
 from testing.in_memory.uploads import DictObjects
 from tests.services.system import System, prose
 

@@ -13,7 +13,7 @@ from context_search.services.indexing.indexer import Indexer
 from context_search.services.indexing.status import ToolStatus
 from context_search.services.indexing.use_index import IndexUse
 from context_search.services.upkeep.cleanup import CleanupLimits
-from context_search.services.upkeep.report import CleanupReport
+from context_search.services.upkeep.cleanup_report import CleanupReport
 from tests.services.system import SILENT_S, System, prose, search
 
 HOUR = 3600.0

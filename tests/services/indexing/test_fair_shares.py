@@ -13,8 +13,8 @@ from context_search.ports.outside import Message
 from context_search.services.indexing.indexer import Indexer
 from context_search.services.indexing.outgoing import LOST_AFTER_S, WINDOW
 from context_search.services.upkeep.cleanup import CleanupLimits
+from context_search.services.upkeep.cleanup_report import CleanupReport
 from context_search.services.upkeep.operations import Redrive
-from context_search.services.upkeep.report import CleanupReport
 from testing.in_memory.queue import ListQueue
 from tests.services.system import SILENT_S, System, prose
 

@@ -20,6 +20,7 @@ from context_search.domain.errors import (
     VectorStoreRejectedError,
     VectorStoreUnavailableError,
 )
+from context_search.domain.limits import search_pool
 from context_search.domain.search import Answer
 from context_search.ports.outside import Deadline, Legs, Ranked, VectorQuery
 from context_search.ports.store import Store, UnitOfWork
@@ -197,7 +198,7 @@ def test_lean_storage_has_its_keywords_in_postgres() -> None:
 
 def test_more_searches_than_allowed_are_refused_and_say_when_to_come_back() -> None:
     system = MoodySystem()
-    pool = f"searches of project {system.principal.project_id}"
+    pool = search_pool(system.principal.project_id)
     with system.store.for_all("test") as work:
         work.permits.take(pool, size=SEARCHES_PER_PROJECT, count=SEARCHES_PER_PROJECT, lease_s=30)
     with pytest.raises(BackpressureError) as caught:
@@ -286,7 +287,7 @@ def test_a_search_says_how_many_parts_it_has_left_alone() -> None:
     system = MoodySystem()
     system.searches = system.searcher(DownEmbedder(system.embedder.dimensions))
     asked = [system.ask() for _ in range(FAILURES_TO_OPEN)]
-    assert {answer.found.left_alone for answer in asked} == {0}
-    left_alone = system.ask()
-    assert left_alone.found.left_alone == 1
-    assert left_alone.degraded == asked[0].degraded == ["embed_unavailable"]
+    assert {answer.found.breaker_refusals for answer in asked} == {0}
+    refused = system.ask()
+    assert refused.found.breaker_refusals == 1
+    assert refused.degraded == asked[0].degraded == ["embed_unavailable"]

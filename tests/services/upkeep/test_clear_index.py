@@ -7,11 +7,17 @@ import pytest
 from context_search.domain.access import Internal
 from context_search.domain.errors import ConflictError, NotFoundError
 from context_search.services.upkeep.operations import Operate
+from context_search.services.upkeep.sweep_round import SweepRounds
 from tests.services.system import SILENT_S, System, prose
 
 
+def operate(system: System) -> Operate:
+    rounds = SweepRounds(system.store, every_s=60, swept_after_s=SILENT_S, page=system.sweep.page)
+    return Operate(system.store, SILENT_S, rounds)
+
+
 def cleared(system: System, tool_id: int, *, shared: bool = False) -> list[int]:
-    return Operate(system.store, SILENT_S).clear_index(tool_id, Internal(), shared=shared).tools
+    return operate(system).clear_index(tool_id, Internal(), shared=shared).tools
 
 
 def test_a_cleared_index_finds_nothing_and_says_why_and_comes_back_with_a_search() -> None:
@@ -19,7 +25,7 @@ def test_a_cleared_index_finds_nothing_and_says_why_and_comes_back_with_a_search
     tool = system.tool(system.table({"a": prose(500)})).tool
     system.work()
     before = len(system.rows())
-    given_up = Operate(system.store, SILENT_S).clear_index(tool.id, Internal(), shared=False)
+    given_up = operate(system).clear_index(tool.id, Internal(), shared=False)
     assert (given_up.chunks, given_up.tools) == (before, [tool.id])
     status = system.read_status(tool.id, Internal())
     error = status.progress.last_error
@@ -41,7 +47,7 @@ def test_clearing_again_changes_nothing() -> None:
     system.work()
     cleared(system, tool.id)
     generations = len(system.memory.rows.generations)
-    again = Operate(system.store, SILENT_S).clear_index(tool.id, Internal(), shared=False)
+    again = operate(system).clear_index(tool.id, Internal(), shared=False)
     assert (again.chunks, len(system.memory.rows.generations)) == (0, generations)
 
 

@@ -64,7 +64,7 @@ def test_cleanup_tells_the_round_and_when_it_is_late() -> None:
     system = System()
     system.tool(system.table({"a": prose(500)}))
     system.work()
-    cleanup = system.scheduled(CleanupLimits(SILENT_S, every_s=MINUTE))
+    cleanup = system.scheduled(CleanupLimits(SILENT_S), every_s=MINUTE)
     report = cleanup.run(system.deadline())
     assert report.sweep_round is not None
     assert report.sweep_round.vector_rows == len(system.documents())
@@ -84,7 +84,7 @@ def test_a_round_that_does_not_end_in_time_is_an_error_of_the_report() -> None:
     system.vectors = Unlisted()
     system.sweep = Sweep(system.store, system.vectors)
     system.tool(system.table({"a": ""}))
-    cleanup = system.scheduled(CleanupLimits(SILENT_S, every_s=MINUTE))
+    cleanup = system.scheduled(CleanupLimits(SILENT_S), every_s=MINUTE)
     told = []
     for _ in range(6):
         system.clock.advance(MINUTE)

@@ -10,7 +10,7 @@ from context_search.services.upkeep.cleanup import (
     CleanupLimits,
     FindUnknownNamespaces,
 )
-from context_search.services.upkeep.report import CleanupReport
+from context_search.services.upkeep.cleanup_report import CleanupReport
 from testing.in_memory.vectors import DictVectors
 from tests.services.system import SILENT_S, System, prose
 

@@ -54,9 +54,9 @@ class ManageTables:
             return project, add_key(work, KeyOwner(project.id), KeyOptions(), Internal())
 
     def delete_project(self, project_id: int) -> None:
-        """Makes a project and its keys worthless at once; ``cleanup`` removes all that it has.
+        """Notes that a project is deleted; ``cleanup`` removes all that it has.
 
-        Raises NotFoundError.
+        Its keys and tokens are refused from the commit on. Raises NotFoundError.
         """
         with self.store.for_project(project_id) as work:
             if not work.projects.mark_deleted(project_id):

@@ -20,12 +20,12 @@ BLANK = "(blank)"
 
 
 def input_hash(text: str, config: IndexConfig) -> bytes:
-    """Returns what a chunk's vectors depend on: the model, the windows and the text.
+    """Returns what a chunk's vectors depend on: model, dimensions, precision, windows and text.
 
-    And the precision, as vectors are read back from where they are kept.
+    Precision counts, because vectors are read back from turbopuffer.
     """
-    kept = "" if config.precision == "f32" else f" {config.precision}"
-    model = f"{config.model}\n{config.dimensions}{kept}\n{config.window_tokens}\n"
+    precision = "" if config.precision == "f32" else f" {config.precision}"
+    model = f"{config.model}\n{config.dimensions}{precision}\n{config.window_tokens}\n"
     return hashlib.sha256((model + text).encode()).digest()
 
 

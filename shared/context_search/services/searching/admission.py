@@ -7,6 +7,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
 from context_search.domain.errors import BackpressureError, ContextSearchError
+from context_search.domain.limits import search_pool
 from context_search.ports.outside import Clock, Deadline
 from context_search.ports.store import Store
 
@@ -43,7 +44,7 @@ class Admission:
     @contextmanager
     def admitted(self, project_id: int, deadline: Deadline) -> Iterator[None]:
         """Holds a place among the searches of a project. Raises BackpressureError at once."""
-        pool = f"searches of project {project_id}"
+        pool = search_pool(project_id)
         holder = self._take(pool, self.searches, 1, deadline)
         if holder is None:
             raise BackpressureError(

@@ -37,7 +37,7 @@ class _SoFar:
     legs: Legs = field(default_factory=Legs)
     degraded: list[Degradation] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
-    left_alone: int = 0
+    breaker_refusals: int = 0
     keywords: list[Ranked] | None = None
     is_kept: bool = False
 
@@ -45,7 +45,7 @@ class _SoFar:
         """Remembers a failure."""
         self.degraded.append(degradation)
         self.errors.append(error.code)
-        self.left_alone += isinstance(error.__cause__, BreakerOpenError)
+        self.breaker_refusals += isinstance(error.__cause__, BreakerOpenError)
 
     def found(self) -> Found:
         """What the ranking gets."""
@@ -62,7 +62,7 @@ class _SoFar:
             keywords_from=source,  # type: ignore[arg-type]
             degraded=self.degraded,
             errors=self.errors,
-            left_alone=self.left_alone,
+            breaker_refusals=self.breaker_refusals,
             vector_was_kept=self.is_kept,
             is_cut=self.legs.is_cut,
         )

@@ -58,14 +58,14 @@ def read_sources(
 
     Where a secret may go on beyond what was read, all that may belong to it is sensitive.
     """
-    neighbours = settings.neighbours
+    neighbours, contents = settings.neighbours, {hit.content_hash for hit in hits}
     reach = _chunks_of(MARGIN_CHARS, max(map(_length, hits)), MARGIN_CHUNKS)
-    found = rows.around([hit.id for hit in hits], reach=neighbours + reach)
+    found = rows.around([hit.id for hit in hits], contents=contents, reach=neighbours + reach)
     sources = _sources(found, hits, neighbours)
     ends = [end for source in sources for end in _open_ends(source, settings)]
     if ends:
         reach = _chunks_of(EXTENT_CHARS, min(map(_length, ends)), EXTENT_CHUNKS)
-        more = rows.around([chunk.id for chunk in ends], reach=reach)
+        more = rows.around([chunk.id for chunk in ends], contents=contents, reach=reach)
         known = {chunk.id: chunk for chunk in [*found, *more]}
         by_place = sorted(known.values(), key=lambda chunk: (chunk.set_id, chunk.index))
         sources = _sources(by_place, hits, neighbours)

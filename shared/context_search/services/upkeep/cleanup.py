@@ -35,9 +35,9 @@ from context_search.services.indexing.status import write_summaries
 from context_search.services.indexing.vector_rows import chunk_tokens
 from context_search.services.searching.admission import UNUSED_S
 from context_search.services.searching.search_project import RANKING_AGE_S
-from context_search.services.upkeep.report import CleanupReport
+from context_search.services.upkeep.cleanup_report import CleanupReport
 from context_search.services.upkeep.sweep import Sweep
-from context_search.services.upkeep.sweep_round import PAGES_PER_RUN, read_round
+from context_search.services.upkeep.sweep_round import PAGES_PER_RUN, SweepRounds
 
 NODES_PER_STEP = 200
 CHUNKS_PER_STEP = 500
@@ -47,7 +47,7 @@ REQUESTS_PER_STEP = 1_000
 PERMITS_PER_STEP = 1_000
 REMOVALS_PER_STEP = 200
 STEP_RESERVE_S = 20.0
-ROUNDS_PER_STEP = PAGES_PER_RUN
+REPEATS_PER_STEP = PAGES_PER_RUN  # a repeat of the sweep is a page
 RETRY_S = 3_600.0
 SOON_S = 60.0
 MOST_WAITS = 3
@@ -62,9 +62,10 @@ NAMESPACES_PER_STEP = 100
 class CleanupLimits:
     """Limits of the scheduled run.
 
-    Times, in seconds, after which silence is a failure, a delete is final and a previous generation
-    goes; what a project may hold; whether unknown namespaces are deleted (never on a shared
-    account); for how long it may rest where nothing is due, and how often it runs (0: not known).
+    Seconds after which silence is a failure (``silent_s``), a delete is final (``grace_s``) and a
+    previous generation goes (``keep_previous_s``). ``project``: what a project may hold.
+    ``deletes_unknown``: whether unknown namespaces are deleted, never on a shared account.
+    ``idle_s``: for how many seconds it may rest where nothing is due.
     """
 
     silent_s: float = 180.0
@@ -73,7 +74,6 @@ class CleanupLimits:
     project: ProjectLimits = field(default_factory=ProjectLimits)
     deletes_unknown: bool = False
     idle_s: float = 60.0
-    every_s: float = 0.0
 
     @property
     def swept_after_s(self) -> float:
@@ -93,12 +93,14 @@ class Cleanup:
     relay: RelayOutbox
     settler: Settler
     sweep: Sweep
+    sweep_rounds: SweepRounds
     uploads: ManageUploads
     limits: CleanupLimits
 
     def run(self, deadline: Deadline) -> CleanupReport:
         """Returns what was done; ``is_complete`` is false when time ran out first."""
         report = CleanupReport()
+        # What makes work for a step must be in the port Agenda: else cleanup rests over it.
         steps: list[Step] = [
             self._relay,
             self._revive,
@@ -129,7 +131,7 @@ class Cleanup:
 
     def _is_done(self, step: Step, report: CleanupReport, deadline: Deadline) -> bool:
         """Repeats a step while it has more to do, but not for so long that others starve."""
-        for _ in range(ROUNDS_PER_STEP):
+        for _ in range(REPEATS_PER_STEP):
             if not step(report):
                 return True
             if deadline.left_s() < STEP_RESERVE_S:
@@ -240,7 +242,7 @@ class Cleanup:
         return bool(retired)
 
     def _sweep(self, report: CleanupReport) -> bool:
-        found = self.sweep.run(older_than_s=self.limits.swept_after_s)
+        found = self.sweep.run(older_than_s=self.sweep_rounds.swept_after_s)
         if found is None:
             return False
         report.add_sweep(found)
@@ -275,12 +277,7 @@ class Cleanup:
             work.rankings.forget_old(older_than_s=RANKING_AGE_S)
             work.permits.forget_unused(unused_s=UNUSED_S, limit=PERMITS_PER_STEP)
             report.readings = work.gauges.read()
-        report.sweep_round = read_round(
-            self.store,
-            every_s=self.limits.every_s,
-            swept_after_s=self.limits.swept_after_s,
-            page=self.sweep.page,
-        )
+        report.sweep_round = self.sweep_rounds.read()
         if report.sweep_round.is_late:
             report.errors.append("sweep: LATE")
         return False

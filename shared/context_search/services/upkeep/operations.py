@@ -13,8 +13,7 @@ from context_search.ports.store import Store
 from context_search.services.access.lookup import index_of, live_tool
 from context_search.services.indexing.outgoing import node_orders
 from context_search.services.indexing.status import summarise
-from context_search.services.upkeep.sweep import PAGE
-from context_search.services.upkeep.sweep_round import SweepRound, read_round
+from context_search.services.upkeep.sweep_round import SweepRound, SweepRounds
 
 NAMED_TOOLS = 20
 
@@ -39,15 +38,11 @@ class Redriven:
 
 @dataclass(frozen=True, slots=True)
 class Operate:
-    """Work on indexes that nobody but an operator asks for.
-
-    ``every_s`` and ``swept_after_s``: see ``SweepRound``.
-    """
+    """Work on indexes that nobody but an operator asks for."""
 
     store: Store
     silent_s: float
-    every_s: float = 0.0
-    swept_after_s: float = 0.0
+    sweep_rounds: SweepRounds
 
     def read_integrity(self) -> list[dict[str, object]]:
         """Returns the last complete report of each live namespace.
@@ -59,9 +54,7 @@ class Operate:
 
     def read_sweep_round(self) -> SweepRound:
         """Returns how long a round of sweeps takes today, and how old the oldest report is."""
-        return read_round(
-            self.store, every_s=self.every_s, swept_after_s=self.swept_after_s, page=PAGE
-        )
+        return self.sweep_rounds.read()
 
     def clear_index(self, tool_id: int, caller: Caller, *, shared: bool) -> Cleared:
         """Evicts the index of a tool, however hot it is.

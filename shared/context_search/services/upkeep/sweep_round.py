@@ -42,8 +42,21 @@ class SweepRound:
         return self.seconds is not None and self.oldest_s > LATE_FACTOR * self.seconds
 
 
-def read_round(store: Store, *, every_s: float, swept_after_s: float, page: int) -> SweepRound:
-    """Returns the round at today's size, in pages of so many vector rows."""
-    with store.for_all("upkeep") as work:
-        extent = work.sweeps.extent(page=page)
-    return SweepRound.of(extent, every_s=every_s, swept_after_s=swept_after_s)
+@dataclass(frozen=True, slots=True)
+class SweepRounds:
+    """The rounds of a deployment.
+
+    ``every_s``: seconds between two runs of cleanup; 0: not known. ``swept_after_s``: seconds after
+    which a namespace is swept again. ``page``: vector rows of a page.
+    """
+
+    store: Store
+    every_s: float
+    swept_after_s: float
+    page: int
+
+    def read(self) -> SweepRound:
+        """Returns the round at today's size."""
+        with self.store.for_all("upkeep") as work:
+            extent = work.sweeps.extent(page=self.page)
+        return SweepRound.of(extent, every_s=self.every_s, swept_after_s=self.swept_after_s)

@@ -27,7 +27,11 @@ class PostgresProjects:
         return bool(self.tx.run(_PRESENT, project=project_id))
 
     def lock(self, project_id: int) -> bool:
-        """The trigger on new tables takes the lock that this one waits for."""
+        """The trigger on new tables takes the lock that this one waits for.
+
+        Presence is asked in a second statement: the first may have waited for the deletion, and
+        would not see its mark.
+        """
         rows = self.tx.run("SELECT FROM project WHERE id = :project FOR UPDATE", project=project_id)
         return bool(rows) and self.exists(project_id)
 

@@ -51,6 +51,7 @@ class PostgresChunks:
             SELECT node_id, id, state, content_hash = wanted.hash
             FROM chunk_set JOIN {_WANTED} ON node_id = wanted.node
             WHERE state IN ('building', 'partial', 'active')
+            ORDER BY state <> 'partial'  -- a whole one, of a release before, is the last and counts
             """,
             **wanted,
         )
@@ -188,9 +189,9 @@ class PostgresChunks:
         ready = self._ready(sets, kept)
         if not ready:
             return set()
-        swapped = {"nodes": [node for node, _ in ready], "sets": [set_id for _, set_id in ready]}
-        into = set(swapped["sets"])
-        self._take_over([(chunk, set_id) for chunk, set_id in kept if set_id in into])
+        swapped = {"nodes": [node for node, *_ in ready], "sets": [new for _, new, _ in ready]}
+        before = {new: old for _, new, old in ready}
+        self._take_over([(chunk, new) for chunk, new in kept if new in before], before)
         self.tx.run(
             f"""
             DELETE FROM chunk_set USING {_SWAPPED}
@@ -217,23 +218,27 @@ class PostgresChunks:
 
     def _ready(
         self, sets: Sequence[tuple[Claim, ChunkSet]], kept: Sequence[tuple[KeptChunk, int]]
-    ) -> list[tuple[int, int]]:
-        """Returns the nodes that want the text of their set, all of which is present."""
+    ) -> list[tuple[int, int, int | None]]:
+        """Returns the nodes that want the text of their set, all of which is present.
+
+        With each node goes its set, and the one that is active.
+        """
         rows = self.tx.run(
             """
             WITH kept AS (
                 SELECT kept.set, chunks.set_id AS before, count(*) AS number
                 FROM unnest(CAST(:kept AS bigint[]), CAST(:into AS bigint[])) AS kept (chunk, set)
                 JOIN chunks ON chunks.id = kept.chunk AND present GROUP BY kept.set, before)
-            SELECT node.id, wanted.set FROM node JOIN unnest(
+            SELECT node.id, wanted.set, active_set_id FROM node JOIN unnest(
                 CAST(:nodes AS bigint[]), CAST(:hashes AS text[]), CAST(:sets AS bigint[]),
                 CAST(:keeps AS bigint[])
             ) AS wanted (node, hash, set, keeps)
-              ON node.id = wanted.node AND content_hash = wanted.hash
+              ON node.id = wanted.node AND node.content_hash = wanted.hash
+            JOIN chunk_set ON chunk_set.id = wanted.set
             LEFT JOIN kept ON kept.set = wanted.set AND before = active_set_id
             WHERE NOT EXISTS (SELECT FROM chunks WHERE set_id = wanted.set AND NOT present)
-              AND EXISTS (SELECT FROM chunk_set WHERE id = wanted.set)
-              AND COALESCE(kept.number, 0) = keeps
+              AND COALESCE(kept.number, 0) = keeps AND chunks_count = keeps
+                  + (SELECT count(*) FROM chunks WHERE set_id = wanted.set)
             """,
             nodes=[claim.node_id for claim, _ in sets],
             hashes=[claim.content_hash for claim, _ in sets],
@@ -242,21 +247,15 @@ class PostgresChunks:
             kept=[chunk.id for chunk, _ in kept],
             into=[set_id for _, set_id in kept],
         )
-        return [(node_id, set_id) for node_id, set_id in rows]
+        return [(node_id, set_id, active) for node_id, set_id, active in rows]
 
-    def _take_over(self, kept: Sequence[tuple[KeptChunk, int]]) -> None:
-        """Moves chunks, with their words, into the sets that keep them."""
+    def _take_over(
+        self, kept: Sequence[tuple[KeptChunk, int]], before: Mapping[int, int | None]
+    ) -> None:
+        """Moves chunks, with their words, into the sets that keep them; ``before``: from which."""
         if not kept:
             return
         moved = {"chunks": [chunk.id for chunk, _ in kept], "sets": [set_id for _, set_id in kept]}
-        self.tx.run(  # first: words_backlog finds the old set through its chunks
-            f"""
-            INSERT INTO words_backlog SELECT DISTINCT moved.set
-            FROM {_MOVED} JOIN chunks ON chunks.id = moved.chunk
-            JOIN words_backlog ON words_backlog.set_id = chunks.set_id ON CONFLICT DO NOTHING
-            """,
-            **moved,
-        )
         self.tx.run(
             """
             UPDATE chunks SET set_id = moved.set, chunk_index = place, char_start = first,
@@ -275,6 +274,16 @@ class PostgresChunks:
         self.tx.run(  # last: whoever writes words of a chunk holds its row (keywords.py)
             f"UPDATE chunk_words SET set_id = moved.set FROM {_MOVED} WHERE chunk_id = moved.chunk",
             **moved,
+        )
+        into = sorted({set_id for _, set_id in kept})
+        self.tx.run(  # and then: a note of lost words goes with the set that it is about
+            """
+            INSERT INTO words_backlog SELECT moved.set
+            FROM unnest(CAST(:into AS bigint[]), CAST(:before AS bigint[])) AS moved (set, before)
+            JOIN words_backlog ON set_id = before ON CONFLICT DO NOTHING
+            """,
+            into=into,
+            before=[before[set_id] for set_id in into],
         )
 
     def without_row(self, namespace: str, doc_ids: Sequence[str]) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -152,7 +152,9 @@ class PostgresLiveChunks:
         )
         return {(table_id, pointer): text for table_id, pointer, text in rows}
 
-    def around(self, chunk_ids: Sequence[int], *, reach: int) -> list[ChunkText]:
+    def around(
+        self, chunk_ids: Sequence[int], *, contents: Collection[str], reach: int
+    ) -> list[ChunkText]:
         """Reads hits and those near them in one statement."""
         rows = self.tx.run(
             """
@@ -162,10 +164,12 @@ class PostgresLiveChunks:
                 JOIN chunk_set ON chunk_set.id = hit.set_id AND chunk_set.state = 'active'
                 JOIN chunks AS near ON near.set_id = hit.set_id AND near.chunk_index
                     BETWEEN hit.chunk_index - :reach AND hit.chunk_index + :reach
-                WHERE hit.id = ANY(CAST(:ids AS bigint[])))
+                WHERE hit.id = ANY(CAST(:ids AS bigint[]))
+                  AND hit.content_hash = ANY(CAST(:contents AS text[])))
             ORDER BY set_id, chunk_index
             """,
             ids=list(chunk_ids),
+            contents=list(contents),
             reach=reach,
         )
         return [ChunkText(*row) for row in rows]

@@ -9,6 +9,7 @@ from context_search.adapters.postgres.catalog.presence import TABLE_IS_THERE
 from context_search.adapters.postgres.catalog.tables import PostgresTables
 from context_search.adapters.postgres.catalog.tools import PostgresTools
 from context_search.adapters.postgres.pool import Transaction
+from context_search.domain.limits import search_pool
 from context_search.ports.upkeep import Removal
 
 CHUNKS_PER_DELETE = 20_000
@@ -19,11 +20,11 @@ _REMOVE = """
         FOR UPDATE SKIP LOCKED)
     RETURNING 1
 """
-# Never without our mark: deleting the project takes it along.
+# Only with our mark, the row of project_removal; it goes with the project (ON DELETE CASCADE).
 _REMOVE_PROJECT = """
     DELETE FROM project WHERE id IN (
         SELECT project.id FROM project
-        JOIN project_removal ON project_removal.project_id = project.id
+        JOIN project_removal AS removal ON removal.project_id = project.id
         WHERE project.id = :id FOR UPDATE OF project SKIP LOCKED)
     RETURNING 1
 """
@@ -50,7 +51,7 @@ _PUT_OFF_IN: Mapping[str, str] = {
 _WITHOUT_FOREIGN_KEY = (
     "DELETE FROM outbox WHERE project_id = :id",
     "DELETE FROM idempotency_key WHERE project_id = :id",
-    "DELETE FROM permit WHERE pool = 'searches of project ' || :id",
+    "DELETE FROM permit WHERE pool = :pool",
 )
 
 
@@ -87,7 +88,8 @@ class PostgresRemovals:
             """
             SELECT context_table.id FROM context_table JOIN project_removal USING (project_id)
             WHERE context_search_remove_at IS NULL
-            ORDER BY context_table.id LIMIT :limit FOR NO KEY UPDATE OF context_table
+            ORDER BY context_table.id LIMIT :limit
+            FOR NO KEY UPDATE OF context_table SKIP LOCKED
             """,
             limit=limit,
         )
@@ -162,7 +164,7 @@ class PostgresRemovals:
         is_gone = bool(self.tx.run(_REMOVE_FROM[removal.kind], id=removal.row_id))
         if is_gone and removal.kind == "project":
             for statement in _WITHOUT_FOREIGN_KEY:
-                self.tx.run(statement, id=removal.row_id)
+                self.tx.run(statement, id=removal.row_id, pool=search_pool(removal.row_id))
         return is_gone
 
     def put_off(self, removal: Removal, *, retry_in_s: float) -> bool:

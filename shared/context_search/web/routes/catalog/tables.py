@@ -31,8 +31,8 @@ from context_search.web.fields import (
     KnownId,
     Name,
     PartPointer,
+    PartPointerInUrl,
     PointerInUrl,
-    PointerToPart,
     Time,
     example,
 )
@@ -60,7 +60,7 @@ class CreateTableBody(Body):
     data: object
 
 
-class PlaceBody(Body):
+class ReadBody(Body):
     """``POST …/data/read``: a pointer that would be too long for an address."""
 
     model_config = example(json_pointer="/letters/0")
@@ -216,7 +216,7 @@ async def read_document(
 
 
 @router.post("/tables/{table_id}/data/read", response_model=DocumentAnswer, responses=refused(413))
-async def read_at(body: PlaceBody, table_id: TableId, caller: MayManage, use: Use) -> Response:
+async def read_at(body: ReadBody, table_id: TableId, caller: MayManage, use: Use) -> Response:
     """Like ``GET …/data``, with a pointer of any length."""
     return _value(use, caller, table_id, body.json_pointer)
 
@@ -254,7 +254,11 @@ async def patch_document(
 
 @router.delete("/tables/{table_id}/data", response_model=TableAnswer, responses=refused(409, 413))
 async def remove_from_document(
-    table_id: TableId, caller: MayManage, use: Use, pointer: PointerToPart, if_match: IfMatch = None
+    table_id: TableId,
+    caller: MayManage,
+    use: Use,
+    pointer: PartPointerInUrl,
+    if_match: IfMatch = None,
 ) -> JSONResponse:
     """Takes the member or the element at ``pointer`` out; the elements behind it move up."""
     return _shown(use.remove(caller, table_id, **_at(pointer, if_match)))

@@ -12,8 +12,8 @@ from context_search.ports.outside import Deadline
 from context_search.ports.store import Store, UnitOfWork
 from context_search.services.indexing.outgoing import SendingStore
 from context_search.services.upkeep.cleanup import CleanupLimits
-from context_search.services.upkeep.report import CleanupReport
-from context_search.services.upkeep.rhythm import Rhythm
+from context_search.services.upkeep.cleanup_report import CleanupReport
+from context_search.services.upkeep.scheduled_cleanup import ScheduledCleanup
 from tests.services.system import SILENT_S, System, prose
 
 HOUR = 3_600.0
@@ -22,11 +22,12 @@ GRACE_S = 1_800.0
 
 @dataclass
 class Watched:
-    """A store that counts its transactions, and may be away."""
+    """A store that counts its transactions, and may be away, or go away after some of them."""
 
     inner: Store
     asked: int = 0
     is_away: bool = False
+    away_after: int | None = None
 
     def for_project(
         self, project_id: int, deadline: Deadline | None = None
@@ -42,7 +43,7 @@ class Watched:
         self, opened: AbstractContextManager[UnitOfWork]
     ) -> AbstractContextManager[UnitOfWork]:
         self.asked += 1
-        if self.is_away:
+        if self.is_away or (self.away_after is not None and self.asked > self.away_after):
             raise DatabaseUnavailableError("away")
         return opened
 
@@ -55,15 +56,15 @@ class Scheduled(System):
         self.watched = Watched(self.memory)
         self.store = SendingStore(self.watched, self.delivery)
         self.limits = CleanupLimits(SILENT_S, GRACE_S, idle_s=idle_s)
-        self.rhythm = self.environment()
+        self.scheduled_cleanup = self.environment()
 
-    def environment(self) -> Rhythm:
+    def environment(self) -> ScheduledCleanup:
         """A new process."""
-        return Rhythm(self.scheduled(self.limits), self.clock)
+        return ScheduledCleanup(self.scheduled(self.limits), self.clock)
 
     def scheduled_run(self) -> CleanupReport:
         """What the schedule starts."""
-        return self.rhythm.run(self.deadline())
+        return self.scheduled_cleanup.run(self.deadline())
 
     def runs(self, seconds: float) -> list[CleanupReport]:
         """A run every minute for so long; returns those that worked."""
@@ -115,7 +116,7 @@ def test_a_new_process_and_a_run_by_hand_look_at_once() -> None:
     system = quiet(Scheduled())
     system.clock.advance(60)
     assert not system.environment().run(system.deadline()).is_resting
-    assert not system.rhythm.run(system.deadline(), may_rest=False).is_resting
+    assert not system.scheduled_cleanup.run(system.deadline(), may_rest=False).is_resting
 
 
 def test_work_that_goes_on_and_failures_allow_no_rest() -> None:
@@ -129,10 +130,20 @@ def test_work_that_goes_on_and_failures_allow_no_rest() -> None:
     assert all(report.errors for report in reports)
 
 
+def test_a_run_that_cannot_find_out_what_is_due_says_so_and_the_next_one_works() -> None:
+    system = quiet(Scheduled())
+    asked = system.watched.asked
+    system.scheduled(system.limits).run(system.deadline())
+    steps = system.watched.asked - asked
+    system.watched.away_after = system.watched.asked + steps  # all steps, and then nothing
+    report = system.environment().run(system.deadline())
+    assert (report.errors, report.rests_s) == (["rest: DATABASE_UNAVAILABLE"], 0)
+
+
 def test_what_is_deleted_leaves_for_good_as_soon_as_its_grace_is_over() -> None:
     system = quiet(Scheduled())
     system.runs(HOUR)  # the next run looks
-    system.rhythm.rests_until = None
+    system.scheduled_cleanup.rests_until = None
     table = next(iter(system.memory.rows.tables))
     system.delete_table(system.principal, table)
     worked = system.runs(GRACE_S + 180)

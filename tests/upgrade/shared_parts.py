@@ -51,7 +51,7 @@ class Alternating:
 
 
 @dataclass
-class Site:
+class SharedParts:
     """The parts, and the functions of the versions that were started on them."""
 
     owner_url: str
@@ -179,9 +179,9 @@ class Site:
 
 
 @contextmanager
-def site(
+def shared_parts(
     databases: DatabaseFactory, server_url: str, base: Version, scratch: Path
-) -> Iterator[Site]:
+) -> Iterator[SharedParts]:
     """The parts, an empty database with the schema of ``base``, a role as deploy.md has it."""
     with ExitStack() as open_:
         aws = open_.enter_context(aws_server())
@@ -208,7 +208,7 @@ def site(
         logs = scratch / "logs"
         logs.mkdir(exist_ok=True)
         deployed = Deployment({"QUEUE_URL": queues[0]}, {}, sqs)
-        yield Site(
+        yield SharedParts(
             owner_url, database, vectors.url, deployed, aws, references, logs, server_log, open_
         )
 

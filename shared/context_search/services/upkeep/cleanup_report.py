@@ -2,12 +2,31 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 
 from context_search.ports.upkeep import Readings, SweepCounts
 from context_search.services.upkeep.sweep_round import SweepRound
 
-_LOOKED = {"documents_checked", "unknown_namespaces", "is_complete", "is_resting"}
+WORK = (
+    "messages_relayed",
+    "nodes_revived",
+    "comparisons_ordered",
+    "generations_switched",
+    "indexes_evicted",
+    "nodes_readmitted",
+    "chunks_keyed",
+    "nodes_removed",
+    "rows_removed",
+    "documents_deleted",
+    "namespaces_deleted",
+    "orphans_deleted",
+    "missing_requeued",
+    "requests_forgotten",
+    "summaries_written",
+    "imports_revived",
+    "uploads_forgotten",
+)
+"""Counts of what was done; all others say what was looked at."""
 
 
 @dataclass(slots=True)
@@ -60,5 +79,4 @@ class CleanupReport:
     @property
     def has_worked(self) -> bool:
         """Whether it did more than look: what it did may have made more to do."""
-        counts = {field.name: getattr(self, field.name) for field in fields(self)}
-        return any(isinstance(n, int) and n for name, n in counts.items() if name not in _LOOKED)
+        return any(getattr(self, name) for name in WORK)

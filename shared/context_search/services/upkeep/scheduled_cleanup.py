@@ -12,14 +12,14 @@ from datetime import datetime, timedelta
 from context_search.domain.errors import ContextSearchError
 from context_search.ports.outside import Clock, Deadline
 from context_search.services.upkeep.cleanup import Cleanup
-from context_search.services.upkeep.report import CleanupReport
+from context_search.services.upkeep.cleanup_report import CleanupReport
 
 SHORTEST_S = 60.0
 """A rest of less is none: the next run would end it."""
 
 
 @dataclass(slots=True)
-class Rhythm:
+class ScheduledCleanup:
     """Decides of each scheduled run whether it works or rests.
 
     It rests for ``idle_s`` of the cleanup's limits at most, and never beyond the time at which
@@ -57,7 +57,8 @@ class Rhythm:
             return 0.0
         try:
             due_s = self._due_in_s()
-        except ContextSearchError:
+        except ContextSearchError as error:
+            report.errors.append(f"rest: {error.code}")
             return 0.0
         return limits.idle_s if due_s is None else min(limits.idle_s, due_s)
 

@@ -7,7 +7,7 @@ import threading
 from context_search.domain.billed import Billed
 
 
-class Meter:
+class BillingMeter:
     """Adds up what is billed until somebody takes it; safe to share between threads.
 
     A function takes it after each invocation. What belongs to a thread that an invocation left
