@@ -25,6 +25,8 @@ WORK = (
     "summaries_written",
     "imports_revived",
     "uploads_forgotten",
+    "versions_pruned",
+    "pieces_removed",
 )
 """Counts of what was done; all others say what was looked at."""
 
