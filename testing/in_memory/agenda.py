@@ -50,6 +50,7 @@ class MemoryAgenda:
             )
             or any(not self._is_there(node.table_id) for node in rows.nodes.values())
             or bool(rows.words_backlog)
+            or any(due_at <= self.clock.now() for due_at in rows.histories.values())
             or any(row.upload.state == "importing" for row in rows.uploads.values())
             or MemoryComparisons(rows, self.clock).is_lagging()
             or not all(

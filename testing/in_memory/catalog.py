@@ -13,12 +13,14 @@ from context_search.domain.json_pointer import join, resolve
 from context_search.domain.json_text import to_json
 from context_search.domain.model import Project, Table
 from context_search.domain.orders import CompareIndex
+from context_search.domain.versions import BY_SQL, Origin
 from context_search.ports.catalog import Part, StringsAt
 from context_search.ports.outside import Clock
 from testing.in_memory.comparisons import tables_of
 from testing.in_memory.outbox import MemoryOutbox
 from testing.in_memory.removals import mark_table
 from testing.in_memory.rows import Rows, TableRow
+from testing.in_memory.versions import add_version
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,11 +57,20 @@ class MemoryTables:
     rows: Rows
     clock: Clock
 
-    def add(self, project_id: int, name: str, description: str | None, data_json: str) -> Table:
+    def add(
+        self,
+        project_id: int,
+        name: str,
+        description: str | None,
+        data_json: str,
+        *,
+        origin: Origin = BY_SQL,
+    ) -> Table:
         row = TableRow(
             self.rows.new_id(), project_id, name, description, data_json, 1, self.clock.now()
         )
         self.rows.tables[row.id] = row
+        add_version(self.rows, self.clock, row, origin)
         self._order_comparisons(row.id)
         return _table(row)
 
@@ -94,9 +105,6 @@ class MemoryTables:
         row = self.rows.tables.get(table_id)
         return len(row.data_json.encode()) if row else 0
 
-    def lock_for_change(self, table_id: int) -> None:
-        """A transaction is alone anyway."""
-
     def read(self, table_id: int) -> tuple[int, str]:
         if (row := self.rows.tables.get(table_id)) is None:
             raise NotFoundError("there is no such table")
@@ -126,7 +134,12 @@ class MemoryTables:
         return StringsAt(max((len(node.text) for node in found), default=0) if measured else None)
 
     def replace(
-        self, table_id: int, data_json: str, *, expected_revision: int | None
+        self,
+        table_id: int,
+        data_json: str,
+        *,
+        expected_revision: int | None,
+        origin: Origin = BY_SQL,
     ) -> Table | None:
         row = self.rows.tables.get(table_id)
         if row is None or not row.is_there or expected_revision not in (None, row.revision):
@@ -140,6 +153,7 @@ class MemoryTables:
                 revision=row.revision + 1,
                 updated_at=now,
             )
+            add_version(self.rows, self.clock, self.rows.tables[table_id], origin)
             self._order_comparisons(table_id)
         return _table(self.rows.tables[table_id])
 

@@ -43,7 +43,7 @@ class MemoryKeys:
             self._change(key.id, replace(key, last_used_at=now))
         if owner.mcp_id is not None:
             return McpKey(owner.project_id, owner.mcp_id, key.permissions)
-        return ProjectKey(owner.project_id, key.permissions, key.expires_at)
+        return ProjectKey(owner.project_id, key.permissions, key.expires_at, key.id)
 
     def page(self, owner: KeyOwner, *, after: int, limit: int) -> list[ApiKey]:
         rows = [row for _, row in sorted(self.rows.keys.items()) if row.owner == owner]

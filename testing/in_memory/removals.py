@@ -10,6 +10,7 @@ from typing import Any
 from context_search.domain.limits import search_pool
 from context_search.ports.outside import Clock
 from context_search.ports.upkeep import Removal
+from testing.in_memory.journal import Journaled
 from testing.in_memory.rows import NodeRow, Rows, TombstoneRow
 
 
@@ -55,6 +56,10 @@ def remove_table(rows: Rows, clock: Clock, table_id: int) -> None:
     for noted in (rows.compared, rows.ordered, rows.refused):
         for key in [key for key in noted if key[1] == table_id]:
             noted.pop(key)
+    past: tuple[Journaled[Any, Any], ...] = (rows.versions, rows.pieces, rows.histories)
+    for kept in past:
+        for key in [key for key in kept if key[0] == table_id]:
+            kept.pop(key)
     del rows.tables[table_id]
 
 
@@ -90,6 +95,7 @@ def remove_project(rows: Rows, project_id: int) -> None:
         del rows.permits[permit]
     rows.retrieval_settings.pop(project_id, None)
     del rows.project_removals[project_id]
+    rows.history_settings.pop(project_id, None)
     del rows.projects[project_id]
 
 
@@ -157,7 +163,8 @@ class MemoryRemovals:
 
     def due(self, *, limit: int) -> list[Removal]:
         now = self.clock.now()
-        with_nodes = {node.table_id for node in self.rows.nodes.values()}
+        in_parts = {node.table_id for node in self.rows.nodes.values()}
+        in_parts |= {table_id for table_id, *_ in self.rows.pieces}
         marked = [
             (0, row.remove_at, Removal("tool", row.id))
             for row in self.rows.tools.values()
@@ -165,7 +172,7 @@ class MemoryRemovals:
         ] + [
             (1, row.remove_at, Removal("table", row.id))
             for row in self.rows.tables.values()
-            if row.remove_at and row.remove_at <= now and row.id not in with_nodes
+            if row.remove_at and row.remove_at <= now and row.id not in in_parts
         ]
         marked += [
             (2, remove_at, Removal("project", project_id))

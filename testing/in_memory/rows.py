@@ -13,6 +13,7 @@ from context_search.domain.model import GenerationState, Scope
 from context_search.domain.progress import EvictionCause, NodeState
 from context_search.domain.retrieval import StoredSettings
 from context_search.domain.uploads import Upload
+from context_search.domain.versions import Content, Gap, Origin, StoredHistoryLimits
 from context_search.ports.outside import Message
 from context_search.ports.upkeep import SweepCounts
 from testing.in_memory.journal import Journal, Journaled
@@ -142,6 +143,10 @@ class Rows:
         self.idempotency: Journaled[tuple[int, bytes], IdempotencyRow] = Journaled(journal)
         self.retrieval_settings: Journaled[int, StoredSettings] = Journaled(journal)
         self.uploads: Journaled[int, UploadRow] = Journaled(journal)
+        self.versions: Journaled[tuple[int, int, int], VersionRow] = Journaled(journal)
+        self.pieces: Journaled[tuple[int, int, bytes], bytes] = Journaled(journal)
+        self.histories: Journaled[tuple[int, int], datetime] = Journaled(journal)
+        self.history_settings: Journaled[int, StoredHistoryLimits] = Journaled(journal)
         self._last_id = self.version = 0
 
     def commit(self) -> None:
@@ -248,3 +253,16 @@ class IdempotencyRow:
 class UploadRow:
     upload: Upload
     saved_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class VersionRow:
+    """``origin`` None: from before versions were recorded."""
+
+    revision: int
+    origin: Origin | None = None
+    label: str | None = None
+    content: Content | None = None
+    gap: Gap | None = None
+    created_at: datetime | None = None
+    overwritten_at: datetime | None = None

@@ -34,6 +34,7 @@ from testing.in_memory.rows import Rows
 from testing.in_memory.sweeps import MemorySweeps
 from testing.in_memory.tools import MemoryTools
 from testing.in_memory.uploads import MemoryUploads
+from testing.in_memory.versions import MemoryHistories, MemoryHistorySettings, MemoryVersions
 
 
 class MemoryUnitOfWork:
@@ -66,6 +67,9 @@ class MemoryUnitOfWork:
         self.gauges = MemoryGauges(rows, clock)
         self.agenda = MemoryAgenda(rows, clock)
         self.uploads = MemoryUploads(rows, clock)
+        self.versions = MemoryVersions(rows, clock)
+        self.histories = MemoryHistories(rows, clock)
+        self.history_settings = MemoryHistorySettings(rows, clock)
         self._to_deliver: set[int] = set()
 
     def send(self, *orders: Order) -> None:

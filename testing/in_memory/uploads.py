@@ -28,11 +28,15 @@ class MemoryUploads:
             project_id=new.project_id,
             table_id=new.table_id,
             format=new.format,
-            state="pending",
+            state="pending" if new.from_revision is None else "importing",
             created_at=now,
             size=new.size,
             sha256=new.sha256,
             if_revision=new.if_revision,
+            bytes=None if new.from_revision is None else new.size,
+            from_revision=new.from_revision,
+            actor=new.actor,
+            request_id=new.request_id,
         )
         self.rows.uploads[upload.id] = UploadRow(upload, now)
         return upload

@@ -14,7 +14,7 @@ from local.options import ROOT
 from testing.in_memory.store import MemoryUnitOfWork
 
 PACKAGE = ROOT / "shared" / "context_search"
-ROOMS = {"catalog", "access", "indexing", "searching", "upkeep"}
+ROOMS = {"catalog", "access", "editing", "indexing", "searching", "upkeep"}
 FLOORS = [
     PACKAGE / "services",
     PACKAGE / "adapters" / "postgres",

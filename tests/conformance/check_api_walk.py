@@ -1,4 +1,4 @@
-"""docs/api.md is walked: its sh blocks run in order against ``make serve``, answers compared.
+"""Pages of docs/ are walked: their sh blocks run in order against ``make serve``, answers compared.
 
 ``--rewrite`` (``make docs``) writes the answers into the page instead: what was given, with the
 same things left out. A block of json that holds nothing yet gets the whole answer.
@@ -35,12 +35,13 @@ _CURL = """curl() {
 _END = "--end-of-block--"
 _BASE = "http://127.0.0.1:8787"
 _WITHIN_S = 300
-PAGE = ROOT / "docs/api.md"
+# Page → how many of its blocks show answers, at least.
+PAGES = {ROOT / "docs/api.md": 20, ROOT / "docs/editing.md": 5}
 
 
-def shown_blocks() -> list[tuple[str, str]]:
-    """(commands, the answers shown below them or "") of the whole page."""
-    return blocks(PAGE.read_text("utf-8"))
+def shown_blocks(page: Path) -> list[tuple[str, str]]:
+    """(commands, the answers shown below them or "") of a whole page."""
+    return blocks(page.read_text("utf-8"))
 
 
 @pytest.fixture
@@ -65,10 +66,10 @@ def place() -> Iterator[tuple[Path, str]]:
             serve.wait(60)
 
 
-def walked(folder: Path, url: str) -> list[str]:
+def walked(page: Path, folder: Path, url: str) -> list[str]:
     """What each block has printed. Fails where a command fails, telling which."""
     program = ["set -eu", _CURL]
-    for commands, _ in shown_blocks():
+    for commands, _ in shown_blocks(page):
         program += [commands.replace(_BASE, url), f"echo; echo {_END}"]
     script = folder / "walk.sh"
     script.write_text("\n".join(program), "utf-8")
@@ -88,16 +89,17 @@ def walked(folder: Path, url: str) -> list[str]:
     return given[:-1]
 
 
-def test_the_commands_of_the_page_give_the_answers_of_the_page(
-    place: tuple[Path, str], request: pytest.FixtureRequest
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_the_commands_of_a_page_give_the_answers_of_the_page(
+    page: Path, place: tuple[Path, str], request: pytest.FixtureRequest
 ) -> None:
     folder, url = place
-    given = walked(folder, url)
+    given = walked(page, folder, url)
     if request.config.getoption("--rewrite"):
-        PAGE.write_text(rewritten(PAGE.read_text("utf-8"), given), "utf-8")
+        page.write_text(rewritten(page.read_text("utf-8"), given), "utf-8")
     lies: list[str] = []
     compared = 0
-    for (commands, shown), printed in zip(shown_blocks(), given, strict=True):
+    for (commands, shown), printed in zip(shown_blocks(page), given, strict=True):
         if shown:
             answers = zip(values(shown), values(printed), strict=True)
             lies += [
@@ -107,4 +109,4 @@ def test_the_commands_of_the_page_give_the_answers_of_the_page(
             ]
             compared += 1
     assert not lies, "\n".join(lies)
-    assert compared >= 20
+    assert compared >= PAGES[page]

@@ -76,6 +76,8 @@ def things_of(tenant: Tenant, spare_projects: list[int | str]) -> Things:
     empty = maker.made("mcps", **named)["id"]
     alone = tenant.tool(table, search_config={"chunk_size": 500})["tool_id"]
     maker.made(f"{own}/search-index")
+    change = tenant("PATCH", f"/api/v1/tables/{table}/data", json={"changed": True})
+    assert change.status_code == 200, change.text
     keys, mcp_keys = maker.ids("id", f"{own}/keys"), maker.ids("id", f"mcps/{mcp['id']}/keys")
     uploads = _uploads(maker)
     return Things(
@@ -84,6 +86,7 @@ def things_of(tenant: Tenant, spare_projects: list[int | str]) -> Things:
         {
             "project_id": [tenant.project_id],
             "table_id": [table],
+            "revision": [1],
             "tool_id": [tool],
             "mcp_id": [mcp["id"]],
             "api_key": [maker.made("mcps", **named, bindings=bindings)["api_key"]],

@@ -70,16 +70,17 @@ def after(function: str, event: object, **variables: str) -> tuple[dict[str, obj
 def test_create_tool_loads_neither_litellm_nor_turbopuffer() -> None:
     answer, modules = after("create_tool", request("GET", "/healthz"))
     assert answer["statusCode"] == 200
-    assert {"litellm", "turbopuffer", "openai", "local"} & modules == {"local"}
+    heavy = {"litellm", "turbopuffer", "openai", "pyfastcdc", "local"}
+    assert heavy & modules == {"local"}
     answer, modules = after("create_tool", request("POST", "/api/v1/tools/search"))
     assert answer["statusCode"] == 503  # the database is away
     assert "litellm" not in modules
 
 
-def test_cleanup_never_embeds() -> None:
+def test_cleanup_never_embeds_nor_cuts_documents() -> None:
     report, modules = after("cleanup", {"scheduled_time": "2026-11-22T12:00:00Z"})
     assert report["errors"]
-    assert "litellm" not in modules
+    assert not {"litellm", "pyfastcdc"} & modules
 
 
 @pytest.mark.parametrize("path", ["/api/v1/tools/1/search", "/mcp"])
@@ -108,14 +109,14 @@ def test_a_search_makes_no_client_of_the_queue(deployed: Deployment) -> None:
     event["body"] = json.dumps({"query": "harbour winter ledger"})
     answer, modules = after("search", event, **deployed.environment)
     assert json.loads(str(answer["body"]))["results"]
-    assert not {QUEUE, "boto3"} & modules
+    assert not {QUEUE, "boto3", "pyfastcdc"} & modules
 
     event |= request("PUT", f"/api/v1/tables/{tool['table_id']}/data")
     event["headers"] |= {"authorization": f"Bearer {tool['key']}"}
     event["body"] = json.dumps({"a": english(500, 2)})
     answer, modules = after("create_tool", event, **deployed.environment)
     assert answer["statusCode"] == 200
-    assert QUEUE in modules
+    assert {QUEUE, "pyfastcdc"} <= modules  # what is overwritten is cut into pieces
 
 
 CRYPTOGRAPHY = {"jwt", "cryptography", "_cffi_backend"}

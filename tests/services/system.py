@@ -13,9 +13,10 @@ from context_search.domain.model import Scope, Table
 from context_search.domain.orders import order_from_json
 from context_search.domain.search import Answer, QuestionLimits
 from context_search.ports.outside import Deadline, Embedder, Message
+from context_search.services.catalog.imports import ImportDocument
 from context_search.services.catalog.tables import ManageTables
 from context_search.services.catalog.tools import ManageTools, NewSearchTool
-from context_search.services.catalog.uploads import ImportDocument, ManageUploads
+from context_search.services.catalog.uploads import ManageUploads
 from context_search.services.indexing.chunk_vectors import ChunkVectors
 from context_search.services.indexing.enumeration import Comparer, Limits
 from context_search.services.indexing.indexer import Indexer, IndexLimits

@@ -37,8 +37,12 @@ if TYPE_CHECKING:
     from context_search.ports.outside import AccessTokens, Objects
     from context_search.services.access.keys import ManageKeys
     from context_search.services.access.mcp_instances import ManageBindings, ManageMcps
+    from context_search.services.catalog.imports import ImportDocument
     from context_search.services.catalog.tables import ManageTables
-    from context_search.services.catalog.uploads import ImportDocument, ManageUploads
+    from context_search.services.catalog.uploads import ManageUploads
+    from context_search.services.editing.compare import CompareVersions
+    from context_search.services.editing.history_settings import ManageHistorySettings
+    from context_search.services.editing.versions import ManageVersions
     from context_search.services.indexing.enumeration import Comparer, Limits
     from context_search.services.indexing.indexer import Indexer
     from context_search.services.indexing.rebuilds import Rebuilds
@@ -191,12 +195,15 @@ class Parts(LiveSettings):
     @cached_property
     def import_document(self) -> ImportDocument:
         """The order ``import``."""
-        from context_search.services.catalog.uploads import ImportDocument  # noqa: PLC0415
+        from context_search.domain.uploads import importable_bytes  # noqa: PLC0415
+        from context_search.services.catalog.imports import ImportDocument  # noqa: PLC0415
+        from context_search.services.editing.record import RecordVersions  # noqa: PLC0415
 
         return ImportDocument(
             self.store,
             self.patient_store,
             self.objects,
+            RecordVersions(importable_bytes(self.settings.memory_bytes)),
             self.settings.upload_max_bytes,
             self.settings.memory_bytes,
         )
@@ -428,6 +435,27 @@ class Parts(LiveSettings):
         from context_search.services.catalog.tables import ManageTables  # noqa: PLC0415
 
         return ManageTables(self.store)
+
+    @cached_property
+    def versions(self) -> ManageVersions:
+        """The use cases of versions."""
+        from context_search.services.editing.versions import ManageVersions  # noqa: PLC0415
+
+        return ManageVersions(self.store)
+
+    @cached_property
+    def compare_versions(self) -> CompareVersions:
+        """The differences of versions."""
+        from context_search.services.editing.compare import CompareVersions  # noqa: PLC0415
+
+        return CompareVersions(self.store)
+
+    @cached_property
+    def history_settings(self) -> ManageHistorySettings:
+        """How much of the past a project keeps."""
+        from context_search.services.editing.history_settings import ManageHistorySettings  # noqa: PLC0415
+
+        return ManageHistorySettings(self.store)
 
     @cached_property
     def tools(self) -> ToolUseCases:

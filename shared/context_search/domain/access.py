@@ -26,11 +26,20 @@ def in_order(permissions: frozenset[Permission]) -> list[Permission]:
 
 @dataclass(frozen=True, slots=True)
 class ProjectKey:
-    """A caller with a key of a project. ``expires_at``: when the key ends; None: never."""
+    """A caller with a key of a project. ``expires_at``: when the key ends; None: never.
+
+    ``key_id`` says which key it is, in what is kept about changes.
+    """
 
     project_id: int
     permissions: frozenset[Permission] = ALL_PERMISSIONS
     expires_at: datetime | None = None
+    key_id: int | None = None
+
+    @property
+    def actor(self) -> str | None:
+        """Returns who changes something; None: nobody knows."""
+        return None if self.key_id is None else f"key:{self.key_id}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,13 +50,27 @@ class McpKey:
     mcp_id: int
     permissions: frozenset[Permission] = MCP_PERMISSIONS
 
+    @property
+    def actor(self) -> str:
+        """Returns who changes something."""
+        return f"mcp:{self.mcp_id}"
+
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A caller with a JSON web token; it may do what its scopes say, in one project."""
+    """A caller with a JSON web token; it may do what its scopes say, in one project.
+
+    ``subject`` stands for the token's subject: a keyed hash of it; None for a token without one.
+    """
 
     project_id: int
     permissions: frozenset[Permission]
+    subject: str | None = None
+
+    @property
+    def actor(self) -> str:
+        """Returns who changes something."""
+        return f"token:{self.subject}" if self.subject else "token"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +79,7 @@ class Operator:
 
     project_id: int
     permissions: ClassVar[frozenset[Permission]] = ALL_PERMISSIONS
+    actor: ClassVar[str] = "internal"
 
 
 @dataclass(frozen=True, slots=True)

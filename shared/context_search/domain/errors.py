@@ -18,11 +18,14 @@ ContextSearchError
 │   ├── ProjectIndexOffError
 │   ├── IdempotencyKeyInUseError          retryable
 │   ├── TooManyUploadsError               retryable
-│   └── UploadMissingError
+│   ├── UploadMissingError
+│   ├── VersionNotRecordedError
+│   └── TooManyLabelsError
 ├── BackpressureError           retryable: too much at once
 │   └── TooManyIdempotencyKeysError
 ├── SearchUnavailableError      retryable: no part could answer
 ├── LeaseLostError              another worker owns the node, this one must stop
+├── VersionDamagedError         the pieces of a version are not what was recorded
 ├── AttemptsExhaustedError      a node was tried too often without any progress
 ├── EmbeddingError
 │   ├── EmbeddingUnavailableError         retryable
@@ -159,6 +162,24 @@ class UploadMissingError(ConflictError):
     """The document of an upload is not in S3 (yet)."""
 
     code = "UPLOAD_MISSING"
+
+
+class VersionNotRecordedError(ConflictError):
+    """The revision was there, and its content is not."""
+
+    code = "VERSION_NOT_RECORDED"
+
+
+class TooManyLabelsError(ConflictError):
+    """The table has as many labelled versions as it may."""
+
+    code = "TOO_MANY_LABELS"
+
+
+class VersionDamagedError(ContextSearchError):
+    """The stored pieces of a version do not make the text whose hash was recorded."""
+
+    code = "VERSION_DAMAGED"
 
 
 class BackpressureError(ContextSearchError):

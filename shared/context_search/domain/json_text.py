@@ -19,3 +19,9 @@ def to_json(document: object) -> str:
         return _WRITER.encode(document).decode()
     except RecursionError:
         raise InvalidDocumentError("the document is too deep to be written") from None
+
+
+def fits(text: str, max_bytes: int) -> bool:
+    """Says whether a text has at most so many bytes as UTF-8."""
+    # A character has at most four bytes: what is far below the limit is not encoded.
+    return 4 * len(text) <= max_bytes or len(text.encode()) <= max_bytes

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
+from context_search.domain.versions import Cause, Origin
+
 UploadFormat = Literal["json", "jsonl"]
 UploadState = Literal["pending", "importing", "done", "failed"]
 
@@ -32,12 +34,20 @@ def import_memory(size: int) -> int:
     return FUNCTION_BYTES + MEMORY_A_BYTE * size
 
 
+def importable_bytes(memory: int | None) -> int:
+    """Returns how long a document may be in a function with that memory; None: on one machine."""
+    if memory is None:
+        return 2 * MAX_UPLOAD_BYTES
+    return max(0, memory - FUNCTION_BYTES) // MEMORY_A_BYTE
+
+
 @dataclass(frozen=True, slots=True)
 class NewUpload:
     """What a caller says of a document before it is there.
 
     ``size`` (bytes) and ``sha256`` (hex) are checked when it is read, where they are given;
-    ``if_revision`` is the revision that the table must have then.
+    ``if_revision`` is the revision that the table must have then. ``from_revision``: the document
+    is a version of the table, and is there already. ``actor`` and ``request_id`` say who asked.
     """
 
     project_id: int
@@ -46,6 +56,9 @@ class NewUpload:
     size: int | None = None
     sha256: str | None = None
     if_revision: int | None = None
+    from_revision: int | None = None
+    actor: str | None = None
+    request_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +83,15 @@ class Upload:
     revision: int | None = None
     runs: int = 0
     last_error: Mapping[str, object] | None = None
+    from_revision: int | None = None
+    actor: str | None = None
+    request_id: str | None = None
+
+    @property
+    def origin(self) -> Origin:
+        """Where the revision comes from that the import makes."""
+        cause: Cause = "import" if self.from_revision is None else "restore"
+        return Origin(cause, self.actor, self.request_id)
 
     @property
     def key(self) -> str:

@@ -9,6 +9,7 @@ from typing import Protocol
 from context_search.domain.config import SearchConfig
 from context_search.domain.model import Index, Project, Scope, SearchTool, Table, ToolRecord
 from context_search.domain.uploads import NewUpload, Upload
+from context_search.domain.versions import BY_SQL, Origin
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +88,15 @@ class Projects(Protocol):
 class Tables(Protocol):
     """JSON documents. Deleted tables are invisible."""
 
-    def add(self, project_id: int, name: str, description: str | None, data_json: str) -> Table:
+    def add(
+        self,
+        project_id: int,
+        name: str,
+        description: str | None,
+        data_json: str,
+        *,
+        origin: Origin = BY_SQL,
+    ) -> Table:
         """Creates a table with its document."""
         ...
 
@@ -113,10 +122,6 @@ class Tables(Protocol):
         """Returns how many bytes the JSON text has, about; 0 when the table is gone."""
         ...
 
-    def lock_for_change(self, table_id: int) -> None:
-        """Keeps others from changing the document until the transaction ends."""
-        ...
-
     def read(self, table_id: int) -> tuple[int, str]:
         """Returns the revision and the JSON text of the document.
 
@@ -140,9 +145,17 @@ class Tables(Protocol):
         ...
 
     def replace(
-        self, table_id: int, data_json: str, *, expected_revision: int | None
+        self,
+        table_id: int,
+        data_json: str,
+        *,
+        expected_revision: int | None,
+        origin: Origin = BY_SQL,
     ) -> Table | None:
-        """Writes a new document; None when the revision is another one."""
+        """Writes a new document; None when the revision is another one.
+
+        The caller records what is overwritten. Without ``origin`` it is what another program does.
+        """
         ...
 
     def mark_deleted(self, table_id: int) -> None:
@@ -235,7 +248,7 @@ class Uploads(Protocol):
     """The rows."""
 
     def add(self, new: NewUpload) -> Upload:
-        """Creates one that is ``pending``."""
+        """Creates one that is ``pending``, or ``importing`` where the document is a version."""
         ...
 
     def pending(self, project_id: int, *, younger_than_s: float) -> int:

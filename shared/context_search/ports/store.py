@@ -8,6 +8,7 @@ from typing import Protocol
 from context_search.domain.orders import Order
 from context_search.ports.access import IdempotencyKeys, Keys, McpInstances
 from context_search.ports.catalog import Projects, Tables, Tools, Uploads
+from context_search.ports.editing import Histories, HistorySettings, Versions
 from context_search.ports.indexing import (
     Chunks,
     Comparisons,
@@ -97,6 +98,12 @@ class UnitOfWork(Protocol):
     def agenda(self) -> Agenda: ...
     @property
     def uploads(self) -> Uploads: ...
+    @property
+    def versions(self) -> Versions: ...
+    @property
+    def histories(self) -> Histories: ...
+    @property
+    def history_settings(self) -> HistorySettings: ...
 
 
 class Store(Protocol):

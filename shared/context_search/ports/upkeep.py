@@ -158,7 +158,8 @@ class Removals(Protocol):
     def due(self, *, limit: int) -> Sequence[Removal]:
         """Returns what is to be removed now: tools first, then tables, then projects.
 
-        A table is when it has no nodes, a project when it has no tables and no uploads.
+        A table is when it has no nodes and no pieces of versions, a project when it has no tables
+        and no uploads.
         """
         ...
 

@@ -191,6 +191,8 @@ def emit_cleanup(report: CleanupReport) -> None:
         "documents_checked_total": report.documents_checked,
         "orphans_deleted_total": report.orphans_deleted,
         "documents_missing_total": report.missing_requeued,
+        "versions_pruned_total": report.versions_pruned,
+        "pieces_removed_total": report.pieces_removed,
         "cleanup_errors_total": len(report.errors),
         "cleanup_incomplete_total": int(not report.is_complete),
     }

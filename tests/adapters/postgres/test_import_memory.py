@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -26,7 +27,7 @@ from context_search.adapters.postgres.pool import Database
 from context_search.adapters.postgres.store import PostgresStore
 from context_search.adapters.postgres.url import DatabaseUrl
 from context_search.domain.uploads import NewUpload
-from context_search.services.catalog.uploads import ImportDocument
+from context_search.services.catalog.imports import ImportDocument
 
 
 class File:
@@ -75,17 +76,69 @@ def test_an_import_takes_no_more_memory_than_is_stated(
     content = b"\n".join(pieces) if form == "jsonl" else b"[" + b",".join(pieces) + b"]"
     document = tmp_path / "document"
     document.write_bytes(content)
+    done, before, most = ran(PROGRAM, database_url, document, form)
+    assert done == "done"
+    assert before < FUNCTION_BYTES
+    assert most - before <= at_most * len(content)
+
+
+AGAIN = """
+from context_search.domain.access import ProjectKey
+from context_search.services.editing.compare import CompareVersions
+from context_search.services.editing.versions import ManageVersions
+
+caller, versions = ProjectKey(project.id), ManageVersions(store)
+with store.for_all("test") as work:
+    again = work.uploads.add(NewUpload(project.id, table.id, sys.argv[3]))
+    work.uploads.save(replace(again, state="importing", bytes=made.bytes))
+with store.for_all("test") as work:
+    work.tables.replace(table.id, '{"small": 1}', expected_revision=None)
+Path("/proc/self/clear_refs").write_text("5")
+importer = ImportDocument(store, store, File())
+dones = [importer.run(again.id)]
+with store.for_all("test") as work:
+    last = work.uploads.add(NewUpload(project.id, table.id, sys.argv[3]))
+    work.uploads.save(replace(last, state="importing", bytes=made.bytes))
+Path(sys.argv[2]).write_text('[0, ' + Path(sys.argv[2]).read_text()[1:])
+dones.append(importer.run(last.id))  # records the one before
+imported = most()
+Path("/proc/self/clear_refs").write_text("5")
+restored = versions.restore(caller, table.id, 4)
+dones.append(importer.run(restored.id))
+recorded = [each.gap for each in versions.page(caller, table.id, below=None).rows]
+differences = CompareVersions(store).compare(caller, table.id, 4, 5, after=0).differences
+print(json.dumps([dones, recorded, imported, most(), [each.json_pointer for each in differences]]))
+"""
+
+
+@pytest.mark.slow
+def test_a_large_version_is_recorded_restored_and_compared_within_the_memory_of_an_import(
+    database_url: DatabaseUrl, tmp_path: Path
+) -> None:
+    pieces = [RECORD] * (BYTES // len(RECORD))
+    document = tmp_path / "document"
+    document.write_bytes(b"[" + b",".join(pieces) + b"]")
+    program = PROGRAM.replace("print(json.dumps([done, before, most()]))", AGAIN)
+    dones, gaps, imported, restored, places = ran(program, database_url, document, "json")
+    assert dones == ["done"] * 3
+    # The small one was written by another program.
+    assert gaps == [None, None, None, None, "overwritten_by_sql", None]
+    assert places == ["/0"]
+    size = document.stat().st_size
+    assert imported <= FUNCTION_BYTES + MEMORY_A_BYTE * size
+    assert restored <= FUNCTION_BYTES + 2 * 8 * size  # two documents are compared
+
+
+def ran(program: str, database_url: DatabaseUrl, document: Path, form: str) -> list[Any]:
+    """Returns what a program prints, which has a process of its own."""
     names = ("user", "password", "host", "port", "database", "sslmode", "sslrootcert", "socket_dir")
     url = json.dumps({name: getattr(database_url, name) for name in names})
     ended = subprocess.run(  # noqa: S603 - our own program
-        [sys.executable, "-c", PROGRAM, url, str(document), form],
+        [sys.executable, "-c", program, url, str(document), form],
         env={"PYTHONPATH": f"{ROOT}:{ROOT / 'shared'}"},
         capture_output=True,
         text=True,
         check=False,
     )
     assert ended.returncode == 0, ended.stderr
-    done, before, most = json.loads(ended.stdout)
-    assert done == "done"
-    assert before < FUNCTION_BYTES
-    assert most - before <= at_most * len(content)
+    return list(json.loads(ended.stdout))

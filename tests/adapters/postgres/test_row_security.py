@@ -13,6 +13,7 @@ from context_search.adapters.postgres.store import PostgresStore
 from context_search.domain.access import KeyOwner, NewApiKey
 from context_search.domain.model import Reach
 from context_search.domain.uploads import NewUpload
+from context_search.domain.versions import Content
 from context_search.ports.access import RequestKey
 from tests.builders import Workbench, english
 
@@ -28,6 +29,7 @@ SECURED = [
     "chunks",
     "comparison",
     "coverage",
+    "history_settings",
     "idempotency_key",
     "index_generation",
     "mcp",
@@ -37,7 +39,10 @@ SECURED = [
     "ranking",
     "retrieval_settings",
     "search_index",
+    "table_history",
+    "table_version",
     "upload",
+    "version_piece",
 ]
 # Table → why it has no policy.
 OPEN = {
@@ -95,6 +100,10 @@ def furnished(store: PostgresStore) -> tuple[Workbench, Index]:
         key = str(bench.project.id).encode()
         work.keys.add(KeyOwner(bench.project.id), NewApiKey(None, "cs_", key))
         work.uploads.add(NewUpload(bench.project.id, tool.scope.table_id, "json"))
+        table = work.tables.find(tool.scope.table_id, project_id=bench.project.id)
+        assert table is not None
+        work.versions.record(table, 1, Content(7, b"", (key,)), [(key, b"content")])
+        work.history_settings.lock(bench.project.id)
         work.idempotency_keys.claim(
             RequestKey(bench.project.id, key), request_hash=key, holder="x", lease_s=60, kept_s=60
         )

@@ -195,6 +195,18 @@ def test_a_row_that_could_not_be_removed_is_due_when_it_is_tried_again(bench: Be
     assert due(bench) == 3_600
 
 
+def test_a_history_is_due_when_something_of_it_may_have_to_leave(bench: Bench) -> None:
+    table = bench.table({"a": 1})
+    assert due(bench) is None
+    with bench.store.for_all("test") as work:
+        work.versions.erase(table)
+    assert due(bench) == 0
+    with bench.store.for_all("test") as work:
+        for history in work.histories.due(limit=9):
+            assert work.histories.prune(history, limit=9).is_done
+    assert due(bench) is None
+
+
 def test_a_deleted_project_is_due_until_it_is_gone(bench: Bench) -> None:
     project = bench.project()
     with bench.store.for_all("test") as work:

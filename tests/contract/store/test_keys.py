@@ -41,11 +41,11 @@ def mcp_owner(bench: Bench) -> KeyOwner:
 
 def test_a_key_belongs_to_the_project_that_it_was_stored_for(bench: Bench) -> None:
     one, other = KeyOwner(bench.project().id), KeyOwner(bench.project().id)
-    add(bench, one, b"one")
-    add(bench, other, b"other", permissions=frozenset({"search"}))
-    assert principal_of(bench, b"one") == ProjectKey(one.project_id)
+    first = add(bench, one, b"one")
+    second = add(bench, other, b"other", permissions=frozenset({"search"}))
+    assert principal_of(bench, b"one") == ProjectKey(one.project_id, key_id=first.id)
     assert principal_of(bench, b"other") == ProjectKey(
-        other.project_id, permissions=frozenset({"search"})
+        other.project_id, permissions=frozenset({"search"}), key_id=second.id
     )
     assert principal_of(bench, b"neither") is None
 
@@ -151,6 +151,9 @@ def test_a_key_ends_after_its_lifetime_or_when_it_has_to(bench: Bench) -> None:
     owner = KeyOwner(bench.project().id)
     end = add(bench, owner, b"a", lifetime_s=90.0).expires_at
     assert add(bench, owner, b"b", ends_by=end).expires_at == end
-    assert add(bench, owner, b"c", ends_by=end, lifetime_s=900.0).expires_at == end
+    ended = add(bench, owner, b"c", ends_by=end, lifetime_s=900.0)
+    assert ended.expires_at == end
     assert add(bench, owner, b"d", ends_by=end, lifetime_s=5.0).lifetime_s == 5.0
-    assert principal_of(bench, b"c") == ProjectKey(owner.project_id, expires_at=end)
+    assert principal_of(bench, b"c") == ProjectKey(
+        owner.project_id, expires_at=end, key_id=ended.id
+    )

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from tests.faults.simulation.calm import heal, replay
 from tests.faults.simulation.crowding import Crowd
+from tests.faults.simulation.editing import VersionWatch
 from tests.faults.simulation.fairness import Fairness
 from tests.faults.simulation.invariants import Violated, Watch
 from tests.faults.simulation.moves import Moves
@@ -42,6 +43,7 @@ def watched(seed: int, mutation: Mutation) -> World:
     Watch(world)
     Crowd(world)
     Fairness(world)
+    VersionWatch(world)
     return world
 
 

@@ -7,6 +7,7 @@ import itertools
 
 from tests.faults.simulation import others
 from tests.faults.simulation.conditions import LAMBDA_S
+from tests.faults.simulation.editing import Editors
 from tests.faults.simulation.users import Move, Users
 from tests.faults.simulation.world import World
 
@@ -56,7 +57,7 @@ class Moves:
         moves = [
             (40.0, world.scheduler.resume_any),
             *self._varied([*running, *others_do]),
-            *self._varied(users.moves()),
+            *self._varied([*users.moves(), *Editors(world).moves()]),
         ]
         self.moves = [move for _, move in moves]
         self.limits = list(itertools.accumulate(weight for weight, _ in moves))

@@ -11,8 +11,10 @@ from tests.faults.simulation import faulty_nodes as nodes
 from tests.faults.simulation import faulty_orders as orders
 from tests.faults.simulation import faulty_rows as rows
 from tests.faults.simulation import faulty_steps as steps
+from tests.faults.simulation import faulty_versions as versions
 from tests.faults.simulation.faulty_limits import limited_by
 from tests.faults.simulation.faulty_rows import work_with
+from tests.faults.simulation.faulty_versions import kept_by
 from tests.faults.simulation.mutation import Mutation
 
 MUTANTS = [
@@ -103,7 +105,10 @@ MUTANTS = [
         "half built for ever", unit_of_work=work_with(nodes=nodes.KeepsWhatIsHalfBuilt), seed=23
     ),
     Mutation(
-        "evicted, yet indexed", unit_of_work=limited_by(indexes=limits.EvictedFollows), seed=34
+        "evicted, yet indexed",
+        unit_of_work=limited_by(indexes=limits.EvictedFollows),
+        within=3_000,
+        seed=437,
     ),
     Mutation("rests over what is due", scheduled_cleanup=steps.RestsOverWhatIsDue),
     Mutation("rests after work", scheduled_cleanup=steps.RestsAfterWork),
@@ -121,5 +126,34 @@ MUTANTS = [
         "waits for ever",
         unit_of_work=limited_by(quotas=limits.WaitsForEver),
         within=3_000,
+    ),
+    Mutation(
+        "nothing is recorded",
+        unit_of_work=kept_by(versions=versions.ForgetsToRecord),
+        edits=True,
+    ),
+    Mutation(
+        "pieces are believed", unit_of_work=kept_by(versions=versions.RecordsNoPieces), edits=True
+    ),
+    Mutation(
+        "another text is recorded",
+        unit_of_work=kept_by(versions=versions.RecordsAnotherText),
+        edits=True,
+    ),
+    Mutation(
+        "erased, yet there", unit_of_work=kept_by(versions=versions.ErasesNothing), edits=True
+    ),
+    Mutation(
+        "an origin is borrowed", unit_of_work=kept_by(tables=versions.BorrowsOurOrigin), edits=True
+    ),
+    Mutation(
+        "named pieces are collected",
+        unit_of_work=kept_by(histories=versions.CollectsWhatIsNamed),
+        edits=True,
+    ),
+    Mutation(
+        "unused pieces are kept",
+        unit_of_work=kept_by(histories=versions.CollectsNothing),
+        edits=True,
     ),
 ]

@@ -20,8 +20,8 @@ class Mutation:
     """The parts that a variant puts in place of the real ones; the design itself changes nothing.
 
     ``is_seen_in_small`` gives every history of it a small world, where the same text comes and
-    goes. ``seed`` is one that catches it as the code stands; where that has changed, one of the
-    first ``within`` seeds does.
+    goes; ``edits`` lets users look back in every history. ``seed`` is one that catches it as the
+    code stands; where that has changed, one of the first ``within`` seeds does.
     """
 
     name: str = "the design"
@@ -37,5 +37,6 @@ class Mutation:
     acknowledges_first: bool = False
     has_project_index: bool = False
     is_seen_in_small: bool = False
+    edits: bool = False
     seed: int = 0
     within: int = 400

@@ -15,7 +15,10 @@ def edit_by_sql(world: World, document: dict[str, object]) -> None:
     world.note(f"other program: edit {text[:60]}")
     world.seen["other program: edit"] += 1
     with world.memory.for_all("test") as work:
-        work.tables.replace(world.table.id, text, expected_revision=None)
+        before = world.memory.rows.tables.get(world.table.id)
+        changed = work.tables.replace(world.table.id, text, expected_revision=None)
+        if changed and before and changed.revision > before.revision:
+            world.sql_revisions.add((changed.id, changed.revision))
 
 
 def delete_table_by_sql(world: World) -> bool:

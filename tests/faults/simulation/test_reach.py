@@ -52,6 +52,11 @@ SITUATIONS = {
     "tool: one deleted, another not",
     "tools: two indexes of one table",
     "tools: two scopes on one index",
+    "version: erased",
+    "version: labelled",
+    "version: overwritten by another program",
+    "version: recorded",
+    "version: restored",
 }
 FAULTS = {
     "queue: expired",

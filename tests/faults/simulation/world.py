@@ -15,6 +15,8 @@ from context_search.domain.search import Answer, QuestionLimits
 from context_search.ports.outside import Deadline, Message
 from context_search.services.catalog.tables import ManageTables
 from context_search.services.catalog.uploads import ManageUploads
+from context_search.services.editing.history_settings import ManageHistorySettings
+from context_search.services.editing.versions import ManageVersions
 from context_search.services.indexing.chunk_vectors import ChunkVectors
 from context_search.services.indexing.enumeration import Comparer, Limits
 from context_search.services.indexing.indexer import IndexLimits
@@ -92,6 +94,10 @@ class World:
         if seed % 8 in LONG_IDLE_SEEDS or mutation.scheduled_cleanup is not ScheduledCleanup:
             self.idle_s = LONG_IDLE_S
         self.mutation = mutation
+        # Not chosen at random: histories without it stay as they were.
+        self.edits = mutation.edits or (mutation.name == Mutation.name and seed % 3 == 0)
+        self.sql_revisions: set[tuple[int, int]] = set()
+        self.erased: set[tuple[int, int]] = set()
         self._choose()
         self.clock = ManualClock()
         self.scheduler = Scheduler(self.random)
@@ -198,6 +204,8 @@ class World:
         tables = ManageTables(store)
         self.replace_document = tables.replace
         self.delete_table, self.delete_project = tables.delete, tables.delete_project
+        self.versions = ManageVersions(store)
+        self.history_settings = ManageHistorySettings(store)
         self.redrive = Redrive(store, self.queue).run
 
     def document(self) -> dict[str, object]:

@@ -21,11 +21,10 @@ from context_search.domain.errors import (
 from context_search.domain.model import Table
 from context_search.domain.uploads import NewUpload, Upload, UploadFormat, import_memory
 from context_search.ports.outside import SignedPut
+from context_search.services.catalog.imports import MAX_RUNS, ImportDocument
 from context_search.services.catalog.uploads import (
     MAX_PENDING,
-    MAX_RUNS,
     PENDING_COUNTS_S,
-    ImportDocument,
     ManageUploads,
 )
 from context_search.services.upkeep.cleanup import CleanupLimits

@@ -23,7 +23,7 @@ def parts(request: pytest.FixtureRequest) -> LocalParts:
 @pytest.fixture(scope="module")
 def victim(reader: Api, parts: LocalParts) -> Tenant:
     """A project with one of everything, in which nothing ever changes."""
-    return Tenant(reader, things_of(reader, parts.work))
+    return Tenant(reader, things_of(reader, parts.work, changes=3))
 
 
 @pytest.fixture(scope="module")

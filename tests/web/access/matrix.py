@@ -45,6 +45,8 @@ _QUERY = {"query": "harbour"}
 _OWN_PAGE = {"after_tool": 200, "after_key": 200, "after_mcp": 200, "after_binding": 200}
 _TABLES = "/api/v1/tables/{table_id}"
 _UPLOADS = f"{_TABLES}/uploads"
+_VERSIONS = f"{_TABLES}/versions"
+_VERSION = f"{_VERSIONS}/{{revision}}"
 _TOOLS = "/api/v1/tools/{tool_id}"
 _PROJECTS = "/api/v1/projects/{project_id}"
 _MCPS = "/api/v1/mcps/{mcp_id}"
@@ -78,6 +80,21 @@ ROWS: Mapping[Operation, Row] = {
     ("POST", _UPLOADS): Row(MANAGE, 201, {"format": "json"}),
     ("GET", f"{_UPLOADS}/{{upload_id}}"): Row(MANAGE, 200),
     ("POST", f"{_UPLOADS}/{{upload_id}}/complete"): Row(MANAGE, 202),
+    ("GET", _VERSIONS): Row(
+        MANAGE, 200, query={"cursor": "{below_revision}"}, looks={"below_revision": 200}
+    ),
+    ("DELETE", _VERSIONS): Row(MANAGE, 204),
+    ("GET", _VERSION): Row(MANAGE, 200),
+    ("PATCH", _VERSION): Row(MANAGE, 200, {"label": "x"}),
+    ("DELETE", _VERSION): Row(MANAGE, 204),
+    ("GET", f"{_VERSION}/data"): Row(MANAGE, 200),
+    ("GET", f"{_VERSION}/diff"): Row(
+        MANAGE,
+        200,
+        query={"cursor": "{after_difference}"},
+        looks={"after_difference": 200},
+    ),
+    ("POST", f"{_VERSION}/restore"): Row(MANAGE, 200),
     ("POST", "/api/v1/tools/search"): Row(MANAGE, 201, {**_IN_PROJECT, "table_id": "{table_id}"}),
     ("GET", "/api/v1/tools"): Row(READ, 200, query={"cursor": "{after_tool}"}, looks=_OWN_PAGE),
     ("GET", _TOOLS): Row(READ, 200),
@@ -102,6 +119,8 @@ ROWS: Mapping[Operation, Row] = {
     ("DELETE", f"{_PROJECTS}/search-index"): Row(MANAGE, 204),
     ("GET", f"{_PROJECTS}/retrieval-settings"): Row(READ, 200),
     ("PATCH", f"{_PROJECTS}/retrieval-settings"): Row(MANAGE, 200, {"topK": 7}),
+    ("GET", f"{_PROJECTS}/history-settings"): Row(MANAGE, 200),
+    ("PATCH", f"{_PROJECTS}/history-settings"): Row(MANAGE, 200, {"keep_days": 9}),
     ("POST", f"{_PROJECTS}/keys"): Row(MANAGE | TRUSTED, 201, {}),
     ("GET", f"{_PROJECTS}/keys"): Row(MANAGE, 200, query=_KEYS, looks=_OWN_PAGE),
     ("DELETE", f"{_PROJECTS}/keys/{{key_id}}"): Row(MANAGE, 204),

@@ -15,18 +15,26 @@ STRINGS = 60
 NOWHERE = 2**62
 MISSING: Ids = {
     **dict.fromkeys(["project_id", "table_id", "tool_id", "free_tool_id"], NOWHERE),
-    **dict.fromkeys(["upload_id", "mcp_id", "key_id", "mcp_key_id"], NOWHERE),
+    **dict.fromkeys(["upload_id", "mcp_id", "key_id", "mcp_key_id", "revision"], NOWHERE),
     # A page after a number begins with the next id, so only 0 is like a number of somebody else's.
     **dict.fromkeys(["after_tool", "after_key", "after_mcp_key", "after_mcp", "after_binding"], 0),
+    "below_revision": NOWHERE,
+    "after_difference": 0,
     "cursor": f"{'0' * 32}.50",
     "api_key": CANARY,
 }
 
 
-def things_of(api: Api, settle: Callable[[], None]) -> dict[str, Any]:
-    """Makes one of everything; ``settle`` returns when what was ordered is indexed."""
+def things_of(api: Api, settle: Callable[[], None], *, changes: int = 1) -> dict[str, Any]:
+    """Makes one of everything; ``settle`` returns when what was ordered is indexed.
+
+    The table is changed so many times: with more, its last recorded revision is no other's.
+    """
     strings = [f"harbour number {number}" for number in range(STRINGS)]
     table = api.table({"a": english(200), "strings": strings})
+    for number in range(changes):
+        path = f"/api/v1/tables/{table['id']}/data"
+        answer(api("PATCH", path, json={"changes": number}), 200)
     made = [api.unindexed_tool(table, name=f"secret_{name}") for name in ("one", "two")]
     mcp = api.mcp(made[0], name="agents")
     answer(api("POST", f"/api/v1/projects/{api.project_id}/search-index"), 202)
@@ -42,6 +50,9 @@ def things_of(api: Api, settle: Callable[[], None]) -> dict[str, Any]:
     return {
         "project_id": api.project_id,
         "table_id": table["id"],
+        "revision": changes,
+        "below_revision": changes + 9,  # whoever's it is, the whole list is below
+        "after_difference": 0,
         "tool_id": made[0]["tool_id"],
         "free_tool_id": made[1]["tool_id"],
         "upload_id": upload["upload_id"],

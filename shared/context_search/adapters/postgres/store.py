@@ -13,6 +13,9 @@ from context_search.adapters.postgres.catalog.projects import PostgresProjects
 from context_search.adapters.postgres.catalog.tables import PostgresTables
 from context_search.adapters.postgres.catalog.tools import PostgresTools
 from context_search.adapters.postgres.catalog.uploads import PostgresUploads
+from context_search.adapters.postgres.editing.histories import PostgresHistories
+from context_search.adapters.postgres.editing.history_settings import PostgresHistorySettings
+from context_search.adapters.postgres.editing.versions import PostgresVersions
 from context_search.adapters.postgres.indexing.chunks import PostgresChunks
 from context_search.adapters.postgres.indexing.comparisons import PostgresComparisons
 from context_search.adapters.postgres.indexing.evictions import PostgresEvictions
@@ -69,6 +72,9 @@ class PostgresUnitOfWork:
         self.gauges = PostgresGauges(tx)
         self.agenda = PostgresAgenda(tx)
         self.uploads = PostgresUploads(tx)
+        self.versions = PostgresVersions(tx)
+        self.histories = PostgresHistories(tx)
+        self.history_settings = PostgresHistorySettings(tx)
         self._to_deliver: set[int] = set()
 
     def send(self, *orders: Order) -> None:

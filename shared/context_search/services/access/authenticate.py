@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hmac
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from context_search.domain.access import (
     McpKey,
@@ -54,7 +54,8 @@ class TokenAuthenticator:
 
     def caller_of(self, token: str) -> Token:
         """Raises UnauthenticatedError, also for an unknown project; TokenIssuerUnavailableError."""
-        caller = self._caller(self.tokens().claims_of(token))
+        claims = self.tokens().claims_of(token)
+        caller = replace(self._caller(claims), subject=self._hash_of(claims))
         with self.store.for_project(caller.project_id) as work:
             if not work.projects.exists(caller.project_id):
                 raise UnauthenticatedError("the token's project is not known")
@@ -76,6 +77,15 @@ class TokenAuthenticator:
         scopes = ",".join(in_order(caller.permissions))
         whose = f"{caller.project_id} {scopes} {subject}"
         return hmac.digest(self.subject_key.encode(), whose.encode(), "sha256").hex()
+
+    def _hash_of(self, claims: Mapping[str, object]) -> str | None:
+        """What stands for a subject where changes are kept: 16 hex digits, of this deployment."""
+        subject = claims.get("sub")
+        if not isinstance(subject, str):
+            return None
+        return hmac.digest(self.subject_key.encode(), f"actor {subject}".encode(), "sha256").hex()[
+            :16
+        ]
 
     def _caller(self, claims: Mapping[str, object]) -> Token:
         return caller_of_claims(claims, self.project_claim)

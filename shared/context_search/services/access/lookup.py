@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager
 
 from context_search.domain.access import Caller, Internal, Principal
 from context_search.domain.errors import NotFoundError, ProjectIndexOffError
-from context_search.domain.model import Index, SearchTool
+from context_search.domain.model import Index, SearchTool, Table
 from context_search.ports.store import Store, UnitOfWork
 
 
@@ -31,6 +31,17 @@ def live_tool(work: UnitOfWork, tool_id: int, caller: Caller) -> SearchTool:
     if tool is None:
         raise NotFoundError("there is no such tool")
     return tool
+
+
+def live_table(work: UnitOfWork, principal: Principal, table_id: int) -> Table:
+    """Returns a live table of the caller's project.
+
+    Raises NotFoundError; a foreign table looks like a missing one.
+    """
+    table = work.tables.find(table_id, project_id=principal.project_id)
+    if table is None:
+        raise NotFoundError("there is no such table")
+    return table
 
 
 def index_of(work: UnitOfWork, tool: SearchTool) -> Index:

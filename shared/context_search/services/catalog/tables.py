@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from context_search.domain.access import Internal, KeyOwner, Principal
 from context_search.domain.documents import check_depth, merge_patch, number_padding, parse_exact
@@ -15,11 +15,14 @@ from context_search.domain.errors import (
 )
 from context_search.domain.json_number import MAX_GROWTH
 from context_search.domain.json_pointer import remove_value, replace_value, resolve, split
-from context_search.domain.json_text import to_json
+from context_search.domain.json_text import fits, to_json
 from context_search.domain.model import Project, Table
 from context_search.domain.uploads import MAX_INLINE_BYTES, MAX_UPLOAD_BYTES
+from context_search.domain.versions import Origin, Overwritten
 from context_search.ports.store import Store, UnitOfWork
 from context_search.services.access.keys import KeyOptions, ShownKey, add_key
+from context_search.services.access.lookup import live_table
+from context_search.services.editing.record import RecordVersions
 
 TABLES_PER_STEP = 1_000
 """Tables of a deleted project that one transaction marks: the rest is invisible a little later."""
@@ -31,6 +34,8 @@ _OF_OTHERS = "ask for parts of it with pointer"
 class ManageTables:
     """Projects, and tables with a JSON document each. Strings that change are indexed again.
 
+    What a change overwrites is recorded with it; ``request_id`` says later which one it was.
+
     What names a table raises NotFoundError. Those that change a document raise
     InvalidPointerError, ConflictError when ``if_revision`` is not the current revision,
     InvalidDocumentError when the document gets too deep, and DocumentTooLargeError when it gets
@@ -40,6 +45,7 @@ class ManageTables:
 
     store: Store
     max_bytes: int = MAX_UPLOAD_BYTES
+    recorder: RecordVersions = field(default_factory=RecordVersions)
 
     def create_project(self, name: str) -> tuple[Project, ShownKey]:
         """Makes a tenant. Returns it with its first key: shown this once, it may do everything."""
@@ -58,7 +64,13 @@ class ManageTables:
             work.removals.mark_tables(limit=TABLES_PER_STEP)
 
     def create(
-        self, principal: Principal, name: str, description: str | None, document: object
+        self,
+        principal: Principal,
+        name: str,
+        description: str | None,
+        document: object,
+        *,
+        request_id: str | None = None,
     ) -> Table:
         """Stores a document. Nothing is indexed until a tool, or project search, wants it.
 
@@ -67,14 +79,16 @@ class ManageTables:
         """
         check_depth(document)
         with self.store.for_project(principal.project_id) as work:
-            table = work.tables.add(principal.project_id, name, description, to_json(document))
+            origin = Origin("create", principal.actor, request_id)
+            text = to_json(document)
+            table = work.tables.add(principal.project_id, name, description, text, origin=origin)
             work.send_waiting(table.project_id)  # a trigger has ordered the comparison
             return table
 
     def read(self, principal: Principal, table_id: int) -> Table:
         """Returns the table without its document."""
         with self.store.for_project(principal.project_id) as work:
-            return _live_table(work, principal, table_id)
+            return live_table(work, principal, table_id)
 
     def read_document(self, principal: Principal, table_id: int, pointer: str) -> tuple[int, str]:
         """Returns the revision and the JSON text of the value at ``pointer``.
@@ -84,7 +98,7 @@ class ManageTables:
         """
         path = split(pointer)
         with self.store.for_project(principal.project_id) as work:
-            _live_table(work, principal, table_id)
+            live_table(work, principal, table_id)
             part = work.tables.part(table_id, path, max_bytes=MAX_INLINE_BYTES)
         if part is None:
             raise NotFoundError("the pointer leads nowhere in this table")
@@ -103,16 +117,22 @@ class ManageTables:
         *,
         pointer: str = "",
         if_revision: int | None = None,
+        request_id: str | None = None,
     ) -> Table:
         """Writes ``value`` as the document, or to ``pointer`` inside of it."""
-        path = split(pointer)
+        path, origin = split(pointer), Origin("put", principal.actor, request_id)
         if path:
             return self._change(
-                principal, table_id, if_revision, lambda before: replace_value(before, path, value)
+                principal,
+                table_id,
+                if_revision,
+                origin,
+                lambda before: replace_value(before, path, value),
             )
         with self.store.for_project(principal.project_id) as work:
-            table = _live_table(work, principal, table_id)
-            return self._write(work, table, value, if_revision)
+            table = live_table(work, principal, table_id)
+            before = work.versions.overwritten(table, max_bytes=self.recorder.max_bytes)
+            return self._write(work, table, before, value, if_revision, origin)
 
     def merge(
         self,
@@ -122,6 +142,7 @@ class ManageTables:
         *,
         pointer: str = "",
         if_revision: int | None = None,
+        request_id: str | None = None,
     ) -> Table:
         """Applies a JSON Merge Patch (RFC 7396) to the document, or to what is at ``pointer``."""
         path = split(pointer)
@@ -129,7 +150,8 @@ class ManageTables:
         def merged(before: object) -> object:
             return replace_value(before, path, merge_patch(resolve(before, path), patch))
 
-        return self._change(principal, table_id, if_revision, merged)
+        origin = Origin("patch", principal.actor, request_id)
+        return self._change(principal, table_id, if_revision, origin, merged)
 
     def remove(
         self,
@@ -138,19 +160,21 @@ class ManageTables:
         *,
         pointer: str,
         if_revision: int | None = None,
+        request_id: str | None = None,
     ) -> Table:
         """Takes out the member or the element at ``pointer``, which is not the whole document."""
         path = split(pointer)
         if not path:
             raise InvalidPointerError("the whole document cannot be removed: delete the table")
+        origin = Origin("patch", principal.actor, request_id)
         return self._change(
-            principal, table_id, if_revision, lambda before: remove_value(before, path)
+            principal, table_id, if_revision, origin, lambda before: remove_value(before, path)
         )
 
     def delete(self, principal: Principal, table_id: int) -> None:
         """Makes a table, its tools and their hits unreachable; ``cleanup`` does the rest."""
         with self.store.for_project(principal.project_id) as work:
-            _live_table(work, principal, table_id)
+            live_table(work, principal, table_id)
             work.tables.mark_deleted(table_id)
 
     def _change(
@@ -158,30 +182,37 @@ class ManageTables:
         principal: Principal,
         table_id: int,
         if_revision: int | None,
+        origin: Origin,
         change: Callable[[object], object],
     ) -> Table:
         with self.store.for_project(principal.project_id) as work:
-            table = _live_table(work, principal, table_id)
-            work.tables.lock_for_change(table_id)
-            before = work.tables.read(table_id)[1]
+            table = live_table(work, principal, table_id)
+            before = work.versions.overwritten(table, max_bytes=None)
+            text = before.text or ""
             try:
-                document = change(parse_exact(before))
+                document = change(parse_exact(text))
             except KeyError:
                 raise NotFoundError("the pointer leads nowhere in this table") from None
             check_depth(document)
-            _check_numbers(before, document)
-            return self._write(work, table, document, if_revision)
+            _check_numbers(text, document)
+            return self._write(work, table, before, document, if_revision, origin)
 
     def _write(
-        self, work: UnitOfWork, table: Table, document: object, if_revision: int | None
+        self,
+        work: UnitOfWork,
+        table: Table,
+        before: Overwritten,
+        document: object,
+        if_revision: int | None,
+        origin: Origin,
     ) -> Table:
         text = to_json(document)
-        # A character has at most four bytes: what is far below the limit is not encoded.
-        if 4 * len(text) > self.max_bytes < len(text.encode()):
+        if not fits(text, self.max_bytes):
             raise DocumentTooLargeError(f"the document would have over {self.max_bytes} bytes")
-        changed = work.tables.replace(table.id, text, expected_revision=if_revision)
+        changed = work.tables.replace(table.id, text, expected_revision=if_revision, origin=origin)
         if changed is None:
             raise ConflictError("the table has another revision by now")
+        self.recorder.record(work, changed, before)
         work.send_waiting(changed.project_id)  # a trigger has ordered the comparisons
         return changed
 
@@ -202,11 +233,3 @@ def _check_numbers(before: str, document: object) -> None:
             "the numbers of the document, written out in full, would take over"
             f" {MAX_GROWTH} characters more than they need"
         )
-
-
-def _live_table(work: UnitOfWork, principal: Principal, table_id: int) -> Table:
-    """Returns a live table of the caller's project. Raises NotFoundError."""
-    table = work.tables.find(table_id, project_id=principal.project_id)
-    if table is None:
-        raise NotFoundError("there is no such table")
-    return table

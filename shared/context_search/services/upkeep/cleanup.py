@@ -22,6 +22,7 @@ from context_search.ports.store import Store
 from context_search.ports.upkeep import Removal
 from context_search.services.access.idempotency import KEPT_S
 from context_search.services.catalog.uploads import ManageUploads
+from context_search.services.editing.prune import prune_versions
 from context_search.services.indexing.evict import evict_coldest
 from context_search.services.indexing.outgoing import (
     RelayOutbox,
@@ -115,6 +116,7 @@ class Cleanup:
             self._delete_namespaces,
             self._sweep,
             self._forget_requests,
+            self._prune_versions,
             self._summarise,
             self._measure,
             self._find_unknown,
@@ -251,6 +253,12 @@ class Cleanup:
             found = work.idempotency_keys.forget(older_than_s=KEPT_S, limit=REQUESTS_PER_STEP)
         report.requests_forgotten += found
         return found == REQUESTS_PER_STEP
+
+    def _prune_versions(self, report: CleanupReport) -> bool:
+        pruned = prune_versions(self.store)
+        report.versions_pruned += pruned.versions
+        report.pieces_removed += pruned.pieces
+        return not pruned.is_done
 
     def _summarise(self, report: CleanupReport) -> bool:
         with self.store.for_all("upkeep") as work:

@@ -25,6 +25,8 @@ WORK = (
     "summaries_written",
     "imports_revived",
     "uploads_forgotten",
+    "versions_pruned",
+    "pieces_removed",
 )
 """Counts of what was done; all others say what was looked at."""
 
@@ -59,6 +61,8 @@ class CleanupReport:
     summaries_written: int = 0
     imports_revived: int = 0
     uploads_forgotten: int = 0
+    versions_pruned: int = 0
+    pieces_removed: int = 0
     unknown_namespaces: int | None = None
     unknown_examples: list[str] = field(default_factory=list)
     readings: Readings | None = None

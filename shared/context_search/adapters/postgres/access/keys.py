@@ -29,7 +29,7 @@ _PRINCIPAL = f"""
             WHERE found.last_used_at IS NULL
                OR found.last_used_at < clock_timestamp() - make_interval(secs => :every)
             FOR NO KEY UPDATE OF api_key SKIP LOCKED))
-    SELECT project_id, mcp_id, permissions, expires_at FROM found
+    SELECT id, project_id, mcp_id, permissions, expires_at FROM found
 """
 
 
@@ -64,10 +64,10 @@ class PostgresKeys:
         rows = self.tx.run_and_commit(_PRINCIPAL, hash=key_hash, every=noted_every_s)
         if not rows:
             return None
-        [[project_id, mcp_id, permissions, expires_at]] = rows
+        [[key_id, project_id, mcp_id, permissions, expires_at]] = rows
         if mcp_id is not None:
             return McpKey(project_id, mcp_id, frozenset(permissions))
-        return ProjectKey(project_id, frozenset(permissions), expires_at)
+        return ProjectKey(project_id, frozenset(permissions), expires_at, key_id)
 
     def page(self, owner: KeyOwner, *, after: int, limit: int) -> list[ApiKey]:
         rows = self.tx.run(

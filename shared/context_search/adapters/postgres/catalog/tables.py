@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from context_search.adapters.postgres.catalog.presence import TABLE_IS_THERE
 from context_search.adapters.postgres.pool import Transaction
 from context_search.domain.errors import DocumentTooLargeError, NotFoundError
 from context_search.domain.model import Table
+from context_search.domain.versions import BY_SQL, Origin
 from context_search.ports.catalog import Part, StringsAt
 
 # Postgres keeps ``1e-999`` in twelve bytes and writes it in a thousand: 6 MB of such numbers are a
@@ -48,6 +50,8 @@ _PART = """
             SELECT FROM unnest(CAST(:cuts AS int[])) AS cut
             WHERE jsonb_typeof(data #> trim_array(CAST(:path AS text[]), cut)) = 'array'))
 """
+# For the trigger that adds the version of the new revision.
+_TOLD = "set_config('context_search.origin', :origin, true) AS told"
 # An owner's column may be without a time zone.
 _TABLE = "id, project_id, name, description, revision, CAST(updated_at AS timestamptz)"
 
@@ -58,12 +62,22 @@ class PostgresTables:
 
     tx: Transaction
 
-    def add(self, project_id: int, name: str, description: str | None, data_json: str) -> Table:
+    def add(
+        self,
+        project_id: int,
+        name: str,
+        description: str | None,
+        data_json: str,
+        *,
+        origin: Origin = BY_SQL,
+    ) -> Table:
         [row] = self.tx.run(
             f"""
             INSERT INTO context_table (project_id, name, description, data, updated_at)
-            VALUES (:project, :name, :description, CAST(:data AS jsonb), now()) RETURNING {_TABLE}
+            SELECT :project, :name, :description, CAST(:data AS jsonb), now() FROM {_TOLD}
+            RETURNING {_TABLE}
             """,
+            origin=_told(origin, None),
             project=project_id,
             name=name,
             description=description,
@@ -137,9 +151,6 @@ class PostgresTables:
         )
         return int(rows[0][0] or 0) if rows else 0
 
-    def lock_for_change(self, table_id: int) -> None:
-        self.tx.run("SELECT FROM context_table WHERE id = :table FOR UPDATE", table=table_id)
-
     def read(self, table_id: int) -> tuple[int, str]:
         sql = f"SELECT {READABLE}, revision FROM context_table WHERE id = :table"
         if not (rows := self.tx.run(sql, table=table_id)):
@@ -147,11 +158,16 @@ class PostgresTables:
         return rows[0][2], text_of(*rows[0][:2])
 
     def replace(
-        self, table_id: int, data_json: str, *, expected_revision: int | None
+        self,
+        table_id: int,
+        data_json: str,
+        *,
+        expected_revision: int | None,
+        origin: Origin = BY_SQL,
     ) -> Table | None:
         rows = self.tx.run(
             f"""
-            UPDATE context_table SET data = CAST(:data AS jsonb)
+            UPDATE context_table SET data = CAST(:data AS jsonb) FROM {_TOLD}
             WHERE id = :table AND {TABLE_IS_THERE}
               AND (CAST(:revision AS bigint) IS NULL OR revision = :revision)
             RETURNING {_TABLE}
@@ -159,6 +175,7 @@ class PostgresTables:
             table=table_id,
             data=data_json,
             revision=expected_revision,
+            origin=_told(origin, table_id),
         )
         return Table(*rows[0]) if rows else None
 
@@ -214,6 +231,11 @@ class PostgresTables:
             """,
             table=table_id,
         )
+
+
+def _told(origin: Origin, table_id: int | None) -> str:
+    told = {"table_id": table_id, "cause": origin.cause}
+    return json.dumps(told | {"actor": origin.actor, "request_id": origin.request_id})
 
 
 def text_of(text: str | None, has_document: bool) -> str:  # noqa: FBT001  a column

@@ -11,7 +11,7 @@ from context_search.adapters.postgres.pool import Transaction, json_text
 from context_search.domain.uploads import NewUpload, Upload
 
 _UPLOAD = """id, project_id, table_id, format, state, created_at, size, sha256, if_revision,
-             bytes, revision, runs, last_error"""
+             bytes, revision, runs, last_error, from_revision, actor, request_id"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,8 +23,10 @@ class PostgresUploads:
     def add(self, new: NewUpload) -> Upload:
         [row] = self.tx.run(
             f"""
-            INSERT INTO upload (project_id, table_id, format, size, sha256, if_revision)
-            VALUES (:project, :table, :format, :size, :sha256, :revision) RETURNING {_UPLOAD}
+            INSERT INTO upload (project_id, table_id, format, size, sha256, if_revision,
+                                from_revision, actor, request_id, state, bytes)
+            VALUES (:project, :table, :format, :size, :sha256, :revision, :from, :actor, :request,
+                    :state, :bytes) RETURNING {_UPLOAD}
             """,
             project=new.project_id,
             table=new.table_id,
@@ -32,6 +34,9 @@ class PostgresUploads:
             size=new.size,
             sha256=new.sha256,
             revision=new.if_revision,
+            actor=new.actor,
+            request=new.request_id,
+            **_source(new),
         )
         return _upload(row)
 
@@ -111,5 +116,12 @@ class PostgresUploads:
 
 
 def _upload(row: Sequence[Any]) -> Upload:
-    *values, last_error = row
-    return Upload(*[*values, None if last_error is None else json.loads(last_error)])
+    *values, last_error, from_revision, actor, request_id = row
+    told = None if last_error is None else json.loads(last_error)
+    return Upload(*[*values, told, from_revision, actor, request_id])
+
+
+def _source(new: NewUpload) -> dict[str, object]:
+    if new.from_revision is None:
+        return {"from": None, "state": "pending", "bytes": None}
+    return {"from": new.from_revision, "state": "importing", "bytes": new.size}

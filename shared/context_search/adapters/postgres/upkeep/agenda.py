@@ -23,6 +23,7 @@ _UNDER_WAY = f"""
         SELECT FROM context_table WHERE NOT ({TABLE_IS_THERE})
           AND EXISTS (SELECT FROM node WHERE table_id = context_table.id))
     UNION ALL SELECT now() WHERE EXISTS (SELECT FROM words_backlog)
+    UNION ALL SELECT now() WHERE EXISTS (SELECT FROM table_history WHERE due_at <= now())
     UNION ALL SELECT now() WHERE EXISTS (SELECT FROM upload WHERE state = 'importing')
     UNION ALL SELECT now() WHERE EXISTS (SELECT {LAGGING})
     UNION ALL SELECT now() WHERE EXISTS (

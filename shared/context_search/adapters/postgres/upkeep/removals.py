@@ -145,6 +145,8 @@ class PostgresRemovals:
                 SELECT 'table', id, context_search_remove_at FROM context_table
                 WHERE context_search_remove_at <= statement_timestamp()
                   AND NOT EXISTS (SELECT FROM node WHERE table_id = context_table.id)
+                  AND NOT EXISTS (
+                    SELECT FROM version_piece WHERE table_id = context_table.id)
                 UNION ALL
                 SELECT 'project', project_id, remove_at FROM project_removal AS removal
                 WHERE remove_at <= statement_timestamp()

@@ -12,7 +12,7 @@ from context_search.domain.access import Principal
 from context_search.domain.documents import parse_json
 from context_search.domain.model import Table
 from context_search.services.catalog.tables import ManageTables
-from context_search.web.border import StrictJsonRoute
+from context_search.web.border import StrictJsonRoute, request_id
 from context_search.web.callers import (
     InternalOnly,
     MayManage,
@@ -131,13 +131,18 @@ Use = Annotated[ManageTables, part("tables")]
 class _Change(TypedDict):
     pointer: str
     if_revision: int | None
+    request_id: str
 
 
 async def _change(
     pointer: PointerInUrl = "",
     if_match: IfMatch = None,
 ) -> _Change:
-    return {"pointer": pointer, "if_revision": if_match}
+    return _at(pointer, if_match)
+
+
+def _at(pointer: str, if_match: int | None) -> _Change:
+    return {"pointer": pointer, "if_revision": if_match, "request_id": request_id()}
 
 
 Change = Annotated[_Change, Depends(_change)]
@@ -183,7 +188,7 @@ async def create_table(body: CreateTableBody, caller: MayManage, use: Use, once:
     own_project(caller, body.project_id)
 
     def create() -> JSONResponse:
-        table = use.create(caller, body.name, body.description, body.data)
+        table = use.create(caller, body.name, body.description, body.data, request_id=request_id())
         return TableAnswer.of(table).response(201, etag(table.revision))
 
     return once.answer(caller.project_id, create)
@@ -256,7 +261,7 @@ async def remove_from_document(
     if_match: IfMatch = None,
 ) -> JSONResponse:
     """Takes the member or the element at ``pointer`` out; the elements behind it move up."""
-    return _shown(use.remove(caller, table_id, pointer=pointer, if_revision=if_match))
+    return _shown(use.remove(caller, table_id, **_at(pointer, if_match)))
 
 
 @router.post(
@@ -266,8 +271,8 @@ async def replace_at(
     body: ReplaceBody, table_id: TableId, caller: MayManage, use: Use, if_match: IfMatch = None
 ) -> JSONResponse:
     """Like ``PUT …/data``, with a pointer of any length."""
-    at = body.json_pointer
-    return _shown(use.replace(caller, table_id, body.value, pointer=at, if_revision=if_match))
+    change = _at(body.json_pointer, if_match)
+    return _shown(use.replace(caller, table_id, body.value, **change))
 
 
 @router.post(
@@ -277,8 +282,8 @@ async def merge_at(
     body: MergeBody, table_id: TableId, caller: MayManage, use: Use, if_match: IfMatch = None
 ) -> JSONResponse:
     """Like ``PATCH …/data``, with a pointer of any length."""
-    at = body.json_pointer
-    return _shown(use.merge(caller, table_id, body.patch, pointer=at, if_revision=if_match))
+    change = _at(body.json_pointer, if_match)
+    return _shown(use.merge(caller, table_id, body.patch, **change))
 
 
 @router.post(
@@ -288,7 +293,7 @@ async def remove_at(
     body: RemoveBody, table_id: TableId, caller: MayManage, use: Use, if_match: IfMatch = None
 ) -> JSONResponse:
     """Like ``DELETE …/data``, with a pointer of any length."""
-    return _shown(use.remove(caller, table_id, pointer=body.json_pointer, if_revision=if_match))
+    return _shown(use.remove(caller, table_id, **_at(body.json_pointer, if_match)))
 
 
 def _value(use: ManageTables, caller: Principal, table_id: int, pointer: str) -> Response:

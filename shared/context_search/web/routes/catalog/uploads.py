@@ -18,9 +18,10 @@ from context_search.domain.uploads import (
 )
 from context_search.ports.outside import SignedPut
 from context_search.services.catalog.uploads import URL_LIVES_S, ManageUploads
-from context_search.web.border import StrictJsonRoute
+from context_search.web.border import StrictJsonRoute, request_id
 from context_search.web.callers import MayManage, TableId, part
 from context_search.web.fields import (
+    Absent,
     Answer,
     Body,
     Count,
@@ -69,7 +70,10 @@ class UploadErrorAnswer(Answer):
 
 
 class UploadAnswer(Answer):
-    """The state of an upload; ``revision`` is the table's after the import."""
+    """The state of an upload; ``revision`` is the table's after the import.
+
+    ``from_revision``: the document is a version of the table.
+    """
 
     upload_id: KnownId
     table_id: KnownId | LeftOut
@@ -79,6 +83,7 @@ class UploadAnswer(Answer):
     revision: Count | None
     last_error: UploadErrorAnswer | None
     created_at: Time
+    from_revision: Absent[Count] = None
 
     @classmethod
     def of(cls, upload: Upload) -> UploadAnswer:
@@ -93,6 +98,7 @@ class UploadAnswer(Answer):
             revision=upload.revision,
             last_error=None if error is None else UploadErrorAnswer.stored(error),
             created_at=upload.created_at,
+            from_revision=upload.from_revision,
         )
 
 
@@ -132,7 +138,14 @@ async def create_upload(
 ) -> Response:
     """Returns the request that puts a document into S3; it must begin within 15 minutes."""
     new = NewUpload(
-        caller.project_id, table_id, body.format, body.size, body.sha256, if_revision=if_match
+        caller.project_id,
+        table_id,
+        body.format,
+        body.size,
+        body.sha256,
+        if_revision=if_match,
+        actor=caller.actor,
+        request_id=request_id(),
     )
 
     def create() -> JSONResponse:

@@ -1,0 +1,179 @@
+"""What leaves the histories of tables, in Postgres."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+from context_search.adapters.postgres.pool import Transaction
+from context_search.domain.versions import HistoryLimits
+from context_search.ports.editing import Pruned, TableHistory
+
+_EXPIRED_AT_ONCE = 1_000
+_USUAL = HistoryLimits()
+_MAX_BYTES = "COALESCE(CAST(settings ->> 'max_bytes' AS bigint), :usual)"
+
+
+@dataclass(frozen=True, slots=True)
+class PostgresHistories:
+    """The port ``Histories``."""
+
+    tx: Transaction
+
+    def over_limit(self, *, limit: int) -> list[int]:
+        rows = self.tx.run(
+            f"""
+            SELECT table_history.project_id FROM table_history
+            LEFT JOIN history_settings USING (project_id)
+            GROUP BY table_history.project_id, settings
+            HAVING sum(bytes) > {_MAX_BYTES} LIMIT :limit
+            """,
+            usual=_USUAL.max_bytes,
+            limit=limit,
+        )
+        return [project_id for [project_id] in rows]
+
+    def expire_oldest(self, project_id: int) -> int:
+        # Together they hold at least what is too much: pieces take no more bytes than their text.
+        rows = self.tx.run(
+            f"""
+            WITH too_many AS (
+                SELECT sum(bytes) - {_MAX_BYTES} AS bytes FROM table_history
+                LEFT JOIN history_settings USING (project_id)
+                WHERE project_id = :project GROUP BY settings),
+            oldest AS (
+                SELECT id, bytes, sum(bytes) OVER (ORDER BY overwritten_at, id) AS total FROM (
+                    SELECT id, bytes, overwritten_at FROM table_version
+                    WHERE project_id = :project AND sha256 IS NOT NULL AND label IS NULL
+                    ORDER BY overwritten_at, id LIMIT :limit) AS first),
+            gone AS (
+                DELETE FROM table_version WHERE id IN (
+                    SELECT oldest.id FROM oldest, too_many
+                    WHERE total - oldest.bytes < too_many.bytes)
+                RETURNING table_id),
+            due AS (
+                UPDATE table_history SET due_at = now()
+                WHERE project_id = :project AND table_id IN (SELECT table_id FROM gone))
+            SELECT count(*) FROM gone
+            """,
+            project=project_id,
+            usual=_USUAL.max_bytes,
+            limit=_EXPIRED_AT_ONCE,
+        )
+        return int(rows[0][0])
+
+    def due(self, *, limit: int) -> list[TableHistory]:
+        rows = self.tx.run(
+            """
+            (SELECT table_id, project_id FROM table_history
+             WHERE due_at <= statement_timestamp() ORDER BY due_at LIMIT :limit)
+            UNION
+            (SELECT table_id, project_id FROM table_history WHERE EXISTS (
+                SELECT FROM context_table WHERE context_table.id = table_history.table_id
+                    AND context_table.context_search_remove_at IS NOT NULL)
+             LIMIT :limit)
+            """,
+            limit=limit,
+        )
+        return [TableHistory(*row) for row in rows]
+
+    def prune(self, history: TableHistory, *, limit: int) -> Pruned:
+        rows = self.tx.run(
+            """
+            SELECT (SELECT settings FROM history_settings WHERE project_id = :project),
+                   context_table.revision, context_table.context_search_remove_at IS NOT NULL
+            FROM table_history JOIN context_table ON context_table.id = table_history.table_id
+            WHERE table_history.table_id = :table AND table_history.project_id = :project
+            FOR UPDATE OF table_history SKIP LOCKED
+            """,
+            table=history.table_id,
+            project=history.project_id,
+        )
+        if not rows:
+            return Pruned()
+        [[stored, live, is_deleted]] = rows
+        settings = HistoryLimits.from_mapping(json.loads(stored or "{}"))
+        is_gone = is_deleted or settings.is_off
+        versions = self._expire(history, settings, live, limit, is_gone=is_gone)
+        pieces = self._collect(history, limit)
+        is_done = versions < limit and pieces < limit
+        self._look_again(history, settings, live, is_done=is_done)
+        return Pruned(versions, pieces, is_done)
+
+    def _expire(
+        self,
+        history: TableHistory,
+        settings: HistoryLimits,
+        live: int,
+        limit: int,
+        *,
+        is_gone: bool,
+    ) -> int:
+        return self.tx.execute(
+            """
+            DELETE FROM table_version WHERE id IN (
+                SELECT id FROM (
+                    SELECT id, COALESCE(overwritten_at, created_at, '-infinity') AS since,
+                        row_number() OVER (PARTITION BY sha256 IS NULL ORDER BY revision DESC)
+                            AS place
+                    FROM table_version
+                    WHERE table_id = :table AND project_id = :project
+                      AND (CAST(:all AS boolean) OR label IS NULL AND revision <> :live)) AS past
+                WHERE CAST(:all AS boolean) OR place > :count
+                   OR since < clock_timestamp() - make_interval(days => :days)
+                LIMIT :limit)
+            """,
+            table=history.table_id,
+            project=history.project_id,
+            all=is_gone,
+            live=live,
+            count=settings.keep_count,
+            days=settings.keep_days,
+            limit=limit,
+        )
+
+    def _collect(self, history: TableHistory, limit: int) -> int:
+        """Deletes pieces that no version names; whoever could name one waits for the lock."""
+        rows = self.tx.run(
+            """
+            WITH gone AS (
+                DELETE FROM version_piece
+                WHERE table_id = :table AND project_id = :project AND sha256 IN (
+                    SELECT sha256 FROM version_piece
+                    WHERE table_id = :table AND project_id = :project
+                    EXCEPT
+                    SELECT unnest(pieces) FROM table_version
+                    WHERE table_id = :table AND project_id = :project
+                    LIMIT :limit)
+                RETURNING octet_length(content) AS bytes),
+            counted AS (
+                UPDATE table_history
+                SET bytes = table_history.bytes - (SELECT COALESCE(sum(bytes), 0) FROM gone)
+                WHERE table_id = :table AND project_id = :project)
+            SELECT count(*) FROM gone
+            """,
+            table=history.table_id,
+            project=history.project_id,
+            limit=limit,
+        )
+        return int(rows[0][0])
+
+    def _look_again(
+        self, history: TableHistory, settings: HistoryLimits, live: int, *, is_done: bool
+    ) -> None:
+        """When the next version is too old; what is recorded until then says so itself."""
+        self.tx.run(
+            """
+            UPDATE table_history SET due_at = CASE WHEN NOT :done THEN now() ELSE COALESCE(
+                (SELECT min(COALESCE(overwritten_at, created_at)) FROM table_version
+                 WHERE table_id = :table AND project_id = :project AND label IS NULL
+                   AND revision <> :live) + make_interval(days => :days),
+                'infinity') END
+            WHERE table_id = :table AND project_id = :project
+            """,
+            table=history.table_id,
+            project=history.project_id,
+            live=live,
+            days=settings.keep_days,
+            done=is_done,
+        )

@@ -1,0 +1,131 @@
+-- Versions of tables: what a revision was, who made it, and its content in pieces.
+
+CREATE TABLE table_version (
+    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    project_id bigint NOT NULL,
+    table_id bigint NOT NULL REFERENCES public.context_table (id) ON DELETE CASCADE,
+    revision bigint NOT NULL,
+    cause text,
+    actor text,
+    request_id text,
+    label text,
+    bytes bigint,
+    sha256 bytea,
+    pieces bytea[],
+    gap text,
+    created_at timestamptz,
+    overwritten_at timestamptz,
+    UNIQUE (table_id, project_id, revision)
+);
+-- What leaves first when a project keeps too much.
+CREATE INDEX table_version_oldest ON table_version (project_id, overwritten_at)
+    WHERE sha256 IS NOT NULL AND label IS NULL;
+COMMENT ON TABLE table_version IS
+    'A revision of a table, in the project that the table was in. docs/editing.md';
+COMMENT ON COLUMN table_version.cause IS
+    'create, put, patch, import, restore, or sql: another program. NULL: from before versions were recorded.';
+COMMENT ON COLUMN table_version.actor IS 'Who changed the document: a key by its id, or the hash of a token''s subject.';
+COMMENT ON COLUMN table_version.bytes IS 'Of the JSON text, where it is recorded.';
+COMMENT ON COLUMN table_version.sha256 IS 'Of the JSON text. NULL: not recorded; the live revision needs no record.';
+COMMENT ON COLUMN table_version.pieces IS 'The sha256 of each piece, in order.';
+COMMENT ON COLUMN table_version.gap IS 'Why an overwritten revision is not recorded; NULL: another program overwrote it.';
+COMMENT ON COLUMN table_version.overwritten_at IS 'When our API wrote the next revision: its age counts from then.';
+ALTER TABLE table_version ENABLE ROW LEVEL SECURITY;
+CREATE POLICY context_search_project ON table_version USING (
+    (SELECT current_setting('context_search.project_id', true)) IN ('*', CAST(project_id AS text)));
+
+CREATE TABLE version_piece (
+    project_id bigint NOT NULL,
+    table_id bigint NOT NULL REFERENCES public.context_table (id) ON DELETE CASCADE,
+    sha256 bytea NOT NULL,
+    content bytea NOT NULL,
+    PRIMARY KEY (table_id, project_id, sha256)
+);
+ALTER TABLE version_piece ALTER COLUMN content SET STORAGE EXTERNAL;  -- it is compressed already
+COMMENT ON TABLE version_piece IS
+    'A piece of the JSON text of versions of one table, stored once; never shared with another table.';
+COMMENT ON COLUMN version_piece.sha256 IS 'Of the piece before it was compressed.';
+COMMENT ON COLUMN version_piece.content IS 'zlib.';
+ALTER TABLE version_piece ENABLE ROW LEVEL SECURITY;
+CREATE POLICY context_search_project ON version_piece USING (
+    (SELECT current_setting('context_search.project_id', true)) IN ('*', CAST(project_id AS text)));
+
+CREATE TABLE table_history (
+    table_id bigint NOT NULL REFERENCES public.context_table (id) ON DELETE CASCADE,
+    project_id bigint NOT NULL,
+    bytes bigint NOT NULL DEFAULT 0,
+    due_at timestamptz NOT NULL DEFAULT now(),
+    PRIMARY KEY (table_id, project_id)
+);
+CREATE INDEX table_history_project ON table_history (project_id) INCLUDE (bytes);
+CREATE INDEX table_history_due ON table_history (due_at);
+COMMENT ON TABLE table_history IS
+    'The versions of a table as a whole. Whoever records or collects pieces has locked the row.';
+COMMENT ON COLUMN table_history.bytes IS 'Of its pieces, as they are stored.';
+COMMENT ON COLUMN table_history.due_at IS 'When cleanup looks at it.';
+ALTER TABLE table_history ENABLE ROW LEVEL SECURITY;
+CREATE POLICY context_search_project ON table_history USING (
+    (SELECT current_setting('context_search.project_id', true)) IN ('*', CAST(project_id AS text)));
+
+CREATE TABLE history_settings (
+    project_id bigint PRIMARY KEY REFERENCES public.project (id) ON DELETE CASCADE,
+    version bigint NOT NULL DEFAULT 0,
+    settings jsonb NOT NULL DEFAULT '{}',
+    updated_at timestamptz NOT NULL DEFAULT now()
+);
+COMMENT ON TABLE history_settings IS
+    'How much of the past a project keeps; without a row, or with version 0, it has the defaults.';
+COMMENT ON COLUMN history_settings.version IS 'Changes so far.';
+COMMENT ON COLUMN history_settings.settings IS 'What is missing keeps its default.';
+ALTER TABLE history_settings ENABLE ROW LEVEL SECURITY;
+CREATE POLICY context_search_project ON history_settings USING (
+    (SELECT current_setting('context_search.project_id', true)) IN ('*', CAST(project_id AS text)));
+
+ALTER TABLE upload
+    ADD COLUMN from_revision bigint,
+    ADD COLUMN actor text,
+    ADD COLUMN request_id text;
+COMMENT ON COLUMN upload.from_revision IS 'The document is this version of the table: it is restored.';
+COMMENT ON COLUMN upload.actor IS 'Who made the upload.';
+COMMENT ON COLUMN upload.request_id IS 'The request that made it.';
+
+-- Every revision has its version, whoever writes it. What we change says so in
+-- context_search.origin, for this table and this transaction only: what another program writes, or
+-- a trigger of the tables' owner, has no origin. A revision that somebody set back begins anew.
+CREATE FUNCTION version_added() RETURNS trigger LANGUAGE plpgsql
+    SECURITY DEFINER SET search_path = context_search, pg_temp AS $$
+DECLARE
+    origin jsonb := NULLIF(current_setting('context_search.origin', true), '');
+BEGIN
+    IF NEW.project_id IS NULL THEN
+        RETURN NULL;
+    END IF;
+    -- Who writes has this row locked from here on: no piece that he finds is collected meanwhile.
+    -- No history is looked at more than once an hour for what others write; a new one has no past.
+    INSERT INTO table_history (table_id, project_id, due_at)
+    VALUES (NEW.id, NEW.project_id,
+            CASE TG_OP WHEN 'INSERT' THEN 'infinity' ELSE now() + interval '1 hour' END)
+    ON CONFLICT (table_id, project_id) DO UPDATE SET due_at = excluded.due_at
+    WHERE table_history.due_at > excluded.due_at;
+    IF EXISTS (SELECT FROM history_settings
+               WHERE project_id = NEW.project_id AND settings ->> 'keep_count' = '0') THEN
+        RETURN NULL;
+    END IF;
+    IF (TG_OP = 'INSERT') IS DISTINCT FROM (origin ->> 'cause' = 'create')
+        OR TG_OP = 'UPDATE' AND origin ->> 'table_id' IS DISTINCT FROM CAST(NEW.id AS text)
+    THEN
+        origin := NULL;
+    END IF;
+    INSERT INTO table_version (project_id, table_id, revision, cause, actor, request_id, created_at)
+    VALUES (NEW.project_id, NEW.id, NEW.revision, COALESCE(origin ->> 'cause', 'sql'),
+            origin ->> 'actor', origin ->> 'request_id', clock_timestamp())
+    ON CONFLICT (table_id, project_id, revision) DO UPDATE SET
+        cause = excluded.cause, actor = excluded.actor, request_id = excluded.request_id,
+        created_at = excluded.created_at, label = NULL, bytes = NULL, sha256 = NULL, pieces = NULL,
+        gap = NULL, overwritten_at = NULL;
+    RETURN NULL;
+END $$;
+CREATE TRIGGER context_search_version_added AFTER INSERT ON public.context_table
+    FOR EACH ROW EXECUTE FUNCTION version_added();
+CREATE TRIGGER context_search_version_changed AFTER UPDATE ON public.context_table
+    FOR EACH ROW WHEN (OLD.revision IS DISTINCT FROM NEW.revision) EXECUTE FUNCTION version_added();

@@ -1,0 +1,61 @@
+"""Compares two versions of a table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import islice
+
+from context_search.domain.access import Principal
+from context_search.domain.differences import Difference, differences
+from context_search.domain.documents import parse_exact
+from context_search.domain.errors import DocumentTooLargeError
+from context_search.domain.model import Table
+from context_search.domain.versions import MAX_READ_BYTES
+from context_search.ports.store import Store, UnitOfWork
+from context_search.services.access.lookup import live_table
+from context_search.services.editing.versions import find_version, text_of
+
+DIFFERENCES_A_PAGE = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """Two revisions and a page of their differences; ``next_after`` None: the last page."""
+
+    older: int
+    newer: int
+    differences: list[Difference]
+    next_after: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class CompareVersions:
+    """Compares versions of the caller's tables."""
+
+    store: Store
+
+    def compare(
+        self, principal: Principal, table_id: int, revision: int, to: int | None, *, after: int
+    ) -> Compared:
+        """Returns what is different in ``to`` (None: the live revision), from number ``after`` on.
+
+        Raises NotFoundError, VersionNotRecordedError for a gap, and DocumentTooLargeError when one
+        of both has over 50,000,000 bytes or is too deep.
+        """
+        with self.store.for_project(principal.project_id) as work:
+            table = live_table(work, principal, table_id)
+            newer = table.revision if to is None else to
+            before = _parsed(work, table, revision)
+            now = _parsed(work, table, newer)
+        end = after + DIFFERENCES_A_PAGE
+        try:
+            found = list(islice(differences(before, now), after, end + 1))
+        except RecursionError:
+            raise DocumentTooLargeError("the documents are too deep to be compared") from None
+        more = end if len(found) > DIFFERENCES_A_PAGE else None
+        return Compared(revision, newer, found[:DIFFERENCES_A_PAGE], more)
+
+
+def _parsed(work: UnitOfWork, table: Table, revision: int) -> object:
+    version = find_version(work, table, revision)
+    return parse_exact(text_of(work, table, version, max_bytes=MAX_READ_BYTES))

@@ -1,0 +1,112 @@
+"""Versions with one thing wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from context_search.domain.model import Table
+from context_search.domain.versions import BY_SQL, Content, Origin, Overwritten
+from context_search.ports.editing import Pruned, TableHistory
+from context_search.ports.outside import Clock
+from testing.in_memory.catalog import MemoryTables
+from testing.in_memory.rows import Rows
+from testing.in_memory.store import MemoryUnitOfWork
+from testing.in_memory.versions import MemoryHistories, MemoryVersions
+
+Pieces = Iterable[tuple[bytes, bytes]]
+
+
+def kept_by(
+    *,
+    versions: type[MemoryVersions] = MemoryVersions,
+    histories: type[MemoryHistories] = MemoryHistories,
+    tables: type[MemoryTables] = MemoryTables,
+) -> type[MemoryUnitOfWork]:
+    """Returns a unit of work with other repositories of versions."""
+
+    class Mutated(MemoryUnitOfWork):
+        def __init__(self, rows: Rows, clock: Clock) -> None:
+            super().__init__(rows, clock)
+            self.versions = versions(rows, clock)
+            self.histories = histories(rows, clock)
+            self.tables = tables(rows, clock)
+
+    return Mutated
+
+
+class ForgetsToRecord(MemoryVersions):
+    """A path that writes and forgets what it overwrites."""
+
+    def record(self, table: Table, revision: int, content: Content, new: Pieces) -> None:
+        """Does nothing."""
+
+
+class RecordsNoPieces(MemoryVersions):
+    """Believes that every piece is there."""
+
+    def record(self, table: Table, revision: int, content: Content, new: Pieces) -> None:
+        """Stores none."""
+        del new
+        MemoryVersions.record(self, table, revision, content, [])
+
+
+class RecordsAnotherText(MemoryVersions):
+    """Reads the document without the lock: it is another one by the time of the change."""
+
+    def overwritten(self, table: Table, *, max_bytes: int | None) -> Overwritten:
+        """Returns a text that was not there."""
+        before = MemoryVersions.overwritten(self, table, max_bytes=max_bytes)
+        return replace(before, text=before.text and f"{before.text} ")
+
+
+class ErasesNothing(MemoryVersions):
+    """Says yes to an erasure."""
+
+    def erase(self, table: Table, revision: int | None = None) -> None:
+        """Does nothing."""
+
+
+class BorrowsOurOrigin(MemoryTables):
+    """The origin of a change stays on the connection, and the next writer has it."""
+
+    def replace(
+        self,
+        table_id: int,
+        data_json: str,
+        *,
+        expected_revision: int | None,
+        origin: Origin = BY_SQL,
+    ) -> Table | None:
+        """Gives another program our cause."""
+        borrowed = Origin("put") if origin == BY_SQL else origin
+        return MemoryTables.replace(
+            self, table_id, data_json, expected_revision=expected_revision, origin=borrowed
+        )
+
+
+class CollectsWhatIsNamed(MemoryHistories):
+    """Collects without a look at the other versions."""
+
+    def prune(self, history: TableHistory, *, limit: int) -> Pruned:
+        """Keeps the pieces of the newest recorded version only."""
+        pruned = MemoryHistories.prune(self, history, limit=limit)
+        of = (history.table_id, history.project_id)
+        recorded = [row for key, row in self.rows.versions.items() if key[:2] == of and row.content]
+        newest = max(recorded, key=lambda row: row.revision, default=None)
+        named = newest.content.pieces if newest and newest.content else ()
+        for key in [key for key in self.rows.pieces if key[:2] == of and key[2] not in named]:
+            del self.rows.pieces[key]
+        return pruned
+
+
+class CollectsNothing(MemoryHistories):
+    """Forgets versions and keeps their pieces."""
+
+    def prune(self, history: TableHistory, *, limit: int) -> Pruned:
+        """Puts back what was collected."""
+        before = dict(self.rows.pieces)
+        pruned = MemoryHistories.prune(self, history, limit=limit)
+        for key, content in before.items():
+            self.rows.pieces.setdefault(key, content)
+        return pruned
