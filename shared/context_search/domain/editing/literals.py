@@ -1,0 +1,106 @@
+"""Where a literal stands in a text.
+
+No regular expression engine looks for literals: their case rules differ from ours (to ``re``, i, İ
+and ı are one letter), and their time is not bounded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from unicodedata import normalize
+
+from context_search.domain.editing.borders import Borders
+from context_search.domain.editing.words import is_edge
+
+_LONGER_IN_LOWER_CASE = "İ"
+"""The only character whose lower case is longer than one."""
+
+
+def fold(text: str) -> str:
+    """Returns ``text`` in lower case, character by character: as long as it was.
+
+    Σ, σ and ς are one letter; İ stays, so it equals neither i nor ı; ß is ẞ and not ss.
+    """
+    parts = text.split(_LONGER_IN_LOWER_CASE)
+    return _LONGER_IN_LOWER_CASE.join(part.lower() for part in parts).replace("ς", "σ")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A place ``[start, end)`` of a text where a literal stands; code points.
+
+    ``inside_character``: it begins or ends within a grapheme cluster, so it is left alone.
+    """
+
+    start: int
+    end: int
+    inside_character: bool = False
+
+
+class Literal:
+    """A text to look for: as it is, or in its NFC or NFD form; no other text is equal."""
+
+    def __init__(self, find: str, *, case_sensitive: bool = True) -> None:
+        """``find`` has at least one character."""
+        forms = {find, normalize("NFC", find), normalize("NFD", find)}
+        self._case_sensitive = case_sensitive
+        needles = forms if case_sensitive else {fold(form) for form in forms}
+        self._needles = sorted(needles, key=lambda needle: (-len(needle), needle))
+        self._steps = {needle: self._step_after(needle) for needle in needles}
+
+    def occurs_in(self, text: str) -> bool:
+        """Whether it stands anywhere, cut or not. Cheaper than ``places`` for many joined texts."""
+        sought = self._comparable(text)
+        return any(needle in sought for needle in self._needles)
+
+    def places(self, text: str, borders: Borders) -> Iterator[Place]:
+        """Yields where it stands and may be replaced, from left to right, without overlaps.
+
+        At one place the longest form counts. A place that is no whole word is passed over, one
+        inside a character is yielded as such; the search goes on one character behind the
+        beginning of either. Time: linear in the text, but for places inside characters.
+        """
+        sought = self._comparable(text)
+        nearest = dict.fromkeys(self._needles, -1)
+        position = 0
+        while (start := _nearest(sought, position, nearest)) < len(sought):
+            here = [needle for needle, at in nearest.items() if at == start]
+            words = [n for n in here if borders.is_word(start, start + len(n))]
+            whole = (n for n in words if borders.is_whole(start, start + len(n)))
+            if needle := next(whole, None):
+                position = start + len(needle)
+                yield Place(start, position)
+            elif words:
+                position = start + 1
+                yield Place(start, start + len(words[0]), inside_character=True)
+            else:
+                position = start + self._steps[here[0]]
+
+    def _comparable(self, text: str) -> str:
+        return text if self._case_sensitive else fold(text)
+
+    def _step_after(self, refused: str) -> int:
+        """How far behind the beginning of a form that is no word the next place can begin.
+
+        A place that begins within the refused one is a form that agrees with its rest, and begins
+        at one of its edges.
+        """
+        for step in range(1, len(refused)):
+            rest = refused[step:]
+            if is_edge(refused, step) and any(
+                rest.startswith(needle) or needle.startswith(rest) for needle in self._needles
+            ):
+                return step
+        return len(refused)
+
+
+def _nearest(sought: str, position: int, nearest: dict[str, int]) -> int:
+    """Where the next form stands from ``position`` on; the end of the text: nowhere."""
+    for needle, at in nearest.items():
+        if at < position:
+            # Texts that repeat themselves have one here; ``find`` prepares a search first.
+            is_here = sought.startswith(needle, position)
+            found = position if is_here else sought.find(needle, position)
+            nearest[needle] = len(sought) if found < 0 else found
+    return min(nearest.values())
