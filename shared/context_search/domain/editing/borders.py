@@ -21,7 +21,10 @@ class Borders:
         return not self._whole_word or (is_edge(self._text, start) and is_edge(self._text, end))
 
     def is_whole(self, start: int, end: int) -> bool:
-        """Whether ``[start, end)`` cuts no grapheme cluster that is kept whole; CR LF may be cut."""
+        """Whether ``[start, end)`` cuts no grapheme cluster of up to 64 code points.
+
+        CR LF is one, and may be cut.
+        """
         return self._clusters is None or (
             self._may_cut(self._clusters, start) and self._may_cut(self._clusters, end)
         )

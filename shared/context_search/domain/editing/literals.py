@@ -39,43 +39,42 @@ class Place:
 
 
 class Literal:
-    """A text to look for: as it is, or in its NFC or NFD form; no other text is equal."""
+    """A text to look for: as it is, or in its NFC or NFD form; no other text is equal.
+
+    At one place only one form can stand: what makes one longer than another is in all of it.
+    """
 
     def __init__(self, find: str, *, case_sensitive: bool = True) -> None:
         """``find`` has at least one character."""
         forms = {find, normalize("NFC", find), normalize("NFD", find)}
         self._case_sensitive = case_sensitive
-        needles = forms if case_sensitive else {fold(form) for form in forms}
-        self._needles = sorted(needles, key=lambda needle: (-len(needle), needle))
-        self._steps = {needle: self._step_after(needle) for needle in needles}
+        self._forms = forms if case_sensitive else {fold(form) for form in forms}
+        self._steps = {form: self._step_after(form) for form in self._forms}
 
     def occurs_in(self, text: str) -> bool:
         """Whether it stands anywhere, cut or not. Cheaper than ``places`` for many joined texts."""
         sought = self._comparable(text)
-        return any(needle in sought for needle in self._needles)
+        return any(form in sought for form in self._forms)
 
     def places(self, text: str, borders: Borders) -> Iterator[Place]:
         """Yields where it stands and may be replaced, from left to right, without overlaps.
 
-        At one place the longest form counts. A place that is no whole word is passed over, one
-        inside a character is yielded as such; the search goes on one character behind the
-        beginning of either. Time: linear in the text, but for places inside characters.
+        A place that is no whole word is passed over, one inside a character is yielded as such;
+        the search goes on one character behind the beginning of either. Time: linear in the text,
+        but for places inside characters.
         """
         sought = self._comparable(text)
-        nearest = dict.fromkeys(self._needles, -1)
+        nearest = dict.fromkeys(self._forms, -1)
         position = 0
         while (start := _nearest(sought, position, nearest)) < len(sought):
-            here = [needle for needle, at in nearest.items() if at == start]
-            words = [n for n in here if borders.is_word(start, start + len(n))]
-            whole = (n for n in words if borders.is_whole(start, start + len(n)))
-            if needle := next(whole, None):
-                position = start + len(needle)
-                yield Place(start, position)
-            elif words:
-                position = start + 1
-                yield Place(start, start + len(words[0]), inside_character=True)
-            else:
-                position = start + self._steps[here[0]]
+            form = next(form for form, at in nearest.items() if at == start)
+            end = start + len(form)
+            if not borders.is_word(start, end):
+                position = start + self._steps[form]
+                continue
+            is_whole = borders.is_whole(start, end)
+            yield Place(start, end, inside_character=not is_whole)
+            position = end if is_whole else start + 1
 
     def _comparable(self, text: str) -> str:
         return text if self._case_sensitive else fold(text)
@@ -89,7 +88,7 @@ class Literal:
         for step in range(1, len(refused)):
             rest = refused[step:]
             if is_edge(refused, step) and any(
-                rest.startswith(needle) or needle.startswith(rest) for needle in self._needles
+                rest.startswith(form) or form.startswith(rest) for form in self._forms
             ):
                 return step
         return len(refused)
@@ -97,10 +96,10 @@ class Literal:
 
 def _nearest(sought: str, position: int, nearest: dict[str, int]) -> int:
     """Where the next form stands from ``position`` on; the end of the text: nowhere."""
-    for needle, at in nearest.items():
+    for form, at in nearest.items():
         if at < position:
             # Texts that repeat themselves have one here; ``find`` prepares a search first.
-            is_here = sought.startswith(needle, position)
-            found = position if is_here else sought.find(needle, position)
-            nearest[needle] = len(sought) if found < 0 else found
+            is_here = sought.startswith(form, position)
+            found = position if is_here else sought.find(form, position)
+            nearest[form] = len(sought) if found < 0 else found
     return min(nearest.values())
