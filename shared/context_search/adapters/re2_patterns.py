@@ -98,6 +98,7 @@ class Re2Pattern:
         self._timeout_s = timeout_s
         self._killed = 0
         self._worker: _Worker | None = None
+        self._is_searching = self._is_over = False
         self._groups = 0
         self._names: Mapping[str, int] = {}
 
@@ -109,12 +110,12 @@ class Re2Pattern:
     def names(self) -> Mapping[str, int]:
         return self._names
 
-    def start(self) -> None:
+    def start(self) -> _Worker:
         """Starts a process and compiles the pattern there."""
-        self._worker = _Worker()
+        worker = self._worker = _Worker()
         try:
-            self._worker.send([json.dumps(self._asked).encode()], timeout_s=self._timeout_s)
-            answer = self._worker.receive_json(timeout_s=self._timeout_s)
+            worker.send([json.dumps(self._asked).encode()], timeout_s=self._timeout_s)
+            answer = worker.receive_json(timeout_s=self._timeout_s)
         except _LostError:
             raise PatternTooSlowError("compiling the pattern took too long") from None
         if "refused" in answer:
@@ -122,54 +123,74 @@ class Re2Pattern:
         if answer["program"] > MAX_PROGRAM or answer["groups"] > MAX_GROUPS:
             raise PatternTooComplexError("the pattern has too many groups, repeats or alternatives")
         self._groups, self._names = answer["groups"], answer["names"]
+        return worker
 
     def end(self) -> None:
-        """Ends the process, whatever it is doing."""
-        if self._worker:
-            self._worker.end()
-            self._worker = None
+        """Ends the process, whatever it is doing, and the use of this pattern."""
+        self._is_over = True
+        self._end_worker()
 
     def matches(
         self, texts: Sequence[str], *, groups: Sequence[int], text_timeout_s: float
     ) -> Iterator[PatternMatches]:
-        asked = {"groups": list(groups), "timeout_s": text_timeout_s, "max_spans": MAX_SPANS}
         for batch in _batches(texts):
             done = 0
             while done < len(batch):
                 try:
-                    for matches in self._answers(batch[done:], asked, text_timeout_s):
+                    for matches in self._answers(batch[done:], groups, text_timeout_s):
                         done += 1
                         yield matches
                 except _LostError:
-                    self._replace_worker()
+                    self._killed += 1
+                    if self._killed == MAX_KILLED:
+                        message = "the search for the pattern took too long"
+                        raise PatternTooSlowError(message) from None
                     done += 1
                     yield PatternMatches(too_slow=True)
 
     def _answers(
-        self, texts: Sequence[str], asked: Mapping[str, object], timeout_s: float
+        self, texts: Sequence[str], groups: Sequence[int], timeout_s: float
     ) -> Iterator[PatternMatches]:
-        worker, width = self._worker, 2 + 2 * len(asked["groups"])  # type: ignore[arg-type]
-        if worker is None:
-            raise RuntimeError("the pattern is searched for outside of its with")
-        question = json.dumps({**asked, "texts": len(texts)}).encode()
-        worker.send([question], timeout_s=timeout_s)
-        for text in texts:
-            worker.send(_frames_of(text), timeout_s=timeout_s)
-        for _ in texts:
-            answer = worker.receive(timeout_s=timeout_s)
-            refused, empty = _ANSWER.unpack_from(answer)
-            if refused == _PART_OF_CHARACTER:
-                raise PatternInvalidError("the pattern matches parts of characters")
-            if refused == _TOO_MANY:
-                raise TooManyMatchesError("there are too many matches: narrow the scope")
-            yield PatternMatches(array("i", answer[_ANSWER.size :]), width, empty)
+        if self._is_over or self._is_searching:
+            raise RuntimeError("a pattern is used in its with, for one search after the other")
+        worker = self._worker or self.start()
+        unanswered, self._is_searching = len(texts), True
+        try:
+            _ask(worker, texts, groups, timeout_s)
+            for _ in texts:
+                answer = worker.receive(timeout_s=timeout_s)
+                unanswered -= 1
+                yield _matches_in(answer, groups)
+        finally:
+            self._is_searching = False
+            if unanswered:  # the next search would take its answers for its own
+                self._end_worker()
 
-    def _replace_worker(self) -> None:
-        self.end()
-        self._killed += 1
-        if self._killed == MAX_KILLED:
-            raise PatternTooSlowError("the search for the pattern took too long") from None
-        self.start()
+    def _end_worker(self) -> None:
+        if self._worker:
+            self._worker.end()
+            self._worker = None
+
+
+def _ask(worker: _Worker, texts: Sequence[str], groups: Sequence[int], timeout_s: float) -> None:
+    about = {
+        "texts": len(texts),
+        "groups": list(groups),
+        "timeout_s": timeout_s,
+        "max_spans": MAX_SPANS,
+    }
+    worker.send([json.dumps(about).encode()], timeout_s=timeout_s)
+    for text in texts:
+        worker.send(_frames_of(text), timeout_s=timeout_s)
+
+
+def _matches_in(answer: bytes, groups: Sequence[int]) -> PatternMatches:
+    refused, empty = _ANSWER.unpack_from(answer)
+    if refused == _PART_OF_CHARACTER:
+        raise PatternInvalidError("the pattern matches parts of characters")
+    if refused == _TOO_MANY:
+        raise TooManyMatchesError("there are too many matches: narrow the scope")
+    return PatternMatches(array("i", answer[_ANSWER.size :]), 2 + 2 * len(groups), empty)
 
 
 def _refusal(kind: str, position: int) -> PatternInvalidError:

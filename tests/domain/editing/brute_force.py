@@ -88,8 +88,8 @@ def random_case(random: Random) -> tuple[str, ReplaceRequest]:
     find = text[start : start + random.randint(1, 6)]
     if random.random() < 0.2:
         find = "".join(random.choices(few, k=random.randint(1, 3)))
-    change = random.choice([str, str, str, str.upper, str.lower, str.swapcase])
-    find = normalize(random.choice(["NFC", "NFD"]), change(find))
+    find = random.choice([find, find, find, find.upper(), find.lower(), find.swapcase()])
+    find = normalize(random.choice(["NFC", "NFD"]), find)
     return text, ReplaceRequest(
         find,
         random.choice(["", "x", find, find + find, "$0", "\\1"]),

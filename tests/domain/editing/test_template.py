@@ -19,7 +19,7 @@ def expanded(replace_with: str, text: str = TEXT) -> str:
     template = Template.read(replace_with, groups=PATTERN.groups, names=PATTERN.groupindex)
     match = PATTERN.search(text)
     assert match
-    spans = sum((match.span(group) for group in (0, *template.groups)), ())
+    spans = tuple(place for group in (0, *template.groups) for place in match.span(group))
     result = template.expand(text, spans)
     assert template.length(spans) == len(result)
     return result
