@@ -15,10 +15,11 @@ import sys
 import sysconfig
 import time
 from array import array
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.metadata import version
 from importlib.util import find_spec
+from itertools import chain
 from os import read, set_blocking, write
 from pathlib import Path
 from typing import IO, Any
@@ -179,9 +180,8 @@ def _ask(worker: _Worker, texts: Sequence[str], groups: Sequence[int], timeout_s
         "timeout_s": timeout_s,
         "max_spans": MAX_SPANS,
     }
-    worker.send([json.dumps(about).encode()], timeout_s=timeout_s)
-    for text in texts:
-        worker.send(_frames_of(text), timeout_s=timeout_s)
+    frames = (frame for text in texts for frame in _frames_of(text))
+    worker.send(chain([json.dumps(about).encode()], frames), timeout_s=timeout_s)
 
 
 def _matches_in(answer: bytes, groups: Sequence[int]) -> PatternMatches:
@@ -254,17 +254,25 @@ class _Worker:
                 raise RuntimeError("the process for patterns does not start") from None
             raise
 
-    def send(self, frames: Sequence[bytes] | Iterator[bytes], *, timeout_s: float) -> None:
-        """Writes frames. Raises _LostError."""
+    def send(self, frames: Iterable[bytes], *, timeout_s: float) -> None:
+        """Writes frames, many short ones at once. Raises _LostError."""
         ends_at = time.monotonic() + timeout_s
+        waiting = bytearray()
         for frame in frames:
-            rest = memoryview(_LENGTH.pack(len(frame)) + frame)
-            while rest:
-                _wait(self._input, select.POLLOUT, ends_at)
-                try:
-                    rest = rest[write(self._input, rest) :]
-                except OSError:
-                    raise _LostError from None
+            waiting += _LENGTH.pack(len(frame)) + frame
+            if len(waiting) >= _BATCH_CHARS:
+                self._write(bytes(waiting), ends_at)
+                waiting.clear()
+        self._write(bytes(waiting), ends_at)
+
+    def _write(self, waiting: bytes, ends_at: float) -> None:
+        rest = memoryview(waiting)
+        while rest:
+            _wait(self._input, select.POLLOUT, ends_at)
+            try:
+                rest = rest[write(self._input, rest) :]
+            except OSError:
+                raise _LostError from None
 
     def receive(self, *, timeout_s: float) -> bytes:
         """Reads one frame. Raises _LostError."""

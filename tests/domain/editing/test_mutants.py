@@ -12,7 +12,7 @@ import pytest
 from context_search.domain.editing.borders import Borders
 from context_search.domain.editing.edits import Edit, StringEdits, apply_edits
 from context_search.domain.editing.literals import Literal, Place
-from context_search.domain.editing.replacing import LiteralReplacer, ReplaceRequest, Room
+from context_search.domain.editing.replacing import Allowance, LiteralReplacer, ReplaceRequest
 from tests.domain.editing.brute_force import brute_force, random_case
 
 CASES = 6_000
@@ -22,7 +22,7 @@ Matcher = Callable[[str, ReplaceRequest], Result]
 
 
 def right(text: str, request: ReplaceRequest) -> Result:
-    edits = LiteralReplacer(request).edits_of(text, Room())
+    edits = LiteralReplacer(request).edits_of(text, Allowance())
     return apply_edits(text, edits.edits), edits.left_out.inside_character
 
 
@@ -154,19 +154,19 @@ def replaced_by_re(text: str, request: ReplaceRequest) -> Result:
 
 
 def dollars_mean_groups(text: str, request: ReplaceRequest) -> Result:
-    edits = LiteralReplacer(request).edits_of(text, Room()).edits
+    edits = LiteralReplacer(request).edits_of(text, Allowance()).edits
     meant = [Edit(e.start, e.found, e.becomes.replace("$0", e.found)) for e in edits]
     return apply_edits(text, meant), None
 
 
 def bytes_for_characters(text: str, request: ReplaceRequest) -> Result:
-    edits = LiteralReplacer(request).edits_of(text, Room()).edits
+    edits = LiteralReplacer(request).edits_of(text, Allowance()).edits
     places = [(len(text[: e.start].encode()), e) for e in edits]
     return spliced(text, [Edit(at, e.found, e.becomes) for at, e in places]), None
 
 
 def on_moving_places(text: str, request: ReplaceRequest) -> Result:
-    return spliced(text, LiteralReplacer(request).edits_of(text, Room()).edits), None
+    return spliced(text, LiteralReplacer(request).edits_of(text, Allowance()).edits), None
 
 
 def spliced(text: str, edits: list[Edit] | tuple[Edit, ...]) -> str:
@@ -185,7 +185,7 @@ def overlapping(text: str, request: ReplaceRequest) -> Result:
 
 
 def all_but_the_last(text: str, request: ReplaceRequest) -> Result:
-    edits: StringEdits = LiteralReplacer(request).edits_of(text, Room())
+    edits: StringEdits = LiteralReplacer(request).edits_of(text, Allowance())
     return apply_edits(text, edits.edits[:-1]), None
 
 

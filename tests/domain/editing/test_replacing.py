@@ -14,21 +14,21 @@ from context_search.domain.editing import replacing
 from context_search.domain.editing.edits import Edit, LeftOut, StringEdits, apply_edits
 from context_search.domain.editing.pattern_matches import PatternMatches
 from context_search.domain.editing.replacing import (
+    Allowance,
     LiteralReplacer,
     PatternReplacer,
     ReplaceRequest,
-    Room,
 )
 from context_search.domain.editing.template import Template
 from context_search.domain.errors import ReplaceTooLargeError, TooManyMatchesError
 from tests.domain.editing.brute_force import TEXTS, brute_force, random_case
 
-ROOM = Room()
+ALLOWANCE = Allowance()
 
 
 def replaced(text: str, find: str, replace_with: str = "×", **options: bool) -> str:
     request = ReplaceRequest(find, replace_with, **options)
-    return apply_edits(text, LiteralReplacer(request).edits_of(text, ROOM).edits)
+    return apply_edits(text, LiteralReplacer(request).edits_of(text, ALLOWANCE).edits)
 
 
 def compare(cases: int, seed: int) -> Iterator[int]:
@@ -36,7 +36,7 @@ def compare(cases: int, seed: int) -> Iterator[int]:
     random = Random(seed)
     for _ in range(cases):
         text, request = random_case(random)
-        edits = LiteralReplacer(request).edits_of(text, ROOM)
+        edits = LiteralReplacer(request).edits_of(text, ALLOWANCE)
         assert edits == brute_force(text, request), (text, request)
         yield len(edits.edits)
 
@@ -67,7 +67,7 @@ def test_a_literal_is_found_where_brute_force_finds_it_in_many_cases(seed: int) 
 def test_a_literal_is_found_where_brute_force_finds_it_whatever_it_is(
     text: str, request: ReplaceRequest
 ) -> None:
-    assert LiteralReplacer(request).edits_of(text, ROOM) == brute_force(text, request)
+    assert LiteralReplacer(request).edits_of(text, ALLOWANCE) == brute_force(text, request)
 
 
 @pytest.mark.parametrize(
@@ -150,48 +150,52 @@ def test_lone_marks_go_when_characters_need_not_be_whole() -> None:
 
 def test_places_that_stay_are_counted() -> None:
     request = ReplaceRequest("e", "E")
-    edits = LiteralReplacer(request).edits_of("e e\u0301 e", ROOM)
+    edits = LiteralReplacer(request).edits_of("e e\u0301 e", ALLOWANCE)
     assert edits == StringEdits((Edit(0, "e", "E"), Edit(5, "e", "E")), LeftOut(inside_character=1))
-    same = LiteralReplacer(ReplaceRequest("É", "é", case_sensitive=False)).edits_of("éÉé", ROOM)
+    same = LiteralReplacer(ReplaceRequest("É", "é", case_sensitive=False)).edits_of(
+        "éÉé", ALLOWANCE
+    )
     assert same == StringEdits((Edit(1, "É", "é"),), LeftOut(already_equal=2))
 
 
 def test_what_was_replaced_by_something_else_is_not_found_again() -> None:
     text = "one two one"
     once = replaced(text, "one", "1")
-    again = LiteralReplacer(ReplaceRequest("one", "1")).edits_of(once, ROOM)
+    again = LiteralReplacer(ReplaceRequest("one", "1")).edits_of(once, ALLOWANCE)
     assert again == StringEdits()
 
 
 def test_a_plan_holds_as_many_matches_as_it_may() -> None:
     replacer = LiteralReplacer(ReplaceRequest("a", "b"))
-    room = Room(matches=5)
-    room = room.less(replacer.edits_of("aaa", room))
-    assert room.matches == 2
-    assert len(replacer.edits_of("aa", room).edits) == 2
+    allowance = Allowance(matches=5)
+    allowance = allowance.less(replacer.edits_of("aaa", allowance))
+    assert allowance.matches == 2
+    assert len(replacer.edits_of("aa", allowance).edits) == 2
     with pytest.raises(TooManyMatchesError):
-        replacer.edits_of("aaa", room)
+        replacer.edits_of("aaa", allowance)
 
 
 def test_a_plan_grows_as_much_as_it_may() -> None:
     replacer = LiteralReplacer(ReplaceRequest("a", "12345"))
-    room = Room(growth=10)
-    room = room.less(replacer.edits_of("aa", room))
-    assert room.growth == 2
+    allowance = Allowance(growth=10)
+    allowance = allowance.less(replacer.edits_of("aa", allowance))
+    assert allowance.growth == 2
     with pytest.raises(ReplaceTooLargeError):
-        replacer.edits_of("a", room)
+        replacer.edits_of("a", allowance)
     shorter = LiteralReplacer(ReplaceRequest("long", "x"))
-    assert room.less(shorter.edits_of("long long", room)) == Room(room.matches - 2, 2)
+    assert allowance.less(shorter.edits_of("long long", allowance)) == Allowance(
+        allowance.matches - 2, 2
+    )
 
 
 @pytest.mark.slow
 def test_a_string_in_which_nearly_everything_stays_is_refused() -> None:
     text = "a\u0301" * (replacing.MAX_LEFT_OUT // 100)
     replacer = LiteralReplacer(ReplaceRequest("a", "b"))
-    assert replacer.edits_of(text, ROOM).left_out.inside_character == len(text) // 2
+    assert replacer.edits_of(text, ALLOWANCE).left_out.inside_character == len(text) // 2
     same = LiteralReplacer(ReplaceRequest("a", "a"))
     with pytest.raises(TooManyMatchesError):
-        same.edits_of("a" * (replacing.MAX_LEFT_OUT + 1), ROOM)
+        same.edits_of("a" * (replacing.MAX_LEFT_OUT + 1), ALLOWANCE)
 
 
 def matches(*spans: tuple[int, ...], empty: int = 0, too_slow: bool = False) -> PatternMatches:
@@ -202,24 +206,24 @@ def matches(*spans: tuple[int, ...], empty: int = 0, too_slow: bool = False) -> 
 def test_matches_of_a_pattern_become_edits() -> None:
     template = Template.read("[$1]", groups=1, names={})
     replacer = PatternReplacer(ReplaceRequest("(.)x", "[$1]", regex=True), template)
-    edits = replacer.edits_of("ax é bx", matches((0, 2, 0, 1), (5, 7, 5, 6), empty=3), ROOM)
+    edits = replacer.edits_of("ax é bx", matches((0, 2, 0, 1), (5, 7, 5, 6), empty=3), ALLOWANCE)
     assert edits == StringEdits((Edit(0, "ax", "[a]"), Edit(5, "bx", "[b]")), LeftOut(empty=3))
 
 
 def test_a_match_that_is_no_word_or_no_whole_character_is_left_out() -> None:
     request = ReplaceRequest("[ae]", "x", regex=True, whole_word=True)
     replacer = PatternReplacer(request, Template.read("x", groups=0, names={}))
-    edits = replacer.edits_of("ab a e\u0301", matches((0, 1), (3, 4), (5, 6)), ROOM)
+    edits = replacer.edits_of("ab a e\u0301", matches((0, 1), (3, 4), (5, 6)), ALLOWANCE)
     assert edits == StringEdits((Edit(3, "a", "x"),), LeftOut())
     anywhere = PatternReplacer(ReplaceRequest("e", "x", regex=True), replacer._template)
-    assert anywhere.edits_of("e\u0301", matches((0, 1)), ROOM).left_out == LeftOut(1)
+    assert anywhere.edits_of("e\u0301", matches((0, 1)), ALLOWANCE).left_out == LeftOut(1)
 
 
 def test_a_text_that_took_too_long_is_counted() -> None:
     replacer = PatternReplacer(
         ReplaceRequest("x", "y", regex=True), Template.read("y", groups=0, names={})
     )
-    assert replacer.edits_of("x", matches(too_slow=True), ROOM).left_out == LeftOut(too_slow=1)
+    assert replacer.edits_of("x", matches(too_slow=True), ALLOWANCE).left_out == LeftOut(too_slow=1)
 
 
 def test_a_replacement_is_not_made_when_it_would_be_too_long() -> None:
@@ -227,4 +231,4 @@ def test_a_replacement_is_not_made_when_it_would_be_too_long() -> None:
     replacer = PatternReplacer(ReplaceRequest("(?s).*", "$0…", regex=True), template)
     text = "x" * 50_000_000
     with pytest.raises(ReplaceTooLargeError):
-        replacer.edits_of(text, matches((0, len(text))), ROOM)
+        replacer.edits_of(text, matches((0, len(text))), ALLOWANCE)

@@ -38,3 +38,7 @@ class PatternMatches:
 
     def __len__(self) -> int:
         return len(self.offsets) // self.width
+
+    def __bool__(self) -> bool:
+        """Whether there is anything to say of the text."""
+        return bool(self.offsets or self.empty or self.too_slow)

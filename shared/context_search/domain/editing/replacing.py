@@ -23,6 +23,10 @@ MAX_LEFT_OUT = 1_000_000
 """Maximum number of places of one string that are looked at for nothing. Each may take 10 µs."""
 
 
+NOTHING = StringEdits()
+"""What is changed in most strings."""
+
+
 @dataclass(frozen=True, slots=True)
 class ReplaceRequest:
     """What is looked for, and what it becomes.
@@ -41,15 +45,15 @@ class ReplaceRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
+class Allowance:
     """What the rest of a plan may hold: edits, and characters that strings become longer by."""
 
     matches: int = MAX_MATCHES
     growth: int = MAX_GROWTH_CHARS
 
-    def less(self, done: StringEdits) -> Room:
+    def less(self, done: StringEdits) -> Allowance:
         """Returns what is left after one more string."""
-        return Room(self.matches - len(done.edits), self.growth - done.growth)
+        return Allowance(self.matches - len(done.edits), self.growth - done.growth)
 
 
 class LiteralReplacer:
@@ -59,12 +63,14 @@ class LiteralReplacer:
         self.literal = Literal(request.find, case_sensitive=request.case_sensitive)
         self._request = request
 
-    def edits_of(self, text: str, room: Room) -> StringEdits:
+    def edits_of(self, text: str, allowance: Allowance) -> StringEdits:
         """Returns what the request changes in ``text``.
 
-        Raises TooManyMatchesError and ReplaceTooLargeError when ``room`` is not enough.
+        Raises TooManyMatchesError and ReplaceTooLargeError when ``allowance`` is not enough.
         """
-        found = _Found(room)
+        if not self.literal.occurs_in(text):
+            return NOTHING
+        found = _Found(allowance)
         becomes = self._request.replace_with
         for place in self.literal.places(text, _borders(text, self._request)):
             if place.inside_character:
@@ -81,14 +87,15 @@ class PatternReplacer:
         self._request = request
         self._template = template
 
-    def edits_of(self, text: str, matches: PatternMatches, room: Room) -> StringEdits:
+    def edits_of(self, text: str, matches: PatternMatches, allowance: Allowance) -> StringEdits:
         """Returns what the request changes in ``text``, in which ``matches`` were found.
 
         They come with the groups of the template. A match that is refused is not looked for again
-        in another way. Raises TooManyMatchesError and ReplaceTooLargeError when ``room`` is not
-        enough.
+        in another way. Raises as ``LiteralReplacer.edits_of`` does.
         """
-        found = _Found(room, LeftOut(empty=matches.empty, too_slow=int(matches.too_slow)))
+        if not matches:
+            return NOTHING
+        found = _Found(allowance, LeftOut(empty=matches.empty, too_slow=int(matches.too_slow)))
         borders = _borders(text, self._request)
         for spans in matches:
             start, end = spans[:2]
@@ -109,8 +116,8 @@ def _borders(text: str, request: ReplaceRequest) -> Borders:
 class _Found:
     """The edits of one string so far, within their limits."""
 
-    def __init__(self, room: Room, left_out: LeftOut | None = None) -> None:
-        self._room = room
+    def __init__(self, allowance: Allowance, left_out: LeftOut | None = None) -> None:
+        self._allowance = allowance
         self._edits: list[Edit] = []
         self._growth = 0
         self._left_out = left_out or LeftOut()
@@ -119,7 +126,7 @@ class _Found:
 
     def expect(self, growth: int) -> None:
         """Notes by how much the next edit makes the string longer, before it is made."""
-        if self._growth + growth > self._room.growth:
+        if self._growth + growth > self._allowance.growth:
             raise ReplaceTooLargeError("the replacements are too long altogether: narrow the scope")
 
     def add(self, edit: Edit) -> None:
@@ -128,7 +135,7 @@ class _Found:
             self._look_at_limit()
             return
         self.expect(len(edit.becomes) - len(edit.found))
-        if len(self._edits) == self._room.matches:
+        if len(self._edits) == self._allowance.matches:
             raise TooManyMatchesError("there are too many matches: narrow the scope")
         self._growth += max(0, len(edit.becomes) - len(edit.found))
         self._edits.append(edit)
