@@ -10,13 +10,13 @@ import json
 import os
 import platform
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from random import Random
 
 from context_search.adapters.re2_patterns import Re2Patterns
 from context_search.domain.documents import parse_exact
-from context_search.domain.editing.edits import apply_edits, string_hash
+from context_search.domain.editing.edits import StringEdits, apply_edits, string_hash
 from context_search.domain.editing.replacing import (
     Allowance,
     LiteralReplacer,
@@ -70,27 +70,23 @@ def _compare(name: str, strings: list[str]) -> None:
 
 def _literal(strings: list[str], find: str, *, case: bool = True, words: bool = False) -> int:
     replacer = LiteralReplacer(ReplaceRequest(find, "×", case_sensitive=case, whole_word=words))
-    found = 0
-    for text in strings:
-        edits = replacer.edits_of(text, Allowance()).edits
-        if edits:
-            found += len(edits)
-            string_hash(text)
-            string_hash(apply_edits(text, edits))
-    return found
+    return _hashed(strings, replacer.edits_in(strings, Allowance()))
 
 
 def _pattern(strings: list[str], pattern: CompiledPattern, replace_with: str) -> int:
     template = Template.read(replace_with, groups=pattern.groups, names=pattern.names)
     replacer = PatternReplacer(ReplaceRequest("", replace_with, regex=True), template)
+    matches = pattern.matches(strings, groups=template.groups, text_timeout_s=30)
+    return _hashed(strings, replacer.edits_in(strings, matches, Allowance()))
+
+
+def _hashed(strings: list[str], edited: Iterable[StringEdits]) -> int:
     found = 0
-    answers = pattern.matches(strings, groups=template.groups, text_timeout_s=30)
-    for text, matches in zip(strings, answers, strict=True):
-        edits = replacer.edits_of(text, matches, Allowance()).edits
-        if edits:
-            found += len(edits)
+    for text, string in zip(strings, edited, strict=True):
+        if string.edits:
+            found += len(string.edits)
             string_hash(text)
-            string_hash(apply_edits(text, edits))
+            string_hash(apply_edits(text, string.edits))
     return found
 
 

@@ -50,25 +50,30 @@ def found(pattern: str, *texts: str, case_sensitive: bool = True) -> list[list[s
         ]
 
 
-def workers() -> list[int]:
-    """Processes that this one has started for patterns, zombies too."""
-    children = []
+def children() -> dict[int, str]:
+    """The processes that this one has started, and their commands; zombies have none."""
+    found = {}
     for entry in Path("/proc").glob("[0-9]*"):
         try:
             parent = (entry / "stat").read_text().rpartition(")")[2].split()[1]
             command = (entry / "cmdline").read_text()
         except OSError:
             continue
-        if int(parent) == os.getpid() and ("re2_worker" in command or not command):
-            children.append(int(entry.name))
-    return children
+        if int(parent) == os.getpid():
+            found[int(entry.name)] = command
+    return found
+
+
+def workers() -> list[int]:
+    """Those that search for patterns."""
+    return [pid for pid, command in children().items() if "re2_worker" in command]
 
 
 @pytest.fixture(autouse=True)
 def _nothing_is_left() -> Iterator[None]:
-    assert workers() == []
+    before = children().keys()
     yield
-    assert workers() == []
+    assert children().keys() - before == set()
     assert "re2" not in sys.modules
 
 

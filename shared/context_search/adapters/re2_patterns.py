@@ -24,6 +24,7 @@ from os import read, set_blocking, write
 from pathlib import Path
 from typing import IO, Any
 
+from context_search.domain.editing.batches import BATCH_CHARS, batches
 from context_search.domain.editing.pattern_matches import MAX_SPANS, PatternMatches
 from context_search.domain.errors import (
     PatternInvalidError,
@@ -41,8 +42,6 @@ MAX_KILLED = 3
 """So many texts that take too long are the end of the search."""
 _START_S = 20.0
 """A process starts in 0.1 s, on a busy machine in seconds."""
-_BATCH_CHARS = 1 << 18
-"""Texts that are sent together; also how much of a long one is encoded at once."""
 _READ_BYTES = 1 << 16
 _LENGTH = struct.Struct("<I")
 # The answer to a text begins with why it is refused, and matches without characters.
@@ -134,7 +133,7 @@ class Re2Pattern:
     def matches(
         self, texts: Sequence[str], *, groups: Sequence[int], text_timeout_s: float
     ) -> Iterator[PatternMatches]:
-        for batch in _batches(texts):
+        for batch in batches(texts):
             done = 0
             while done < len(batch):
                 try:
@@ -202,22 +201,10 @@ def _refusal(kind: str, position: int) -> PatternInvalidError:
     )
 
 
-def _batches(texts: Sequence[str]) -> Iterator[Sequence[str]]:
-    """Yields neighbours that are short together, and long texts each by itself."""
-    begin, chars = 0, 0
-    for at, text in enumerate(texts):
-        if chars + len(text) > _BATCH_CHARS and at > begin:
-            yield texts[begin:at]
-            begin, chars = at, 0
-        chars += len(text)
-    if begin < len(texts):
-        yield texts[begin:]
-
-
 def _frames_of(text: str) -> Iterator[bytes]:
-    """Yields a text in UTF-8, in pieces, and the empty one that ends it."""
-    for at in range(0, len(text), _BATCH_CHARS):
-        yield text[at : at + _BATCH_CHARS].encode()
+    """Yields a text in UTF-8, piece by piece, and the empty frame that ends it."""
+    for at in range(0, len(text), BATCH_CHARS):
+        yield text[at : at + BATCH_CHARS].encode()
     yield b""
 
 
@@ -260,7 +247,7 @@ class _Worker:
         waiting = bytearray()
         for frame in frames:
             waiting += _LENGTH.pack(len(frame)) + frame
-            if len(waiting) >= _BATCH_CHARS:
+            if len(waiting) >= BATCH_CHARS:
                 self._write(bytes(waiting), ends_at)
                 waiting.clear()
         self._write(bytes(waiting), ends_at)

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from context_search.domain.editing import replacing
+from context_search.domain.editing.batches import BATCH_CHARS, batches
 from context_search.domain.editing.edits import Edit, LeftOut, StringEdits, apply_edits
 from context_search.domain.editing.pattern_matches import PatternMatches
 from context_search.domain.editing.replacing import (
@@ -163,6 +164,64 @@ def test_what_was_replaced_by_something_else_is_not_found_again() -> None:
     once = replaced(text, "one", "1")
     again = LiteralReplacer(ReplaceRequest("one", "1")).edits_of(once, ALLOWANCE)
     assert again == StringEdits()
+
+
+def test_strings_are_searched_together_as_each_by_itself() -> None:
+    random = Random(5)
+    for _ in range(300):
+        text, request = random_case(random)
+        others = [random_case(random)[0] for _ in range(random.randint(0, 4))]
+        texts = [*others, text, "", "x" * random.choice([0, BATCH_CHARS]), text]
+        replacer = LiteralReplacer(request)
+        together = list(replacer.edits_in(texts, ALLOWANCE))
+        assert together == [replacer.edits_of(each, ALLOWANCE) for each in texts]
+
+
+def test_the_seeds_own_story_has_three_documents_and_seven_places() -> None:
+    documents = [
+        ["他走进了废弃仓库，满地灰尘。", "废弃仓库的门开着，废弃仓库里没有人。"],
+        ["第二章", "从废弃仓库到废弃仓库。"],
+        ["废弃仓库", "他想起废弃仓库。", "仓库"],
+    ]
+    replacer = LiteralReplacer(ReplaceRequest("废弃仓库", "荒废工厂"))
+    counts = [
+        [len(edits.edits) for edits in replacer.edits_in(strings, ALLOWANCE)]
+        for strings in documents
+    ]
+    assert counts == [[1, 2], [0, 2], [1, 1, 0]]
+
+
+def test_strings_share_what_a_plan_may_hold() -> None:
+    replacer = LiteralReplacer(ReplaceRequest("a", "b"))
+    edited = replacer.edits_in(["aa", "", "aaa", "a"], Allowance(matches=5))
+    assert [len(next(edited).edits) for _ in range(3)] == [2, 0, 3]
+    with pytest.raises(TooManyMatchesError):
+        next(edited)
+    pattern = PatternReplacer(
+        ReplaceRequest("a", "b", regex=True), Template.read("b", groups=0, names={})
+    )
+    found = [matches((0, 1)), matches(), matches((0, 1), (1, 2))]
+    edited = pattern.edits_in(["a", "x", "aa"], found, Allowance(matches=2))
+    assert [len(next(edited).edits) for _ in range(2)] == [1, 0]
+    with pytest.raises(TooManyMatchesError):
+        next(edited)
+
+
+@pytest.mark.parametrize(
+    ("lengths", "expected"),
+    [
+        ([], []),
+        ([0], [1]),
+        ([0, 0, 0], [3]),
+        ([BATCH_CHARS, 0], [2]),
+        ([1, BATCH_CHARS, 1], [1, 1, 1]),
+        ([BATCH_CHARS * 3, 1, 1], [1, 2]),
+    ],
+)
+def test_short_texts_make_batches(lengths: list[int], expected: list[int]) -> None:
+    texts = ["x" * length for length in lengths]
+    assert [len(batch) for batch in batches(texts)] == expected
+    assert [text for batch in batches(texts) for text in batch] == texts
 
 
 def test_a_plan_holds_as_many_matches_as_it_may() -> None:
