@@ -305,6 +305,18 @@ def test_a_process_that_was_killed_is_replaced() -> None:
         assert workers() != [pid]
 
 
+def test_a_process_that_stands_still_is_killed() -> None:
+    with compiled("a") as search:
+        (pid,) = workers()
+        os.kill(pid, signal.SIGSTOP)  # no alarm of its own ends it now
+        answers = search.matches(["a" * 300_000, "ba"], groups=[], text_timeout_s=0.2)
+        assert next(answers).too_slow
+        assert list(next(answers)) == [(1, 2)]
+        assert pid not in children()
+        (pid,) = workers()
+        os.kill(pid, signal.SIGSTOP)
+
+
 def test_what_a_search_left_unread_is_not_the_answer_of_the_next() -> None:
     with compiled("a|(\\C)b") as search:
         first = search.matches(["a", "ba", "bba"], groups=[], text_timeout_s=TIMEOUT_S)
