@@ -38,6 +38,7 @@ READ = {
     "anyascii": "ISC",
     "distro": "Apache-2.0",
     "fastuuid": "BSD-3-Clause",
+    "google-re2": "BSD-3-Clause",
     "jinja2": "BSD-3-Clause",
     "mangum": "MIT",
     "pg8000": "BSD-3-Clause",

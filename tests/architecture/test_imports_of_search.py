@@ -24,6 +24,7 @@ for name, module in sorted(sys.modules.items()):
         print(name, module.__file__)
 """
 ANOTHERS = ("context_search.services.indexing", "context_search.services.upkeep")
+EDITING = ("context_search.domain.editing", "context_search.adapters.re2")
 ALSO_OURS = {"context_search.services.indexing.outgoing"}
 """What leaves after a commit is for every function."""
 
@@ -57,3 +58,7 @@ def test_a_search_function_loads_few_modules_of_ours() -> None:
 def test_a_search_function_loads_no_services_of_other_rooms() -> None:
     foreign = {name for name in loaded() if name.startswith(ANOTHERS)} - ALSO_OURS
     assert foreign == set()
+
+
+def test_a_search_function_loads_nothing_that_edits() -> None:
+    assert {name for name in loaded() if name.startswith(EDITING)} == set()

@@ -56,6 +56,12 @@ STATUS = {
     errors.ObjectsUnavailableError: 503,
     errors.TokenIssuerUnavailableError: 503,
     errors.SearchUnavailableError: 503,
+    errors.PatternInvalidError: 422,
+    errors.PatternTooComplexError: 422,
+    errors.PatternTooSlowError: 422,
+    errors.ReplacementInvalidError: 422,
+    errors.TooManyMatchesError: 422,
+    errors.ReplaceTooLargeError: 413,
 }
 
 

@@ -9,6 +9,12 @@ ContextSearchError
 │   ├── CursorInvalidError
 │   ├── IdempotencyKeyReusedError
 │   ├── PayloadTooLargeError
+│   │   └── ReplaceTooLargeError
+│   ├── PatternInvalidError
+│   │   └── PatternTooComplexError
+│   ├── PatternTooSlowError
+│   ├── ReplacementInvalidError
+│   ├── TooManyMatchesError
 │   └── UnsupportedMediaTypeError
 ├── UnauthenticatedError        no or bad credentials
 ├── PermissionDeniedError       good credentials without the scope
@@ -206,6 +212,42 @@ class PayloadTooLargeError(InvalidInputError):
     """A body is longer than its route takes."""
 
     code = "PAYLOAD_TOO_LARGE"
+
+
+class ReplaceTooLargeError(PayloadTooLargeError):
+    """A replacement makes its strings longer than it may."""
+
+    code = "REPLACE_TOO_LARGE"
+
+
+class PatternInvalidError(InvalidInputError):
+    """Not a regular expression of RE2, or one that can match a part of a character."""
+
+    code = "PATTERN_INVALID"
+
+
+class PatternTooComplexError(PatternInvalidError):
+    """The regular expression has a larger program, or more groups, than one may have."""
+
+    code = "PATTERN_TOO_COMPLEX"
+
+
+class PatternTooSlowError(InvalidInputError):
+    """The search for the regular expression was ended at its deadline, too often to go on."""
+
+    code = "PATTERN_TOO_SLOW"
+
+
+class ReplacementInvalidError(InvalidInputError):
+    """A ``$`` in the replacement of a regular expression has no meaning, or two."""
+
+    code = "REPLACEMENT_INVALID"
+
+
+class TooManyMatchesError(InvalidInputError):
+    """A search finds more than one plan may change, or leave alone."""
+
+    code = "TOO_MANY_MATCHES"
 
 
 class UnsupportedMediaTypeError(InvalidInputError):
