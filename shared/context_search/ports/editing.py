@@ -221,7 +221,7 @@ class Plans(Protocol):
         ...
 
     def lock_table(self, plan_id: int, table_id: int) -> PlannedTable | None:
-        """Returns a document of a plan; others cannot change that row until the transaction ends."""
+        """Returns a document of a plan; others cannot change it until the transaction ends."""
         ...
 
     def save_table(self, plan_id: int, table: PlannedTable) -> None:
