@@ -1,0 +1,392 @@
+"""Takes plans back: an undo is a plan of its own, whose undo is the redo."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+
+from context_search.domain.access import McpKey, Principal
+from context_search.domain.editing.edits import Edit, apply_edits, string_hash
+from context_search.domain.editing.plans import (
+    DEFAULT_LIFETIME_S,
+    MAX_PLANNED_TABLES,
+    MAX_PREVIEWED_BYTES,
+    Choice,
+    NewPlan,
+    OnConflict,
+    Plan,
+    PlanCounts,
+    PlannedString,
+    PlannedTable,
+    ReplaceScope,
+)
+from context_search.domain.editing.relocation import SearchAllowance, relocated
+from context_search.domain.editing.undo import ExecutedString, reversed_edits
+from context_search.domain.errors import (
+    CommitUnknownError,
+    ConflictError,
+    ContextSearchError,
+    DatabaseUnavailableError,
+    PlanNotReadyError,
+    ReplaceTooLargeError,
+    UndoExpiredError,
+)
+from context_search.domain.orders import CarryOutPlan
+from context_search.ports.outside import Clock
+from context_search.ports.store import Store, UnitOfWork
+from context_search.services.editing.execute import (
+    BUSY_S,
+    ExecutedPlan,
+    busy,
+    check_places,
+    find_plan,
+    finish,
+    read_ahead,
+)
+from context_search.services.editing.rewriting import (
+    ChangedString,
+    KeptPlace,
+    PlanCause,
+    Refused,
+    Rewriting,
+    Rewritten,
+    Source,
+    executed_string,
+    moved_to,
+    parsed,
+    read_document,
+    string_at,
+    with_texts,
+)
+from context_search.services.editing.versions import find_version, text_of
+from context_search.services.editing.write_documents import (
+    WriteDocuments,
+    skipped_table,
+    undo_until,
+)
+
+
+@dataclass(slots=True)
+class TakeBack:
+    """``Rewriting`` of an undo: every place where the plan's text still is, and no other.
+
+    A string that is as the plan left it becomes what it was before, byte for byte, also where it
+    moved to another place. Of one that was edited since, the places come back that are found.
+    ``left`` is how much may be searched for them.
+    """
+
+    undone: Plan
+    left: SearchAllowance = field(default_factory=SearchAllowance)
+
+    @property
+    def cause(self) -> PlanCause:
+        """The plan is an undo."""
+        return "undo"
+
+    def read(self, work: UnitOfWork, planned: PlannedTable, *, max_bytes: int) -> Source:
+        """Returns the document, and where it was changed since the text that the plan left."""
+        strings = work.plans.strings(self.undone.id, planned.table_id)
+        source = Source(planned, [string for string in strings if string.edits])
+        source = read_document(work, self.undone.project_id, source, max_bytes=max_bytes)
+        if source.table is None or source.revision == planned.revision_seen:
+            return source
+        try:
+            version = find_version(work, source.table, planned.revision_seen)
+            text = text_of(work, source.table, version, max_bytes=max_bytes)
+        except ContextSearchError as error:
+            if error.retryable:
+                raise
+            return source  # it is not recorded: places are not found without it
+        return replace(source, left_by_plan=text)
+
+    def rewritten(self, source: Source) -> Rewritten | Refused:
+        """Returns what becomes of a document."""
+        document = parsed(source)
+        if isinstance(document, Refused):
+            return document
+        found = self._found(source, document)
+        texts: dict[str, str] = {}
+        strings: list[PlannedString] = []
+        kept: list[KeptPlace] = []
+        left_by_plan = _Parsed(source)
+        for string in source.strings:
+            place, present = found.get(string.position, (string.json_pointer, None))
+            back, stays = self._back(string, present, left_by_plan)
+            kept += stays
+            if back and present is not None:
+                at = replace(string, json_pointer=place, before_hash=string_hash(present))
+                done, texts[place] = executed_string(at, present, back)
+                strings.append(replace(done, after_hash=done.final_hash or b""))
+        conflicts = _conflicts(source, kept)
+        if not texts:
+            return Rewritten(source, kept=kept, conflicts=conflicts)
+        after = with_texts(source, document, texts)
+        if isinstance(after, Refused):
+            return after
+        done_count = sum(len(string.edits or ()) for string in strings)
+        return Rewritten(source, after, strings, done_count, kept, conflicts)
+
+    def _found(self, source: Source, document: object) -> dict[int, tuple[str, str]]:
+        """Returns where strings are now, and what they are, by their positions in the plan."""
+        texts = {each.position: string_at(document, each.json_pointer) for each in source.strings}
+        missed = {
+            each.position: each.final_hash or b""
+            for each in source.strings
+            if (text := texts[each.position]) is None or string_hash(text) != each.final_hash
+        }
+        at_home = (each.json_pointer for each in source.strings if each.position not in missed)
+        moved = moved_to(document, at_home, [*missed.values()]) if missed else {}
+        taken = set(moved.values())
+        found = {}
+        for each in source.strings:
+            place, text = each.json_pointer, texts[each.position]
+            if each.position in missed:
+                moved_place = moved.get(missed[each.position])
+                if moved_place is not None:
+                    place, text = moved_place, string_at(document, moved_place)
+                elif place in taken:
+                    continue
+            if text is not None:
+                found[each.position] = (place, text)
+        return found
+
+    def _back(
+        self, string: PlannedString, present: str | None, left_by_plan: _Parsed
+    ) -> tuple[Sequence[Edit], list[KeptPlace]]:
+        edits = string.edits or ()
+        if present is None or string.final_hash is None:
+            return (), _kept(string, range(len(edits)))
+        executed = ExecutedString(edits, string.before_hash, string.final_hash)
+        exact = executed.exact_undo(present)
+        if exact is not None:
+            return exact, []
+        after = left_by_plan.string(string)
+        if after is None:
+            return (), _kept(string, range(len(edits)))
+        undo = relocated(edits, after, present, self.left)
+        self.left = undo.left
+        return undo.edits, _kept(string, [each.edit for each in undo.kept])
+
+
+class _Parsed:
+    """The strings that the undone plan left, of a document that is parsed when it is needed."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = replace(source, text=source.left_by_plan)
+        self._document: object = None
+        self._is_parsed = False
+
+    def string(self, string: PlannedString) -> str | None:
+        """Returns the text that the plan made; None when it is not recorded."""
+        if self._source.text is None:
+            return None
+        if not self._is_parsed:
+            self._document, self._is_parsed = parsed(self._source), True
+        text = string_at(self._document, string.json_pointer)
+        return text if text is not None and string_hash(text) == string.final_hash else None
+
+
+def _kept(string: PlannedString, numbers: Sequence[int]) -> list[KeptPlace]:
+    back = reversed_edits(string.edits or ())
+    pointer = string.json_pointer
+    return [KeptPlace(string.table_id, pointer, back[number].start) for number in numbers]
+
+
+def _conflicts(source: Source, kept: Sequence[KeptPlace]) -> list[ChangedString]:
+    pointers = dict.fromkeys(place.json_pointer for place in kept)
+    table_id = source.planned.table_id
+    return [
+        ChangedString(table_id, pointer, "EDITED_SINCE", source.revision) for pointer in pointers
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class UndoPlans:
+    """Takes back plans of the caller's project; an MCP key reaches those of its instance only.
+
+    As plans are executed: up to 100 documents and 20 MB here and in one transaction, others by a
+    worker.
+    """
+
+    store: Store
+    clock: Clock
+    writer: WriteDocuments = field(default_factory=WriteDocuments)
+
+    def undo(
+        self,
+        principal: Principal,
+        plan_id: int,
+        *,
+        on_conflict: OnConflict,
+        dry_run: bool,
+        request_id: str | None,
+        within: ReplaceScope | None = None,
+    ) -> ExecutedPlan:
+        """Undoes an executed plan, or orders that; an undo, too, which does it again.
+
+        ``dry_run``: counts, writes nothing, and returns the plan itself. ``within``: where the
+        caller may change strings by now. Raises NotFoundError, PlanNotReadyError while it is
+        executed, ConflictError before, UndoExpiredError, ReplaceBusyError, ReplaceStaleError, and
+        ReplaceTooLargeError for a dry run of documents of over 50 MB that changed since.
+        """
+        with self.store.for_project(principal.project_id) as work:
+            plan = find_plan(work, principal, plan_id)
+            self._check(plan)
+            if within is not None:
+                check_places(work, plan, within)
+            tables = _to_undo(work, plan)
+        if dry_run:
+            return self._counted(plan, tables)
+        mcp_id = principal.mcp_id if isinstance(principal, McpKey) else None
+        new = replace(_new_plan(plan), actor=principal.actor, mcp_id=mcp_id, request_id=request_id)
+        asked = _AskedUndo(new, tables, on_conflict)
+        if not asked.counts.is_atomic:
+            return self._order(plan, asked)
+        task = TakeBack(plan)
+        ahead = read_ahead(self.store, plan, task, tables, self.writer.max_bytes)
+        try:
+            return self._write(plan, asked, task, ahead)
+        except CommitUnknownError:
+            return self._look(plan)
+
+    @contextmanager
+    def rewriting(self, plan: Plan) -> Iterator[Rewriting]:
+        """Returns what an undo does to documents. Raises UndoExpiredError when it cannot."""
+        with self.store.for_project(plan.project_id) as work:
+            undone = plan.undoes and work.plans.find(plan.undoes, project_id=plan.project_id)
+        if not undone:
+            raise UndoExpiredError("what was executed is forgotten")
+        yield TakeBack(undone)
+
+    def _check(self, plan: Plan) -> None:
+        if plan.state == "executing":
+            raise PlanNotReadyError("the plan is being executed", retry_after_s=BUSY_S)
+        if plan.state not in ("done", "partial"):
+            raise ConflictError("the plan was not executed")
+        if plan.undone_by is not None:
+            raise UndoExpiredError(
+                "the plan is undone already", members={"undone_by": plan.undone_by}
+            )
+        if plan.undo_until is None or plan.undo_until <= self.clock.now():
+            raise UndoExpiredError("the texts of the plan are forgotten")
+
+    def _counted(self, plan: Plan, tables: Sequence[PlannedTable]) -> ExecutedPlan:
+        task = TakeBack(plan)
+        with self.store.for_project(plan.project_id) as work:
+            untouched = {each.table_id for each in tables if _is_as_left(work, plan, each)}
+        changed = [each for each in tables if each.table_id not in untouched]
+        if sum(each.bytes for each in changed) > MAX_PREVIEWED_BYTES:
+            raise ReplaceTooLargeError("too much changed since to be counted in a request")
+        counted = [
+            replace(each, state="done", replaced=each.matches)
+            for each in tables
+            if each.table_id in untouched
+        ]
+        kept: list[KeptPlace] = []
+        for result in read_ahead(self.store, plan, task, changed, self.writer.max_bytes):
+            planned = result.source.planned
+            if isinstance(result, Rewritten):
+                kept += result.kept
+                stays = len(result.kept)
+                counted.append(replace(planned, state="done", replaced=result.done, kept=stays))
+            else:
+                counted.append(skipped_table(planned, result.reason, task.cause))
+        counted.sort(key=lambda table: table.table_id)
+        return ExecutedPlan(plan, counted, kept)
+
+    def _begun(self, work: UnitOfWork, plan: Plan, asked: _AskedUndo) -> Plan:
+        locked = work.plans.lock(plan.id)
+        if locked is None:
+            raise UndoExpiredError("what was executed is forgotten")
+        self._check(locked)
+        added = work.plans.add(asked.new)
+        if added is None:
+            raise UndoExpiredError("the plan is undone already")
+        if not work.plans.begin(added):
+            raise busy()
+        now = self.clock.now()
+        begun = replace(
+            added,
+            state="executing",
+            counts=asked.counts,
+            choice=Choice(on_conflict=asked.on_conflict),
+            executed_by=added.previewed_by,
+            executed_at=now,
+            undo_until=undo_until(work, plan.project_id, now),
+        )
+        for table in asked.tables:
+            work.plans.add_table(begun.id, table, ())
+        return begun
+
+    def _order(self, plan: Plan, asked: _AskedUndo) -> ExecutedPlan:
+        with self.store.for_project(plan.project_id) as work:
+            begun = self._begun(work, plan, asked)
+            work.plans.save(begun)
+            work.send(CarryOutPlan(begun.id))
+            return ExecutedPlan(begun)
+
+    def _write(
+        self,
+        plan: Plan,
+        asked: _AskedUndo,
+        task: Rewriting,
+        ahead: Sequence[Rewritten | Refused],
+    ) -> ExecutedPlan:
+        with self.store.for_project(plan.project_id) as work:
+            begun = self._begun(work, plan, asked)
+            return finish(work, begun, self.writer.write_all(work, task, begun, ahead))
+
+    def _look(self, plan: Plan) -> ExecutedPlan:
+        """What was committed, after nobody said whether it was."""
+        with self.store.for_project(plan.project_id) as work:
+            locked = work.plans.lock(plan.id)
+            undone_by = locked and locked.undone_by
+            undo = undone_by and work.plans.find(undone_by, project_id=plan.project_id)
+            if undo:
+                tables = work.plans.tables(undo.id, limit=MAX_PLANNED_TABLES)
+                return ExecutedPlan(undo, tables)
+        raise DatabaseUnavailableError("nothing was undone: the connection was lost")
+
+
+@dataclass(frozen=True, slots=True)
+class _AskedUndo:
+    new: NewPlan
+    tables: Sequence[PlannedTable]
+    on_conflict: OnConflict
+
+    @property
+    def counts(self) -> PlanCounts:
+        return PlanCounts(
+            tables=len(self.tables),
+            matches=sum(table.matches for table in self.tables),
+            planned_bytes=sum(table.bytes for table in self.tables),
+        )
+
+
+def _new_plan(undone: Plan) -> NewPlan:
+    return NewPlan(
+        project_id=undone.project_id,
+        request=None,
+        scope=undone.scope,
+        request_hmac=undone.request_hmac,
+        engine=undone.engine,
+        lifetime_s=DEFAULT_LIFETIME_S,
+        actor=None,
+        undoes=undone.id,
+    )
+
+
+def _to_undo(work: UnitOfWork, plan: Plan) -> list[PlannedTable]:
+    """Returns the documents that a plan changed, as an undo has to find them."""
+    done = work.plans.tables(plan.id, limit=MAX_PLANNED_TABLES, state="done")
+    return [
+        PlannedTable(each.table_id, each.revision_after, each.replaced, each.bytes)
+        for each in done
+        if each.replaced and each.revision_after is not None
+    ]
+
+
+def _is_as_left(work: UnitOfWork, plan: Plan, planned: PlannedTable) -> bool:
+    table = work.tables.find(planned.table_id, project_id=plan.project_id)
+    return table is not None and table.revision == planned.revision_seen
