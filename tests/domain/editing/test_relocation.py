@@ -15,6 +15,7 @@ from tests.domain.editing.edited_since import (
     faults,
     marked,
     only_marks,
+    overlapping,
     random_executed,
     rewritten,
     without_marks,
@@ -161,11 +162,9 @@ def test_occurrences_that_overlap_are_two() -> None:
     assert relocated([Edit(17, "b", "a")], after, present).kept == (Kept(0),)
 
 
-def test_of_places_that_overlap_now_one_is_reverted() -> None:
-    first, second = f"{LEFT}xxx{RIGHT[:15]}", f"{LEFT[1:]}xxx{RIGHT}"
-    after = f"<{first}-{second}>"
-    edits = [Edit(17, "1", "xx"), Edit(52, "2", "xx")]
-    present = f"①{LEFT}xxx{RIGHT}②"
+@given(RANDOM)
+def test_of_places_that_overlap_now_one_is_reverted(random: Random) -> None:
+    (_, edits, after), present = overlapping(random)
     undo = relocated(edits, after, present)
     assert [*faults(edits, after, present, undo)] == []
     assert (len(undo.edits), len(undo.kept)) == (1, 1)
@@ -209,3 +208,16 @@ def test_nothing_is_left_of_an_emptied_text() -> None:
     edits = [Edit(0, "a", "b"), Edit(1, "c", "")]
     assert numbers(relocated(edits, "b", "")) == [0]
     assert relocated([Edit(0, "a", "")], "", "①").edits == (Edit(0, "", "a"),)
+
+
+@pytest.mark.parametrize("becomes", ["cd", ""], ids=["exchanged", "deleted"])
+def test_a_hundred_thousand_places_in_fifty_million_characters(becomes: str) -> None:
+    """All alike, so that every search goes on until there are two."""
+    edits = [Edit(500 * n + 498, "ab", becomes) for n in range(100_000)]
+    after = ("林" * 498 + becomes) * 100_000
+    undo = relocated(edits, after, f"①{after}②")
+    assert len(undo.kept) + len(undo.edits) == 100_000
+    assert len(undo.kept) > 99_900
+    assert min(undo.left.places, undo.left.chars) >= 0
+    middle = after[: len(after) // 2], after[len(after) // 2 :]
+    assert relocated(edits, after, "①".join(middle)).left == SearchAllowance()
