@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from random import Random
 
 import pytest
@@ -202,6 +203,22 @@ def test_what_is_in_common_ends_costs_no_search() -> None:
     for present in ["X" + after, after + "X", after[:500] + "X" + after[500:], after]:
         undo = relocated(edits, after, present)
         assert (undo.left, undo.kept) == (SearchAllowance(), ())
+
+
+def test_after_six_edits_most_places_are_found() -> None:
+    """A text of words, as people write: 800 places, of which a few stand beside an edit."""
+    random = Random(5)
+    words = ["".join(chr(0x4E00 + random.randrange(2_000)) for _ in "ab") for _ in range(1_500)]
+    ranks = [1 / (rank + 5) for rank in range(len(words))]
+    text = "".join(random.choices(words, ranks, k=20_000))
+    edits = [Edit(hit.start(), words[1], "荒废工厂") for hit in re.finditer(words[1], text)]
+    after = present = apply_edits(text, edits)
+    for part in range(6, 0, -1):
+        at = part * len(after) // 7
+        gone = random.choice([0, 0, 5])
+        present = present[:at] + random.choice(["", "①②③"]) + present[at + gone :]
+    assert len(edits) > 500
+    assert len(relocated(edits, after, present).kept) < 0.02 * len(edits)
 
 
 def test_nothing_is_left_of_an_emptied_text() -> None:
