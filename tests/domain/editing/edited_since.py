@@ -65,6 +65,19 @@ def rewritten(random: Random, text: str) -> str:
     return text
 
 
+def overlapping(random: Random) -> tuple[Executed, str]:
+    """Two places that were far apart, and a text in which both are found and have a character in
+    common.
+    """
+    letters = random.sample("0123456789abcdefghijklmnopqrstuvwxyz", 2 * AROUND)
+    left, right = "".join(letters[:AROUND]), "".join(letters[AROUND:])
+    start, between, end = f"<{left}", f"x{right[:-1]}-{left[1:]}x", f"{right}>"
+    first, second = random.choices(SHORT, k=2)
+    edits = [Edit(len(start), first, "xx"), Edit(len(start + first + between), second, "xx")]
+    executed = start + first + between + second + end, edits, f"{start}xx{between}xx{end}"
+    return executed, f"{random.choice('<①')}{left}xxx{right}{random.choice('>②')}"
+
+
 def only_marks(text: str) -> str:
     return "".join(c for c in text if c in MARKS)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from random import Random
 
 import pytest
@@ -15,6 +16,7 @@ from tests.domain.editing.edited_since import (
     faults,
     marked,
     only_marks,
+    overlapping,
     random_executed,
     rewritten,
     without_marks,
@@ -161,11 +163,9 @@ def test_occurrences_that_overlap_are_two() -> None:
     assert relocated([Edit(17, "b", "a")], after, present).kept == (Kept(0),)
 
 
-def test_of_places_that_overlap_now_one_is_reverted() -> None:
-    first, second = f"{LEFT}xxx{RIGHT[:15]}", f"{LEFT[1:]}xxx{RIGHT}"
-    after = f"<{first}-{second}>"
-    edits = [Edit(17, "1", "xx"), Edit(52, "2", "xx")]
-    present = f"①{LEFT}xxx{RIGHT}②"
+@given(RANDOM)
+def test_of_places_that_overlap_now_one_is_reverted(random: Random) -> None:
+    (_, edits, after), present = overlapping(random)
     undo = relocated(edits, after, present)
     assert [*faults(edits, after, present, undo)] == []
     assert (len(undo.edits), len(undo.kept)) == (1, 1)
@@ -205,7 +205,36 @@ def test_what_is_in_common_ends_costs_no_search() -> None:
         assert (undo.left, undo.kept) == (SearchAllowance(), ())
 
 
+def test_after_six_edits_most_places_are_found() -> None:
+    """A text of words, as people write: 800 places, of which a few stand beside an edit."""
+    random = Random(5)
+    words = ["".join(chr(0x4E00 + random.randrange(2_000)) for _ in "ab") for _ in range(1_500)]
+    ranks = [1 / (rank + 5) for rank in range(len(words))]
+    text = "".join(random.choices(words, ranks, k=20_000))
+    edits = [Edit(hit.start(), words[1], "荒废工厂") for hit in re.finditer(words[1], text)]
+    after = present = apply_edits(text, edits)
+    for part in range(6, 0, -1):
+        at = part * len(after) // 7
+        gone = random.choice([0, 0, 5])
+        present = present[:at] + random.choice(["", "①②③"]) + present[at + gone :]
+    assert len(edits) > 500
+    assert len(relocated(edits, after, present).kept) < 0.02 * len(edits)
+
+
 def test_nothing_is_left_of_an_emptied_text() -> None:
     edits = [Edit(0, "a", "b"), Edit(1, "c", "")]
     assert numbers(relocated(edits, "b", "")) == [0]
     assert relocated([Edit(0, "a", "")], "", "①").edits == (Edit(0, "", "a"),)
+
+
+@pytest.mark.parametrize("becomes", ["cd", ""], ids=["exchanged", "deleted"])
+def test_a_hundred_thousand_places_in_fifty_million_characters(becomes: str) -> None:
+    """All alike, so that every search goes on until there are two."""
+    edits = [Edit(500 * n + 498, "ab", becomes) for n in range(100_000)]
+    after = ("林" * 498 + becomes) * 100_000
+    undo = relocated(edits, after, f"①{after}②")
+    assert len(undo.kept) + len(undo.edits) == 100_000
+    assert len(undo.kept) > 99_900
+    assert min(undo.left.places, undo.left.chars) >= 0
+    middle = after[: len(after) // 2], after[len(after) // 2 :]
+    assert relocated(edits, after, "①".join(middle)).left == SearchAllowance()

@@ -19,6 +19,7 @@ from tests.domain.editing.edited_since import (
     faults,
     marked,
     only_marks,
+    overlapping,
     random_executed,
     rewritten,
     without_marks,
@@ -98,6 +99,9 @@ def relocates_wrongly(module: ModuleType, cases: int) -> bool:
 
 
 def _relocates_wrongly(module: ModuleType, random: Random) -> bool:
+    (_, edits, after), present = overlapping(random)
+    if [*faults(edits, after, present, module.relocated(edits, after, present))]:
+        return True
     before, edits, after = random_executed(random)
     for change in (rewritten, marked):
         present = change(random, after)

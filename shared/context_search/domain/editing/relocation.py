@@ -7,7 +7,7 @@ looked for together with what is around it, and is found where that stands exact
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Literal
@@ -104,7 +104,7 @@ class _Search:
     def left(self) -> SearchAllowance:
         return SearchAllowance(self._places, self._chars)
 
-    def found(self, places: Iterable[_Numbered]) -> Iterable[_Numbered]:
+    def found(self, places: Iterable[_Numbered]) -> Iterator[_Numbered]:
         """Yields the places that are found, where they are now. One place is sought once, however
         much was deleted there.
         """
