@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from copy import deepcopy
 from random import Random
 from typing import Any
-from unicodedata import normalize
 
 import pytest
 from hypothesis import given
@@ -142,9 +141,8 @@ def test_a_document_that_cannot_match_has_no_match(seed: int) -> None:
 
 
 def test_other_forms_of_a_literal_are_looked_for_as_well() -> None:
-    for find, form in (("é", "NFD"), ("e\u0301", "NFC")):
-        text = json.dumps([normalize(form, "café")], ensure_ascii=False)
-        assert not cannot_match(ReplaceRequest(find, ""), text)
+    for find, stored in (("é", "cafe\u0301"), ("e\u0301", "caf\u00e9")):
+        assert not cannot_match(ReplaceRequest(find, ""), json.dumps([stored], ensure_ascii=False))
 
 
 @pytest.mark.parametrize("options", [{"regex": True}, {"case_sensitive": False}])
@@ -166,7 +164,7 @@ def test_only_the_named_strings_change(document: Any) -> None:
         (s.json_pointer, texts.get(s.json_pointer, s.text)) for s in strings_at(before, [""])
     ]
     for pointer in texts:
-        assert resolve(after, split(pointer)) == resolve(before, split(pointer)) + "!"
+        assert resolve(after, split(pointer)) == f"{resolve(before, split(pointer))}!"
 
 
 def test_a_document_that_is_a_string_is_replaced() -> None:
