@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
-from context_search.domain.access import McpKey, Principal
+from context_search.domain.access import Principal
 from context_search.domain.editing.plans import (
     MAX_PLANNED_TABLES,
     Choice,
@@ -31,6 +31,7 @@ from context_search.ports.outside import Clock
 from context_search.ports.patterns import Patterns
 from context_search.ports.store import Store, UnitOfWork
 from context_search.services.editing.find_edits import replacer_of
+from context_search.services.editing.find_plan import find_plan
 from context_search.services.editing.rewriting import (
     ChangedString,
     KeptPlace,
@@ -49,6 +50,8 @@ from context_search.services.editing.write_documents import (
 TEXT_TIMEOUT_S = 5.0
 """For how long a request looks through one string for a pattern, in seconds."""
 BUSY_S = 1.0
+MAX_AHEAD_CHARS = 50_000_000
+"""Maximum characters of documents that one request holds."""
 _STRINGS_AT_ONCE = 1_000
 
 
@@ -212,14 +215,6 @@ class _Asked:
     within: ReplaceScope | None
 
 
-def find_plan(work: UnitOfWork, principal: Principal, plan_id: int) -> Plan:
-    """Returns a plan that the caller may see. Raises NotFoundError."""
-    plan = work.plans.find(plan_id, project_id=principal.project_id)
-    if plan is None or (isinstance(principal, McpKey) and plan.mcp_id != principal.mcp_id):
-        raise NotFoundError("there is no such plan")
-    return plan
-
-
 def busy() -> ReplaceBusyError:
     """Returns that another plan of the project is executed."""
     return ReplaceBusyError("another plan of the project is executed", retry_after_s=BUSY_S)
@@ -228,11 +223,16 @@ def busy() -> ReplaceBusyError:
 def read_ahead(
     store: Store, plan: Plan, task: Rewriting, tables: Sequence[PlannedTable], max_bytes: int
 ) -> list[Rewritten | Refused]:
-    """Returns what becomes of documents, of each in a transaction of its own, without locks."""
+    """Returns what becomes of documents, of each in a transaction of its own, without locks.
+
+    Those that became much larger than they were when the plan was made are too large.
+    """
     ahead = []
+    left = MAX_AHEAD_CHARS
     for planned in tables:
         with store.for_project(plan.project_id) as work:
-            source = task.read(work, planned, max_bytes=max_bytes)
+            source = task.read(work, planned, max_bytes=min(max_bytes, left))
+        left = max(0, left - len(source.text or ""))
         ahead.append(task.rewritten(source))
     return ahead
 

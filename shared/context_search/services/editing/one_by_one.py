@@ -7,7 +7,13 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from context_search.domain.editing.plans import MAX_RUNS, Plan, PlannedTable, SkipReason
+from context_search.domain.editing.plans import (
+    MAX_RUNS,
+    Plan,
+    PlannedTable,
+    PlanState,
+    SkipReason,
+)
 from context_search.domain.errors import (
     CommitUnknownError,
     ContextSearchError,
@@ -16,8 +22,13 @@ from context_search.domain.errors import (
 from context_search.domain.orders import CarryOutPlan
 from context_search.ports.outside import Deadline
 from context_search.ports.store import Store, UnitOfWork
-from context_search.services.editing.rewriting import Refused, Rewriting, Rewritten
-from context_search.services.editing.write_documents import WriteDocuments, skipped_table, stale
+from context_search.services.editing.rewriting import PlanCause, Refused, Rewriting, Rewritten
+from context_search.services.editing.write_documents import (
+    Outcome,
+    WriteDocuments,
+    skipped_table,
+    stale,
+)
 
 RESERVE_S = 60.0
 """A worker with less time than this leaves the next document to another one."""
@@ -80,7 +91,7 @@ class OneByOne:
                     return self._fail(work, locked, task, wrong)
         return None
 
-    def _conflict(self, plan: Plan, task: Rewriting, planned: PlannedTable) -> Refused | None:
+    def _conflict(self, plan: Plan, task: Rewriting, planned: PlannedTable) -> Outcome | None:
         """Reads a document only if it is another one by now."""
         with self.store.for_project(plan.project_id) as work:
             table = work.tables.find(planned.table_id, project_id=plan.project_id)
@@ -89,18 +100,23 @@ class OneByOne:
         begun = self._begin(plan, task, planned)
         if begun is None:
             return None
-        result = self._read_ahead(plan, task, begun)
+        try:
+            result = self._read_ahead(plan, task, begun)
+        except ContextSearchError as error:
+            if error.retryable:
+                self._give_back(plan, planned)
+            raise
         self._give_back(plan, planned)
-        if isinstance(result, Rewritten):
-            return Refused(result.source, result.conflicts) if result.conflicts else None
-        return result
+        if not result.conflicts:
+            return None
+        reason = result.reason if isinstance(result, Refused) else "CHANGED"
+        return Outcome(skipped_table(planned, reason, task.cause), conflicts=result.conflicts)
 
     def _fail(
-        self, work: UnitOfWork, plan: Plan, task: Rewriting, wrong: Sequence[Refused]
+        self, work: UnitOfWork, plan: Plan, task: Rewriting, wrong: Sequence[Outcome]
     ) -> Carried:
         for each in wrong:
-            skipped = skipped_table(each.source.planned, each.reason, task.cause)
-            work.plans.save_table(plan.id, skipped)
+            work.plans.save_table(plan.id, each.table)
         error = stale(task.cause, [conflict for each in wrong for conflict in each.conflicts])
         told = {"code": error.code, "message": error.message}
         work.plans.save(replace(plan, state="failed", last_error=told))
@@ -182,14 +198,28 @@ class OneByOne:
             work.send(CarryOutPlan(plan.id))
         return "goes_on"
 
+    def stop(self, plan: Plan, cause: PlanCause, error: ContextSearchError) -> Carried:
+        """Ends a plan that cannot go on: what is not done by now stays as it is."""
+        while pending := self._tables(plan, after=0, is_pending=True):
+            with self.store.for_project(plan.project_id) as work:
+                for planned in pending:
+                    skipped = skipped_table(planned, "MATCHES_DIFFER", cause)
+                    work.plans.save_table(plan.id, skipped)
+        told = {"code": error.code, "message": error.message}
+        return self._end(replace(plan, last_error=told))
+
     def _end(self, plan: Plan) -> Carried:
-        is_partial, after = False, 0
+        is_whole, is_begun, after = True, False, 0
         while page := self._tables(plan, after=after, is_pending=False):
             after = page[-1].table_id
-            is_partial |= any(each.state == "skipped" or each.kept for each in page)
+            is_whole &= all(each.state == "done" and not each.kept for each in page)
+            is_begun |= any(each.replaced for each in page)
+        state: PlanState = "done" if is_whole else "partial"
+        if plan.last_error is not None and not is_begun:
+            state = "failed"
         with self.store.for_project(plan.project_id) as work:
             locked = work.plans.lock(plan.id)
             if locked is None or locked.state != "executing":
                 return "nothing_to_do"
-            work.plans.save(replace(locked, state="partial" if is_partial else "done"))
-        return "done"
+            work.plans.save(replace(locked, state=state, last_error=plan.last_error))
+        return "failed" if state == "failed" else "done"

@@ -35,10 +35,10 @@ from context_search.services.editing.execute import (
     ExecutedPlan,
     busy,
     check_places,
-    find_plan,
     finish,
     read_ahead,
 )
+from context_search.services.editing.find_plan import find_plan
 from context_search.services.editing.rewriting import (
     KeptPlace,
     Refused,
