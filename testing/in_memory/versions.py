@@ -130,6 +130,7 @@ def _version(row: VersionRow, table: Table) -> Version:
         cause=row.origin.cause if row.origin else None,
         actor=origin.actor,
         request_id=origin.request_id,
+        plan_id=origin.plan_id,
         label=row.label,
         size=content.size if content else None,
         sha256=content.sha256 if content else None,

@@ -26,9 +26,16 @@ ContextSearchError
 │   ├── TooManyUploadsError               retryable
 │   ├── UploadMissingError
 │   ├── VersionNotRecordedError
-│   └── TooManyLabelsError
+│   ├── TooManyLabelsError
+│   ├── PlanNotReadyError                 retryable
+│   ├── PlanExpiredError
+│   ├── PlanUsedError
+│   ├── DigestMismatchError
+│   ├── ReplaceStaleError                 with what has changed
+│   └── UndoExpiredError
 ├── BackpressureError           retryable: too much at once
-│   └── TooManyIdempotencyKeysError
+│   ├── TooManyIdempotencyKeysError
+│   └── ReplaceBusyError
 ├── SearchUnavailableError      retryable: no part could answer
 ├── LeaseLostError              another worker owns the node, this one must stop
 ├── VersionDamagedError         the pieces of a version are not what was recorded
@@ -52,13 +59,16 @@ ContextSearchError
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 
 class ContextSearchError(Exception):
     """Base of the tree.
 
     ``code`` is stable and part of the contract, ``retryable`` says whether the same call may
     succeed later, ``retry_after_s`` how long to wait when the failing part said so.
-    ``is_for_callers`` is False where the message is for the log alone.
+    ``is_for_callers`` is False where the message is for the log alone. ``members`` are further
+    members of the problem that callers get, and never logged.
     The message must never hold document text, query text or a secret.
     """
 
@@ -66,10 +76,17 @@ class ContextSearchError(Exception):
     retryable = False
     is_for_callers = True
 
-    def __init__(self, message: str = "", *, retry_after_s: float | None = None) -> None:
+    def __init__(
+        self,
+        message: str = "",
+        *,
+        retry_after_s: float | None = None,
+        members: Mapping[str, object] | None = None,
+    ) -> None:
         super().__init__(message or self.code)
         self.message = message or self.code
         self.retry_after_s = retry_after_s
+        self.members = members or {}
 
 
 class InvalidInputError(ContextSearchError):
@@ -182,6 +199,43 @@ class TooManyLabelsError(ConflictError):
     code = "TOO_MANY_LABELS"
 
 
+class PlanNotReadyError(ConflictError):
+    """The preview of a plan is still going on."""
+
+    code = "PLAN_NOT_READY"
+    retryable = True
+
+
+class PlanExpiredError(ConflictError):
+    """A plan was not executed in its time, or its preview failed or was cancelled."""
+
+    code = "PLAN_EXPIRED"
+
+
+class PlanUsedError(ConflictError):
+    """A plan was executed before, with another choice; or it is an undo."""
+
+    code = "PLAN_USED"
+
+
+class DigestMismatchError(ConflictError):
+    """A plan shows something else than the digest stands for."""
+
+    code = "DIGEST_MISMATCH"
+
+
+class ReplaceStaleError(ConflictError):
+    """Strings of a plan are not as they were shown."""
+
+    code = "REPLACE_STALE"
+
+
+class UndoExpiredError(ConflictError):
+    """What was executed is undone already, or its texts are forgotten."""
+
+    code = "UNDO_EXPIRED"
+
+
 class VersionDamagedError(ContextSearchError):
     """The stored pieces of a version do not make the text whose hash was recorded."""
 
@@ -199,6 +253,12 @@ class TooManyIdempotencyKeysError(BackpressureError):
     """The project has sent more idempotency keys in 24 hours than are kept."""
 
     code = "TOO_MANY_IDEMPOTENCY_KEYS"
+
+
+class ReplaceBusyError(BackpressureError):
+    """Another plan of the project is being executed, or too many previews are going on."""
+
+    code = "REPLACE_BUSY"
 
 
 class SearchUnavailableError(ContextSearchError):

@@ -61,7 +61,18 @@ class ImportUpload:
         return {"kind": "import", "upload_id": self.upload_id}
 
 
-Order = IndexNodes | CompareIndex | ImportUpload
+@dataclass(frozen=True, slots=True)
+class CarryOutPlan:
+    """Go on with a plan: preview it, or execute it, as its state says."""
+
+    plan_id: int
+
+    def to_json(self) -> dict[str, object]:
+        """Returns the message."""
+        return {"kind": "plan", "plan_id": self.plan_id}
+
+
+Order = IndexNodes | CompareIndex | ImportUpload | CarryOutPlan
 
 
 def read_message(body: str) -> Order | None:
@@ -88,6 +99,8 @@ def order_from_json(said: object) -> Order | None:
             return CompareIndex(_id_in(said, "index_id"), of_table)
         case "import":
             return ImportUpload(_id_in(said, "upload_id"))
+        case "plan":
+            return CarryOutPlan(_id_in(said, "plan_id"))
     return None
 
 
@@ -142,6 +155,8 @@ def order_key(message: Mapping[str, object]) -> str | None:
             return f"nodes:{hashlib.sha256(text.encode()).hexdigest()[:32]}"
         case {"kind": "import", "upload_id": upload_id}:
             return f"import:{upload_id}"
+        case {"kind": "plan", "plan_id": plan_id}:
+            return f"plan:{plan_id}"
     return None
 
 

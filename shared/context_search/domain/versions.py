@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Literal
 
-Cause = Literal["create", "put", "patch", "import", "restore", "sql"]
+Cause = Literal["create", "put", "patch", "import", "replace", "undo", "restore", "sql"]
 Gap = Literal["overwritten_by_sql", "too_large", "full", "erased"]
 """Why the content of a revision is not there, although the revision was."""
 
@@ -26,7 +26,7 @@ room: what fits exactly would leave a gap at every change.
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where a revision comes from: what was done, by whom, in which request.
+    """Where a revision comes from: what was done, by whom, in which request, after which plan.
 
     A change without one is ``sql``: another program wrote it.
     """
@@ -34,6 +34,7 @@ class Origin:
     cause: Cause = "sql"
     actor: str | None = None
     request_id: str | None = None
+    plan_id: int | None = None
 
 
 BY_SQL = Origin()
@@ -107,6 +108,7 @@ class Version:
     cause: Cause | None
     actor: str | None
     request_id: str | None
+    plan_id: int | None
     label: str | None
     size: int | None
     sha256: bytes | None

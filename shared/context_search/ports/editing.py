@@ -1,4 +1,4 @@
-"""The past of tables: versions, their pieces, and how long they are kept."""
+"""The past of tables, and what is to be replaced in them."""
 
 from __future__ import annotations
 
@@ -6,6 +6,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from context_search.domain.editing.plans import (
+    NewPlan,
+    Plan,
+    PlannedString,
+    PlannedTable,
+    PlannedTableState,
+)
 from context_search.domain.model import Table
 from context_search.domain.versions import (
     Content,
@@ -138,4 +145,117 @@ class HistorySettings(Protocol):
 
     def write(self, project_id: int, settings: HistoryLimits) -> StoredHistoryLimits:
         """Writes settings as the next version; every history of the project is due."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class OpenPlans:
+    """How many plans of a project may still be executed, and how many previews are going on."""
+
+    plans: int
+    previews: int
+
+
+class Plans(Protocol):
+    """Plans to replace, their tables and their strings.
+
+    A plan is changed by who has locked it. Tables are in the order of their ids, strings in that
+    of the document.
+    """
+
+    def open(self, project_id: int) -> OpenPlans:
+        """Counts plans that are neither executed nor expired.
+
+        Others who ask the same wait until the transaction ends, so that none is made uncounted.
+        """
+        ...
+
+    def add(self, new: NewPlan) -> Plan | None:
+        """Creates one that is ``previewing``, or ``executing`` where it undoes another.
+
+        None: the other one is undone already, or is just being undone.
+        """
+        ...
+
+    def find(self, plan_id: int, *, project_id: int) -> Plan | None:
+        """Returns a plan of that project."""
+        ...
+
+    def lock(self, plan_id: int) -> Plan | None:
+        """Returns a plan and keeps others from changing it until the transaction ends."""
+        ...
+
+    def page(self, project_id: int, *, below: int | None, limit: int) -> list[Plan]:
+        """Returns plans with lower ids, the newest first."""
+        ...
+
+    def save(self, plan: Plan) -> None:
+        """Writes what may change of a plan; and that it lives."""
+        ...
+
+    def begin(self, plan: Plan) -> bool:
+        """Makes a plan the one of its project that is ``executing``; False while another one is.
+
+        Nobody waits: of two at the same time, one is refused.
+        """
+        ...
+
+    def remove(self, plan_id: int) -> None:
+        """Deletes a plan with its tables and strings."""
+        ...
+
+    def forget_texts(self, plan_id: int) -> None:
+        """Deletes what a plan found and what it made of it, for good; counts and hashes stay."""
+        ...
+
+    def add_table(
+        self, plan_id: int, table: PlannedTable, strings: Sequence[PlannedString]
+    ) -> None:
+        """Adds a document with its strings."""
+        ...
+
+    def tables(
+        self, plan_id: int, *, after: int = 0, limit: int, state: PlannedTableState | None = None
+    ) -> list[PlannedTable]:
+        """Returns documents with ids above ``after``, ascending; of one state."""
+        ...
+
+    def lock_table(self, plan_id: int, table_id: int) -> PlannedTable | None:
+        """Returns a document of a plan; others cannot change that row until the transaction ends."""
+        ...
+
+    def save_table(self, plan_id: int, table: PlannedTable) -> None:
+        """Writes what may change of a document."""
+        ...
+
+    def strings(self, plan_id: int, table_id: int) -> list[PlannedString]:
+        """Returns all strings of one document, with their edits."""
+        ...
+
+    def write_strings(self, plan_id: int, strings: Sequence[PlannedString]) -> None:
+        """Writes what was executed of strings, or adds those that are not there."""
+        ...
+
+    def strings_of_matches(
+        self, plan_id: int, *, after: int, limit: int, table_id: int | None = None
+    ) -> list[PlannedString]:
+        """Returns strings with a match above number ``after``, by their first match; no edits."""
+        ...
+
+    def outlived(self, *, limit: int) -> list[int]:
+        """Returns plans that were not executed in their time, and those whose undo has ended.
+
+        Their texts are there still.
+        """
+        ...
+
+    def forgettable(self, *, older_than_s: float, limit: int) -> list[int]:
+        """Returns plans that ended that long ago."""
+        ...
+
+    def silent(self, *, silent_s: float, limit: int) -> list[int]:
+        """Returns plans that a worker has to go on with, but that were not saved for that long.
+
+        Each is returned once in that time.
+        """
         ...

@@ -8,7 +8,7 @@ from typing import Protocol
 from context_search.domain.orders import Order
 from context_search.ports.access import IdempotencyKeys, Keys, McpInstances
 from context_search.ports.catalog import Projects, Tables, Tools, Uploads
-from context_search.ports.editing import Histories, HistorySettings, Versions
+from context_search.ports.editing import Histories, HistorySettings, Plans, Versions
 from context_search.ports.indexing import (
     Chunks,
     Comparisons,
@@ -104,6 +104,8 @@ class UnitOfWork(Protocol):
     def histories(self) -> Histories: ...
     @property
     def history_settings(self) -> HistorySettings: ...
+    @property
+    def plans(self) -> Plans: ...
 
 
 class Store(Protocol):

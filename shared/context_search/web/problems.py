@@ -147,7 +147,7 @@ def problem_of(error: ContextSearchError) -> Refusal:
         retryable=error.retryable,
         retry_after_s=error.retry_after_s,
     )
-    return status, body, headers
+    return status, {**body, **error.members}, headers
 
 
 def unrouted(request: Request, methods_here: str = "") -> Refusal:

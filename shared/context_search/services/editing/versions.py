@@ -238,6 +238,7 @@ def _live(table: Table) -> Version:
         cause=None,
         actor=None,
         request_id=None,
+        plan_id=None,
         label=None,
         size=None,
         sha256=None,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from context_search.adapters.postgres.catalog.presence import TABLE_IS_THERE
 from context_search.adapters.postgres.pool import Transaction
@@ -234,8 +234,7 @@ class PostgresTables:
 
 
 def _told(origin: Origin, table_id: int | None) -> str:
-    told = {"table_id": table_id, "cause": origin.cause}
-    return json.dumps(told | {"actor": origin.actor, "request_id": origin.request_id})
+    return json.dumps({"table_id": table_id, **asdict(origin)})
 
 
 def text_of(text: str | None, has_document: bool) -> str:  # noqa: FBT001  a column

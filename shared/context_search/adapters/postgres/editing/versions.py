@@ -26,8 +26,8 @@ from context_search.domain.versions import (
 
 _OF = "table_version.table_id = :table AND table_version.project_id = :project"
 _VERSION = """
-    revision, revision = :live, cause, actor, request_id, label, bytes, sha256, gap, created_at,
-    overwritten_at
+    revision, revision = :live, cause, actor, request_id, plan_id, label, bytes, sha256, gap,
+    created_at, overwritten_at
 """
 _LOCK = """
     INSERT INTO table_history (table_id, project_id) VALUES (:table, :project)

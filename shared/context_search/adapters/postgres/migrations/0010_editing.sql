@@ -8,6 +8,7 @@ CREATE TABLE table_version (
     cause text,
     actor text,
     request_id text,
+    plan_id bigint,
     label text,
     bytes bigint,
     sha256 bytea,
@@ -23,8 +24,9 @@ CREATE INDEX table_version_oldest ON table_version (project_id, overwritten_at)
 COMMENT ON TABLE table_version IS
     'A revision of a table, in the project that the table was in. docs/editing.md';
 COMMENT ON COLUMN table_version.cause IS
-    'create, put, patch, import, restore, or sql: another program. NULL: from before versions were recorded.';
+    'create, put, patch, import, replace, undo, restore, or sql: another program. NULL: from before versions were recorded.';
 COMMENT ON COLUMN table_version.actor IS 'Who changed the document: a key by its id, or the hash of a token''s subject.';
+COMMENT ON COLUMN table_version.plan_id IS 'The plan of replacements that changed it.';
 COMMENT ON COLUMN table_version.bytes IS 'Of the JSON text, where it is recorded.';
 COMMENT ON COLUMN table_version.sha256 IS 'Of the JSON text. NULL: not recorded; the live revision needs no record.';
 COMMENT ON COLUMN table_version.pieces IS 'The sha256 of each piece, in order.';
@@ -116,12 +118,14 @@ BEGIN
     THEN
         origin := NULL;
     END IF;
-    INSERT INTO table_version (project_id, table_id, revision, cause, actor, request_id, created_at)
+    INSERT INTO table_version (
+        project_id, table_id, revision, cause, actor, request_id, plan_id, created_at)
     VALUES (NEW.project_id, NEW.id, NEW.revision, COALESCE(origin ->> 'cause', 'sql'),
-            origin ->> 'actor', origin ->> 'request_id', clock_timestamp())
+            origin ->> 'actor', origin ->> 'request_id', CAST(origin ->> 'plan_id' AS bigint),
+            clock_timestamp())
     ON CONFLICT (table_id, project_id, revision) DO UPDATE SET
         cause = excluded.cause, actor = excluded.actor, request_id = excluded.request_id,
-        created_at = excluded.created_at, label = NULL, bytes = NULL, sha256 = NULL, pieces = NULL,
+        plan_id = excluded.plan_id, created_at = excluded.created_at, label = NULL, bytes = NULL, sha256 = NULL, pieces = NULL,
         gap = NULL, overwritten_at = NULL;
     RETURN NULL;
 END $$;

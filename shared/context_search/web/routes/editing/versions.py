@@ -20,6 +20,7 @@ from context_search.web.fields import (
     Body,
     Count,
     Cursor,
+    KnownId,
     Name,
     NextCursor,
     PointerInUrl,
@@ -58,6 +59,7 @@ class VersionAnswer(Answer):
     cause: Cause | None
     actor: str | None
     request_id: str | None
+    plan_id: KnownId | None
     label: str | None
     bytes: Count | None
     created_at: Time | None
@@ -74,6 +76,7 @@ class VersionAnswer(Answer):
             cause=version.cause,
             actor=version.actor,
             request_id=version.request_id,
+            plan_id=version.plan_id,
             label=version.label,
             bytes=version.size,
             created_at=version.created_at,
