@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from context_search.domain.editing.edits import Edit, apply_edits, string_hash
 from context_search.domain.editing.relocation import Kept, SearchAllowance, Undo, relocated
-from context_search.domain.editing.undo import ExecutedString
+from context_search.domain.editing.undo import exact_undo
 from tests.domain.editing.edited_since import (
     faults,
     marked,
@@ -70,8 +70,8 @@ def test_an_undo_of_an_edited_text_can_be_redone(random: Random) -> None:
     present = rewritten(random, after)
     undo = relocated(edits, after, present)
     result = apply_edits(present, undo.edits)
-    executed = ExecutedString(undo.edits, string_hash(present), string_hash(result))
-    redo = executed.exact_undo(result)
+    hashes = {"before_hash": string_hash(present), "final_hash": string_hash(result)}
+    redo = exact_undo(result, undo.edits, **hashes)
     assert redo is not None
     assert apply_edits(result, redo) == present
 

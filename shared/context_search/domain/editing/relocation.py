@@ -10,9 +10,9 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Literal
 
 from context_search.domain.editing.edits import Edit
+from context_search.domain.editing.plans import KeptReason
 from context_search.domain.editing.undo import reversed_edits
 from context_search.domain.text.common_ends import common_ends
 
@@ -22,7 +22,6 @@ fewer on one side. Places with fewer on both together are not looked for.
 """
 MAX_SEARCHED_PLACES = 1_000
 MAX_SEARCHED_CHARS = 2_000_000_000
-KeptReason = Literal["EDITED_SINCE"]
 
 
 @dataclass(frozen=True, slots=True)
