@@ -108,8 +108,9 @@ class Desk:
         """Makes a plan over the project that is ready."""
         asked = AskedReplacement(request, **more)  # type: ignore[arg-type]
         plan = self.previews.start(self.principal, asked, request_id="previewed").plan
-        assert plan.state == "ready"
-        return plan
+        if plan.state == "previewing":
+            assert self.carry_out(plan) == "ready"
+        return self.plan(plan)
 
     def execute(
         self, plan: Plan, choice: Choice = ALL, principal: Principal | None = None
