@@ -46,7 +46,12 @@ RELOCATION = {
         "if least <= place.start and place.end <= most",
         "if least is not most",
     ),
-    "deletions at one place the other way round": ("p in same)", "p in reversed(same))"),
+    "deletions at one place the other way round": (
+        "in search.found(enumerate(back[first:last], start=first))",
+        "in search.found([*enumerate(back[first:last], start=first)][::-1])",
+    ),
+    "alike for ever": ("alike_until = place.start + alike", "alike_until = len(self._after)"),
+    "alike one too far": ("place.end > alike_until", "place.end > alike_until + 1"),
     "less around": ("AROUND_CHARS = 16", "AROUND_CHARS = 15"),
     "more around": ("AROUND_CHARS = 16", "AROUND_CHARS = 17"),
     "nothing around": ("< AROUND_CHARS or not", "< 0 or not"),
