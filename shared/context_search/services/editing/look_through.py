@@ -121,7 +121,7 @@ class LookThrough:
             with self.store.for_project(project_id) as work:
                 page = work.tables.ids(project_id, after=after, limit=PAGE)
             yield from page
-            after = page[-1] if page else None
+            after = page[-1] if len(page) == PAGE else None
 
     def _read(self, table_id: int) -> Part | None:
         """None: the table is gone. Without text: it is too large to be read here."""

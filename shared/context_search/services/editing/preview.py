@@ -40,6 +40,7 @@ from context_search.services.access.lookup import live_tool
 from context_search.services.editing.find_edits import replacer_of
 from context_search.services.editing.find_plan import find_plan, is_visible, locked_plan
 from context_search.services.editing.look_through import LookThrough, OvertakenError, ShownMatch
+from context_search.services.editing.show_matches import fitting
 from context_search.services.pages import PAGE, Page, page_of
 
 MAX_SAMPLES = 200
@@ -150,7 +151,8 @@ class PreviewReplacements:
                     self._fail(plan, error)
                 raise
         shown = self.read(principal, plan.id)
-        return replace(shown, matches=look.shown) if shown.plan.state == "ready" else shown
+        matches = fitting(look.shown, MAX_SAMPLES)
+        return replace(shown, matches=matches) if shown.plan.state == "ready" else shown
 
     def run(self, plan_id: int) -> Previewed:
         """Goes on with a preview, for some time, in a worker. Raises what is worth another try."""
