@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from context_search.domain.documents import FoundString
 from context_search.domain.editing.edits import Edit, apply_edits, string_hash
