@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from context_search.adapters.postgres.pool import Database
 from context_search.adapters.postgres.store import PostgresStore
+from context_search.domain.editing.pieces import cut, packed
 from context_search.domain.errors import CommitUnknownError, ContextSearchError
-from context_search.domain.pieces import cut, packed
 from context_search.domain.versions import Content, HistoryLimits, Origin
 from context_search.ports.editing import Pruned, TableHistory
 from context_search.services.catalog.tables import ManageTables

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from context_search.domain.editing.pieces import cut, joined, packed
 from context_search.domain.errors import NotFoundError
-from context_search.domain.pieces import cut, joined, packed
 from context_search.domain.versions import (
     MAX_LABELS,
     HistoryLimits,

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from context_search.domain.access import Principal
 from context_search.domain.documents import parse_exact
+from context_search.domain.editing.pieces import joined
 from context_search.domain.errors import (
     ConflictError,
     DocumentTooLargeError,
@@ -18,7 +19,6 @@ from context_search.domain.json_pointer import resolve, split
 from context_search.domain.json_text import fits, to_json
 from context_search.domain.model import Table
 from context_search.domain.orders import ImportUpload
-from context_search.domain.pieces import joined
 from context_search.domain.uploads import MAX_INLINE_BYTES, NewUpload, Upload
 from context_search.domain.versions import (
     MAX_LABELS,
