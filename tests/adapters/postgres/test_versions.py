@@ -14,7 +14,11 @@ from hypothesis import strategies as st
 from context_search.adapters.postgres.pool import Database
 from context_search.adapters.postgres.store import PostgresStore
 from context_search.domain.editing.pieces import cut, packed
-from context_search.domain.errors import CommitUnknownError, ContextSearchError
+from context_search.domain.errors import (
+    CommitUnknownError,
+    ContextSearchError,
+    DocumentTooLargeError,
+)
 from context_search.domain.versions import Content, HistoryLimits, Origin
 from context_search.ports.editing import Pruned, TableHistory
 from context_search.services.catalog.tables import ManageTables
@@ -270,16 +274,24 @@ def test_a_row_of_nobody_has_no_history(bench: Workbench) -> None:
     assert bench.sql("SELECT FROM table_version WHERE table_id = :id", id=table_id) == []
 
 
-def test_a_document_of_padded_numbers_is_a_gap_and_no_error(bench: Workbench) -> None:
+@pytest.mark.parametrize(("number", "count"), [("1e-16000", 17_000), ("1e131071", 2_100)])
+def test_a_document_of_padded_numbers_is_a_gap_and_no_error(
+    bench: Workbench, number: str, count: int
+) -> None:
     table = bench.table(1)
     bench.sql(
         """
         UPDATE context_table SET data = (
-            SELECT jsonb_agg(CAST('1e-16000' AS numeric)) FROM generate_series(1, 17000))
+            SELECT jsonb_agg(CAST(CAST(:number AS text) AS numeric))
+            FROM generate_series(1, CAST(:count AS int)))
         WHERE id = :id
         """,
         id=table.id,
+        number=number,
+        count=count,
     )
+    with bench.store.for_all("test") as work, pytest.raises(DocumentTooLargeError):
+        work.tables.read(table.id)
     ManageTables(bench.store).replace(bench.principal, table.id, 3)
     found = ManageVersions(bench.store).read(bench.principal, table.id, 2)
     assert found.gap == "too_large"
