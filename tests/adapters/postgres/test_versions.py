@@ -98,7 +98,9 @@ def test_every_version_is_the_canonical_text_and_restores_to_it(
     written: dict[int, str] = {}
     for text in documents:
         with bench.store.for_project(table.project_id) as work:
-            before = work.versions.overwritten(table, max_bytes=10**9)
+            before = work.versions.overwritten(
+                table.id, project_id=table.project_id, max_bytes=10**9
+            )
             changed = work.tables.replace(table.id, text, expected_revision=None)
             assert changed is not None
             versions.recorder.record(work, changed, before)
@@ -145,7 +147,9 @@ def test_what_a_killed_writer_had_recorded_is_not_there(
 
     def write_and_die() -> None:
         with hasty.for_project(table.project_id) as work:
-            before = work.versions.overwritten(table, max_bytes=10**9)
+            before = work.versions.overwritten(
+                table.id, project_id=table.project_id, max_bytes=10**9
+            )
             put = Origin("put")
             changed = work.tables.replace(table.id, "1", expected_revision=None, origin=put)
             assert changed is not None
@@ -317,5 +321,7 @@ def test_thousands_of_pieces_are_stored_and_read_in_batches(bench: Workbench) ->
     with bench.store.for_project(table.project_id) as work:
         assert work.versions.missing(table, list(pieces)) == pieces.keys()
         work.versions.record(table, 1, Content(1, b"", tuple(pieces)), pieces.items())
-        used = work.versions.overwritten(table, max_bytes=0).used_bytes
+        used = work.versions.overwritten(
+            table.id, project_id=table.project_id, max_bytes=0
+        ).used_bytes
     assert used == sum(map(len, pieces.values()))

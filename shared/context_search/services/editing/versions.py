@@ -174,7 +174,9 @@ class ManageVersions:
         origin: Origin,
     ) -> Table | None:
         """None when the present document is too large for a request to record."""
-        before = work.versions.overwritten(table, max_bytes=self.recorder.max_bytes)
+        before = work.versions.overwritten(
+            table.id, project_id=table.project_id, max_bytes=self.recorder.max_bytes
+        )
         if before.text is None and not before.settings.is_off:
             return None
         text = text_of(work, table, version, max_bytes=MAX_INLINE_BYTES)
