@@ -20,6 +20,7 @@ from context_search.domain.versions import (
 )
 from context_search.ports.editing import Pruned, TableHistory
 from context_search.ports.outside import Clock
+from testing.in_memory.plans import is_needed
 from testing.in_memory.rows import Rows, TableRow, VersionRow
 
 NEVER = datetime.max.replace(tzinfo=UTC)
@@ -50,15 +51,16 @@ class MemoryVersions:
     rows: Rows
     clock: Clock
 
-    def overwritten(self, table: Table, *, max_bytes: int | None) -> Overwritten:
+    def overwritten(self, table_id: int, *, project_id: int, max_bytes: int | None) -> Overwritten:
         """A transaction is alone anyway."""
-        if (row := self.rows.tables.get(table.id)) is None:
+        row = self.rows.tables.get(table_id)
+        if row is None or not row.is_there or row.project_id != project_id:
             raise NotFoundError("there is no such table")
-        settings = _settings(self.rows, table.project_id)
+        settings = _settings(self.rows, project_id)
         is_read = max_bytes is None or (
             not settings.is_off and len(row.data_json.encode()) <= max_bytes
         )
-        used = _used_bytes(self.rows, table.project_id)
+        used = _used_bytes(self.rows, project_id)
         return Overwritten(row.revision, row.data_json if is_read else None, settings, used)
 
     def missing(self, table: Table, pieces: Sequence[bytes]) -> set[bytes]:
@@ -160,6 +162,7 @@ class MemoryHistories:
             (row.overwritten_at, key, row.content)
             for key, row in self.rows.versions.items()
             if key[1] == project_id and row.content and row.overwritten_at and not row.label
+            if not is_needed(self.rows, self.clock, key)
         ]
         for _, key, content in sorted(candidates, key=lambda each: each[:2]):
             if too_many <= 0:
@@ -216,7 +219,11 @@ class MemoryHistories:
             leaving += [
                 row
                 for place, row in enumerate(of_kind)
-                if place >= settings.keep_count or _since(row) < before
+                if (
+                    place >= settings.keep_count
+                    and not is_needed(self.rows, self.clock, (*of, row.revision))
+                )
+                or _since(row) < before
             ]
         return leaving
 

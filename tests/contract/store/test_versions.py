@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import replace
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import pytest
 
+from context_search.domain.editing.pieces import cut, joined, packed
+from context_search.domain.editing.plans import NewPlan, Plan, PlannedTable, ReplaceScope
 from context_search.domain.errors import NotFoundError
-from context_search.domain.pieces import cut, joined, packed
 from context_search.domain.versions import (
     MAX_LABELS,
     HistoryLimits,
     Origin,
+    Overwritten,
     StoredHistoryLimits,
     Version,
 )
@@ -30,7 +34,7 @@ LONG = [f"A sentence that is not like the others, number {number}." for number i
 def write(bench: Bench, table: Table, text: str, *, by: Origin = PUT) -> Table:
     """Writes a document as our API does: what it overwrites is recorded."""
     with bench.store.for_all("test") as work:
-        before = work.versions.overwritten(table, max_bytes=10**9)
+        before = work.versions.overwritten(table.id, project_id=table.project_id, max_bytes=10**9)
         changed = work.tables.replace(table.id, text, expected_revision=None, origin=by)
         assert changed is not None
         if before.text is not None:
@@ -83,7 +87,9 @@ def keep(bench: Bench, project_id: int, **settings: int) -> None:
 def pieces_of(bench: Bench, table: Table) -> int:
     """Returns how many bytes the pieces of a project take."""
     with bench.store.for_all("test") as work:
-        return work.versions.overwritten(table, max_bytes=0).used_bytes
+        return work.versions.overwritten(
+            table.id, project_id=table.project_id, max_bytes=0
+        ).used_bytes
 
 
 def test_every_revision_has_a_version_that_says_where_it_comes_from(bench: Bench) -> None:
@@ -163,27 +169,36 @@ def test_another_table_shares_no_piece(bench: Bench) -> None:
 
 def test_the_document_before_a_change_is_measured_and_locked(bench: Bench) -> None:
     table = bench.table({"a": "x" * 100})
-    with bench.store.for_all("test") as work:
-        small = work.versions.overwritten(table, max_bytes=20)
-        assert (small.revision, small.text, small.used_bytes) == (1, None, 0)
-        assert small.settings == HistoryLimits()
-        whole = work.versions.overwritten(table, max_bytes=None)
-        assert whole.text is not None
-        assert "x" * 100 in whole.text
+
+    def before(max_bytes: int | None) -> Overwritten:
+        with bench.store.for_all("test") as work:
+            return work.versions.overwritten(
+                table.id, project_id=table.project_id, max_bytes=max_bytes
+            )
+
+    small, whole = before(20), before(None)
+    assert (small.revision, small.text, small.used_bytes) == (1, None, 0)
+    assert small.settings == HistoryLimits()
+    assert whole.text is not None
+    assert "x" * 100 in whole.text
     keep(bench, table.project_id, keep_count=0)
-    with bench.store.for_all("test") as work:
-        assert work.versions.overwritten(table, max_bytes=1_000).text is None
-        assert work.versions.overwritten(table, max_bytes=None).text == whole.text
+    assert (before(1_000).text, before(None).text) == (None, whole.text)
 
 
 def test_a_table_that_is_gone_has_nothing_to_overwrite(bench: Bench) -> None:
-    table = bench.table({})
+    table, other = bench.table({}), bench.table({})
+
+    def refused(project_id: int) -> None:
+        with pytest.raises(NotFoundError), bench.store.for_all("test") as work:
+            work.versions.overwritten(table.id, project_id=project_id, max_bytes=None)
+
+    refused(other.project_id)
     bench.delete(table)
+    refused(table.project_id)
     with bench.store.for_all("test") as work:
         [removal] = work.removals.due(limit=1)
         assert work.removals.remove(removal)
-    with pytest.raises(NotFoundError), bench.store.for_all("test") as work:
-        work.versions.overwritten(table, max_bytes=None)
+    refused(table.project_id)
 
 
 def test_a_gap_has_its_reason_until_the_revision_is_recorded(bench: Bench) -> None:
@@ -315,6 +330,64 @@ def test_a_labelled_version_stays_whatever_it_takes(bench: Bench) -> None:
         assert work.histories.expire_oldest(table.project_id) == 0
     prune(bench)
     assert read(bench, table, 1)
+
+
+def replaced(bench: Bench, table: Table, revision: int, *, days: int = 30) -> Plan:
+    """A plan that replaced a revision and can be undone for so many days."""
+    new = NewPlan(table.project_id, None, ReplaceScope(), b"", "", lifetime_s=60, actor=None)
+    with bench.store.for_all("test") as work:
+        plan = work.plans.add(new)
+        assert plan is not None
+        until = plan.created_at + timedelta(days=days)
+        work.plans.save(replace(plan, state="done", undo_until=until))
+        done = PlannedTable(table.id, revision, 1, 1, state="done", revision_before=revision)
+        work.plans.add_table(plan.id, done, [])
+    return plan
+
+
+def test_what_a_plan_replaced_that_can_be_undone_is_never_too_much(bench: Bench) -> None:
+    table = bench.table(0)
+    for number in range(1, 5):
+        table = write(bench, table, str(number))
+    plan = replaced(bench, table, 2)
+    replaced(bench, bench.table(0), 1)
+    keep(bench, table.project_id, keep_count=1, max_bytes=1)
+    assert prune(bench).versions == 2
+    assert [v.revision for v in versions(bench, table)] == [5, 4, 2]
+    with bench.store.for_all("test") as work:
+        assert work.histories.expire_oldest(table.project_id) == 1
+        assert work.histories.over_limit(limit=9) == [table.project_id]
+        assert work.histories.expire_oldest(table.project_id) == 0
+    assert [v.revision for v in versions(bench, table)] == [5, 2]
+    undo = NewPlan(
+        table.project_id, None, ReplaceScope(), b"", "", lifetime_s=60, actor=None, undoes=plan.id
+    )
+    with bench.store.for_all("test") as work:
+        assert work.plans.add(undo)
+        assert work.histories.expire_oldest(table.project_id) == 1
+    assert [v.revision for v in versions(bench, table)] == [5]
+
+
+def test_what_a_plan_replaced_goes_when_it_cannot_be_undone_any_more(bench: Bench) -> None:
+    table = bench.table(0)
+    for number in range(1, 4):
+        table = write(bench, table, str(number))
+    replaced(bench, table, 1, days=10)
+    keep(bench, table.project_id, keep_count=1)
+    prune(bench)
+    assert [v.revision for v in versions(bench, table)] == [4, 3, 1]
+    bench.pass_time(11 * DAY_S)
+    write(bench, table, "4")
+    prune(bench)
+    assert [v.revision for v in versions(bench, table)] == [5, 4]
+
+
+def test_what_a_plan_replaced_grows_too_old_like_all_others(bench: Bench) -> None:
+    table = write(bench, bench.table(0), "1")
+    replaced(bench, table, 1, days=60)
+    bench.pass_time(31 * DAY_S)
+    prune(bench)
+    assert [v.revision for v in versions(bench, table)] == [2]
 
 
 def test_a_history_that_is_switched_off_is_deleted_and_records_nothing(bench: Bench) -> None:
