@@ -32,7 +32,7 @@ CREATE INDEX replace_plan_project ON replace_plan (project_id, id);
 CREATE UNIQUE INDEX replace_plan_executing ON replace_plan (project_id) WHERE state = 'executing';
 CREATE UNIQUE INDEX replace_plan_undo ON replace_plan (undoes)
     WHERE state NOT IN ('failed', 'cancelled', 'expired');
-CREATE INDEX replace_plan_undoes ON replace_plan (undoes) WHERE undoes IS NOT NULL;
+CREATE INDEX replace_plan_undoes ON replace_plan (undoes);
 CREATE INDEX replace_plan_open ON replace_plan (expires_at)
     WHERE state IN ('previewing', 'ready');
 CREATE INDEX replace_plan_silent ON replace_plan (saved_at)
