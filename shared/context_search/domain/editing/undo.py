@@ -1,0 +1,72 @@
+"""Taking back what a plan did to the strings of a document, where they are as it left them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from context_search.domain.documents import StringNode
+from context_search.domain.editing.edits import Edit, apply_edits, string_hash
+
+
+def reversed_edits(edits: Iterable[Edit]) -> tuple[Edit, ...]:
+    """Returns the edits of the text after ``edits`` that make the text before them again.
+
+    ``edits`` are in order, as ``apply_edits`` takes them, and so are the reversed ones. What was
+    deleted is found as ``""``; several of these at one place come back in the order they had.
+    The reverse of the reverse are the edits themselves.
+    """
+    back: list[Edit] = []
+    moved = 0
+    for edit in edits:
+        back.append(Edit(edit.start + moved, edit.becomes, edit.found))
+        moved += len(edit.becomes) - len(edit.found)
+    return tuple(back)
+
+
+def exact_undo(
+    present: str, edits: Iterable[Edit], *, before_hash: bytes, final_hash: bytes
+) -> tuple[Edit, ...] | None:
+    """Returns the edits of ``present`` that make the text before ``edits``, byte for byte.
+
+    None where ``present`` is not the text that they made, by ``string_hash``. Raises ValueError
+    where they do not lead back to the text before, so they are not what was executed.
+    """
+    if string_hash(present) != final_hash:
+        return None
+    back = reversed_edits(edits)
+    if string_hash(apply_edits(present, back)) != before_hash:
+        raise ValueError("the reversed edits do not make the text before")
+    return back
+
+
+@dataclass(frozen=True, slots=True)
+class Fingerprint:
+    """What tells a string without its text: how many code points it has, and ``string_hash``."""
+
+    chars: int
+    sha256: bytes
+
+
+def moved_strings(
+    strings: Iterable[StringNode], sought: Sequence[Fingerprint]
+) -> dict[Fingerprint, StringNode]:
+    """Returns the string of each fingerprint that is sought once and that one string alone has.
+
+    ``strings`` are those of a document which the plan does not find at their own places, from
+    ``string_nodes`` with the least of ``chars`` as its threshold. Only texts of a sought length
+    are hashed, and none is kept but those that are returned.
+    """
+    lengths = {fingerprint.chars for fingerprint in sought}
+    once = {fingerprint for fingerprint, times in Counter(sought).items() if times == 1}
+    found: dict[Fingerprint, StringNode] = {}
+    for node in strings:
+        if len(node.text) not in lengths:
+            continue
+        fingerprint = Fingerprint(len(node.text), string_hash(node.text))
+        if fingerprint in found:
+            once.discard(fingerprint)
+        elif fingerprint in once:
+            found[fingerprint] = node
+    return {fingerprint: node for fingerprint, node in found.items() if fingerprint in once}
