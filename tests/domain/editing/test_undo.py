@@ -10,11 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from context_search.domain.documents import StringNode, parse_exact, string_nodes
+from context_search.domain.documents import parse_exact, strings_at
 from context_search.domain.editing.edits import Edit, apply_edits, string_hash
 from context_search.domain.editing.replacing import Allowance, LiteralReplacer, ReplaceRequest
 from context_search.domain.editing.undo import (
-    Fingerprint,
     exact_undo,
     moved_strings,
 )
@@ -120,17 +119,12 @@ def test_a_hundred_thousand_edits_of_fifty_million_characters_are_undone() -> No
 # ---- Strings that moved.
 
 
-def fingerprint(text: str) -> Fingerprint:
-    return Fingerprint(len(text), string_hash(text))
-
-
 def moved_in(document: object, *sought: str) -> dict[str, str]:
     """Pointers of the texts that are sought, where they are now."""
     value = parse_exact(json.dumps(document))
-    nodes = string_nodes(value, scope="", threshold=min(map(len, sought)))
-    found = moved_strings(nodes, [fingerprint(text) for text in sought])
-    assert all(fingerprint(node.text) == key for key, node in found.items())
-    return {node.text: node.json_pointer for node in found.values()}
+    found = moved_strings(strings_at(value, [""]), [string_hash(text) for text in sought])
+    assert all(string_hash(string.text) == sha256 for sha256, string in found.items())
+    return {string.text: string.json_pointer for string in found.values()}
 
 
 def test_a_string_is_found_where_an_element_was_inserted_before_it() -> None:
@@ -155,9 +149,8 @@ def test_another_text_of_its_length_is_not_the_string() -> None:
 def test_moved_strings_are_those_that_one_place_and_one_plan_has(
     texts: list[str], sought: list[str]
 ) -> None:
-    nodes = [StringNode(f"/{at}", text) for at, text in enumerate(texts)]
-    found = moved_strings(iter(nodes), [fingerprint(text) for text in sought])
+    found = moved_strings(strings_at(texts, [""]), [string_hash(text) for text in sought])
     expected = {t for t in sought if sought.count(t) == 1 and texts.count(t) == 1}
-    assert {key: node.json_pointer for key, node in found.items()} == {
-        fingerprint(text): f"/{texts.index(text)}" for text in expected
+    assert {sha256: string.json_pointer for sha256, string in found.items()} == {
+        string_hash(text): f"/{texts.index(text)}" for text in expected
     }

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
-from context_search.domain.documents import StringNode
+from context_search.domain.documents import FoundString
 from context_search.domain.editing.edits import Edit, apply_edits, string_hash
 
 
@@ -41,32 +40,20 @@ def exact_undo(
     return back
 
 
-@dataclass(frozen=True, slots=True)
-class Fingerprint:
-    """What tells a string without its text: how many code points it has, and ``string_hash``."""
-
-    chars: int
-    sha256: bytes
-
-
 def moved_strings(
-    strings: Iterable[StringNode], sought: Sequence[Fingerprint]
-) -> dict[Fingerprint, StringNode]:
-    """Returns the string of each fingerprint that is sought once and that one string alone has.
+    strings: Iterable[FoundString], sought: Sequence[bytes]
+) -> dict[bytes, FoundString]:
+    """Returns the string of each ``string_hash`` that is sought once and that one string alone has.
 
-    ``strings`` are those of a document which the plan does not find at their own places, from
-    ``string_nodes`` with the least of ``chars`` as its threshold. Only texts of a sought length
-    are hashed, and none is kept but those that are returned.
+    ``strings`` are those of a document which the plan does not find at their own places. No text
+    is kept but those that are returned.
     """
-    lengths = {fingerprint.chars for fingerprint in sought}
-    once = {fingerprint for fingerprint, times in Counter(sought).items() if times == 1}
-    found: dict[Fingerprint, StringNode] = {}
-    for node in strings:
-        if len(node.text) not in lengths:
-            continue
-        fingerprint = Fingerprint(len(node.text), string_hash(node.text))
-        if fingerprint in found:
-            once.discard(fingerprint)
-        elif fingerprint in once:
-            found[fingerprint] = node
-    return {fingerprint: node for fingerprint, node in found.items() if fingerprint in once}
+    once = {sha256 for sha256, times in Counter(sought).items() if times == 1}
+    found: dict[bytes, FoundString] = {}
+    for string in strings:
+        sha256 = string_hash(string.text)
+        if sha256 in found:
+            once.discard(sha256)
+        elif sha256 in once:
+            found[sha256] = string
+    return {sha256: string for sha256, string in found.items() if sha256 in once}

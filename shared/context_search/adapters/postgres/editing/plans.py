@@ -117,7 +117,8 @@ class PostgresPlans:
             UPDATE replace_plan SET state = :state, after_table = :after, digest = :digest,
                 counts = CAST(:counts AS jsonb), choice = CAST(:choice AS jsonb),
                 executed_by = :executor, executed_at = :executed, undo_until = :undo,
-                runs = :runs, last_error = CAST(:error AS jsonb), saved_at = clock_timestamp(),
+                request_id = :request_id, runs = :runs, last_error = CAST(:error AS jsonb),
+                saved_at = clock_timestamp(),
                 texts_until = CASE WHEN texts_until IS NOT NULL THEN
                     COALESCE(:undo, expires_at + make_interval(secs => :outlive)) END
             WHERE id = :id
@@ -132,6 +133,7 @@ class PostgresPlans:
             executed=plan.executed_at,
             undo=plan.undo_until,
             outlive=TEXTS_OUTLIVE_S,
+            request_id=plan.request_id,
             runs=plan.runs,
             error=None if plan.last_error is None else json_text(dict(plan.last_error)),
         )
