@@ -16,6 +16,7 @@ from context_search.domain.model import SearchTool
 from context_search.domain.search import QuestionLimits
 from context_search.domain.text.plain_text import without_hidden_characters
 from context_search.mcp.contract import (
+    ClientInput,
     ToolDescription,
     ToolFailure,
     ToolPage,
@@ -246,8 +247,11 @@ class SearchToolbox:
         return ToolPage(described, None if last is None else str(last))
 
     @in_words_of_mcp
-    def call_tool(self, name: str, arguments: Mapping[str, object]) -> ToolResult:
-        """See ``Toolbox``."""
+    def call_tool(
+        self, name: str, arguments: Mapping[str, object], client: ClientInput
+    ) -> ToolResult:
+        """See ``Toolbox``. A search never asks."""
+        del client
         tool = self.tools.find(self.principal, name)
         if tool is None:
             raise UnknownToolError("there is no such tool")

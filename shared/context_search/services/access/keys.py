@@ -141,8 +141,8 @@ def owner_of(work: UnitOfWork, caller: Principal, mcp_id: int | None) -> KeyOwne
 def add_key(work: UnitOfWork, owner: KeyOwner, options: KeyOptions, maker: Caller) -> ShownKey:
     """Stores a new key; one of an MCP instance may search and nothing else.
 
-    A key never may do more than its ``maker``, nor open more. A key that a project key makes ends with that key at
-    the latest. Raises PermissionDeniedError.
+    A key never may do more than its ``maker``, nor open more through its instance. A key that a
+    project key makes ends with that key at the latest. Raises PermissionDeniedError.
     """
     made = new_key(PROJECT_PREFIX if owner.mcp_id is None else MCP_PREFIX)
     permissions = MCP_PERMISSIONS if owner.mcp_id else options.permissions or ALL_PERMISSIONS
