@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from mcp_types._v2026_07_28 import CallToolRequestParams, InputRequiredResult
@@ -69,14 +69,16 @@ def test_answers_and_state_reach_the_tool_and_its_result_is_complete() -> None:
     message = modern("tools/call", params, FORMS)
     result = send(message).result
     assert (result["resultType"], result["structuredContent"]) == ("complete", {"action": "accept"})
-    assert SEEN == [ClientInput(True, {"confirm": FormAnswer("accept", {"ok": True})}, "state-1")]
+    [seen] = SEEN
+    assert seen == ClientInput(True, {"confirm": FormAnswer("accept", {"ok": True})}, "state-1")
 
 
 @pytest.mark.parametrize("action", ["decline", "cancel"])
-def test_a_user_may_say_no_or_go_away(action: str) -> None:
+def test_a_user_may_say_no_or_go_away(action: Literal["decline", "cancel"]) -> None:
     result = called(inputResponses={"confirm": {"action": action}}).result
     assert result["structuredContent"] == {"action": action}
-    assert SEEN[0].answers == {"confirm": FormAnswer("decline" if action == "decline" else "cancel")}
+    [seen] = SEEN
+    assert seen.answers == {"confirm": FormAnswer(action)}
 
 
 @pytest.mark.parametrize(
@@ -119,7 +121,7 @@ def test_what_cannot_be_an_answer_is_invalid_params(params: dict[str, Any]) -> N
     ],
 )
 def test_only_a_client_that_says_so_is_given_forms(
-    capabilities: dict[str, Any], takes_forms: bool
+    *, capabilities: dict[str, Any], takes_forms: bool
 ) -> None:
     called(capabilities)
     assert [client.takes_forms for client in SEEN] == [takes_forms]
@@ -141,7 +143,8 @@ def test_the_era_before_knows_nothing_of_it() -> None:
     }
     message = request(call("tools/call", params), mcp_protocol_version="2025-11-25")
     answered = send(message)
-    assert SEEN == [ClientInput()]
+    [seen] = SEEN
+    assert seen == ClientInput()
     assert answered.result["isError"] is True
     assert "resultType" not in answered.result
 

@@ -180,7 +180,8 @@ class Toolbox(Protocol):
     ) -> ToolResult | InputRequired:
         """Call one tool; the owner checks ``arguments`` against the tool's input schema.
 
-        Raises UnknownToolError and RequestStateError. Any other ToolFailure becomes a result with ``isError``
-        holding its code and message, any other exception one that only says "internal error".
+        Raises UnknownToolError and RequestStateError. Any other ToolFailure becomes a result with
+        ``isError`` holding its code and message, any other exception one that only says
+        "internal error".
         """
         ...

@@ -14,9 +14,7 @@ from context_search.mcp.jsonrpc import INVALID_PARAMS, RpcError
 _ACTIONS = get_args(get_type_hints(FormAnswer)["action"])
 
 
-def client_input(
-    params: Mapping[str, object], capabilities: Mapping[str, object]
-) -> ClientInput:
+def client_input(params: Mapping[str, object], capabilities: Mapping[str, object]) -> ClientInput:
     """Read what came with a call. Raises RpcError -32602 for what has not the form of answers.
 
     An answer without one of the three actions counts as missing: the tool may ask again.

@@ -19,6 +19,8 @@ all.
 """
 _LENGTH = 64
 _VALID = re.compile(r"[A-Za-z0-9_-]{1,64}\Z")
+RESERVED_NAMES = frozenset({"replace_preview", "replace_execute", "replace_undo"})
+"""Names that stand for replacing, where agents may do that. No Search Tool is called so."""
 _INVALID_RUN = re.compile(r"[^A-Za-z0-9]+")
 _ENDS_IN_ID = re.compile(r"_([0-9]{1,18})\Z")
 
@@ -78,7 +80,8 @@ def plain_name(tool: SearchTool) -> str | None:
     behind the clients take 64 of ``[a-zA-Z0-9_-]``.
     """
     is_plain = _VALID.match(tool.name) and not _ENDS_IN_ID.search(tool.name)
-    return tool.name if is_plain else None
+    is_free = tool.name.lower() not in RESERVED_NAMES
+    return tool.name if is_plain and is_free else None
 
 
 def unique_names(work: UnitOfWork, tools: Sequence[SearchTool]) -> Mapping[int, str]:
