@@ -12,7 +12,8 @@ class ToolFailure(Exception):  # noqa: N818 - a failure that is told, and no err
 
     ``status`` is what HTTP would answer: 401, 403 and 404 where the caller may not connect, 422
     for a mistake in what was asked, 500 for a fault that the client can do nothing about.
-    ``code`` is stable. ``raise ToolFailure(…) from error`` lets ``on_error`` see the error itself.
+    ``code`` is stable, ``members`` are more of what a program may want to know, as plain JSON.
+    ``raise ToolFailure(…) from error`` lets ``on_error`` see the error itself.
     """
 
     def __init__(
@@ -23,6 +24,7 @@ class ToolFailure(Exception):  # noqa: N818 - a failure that is told, and no err
         *,
         retryable: bool = False,
         retry_after_s: float | None = None,
+        members: Mapping[str, object] | None = None,
     ) -> None:
         super().__init__(message)
         self.status = status
@@ -30,6 +32,7 @@ class ToolFailure(Exception):  # noqa: N818 - a failure that is told, and no err
         self.message = message
         self.retryable = retryable
         self.retry_after_s = retry_after_s
+        self.members = members or {}
 
     @property
     def reason(self) -> Exception:

@@ -115,8 +115,9 @@ def _failed(report: Mapping[str, object]) -> dict[str, object]:
 
 
 def failure_report(failure: ToolFailure) -> dict[str, object]:
-    """``{code, message, retryable, retryAfterMs?}``"""
+    """``{code, message, retryable, retryAfterMs?}`` and further members."""
     report: dict[str, object] = {
+        **failure.members,
         "code": failure.code,
         "message": failure.message,
         "retryable": failure.retryable,

@@ -78,6 +78,28 @@ def fitted(answer: Mapping[str, Any], limit: int = MAX_RESULT_BYTES) -> dict[str
     return {**answer, "results": kept, "omitted": len(results) - len(kept)}
 
 
+def trimmed(
+    answer: Mapping[str, Any], *names: str, limit: int = MAX_RESULT_BYTES
+) -> dict[str, Any]:
+    """Returns an answer without the last members of its lists that do not fit into ``limit`` bytes.
+
+    The lists by those names are cut in that order, each only where that before is empty already.
+    """
+    cut = dict(answer)
+    for name in names:
+        if len(to_bytes(cut)) <= limit:
+            break
+        rows = cut[name]
+        if isinstance(rows, list):
+            fits = bisect_right(
+                range(len(rows) + 1),
+                limit,
+                key=lambda n, name=name, rows=rows: len(to_bytes({**cut, name: rows[:n]})),
+            )
+            cut[name] = rows[: max(fits - 1, 0)]
+    return cut
+
+
 def _shortened(hit: Mapping[str, Any], room: int) -> Mapping[str, Any]:
     """A hit whose passage is as long as it may be; without its preview if that does not fit."""
     if len(to_bytes(hit)) < room:
@@ -224,6 +246,7 @@ def in_words_of_mcp(call: Callable[P, T]) -> Callable[P, T]:
                 public_message(error),
                 retryable=error.retryable,
                 retry_after_s=error.retry_after_s,
+                members=trimmed(error.members, *error.members),
             ) from error
 
     return told

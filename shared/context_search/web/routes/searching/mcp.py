@@ -25,7 +25,8 @@ IDENTITY = ServerIdentity(
     name="context-search",
     title="context-search",
     version=__version__,
-    instructions="Each tool searches the long texts of one JSON table.",
+    instructions="Each tool searches the long texts of one JSON table. Where there are tools called "
+    "replace_…, they change texts, and begin with replace_preview.",
 )
 
 
