@@ -96,6 +96,17 @@ class MemoryTables:
         found = (self.find(table_id, project_id=project_id) for table_id in table_ids)
         return {table.id: table.name or "" for table in found if table is not None}
 
+    def ids(self, project_id: int, *, after: int, limit: int) -> list[int]:
+        found = sorted(
+            row.id
+            for row in self.rows.tables.values()
+            if row.is_there and row.project_id == project_id and row.id > after
+        )
+        return found[:limit]
+
+    def count(self, project_id: int) -> int:
+        return len(self.ids(project_id, after=0, limit=len(self.rows.tables)))
+
     def lock(self, table_id: int, *, with_project: bool = False) -> int | None:  # noqa: ARG002
         """A transaction is alone anyway."""
         row = self.rows.tables.get(table_id)

@@ -51,6 +51,9 @@ class MemoryOutbox:
             case {"kind": "import", "upload_id": int() as upload_id}:
                 saved = rows.uploads.get(upload_id)
                 return saved.upload.project_id if saved else 0
+            case {"kind": "plan", "plan_id": int() as plan_id}:
+                planned = rows.plans.get(plan_id)
+                return planned.plan.project_id if planned else 0
             case {"node_id": int() as node_id} | {"node_ids": [int() as node_id, *_]}:
                 node = rows.nodes.get(node_id)
                 table = rows.tables.get(node.table_id) if node else None

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from context_search.domain.access import ApiKey, Binding, KeyOwner, McpInstance
 from context_search.domain.config import IndexConfig, SearchConfig
+from context_search.domain.editing.plans import Plan, PlannedString, PlannedTable
 from context_search.domain.model import GenerationState, Scope
 from context_search.domain.progress import EvictionCause, NodeState
 from context_search.domain.retrieval import StoredSettings
@@ -147,6 +148,9 @@ class Rows:
         self.pieces: Journaled[tuple[int, int, bytes], bytes] = Journaled(journal)
         self.histories: Journaled[tuple[int, int], datetime] = Journaled(journal)
         self.history_settings: Journaled[int, StoredHistoryLimits] = Journaled(journal)
+        self.plans: Journaled[int, PlanRow] = Journaled(journal)
+        self.planned_tables: Journaled[tuple[int, int], PlannedTable] = Journaled(journal)
+        self.planned_strings: Journaled[tuple[int, int, int], PlannedString] = Journaled(journal)
         self._last_id = self.version = 0
 
     def commit(self) -> None:
@@ -266,3 +270,10 @@ class VersionRow:
     gap: Gap | None = None
     created_at: datetime | None = None
     overwritten_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PlanRow:
+    plan: Plan
+    saved_at: datetime
+    has_texts: bool = True

@@ -25,6 +25,7 @@ from testing.in_memory.node_counts import MemoryNodeCounts
 from testing.in_memory.nodes import MemoryNodes
 from testing.in_memory.outbox import MemoryOutbox
 from testing.in_memory.permits import MemoryPermits
+from testing.in_memory.plans import MemoryPlans
 from testing.in_memory.project_settings import MemoryProjectSettings
 from testing.in_memory.quotas import MemoryQuotas
 from testing.in_memory.rankings import MemoryRankings
@@ -70,6 +71,7 @@ class MemoryUnitOfWork:
         self.versions = MemoryVersions(rows, clock)
         self.histories = MemoryHistories(rows, clock)
         self.history_settings = MemoryHistorySettings(rows, clock)
+        self.plans = MemoryPlans(rows, clock)
         self._to_deliver: set[int] = set()
 
     def send(self, *orders: Order) -> None:

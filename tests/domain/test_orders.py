@@ -10,6 +10,7 @@ import pytest
 
 from context_search.domain.errors import InvalidInputError
 from context_search.domain.orders import (
+    CarryOutPlan,
     CompareIndex,
     ImportUpload,
     IndexNodes,
@@ -30,6 +31,7 @@ EVERY_ORDER: list[Order] = [
     CompareIndex(2**63 - 1),
     CompareIndex(7, 8),
     ImportUpload(9),
+    CarryOutPlan(9),
 ]
 
 

@@ -34,15 +34,13 @@ from context_search.settings import Settings, environment
 if TYPE_CHECKING:
     from context_search.adapters.sqs_queue import SqsQueue
     from context_search.adapters.turbopuffer_vectors import TurbopufferVectors
+    from context_search.bootstrap.editing import EditingParts
     from context_search.ports.outside import AccessTokens, Objects
     from context_search.services.access.keys import ManageKeys
     from context_search.services.access.mcp_instances import ManageBindings, ManageMcps
     from context_search.services.catalog.imports import ImportDocument
     from context_search.services.catalog.tables import ManageTables
     from context_search.services.catalog.uploads import ManageUploads
-    from context_search.services.editing.compare import CompareVersions
-    from context_search.services.editing.history_settings import ManageHistorySettings
-    from context_search.services.editing.versions import ManageVersions
     from context_search.services.indexing.enumeration import Comparer, Limits
     from context_search.services.indexing.indexer import Indexer
     from context_search.services.indexing.rebuilds import Rebuilds
@@ -437,25 +435,11 @@ class Parts(LiveSettings):
         return ManageTables(self.store)
 
     @cached_property
-    def versions(self) -> ManageVersions:
-        """The use cases of versions."""
-        from context_search.services.editing.versions import ManageVersions  # noqa: PLC0415
+    def editing(self) -> EditingParts:
+        """Versions, and search and replace."""
+        from context_search.bootstrap.editing import EditingParts  # noqa: PLC0415
 
-        return ManageVersions(self.store)
-
-    @cached_property
-    def compare_versions(self) -> CompareVersions:
-        """The differences of versions."""
-        from context_search.services.editing.compare import CompareVersions  # noqa: PLC0415
-
-        return CompareVersions(self.store)
-
-    @cached_property
-    def history_settings(self) -> ManageHistorySettings:
-        """How much of the past a project keeps."""
-        from context_search.services.editing.history_settings import ManageHistorySettings  # noqa: PLC0415
-
-        return ManageHistorySettings(self.store)
+        return EditingParts(self.store, self.patient_store, self.clock, self.hash_of)
 
     @cached_property
     def tools(self) -> ToolUseCases:

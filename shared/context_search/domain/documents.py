@@ -5,8 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal
+from typing import NamedTuple
 
 from context_search.domain.errors import InvalidDocumentError
 from context_search.domain.json_number import (
@@ -16,7 +18,7 @@ from context_search.domain.json_number import (
     padding,
     stored_integer,
 )
-from context_search.domain.json_pointer import escape, resolve, split
+from context_search.domain.json_pointer import ancestors, escape, resolve, split
 
 MAX_DEPTH = 256
 _PLAIN = 10**PLAIN_LENGTH
@@ -197,24 +199,74 @@ def merge_patch(target: object, patch: object) -> object:
 def string_nodes(document: object, *, scope: str, threshold: int) -> Iterator[StringNode]:
     """Yields the strings of at least ``threshold`` code points in ``scope``, in document order.
 
-    Walks without recursion. A scope that leads nowhere has no strings.
+    A scope that leads nowhere has no strings.
     """
-    try:
-        root = resolve(document, split(scope))
-    except KeyError:
-        return
-    waiting: list[tuple[_Around | None, str | int, object]] = [(None, scope, root)]
-    while waiting:
-        around, token, value = waiting.pop()
-        if isinstance(value, str):
-            if len(value) >= threshold:
-                yield StringNode(_pointer(around, token), value)
-        elif isinstance(value, dict):
-            inside = _Around(around, token)
-            waiting.extend((inside, escape(key), value[key]) for key in reversed(value))
-        elif isinstance(value, list):
-            inside = _Around(around, token)
-            waiting.extend((inside, at, value[at]) for at in range(len(value) - 1, -1, -1))
+    for string in strings_at(document, [scope]):
+        if len(string.text) >= threshold:
+            yield StringNode(string.json_pointer, string.text)
+
+
+class FoundString(NamedTuple):
+    """A string of a document; its pointer is made when it is asked for."""
+
+    text: str
+    token: str | int
+    around: _Around | None
+
+    @property
+    def json_pointer(self) -> str:
+        """The absolute pointer."""
+        return _pointer(self.around, self.token)
+
+
+def strings_at(document: object, pointers: Iterable[str]) -> Iterator[FoundString]:
+    """Yields the strings at and below some pointers, each once, in document order.
+
+    Walks without recursion. A pointer that leads nowhere has no strings.
+    """
+    for pointer, root in _outermost(document, pointers):
+        waiting: list[tuple[_Around | None, str | int, object]] = [(None, pointer, root)]
+        while waiting:
+            around, token, value = waiting.pop()
+            if isinstance(value, str):
+                yield FoundString(value, token, around)
+            elif isinstance(value, dict):
+                inside = _Around(around, token)
+                waiting.extend((inside, escape(key), value[key]) for key in reversed(value))
+            elif isinstance(value, list):
+                inside = _Around(around, token)
+                waiting.extend((inside, at, value[at]) for at in range(len(value) - 1, -1, -1))
+
+
+def _outermost(document: object, pointers: Iterable[str]) -> list[tuple[str, object]]:
+    """Returns the values that pointers lead to, in document order; none is inside of another."""
+    found: list[tuple[str, object]] = []
+    given = set(pointers)
+    for pointer in given:
+        if given.isdisjoint(ancestors(pointer)[:-1]):
+            with suppress(KeyError):
+                found.append((pointer, resolve(document, split(pointer))))
+    if len(found) > 1:
+        known: dict[int, dict[str, int]] = {}
+        found.sort(key=lambda each: _order_in(document, split(each[0]), known))
+    return found
+
+
+def _order_in(
+    document: object, tokens: Iterable[str], known: dict[int, dict[str, int]]
+) -> list[int]:
+    """Returns which member or element each token is. ``known``: the keys of objects, by ``id``."""
+    order: list[int] = []
+    value = document
+    for token in tokens:
+        if isinstance(value, dict):
+            if id(value) not in known:
+                known[id(value)] = {key: at for at, key in enumerate(value)}
+            order.append(known[id(value)][token])
+        else:
+            order.append(int(token))
+        value = resolve(value, [token])
+    return order
 
 
 @dataclass(slots=True)

@@ -108,6 +108,14 @@ class Tables(Protocol):
         """Returns the names of those that are live tables of a project."""
         ...
 
+    def ids(self, project_id: int, *, after: int, limit: int) -> list[int]:
+        """Returns live tables of a project with higher ids, ascending."""
+        ...
+
+    def count(self, project_id: int) -> int:
+        """Returns how many live tables a project has."""
+        ...
+
     def lock(self, table_id: int, *, with_project: bool = False) -> int | None:
         """Keeps the document from changing until the transaction ends; returns its revision.
 

@@ -4,15 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from context_search.domain.editing.plans import (
-    NewPlan,
-    Plan,
-    PlannedString,
-    PlannedTable,
-    PlannedTableState,
-)
 from context_search.domain.model import Table
 from context_search.domain.versions import (
     Content,
@@ -22,6 +15,15 @@ from context_search.domain.versions import (
     StoredHistoryLimits,
     Version,
 )
+
+if TYPE_CHECKING:  # a search loads the ports and none of what plans are made of
+    from context_search.domain.editing.plans import (
+        NewPlan,
+        Plan,
+        PlannedString,
+        PlannedTable,
+        PlannedTableState,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +173,7 @@ class Plans(Protocol):
         ...
 
     def add(self, new: NewPlan) -> Plan | None:
-        """Creates one that is ``previewing``, or ``executing`` where it undoes another.
+        """Creates one that is ``previewing``, or ``ready`` where it undoes another.
 
         None: the other one is undone already, or is just being undone.
         """
@@ -196,16 +198,19 @@ class Plans(Protocol):
     def begin(self, plan: Plan) -> bool:
         """Makes a plan the one of its project that is ``executing``; False while another one is.
 
-        Nobody waits: of two at the same time, one is refused.
+        Nobody waits: of two at the same time, one is refused. Writes nothing else of the plan.
         """
         ...
 
     def remove(self, plan_id: int) -> None:
-        """Deletes a plan with its tables and strings."""
+        """Deletes a plan with its tables and strings, and the plans that undid it."""
         ...
 
     def forget_texts(self, plan_id: int) -> None:
-        """Deletes what a plan found and what it made of it, for good; counts and hashes stay."""
+        """Deletes the request of a plan and its strings, for good; it cannot be undone then.
+
+        Its counts and its tables stay.
+        """
         ...
 
     def add_table(
@@ -221,11 +226,11 @@ class Plans(Protocol):
         ...
 
     def lock_table(self, plan_id: int, table_id: int) -> PlannedTable | None:
-        """Returns a document of a plan; others cannot change that row until the transaction ends."""
+        """Returns a document of a plan; others cannot change it until the transaction ends."""
         ...
 
     def save_table(self, plan_id: int, table: PlannedTable) -> None:
-        """Writes what may change of a document."""
+        """Writes what may change of a document; and that its plan lives."""
         ...
 
     def strings(self, plan_id: int, table_id: int) -> list[PlannedString]:
@@ -242,15 +247,20 @@ class Plans(Protocol):
         """Returns strings with a match above number ``after``, by their first match; no edits."""
         ...
 
-    def outlived(self, *, limit: int) -> list[int]:
-        """Returns plans that were not executed in their time, and those whose undo has ended.
+    def expire(self, *, limit: int) -> int:
+        """Makes plans ``expired`` that were not executed in their time; returns how many."""
+        ...
 
-        Their texts are there still.
+    def outlived(self, *, unexecuted_s: float, limit: int) -> list[int]:
+        """Returns plans whose texts are there still, but not needed any more.
+
+        The time to undo them has ended, or they were never executed and expired that long ago. One
+        that is being executed or undone needs its texts.
         """
         ...
 
     def forgettable(self, *, older_than_s: float, limit: int) -> list[int]:
-        """Returns plans that ended that long ago."""
+        """Returns plans that were made that long ago and have ended; of undos the later first."""
         ...
 
     def silent(self, *, silent_s: float, limit: int) -> list[int]:

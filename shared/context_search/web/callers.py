@@ -97,6 +97,9 @@ MayManage = Annotated[Principal, Depends(_manager)]
 MaySearch = Annotated[Principal, Depends(_with_any_of("search"))]
 """The project of a bearer key that may search it. Refuses like ``MayManage``."""
 
+MayReplace = Annotated[Principal, Depends(_with_any_of("replace"))]
+"""The project of a bearer key that may search and replace in it. Refuses like ``MayManage``."""
+
 MayRead = Annotated[Principal, Depends(_with_any_of("search", "manage"))]
 """The project of a bearer key that may search or manage it. Refuses like ``MayManage``."""
 
@@ -124,6 +127,11 @@ async def _owner_or_operator(
     return await _owner(project_id, await _manager(request, key))
 
 
+async def _replace_owner(project_id: ProjectId, caller: MayReplace) -> Principal:
+    own_project(caller, project_id)
+    return caller
+
+
 async def _search_owner(project_id: ProjectId, caller: MaySearch) -> Principal:
     own_project(caller, project_id)
     return caller
@@ -142,6 +150,9 @@ OwnerOrOperator = Annotated[Principal, Depends(_owner_or_operator)]
 
 SearchOwner = Annotated[Principal, Depends(_search_owner)]
 """The caller whose project the path names, and who may search it; 404 for another project."""
+
+ReplaceOwner = Annotated[Principal, Depends(_replace_owner)]
+"""The caller whose project the path names, and who may replace in it; 404 for another project."""
 
 ReadOwner = Annotated[Principal, Depends(_read_owner)]
 """The caller whose project the path names, and who may search or manage it; 404 for another."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from context_search.adapters.postgres.access.idempotency_keys import PostgresIdempotencyKeys
 from context_search.adapters.postgres.access.keys import PostgresKeys
@@ -41,6 +42,9 @@ from context_search.adapters.postgres.upkeep.sweeps import PostgresSweeps
 from context_search.domain.orders import Order
 from context_search.ports.outside import Deadline
 
+if TYPE_CHECKING:
+    from context_search.adapters.postgres.editing.plans import PostgresPlans
+
 
 class PostgresUnitOfWork:
     """The port ``UnitOfWork`` over one open transaction."""
@@ -75,7 +79,15 @@ class PostgresUnitOfWork:
         self.versions = PostgresVersions(tx)
         self.histories = PostgresHistories(tx)
         self.history_settings = PostgresHistorySettings(tx)
+        self._tx = tx
         self._to_deliver: set[int] = set()
+
+    @property
+    def plans(self) -> PostgresPlans:
+        """Loaded when it is needed: a search does without it."""
+        from context_search.adapters.postgres.editing.plans import PostgresPlans  # noqa: PLC0415
+
+        return PostgresPlans(self._tx)
 
     def send(self, *orders: Order) -> None:
         self._to_deliver.update(self.outbox.add(order.to_json() for order in orders))

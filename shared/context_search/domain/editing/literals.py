@@ -6,7 +6,7 @@ and ı are one letter), and their time is not bounded.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from unicodedata import normalize
 
@@ -50,6 +50,11 @@ class Literal:
         self._case_sensitive = case_sensitive
         self._forms = forms if case_sensitive else {fold(form) for form in forms}
         self._steps = {form: self._step_after(form) for form in self._forms}
+
+    @property
+    def forms(self) -> Collection[str]:
+        """The texts that are equal to it; folded, where case is ignored."""
+        return self._forms
 
     def occurs_in(self, text: str) -> bool:
         """Whether it stands anywhere, cut or not. Cheaper than ``places`` for many joined texts."""

@@ -6,13 +6,18 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import repeat
 
+from context_search.domain.documents import check_string
 from context_search.domain.editing.batches import batches
 from context_search.domain.editing.borders import Borders
 from context_search.domain.editing.edits import Edit, LeftOut, StringEdits
 from context_search.domain.editing.literals import Literal
 from context_search.domain.editing.pattern_matches import PatternMatches
 from context_search.domain.editing.template import Template
-from context_search.domain.errors import ReplaceTooLargeError, TooManyMatchesError
+from context_search.domain.errors import (
+    InvalidInputError,
+    ReplaceTooLargeError,
+    TooManyMatchesError,
+)
 
 RULES_VERSION = 1
 """Raised with every change of what is found or what it becomes: older plans are then refused."""
@@ -45,6 +50,18 @@ class ReplaceRequest:
     whole_word: bool = False
     regex: bool = False
     whole_characters: bool = True
+
+
+def check_request(request: ReplaceRequest) -> None:
+    """Raises InvalidInputError for texts that are too long, or that no document can hold."""
+    if not 1 <= len(request.find) <= MAX_FIND_CHARS:
+        raise InvalidInputError(f"find must have 1 to {MAX_FIND_CHARS} characters")
+    if len(request.replace_with) > MAX_REPLACE_WITH_CHARS:
+        raise InvalidInputError(
+            f"replace_with must have at most {MAX_REPLACE_WITH_CHARS} characters"
+        )
+    check_string(request.find)
+    check_string(request.replace_with)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from context_search.domain.errors import ContextSearchError
-from context_search.domain.orders import CompareIndex, ImportUpload, Order
+from context_search.domain.orders import CarryOutPlan, CompareIndex, ImportUpload, Order
 from context_search.ports.outside import Deadline
 from context_search.ports.store import Store
 from context_search.services.indexing.node_report import NodeReport, RetryLater
@@ -135,6 +135,8 @@ class Worker:
             return "enumerated"
         if isinstance(order, ImportUpload):
             return self.import_upload(order.upload_id)
+        if isinstance(order, CarryOutPlan):
+            return "nothing_to_do"
         outcomes = set()
         for report in self.index_nodes(order.node_ids, deadline):
             on_report(report)

@@ -108,6 +108,28 @@ class PostgresTables:
         )
         return dict(rows)
 
+    def ids(self, project_id: int, *, after: int, limit: int) -> list[int]:
+        rows = self.tx.run(
+            f"""
+            SELECT id FROM context_table
+            WHERE project_id = :project AND id > :after AND {TABLE_IS_THERE}
+            ORDER BY id LIMIT :limit
+            """,
+            project=project_id,
+            after=after,
+            limit=limit,
+        )
+        return [table_id for [table_id] in rows]
+
+    def count(self, project_id: int) -> int:
+        [[count]] = self.tx.run(
+            f"""
+            SELECT count(*) FROM context_table WHERE project_id = :project AND {TABLE_IS_THERE}
+            """,
+            project=project_id,
+        )
+        return int(count)
+
     def lock(self, table_id: int, *, with_project: bool = False) -> int | None:
         # Two transactions may share the row lock; only one at a time may compare an index.
         # Fifty who create tools of one table take turns; a request has 29 seconds for it. What

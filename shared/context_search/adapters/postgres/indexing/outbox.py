@@ -23,6 +23,8 @@ _PROJECT = """
             SELECT project_id FROM search_index WHERE id = CAST(body ->> 'index_id' AS bigint))
         WHEN 'import' THEN (
             SELECT project_id FROM upload WHERE id = CAST(body ->> 'upload_id' AS bigint))
+        WHEN 'plan' THEN (
+            SELECT project_id FROM replace_plan WHERE id = CAST(body ->> 'plan_id' AS bigint))
         ELSE (
             SELECT (SELECT project_id FROM context_table WHERE context_table.id = node.table_id)
             FROM node WHERE node.id = CAST(

@@ -1,0 +1,76 @@
+"""What is done with the past of documents, and with what is replaced in them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from context_search.ports.outside import Clock
+from context_search.ports.store import Store
+
+if TYPE_CHECKING:
+    from context_search.ports.patterns import Patterns
+    from context_search.services.editing.compare import CompareVersions
+    from context_search.services.editing.history_settings import ManageHistorySettings
+    from context_search.services.editing.preview import PreviewReplacements
+    from context_search.services.editing.show_matches import ShowMatches
+    from context_search.services.editing.versions import ManageVersions
+
+
+@dataclass(frozen=True)
+class EditingParts:
+    """The use cases of the room ``editing``, each made on first use.
+
+    ``patient`` is the store with time for a large document.
+    """
+
+    store: Store
+    patient: Store
+    clock: Clock
+    hash_of: Callable[[str], str]
+
+    @cached_property
+    def versions(self) -> ManageVersions:
+        """The use cases of versions."""
+        from context_search.services.editing.versions import ManageVersions  # noqa: PLC0415
+
+        return ManageVersions(self.store)
+
+    @cached_property
+    def compare_versions(self) -> CompareVersions:
+        """The differences of versions."""
+        from context_search.services.editing.compare import CompareVersions  # noqa: PLC0415
+
+        return CompareVersions(self.store)
+
+    @cached_property
+    def history_settings(self) -> ManageHistorySettings:
+        """How much of the past a project keeps."""
+        from context_search.services.editing.history_settings import ManageHistorySettings  # noqa: PLC0415
+
+        return ManageHistorySettings(self.store)
+
+    @cached_property
+    def patterns(self) -> Patterns:
+        """RE2; its process starts with the first pattern."""
+        from context_search.adapters.re2_patterns import Re2Patterns  # noqa: PLC0415
+
+        return Re2Patterns()
+
+    @cached_property
+    def preview(self) -> PreviewReplacements:
+        """Previews, and the plans that they make."""
+        from context_search.services.editing.preview import PreviewReplacements  # noqa: PLC0415
+
+        return PreviewReplacements(
+            self.store, self.patient, self.patterns, self.hash_of, self.clock
+        )
+
+    @cached_property
+    def matches(self) -> ShowMatches:
+        """The matches of plans."""
+        from context_search.services.editing.show_matches import ShowMatches  # noqa: PLC0415
+
+        return ShowMatches(self.store, self.patterns, self.clock)

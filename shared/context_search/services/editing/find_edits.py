@@ -1,0 +1,143 @@
+"""What a request to replace changes in a document."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import count
+from typing import Protocol
+
+from context_search.domain.documents import FoundString, strings_at
+from context_search.domain.editing.batches import BATCH_CHARS
+from context_search.domain.editing.edits import StringEdits
+from context_search.domain.editing.replacing import (
+    NOTHING,
+    Allowance,
+    LiteralReplacer,
+    PatternReplacer,
+    ReplaceRequest,
+)
+from context_search.domain.editing.template import Template
+from context_search.domain.json_pointer import replace_value, resolve, split
+from context_search.ports.patterns import CompiledPattern, Patterns
+
+_BATCH_STRINGS = 1 << 14
+"""Maximum number of strings that are looked through together; each takes 0.1 kB meanwhile."""
+
+
+class Replacer(Protocol):
+    """Carries out one request, string by string."""
+
+    def edits_in(self, texts: Sequence[str], allowance: Allowance) -> Iterator[StringEdits]:
+        """Yields what the request changes in each text, in their order.
+
+        Raises TooManyMatchesError and ReplaceTooLargeError when ``allowance`` is not enough, and
+        what ``CompiledPattern.matches`` raises.
+        """
+        ...
+
+
+@contextmanager
+def replacer_of(
+    request: ReplaceRequest, patterns: Patterns, *, text_timeout_s: float
+) -> Iterator[Replacer]:
+    """Returns what carries out a request, inside of a ``with`` and in one thread.
+
+    A pattern has ``text_timeout_s`` to be compiled, and for each text. Raises what
+    ``Patterns.compiled`` raises, and ReplacementInvalidError.
+    """
+    if not request.regex:
+        yield LiteralReplacer(request)
+        return
+    with patterns.compiled(
+        request.find, case_sensitive=request.case_sensitive, timeout_s=text_timeout_s
+    ) as pattern:
+        template = Template.read(request.replace_with, groups=pattern.groups, names=pattern.names)
+        replacer = PatternReplacer(request, template)
+        yield _SearchedPattern(pattern, replacer, template.groups, text_timeout_s)
+
+
+@dataclass(frozen=True, slots=True)
+class _SearchedPattern:
+    pattern: CompiledPattern
+    replacer: PatternReplacer
+    groups: Sequence[int]
+    text_timeout_s: float
+
+    def edits_in(self, texts: Sequence[str], allowance: Allowance) -> Iterator[StringEdits]:
+        matches = self.pattern.matches(
+            texts, groups=self.groups, text_timeout_s=self.text_timeout_s
+        )
+        return self.replacer.edits_in(texts, matches, allowance)
+
+
+@dataclass(frozen=True, slots=True)
+class EditedString:
+    """A string of a document that has edits, or places that were left out.
+
+    ``position`` counts the strings of the document that were looked through, from 0.
+    """
+
+    position: int
+    json_pointer: str
+    text: str
+    edits: StringEdits
+
+
+def edits_of_document(
+    document: object, pointers: Sequence[str], replacer: Replacer, allowance: Allowance
+) -> Iterator[EditedString]:
+    """Yields the strings at and below some pointers of which there is anything to say.
+
+    In document order, a string that several pointers mean once. Raises as ``Replacer`` does.
+    """
+    positions = count()
+    for batch in _batches(strings_at(document, pointers)):
+        found = replacer.edits_in([string.text for string in batch], allowance)
+        for edits, string, position in zip(found, batch, positions, strict=False):
+            if edits is NOTHING or edits == NOTHING:
+                continue
+            allowance = allowance.less(edits)
+            yield EditedString(position, string.json_pointer, string.text, edits)
+
+
+def _batches(strings: Iterator[FoundString]) -> Iterator[list[FoundString]]:
+    """Yields neighbours, so that not each string of a document is held for itself."""
+    batch: list[FoundString] = []
+    chars = 0
+    for string in strings:
+        batch.append(string)
+        chars += len(string.text)
+        if chars >= BATCH_CHARS or len(batch) == _BATCH_STRINGS:
+            yield batch
+            batch, chars = [], 0
+    if batch:
+        yield batch
+
+
+def cannot_match(request: ReplaceRequest, json_text: str) -> bool:
+    """Says that a document has no match, from its JSON text as Postgres writes it.
+
+    Postgres and ``json.dumps`` escape the same characters in the same way, each by itself. False:
+    the text does not tell.
+    """
+    if request.regex or not request.case_sensitive:
+        return False
+    forms = LiteralReplacer(request).literal.forms
+    return not any(json.dumps(form, ensure_ascii=False)[1:-1] in json_text for form in forms)
+
+
+def with_strings(document: object, texts: Mapping[str, str]) -> object:
+    """Puts texts in the place of strings, by their pointers; changes ``document`` in place.
+
+    Returns it, or the new text of a document that is a string. Raises KeyError where there is no
+    string.
+    """
+    for pointer, text in texts.items():
+        tokens = split(pointer)
+        if not isinstance(resolve(document, tokens), str):
+            raise KeyError(pointer)
+        document = replace_value(document, tokens, text)
+    return document

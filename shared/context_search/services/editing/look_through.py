@@ -1,0 +1,265 @@
+"""A preview, document by document: what was found is stored, and where to go on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from context_search.domain.documents import parse_stored
+from context_search.domain.editing.edits import ShownEdit, apply_edits, shown_edits, string_hash
+from context_search.domain.editing.plans import (
+    MAX_PLANNED_STRINGS,
+    MAX_PLANNED_TABLES,
+    Plan,
+    PlanCounts,
+    PlannedString,
+    PlannedTable,
+    plan_digest,
+)
+from context_search.domain.editing.replacing import (
+    MAX_GROWTH_CHARS,
+    Allowance,
+    ReplaceRequest,
+)
+from context_search.domain.editing.warnings import Warnings
+from context_search.domain.errors import (
+    DocumentTooLargeError,
+    ReplaceTooLargeError,
+    TooManyMatchesError,
+)
+from context_search.domain.orders import CarryOutPlan
+from context_search.ports.catalog import Part
+from context_search.ports.outside import Deadline
+from context_search.ports.store import Store, UnitOfWork
+from context_search.services.editing.find_edits import (
+    EditedString,
+    Replacer,
+    cannot_match,
+    edits_of_document,
+)
+from context_search.services.pages import PAGE
+
+MAX_POINTER_CHARS = 20_000
+"""Maximum length of the pointer of a string that is changed: answers carry it."""
+MAX_DOCUMENT_BYTES = 300_000_000
+"""No document that comes in is longer; of one that is, this is not the place to die of it."""
+_STRINGS_AT_ONCE = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class ShownMatch:
+    """A match as it is shown: its number in the plan, where it stands, what stands around it."""
+
+    number: int
+    table_id: int
+    json_pointer: str
+    edit: ShownEdit
+
+
+class OvertakenError(Exception):
+    """The plan is not previewed any more, or somebody else goes on with it."""
+
+
+@dataclass(slots=True)
+class LookThrough:
+    """Goes on with the preview of a plan that is ``previewing``, from where it stands.
+
+    One document is in memory at a time, and each is read in a transaction of its own. What it adds
+    is committed together with the place to go on, by whoever was first: after a kill nothing is
+    there twice. ``max_bytes`` are those of all documents that this one may read; None: any.
+    ``shown`` are the first matches, as many as are ``wanted``.
+    """
+
+    store: Store
+    replacer: Replacer
+    deadline: Deadline
+    plan: Plan
+    request: ReplaceRequest
+    max_matches: int
+    max_bytes: int | None = None
+    wanted: int = 0
+    shown: list[ShownMatch] = field(default_factory=list)
+    _warnings: Warnings = field(init=False)
+    _read_bytes: int = 0
+
+    def __post_init__(self) -> None:
+        self._warnings = Warnings(self.request, self._finds, set(self.plan.counts.warnings))
+
+    def go_on(self) -> Plan:
+        """Returns the plan: ``ready``, or ``previewing`` and left to the queue.
+
+        Raises OvertakenError, and what the search for matches raises; what was stored before
+        stays.
+        """
+        after, counts = self.plan.after_table, self.plan.counts
+        for table_id in self._tables():
+            if not self.deadline.left_s():
+                return self._save(after, counts, leave=True)
+            part = self._read(table_id)
+            if part is not None and part.text is None:
+                return self._save(after, counts, leave=True)
+            strings: list[PlannedString] = []
+            if part is not None and part.text is not None:
+                strings, counts = self._look_at(table_id, part, part.text, counts)
+            after = table_id
+            if strings and part is not None:
+                table = PlannedTable(
+                    table_id, part.revision, sum(each.matches for each in strings), part.size
+                )
+                self._save(after, counts, table, strings)
+            elif counts.scanned_tables % PAGE == 0:
+                self._save(after, counts)
+        return self._finish(after, counts)
+
+    def _tables(self) -> Iterator[int]:
+        scope, project_id = self.plan.scope.named_tables, self.plan.project_id
+        if scope is not None:
+            yield from (table_id for table_id in scope if table_id > self.plan.after_table)
+            return
+        after: int | None = self.plan.after_table
+        while after is not None:
+            with self.store.for_project(project_id) as work:
+                page = work.tables.ids(project_id, after=after, limit=PAGE)
+            yield from page
+            after = page[-1] if len(page) == PAGE else None
+
+    def _read(self, table_id: int) -> Part | None:
+        """None: the table is gone. Without text: it is too large to be read here."""
+        left = MAX_DOCUMENT_BYTES
+        if self.max_bytes is not None:
+            left = max(0, self.max_bytes - self._read_bytes)
+        with self.store.for_project(self.plan.project_id) as work:
+            if work.tables.find(table_id, project_id=self.plan.project_id) is None:
+                return None
+            part = work.tables.part(table_id, [], max_bytes=left)
+        if part is None:
+            return None
+        if part.text is None and self.max_bytes is None:
+            raise DocumentTooLargeError("a document is too large to be looked through")
+        self._read_bytes += part.size
+        return part
+
+    def _look_at(
+        self, table_id: int, part: Part, text: str, counts: PlanCounts
+    ) -> tuple[list[PlannedString], PlanCounts]:
+        """Returns the strings of a document that change, and the counts with them."""
+        scanned = replace(
+            counts,
+            scanned_tables=counts.scanned_tables + 1,
+            scanned_bytes=counts.scanned_bytes + part.size,
+        )
+        self._warnings.look_at_document(text)
+        if cannot_match(self.request, text):
+            return [], replace(scanned, warnings=self._warnings.in_order())
+        strings: list[PlannedString] = []
+        matches, growth, left_out = counts.matches, counts.growth, counts.left_out
+        for found in self._edited(table_id, text, counts):
+            left_out += found.edits.left_out
+            string = self._planned(table_id, found, matches)
+            if string is not None:
+                strings.append(string)
+                matches, growth = matches + string.matches, growth + found.edits.growth
+                _check_strings(counts.strings + len(strings), string)
+        if strings and counts.tables == MAX_PLANNED_TABLES:
+            raise TooManyMatchesError("there are matches in too many tables: narrow the scope")
+        return strings, replace(
+            scanned,
+            tables=counts.tables + bool(strings),
+            strings=counts.strings + len(strings),
+            matches=matches,
+            growth=growth,
+            planned_bytes=counts.planned_bytes + (part.size if strings else 0),
+            left_out=left_out,
+            warnings=self._warnings.in_order(),
+        )
+
+    def _edited(self, table_id: int, text: str, counts: PlanCounts) -> Iterator[EditedString]:
+        allowance = Allowance(
+            max(0, self.max_matches - counts.matches), MAX_GROWTH_CHARS - counts.growth
+        )
+        pointers = self.plan.scope.pointers_in(table_id)
+        return edits_of_document(parse_stored(text), pointers, self.replacer, allowance)
+
+    def _planned(self, table_id: int, found: EditedString, before: int) -> PlannedString | None:
+        """Returns the row of a string with edits, after so many matches in others."""
+        edits = found.edits.edits
+        after = apply_edits(found.text, edits)
+        self._warnings.look_at(found.text, after, found.edits)
+        if not edits:
+            return None
+        pointer, wanted = found.json_pointer, self.wanted - len(self.shown)
+        for number, edit in enumerate(shown_edits(found.text, edits[: max(0, wanted)]), before + 1):
+            self.shown.append(ShownMatch(number, table_id, pointer, edit))
+        return PlannedString(
+            table_id=table_id,
+            position=found.position,
+            json_pointer=pointer,
+            first_match=before + 1,
+            matches=len(edits),
+            before_hash=string_hash(found.text),
+            after_hash=string_hash(after),
+        )
+
+    def _finds(self, texts: Sequence[str]) -> bool:
+        return any(found.edits for found in self.replacer.edits_in(texts, Allowance()))
+
+    def _save(
+        self,
+        after: int,
+        counts: PlanCounts,
+        table: PlannedTable | None = None,
+        strings: Sequence[PlannedString] = (),
+        *,
+        leave: bool = False,
+    ) -> Plan:
+        """``leave``: the queue goes on."""
+        with self.store.for_project(self.plan.project_id) as work:
+            locked = self._locked(work)
+            if table is not None:
+                work.plans.add_table(locked.id, table, strings)
+            # Who came this far was not stopped at the document that stopped the ones before.
+            runs = 0 if leave else min(locked.runs, 1)
+            saved = replace(locked, after_table=after, counts=counts, runs=runs)
+            work.plans.save(saved)
+            if leave:
+                work.send(CarryOutPlan(locked.id))
+        self.plan = saved
+        return saved
+
+    def _finish(self, after: int, counts: PlanCounts) -> Plan:
+        with self.store.for_project(self.plan.project_id) as work:
+            locked = self._locked(work)
+            digest = plan_digest(self.request, locked.engine, _strings(work, locked.id))
+            saved = replace(
+                locked, state="ready", after_table=after, counts=counts, digest=digest, runs=0
+            )
+            work.plans.save(saved)
+        self.plan = saved
+        return saved
+
+    def _locked(self, work: UnitOfWork) -> Plan:
+        locked = work.plans.lock(self.plan.id)
+        if (
+            locked is None
+            or locked.state != "previewing"
+            or locked.after_table != self.plan.after_table
+        ):
+            raise OvertakenError
+        return locked
+
+
+def _check_strings(strings: int, last: PlannedString) -> None:
+    if strings > MAX_PLANNED_STRINGS:
+        raise TooManyMatchesError("there are matches in too many strings: narrow the scope")
+    if len(last.json_pointer) > MAX_POINTER_CHARS:
+        raise ReplaceTooLargeError(
+            f"a string with matches has a pointer of over {MAX_POINTER_CHARS} characters"
+        )
+
+
+def _strings(work: UnitOfWork, plan_id: int) -> Iterator[PlannedString]:
+    """Yields all strings of a plan, in their order."""
+    after = 0
+    while page := work.plans.strings_of_matches(plan_id, after=after, limit=_STRINGS_AT_ONCE):
+        yield from page
+        after = page[-1].first_match + page[-1].matches - 1

@@ -1,0 +1,309 @@
+"""Previews: which strings a request to replace would change, as a plan that can be executed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from context_search.domain.access import Principal
+from context_search.domain.editing.plans import (
+    DEFAULT_LIFETIME_S,
+    MAX_LIFETIME_S,
+    MAX_OPEN_PLANS,
+    MAX_PREVIEWED_BYTES,
+    MAX_PREVIEWS,
+    MAX_RUNS,
+    MAX_SCOPE_TABLES,
+    MIN_LIFETIME_S,
+    NewPlan,
+    Plan,
+    PlannedTable,
+    ReplaceScope,
+)
+from context_search.domain.editing.replacing import MAX_MATCHES, ReplaceRequest, check_request
+from context_search.domain.errors import (
+    AttemptsExhaustedError,
+    CommitUnknownError,
+    ConflictError,
+    ContextSearchError,
+    InvalidInputError,
+    NotFoundError,
+    ReplaceBusyError,
+)
+from context_search.domain.json_pointer import split
+from context_search.ports.outside import Clock, Deadline
+from context_search.ports.patterns import Patterns
+from context_search.ports.store import Store, UnitOfWork
+from context_search.services.access.lookup import live_tool
+from context_search.services.editing.find_edits import replacer_of
+from context_search.services.editing.find_plan import find_plan, is_visible, locked_plan
+from context_search.services.editing.look_through import LookThrough, OvertakenError, ShownMatch
+from context_search.services.editing.show_matches import fitting
+from context_search.services.pages import PAGE, Page, page_of
+
+MAX_SAMPLES = 200
+MAX_MCP_MATCHES = 1_000
+"""Maximum number of matches of a plan that an agent asks for."""
+_BUSY_S = 1.0
+Previewed = Literal["ready", "previewing", "failed", "nothing_to_do"]
+
+
+@dataclass(frozen=True, slots=True)
+class AskedReplacement:
+    """A request to replace, and where.
+
+    ``tables`` (at most 1,000) and ``json_pointer`` narrow the scope, or ``tool_id`` to that of a
+    Search Tool, or ``places`` to those of an MCP instance; without any it is the project.
+    ``samples``: how many matches are shown at once. ``mcp_id``: the instance of the agent.
+    """
+
+    request: ReplaceRequest
+    tables: tuple[int, ...] | None = None
+    json_pointer: str = ""
+    tool_id: int | None = None
+    places: tuple[tuple[int, str], ...] | None = None
+    samples: int = 20
+    lifetime_s: float = DEFAULT_LIFETIME_S
+    mcp_id: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ShownPlan:
+    """A plan as it is shown: 100 of its tables, with the names of those that are there.
+
+    ``matches`` are samples, the first ones. ``tables_in_scope``: how many a preview looks through.
+    """
+
+    plan: Plan
+    tables: Page[PlannedTable]
+    names: dict[int, str]
+    tables_in_scope: int
+    matches: Sequence[ShownMatch] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PreviewLimits:
+    """What a preview may take in a request, and a worker at once: bytes, seconds.
+
+    ``text_s``, ``queue_text_s``: for one string under a regular expression.
+    """
+
+    bytes: int = MAX_PREVIEWED_BYTES
+    request_s: float = 12.0
+    text_s: float = 5.0
+    queue_s: float = 45.0
+    queue_text_s: float = 30.0
+    mcp_matches: int = MAX_MCP_MATCHES
+
+
+_LIMITS = PreviewLimits()
+
+
+@dataclass(frozen=True, slots=True)
+class PreviewReplacements:
+    """Plans of the caller's project: made, looked at, cancelled. None of it changes a document.
+
+    ``patient`` is the store with a time limit for large documents. ``hash_of`` is the keyed hash
+    that stands for texts in logs. An agent reaches the plans of its MCP instance only.
+    """
+
+    store: Store
+    patient: Store
+    patterns: Patterns
+    hash_of: Callable[[str], str]
+    clock: Clock
+    limits: PreviewLimits = _LIMITS
+
+    def start(
+        self, principal: Principal, asked: AskedReplacement, *, request_id: str | None = None
+    ) -> ShownPlan:
+        """Makes a plan, and looks through documents until it is ``ready`` or the time is up.
+
+        Then it is ``previewing`` and the queue goes on. Raises InvalidInputError, NotFoundError for
+        a table or a tool that is not the caller's, ReplaceBusyError, and what
+        ``Replacer.edits_in`` and ``replacer_of`` raise; the plan is ``failed`` then.
+        """
+        check_request(asked.request)
+        _check(asked)
+        deadline = Deadline(self.clock, self.clock.monotonic() + self.limits.request_s)
+        with replacer_of(
+            asked.request, self.patterns, text_timeout_s=self.limits.text_s
+        ) as replacer:
+            plan = self._add(principal, asked, request_id)
+            look = LookThrough(
+                self.store,
+                replacer,
+                deadline,
+                plan,
+                asked.request,
+                self._max_matches(plan),
+                self.limits.bytes,
+                asked.samples,
+            )
+            try:
+                look.go_on()
+            except OvertakenError:
+                return self.read(principal, plan.id)
+            except ContextSearchError as error:
+                with suppress(ContextSearchError):
+                    self._fail(plan, error)
+                raise
+        shown = self.read(principal, plan.id)
+        matches = fitting(look.shown, MAX_SAMPLES)
+        return replace(shown, matches=matches) if shown.plan.state == "ready" else shown
+
+    def run(self, plan_id: int) -> Previewed:
+        """Goes on with a preview, for some time, in a worker. Raises what is worth another try."""
+        try:
+            plan = self._begin(plan_id)
+            if plan is None or plan.request is None:
+                return "nothing_to_do"
+            return self._go_on(plan, plan.request)
+        except OvertakenError:
+            return "nothing_to_do"
+        except CommitUnknownError:
+            raise  # the row knows; the next run looks at it
+        except ContextSearchError as error:
+            if error.retryable:
+                self._give_back(plan_id)
+                raise
+            with self.store.for_all("carry out a plan") as work:
+                failed = work.plans.lock(plan_id)
+            return "nothing_to_do" if failed is None else self._fail(failed, error)
+
+    def read(self, principal: Principal, plan_id: int, *, after: int = 0) -> ShownPlan:
+        """Returns a plan with its documents that have higher ids, at most 100."""
+        with self.store.for_project(principal.project_id) as work:
+            plan = find_plan(work, principal, plan_id)
+            rows = work.plans.tables(plan.id, after=after, limit=PAGE + 1)
+            tables = page_of(rows, lambda row: row.table_id)
+            names = work.tables.names(plan.project_id, [row.table_id for row in tables.rows])
+            return ShownPlan(plan, tables, names, _tables_in_scope(work, plan))
+
+    def page(self, principal: Principal, *, below: int | None) -> Page[Plan]:
+        """Returns plans with lower ids, the newest first, at most 100."""
+        with self.store.for_project(principal.project_id) as work:
+            rows = work.plans.page(principal.project_id, below=below, limit=PAGE + 1)
+        page = page_of(rows, lambda row: row.id)
+        return Page([plan for plan in page.rows if is_visible(principal, plan)], page.next_after)
+
+    def cancel(self, principal: Principal, plan_id: int) -> None:
+        """Ends a plan that was not executed, and forgets what any plan found.
+
+        What was executed cannot be undone then. Raises ConflictError while it is being executed.
+        """
+        with self.store.for_project(principal.project_id) as work:
+            plan = locked_plan(work, principal, plan_id)
+            if plan.state == "executing":
+                raise ConflictError("the plan is being executed")
+            if plan.state in ("previewing", "ready"):
+                work.plans.save(replace(plan, state="cancelled", runs=0))
+            work.plans.forget_texts(plan.id)
+
+    def _add(self, principal: Principal, asked: AskedReplacement, request_id: str | None) -> Plan:
+        request = asked.request
+        hashes = self.hash_of(request.find) + self.hash_of(request.replace_with)
+        with self.store.for_project(principal.project_id) as work:
+            scope = _scope(work, principal, asked)
+            there = work.plans.open(principal.project_id)
+            if there.previews >= MAX_PREVIEWS:
+                message = f"{MAX_PREVIEWS} previews of the project are going on"
+                raise ReplaceBusyError(message, retry_after_s=_BUSY_S)
+            if there.plans >= MAX_OPEN_PLANS:
+                message = f"the project has {MAX_OPEN_PLANS} open plans: execute or cancel some"
+                raise ReplaceBusyError(message, retry_after_s=MIN_LIFETIME_S)
+            plan = work.plans.add(
+                NewPlan(
+                    project_id=principal.project_id,
+                    request=request,
+                    scope=scope,
+                    request_hmac=bytes.fromhex(hashes),
+                    engine=self.patterns.engine if request.regex else "",
+                    lifetime_s=asked.lifetime_s,
+                    actor=principal.actor,
+                    mcp_id=asked.mcp_id,
+                    request_id=request_id,
+                )
+            )
+        if plan is None:  # only who undoes something can be too late
+            raise ConflictError("the plan was not made")
+        return plan
+
+    def _max_matches(self, plan: Plan) -> int:
+        return MAX_MATCHES if plan.mcp_id is None else self.limits.mcp_matches
+
+    def _begin(self, plan_id: int) -> Plan | None:
+        with self.store.for_all("carry out a plan") as work:
+            plan = work.plans.lock(plan_id)
+            if plan is None or plan.state != "previewing":
+                return None
+            if plan.runs < MAX_RUNS:
+                begun = replace(plan, runs=plan.runs + 1)
+                work.plans.save(begun)
+                return begun
+        raise AttemptsExhaustedError(
+            f"the preview was stopped {MAX_RUNS} times: a document does not fit into the memory"
+            " or the time of a function"
+        )
+
+    def _go_on(self, plan: Plan, request: ReplaceRequest) -> Previewed:
+        deadline = Deadline(self.clock, self.clock.monotonic() + self.limits.queue_s)
+        with replacer_of(
+            request, self.patterns, text_timeout_s=self.limits.queue_text_s
+        ) as replacer:
+            look = LookThrough(
+                self.patient, replacer, deadline, plan, request, self._max_matches(plan)
+            )
+            return "ready" if look.go_on().state == "ready" else "previewing"
+
+    def _give_back(self, plan_id: int) -> None:
+        """A run that failed for a reason was not stopped without a word."""
+        with suppress(ContextSearchError), self.store.for_all("carry out a plan") as work:
+            plan = work.plans.lock(plan_id)
+            if plan is not None and plan.state == "previewing":
+                work.plans.save(replace(plan, runs=max(0, plan.runs - 1)))
+
+    def _fail(self, plan: Plan, error: ContextSearchError) -> Previewed:
+        """What Postgres says of a statement is for the log."""
+        message = error.message if error.is_for_callers else "Postgres does not take this request"
+        with self.store.for_project(plan.project_id) as work:
+            locked = work.plans.lock(plan.id)
+            if locked is None or locked.state != "previewing":
+                return "nothing_to_do"
+            told = {"code": error.code, "message": message}
+            work.plans.save(replace(locked, state="failed", runs=0, last_error=told))
+        return "failed"
+
+
+def _check(asked: AskedReplacement) -> None:
+    if not MIN_LIFETIME_S <= asked.lifetime_s <= MAX_LIFETIME_S:
+        raise InvalidInputError(
+            f"a plan may be executed for {MIN_LIFETIME_S} to {MAX_LIFETIME_S} seconds"
+        )
+    if not 0 <= asked.samples <= MAX_SAMPLES:
+        raise InvalidInputError(f"0 to {MAX_SAMPLES} matches are shown")
+    if asked.tables is not None and not 1 <= len(asked.tables) <= MAX_SCOPE_TABLES:
+        raise InvalidInputError(f"a request names 1 to {MAX_SCOPE_TABLES} tables")
+    if asked.tool_id is not None and (asked.tables is not None or asked.json_pointer):
+        raise InvalidInputError("tool_id is a scope: tables and json_pointer are another one")
+    split(asked.json_pointer)
+
+
+def _scope(work: UnitOfWork, principal: Principal, asked: AskedReplacement) -> ReplaceScope:
+    if asked.places is not None:
+        return ReplaceScope(places=asked.places)
+    if asked.tool_id is not None:
+        scope = live_tool(work, asked.tool_id, principal).scope
+        return ReplaceScope((scope.table_id,), scope.json_pointer)
+    if asked.tables is not None:
+        wanted = set(asked.tables)
+        if len(work.tables.names(principal.project_id, sorted(wanted))) < len(wanted):
+            raise NotFoundError("there is no such table")
+    return ReplaceScope(asked.tables, asked.json_pointer)
+
+
+def _tables_in_scope(work: UnitOfWork, plan: Plan) -> int:
+    named = plan.scope.named_tables
+    return work.tables.count(plan.project_id) if named is None else len(named)

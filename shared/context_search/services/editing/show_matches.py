@@ -1,0 +1,193 @@
+"""Pages of the matches of a plan, computed again: plans hold no text of documents."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import accumulate, groupby
+from typing import Literal
+
+from context_search.domain.access import Principal
+from context_search.domain.documents import parse_stored
+from context_search.domain.editing.edits import apply_edits, shown_edits, string_hash
+from context_search.domain.editing.plans import MAX_PREVIEWED_BYTES, Plan, PlannedString
+from context_search.domain.editing.replacing import Allowance
+from context_search.domain.errors import (
+    DocumentTooLargeError,
+    PlanExpiredError,
+    PlanNotReadyError,
+    ReplaceStaleError,
+)
+from context_search.domain.json_pointer import resolve, split
+from context_search.ports.outside import Clock, Deadline
+from context_search.ports.patterns import Patterns
+from context_search.ports.store import Store, UnitOfWork
+from context_search.services.editing.find_edits import Replacer, replacer_of
+from context_search.services.editing.find_plan import find_plan
+from context_search.services.editing.look_through import ShownMatch
+from context_search.services.pages import Page
+
+MAX_MATCHES_SHOWN = 200
+_PAGE_CHARS = 500_000
+"""Of pointers and texts: an answer has 6 MB, and a character takes up to six bytes as JSON."""
+_PAGE_S = 12.0
+_TEXT_S = 5.0
+ChangedReason = Literal["CHANGED", "GONE", "MATCHES_DIFFER"]
+
+
+@dataclass(frozen=True, slots=True)
+class ShowMatches:
+    """The matches of the caller's plans, with what stands around them."""
+
+    store: Store
+    patterns: Patterns
+    clock: Clock
+
+    def page(
+        self,
+        principal: Principal,
+        plan_id: int,
+        *,
+        after: int = 0,
+        table_id: int | None = None,
+        limit: int = MAX_MATCHES_SHOWN,
+    ) -> Page[ShownMatch]:
+        """Returns matches with higher numbers, at most ``limit``; ``table_id``: of one document.
+
+        A page is shorter where texts are long, or documents take their time. Raises NotFoundError,
+        PlanNotReadyError, PlanExpiredError when the texts of the plan are forgotten, and
+        ReplaceStaleError with the strings that are not as they were shown.
+        """
+        with self.store.for_project(principal.project_id) as work:
+            plan = find_plan(work, principal, plan_id)
+            if plan.state == "previewing":
+                raise PlanNotReadyError("the preview is still going on", retry_after_s=1)
+            if plan.request is None:
+                raise PlanExpiredError("the texts of the plan are forgotten")
+            strings = work.plans.strings_of_matches(
+                plan.id, after=after, limit=limit + 1, table_id=table_id
+            )
+        last = strings[-1].first_match + strings[-1].matches - 1 if strings else 0
+        with replacer_of(plan.request, self.patterns, text_timeout_s=_TEXT_S) as replacer:
+            matches = self._matches(plan, _with_first(strings, after, limit), replacer)
+            shown = fitting((match for match in matches if match.number > after), limit)
+        has_more = bool(shown) and shown[-1].number < last
+        return Page(shown, shown[-1].number if has_more else None)
+
+    def _matches(
+        self, plan: Plan, strings: Sequence[PlannedString], replacer: Replacer
+    ) -> Iterator[ShownMatch]:
+        """Yields the matches of strings, as far as the time goes, of one document at least."""
+        deadline = Deadline(self.clock, self.clock.monotonic() + _PAGE_S)
+        for table_id, group in groupby(strings, key=lambda string: string.table_id):
+            yield from self._of_table(plan, table_id, list(group), replacer)
+            if not deadline.left_s():
+                return
+
+    def _of_table(
+        self, plan: Plan, table_id: int, strings: Sequence[PlannedString], replacer: Replacer
+    ) -> Iterator[ShownMatch]:
+        with self.store.for_project(plan.project_id) as work:
+            revision, texts = _texts(work, plan, table_id, strings)
+        changed = [
+            _changed(string, "GONE" if text is None else "CHANGED", revision)
+            for string, text in zip(strings, texts, strict=True)
+            if text is None or string_hash(text) != string.before_hash
+        ]
+        if changed:
+            raise _stale(changed)
+        for string, text in zip(strings, texts, strict=True):
+            if text is not None:
+                yield from _of_string(string, text, replacer, revision)
+
+
+def _with_first(
+    strings: Sequence[PlannedString], after: int, limit: int
+) -> Sequence[PlannedString]:
+    """Returns as many strings as it takes for the next ``limit`` matches."""
+    count = 0
+    for number, string in enumerate(strings):
+        if count >= limit:
+            return strings[:number]
+        count += string.first_match + string.matches - 1 - max(after, string.first_match - 1)
+    return strings
+
+
+def fitting(matches: Iterable[ShownMatch], limit: int) -> list[ShownMatch]:
+    """Returns what fits into an answer, one at least."""
+    shown: list[ShownMatch] = []
+    chars = 0
+    for match in matches:
+        edit = match.edit
+        chars += sum(map(len, (match.json_pointer, edit.before, edit.found, edit.becomes)))
+        if shown and chars > _PAGE_CHARS:
+            break
+        shown.append(match)
+        if len(shown) == limit:
+            break
+    return shown
+
+
+def _texts(
+    work: UnitOfWork, plan: Plan, table_id: int, strings: Sequence[PlannedString]
+) -> tuple[int | None, list[str | None]]:
+    """Returns the revision of a document, and what stands where its strings were.
+
+    None: no string. Of a document that is too large for a request, each is read by itself.
+    """
+    table = work.tables.find(table_id, project_id=plan.project_id)
+    whole = work.tables.part(table_id, [], max_bytes=MAX_PREVIEWED_BYTES) if table else None
+    if whole is None:
+        return None, [None] * len(strings)
+    if whole.text is None:
+        return whole.revision, [_string_at(work, table_id, each.json_pointer) for each in strings]
+    document = parse_stored(whole.text)
+    return whole.revision, [_string_in(document, string.json_pointer) for string in strings]
+
+
+def _string_in(document: object, pointer: str) -> str | None:
+    try:
+        value = resolve(document, split(pointer))
+    except KeyError:
+        return None
+    return value if isinstance(value, str) else None
+
+
+def _string_at(work: UnitOfWork, table_id: int, pointer: str) -> str | None:
+    part = work.tables.part(table_id, split(pointer), max_bytes=MAX_PREVIEWED_BYTES)
+    if part is None or not part.is_string:
+        return None
+    if part.text is None:
+        raise DocumentTooLargeError(f"the string has over {MAX_PREVIEWED_BYTES} bytes")
+    return str(json.loads(part.text))
+
+
+def _of_string(
+    string: PlannedString, text: str, replacer: Replacer, revision: int | None
+) -> Iterator[ShownMatch]:
+    [found] = replacer.edits_in([text], Allowance())
+    if string_hash(apply_edits(text, found.edits)) != string.after_hash:
+        raise _stale([_changed(string, "MATCHES_DIFFER", revision)])
+    for number, edit in enumerate(shown_edits(text, found.edits), start=string.first_match):
+        yield ShownMatch(number, string.table_id, string.json_pointer, edit)
+
+
+def _changed(
+    string: PlannedString, reason: ChangedReason, revision: int | None
+) -> dict[str, object]:
+    return {
+        "table_id": string.table_id,
+        "json_pointer": string.json_pointer,
+        "reason": reason,
+        "revision": revision,
+    }
+
+
+def _stale(changed: Sequence[dict[str, object]]) -> ReplaceStaleError:
+    chars = accumulate(len(str(each["json_pointer"])) for each in changed)
+    named = [each for each, upto in zip(changed, chars, strict=True) if upto <= _PAGE_CHARS]
+    return ReplaceStaleError(
+        "strings are not as they were shown: preview again",
+        members={"changed_count": len(changed), "changed": named},
+    )

@@ -1,0 +1,240 @@
+"""Plans to replace in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import timedelta
+
+from context_search.domain.editing.plans import (
+    NewPlan,
+    Plan,
+    PlannedString,
+    PlannedTable,
+    PlannedTableState,
+)
+from context_search.ports.editing import OpenPlans
+from context_search.ports.outside import Clock
+from testing.in_memory.rows import PlanRow, Rows
+
+_OPEN = ("previewing", "ready")
+_WORKED_ON = ("previewing", "executing")
+_IN_VAIN = ("failed", "cancelled", "expired")
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryPlans:
+    """The port ``Plans``. A transaction is alone anyway."""
+
+    rows: Rows
+    clock: Clock
+
+    def open(self, project_id: int) -> OpenPlans:
+        now = self.clock.now()
+        found = [
+            plan.state
+            for plan in self._plans()
+            if plan.project_id == project_id and plan.state in _OPEN and plan.expires_at > now
+        ]
+        return OpenPlans(len(found), found.count("previewing"))
+
+    def add(self, new: NewPlan) -> Plan | None:
+        if new.undoes is not None and self._undone_by(new.undoes) is not None:
+            return None
+        now = self.clock.now()
+        plan = Plan(
+            id=self.rows.new_id(),
+            project_id=new.project_id,
+            state="previewing" if new.undoes is None else "ready",
+            request=new.request,
+            scope=new.scope,
+            request_hmac=new.request_hmac,
+            engine=new.engine,
+            created_at=now,
+            expires_at=now + timedelta(seconds=new.lifetime_s),
+            mcp_id=new.mcp_id,
+            undoes=new.undoes,
+            previewed_by=new.actor,
+            request_id=new.request_id,
+        )
+        self.rows.plans[plan.id] = PlanRow(plan, now)
+        return plan
+
+    def find(self, plan_id: int, *, project_id: int) -> Plan | None:
+        plan = self.lock(plan_id)
+        return plan if plan is not None and plan.project_id == project_id else None
+
+    def lock(self, plan_id: int) -> Plan | None:
+        row = self.rows.plans.get(plan_id)
+        return None if row is None else replace(row.plan, undone_by=self._undone_by(plan_id))
+
+    def page(self, project_id: int, *, below: int | None, limit: int) -> list[Plan]:
+        found = [
+            replace(plan, undone_by=self._undone_by(plan.id))
+            for plan in reversed(self._plans())
+            if plan.project_id == project_id and (below is None or plan.id < below)
+        ]
+        return found[:limit]
+
+    def save(self, plan: Plan) -> None:
+        if (row := self.rows.plans.get(plan.id)) is None:
+            return
+        changed = replace(
+            row.plan,
+            state=plan.state,
+            after_table=plan.after_table,
+            digest=plan.digest,
+            counts=plan.counts,
+            choice=plan.choice,
+            executed_by=plan.executed_by,
+            executed_at=plan.executed_at,
+            undo_until=plan.undo_until,
+            runs=plan.runs,
+            last_error=plan.last_error,
+        )
+        self.rows.plans[plan.id] = replace(row, plan=changed, saved_at=self.clock.now())
+
+    def begin(self, plan: Plan) -> bool:
+        row = self.rows.plans.get(plan.id)
+        if row is None or any(
+            other.project_id == plan.project_id and other.state == "executing"
+            for other in self._plans()
+            if other.id != plan.id
+        ):
+            return False
+        executing = replace(row.plan, state="executing")
+        self.rows.plans[plan.id] = replace(row, plan=executing, saved_at=self.clock.now())
+        return True
+
+    def remove(self, plan_id: int) -> None:
+        for later in [plan.id for plan in self._plans() if plan.undoes == plan_id]:
+            self.remove(later)
+        self._remove_strings(plan_id)
+        for key in [key for key in self.rows.planned_tables if key[0] == plan_id]:
+            del self.rows.planned_tables[key]
+        self.rows.plans.pop(plan_id, None)
+
+    def forget_texts(self, plan_id: int) -> None:
+        if (row := self.rows.plans.get(plan_id)) is None:
+            return
+        forgotten = replace(row.plan, request=None, undo_until=None)
+        self.rows.plans[plan_id] = replace(row, plan=forgotten, has_texts=False)
+        self._remove_strings(plan_id)
+
+    def add_table(
+        self, plan_id: int, table: PlannedTable, strings: Sequence[PlannedString]
+    ) -> None:
+        self.rows.planned_tables[plan_id, table.table_id] = table
+        self.write_strings(plan_id, strings)
+
+    def tables(
+        self, plan_id: int, *, after: int = 0, limit: int, state: PlannedTableState | None = None
+    ) -> list[PlannedTable]:
+        found = [
+            table
+            for (plan, table_id), table in sorted(self.rows.planned_tables.items())
+            if plan == plan_id and table_id > after and state in (None, table.state)
+        ]
+        return found[:limit]
+
+    def lock_table(self, plan_id: int, table_id: int) -> PlannedTable | None:
+        return self.rows.planned_tables.get((plan_id, table_id))
+
+    def save_table(self, plan_id: int, table: PlannedTable) -> None:
+        self.rows.change(
+            self.rows.planned_tables,
+            (plan_id, table.table_id),
+            state=table.state,
+            reason=table.reason,
+            revision_before=table.revision_before,
+            revision_after=table.revision_after,
+            replaced=table.replaced,
+            kept=table.kept,
+            runs=table.runs,
+        )
+        self.rows.change(self.rows.plans, plan_id, saved_at=self.clock.now())
+
+    def strings(self, plan_id: int, table_id: int) -> list[PlannedString]:
+        rows = sorted(self.rows.planned_strings.items())
+        return [string for key, string in rows if key[:2] == (plan_id, table_id)]
+
+    def write_strings(self, plan_id: int, strings: Sequence[PlannedString]) -> None:
+        for string in strings:
+            key = (plan_id, string.table_id, string.position)
+            known = self.rows.planned_strings.get(key, string)
+            self.rows.planned_strings[key] = replace(
+                known, final_hash=string.final_hash, edits=string.edits
+            )
+
+    def strings_of_matches(
+        self, plan_id: int, *, after: int, limit: int, table_id: int | None = None
+    ) -> list[PlannedString]:
+        found = [
+            replace(string, edits=None)
+            for (plan, table, _), string in self.rows.planned_strings.items()
+            if plan == plan_id
+            and table_id in (None, table)
+            and string.matches > 0
+            and string.first_match + string.matches - 1 > after
+        ]
+        return sorted(found, key=lambda string: string.first_match)[:limit]
+
+    def expire(self, *, limit: int) -> int:
+        now = self.clock.now()
+        due = [plan for plan in self._plans() if plan.state in _OPEN and plan.expires_at <= now]
+        for plan in sorted(due, key=lambda plan: plan.expires_at)[:limit]:
+            expired = replace(plan, state="expired")
+            self.rows.change(self.rows.plans, plan.id, plan=expired)
+        return len(due[:limit])
+
+    def outlived(self, *, unexecuted_s: float, limit: int) -> list[int]:
+        needed = {plan.undoes for plan in self._plans() if plan.state in ("ready", "executing")}
+        now, waits = self.clock.now(), timedelta(seconds=unexecuted_s)
+        due = [
+            row.plan
+            for row in self.rows.plans.values()
+            if row.has_texts and _has_ended(row.plan) and row.plan.id not in needed
+            if (row.plan.undo_until or row.plan.expires_at + waits) <= now
+        ]
+        due.sort(key=lambda plan: plan.undo_until or plan.expires_at)
+        return sorted(plan.id for plan in due[:limit])
+
+    def forgettable(self, *, older_than_s: float, limit: int) -> list[int]:
+        before = self.clock.now() - timedelta(seconds=older_than_s)
+        undone = {plan.undoes for plan in self._plans()}
+        old = [
+            plan
+            for plan in self._plans()
+            if plan.created_at <= before and _has_ended(plan) and plan.id not in undone
+        ]
+        old.sort(key=lambda plan: plan.created_at)
+        return sorted(plan.id for plan in old[:limit])
+
+    def silent(self, *, silent_s: float, limit: int) -> list[int]:
+        before = self.clock.now() - timedelta(seconds=silent_s)
+        silent = [
+            (row.saved_at, plan_id)
+            for plan_id, row in self.rows.plans.items()
+            if row.plan.state in _WORKED_ON and row.saved_at < before
+        ]
+        found = sorted(plan_id for _, plan_id in sorted(silent)[:limit])
+        for plan_id in found:
+            self.rows.change(self.rows.plans, plan_id, saved_at=self.clock.now())
+        return found
+
+    def _plans(self) -> list[Plan]:
+        return [row.plan for _, row in sorted(self.rows.plans.items())]
+
+    def _undone_by(self, plan_id: int) -> int | None:
+        for plan in self._plans():
+            if plan.undoes == plan_id and plan.state not in _IN_VAIN:
+                return plan.id
+        return None
+
+    def _remove_strings(self, plan_id: int) -> None:
+        for key in [key for key in self.rows.planned_strings if key[0] == plan_id]:
+            del self.rows.planned_strings[key]
+
+
+def _has_ended(plan: Plan) -> bool:
+    return plan.state not in ("previewing", "ready", "executing")

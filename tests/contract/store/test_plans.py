@@ -1,0 +1,487 @@
+"""Contract of ``Plans``: plans to replace, their tables and their strings."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pytest
+
+from context_search.domain.editing.edits import Edit, LeftOut, string_hash
+from context_search.domain.editing.plans import (
+    MAX_PLANNED_STRINGS,
+    Choice,
+    NewPlan,
+    Plan,
+    PlanCounts,
+    PlannedString,
+    PlannedTable,
+    PlanState,
+    ReplaceScope,
+)
+from context_search.domain.editing.replacing import MAX_MATCHES, ReplaceRequest
+from context_search.domain.orders import CarryOutPlan
+from context_search.ports.editing import OpenPlans
+from tests.contract.store.bench import Bench
+
+DAY_S = 86_400.0
+ASKED = ReplaceRequest(
+    '废弃"仓库"\n\\u0041 𠮷👩‍🚒 ', "$1\t", case_sensitive=False, whole_word=True, regex=True
+)
+LATER = datetime(2100, 1, 2, 3, 4, 5, 678901, tzinfo=UTC)
+
+
+def asked(project_id: int, request: ReplaceRequest | None = ASKED, **more: object) -> NewPlan:
+    """A plan that is asked for."""
+    new = NewPlan(project_id, request, ReplaceScope(), b"\0hmac\xff", "re2 1", 600.0, "key:7")
+    return replace(new, **more)  # type: ignore[arg-type]
+
+
+def added(bench: Bench, project_id: int, **more: object) -> Plan:
+    """A plan that is stored."""
+    with bench.store.for_all("test") as work:
+        plan = work.plans.add(asked(project_id, **more))  # type: ignore[arg-type]
+    assert plan is not None
+    return plan
+
+
+def undo_of(bench: Bench, plan: Plan) -> Plan | None:
+    """A plan that undoes another, if that may be undone."""
+    with bench.store.for_all("test") as work:
+        return work.plans.add(asked(plan.project_id, None, undoes=plan.id))
+
+
+def saved(bench: Bench, plan: Plan, **changes: object) -> Plan:
+    """Changes a plan."""
+    with bench.store.for_all("test") as work:
+        work.plans.save(replace(plan, **changes))  # type: ignore[arg-type]
+    return read(bench, plan)
+
+
+def read(bench: Bench, plan: Plan) -> Plan:
+    """A plan as it is stored."""
+    with bench.store.for_all("test") as work:
+        found = work.plans.lock(plan.id)
+    assert found is not None
+    return found
+
+
+def table(table_id: int, **more: object) -> PlannedTable:
+    """A document of a plan."""
+    return replace(PlannedTable(table_id, revision_seen=3, matches=1, bytes=9), **more)  # type: ignore[arg-type]
+
+
+def string(
+    table_id: int, position: int, first_match: int, matches: int = 1, **more: object
+) -> PlannedString:
+    """A string of a document of a plan."""
+    before, after = string_hash(f"before {position}"), string_hash(f"after {position}")
+    pointer = f"/章/{position}/~1"
+    shown = PlannedString(table_id, position, pointer, first_match, matches, before, after)
+    return replace(shown, **more)  # type: ignore[arg-type]
+
+
+def test_a_plan_begins_as_it_was_asked_for(bench: Bench) -> None:
+    project = bench.project().id
+    scope = ReplaceScope(table_ids=(9, 4), json_pointer="/章/𠮷~0")
+    plan = added(bench, project, scope=scope, mcp_id=5, request_id="a-request")
+    assert (plan.project_id, plan.state, plan.request, plan.scope) == (
+        project,
+        "previewing",
+        ASKED,
+        scope,
+    )
+    assert (plan.request_hmac, plan.engine, plan.previewed_by) == (b"\0hmac\xff", "re2 1", "key:7")
+    assert (plan.mcp_id, plan.request_id, plan.undoes, plan.undone_by) == (
+        5,
+        "a-request",
+        None,
+        None,
+    )
+    assert (plan.expires_at - plan.created_at).total_seconds() == 600
+    assert (plan.counts, plan.choice, plan.digest, plan.runs) == (PlanCounts(), None, None, 0)
+    assert read(bench, plan) == plan
+
+
+@pytest.mark.parametrize(
+    "scope",
+    [
+        ReplaceScope(),
+        ReplaceScope(table_ids=()),
+        ReplaceScope(table_ids=(1,)),
+        ReplaceScope(places=()),
+        ReplaceScope(places=((4, ""), (4, "/a"), (2, "/b"))),
+    ],
+)
+def test_every_scope_is_kept(bench: Bench, scope: ReplaceScope) -> None:
+    assert read(bench, added(bench, bench.project().id, scope=scope)).scope == scope
+
+
+@pytest.mark.parametrize(
+    "choice",
+    [
+        Choice(),
+        Choice(only=frozenset()),
+        Choice(only=frozenset({3, 1}), leave_tables=frozenset({2**53 + 1})),
+        Choice(leave=frozenset(range(1, 10_001)), on_conflict="skip"),
+    ],
+)
+def test_every_choice_is_kept(bench: Bench, choice: Choice) -> None:
+    plan = added(bench, bench.project().id)
+    assert saved(bench, plan, choice=choice).choice == choice
+
+
+def test_what_may_change_is_saved_and_nothing_else(bench: Bench) -> None:
+    plan = added(bench, bench.project().id)
+    counts = PlanCounts(
+        3, 5, 7, 50_000_000, 10, 10**12, 10**10, LeftOut(1, 2, 3, 4), ("MATCHES_AGAIN",)
+    )
+    changed = replace(
+        plan,
+        state="partial",
+        after_table=2**40,
+        digest=bytes(range(16)),
+        counts=counts,
+        choice=Choice(),
+        executed_by="token:ab",
+        executed_at=LATER,
+        undo_until=LATER,
+        runs=2,
+        last_error={"code": "X", "message": "中"},
+    )
+    others = replace(changed, request=None, engine="x", previewed_by="x", mcp_id=9, undoes=1)
+    with bench.store.for_all("test") as work:
+        work.plans.save(others)
+    assert read(bench, plan) == changed
+    again = replace(
+        changed, state="ready", digest=None, choice=None, undo_until=None, last_error=None
+    )
+    with bench.store.for_all("test") as work:
+        work.plans.save(again)
+    assert read(bench, plan) == again
+
+
+def test_a_plan_is_found_in_its_project_only(bench: Bench) -> None:
+    plan, project = added(bench, bench.project().id), bench.project().id
+    with bench.store.for_all("test") as work:
+        assert work.plans.find(plan.id, project_id=plan.project_id) == plan
+        assert work.plans.find(plan.id, project_id=project) is None
+        assert work.plans.find(10**9, project_id=plan.project_id) is None
+        assert work.plans.lock(10**9) is None
+        assert work.plans.page(project, below=None, limit=9) == []
+
+
+def test_plans_are_listed_from_the_newest(bench: Bench) -> None:
+    project = bench.project().id
+    plans = [added(bench, project) for _ in range(3)]
+    added(bench, bench.project().id)
+    undo = undo_of(bench, saved(bench, plans[0], state="done"))
+    assert undo is not None
+    first = replace(read(bench, plans[0]), undone_by=undo.id)
+    with bench.store.for_all("test") as work:
+        assert work.plans.page(project, below=undo.id, limit=2) == [plans[2], plans[1]]
+        assert work.plans.page(project, below=plans[1].id, limit=2) == [first]
+
+
+def test_open_plans_and_previews_are_counted(bench: Bench) -> None:
+    project = bench.project().id
+
+    def counted() -> OpenPlans:
+        with bench.store.for_all("test") as work:
+            return work.plans.open(project)
+
+    assert counted() == OpenPlans(0, 0)
+    plans = [added(bench, project) for _ in range(8)]
+    added(bench, bench.project().id)
+    states: list[PlanState] = ["ready", "executing", "done", "failed", "cancelled", "expired"]
+    for plan, state in zip(plans, states, strict=False):
+        saved(bench, plan, state=state)
+    assert counted() == OpenPlans(plans=3, previews=2)
+    bench.pass_time(601)
+    added(bench, project)
+    assert counted() == OpenPlans(plans=1, previews=1)
+
+
+def test_one_plan_of_a_project_is_executed_at_a_time(bench: Bench) -> None:
+    project = bench.project().id
+    first, second, others = added(bench, project), added(bench, project), bench.project().id
+    elsewhere = added(bench, others)
+    with bench.store.for_all("test") as work:
+        assert work.plans.begin(first)
+        assert work.plans.begin(first)
+        assert not work.plans.begin(second)
+        assert work.plans.begin(elsewhere)
+    assert read(bench, first) == replace(first, state="executing")
+    assert read(bench, second) == second
+    with bench.store.for_all("test") as work:
+        assert not work.plans.begin(second)
+        work.plans.save(replace(first, state="done"))
+        assert work.plans.begin(second)
+
+
+def test_a_plan_is_undone_once_unless_that_came_to_nothing(bench: Bench) -> None:
+    plan = saved(bench, added(bench, bench.project().id), state="done")
+    in_vain: tuple[PlanState, ...] = ("failed", "cancelled", "expired")
+    for state in in_vain:
+        undo = undo_of(bench, plan)
+        assert undo is not None
+        assert (undo.state, undo.undoes, undo.request) == ("ready", plan.id, None)
+        assert read(bench, plan).undone_by == undo.id
+        assert undo_of(bench, plan) is None
+        saved(bench, undo, state=state)
+        assert read(bench, plan).undone_by is None
+    undo = undo_of(bench, plan)
+    assert undo is not None
+    undo = saved(bench, undo, state="partial")
+    assert undo_of(bench, plan) is None
+    redo = undo_of(bench, undo)
+    assert redo is not None
+    assert read(bench, undo).undone_by == redo.id
+
+
+def test_tables_are_read_in_order_and_by_state(bench: Bench) -> None:
+    plan, other = (added(bench, bench.project().id) for _ in range(2))
+    tables = [table(number, matches=number, bytes=10**12) for number in (30, 4, 100, 9)]
+    with bench.store.for_all("test") as work:
+        for each in tables:
+            work.plans.add_table(plan.id, each, [])
+        work.plans.add_table(other.id, table(5), [])
+    ordered = sorted(tables, key=lambda each: each.table_id)
+    done = replace(
+        ordered[1],
+        state="skipped",
+        reason="MATCHES_DIFFER",
+        revision_before=7,
+        revision_after=8,
+        replaced=3,
+        kept=2,
+        runs=1,
+    )
+    with bench.store.for_all("test") as work:
+        assert work.plans.tables(plan.id, limit=9) == ordered
+        assert work.plans.tables(plan.id, after=4, limit=2) == ordered[1:3]
+        work.plans.save_table(plan.id, replace(done, revision_seen=99, matches=99, bytes=99))
+        assert work.plans.lock_table(plan.id, 9) == done
+        assert work.plans.lock_table(plan.id, 5) is None
+        assert work.plans.tables(plan.id, limit=9, state="skipped") == [done]
+        rest = [ordered[0], *ordered[2:]]
+        assert work.plans.tables(plan.id, limit=9, state="pending") == rest
+        assert work.plans.tables(plan.id, after=4, limit=1, state="pending") == [ordered[2]]
+
+
+def test_strings_are_read_in_the_order_of_the_document(bench: Bench) -> None:
+    plan = added(bench, bench.project().id)
+    strings = [string(4, position, 1 + position) for position in (0, 3, 20, 100)]
+    with bench.store.for_all("test") as work:
+        work.plans.add_table(plan.id, table(4), list(reversed(strings)))
+        work.plans.add_table(plan.id, table(5), [string(5, 0, 200)])
+        assert work.plans.strings(plan.id, 4) == strings
+        assert work.plans.strings(plan.id, 6) == []
+        work.plans.write_strings(plan.id, [])
+
+
+def test_what_was_executed_is_written_and_what_is_new_added(bench: Bench) -> None:
+    plan = added(bench, bench.project().id)
+    shown = [string(4, 0, 1), string(4, 1, 2)]
+    edits = (Edit(0, "𠮷\0\ud7ff👩‍🚒", ""), Edit(9, '"\\', "\u2028 'x'"))
+    executed = replace(shown[1], final_hash=string_hash("z"), edits=edits)
+    new = string(4, 2, 3, edits=(), final_hash=string_hash(""))
+    with bench.store.for_all("test") as work:
+        work.plans.add_table(plan.id, table(4), shown)
+        work.plans.write_strings(plan.id, [replace(executed, json_pointer="/other"), new])
+        assert work.plans.strings(plan.id, 4) == [shown[0], executed, new]
+
+
+def test_a_plan_holds_as_many_strings_and_edits_as_it_may(bench: Bench) -> None:
+    plan = added(bench, bench.project().id)
+    strings = [string(4, position, 1 + position) for position in range(MAX_PLANNED_STRINGS)]
+    dice = random.Random(7)
+    edits = tuple(
+        Edit(10 * number, chr(dice.randrange(0x10000, 0x110000)), str(number))
+        for number in range(MAX_MATCHES)
+    )
+    many = string(5, 0, 20_001, MAX_MATCHES, edits=edits, final_hash=string_hash("f"))
+    with bench.store.for_all("test") as work:
+        work.plans.add_table(plan.id, table(4), strings)
+        work.plans.add_table(plan.id, table(5), [many])
+        assert work.plans.strings(plan.id, 4) == strings
+        assert work.plans.strings(plan.id, 5) == [many]
+        shown = work.plans.strings_of_matches(plan.id, after=19_999, limit=5)
+        assert shown == [strings[-1], replace(many, edits=None)]
+
+
+def test_strings_are_found_by_their_matches(bench: Bench) -> None:
+    plan, other = (added(bench, bench.project().id) for _ in range(2))
+    in_four = [string(4, 0, 1, 3), string(4, 7, 4, 0), string(4, 8, 4, 1)]
+    in_nine = [string(9, 0, 5, 10), string(9, 1, 15, 2)]
+    with bench.store.for_all("test") as work:
+        work.plans.add_table(plan.id, table(4), in_four)
+        work.plans.add_table(plan.id, table(9), in_nine)
+        work.plans.add_table(other.id, table(4), [string(4, 0, 1, 50)])
+
+        def found(after: int, limit: int = 9, table_id: int | None = None) -> list[PlannedString]:
+            return work.plans.strings_of_matches(
+                plan.id, after=after, limit=limit, table_id=table_id
+            )
+
+        assert found(0) == [in_four[0], in_four[2], *in_nine]
+        assert found(0, limit=2) == [in_four[0], in_four[2]]
+        assert found(2) == [in_four[0], in_four[2], *in_nine]
+        assert found(3) == [in_four[2], *in_nine]
+        assert found(14) == in_nine[1:]
+        assert found(16) == []
+        assert found(0, table_id=9) == in_nine
+        assert found(14, table_id=9) == in_nine[1:]
+        assert found(3, table_id=4) == [in_four[2]]
+        assert found(4, table_id=4) == []
+
+
+def test_a_removed_plan_takes_all_that_it_has_with_it(bench: Bench) -> None:
+    plan, other = (saved(bench, added(bench, bench.project().id), state="done") for _ in range(2))
+    undo = undo_of(bench, plan)
+    assert undo is not None
+    with bench.store.for_all("test") as work:
+        for each in (plan, undo, other):
+            work.plans.add_table(each.id, table(4), [string(4, 0, 1)])
+        work.plans.remove(plan.id)
+    with bench.store.for_all("test") as work:
+        for gone in (plan, undo):
+            assert work.plans.lock(gone.id) is None
+            assert work.plans.tables(gone.id, limit=1) == []
+            assert work.plans.strings(gone.id, 4) == []
+        assert len(work.plans.strings(other.id, 4)) == 1
+
+
+def test_forgotten_texts_are_gone_and_counts_stay(bench: Bench) -> None:
+    plan = saved(bench, added(bench, bench.project().id), state="done", undo_until=LATER)
+    undo = undo_of(bench, plan)
+    assert undo is not None
+    undo = saved(bench, undo, state="done", undo_until=LATER)
+    for each in (plan, undo):
+        with bench.store.for_all("test") as work:
+            edited = string(4, 0, 1, edits=(Edit(0, "a", "b"),))
+            work.plans.add_table(each.id, table(4), [edited])
+            work.plans.forget_texts(each.id)
+            assert work.plans.strings(each.id, 4) == []
+            assert work.plans.tables(each.id, limit=1) == [table(4)]
+        left = replace(each, request=None, undo_until=None, undone_by=read(bench, each).undone_by)
+        assert read(bench, each) == left
+
+
+def test_plans_that_were_not_executed_in_their_time_expire(bench: Bench) -> None:
+    project = bench.project().id
+    old = [added(bench, project, lifetime_s=60.0 + number) for number in range(4)]
+    saved(bench, old[1], state="ready")
+    saved(bench, old[2], state="executing")
+    bench.pass_time(120)
+    young = added(bench, project, lifetime_s=60.0)
+    with bench.store.for_all("test") as work:
+        assert work.plans.expire(limit=2) == 2
+    assert [read(bench, plan).state for plan in (*old, young)] == [
+        "expired",
+        "expired",
+        "executing",
+        "previewing",
+        "previewing",
+    ]
+    with bench.store.for_all("test") as work:
+        assert work.plans.expire(limit=2) == 1
+        assert work.plans.expire(limit=2) == 0
+
+
+def test_texts_are_outlived_when_nobody_can_use_them_any_more(bench: Bench) -> None:
+    project = bench.project().id
+    states: list[PlanState] = ["expired", "cancelled", "failed", "ready", "executing", "done"]
+    plans = {state: added(bench, project, lifetime_s=100.0) for state in states}
+    for state, plan in plans.items():
+        saved(bench, plan, state=state)
+    done = plans["done"]
+    saved(bench, done, state="done", undo_until=done.created_at.replace(year=2101))
+
+    def outlived(limit: int = 9) -> list[int]:
+        with bench.store.for_all("test") as work:
+            return work.plans.outlived(unexecuted_s=50, limit=limit)
+
+    bench.pass_time(149)
+    assert outlived() == []
+    bench.pass_time(2)
+    never = [plans[state].id for state in ("expired", "cancelled", "failed")]
+    assert outlived() == never
+    assert len(outlived(limit=2)) == 2
+    for plan_id in never:
+        with bench.store.for_all("test") as work:
+            work.plans.forget_texts(plan_id)
+    assert outlived() == []
+    saved(bench, done, state="done", undo_until=read(bench, done).created_at)
+    assert outlived() == [done.id]
+
+
+def test_texts_stay_while_somebody_undoes_what_they_did(bench: Bench) -> None:
+    plan = added(bench, bench.project().id)
+    plan = saved(bench, plan, state="done", undo_until=plan.created_at)
+    undo = undo_of(bench, plan)
+    assert undo is not None
+    saved(bench, undo, state="executing")
+    with bench.store.for_all("test") as work:
+        assert work.plans.outlived(unexecuted_s=0, limit=9) == []
+    saved(bench, undo, state="done", undo_until=LATER)
+    with bench.store.for_all("test") as work:
+        assert work.plans.outlived(unexecuted_s=0, limit=9) == [plan.id]
+
+
+def test_old_plans_are_forgettable_undos_first(bench: Bench) -> None:
+    project = bench.project().id
+    plan, open_one, other = (added(bench, project) for _ in range(3))
+    saved(bench, plan, state="done")
+    saved(bench, other, state="cancelled")
+    undo = undo_of(bench, plan)
+    assert undo is not None
+    saved(bench, undo, state="done")
+    bench.pass_time(100)
+    saved(bench, added(bench, project), state="done")
+
+    def forgettable(limit: int = 9) -> list[int]:
+        with bench.store.for_all("test") as work:
+            return work.plans.forgettable(older_than_s=50, limit=limit)
+
+    assert forgettable() == [other.id, undo.id]
+    assert forgettable(limit=1) == [other.id]
+    with bench.store.for_all("test") as work:
+        work.plans.remove(undo.id)
+        work.plans.remove(other.id)
+    assert forgettable() == [plan.id]
+    saved(bench, open_one, state="expired")
+    assert forgettable() == [plan.id, open_one.id]
+
+
+def test_plans_that_fell_silent_are_told_once_in_that_time(bench: Bench) -> None:
+    states: list[PlanState] = ["previewing", "executing", "ready", "done"]
+    plans = [added(bench, bench.project().id) for _ in range(6)]
+    for plan, state in zip(plans, states, strict=False):
+        saved(bench, plan, state=state)
+    with bench.store.for_all("test") as work:
+        work.plans.add_table(plans[4].id, table(4), [])
+    bench.pass_time(100)
+    saved(bench, plans[5])
+    with bench.store.for_all("test") as work:
+        work.plans.save_table(plans[4].id, table(4))
+
+    def silent(limit: int = 9) -> list[int]:
+        with bench.store.for_all("test") as work:
+            return work.plans.silent(silent_s=60, limit=limit)
+
+    assert silent(limit=1) + silent() == [plans[0].id, plans[1].id]
+    assert silent() == []
+    bench.pass_time(61)
+    assert silent() == [plans[number].id for number in (0, 1, 4, 5)]
+
+
+def test_the_order_of_a_plan_is_its_projects(bench: Bench) -> None:
+    plan = added(bench, bench.project().id)
+    with bench.store.for_all("test") as work:
+        work.send(CarryOutPlan(plan.id), CarryOutPlan(plan.id))
+        assert work.to_deliver() == [plan.project_id]
+        assert work.outbox.waiting(limit=9) == [plan.project_id]
+    [order] = bench.orders()
+    assert order["plan_id"] == plan.id

@@ -1,0 +1,16 @@
+"""Search and replace over both stores."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.contract.store.bench import MemoryBench, PostgresBench
+from tests.services.editing.desk import Desk
+
+
+@pytest.fixture(params=["memory", pytest.param("postgres", marks=pytest.mark.stack)])
+def desk(request: pytest.FixtureRequest) -> Desk:
+    """An empty project in an empty store."""
+    if request.param == "memory":
+        return Desk(MemoryBench())
+    return Desk(PostgresBench(request.getfixturevalue("module_database")))

@@ -1,0 +1,597 @@
+"""A preview says what would change, and changes nothing."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from random import Random
+from typing import Any
+
+import pytest
+
+from context_search.domain.access import McpKey, ProjectKey
+from context_search.domain.editing import plans
+from context_search.domain.editing.plans import Plan
+from context_search.domain.editing.replacing import ReplaceRequest
+from context_search.domain.errors import (
+    ConflictError,
+    ContextSearchError,
+    DatabaseUnavailableError,
+    DocumentTooLargeError,
+    InvalidDocumentError,
+    InvalidInputError,
+    InvalidPointerError,
+    NotFoundError,
+    PatternInvalidError,
+    ReplaceBusyError,
+    ReplacementInvalidError,
+    ReplaceTooLargeError,
+    TooManyMatchesError,
+)
+from context_search.domain.json_pointer import contains
+from context_search.services.editing.preview import PreviewLimits
+from tests.contract.store.bench import MemoryBench
+from tests.domain.editing.brute_force import TEXTS, brute_force
+from tests.services.editing.desk import (
+    FACTORY,
+    WAREHOUSE,
+    Desk,
+    KilledError,
+    KilledStore,
+    TickingClock,
+    asked_for,
+    hashed,
+)
+
+CANARY = "canary-of-the-document"
+
+
+@pytest.fixture
+def memory() -> Desk:
+    """Over the model store."""
+    return Desk(MemoryBench())
+
+
+def counts(plan: Plan) -> tuple[int, int, int]:
+    return plan.counts.tables, plan.counts.strings, plan.counts.matches
+
+
+def test_three_documents_and_seven_places(desk: Desk) -> None:
+    tables = desk.novel()
+    shown = desk.start(WAREHOUSE, FACTORY)
+    plan = shown.plan
+    assert plan.state == "ready"
+    assert counts(plan) == (3, 4, 7)
+    assert (plan.counts.scanned_tables, plan.counts.is_atomic) == (4, True)
+    assert len(plan.digest or b"") == 16
+    assert [(row.table_id, row.matches, row.revision_seen) for row in shown.tables.rows] == [
+        (tables[0].id, 2, 1),
+        (tables[1].id, 3, 1),
+        (tables[2].id, 2, 1),
+    ]
+    assert [match.number for match in shown.matches] == [1, 2, 3, 4, 5, 6, 7]
+    first = shown.matches[0]
+    assert (first.table_id, first.json_pointer) == (tables[0].id, "/text")
+    edit = first.edit
+    assert (edit.before, edit.found, edit.becomes, edit.after) == (
+        "他走进了",
+        WAREHOUSE,
+        FACTORY,
+        "，满地灰尘。废弃仓库很大。",
+    )
+    assert (edit.start, edit.end) == (4, 8)
+
+
+def test_a_plan_says_who_asked_for_what(desk: Desk) -> None:
+    desk.novel()
+    request = ReplaceRequest(WAREHOUSE, FACTORY, whole_word=True)
+    asked = replace(asked_for(""), request=request, lifetime_s=600)
+    plan = desk.preview.start(desk.principal, asked, request_id="r-1").plan
+    assert (plan.request, plan.previewed_by, plan.request_id) == (request, "key:7", "r-1")
+    assert plan.request_hmac.hex() == hashed(WAREHOUSE) + hashed(FACTORY)
+    assert (plan.expires_at - plan.created_at).total_seconds() == pytest.approx(600, abs=5)
+
+
+def some_text(random: Random) -> str:
+    return "".join(random.choices(TEXTS, k=random.randrange(12)))
+
+
+def some_document(random: Random) -> object:
+    return random.choice(
+        [
+            some_text(random),
+            [some_text(random) for _ in range(random.randrange(4))],
+            {"a": some_text(random), "ab": [some_text(random), {"a": some_text(random)}], "n": 1},
+        ]
+    )
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_counts_are_those_of_every_string_by_itself(desk: Desk, seed: int) -> None:
+    random = Random(seed)
+    tables = desk.tables(*(some_document(random) for _ in range(12)))
+    for _ in range(12):
+        request = ReplaceRequest(
+            "".join(random.choices(TEXTS, k=random.choice([1, 1, 2]))),
+            random.choice(["", "x", *TEXTS]),
+            case_sensitive=random.random() < 0.5,
+            whole_word=random.random() < 0.3,
+            whole_characters=random.random() < 0.8,
+        )
+        pointer = random.choice(["", "", "/a", "/ab/1", "/0"])
+        named = tuple(table.id for table in random.sample(tables, 8)) if seed % 2 else None
+        asked = replace(asked_for("", tables=named, json_pointer=pointer), request=request)
+        plan = desk.preview.start(desk.principal, asked).plan
+        naive = [
+            (table, at, brute_force(string, request))
+            for table, at, string in desk.texts()
+            if contains(pointer, at) and (named is None or table in named)
+        ]
+        edited = [(table, at, found) for table, at, found in naive if found.edits]
+        assert counts(plan) == (
+            len({table for table, _, _ in edited}),
+            len(edited),
+            sum(len(found.edits) for _, _, found in edited),
+        )
+        left_out = plan.counts.left_out
+        assert left_out.inside_character == sum(f.left_out.inside_character for _, _, f in naive)
+        assert left_out.already_equal == sum(f.left_out.already_equal for _, _, f in naive)
+        assert [(row.table_id, row.json_pointer, row.matches) for row in desk.strings(plan.id)] == [
+            (table, at, len(found.edits)) for table, at, found in edited
+        ]
+        desk.preview.cancel(desk.principal, plan.id)
+
+
+def test_nothing_that_a_preview_does_changes_a_document(desk: Desk) -> None:
+    desk.novel()
+    before = desk.documents()
+    plan = desk.start(WAREHOUSE, FACTORY).plan
+    desk.matches.page(desk.principal, plan.id)
+    for refused in (("", "x", {}), ("(", "x", {"regex": True}), ("废", "$1", {"regex": True})):
+        with pytest.raises(InvalidInputError):
+            desk.start(refused[0], refused[1], **refused[2])
+    desk.preview.cancel(desk.principal, plan.id)
+    assert desk.documents() == before
+
+
+# ---- Scopes
+
+
+def test_a_scope_narrows_to_tables_and_a_pointer(desk: Desk) -> None:
+    tables = desk.novel()
+    both = (tables[1].id, tables[2].id)
+    assert counts(desk.start(WAREHOUSE, tables=both).plan) == (2, 3, 5)
+    assert counts(desk.start(WAREHOUSE, tables=both, json_pointer="/scenes").plan) == (1, 2, 3)
+    assert counts(desk.start(WAREHOUSE, json_pointer="/text").plan) == (1, 1, 2)
+
+
+def test_a_scope_never_reaches_a_longer_name(desk: Desk) -> None:
+    desk.tables({"a": "x", "ab": "x", "a/b": "x"})
+    assert counts(desk.start("x", json_pointer="/a").plan) == (1, 1, 1)
+
+
+def test_a_tool_is_a_scope(desk: Desk) -> None:
+    tables = desk.novel()
+    tool, _ = desk.bench.tool(tables[1], "/scenes/2")
+    assert counts(desk.start(WAREHOUSE, tool_id=tool.id).plan) == (1, 1, 2)
+    for also in ({"tables": (tables[1].id,)}, {"json_pointer": "/scenes"}):
+        with pytest.raises(InvalidInputError):
+            desk.start(WAREHOUSE, tool_id=tool.id, **also)
+
+
+def test_places_of_an_instance_are_united(desk: Desk) -> None:
+    tables = desk.novel()
+    places = ((tables[1].id, "/scenes"), (tables[1].id, "/scenes/0"), (tables[0].id, "/text"))
+    shown = desk.start(WAREHOUSE, places=places, mcp_id=3)
+    assert counts(shown.plan) == (2, 3, 5)
+    assert counts(desk.start(WAREHOUSE, places=()).plan) == (0, 0, 0)
+
+
+def test_what_is_not_the_callers_is_not_there(desk: Desk) -> None:
+    [mine] = desk.tables("x")
+    theirs = desk.bench.table("x")
+    tool, _ = desk.bench.tool(theirs)
+    for scope in ({"tables": (mine.id, theirs.id)}, {"tool_id": tool.id}):
+        with pytest.raises(NotFoundError):
+            desk.start("x", **scope)
+    desk.bench.delete(mine)
+    with pytest.raises(NotFoundError):
+        desk.start("x", tables=(mine.id,))
+    assert counts(desk.start("x").plan) == (0, 0, 0)
+
+
+# ---- Refusals
+
+
+@pytest.mark.parametrize(
+    ("find", "replace_with", "asked", "error"),
+    [
+        ("", "", {}, InvalidInputError),
+        ("x" * 1_001, "", {}, InvalidInputError),
+        ("x", "y" * 10_001, {}, InvalidInputError),
+        ("\0", "", {}, InvalidDocumentError),
+        ("x", "\ud800", {}, InvalidDocumentError),
+        ("x", "", {"lifetime_s": 59}, InvalidInputError),
+        ("x", "", {"lifetime_s": 86_401}, InvalidInputError),
+        ("x", "", {"samples": 201}, InvalidInputError),
+        ("x", "", {"tables": ()}, InvalidInputError),
+        ("x", "", {"tables": tuple(range(1, 1_002))}, InvalidInputError),
+        ("x", "", {"json_pointer": "a"}, InvalidPointerError),
+        ("(", "", {"regex": True}, PatternInvalidError),
+        ("x", "$1", {"regex": True}, ReplacementInvalidError),
+    ],
+)
+def test_what_cannot_be_asked_makes_no_plan(
+    memory: Desk, find: str, replace_with: str, asked: dict[str, Any], error: type[Exception]
+) -> None:
+    with pytest.raises(error) as refusal:
+        memory.start(find, replace_with, **asked)
+    assert find == "" or len(find) < 3 or find not in str(refusal.value)
+    assert memory.preview.page(memory.principal, below=None).rows == []
+
+
+def test_a_third_preview_has_to_wait(desk: Desk) -> None:
+    desk.novel()
+    slow = desk.previews(PreviewLimits(bytes=0))
+    for _ in range(plans.MAX_PREVIEWS):
+        assert slow.start(desk.principal, asked_for(WAREHOUSE)).plan.state == "previewing"
+    with pytest.raises(ReplaceBusyError) as busy:
+        desk.start(WAREHOUSE)
+    assert busy.value.retry_after_s == 1
+
+
+def test_a_project_has_so_many_open_plans(desk: Desk) -> None:
+    for _ in range(plans.MAX_OPEN_PLANS):
+        last = desk.start("x").plan
+    with pytest.raises(ReplaceBusyError):
+        desk.start("x")
+    desk.preview.cancel(desk.principal, last.id)
+    assert desk.start("x").plan.state == "ready"
+
+
+def test_what_is_too_much_fails_the_plan(desk: Desk) -> None:
+    desk.tables("x" * 101, ["x"] * 900)
+    agents = {"mcp_id": 3, "places": tuple((table, "") for table in desk.documents())}
+    with pytest.raises(TooManyMatchesError):
+        desk.start("x", **agents)
+    [failed] = desk.preview.page(desk.principal, below=None).rows
+    assert (failed.state, failed.digest) == ("failed", None)
+    assert failed.last_error is not None
+    assert failed.last_error["code"] == "TOO_MANY_MATCHES"
+    assert desk.start("x").plan.counts.matches == 1_001
+
+
+def test_more_strings_than_a_plan_may_have(memory: Desk) -> None:
+    memory.tables(["x"] * plans.MAX_PLANNED_STRINGS)
+    assert memory.start("x").plan.counts.strings == plans.MAX_PLANNED_STRINGS
+    memory.tables("x")
+    with pytest.raises(TooManyMatchesError):
+        memory.start("x")
+
+
+def test_a_replacement_that_is_too_long(memory: Desk) -> None:
+    memory.tables("x" * 5_001)
+    with pytest.raises(ReplaceTooLargeError):
+        memory.start("x", "y" * 10_000)
+
+
+def test_a_pointer_that_no_answer_holds(memory: Desk) -> None:
+    memory.tables({"k" * 20_000: "x", "short": "y"})
+    with pytest.raises(ReplaceTooLargeError):
+        memory.start("x")
+    assert memory.start("y").plan.state == "ready"
+
+
+# ---- In the queue
+
+
+def finished(desk: Desk, plan: Plan) -> Plan:
+    """Runs workers until a plan is ready; each is sent by the one before."""
+    for _ in range(100):
+        if desk.orders() != [plan.id]:
+            break
+        desk.preview.run(plan.id)
+    return desk.read(plan.id)
+
+
+def same(one: Plan, other: Plan) -> bool:
+    """Whether two plans show the same."""
+    return (one.digest, one.counts, one.state) == (other.digest, other.counts, other.state)
+
+
+def test_what_takes_too_long_goes_on_in_the_queue(desk: Desk) -> None:
+    desk.novel()
+    whole = desk.start(WAREHOUSE, FACTORY).plan
+    late = desk.previews(PreviewLimits(request_s=1.5), clock=TickingClock(1))
+    shown = late.start(desk.principal, asked_for(WAREHOUSE, FACTORY))
+    assert (shown.plan.state, shown.matches) == ("previewing", ())
+    assert (shown.plan.counts.scanned_tables, shown.tables_in_scope) == (1, 4)
+    assert same(finished(desk, shown.plan), whole)
+    assert desk.strings(shown.plan.id) == desk.strings(whole.id)
+
+
+def test_each_worker_goes_on_where_the_last_one_ended(desk: Desk) -> None:
+    desk.novel()
+    whole = desk.start(WAREHOUSE, FACTORY).plan
+    slow = desk.previews(PreviewLimits(request_s=1.5, queue_s=1.5), clock=TickingClock(1))
+    plan = slow.start(desk.principal, asked_for(WAREHOUSE, FACTORY)).plan
+    desk.preview = desk.previews(PreviewLimits(queue_s=2.5), clock=TickingClock(1))
+    done = finished(desk, plan)
+    assert same(done, whole)
+    assert done.runs == 0
+
+
+@pytest.mark.parametrize("last", range(1, 12))
+def test_a_killed_preview_goes_on_and_shows_the_same(desk: Desk, last: int) -> None:
+    desk.novel()
+    whole = desk.start(WAREHOUSE, FACTORY).plan
+    killed = desk.previews(store=KilledStore(desk.bench.store, last))
+    with pytest.raises(KilledError):
+        killed.start(desk.principal, asked_for(WAREHOUSE, FACTORY))
+    begun = [p for p in desk.preview.page(desk.principal, below=None).rows if p.id != whole.id]
+    assert len(begun) == (last > 1)
+    for plan in begun:
+        if plan.state == "previewing":
+            assert desk.preview.run(plan.id) == "ready"
+        assert same(desk.read(plan.id), whole)
+        assert desk.strings(plan.id) == desk.strings(whole.id)
+        assert desk.preview.run(plan.id) == "nothing_to_do"
+
+
+@pytest.mark.parametrize("last", range(1, 11))
+def test_a_killed_worker_leaves_nothing_twice(desk: Desk, last: int) -> None:
+    desk.novel()
+    whole = desk.start(WAREHOUSE, FACTORY).plan
+    plan = (
+        desk.previews(PreviewLimits(bytes=0))
+        .start(desk.principal, asked_for(WAREHOUSE, FACTORY))
+        .plan
+    )
+    with pytest.raises(KilledError):
+        desk.previews(store=KilledStore(desk.bench.store, last)).run(plan.id)
+    desk.preview.run(plan.id)
+    assert same(desk.read(plan.id), whole)
+    assert desk.strings(plan.id) == desk.strings(whole.id)
+
+
+def test_three_silent_ends_are_the_last(desk: Desk) -> None:
+    desk.novel()
+    plan = desk.previews(PreviewLimits(bytes=0)).start(desk.principal, asked_for(WAREHOUSE)).plan
+    for _ in range(3):
+        with pytest.raises(KilledError):
+            desk.previews(store=KilledStore(desk.bench.store, 3)).run(plan.id)
+    assert desk.preview.run(plan.id) == "failed"
+    failed = desk.read(plan.id)
+    assert failed.state == "failed"
+    assert failed.last_error is not None
+    assert failed.last_error["code"] == "ATTEMPTS_EXHAUSTED"
+
+
+def test_a_preview_that_comes_further_each_time_is_not_given_up(memory: Desk) -> None:
+    memory.tables(*["x"] * 8)
+    plan = memory.previews(PreviewLimits(bytes=0)).start(memory.principal, asked_for("x")).plan
+    for _ in range(6):  # begins, lists, reads one and stores it, reads the next one
+        with pytest.raises(KilledError):
+            memory.previews(store=KilledStore(memory.bench.store, 5)).run(plan.id)
+    assert memory.preview.run(plan.id) == "ready"
+
+
+class AwayStore(KilledStore):
+    """Postgres is away from one transaction on."""
+
+    def _counted(self, opened: Any) -> Any:
+        self.begun += 1
+        if self.begun == self.last:
+            raise DatabaseUnavailableError("away")
+        return opened()
+
+
+def test_a_run_that_could_not_is_no_silent_end(desk: Desk) -> None:
+    desk.novel()
+    plan = desk.previews(PreviewLimits(bytes=0)).start(desk.principal, asked_for(WAREHOUSE)).plan
+    for _ in range(5):
+        with pytest.raises(DatabaseUnavailableError):
+            desk.previews(store=AwayStore(desk.bench.store, 3)).run(plan.id)
+    assert desk.preview.run(plan.id) == "ready"
+
+
+def test_a_request_that_fails_leaves_no_preview_behind(desk: Desk) -> None:
+    desk.novel()
+    with pytest.raises(DatabaseUnavailableError):
+        desk.previews(store=AwayStore(desk.bench.store, 3)).start(
+            desk.principal, asked_for(WAREHOUSE)
+        )
+    [plan] = desk.preview.page(desk.principal, below=None).rows
+    assert plan.state == "failed"
+
+
+def test_a_worker_that_fails_for_good_says_why(desk: Desk) -> None:
+    desk.tables("x" * 5_001)
+    plan = (
+        desk.previews(PreviewLimits(bytes=0))
+        .start(desk.principal, asked_for("x", "y" * 10_000))
+        .plan
+    )
+    assert desk.preview.run(plan.id) == "failed"
+    error = desk.read(plan.id).last_error
+    assert error is not None
+    assert error["code"] == "REPLACE_TOO_LARGE"
+
+
+def test_a_large_document_is_left_to_the_queue(memory: Desk) -> None:
+    memory.tables("x", "x" * 100, "x")
+    small = memory.previews(PreviewLimits(bytes=50))
+    plan = small.start(memory.principal, asked_for("x", "y")).plan
+    assert (plan.state, plan.counts.scanned_tables) == ("previewing", 1)
+    assert finished(memory, plan).counts.matches == 102
+
+
+def test_tables_that_go_and_come_during_a_preview(desk: Desk) -> None:
+    first, second = desk.tables("x", "x")
+    plan = desk.previews(PreviewLimits(bytes=0)).start(desk.principal, asked_for("x")).plan
+    desk.bench.delete(first)
+    third, *_ = desk.tables("x")
+    shown = desk.preview.read(desk.principal, finished(desk, plan).id)
+    assert [row.table_id for row in shown.tables.rows] == [second.id, third.id]
+    assert shown.plan.counts.scanned_tables == 2
+
+
+def test_two_workers_on_one_plan_do_not_both_write(desk: Desk) -> None:
+    desk.novel()
+    whole = desk.start(WAREHOUSE, FACTORY).plan
+    plan = (
+        desk.previews(PreviewLimits(bytes=0))
+        .start(desk.principal, asked_for(WAREHOUSE, FACTORY))
+        .plan
+    )
+
+    class Overtaken(KilledStore):
+        """Another worker does it all in between."""
+
+        def _counted(self, opened: Any) -> Any:
+            self.begun += 1
+            if self.begun == self.last:
+                assert desk.preview.run(plan.id) == "ready"
+            return opened()
+
+    late = desk.previews(store=Overtaken(desk.bench.store, 4))
+    assert late.run(plan.id) == "nothing_to_do"
+    assert same(desk.read(plan.id), whole)
+    assert desk.strings(plan.id) == desk.strings(whole.id)
+
+
+# ---- Warnings
+
+
+@pytest.mark.parametrize(
+    ("text", "find", "replace_with", "options", "expected"),
+    [
+        ("ab", "a", "c", {}, ()),
+        ("ab", "a", "", {}, ("DELETES_TEXT",)),
+        ("ab", "(a)(x)?", "$2", {"regex": True}, ("DELETES_TEXT",)),
+        ("ab", "a", "xax", {}, ("MATCHES_AGAIN",)),
+        ("ab", "a", "XAX", {}, ()),
+        ("ab", "a", "XAX", {"case_sensitive": False}, ("MATCHES_AGAIN",)),
+        ("cat", "cat", "concat", {"whole_word": True}, ()),
+        ("ab", "[a-c]", "<$0>", {"regex": True}, ("MATCHES_AGAIN",)),
+        ('{"k": 1}', '"', "", {}, ("DELETES_TEXT", "BREAKS_JSON")),
+        ('{"k": "v"}', "v", "w", {}, ()),
+        (" [1, 2]", "]", ")", {}, ("BREAKS_JSON",)),
+        ("{no json}", "}", ")", {}, ()),
+        ("write to jane.doe@example.com", "jane.doe@example.com", "x", {}, ("LOOKS_SENSITIVE",)),
+        ("林a1", r"\d", "x", {"regex": True}, ("ASCII_CLASSES",)),
+        ("a1", r"\d", "x", {"regex": True}, ()),
+        ("林a1", r"\\d|1", "x", {"regex": True}, ()),
+        ("林\\d", "\\d", "x", {}, ()),
+        ("ab", "a*", "c", {"regex": True}, ("EMPTY_MATCHES",)),
+        ("b", "a*", "c", {"regex": True}, ("EMPTY_MATCHES",)),
+    ],
+)
+def test_warnings(
+    memory: Desk,
+    text: str,
+    find: str,
+    replace_with: str,
+    options: dict[str, bool],
+    expected: tuple[str, ...],
+) -> None:
+    memory.tables({"t": text})
+    assert memory.start(find, replace_with, **options).plan.counts.warnings == expected
+
+
+def test_warnings_are_kept_from_run_to_run(desk: Desk) -> None:
+    desk.tables("[x]", "x", "x")
+    plan = desk.previews(PreviewLimits(bytes=4)).start(desk.principal, asked_for("x]", "")).plan
+    assert finished(desk, plan).counts.warnings == ("DELETES_TEXT",)
+    desk.preview = desk.previews(PreviewLimits(queue_s=2.5), clock=TickingClock(1))
+    plan = desk.previews(PreviewLimits(bytes=0)).start(desk.principal, asked_for("x", "")).plan
+    assert finished(desk, plan).counts.warnings == ("DELETES_TEXT",)
+
+
+# ---- Plans
+
+
+def test_an_agent_has_the_plans_of_its_instance(desk: Desk) -> None:
+    desk.novel()
+    agent, other = McpKey(desk.project.id, 3), McpKey(desk.project.id, 4)
+    places = tuple((table, "") for table in desk.documents())
+    plan = desk.preview.start(agent, asked_for(WAREHOUSE, places=places, mcp_id=3)).plan
+    assert plan.previewed_by == "mcp:3"
+    assert desk.preview.read(agent, plan.id).plan.id == plan.id
+    assert desk.read(plan.id).mcp_id == 3
+    of_project = desk.start(WAREHOUSE).plan
+    for caller, foreign in ((other, plan), (agent, of_project)):
+        with pytest.raises(NotFoundError):
+            desk.preview.read(caller, foreign.id)
+        with pytest.raises(NotFoundError):
+            desk.matches.page(caller, foreign.id)
+        with pytest.raises(NotFoundError):
+            desk.preview.cancel(caller, foreign.id)
+    assert [p.id for p in desk.preview.page(agent, below=None).rows] == [plan.id]
+
+
+def test_a_foreign_plan_is_not_there(desk: Desk) -> None:
+    plan = desk.start("x").plan
+    stranger = ProjectKey(desk.bench.project().id)
+    for ask in (desk.preview.read, desk.matches.page, desk.preview.cancel):
+        with pytest.raises(NotFoundError):
+            ask(stranger, plan.id)
+    assert desk.preview.page(stranger, below=None).rows == []
+
+
+def test_a_cancelled_plan_keeps_no_text(desk: Desk) -> None:
+    desk.novel()
+    plan = desk.start(WAREHOUSE, FACTORY).plan
+    desk.preview.cancel(desk.principal, plan.id)
+    desk.preview.cancel(desk.principal, plan.id)
+    cancelled = desk.read(plan.id)
+    assert (cancelled.state, cancelled.request) == ("cancelled", None)
+    assert (cancelled.counts, cancelled.request_hmac) == (plan.counts, plan.request_hmac)
+    assert desk.strings(plan.id) == []
+
+
+def test_a_preview_that_is_cancelled_ends(desk: Desk) -> None:
+    desk.novel()
+    plan = desk.previews(PreviewLimits(bytes=0)).start(desk.principal, asked_for(WAREHOUSE)).plan
+    desk.preview.cancel(desk.principal, plan.id)
+    assert desk.preview.run(plan.id) == "nothing_to_do"
+    assert desk.read(plan.id).state == "cancelled"
+
+
+def test_a_plan_that_is_executed_cannot_be_cancelled(desk: Desk) -> None:
+    plan = desk.start("x").plan
+    with desk.bench.store.for_all("test") as work:
+        assert work.plans.begin(plan)
+    with pytest.raises(ConflictError):
+        desk.preview.cancel(desk.principal, plan.id)
+
+
+def test_plans_come_in_pages(desk: Desk) -> None:
+    made = [desk.start("x").plan.id for _ in range(3)]
+    page = desk.preview.page(desk.principal, below=made[2])
+    assert [plan.id for plan in page.rows] == [made[1], made[0]]
+
+
+def test_no_error_says_what_was_sought_or_found(desk: Desk) -> None:
+    desk.tables({CANARY: CANARY * 5_100})
+    asked = (
+        asked_for(CANARY, CANARY + "y" * 9_900),
+        asked_for(f"({CANARY}", regex=True),
+        asked_for(CANARY, f"${{{CANARY}}}", regex=True),
+        asked_for(CANARY, json_pointer=CANARY),
+        asked_for(CANARY * 100),
+    )
+    for each in asked:
+        with pytest.raises(ContextSearchError) as refusal:
+            desk.preview.start(desk.principal, each)
+        assert CANARY not in str(refusal.value)
+        assert CANARY not in repr(refusal.value.members)
+    for plan in desk.preview.page(desk.principal, below=None).rows:
+        assert CANARY not in str(plan.last_error)
+
+
+def test_a_document_that_is_deeper_than_python_reads(memory: Desk) -> None:
+    deep = "[" * 50_000 + "1" + "]" * 50_000
+    with memory.bench.store.for_all("test") as work:
+        work.tables.add(memory.project.id, "t", None, deep)
+    with pytest.raises((InvalidDocumentError, DocumentTooLargeError)):
+        memory.start("x", case_sensitive=False)
