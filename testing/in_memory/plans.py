@@ -89,6 +89,7 @@ class MemoryPlans:
             executed_by=plan.executed_by,
             executed_at=plan.executed_at,
             undo_until=plan.undo_until,
+            request_id=plan.request_id,
             runs=plan.runs,
             last_error=plan.last_error,
         )

@@ -8,6 +8,7 @@ from typing import Literal
 
 from context_search.domain.json_pointer import escape
 from context_search.domain.json_text import to_json
+from context_search.domain.text.common_ends import common_ends
 
 SHOWN_CHARS = 200
 """Maximum number of characters of a difference that are shown, on each side."""
@@ -105,26 +106,13 @@ def _same(one: object, other: object) -> bool:
 
 
 def _of_strings(before: str, after: str) -> tuple[TextPart, TextPart]:
-    head = _common_head(before, after)
-    tail = _common_head(before[head:][::-1], after[head:][::-1])
+    head, tail = common_ends(before, after)
     return _between(before, head, tail), _between(after, head, tail)
 
 
 def _between(text: str, head: int, tail: int) -> TextPart:
     end = len(text) - tail
     return TextPart(head, end - head, text[head : min(end, head + SHOWN_CHARS)])
-
-
-def _common_head(one: str, other: str) -> int:
-    """By halving: character by character takes minutes for long strings."""
-    least, most = 0, min(len(one), len(other))
-    while least < most:
-        middle = (least + most + 1) // 2
-        if one[least:middle] == other[least:middle]:
-            least = middle
-        else:
-            most = middle - 1
-    return least
 
 
 def _removed(pointer: str, value: object) -> Difference:

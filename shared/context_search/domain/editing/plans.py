@@ -166,7 +166,8 @@ class Plan:
     at the tables up to that one. ``digest`` (16 bytes) is there once the plan is ``ready``.
     ``choice`` and ``executed_by`` are there once it was executed. ``runs`` counts the previews by
     a worker that began and have not ended. ``last_error`` is ``{code, message}``. ``undone_by``:
-    the plan that undid this one.
+    the plan that undid this one. ``request_id``: the request that asked for it, then the one that
+    executed it.
     """
 
     id: int

@@ -31,7 +31,7 @@ class RecordVersions:
         """
         if before.settings.is_off or changed.revision == before.revision:
             return
-        gap = self._gap(before)
+        gap = self.gap_of(before)
         if gap is not None or before.text is None:
             work.versions.note_gap(changed, before.revision, gap or "too_large")
             return
@@ -42,7 +42,8 @@ class RecordVersions:
         new = ((name, packed(piece)) for name, piece in text.pieces.items() if name in missing)
         work.versions.record(changed, before.revision, text.content, new)
 
-    def _gap(self, before: Overwritten) -> Gap | None:
+    def gap_of(self, before: Overwritten) -> Gap | None:
+        """Returns why a document would not be recorded, where its text is there."""
         if before.settings.is_full(before.used_bytes):
             return "full"
         is_long = before.text is not None and not fits(before.text, self.max_bytes)

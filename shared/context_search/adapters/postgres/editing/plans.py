@@ -109,7 +109,8 @@ class PostgresPlans:
             UPDATE replace_plan SET state = :state, after_table = :after, digest = :digest,
                 counts = CAST(:counts AS jsonb), choice = CAST(:choice AS jsonb),
                 executed_by = :executor, executed_at = :executed, undo_until = :undo,
-                runs = :runs, last_error = CAST(:error AS jsonb), saved_at = clock_timestamp()
+                request_id = :request_id, runs = :runs, last_error = CAST(:error AS jsonb),
+                saved_at = clock_timestamp()
             WHERE id = :id
             """,
             id=plan.id,
@@ -121,6 +122,7 @@ class PostgresPlans:
             executor=plan.executed_by,
             executed=plan.executed_at,
             undo=plan.undo_until,
+            request_id=plan.request_id,
             runs=plan.runs,
             error=None if plan.last_error is None else json_text(dict(plan.last_error)),
         )

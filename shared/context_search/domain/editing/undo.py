@@ -1,0 +1,66 @@
+"""Taking back what a plan did to the strings of a document, where they are as it left them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from context_search.domain.documents import FoundString
+from context_search.domain.editing.edits import Edit, apply_edits, string_hash
+
+
+def reversed_edits(edits: Iterable[Edit]) -> tuple[Edit, ...]:
+    """Returns the edits of the text after ``edits`` that make the text before them again.
+
+    ``edits`` are in order, as ``apply_edits`` takes them, and so are the reversed ones. What was
+    deleted is found as ``""``; several of these at one place come back in the order they had.
+    The reverse of the reverse are the edits themselves.
+    """
+    back: list[Edit] = []
+    moved = 0
+    for edit in edits:
+        back.append(Edit(edit.start + moved, edit.becomes, edit.found))
+        moved += len(edit.becomes) - len(edit.found)
+    return tuple(back)
+
+
+@dataclass(frozen=True, slots=True)
+class ExecutedString:
+    """What a plan did to a string: the chosen edits, and ``string_hash`` before and after them."""
+
+    edits: tuple[Edit, ...]
+    before_hash: bytes
+    final_hash: bytes
+
+    def exact_undo(self, present: str) -> tuple[Edit, ...] | None:
+        """Returns the edits of ``present`` that make the text before, byte for byte.
+
+        None where ``present`` is not the text that the plan left. Raises ValueError where the
+        edits do not lead back to the text before, so they are not what the plan did.
+        """
+        if string_hash(present) != self.final_hash:
+            return None
+        back = reversed_edits(self.edits)
+        if string_hash(apply_edits(present, back)) != self.before_hash:
+            raise ValueError("the reversed edits do not make the text before")
+        return back
+
+
+def moved_strings(
+    strings: Iterable[FoundString], sought: Sequence[bytes]
+) -> dict[bytes, FoundString]:
+    """Returns the string of each ``string_hash`` that is sought once and that one string alone has.
+
+    ``strings`` are those of a document which the plan does not find at their own places. No text
+    is kept but those that are returned.
+    """
+    once = {sha256 for sha256, times in Counter(sought).items() if times == 1}
+    found: dict[bytes, FoundString] = {}
+    for string in strings:
+        sha256 = string_hash(string.text)
+        if sha256 in found:
+            once.discard(sha256)
+        elif sha256 in once:
+            found[sha256] = string
+    return {sha256: string for sha256, string in found.items() if sha256 in once}

@@ -1,0 +1,58 @@
+"""The order ``plan``: goes on with a plan as its state says, whoever asks and how often."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+
+from context_search.domain.editing.plans import Plan
+from context_search.domain.errors import CommitUnknownError, ContextSearchError
+from context_search.ports.outside import Deadline
+from context_search.ports.store import Store
+from context_search.services.editing.execute import ExecutePlans
+from context_search.services.editing.one_by_one import OneByOne
+from context_search.services.editing.rewriting import Rewriting
+from context_search.services.editing.undo import UndoPlans
+
+TEXT_TIMEOUT_S = 30.0
+"""For how long a worker looks through one string for a pattern, in seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class CarryOutPlans:
+    """Previews, executes and undoes plans that are too large for a request."""
+
+    store: Store
+    preview: Callable[[int], str]
+    execute: ExecutePlans
+    undo: UndoPlans
+    documents: OneByOne
+
+    def run(self, plan_id: int, deadline: Deadline) -> str:
+        """Returns what was done. Raises what is worth another try.
+
+        A plan that cannot go on ends: ``failed``, or ``partial`` where something is done.
+        """
+        with self.store.for_all("carry out a plan") as work:
+            plan = work.plans.lock(plan_id)
+        if plan is None:
+            return "nothing_to_do"
+        if plan.state == "previewing":
+            return self.preview(plan_id)
+        if plan.state != "executing":
+            return "nothing_to_do"
+        try:
+            with self._rewriting(plan) as task:
+                return self.documents.run(plan, task, deadline)
+        except CommitUnknownError:
+            raise  # the rows know; the next run looks at them
+        except ContextSearchError as error:
+            if error.retryable or not error.is_for_callers:
+                raise
+            return self.documents.stop(plan, "replace" if plan.undoes is None else "undo", error)
+
+    def _rewriting(self, plan: Plan) -> AbstractContextManager[Rewriting]:
+        if plan.undoes is not None:
+            return self.undo.rewriting(plan)
+        return self.execute.rewriting(plan, TEXT_TIMEOUT_S)

@@ -1,0 +1,225 @@
+"""Carries out plans that are too large for one transaction: a document at a time, by a worker."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from context_search.domain.editing.plans import (
+    MAX_RUNS,
+    Plan,
+    PlannedTable,
+    PlanState,
+    SkipReason,
+)
+from context_search.domain.errors import (
+    CommitUnknownError,
+    ContextSearchError,
+    DocumentTooLargeError,
+)
+from context_search.domain.orders import CarryOutPlan
+from context_search.ports.outside import Deadline
+from context_search.ports.store import Store, UnitOfWork
+from context_search.services.editing.rewriting import PlanCause, Refused, Rewriting, Rewritten
+from context_search.services.editing.write_documents import (
+    Outcome,
+    WriteDocuments,
+    skipped_table,
+    stale,
+)
+
+RESERVE_S = 60.0
+"""A worker with less time than this leaves the next document to another one."""
+PAGE = 100
+READS_AHEAD = 3
+"""So often a document is computed without a lock, while somebody keeps changing it."""
+Carried = Literal["done", "failed", "goes_on", "nothing_to_do"]
+
+
+@dataclass(frozen=True, slots=True)
+class OneByOne:
+    """Executes or undoes the documents of a plan that is ``executing``, whatever is killed.
+
+    Each is written in a transaction of its own, together with its row in the plan, and only while
+    that is ``pending``. A worker that stops three times without a word in one document skips it.
+    ``patient`` is the store with a time limit for large documents.
+    """
+
+    store: Store
+    patient: Store
+    writer: WriteDocuments
+
+    def run(self, plan: Plan, task: Rewriting, deadline: Deadline) -> Carried:
+        """Goes on with a plan until it ends, or time does: then it orders to go on.
+
+        Raises what is worth another try.
+        """
+        if plan.choice is not None and plan.choice.on_conflict == "abort":
+            looked = self._look_at_all(plan, task, deadline)
+            if looked is not None:
+                return looked
+        while pending := self._tables(plan, after=0, is_pending=True):
+            for planned in pending:
+                if deadline.left_s() < RESERVE_S:
+                    return self._go_on(plan)
+                self._carry_out(plan, task, planned)
+        return self._end(plan)
+
+    def _tables(self, plan: Plan, *, after: int, is_pending: bool) -> list[PlannedTable]:
+        with self.store.for_project(plan.project_id) as work:
+            state: Literal["pending"] | None = "pending" if is_pending else None
+            return work.plans.tables(plan.id, after=after, limit=PAGE, state=state)
+
+    # ---- Before the first document is written: whether all of them are as they were.
+
+    def _look_at_all(self, plan: Plan, task: Rewriting, deadline: Deadline) -> Carried | None:
+        """None: nothing is in the way. What was looked at is not looked at again."""
+        after = plan.after_table
+        while page := self._tables(plan, after=after, is_pending=False):
+            if deadline.left_s() < RESERVE_S:
+                return self._go_on(plan)
+            wrong = [each for planned in page if (each := self._conflict(plan, task, planned))]
+            after = page[-1].table_id
+            with self.store.for_project(plan.project_id) as work:
+                locked = work.plans.lock(plan.id)
+                if locked is None or locked.state != "executing":
+                    return "nothing_to_do"
+                work.plans.save(replace(locked, after_table=max(after, locked.after_table)))
+                if wrong:
+                    return self._fail(work, locked, task, wrong)
+        return None
+
+    def _conflict(self, plan: Plan, task: Rewriting, planned: PlannedTable) -> Outcome | None:
+        """Reads a document only if it is another one by now."""
+        with self.store.for_project(plan.project_id) as work:
+            table = work.tables.find(planned.table_id, project_id=plan.project_id)
+        if table is not None and table.revision == planned.revision_seen:
+            return None
+        begun = self._begin(plan, task, planned)
+        if begun is None:
+            return None
+        try:
+            result = self._read_ahead(plan, task, begun)
+        except ContextSearchError as error:
+            if error.retryable:
+                self._give_back(plan, planned)
+            raise
+        self._give_back(plan, planned)
+        if not result.conflicts:
+            return None
+        reason = result.reason if isinstance(result, Refused) else "CHANGED"
+        return Outcome(skipped_table(planned, reason, task.cause), conflicts=result.conflicts)
+
+    def _fail(
+        self, work: UnitOfWork, plan: Plan, task: Rewriting, wrong: Sequence[Outcome]
+    ) -> Carried:
+        for each in wrong:
+            work.plans.save_table(plan.id, each.table)
+        error = stale(task.cause, [conflict for each in wrong for conflict in each.conflicts])
+        told = {"code": error.code, "message": error.message}
+        work.plans.save(replace(plan, state="failed", last_error=told))
+        return "failed"
+
+    # ---- One document.
+
+    def _carry_out(self, plan: Plan, task: Rewriting, planned: PlannedTable) -> None:
+        begun = self._begin(plan, task, planned)
+        if begun is None:
+            return
+        try:
+            for last in (*[False] * (READS_AHEAD - 1), True):
+                ahead = self._read_ahead(plan, task, begun)
+                if self._write(plan, task, ahead, may_compute=last):
+                    return
+        except CommitUnknownError:
+            raise  # the row knows; the next run looks at it
+        except DocumentTooLargeError:
+            self._skip(plan, task, begun, "TOO_LARGE")
+        except ContextSearchError as error:
+            if error.retryable:
+                self._give_back(plan, begun)
+            raise
+
+    def _begin(self, plan: Plan, task: Rewriting, planned: PlannedTable) -> PlannedTable | None:
+        """Notes that a worker begins a document; None: there is nothing to do."""
+        with self.store.for_project(plan.project_id) as work:
+            locked = work.plans.lock_table(plan.id, planned.table_id)
+            if locked is None or locked.state != "pending":
+                return None
+            if locked.runs >= MAX_RUNS:
+                skipped = skipped_table(locked, "ATTEMPTS_EXHAUSTED", task.cause)
+                work.plans.save_table(plan.id, skipped)
+                return None
+            begun = replace(locked, runs=locked.runs + 1)
+            work.plans.save_table(plan.id, begun)
+            return begun
+
+    def _read_ahead(
+        self, plan: Plan, task: Rewriting, planned: PlannedTable
+    ) -> Rewritten | Refused:
+        with self.patient.for_project(plan.project_id) as work:
+            source = task.read(work, planned, max_bytes=self.writer.max_bytes)
+        return task.rewritten(source)
+
+    def _write(
+        self, plan: Plan, task: Rewriting, ahead: Rewritten | Refused, *, may_compute: bool
+    ) -> bool:
+        """False: the document has another revision by now."""
+        with self.patient.for_project(plan.project_id) as work:
+            row = work.plans.lock_table(plan.id, ahead.source.planned.table_id)
+            if row is None or row.state != "pending":
+                return True
+            locked = self.writer.lock(work, task, ahead, may_compute=may_compute)
+            if locked is None:
+                return False
+            self.writer.write(work, task, plan, locked)
+            work.send_waiting(plan.project_id)  # a trigger has ordered the comparisons
+            return True
+
+    def _skip(self, plan: Plan, task: Rewriting, planned: PlannedTable, reason: SkipReason) -> None:
+        with self.store.for_project(plan.project_id) as work:
+            locked = work.plans.lock_table(plan.id, planned.table_id)
+            if locked is not None and locked.state == "pending":
+                work.plans.save_table(plan.id, skipped_table(locked, reason, task.cause))
+
+    def _give_back(self, plan: Plan, planned: PlannedTable) -> None:
+        """A run that failed for a reason was not stopped without a word."""
+        with suppress(ContextSearchError), self.store.for_project(plan.project_id) as work:
+            locked = work.plans.lock_table(plan.id, planned.table_id)
+            if locked is not None and locked.state == "pending":
+                work.plans.save_table(plan.id, replace(locked, runs=max(0, locked.runs - 1)))
+
+    # ---- The plan.
+
+    def _go_on(self, plan: Plan) -> Carried:
+        with self.store.for_project(plan.project_id) as work:
+            work.send(CarryOutPlan(plan.id))
+        return "goes_on"
+
+    def stop(self, plan: Plan, cause: PlanCause, error: ContextSearchError) -> Carried:
+        """Ends a plan that cannot go on: what is not done by now stays as it is."""
+        while pending := self._tables(plan, after=0, is_pending=True):
+            with self.store.for_project(plan.project_id) as work:
+                for planned in pending:
+                    skipped = skipped_table(planned, "MATCHES_DIFFER", cause)
+                    work.plans.save_table(plan.id, skipped)
+        told = {"code": error.code, "message": error.message}
+        return self._end(replace(plan, last_error=told))
+
+    def _end(self, plan: Plan) -> Carried:
+        is_whole, is_begun, after = True, False, 0
+        while page := self._tables(plan, after=after, is_pending=False):
+            after = page[-1].table_id
+            is_whole &= all(each.state == "done" and not each.kept for each in page)
+            is_begun |= any(each.replaced for each in page)
+        state: PlanState = "done" if is_whole else "partial"
+        if plan.last_error is not None and not is_begun:
+            state = "failed"
+        with self.store.for_project(plan.project_id) as work:
+            locked = work.plans.lock(plan.id)
+            if locked is None or locked.state != "executing":
+                return "nothing_to_do"
+            work.plans.save(replace(locked, state=state, last_error=plan.last_error))
+        return "failed" if state == "failed" else "done"

@@ -1,0 +1,162 @@
+"""What an undo makes of one document."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from context_search.domain.editing.edits import Edit, string_hash
+from context_search.domain.editing.plans import Plan, PlannedString, PlannedTable
+from context_search.domain.editing.relocation import SearchAllowance, relocated
+from context_search.domain.editing.undo import ExecutedString, reversed_edits
+from context_search.domain.errors import ContextSearchError
+from context_search.ports.store import UnitOfWork
+from context_search.services.editing.rewriting import (
+    ChangedString,
+    KeptPlace,
+    PlanCause,
+    Refused,
+    Rewritten,
+    Source,
+    executed_string,
+    moved_to,
+    parsed,
+    read_document,
+    string_at,
+    with_texts,
+)
+from context_search.services.editing.versions import find_version, text_of
+
+
+@dataclass(slots=True)
+class TakeBack:
+    """``Rewriting`` of an undo: every place where the plan's text still is, and no other.
+
+    A string that is as the plan left it becomes what it was before, byte for byte, also where it
+    moved to another place. Of one that was edited since, the places come back that are found.
+    ``left`` is how much may be searched for them.
+    """
+
+    undone: Plan
+    left: SearchAllowance = field(default_factory=SearchAllowance)
+
+    @property
+    def cause(self) -> PlanCause:
+        """The plan is an undo."""
+        return "undo"
+
+    def read(self, work: UnitOfWork, planned: PlannedTable, *, max_bytes: int) -> Source:
+        """Returns the document, and where it was changed since the text that the plan left."""
+        strings = work.plans.strings(self.undone.id, planned.table_id)
+        source = Source(planned, [string for string in strings if string.edits])
+        source = read_document(work, self.undone.project_id, source, max_bytes=max_bytes)
+        if source.table is None or source.revision == planned.revision_seen:
+            return source
+        try:
+            version = find_version(work, source.table, planned.revision_seen)
+            text = text_of(work, source.table, version, max_bytes=max_bytes)
+        except ContextSearchError as error:
+            if error.retryable:
+                raise
+            return source  # it is not recorded: places are not found without it
+        return replace(source, left_by_plan=text)
+
+    def rewritten(self, source: Source) -> Rewritten | Refused:
+        """Returns what becomes of a document."""
+        document = parsed(source)
+        if isinstance(document, Refused):
+            return document
+        found = self._found(source, document)
+        texts: dict[str, str] = {}
+        strings: list[PlannedString] = []
+        kept: list[KeptPlace] = []
+        left_by_plan = _Parsed(source)
+        for string in source.strings:
+            place, present = found.get(string.position, (string.json_pointer, None))
+            back, stays = self._back(string, present, left_by_plan)
+            kept += stays
+            if back and present is not None:
+                at = replace(string, json_pointer=place, before_hash=string_hash(present))
+                done, texts[place] = executed_string(at, present, back)
+                strings.append(replace(done, after_hash=done.final_hash or b""))
+        conflicts = _conflicts(source, kept)
+        if not texts:
+            return Rewritten(source, kept=kept, conflicts=conflicts)
+        after = with_texts(source, document, texts)
+        if isinstance(after, Refused):
+            return after
+        done_count = sum(len(string.edits or ()) for string in strings)
+        return Rewritten(source, after, strings, done_count, kept, conflicts)
+
+    def _found(self, source: Source, document: object) -> dict[int, tuple[str, str]]:
+        """Returns where strings are now, and what they are, by their positions in the plan."""
+        texts = {each.position: string_at(document, each.json_pointer) for each in source.strings}
+        missed = {
+            each.position: each.final_hash or b""
+            for each in source.strings
+            if (text := texts[each.position]) is None or string_hash(text) != each.final_hash
+        }
+        at_home = (each.json_pointer for each in source.strings if each.position not in missed)
+        moved = moved_to(document, at_home, [*missed.values()]) if missed else {}
+        taken = set(moved.values())
+        found = {}
+        for each in source.strings:
+            place, text = each.json_pointer, texts[each.position]
+            if each.position in missed:
+                moved_place = moved.get(missed[each.position])
+                if moved_place is not None:
+                    place, text = moved_place, string_at(document, moved_place)
+                elif place in taken:
+                    continue
+            if text is not None:
+                found[each.position] = (place, text)
+        return found
+
+    def _back(
+        self, string: PlannedString, present: str | None, left_by_plan: _Parsed
+    ) -> tuple[Sequence[Edit], list[KeptPlace]]:
+        edits = string.edits or ()
+        if present is None or string.final_hash is None:
+            return (), _kept(string, range(len(edits)))
+        executed = ExecutedString(edits, string.before_hash, string.final_hash)
+        exact = executed.exact_undo(present)
+        if exact is not None:
+            return exact, []
+        after = left_by_plan.string(string)
+        if after is None:
+            return (), _kept(string, range(len(edits)))
+        undo = relocated(edits, after, present, self.left)
+        self.left = undo.left
+        return undo.edits, _kept(string, [each.edit for each in undo.kept])
+
+
+class _Parsed:
+    """The strings that the undone plan left, of a document that is parsed when it is needed."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = replace(source, text=source.left_by_plan)
+        self._document: object = None
+        self._is_parsed = False
+
+    def string(self, string: PlannedString) -> str | None:
+        """Returns the text that the plan made; None when it is not recorded."""
+        if self._source.text is None:
+            return None
+        if not self._is_parsed:
+            self._document, self._is_parsed = parsed(self._source), True
+        text = string_at(self._document, string.json_pointer)
+        return text if text is not None and string_hash(text) == string.final_hash else None
+
+
+def _kept(string: PlannedString, numbers: Sequence[int]) -> list[KeptPlace]:
+    back = reversed_edits(string.edits or ())
+    pointer = string.json_pointer
+    return [KeptPlace(string.table_id, pointer, back[number].start) for number in numbers]
+
+
+def _conflicts(source: Source, kept: Sequence[KeptPlace]) -> list[ChangedString]:
+    pointers = dict.fromkeys(place.json_pointer for place in kept)
+    table_id = source.planned.table_id
+    return [
+        ChangedString(table_id, pointer, "EDITED_SINCE", source.revision) for pointer in pointers
+    ]

@@ -1,0 +1,244 @@
+"""Takes plans back: an undo is a plan of its own, whose undo is the redo."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+
+from context_search.domain.access import McpKey, Principal
+from context_search.domain.editing.plans import (
+    DEFAULT_LIFETIME_S,
+    MAX_PLANNED_TABLES,
+    MAX_PREVIEWED_BYTES,
+    Choice,
+    NewPlan,
+    OnConflict,
+    Plan,
+    PlanCounts,
+    PlannedTable,
+    ReplaceScope,
+)
+from context_search.domain.errors import (
+    CommitUnknownError,
+    ConflictError,
+    DatabaseUnavailableError,
+    PlanNotReadyError,
+    ReplaceTooLargeError,
+    UndoExpiredError,
+)
+from context_search.domain.orders import CarryOutPlan
+from context_search.ports.outside import Clock
+from context_search.ports.store import Store, UnitOfWork
+from context_search.services.editing.execute import (
+    BUSY_S,
+    ExecutedPlan,
+    busy,
+    check_places,
+    finish,
+    read_ahead,
+)
+from context_search.services.editing.find_plan import find_plan
+from context_search.services.editing.rewriting import (
+    KeptPlace,
+    Refused,
+    Rewriting,
+    Rewritten,
+)
+from context_search.services.editing.take_back import TakeBack
+from context_search.services.editing.write_documents import (
+    WriteDocuments,
+    skipped_table,
+    undo_until,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class UndoPlans:
+    """Takes back plans of the caller's project; an MCP key reaches those of its instance only.
+
+    As plans are executed: up to 100 documents and 20 MB here and in one transaction, others by a
+    worker.
+    """
+
+    store: Store
+    clock: Clock
+    writer: WriteDocuments = field(default_factory=WriteDocuments)
+
+    def undo(
+        self,
+        principal: Principal,
+        plan_id: int,
+        *,
+        on_conflict: OnConflict,
+        dry_run: bool,
+        request_id: str | None,
+        within: ReplaceScope | None = None,
+    ) -> ExecutedPlan:
+        """Undoes an executed plan, or orders that; an undo, too, which does it again.
+
+        ``dry_run``: counts, writes nothing, and returns the plan itself. ``within``: where the
+        caller may change strings by now. Raises NotFoundError, PlanNotReadyError while it is
+        executed, ConflictError before, UndoExpiredError, ReplaceBusyError, ReplaceStaleError, and
+        ReplaceTooLargeError for a dry run of documents of over 50 MB that changed since.
+        """
+        with self.store.for_project(principal.project_id) as work:
+            plan = find_plan(work, principal, plan_id)
+            self._check(plan)
+            if within is not None:
+                check_places(work, plan, within)
+            tables = _to_undo(work, plan)
+        if dry_run:
+            return self._counted(plan, tables)
+        mcp_id = principal.mcp_id if isinstance(principal, McpKey) else None
+        new = replace(_new_plan(plan), actor=principal.actor, mcp_id=mcp_id, request_id=request_id)
+        asked = _AskedUndo(new, tables, on_conflict)
+        if not asked.counts.is_atomic:
+            return self._order(plan, asked)
+        task = TakeBack(plan)
+        ahead = read_ahead(self.store, plan, task, tables, self.writer.max_bytes)
+        try:
+            return self._write(plan, asked, task, ahead)
+        except CommitUnknownError:
+            return self._look(plan)
+
+    @contextmanager
+    def rewriting(self, plan: Plan) -> Iterator[Rewriting]:
+        """Returns what an undo does to documents. Raises UndoExpiredError when it cannot."""
+        with self.store.for_project(plan.project_id) as work:
+            undone = plan.undoes and work.plans.find(plan.undoes, project_id=plan.project_id)
+        if not undone:
+            raise UndoExpiredError("what was executed is forgotten")
+        yield TakeBack(undone)
+
+    def _check(self, plan: Plan) -> None:
+        if plan.state == "executing":
+            raise PlanNotReadyError("the plan is being executed", retry_after_s=BUSY_S)
+        if plan.state not in ("done", "partial"):
+            raise ConflictError("the plan was not executed")
+        if plan.undone_by is not None:
+            raise UndoExpiredError(
+                "the plan is undone already", members={"undone_by": plan.undone_by}
+            )
+        if plan.undo_until is None or plan.undo_until <= self.clock.now():
+            raise UndoExpiredError("the texts of the plan are forgotten")
+
+    def _counted(self, plan: Plan, tables: Sequence[PlannedTable]) -> ExecutedPlan:
+        task = TakeBack(plan)
+        with self.store.for_project(plan.project_id) as work:
+            untouched = {each.table_id for each in tables if _is_as_left(work, plan, each)}
+        changed = [each for each in tables if each.table_id not in untouched]
+        if sum(each.bytes for each in changed) > MAX_PREVIEWED_BYTES:
+            raise ReplaceTooLargeError("too much changed since to be counted in a request")
+        counted = [
+            replace(each, state="done", replaced=each.matches)
+            for each in tables
+            if each.table_id in untouched
+        ]
+        kept: list[KeptPlace] = []
+        for result in read_ahead(self.store, plan, task, changed, self.writer.max_bytes):
+            planned = result.source.planned
+            if isinstance(result, Rewritten):
+                kept += result.kept
+                stays = len(result.kept)
+                counted.append(replace(planned, state="done", replaced=result.done, kept=stays))
+            else:
+                counted.append(skipped_table(planned, result.reason, task.cause))
+        counted.sort(key=lambda table: table.table_id)
+        return ExecutedPlan(plan, counted, kept)
+
+    def _begun(self, work: UnitOfWork, plan: Plan, asked: _AskedUndo) -> Plan:
+        locked = work.plans.lock(plan.id)
+        if locked is None:
+            raise UndoExpiredError("what was executed is forgotten")
+        self._check(locked)
+        added = work.plans.add(asked.new)
+        if added is None:
+            raise UndoExpiredError("the plan is undone already")
+        if not work.plans.begin(added):
+            raise busy()
+        now = self.clock.now()
+        begun = replace(
+            added,
+            state="executing",
+            counts=asked.counts,
+            choice=Choice(on_conflict=asked.on_conflict),
+            executed_by=added.previewed_by,
+            executed_at=now,
+            undo_until=undo_until(work, plan.project_id, now),
+        )
+        for table in asked.tables:
+            work.plans.add_table(begun.id, table, ())
+        return begun
+
+    def _order(self, plan: Plan, asked: _AskedUndo) -> ExecutedPlan:
+        with self.store.for_project(plan.project_id) as work:
+            begun = self._begun(work, plan, asked)
+            work.plans.save(begun)
+            work.send(CarryOutPlan(begun.id))
+            return ExecutedPlan(begun)
+
+    def _write(
+        self,
+        plan: Plan,
+        asked: _AskedUndo,
+        task: Rewriting,
+        ahead: Sequence[Rewritten | Refused],
+    ) -> ExecutedPlan:
+        with self.store.for_project(plan.project_id) as work:
+            begun = self._begun(work, plan, asked)
+            return finish(work, begun, self.writer.write_all(work, task, begun, ahead))
+
+    def _look(self, plan: Plan) -> ExecutedPlan:
+        """What was committed, after nobody said whether it was."""
+        with self.store.for_project(plan.project_id) as work:
+            locked = work.plans.lock(plan.id)
+            undone_by = locked and locked.undone_by
+            undo = undone_by and work.plans.find(undone_by, project_id=plan.project_id)
+            if undo:
+                tables = work.plans.tables(undo.id, limit=MAX_PLANNED_TABLES)
+                return ExecutedPlan(undo, tables)
+        raise DatabaseUnavailableError("nothing was undone: the connection was lost")
+
+
+@dataclass(frozen=True, slots=True)
+class _AskedUndo:
+    new: NewPlan
+    tables: Sequence[PlannedTable]
+    on_conflict: OnConflict
+
+    @property
+    def counts(self) -> PlanCounts:
+        return PlanCounts(
+            tables=len(self.tables),
+            matches=sum(table.matches for table in self.tables),
+            planned_bytes=sum(table.bytes for table in self.tables),
+        )
+
+
+def _new_plan(undone: Plan) -> NewPlan:
+    return NewPlan(
+        project_id=undone.project_id,
+        request=None,
+        scope=undone.scope,
+        request_hmac=undone.request_hmac,
+        engine=undone.engine,
+        lifetime_s=DEFAULT_LIFETIME_S,
+        actor=None,
+        undoes=undone.id,
+    )
+
+
+def _to_undo(work: UnitOfWork, plan: Plan) -> list[PlannedTable]:
+    """Returns the documents that a plan changed, as an undo has to find them."""
+    done = work.plans.tables(plan.id, limit=MAX_PLANNED_TABLES, state="done")
+    return [
+        PlannedTable(each.table_id, each.revision_after, each.replaced, each.bytes)
+        for each in done
+        if each.replaced and each.revision_after is not None
+    ]
+
+
+def _is_as_left(work: UnitOfWork, plan: Plan, planned: PlannedTable) -> bool:
+    table = work.tables.find(planned.table_id, project_id=plan.project_id)
+    return table is not None and table.revision == planned.revision_seen

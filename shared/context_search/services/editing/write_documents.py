@@ -1,0 +1,186 @@
+"""Writes what plans make of documents: the text, what it overwrites, the edits, all or nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from datetime import datetime, timedelta
+
+from context_search.domain.editing.plans import Plan, PlannedTable, SkipReason
+from context_search.domain.errors import NotFoundError, ReplaceStaleError
+from context_search.domain.versions import HistoryLimits, Origin, Overwritten
+from context_search.ports.store import UnitOfWork
+from context_search.services.editing.record import RecordVersions
+from context_search.services.editing.rewriting import (
+    ChangedString,
+    KeptPlace,
+    PlanCause,
+    Refused,
+    Rewriting,
+    Rewritten,
+    refused,
+)
+
+MAX_SHOWN = 100
+"""Maximum number of strings that are told to be in the way."""
+SHOWN_POINTER_CHARS = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of a document of a plan, or would have; ``conflicts``: what was in the way."""
+
+    table: PlannedTable
+    kept: Sequence[KeptPlace] = ()
+    conflicts: Sequence[ChangedString] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Locked:
+    """A document that nobody else changes until the transaction ends, and what becomes of it."""
+
+    result: Rewritten | Refused
+    before: Overwritten | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class WriteDocuments:
+    """Writes documents inside of transactions of its callers.
+
+    Strict where history is on: a document whose content cannot be recorded stays as it is.
+    ``recorder`` says how large one may be.
+    """
+
+    recorder: RecordVersions = field(default_factory=RecordVersions)
+
+    @property
+    def max_bytes(self) -> int:
+        """How many bytes of a document are read at most."""
+        return self.recorder.max_bytes
+
+    def lock(
+        self,
+        work: UnitOfWork,
+        task: Rewriting,
+        ahead: Rewritten | Refused,
+        *,
+        may_compute: bool = True,
+    ) -> Locked | None:
+        """Keeps a document from changing, of which was computed before what becomes of it.
+
+        It is computed again where the document has another revision by now; None: that would be
+        needed, and may not be. Tables are locked in the order of their ids.
+        """
+        source = ahead.source
+        if source.table is None:
+            return Locked(ahead)
+        try:
+            before = work.versions.overwritten(source.table, max_bytes=0)
+        except NotFoundError:
+            return Locked(refused(replace(source, table=None), "GONE"))
+        if before.revision == source.revision:
+            return Locked(ahead, before)
+        if not may_compute:
+            return None
+        again = task.read(work, source.planned, max_bytes=self.max_bytes)
+        return Locked(task.rewritten(again), before)
+
+    def write_all(
+        self,
+        work: UnitOfWork,
+        task: Rewriting,
+        plan: Plan,
+        ahead: Sequence[Rewritten | Refused],
+    ) -> list[Outcome]:
+        """Locks documents, then writes them.
+
+        Raises ReplaceStaleError where something is in the way, unless the plan may go on then;
+        what was written before has to be rolled back.
+        """
+        may_skip = plan.choice is not None and plan.choice.on_conflict == "skip"
+        every = [self.lock(work, task, each) for each in ahead]
+        locked = [each for each in every if each is not None]
+        if not may_skip:
+            _let_pass(task, [each.result for each in locked])
+        outcomes = [self.write(work, task, plan, each) for each in locked]
+        if not may_skip:
+            _let_pass(task, outcomes)
+        return outcomes
+
+    def write(self, work: UnitOfWork, task: Rewriting, plan: Plan, locked: Locked) -> Outcome:
+        """Writes a locked document, what it overwrites, and the rows of the plan."""
+        result = locked.result
+        if isinstance(result, Rewritten):
+            written = self._written(work, task, plan, result, locked.before)
+            if isinstance(written, PlannedTable):
+                work.plans.write_strings(plan.id, result.strings)
+                work.plans.save_table(plan.id, written)
+                return Outcome(written, result.kept, result.conflicts)
+            result = refused(result.source, written)
+        skipped = skipped_table(result.source.planned, result.reason, task.cause)
+        work.plans.save_table(plan.id, skipped)
+        return Outcome(skipped, conflicts=result.conflicts)
+
+    def _written(
+        self,
+        work: UnitOfWork,
+        task: Rewriting,
+        plan: Plan,
+        done: Rewritten,
+        locked: Overwritten | None,
+    ) -> PlannedTable | SkipReason:
+        planned = replace(
+            done.source.planned, state="done", replaced=done.done, kept=len(done.kept), runs=0
+        )
+        if done.after is None or done.source.table is None or locked is None:
+            return planned
+        before = replace(locked, text=done.source.text)
+        if not before.settings.is_off and self.recorder.gap_of(before):
+            return "SNAPSHOT_FAILED"
+        changed = work.tables.replace(
+            done.source.table.id,
+            done.after,
+            expected_revision=before.revision,
+            origin=Origin(task.cause, plan.executed_by, plan.request_id, plan.id),
+        )
+        if changed is None:
+            return "GONE"
+        self.recorder.record(work, changed, before)
+        return replace(planned, revision_before=before.revision, revision_after=changed.revision)
+
+
+def _let_pass(task: Rewriting, each: Iterable[Rewritten | Refused | Outcome]) -> None:
+    if conflicts := [conflict for one in each for conflict in one.conflicts]:
+        raise stale(task.cause, conflicts)
+
+
+def skipped_table(planned: PlannedTable, reason: SkipReason, cause: PlanCause) -> PlannedTable:
+    """Returns a document that stays as it is; an undo keeps all places in it."""
+    kept = planned.matches if cause == "undo" else 0
+    return replace(planned, state="skipped", reason=reason, kept=kept, runs=0)
+
+
+def undo_until(work: UnitOfWork, project_id: int, now: datetime) -> datetime:
+    """Returns until when a plan that is executed now can be undone."""
+    settings = work.history_settings.read(project_id).settings
+    days = HistoryLimits().keep_days if settings.is_off else settings.keep_days
+    return now + timedelta(days=days)
+
+
+def stale(cause: PlanCause, conflicts: Sequence[ChangedString]) -> ReplaceStaleError:
+    """Returns why nothing was written, with the first of the strings that are in the way."""
+    told: list[dict[str, object]] = []
+    room = SHOWN_POINTER_CHARS
+    for each in conflicts[:MAX_SHOWN]:
+        room -= len(each.json_pointer) + len(each.moved_to or "")
+        if room < 0:
+            break
+        told.append({name: value for name, value in asdict(each).items() if value is not None})
+    what = {
+        "replace": "not as they were shown: preview again",
+        "undo": "not as the plan left them: undo with on_conflict skip leaves them alone",
+    }
+    return ReplaceStaleError(
+        f"{len(conflicts)} strings or documents are {what[cause]}",
+        members={"changed_count": len(conflicts), "changed": told},
+    )

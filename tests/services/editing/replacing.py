@@ -1,0 +1,171 @@
+"""A project whose documents are searched, replaced and taken back, over any store."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+from context_search.domain.access import McpKey, Principal, ProjectKey
+from context_search.domain.editing.plans import Choice, OnConflict, Plan, PlannedTable
+from context_search.domain.editing.replacing import ReplaceRequest
+from context_search.domain.model import Table
+from context_search.domain.versions import HistoryLimits, Version
+from context_search.ports.outside import Clock, Deadline
+from context_search.ports.patterns import Patterns
+from context_search.ports.store import Store
+from context_search.services.catalog.tables import ManageTables
+from context_search.services.editing.carry_out import CarryOutPlans
+from context_search.services.editing.execute import ExecutedPlan, ExecutePlans
+from context_search.services.editing.one_by_one import OneByOne
+from context_search.services.editing.preview import AskedReplacement, PreviewReplacements
+from context_search.services.editing.record import RecordVersions
+from context_search.services.editing.undo import UndoPlans
+from context_search.services.editing.versions import ManageVersions
+from context_search.services.editing.write_documents import WriteDocuments
+from testing.in_memory.patterns import RePatterns
+
+ALL = Choice()
+SKIP = Choice(on_conflict="skip")
+STORY: Sequence[object] = (
+    {"title": "第一章", "text": "林小雨站在废弃仓库前。废弃仓库的门开着。"},
+    {
+        "title": "废弃仓库",
+        "scenes": [{"text": "雨停了。"}, {"text": "废弃仓库里没有人，林小雨想。"}],
+    },
+    {
+        "title": "第三章",
+        "text": "她离开废弃仓库，又回到废弃仓库，最后还是废弃仓库。",
+        "words": 1.10,
+    },
+)
+"""Three documents in which the warehouse stands seven times."""
+WAREHOUSE = ReplaceRequest("废弃仓库", "荒废工厂")
+
+
+@dataclass
+class Desk:
+    """Use cases of editing with one caller."""
+
+    store: Store
+    clock: Clock
+    patterns: Patterns = field(default_factory=RePatterns)
+    recorder: RecordVersions = field(default_factory=RecordVersions)
+
+    @cached_property
+    def principal(self) -> ProjectKey:
+        """The caller, in a project of its own."""
+        with self.store.for_all("test") as work:
+            return ProjectKey(work.projects.add("p").id, key_id=7)
+
+    @property
+    def tables(self) -> ManageTables:
+        return ManageTables(self.store, recorder=self.recorder)
+
+    @property
+    def previews(self) -> PreviewReplacements:
+        return PreviewReplacements(
+            self.store, self.store, self.patterns, lambda text: f"{len(text):02x}" * 8, self.clock
+        )
+
+    @property
+    def plans(self) -> ExecutePlans:
+        return ExecutePlans(self.store, self.patterns, self.clock, WriteDocuments(self.recorder))
+
+    @property
+    def undos(self) -> UndoPlans:
+        return UndoPlans(self.store, self.clock, WriteDocuments(self.recorder))
+
+    @property
+    def worker(self) -> CarryOutPlans:
+        documents = OneByOne(self.store, self.store, WriteDocuments(self.recorder))
+        return CarryOutPlans(self.store, self.previews.run, self.plans, self.undos, documents)
+
+    def make(self, *documents: object) -> list[Table]:
+        """Stores documents."""
+        return [self.tables.create(self.principal, "t", None, each) for each in documents]
+
+    def write(self, table: Table, text: str) -> Table:
+        """What another program writes: JSON text."""
+        with self.store.for_all("test") as work:
+            changed = work.tables.replace(table.id, text, expected_revision=None)
+        assert changed is not None
+        return changed
+
+    def put(self, table: Table, document: object, pointer: str = "") -> Table:
+        """What a person saves meanwhile."""
+        return self.tables.replace(self.principal, table.id, document, pointer=pointer)
+
+    def preview(self, request: ReplaceRequest = WAREHOUSE, **more: object) -> Plan:
+        """Makes a plan over the project that is ready."""
+        asked = AskedReplacement(request, **more)  # type: ignore[arg-type]
+        plan = self.previews.start(self.principal, asked, request_id="previewed").plan
+        assert plan.state == "ready"
+        return plan
+
+    def execute(
+        self, plan: Plan, choice: Choice = ALL, principal: Principal | None = None
+    ) -> ExecutedPlan:
+        """Executes a plan as it was shown."""
+        assert plan.digest is not None
+        caller = principal or self.principal
+        return self.plans.execute(caller, plan.id, plan.digest, choice, request_id="executed")
+
+    def undo(
+        self, plan: Plan, on_conflict: OnConflict = "abort", *, dry_run: bool = False
+    ) -> ExecutedPlan:
+        """Takes a plan back."""
+        return self.undos.undo(
+            self.principal, plan.id, on_conflict=on_conflict, dry_run=dry_run, request_id="undone"
+        )
+
+    def carry_out(self, plan: Plan, left_s: float = 900) -> str:
+        """Does what the order of a plan asks for."""
+        return self.worker.run(plan.id, Deadline(self.clock, self.clock.monotonic() + left_s))
+
+    def plan(self, plan: Plan) -> Plan:
+        """Returns a plan as it is now."""
+        with self.store.for_all("test") as work:
+            found = work.plans.find(plan.id, project_id=plan.project_id)
+        assert found is not None
+        return found
+
+    def rows(self, plan: Plan) -> list[PlannedTable]:
+        """Returns the documents of a plan."""
+        with self.store.for_all("test") as work:
+            return work.plans.tables(plan.id, limit=10_000)
+
+    def text(self, table: Table) -> str:
+        """Returns the text of a document as the store writes it."""
+        with self.store.for_all("test") as work:
+            return work.tables.read(table.id)[1]
+
+    def state(self, tables: Sequence[Table]) -> Mapping[int, tuple[int, str]]:
+        """Returns revisions and texts of documents."""
+        with self.store.for_all("test") as work:
+            return {table.id: work.tables.read(table.id) for table in tables}
+
+    def versions(self, table: Table) -> list[Version]:
+        """Returns the newest versions of a table."""
+        return [*ManageVersions(self.store).page(self.principal, table.id, below=None).rows]
+
+    def version(self, table: Table, revision: int) -> str:
+        """Returns the recorded text of a revision."""
+        return ManageVersions(self.store).read_document(self.principal, table.id, revision, "")
+
+    def keep(self, limits: HistoryLimits) -> None:
+        """Says how much of the past is kept."""
+        with self.store.for_project(self.principal.project_id) as work:
+            work.history_settings.write(self.principal.project_id, limits)
+
+    def agent(self, mcp_id: int) -> McpKey:
+        """Returns an agent in the project."""
+        return McpKey(self.principal.project_id, mcp_id)
+
+    def as_large(self, plan: Plan) -> Plan:
+        """Makes the store say that a plan is too large for one transaction."""
+
+        with self.store.for_all("test") as work:
+            large = replace(plan, counts=replace(plan.counts, planned_bytes=10**9))
+            work.plans.save(large)
+        return self.plan(plan)

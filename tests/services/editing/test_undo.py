@@ -1,0 +1,225 @@
+"""Undo and redo of plans: byte for byte, and never over somebody's words."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from context_search.domain.editing.plans import Choice
+from context_search.domain.editing.replacing import ReplaceRequest
+from context_search.domain.errors import (
+    ConflictError,
+    NotFoundError,
+    PlanNotReadyError,
+    PlanUsedError,
+    ReplaceBusyError,
+    ReplaceStaleError,
+    UndoExpiredError,
+)
+from context_search.domain.versions import HistoryLimits
+from context_search.services.editing.rewriting import KeptPlace
+from testing.in_memory.clock import ManualClock
+from testing.in_memory.store import MemoryStore
+from tests.services.editing.replacing import STORY, Desk
+
+DAY_S = 86_400.0
+LETTERS = ReplaceRequest("x", "yy")
+LONG = "The harbour at night x and the long winter garden. "
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    return ManualClock()
+
+
+@pytest.fixture
+def desk(clock: ManualClock) -> Desk:
+    return Desk(MemoryStore(clock), clock)
+
+
+def test_an_undo_brings_every_byte_back_and_a_redo_does_it_again(desk: Desk) -> None:
+    tables = desk.make(*STORY)
+    before = [desk.text(table) for table in tables]
+    plan = desk.execute(desk.preview()).plan
+    after = [desk.text(table) for table in tables]
+    undone = desk.undo(plan)
+    assert (undone.plan.state, undone.plan.undoes) == ("done", plan.id)
+    assert (undone.done_count, undone.kept_count, undone.kept) == (7, 0, [])
+    assert [desk.text(table) for table in tables] == before
+    redone = desk.undo(undone.plan)
+    assert redone.done_count == 7
+    assert [desk.text(table) for table in tables] == after
+    again = desk.undo(redone.plan)
+    assert [desk.text(table) for table in tables] == before
+    causes = [(v.cause, v.plan_id) for v in desk.versions(tables[0])]
+    ids = [again.plan.id, redone.plan.id, undone.plan.id]
+    assert causes == [*[("undo", each) for each in ids], ("replace", plan.id), ("create", None)]
+
+
+def test_a_plan_is_undone_once(desk: Desk) -> None:
+    desk.make(*STORY)
+    plan = desk.execute(desk.preview()).plan
+    undone = desk.undo(plan)
+    with pytest.raises(UndoExpiredError) as told:
+        desk.undo(plan)
+    assert told.value.members == {"undone_by": undone.plan.id}
+    desk.undo(undone.plan)
+    with pytest.raises(UndoExpiredError):
+        desk.undo(plan)
+
+
+def test_only_what_was_chosen_is_undone(desk: Desk) -> None:
+    tables = desk.make(*STORY)
+    before = [desk.text(table) for table in tables]
+    plan = desk.execute(desk.preview(), Choice(only=frozenset({2, 6}))).plan
+    assert desk.undo(plan).done_count == 2
+    assert [desk.text(table) for table in tables] == before
+
+
+def test_a_dry_run_counts_and_writes_nothing(desk: Desk) -> None:
+    tables = desk.make(*STORY)
+    plan = desk.execute(desk.preview()).plan
+    desk.put(tables[0], "别处", "/text")
+    before = desk.state(tables)
+    counted = desk.undo(plan, dry_run=True)
+    assert (counted.done_count, counted.kept_count) == (5, 2)
+    assert {place.json_pointer for place in counted.kept} == {"/text"}
+    assert desk.state(tables) == before
+    assert desk.plan(plan) == plan
+    done = desk.undo(plan, "skip")
+    assert [(row.replaced, row.kept) for row in done.tables] == [
+        (row.replaced, row.kept) for row in counted.tables
+    ]
+    assert done.kept == counted.kept
+
+
+def test_what_somebody_wrote_stays_and_is_told(desk: Desk) -> None:
+    [table, other] = desk.make({"a": "x", "b": "x"}, ["x"])
+    plan = desk.execute(desk.preview(LETTERS)).plan
+    desk.put(table, "mine", "/a")
+    before = desk.state([table, other])
+    with pytest.raises(ReplaceStaleError) as told:
+        desk.undo(plan)
+    [changed] = told.value.members["changed"]  # type: ignore[misc]
+    assert changed == {
+        "table_id": table.id,
+        "json_pointer": "/a",
+        "reason": "EDITED_SINCE",
+        "revision": 3,
+    }
+    assert desk.state([table, other]) == before
+    assert desk.plan(plan).undone_by is None
+    undone = desk.undo(plan, "skip")
+    assert undone.plan.state == "partial"
+    assert (undone.done_count, undone.kept_count) == (2, 1)
+    assert undone.kept == [KeptPlace(table.id, "/a", 0)]
+    assert json.loads(desk.text(table)) == {"a": "mine", "b": "x"}
+    assert json.loads(desk.text(other)) == ["x"]
+
+
+def test_places_of_a_string_that_was_edited_since_come_back(desk: Desk) -> None:
+    text = "".join(f"{n}: {LONG}" for n in range(9))
+    [table] = desk.make([text])
+    plan = desk.execute(desk.preview(LETTERS)).plan
+    edited = text.replace("x", "yy").replace("4: The", "4: My own words about the")
+    desk.put(table, [edited])
+    undone = desk.undo(plan)
+    assert undone.done_count == 9
+    assert json.loads(desk.text(table)) == [edited.replace("yy", "x")]
+
+
+def test_places_are_not_found_without_a_record_of_what_was_left(desk: Desk) -> None:
+    [table] = desk.make([LONG])
+    desk.keep(HistoryLimits(keep_count=0))
+    plan = desk.execute(desk.preview(LETTERS)).plan
+    edited = "New: " + LONG.replace("x", "yy")
+    desk.put(table, [edited])
+    undone = desk.undo(plan, "skip")
+    assert (undone.done_count, undone.kept_count) == (0, 1)
+    assert json.loads(desk.text(table)) == [edited]
+
+
+def test_a_string_that_moved_is_undone_where_it_is(desk: Desk) -> None:
+    [table] = desk.make(["a x", "b x"])
+    plan = desk.execute(desk.preview(LETTERS)).plan
+    desk.put(table, ["new yy", "a yy", "b yy"])
+    assert desk.undo(plan).done_count == 2
+    assert json.loads(desk.text(table)) == ["new yy", "a x", "b x"]
+    redone = desk.undo(desk.plan(replace(plan, id=desk.plan(plan).undone_by or 0)))
+    assert redone.done_count == 2
+    assert json.loads(desk.text(table)) == ["new yy", "a yy", "b yy"]
+
+
+def test_a_deleted_document_stays_deleted_and_keeps_its_places(desk: Desk) -> None:
+    [gone, there] = desk.make(["x x"], ["x"])
+    plan = desk.execute(desk.preview(LETTERS)).plan
+    desk.tables.delete(desk.principal, gone.id)
+    with pytest.raises(ReplaceStaleError):
+        desk.undo(plan)
+    undone = desk.undo(plan, "skip")
+    assert [(row.state, row.reason, row.kept) for row in undone.tables] == [
+        ("skipped", "GONE", 2),
+        ("done", None, 0),
+    ]
+    assert json.loads(desk.text(there)) == ["x"]
+
+
+def test_an_undo_has_its_time(desk: Desk, clock: ManualClock) -> None:
+    desk.make(*STORY)
+    desk.keep(HistoryLimits(keep_days=2))
+    plan = desk.execute(desk.preview()).plan
+    clock.advance(2 * DAY_S - 1)
+    assert desk.undo(plan, dry_run=True).done_count == 7
+    clock.advance(1)
+    with pytest.raises(UndoExpiredError):
+        desk.undo(plan)
+
+
+def test_forgotten_texts_are_not_undone(desk: Desk) -> None:
+    tables = desk.make(*STORY)
+    plan = desk.execute(desk.preview()).plan
+    desk.previews.cancel(desk.principal, plan.id)
+    before = desk.state(tables)
+    with pytest.raises(UndoExpiredError):
+        desk.undo(plan, "skip")
+    assert desk.state(tables) == before
+
+
+def test_what_was_not_executed_is_not_undone(desk: Desk) -> None:
+    desk.make(*STORY)
+    plan = desk.preview()
+    with pytest.raises(ConflictError):
+        desk.undo(plan)
+    with pytest.raises(NotFoundError):
+        desk.undo(replace(plan, id=plan.id + 1))
+    desk.execute(desk.as_large(plan))
+    with pytest.raises(PlanNotReadyError):
+        desk.undo(plan)
+
+
+def test_an_undo_waits_for_no_other_plan(desk: Desk) -> None:
+    desk.make(*STORY)
+    plan = desk.execute(desk.preview()).plan
+    desk.execute(desk.as_large(desk.preview(ReplaceRequest("雨", "雪"))))
+    with pytest.raises(ReplaceBusyError):
+        desk.undo(plan)
+    assert desk.plan(plan).undone_by is None
+
+
+def test_an_undo_is_no_plan_to_execute(desk: Desk) -> None:
+    desk.make(*STORY)
+    undone = desk.undo(desk.execute(desk.preview()).plan)
+    with pytest.raises(PlanUsedError):
+        desk.execute(replace(undone.plan, digest=bytes(16)))
+
+
+def test_a_document_that_cannot_be_recorded_is_not_undone(desk: Desk) -> None:
+    tables = desk.make(["x " + "1" * 500])
+    plan = desk.execute(desk.preview(LETTERS)).plan
+    desk.keep(HistoryLimits(max_bytes=1))
+    before = desk.state(tables)
+    undone = desk.undo(plan, "skip")
+    assert [(row.reason, row.kept) for row in undone.tables] == [("SNAPSHOT_FAILED", 1)]
+    assert desk.state(tables) == before
