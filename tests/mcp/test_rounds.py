@@ -18,7 +18,7 @@ from context_search.mcp import (
 )
 from tests.mcp.memory import Answered, MemoryToolbox, ask, call, modern, request
 
-FORMS = {"elicitation": {"form": {}}}
+FORMS: dict[str, object] = {"elicitation": {"form": {}}}
 SCHEMA = {"type": "object", "properties": {"ok": {"type": "boolean"}}, "required": ["ok"]}
 QUESTION = InputRequired({"confirm": Form("Replace 7 matches?", SCHEMA)}, "state-1")
 SEEN: list[ClientInput] = []

@@ -13,9 +13,11 @@ from context_search.ports.store import Store
 if TYPE_CHECKING:
     from context_search.ports.patterns import Patterns
     from context_search.services.editing.compare import CompareVersions
+    from context_search.services.editing.execute import ExecutePlans
     from context_search.services.editing.history_settings import ManageHistorySettings
     from context_search.services.editing.preview import PreviewReplacements
     from context_search.services.editing.show_matches import ShowMatches
+    from context_search.services.editing.undo import UndoPlans
     from context_search.services.editing.versions import ManageVersions
 
 
@@ -74,3 +76,17 @@ class EditingParts:
         from context_search.services.editing.show_matches import ShowMatches  # noqa: PLC0415
 
         return ShowMatches(self.store, self.patterns, self.clock)
+
+    @cached_property
+    def execute(self) -> ExecutePlans:
+        """Executes plans."""
+        from context_search.services.editing.execute import ExecutePlans  # noqa: PLC0415
+
+        return ExecutePlans(self.store, self.patterns, self.clock)
+
+    @cached_property
+    def undo(self) -> UndoPlans:
+        """Takes plans back."""
+        from context_search.services.editing.undo import UndoPlans  # noqa: PLC0415
+
+        return UndoPlans(self.store, self.clock)

@@ -147,11 +147,15 @@ class InputRequired:
     state: str
 
 
+Action = Literal["accept", "decline", "cancel"]
+"""What a user did with a form: filled it in, said no, or went away."""
+
+
 @dataclass(frozen=True, slots=True)
 class FormAnswer:
-    """What a user did with a form: filled in, said no, or went away. ``content`` is unchecked."""
+    """A user's answer to a form. ``content`` is unchecked."""
 
-    action: Literal["accept", "decline", "cancel"]
+    action: Action
     content: Mapping[str, object] = field(default_factory=dict)
 
 

@@ -6,12 +6,12 @@ Specification 2026-07-28, "Multi Round-Trip Requests" and "Elicitation".
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import get_args, get_type_hints
+from typing import get_args
 
-from context_search.mcp.contract import ClientInput, Form, FormAnswer, InputRequired
+from context_search.mcp.contract import Action, ClientInput, Form, FormAnswer, InputRequired
 from context_search.mcp.jsonrpc import INVALID_PARAMS, RpcError
 
-_ACTIONS = get_args(get_type_hints(FormAnswer)["action"])
+_ACTIONS: tuple[Action, ...] = get_args(Action)
 
 
 def client_input(params: Mapping[str, object], capabilities: Mapping[str, object]) -> ClientInput:
@@ -32,10 +32,11 @@ def client_input(params: Mapping[str, object], capabilities: Mapping[str, object
 def _answer(value: object) -> FormAnswer | None:
     if not isinstance(value, dict):
         raise RpcError(INVALID_PARAMS, '"inputResponses" must hold objects')
-    action, content = value.get("action"), value.get("content")
-    if action not in _ACTIONS:
-        return None
-    return FormAnswer(action, content if isinstance(content, dict) else {})
+    content = value.get("content")
+    for action in _ACTIONS:
+        if value.get("action") == action:
+            return FormAnswer(action, content if isinstance(content, dict) else {})
+    return None
 
 
 def _takes_forms(capabilities: Mapping[str, object]) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from context_search.domain.access import McpInstance, McpKey, Replacing
+from context_search.domain.access import McpInstance, McpKey
 from context_search.domain.editing.plans import Choice, Plan, ReplaceScope
 from context_search.domain.errors import (
     ConflictError,
@@ -18,13 +18,9 @@ from context_search.domain.errors import (
     PlanNotReadyError,
     ReplaceTooLargeError,
 )
-from context_search.domain.text.plain_text import without_hidden_characters
 from context_search.mcp.contract import (
     ClientInput,
-    Form,
     InputRequired,
-    RequestStateError,
-    ToolDescription,
     ToolFailure,
     ToolResult,
     UnknownToolError,
@@ -41,6 +37,7 @@ from context_search.services.editing.preview import (
 from context_search.services.editing.show_matches import ShowMatches
 from context_search.services.editing.undo import UndoPlans
 from context_search.web.border import request_id
+from context_search.web.mcp_asking import Asking, for_a_person, question, question_of_undo
 from context_search.web.mcp_replace_answers import (
     ExecuteArguments,
     ExecuteResult,
@@ -49,87 +46,13 @@ from context_search.web.mcp_replace_answers import (
     Refusal,
     UndoArguments,
     UndoResult,
-    arguments_schema,
     read_arguments,
 )
-from context_search.web.mcp_tools import flat_schema, trimmed
+from context_search.web.mcp_replace_tools import tools_of
+from context_search.web.mcp_tools import trimmed
 
 SAMPLES = 20
 """Number of matches that a preview shows to an agent."""
-_ASKED = "confirm"
-_SHOWN_CHARS = 200
-_FORM: Mapping[str, object] = {
-    "type": "object",
-    "properties": {
-        _ASKED: {"type": "boolean", "title": "Do it", "description": "Whether it is to be done."}
-    },
-    "required": [_ASKED],
-}
-
-
-def _tool(  # noqa: PLR0913 - a description has as many parts
-    name: str,
-    title: str,
-    description: str,
-    arguments: type[BaseModel],
-    result: type[BaseModel],
-    *,
-    writes: bool,
-) -> ToolDescription:
-    return ToolDescription(
-        name=name,
-        title=title,
-        description=description,
-        input_schema=arguments_schema(arguments),
-        output_schema=flat_schema(result),
-        annotations={
-            "readOnlyHint": not writes,
-            **({"destructiveHint": True} if writes else {}),
-            "idempotentHint": True,
-            "openWorldHint": False,
-        },
-    )
-
-
-_PREVIEW = _tool(
-    "replace_preview",
-    "Preview a replacement",
-    "Finds every place where a text stands in the documents that the search tools here search, and "
-    "shows what each would become. Changes nothing. It makes a plan: the result has its plan_id "
-    "and digest, how many places would change, and the first of them. To change one name, word or "
-    "sentence everywhere, begin with this. The text is found exactly as it is written, not by "
-    "meaning: if you do not know how it is written, search first.",
-    PreviewArguments,
-    PreviewResult,
-    writes=False,
-)
-_EXECUTE = _tool(
-    "replace_execute",
-    "Carry out a replacement",
-    "Carries out a plan of replace_preview: changes all the places that it found, and nothing "
-    "else. Give plan_id and digest exactly as that result has them. Your user may be asked before. "
-    "If one of the texts has changed since the preview, nothing is changed and the error "
-    "REPLACE_STALE says so: preview again. Calling it twice does it once. It can be taken back "
-    "with replace_undo.",
-    ExecuteArguments,
-    ExecuteResult,
-    writes=True,
-)
-_UNDO = _tool(
-    "replace_undo",
-    "Take a replacement back",
-    "Takes an executed plan back: every place that it changed becomes what it was before. Places "
-    "that somebody has edited since stay as they are; the result counts and lists them. The undo "
-    "is a plan, too, with a plan_id of its own: undoing that one does the replacement again.",
-    UndoArguments,
-    UndoResult,
-    writes=True,
-)
-
-
-def tools_of(replacing: Replacing) -> Sequence[ToolDescription]:
-    """Returns the tools that agents of an instance see beside its Search Tools."""
-    return {"off": (), "propose": (_PREVIEW,), "execute": (_PREVIEW, _EXECUTE, _UNDO)}[replacing]
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,17 +128,12 @@ class AgentReplacing:
         if self.instance.replacing == "propose":
             return (
                 "Nothing is changed yet, and you cannot carry it out. Tell your user the plan_id: "
-                f"{self._for_a_person(plan)}"
+                f"{for_a_person(plan, 'execute')}"
             )
         return (
             "Nothing is changed yet. Tell your user what would change. To carry it out, call "
             "replace_execute with this plan_id and digest before expires_at."
         )
-
-    def _for_a_person(self, plan: Plan, act: str = "execute") -> str:
-        root = f"/api/v1/projects/{plan.project_id}/replace"
-        where = f"{root}/execute" if act == "execute" else f"{root}/{plan.id}/undo"
-        return f"a person who may replace in the project can {act} plan {plan.id} (POST {where})."
 
     def _execute(self, arguments: ExecuteArguments) -> ToolResult | InputRequired:
         plan = self.use.preview.read(self.principal, arguments.plan_id).plan
@@ -224,8 +142,10 @@ class AgentReplacing:
             raise PlanNotReadyError("the preview is still going on", retry_after_s=1)
         if plan.state == "ready":
             if plan.digest != digest:
-                raise DigestMismatchError("the plan shows something else than this digest stands for")
-            refusal = self._ask(Deed("execute", plan.id, digest), plan, _question(plan))
+                raise DigestMismatchError(
+                    "the plan shows something else than this digest stands for"
+                )
+            refusal = self._asking.ask(Deed("execute", plan.id, digest), plan, question)
             if isinstance(refusal, InputRequired):
                 return refusal
             if refusal:
@@ -243,7 +163,7 @@ class AgentReplacing:
     def _undo(self, plan_id: int) -> ToolResult | InputRequired:
         plan = self.use.preview.read(self.principal, plan_id).plan
         deed = Deed("undo", plan_id, plan.digest or b"")
-        refusal = self._ask(deed, plan, self._question_of_undo(plan) if self._asks else "")
+        refusal = self._asking.ask(deed, plan, self._question_of_undo)
         if isinstance(refusal, InputRequired):
             return refusal
         if refusal:
@@ -272,41 +192,12 @@ class AgentReplacing:
                 within=self._within(),
             )
         except ReplaceTooLargeError:
-            return f"Take back what plan {plan.id} has done{_texts(plan)}?"
-        places = _counted(counted.done_count, "place")
-        stay = f" {_counted(counted.kept_count, 'place')} edited since will stay as they are."
-        return (
-            f"Take back what plan {plan.id} has done{_texts(plan)}, in {places}?"
-            f"{stay if counted.kept_count else ''}"
-        )
+            return question_of_undo(plan)
+        return question_of_undo(plan, done=counted.done_count, kept=counted.kept_count)
 
     @property
-    def _asks(self) -> bool:
-        return self.client.takes_forms
-
-    def _ask(self, deed: Deed, plan: Plan, message: str) -> InputRequired | Refusal | None:
-        """Returns a question that has to be put first, or that somebody said no; None: go on.
-
-        Raises RequestStateError for a state that was not made for this, and ToolFailure
-        ``CONFIRMATION_UNAVAILABLE``.
-        """
-        client, confirmations = self.client, self.use.confirmations
-        if not self._asks:
-            if self.instance.confirmation == "client":
-                return None
-            raise _unavailable(plan, self._for_a_person(plan, deed.act))
-        if client.state is not None and not confirmations.is_good(
-            client.state, self.principal, deed
-        ):
-            raise RequestStateError
-        answer = client.answers.get(_ASKED) if client.state is not None else None
-        said = answer.content.get(_ASKED) if answer and answer.action == "accept" else None
-        if answer is None or (answer.action == "accept" and not isinstance(said, bool)):
-            state = confirmations.state_of(self.principal, deed)
-            return InputRequired({_ASKED: Form(message, _FORM)}, state)
-        if answer.action == "cancel":
-            return "cancelled"
-        return None if said else "declined"
+    def _asking(self) -> Asking:
+        return Asking(self.principal, self.instance, self.client, self.use.confirmations)
 
     def _within(self) -> ReplaceScope:
         return ReplaceScope(places=self._places(""))
@@ -328,40 +219,6 @@ class AgentReplacing:
 
 
 _AFTER_REFUSAL = "Nothing was changed: your user did not agree. Ask what they want instead."
-
-
-def _unavailable(plan: Plan, who_can: str) -> ToolFailure:
-    message = f"somebody has to agree first, and this client cannot ask: {who_can}"
-    return ToolFailure(409, "CONFIRMATION_UNAVAILABLE", message, members={"plan_id": plan.id})
-
-
-def _question(plan: Plan) -> str:
-    counts, request = plan.counts, plan.request
-    if request is None:
-        raise PlanExpiredError("the texts of the plan are forgotten: preview again")
-    matches, tables = _counted(counts.matches, "match"), _counted(counts.tables, "document")
-    what = "Delete" if not request.replace_with else "Replace"
-    kind = " of the pattern" if request.regex else ""
-    return f"{what} {matches}{kind} in {tables}{_texts(plan)}?"
-
-
-def _texts(plan: Plan) -> str:
-    request = plan.request
-    if request is None:
-        return ""
-    becomes = f" → “{_shown(request.replace_with)}”" if request.replace_with else ""
-    return f": “{_shown(request.find)}”{becomes}"
-
-
-def _shown(text: str) -> str:
-    """A text in one line, that looks like nothing but itself, for a person who decides."""
-    line = without_hidden_characters(" ".join(text.split()))
-    return line if len(line) <= _SHOWN_CHARS else f"{line[:_SHOWN_CHARS]}…"
-
-
-def _counted(count: int, word: str) -> str:
-    plural = "es" if word.endswith("ch") else "s"
-    return f"{count:,} {word}{'' if count == 1 else plural}"
 
 
 def _after_executing(done: ExecutedPlan) -> str:

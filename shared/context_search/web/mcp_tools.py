@@ -89,15 +89,18 @@ def trimmed(
     for name in names:
         if len(to_bytes(cut)) <= limit:
             break
-        rows = cut[name]
-        if isinstance(rows, list):
-            fits = bisect_right(
-                range(len(rows) + 1),
-                limit,
-                key=lambda n, name=name, rows=rows: len(to_bytes({**cut, name: rows[:n]})),
-            )
-            cut[name] = rows[: max(fits - 1, 0)]
+        if isinstance(cut[name], list):
+            cut[name] = _fitting(cut, name, limit)
     return cut
+
+
+def _fitting(answer: Mapping[str, Any], name: str, limit: int) -> list[Any]:
+    rows: list[Any] = answer[name]
+
+    def size(count: int) -> int:
+        return len(to_bytes({**answer, name: rows[:count]}))
+
+    return rows[: max(bisect_right(range(len(rows) + 1), limit, key=size) - 1, 0)]
 
 
 def _shortened(hit: Mapping[str, Any], room: int) -> Mapping[str, Any]:
