@@ -96,4 +96,4 @@ def agent(api: Api, *tools: dict[str, Any], era: Era = "2026-07-28", **opted_in:
 
 def data_of(api: Api, table: Mapping[str, Any]) -> Any:
     """A table's document, as its owner reads it."""
-    return api("GET", f"/api/v1/tables/{table['id']}/data").json()["data"]
+    return api("GET", f"/api/v1/tables/{table['id']}/data").json()
