@@ -36,11 +36,12 @@ class RePatterns:
         yield RePattern(compiled)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class RePattern:
-    """``CompiledPattern`` of a Python pattern."""
+    """``CompiledPattern`` of a Python pattern; one search after the other."""
 
     compiled: re.Pattern[str]
+    is_searching: bool = False
 
     @property
     def groups(self) -> int:
@@ -57,12 +58,21 @@ class RePattern:
         groups: Sequence[int],
         text_timeout_s: float,  # noqa: ARG002
     ) -> Iterator[PatternMatches]:
-        for text in texts:
-            offsets, empty = array("i"), 0
-            for match in self.compiled.finditer(text):
-                if match.start() == match.end():
-                    empty += 1
-                    continue
-                for group in (0, *groups):
-                    offsets.extend(match.span(group))
-            yield PatternMatches(offsets, 2 + 2 * len(groups), empty)
+        if self.is_searching:
+            raise RuntimeError("a pattern is used for one search after the other")
+        self.is_searching = True
+        try:
+            for text in texts:
+                yield self._matches_in(text, groups)
+        finally:
+            self.is_searching = False
+
+    def _matches_in(self, text: str, groups: Sequence[int]) -> PatternMatches:
+        offsets, empty = array("i"), 0
+        for match in self.compiled.finditer(text):
+            if match.start() == match.end():
+                empty += 1
+                continue
+            for group in (0, *groups):
+                offsets.extend(match.span(group))
+        return PatternMatches(offsets, 2 + 2 * len(groups), empty)

@@ -250,7 +250,10 @@ def test_a_project_has_so_many_open_plans(desk: Desk) -> None:
 
 def test_what_is_too_much_fails_the_plan(desk: Desk) -> None:
     desk.tables("x" * 101, ["x"] * 900)
-    agents = {"mcp_id": 3, "places": tuple((table, "") for table in desk.documents())}
+    agents: dict[str, Any] = {
+        "mcp_id": 3,
+        "places": tuple((table, "") for table in desk.documents()),
+    }
     with pytest.raises(TooManyMatchesError):
         desk.start("x", **agents)
     [failed] = desk.preview.page(desk.principal, below=None).rows
@@ -469,6 +472,7 @@ def test_two_workers_on_one_plan_do_not_both_write(desk: Desk) -> None:
         ("ab", "a", "", {}, ("DELETES_TEXT",)),
         ("ab", "(a)(x)?", "$2", {"regex": True}, ("DELETES_TEXT",)),
         ("ab", "a", "xax", {}, ("MATCHES_AGAIN",)),
+        ("ab", "a", "a" * 10_000, {}, ("MATCHES_AGAIN",)),
         ("ab", "a", "XAX", {}, ()),
         ("ab", "a", "XAX", {"case_sensitive": False}, ("MATCHES_AGAIN",)),
         ("cat", "cat", "concat", {"whole_word": True}, ()),

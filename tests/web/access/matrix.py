@@ -16,6 +16,7 @@ OPEN: frozenset[str] = frozenset()
 TRUSTED = frozenset({"internal secret"})
 SEARCH = frozenset({"search"})
 MANAGE = frozenset({"manage"})
+REPLACE = frozenset({"replace"})
 READ = SEARCH | MANAGE
 
 MCP_PATHS = ("/mcp", "/api/v1/mcp/server/{api_key}")
@@ -49,6 +50,8 @@ _VERSIONS = f"{_TABLES}/versions"
 _VERSION = f"{_VERSIONS}/{{revision}}"
 _TOOLS = "/api/v1/tools/{tool_id}"
 _PROJECTS = "/api/v1/projects/{project_id}"
+_REPLACE = f"{_PROJECTS}/replace"
+_PLAN = f"{_REPLACE}/{{plan_id}}"
 _MCPS = "/api/v1/mcps/{mcp_id}"
 _IN_PROJECT = {"project_id": "{project_id}", "name": "x"}
 _BINDING = {"tool_id": "{free_tool_id}"}
@@ -121,6 +124,22 @@ ROWS: Mapping[Operation, Row] = {
     ("PATCH", f"{_PROJECTS}/retrieval-settings"): Row(MANAGE, 200, {"topK": 7}),
     ("GET", f"{_PROJECTS}/history-settings"): Row(MANAGE, 200),
     ("PATCH", f"{_PROJECTS}/history-settings"): Row(MANAGE, 200, {"keep_days": 9}),
+    ("POST", f"{_REPLACE}/preview"): Row(
+        REPLACE, 200, {"find": "harbour", "replace_with": "x", "tables": ["{table_id}"]}
+    ),
+    ("GET", _REPLACE): Row(
+        REPLACE, 200, query={"cursor": "{below_plan}"}, looks={"below_plan": 200}
+    ),
+    ("GET", _PLAN): Row(
+        REPLACE, 200, query={"cursor": "{after_planned}"}, looks={"after_planned": 200}
+    ),
+    ("GET", f"{_PLAN}/matches"): Row(
+        REPLACE,
+        200,
+        query={"cursor": "{after_match}", "table_id": "{table_id}"},
+        looks={"after_match": 200, "table_id": 200},  # a plan has no matches in other tables
+    ),
+    ("DELETE", _PLAN): Row(REPLACE, 204),
     ("POST", f"{_PROJECTS}/keys"): Row(MANAGE | TRUSTED, 201, {}),
     ("GET", f"{_PROJECTS}/keys"): Row(MANAGE, 200, query=_KEYS, looks=_OWN_PAGE),
     ("DELETE", f"{_PROJECTS}/keys/{{key_id}}"): Row(MANAGE, 204),

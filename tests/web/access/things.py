@@ -19,6 +19,10 @@ MISSING: Ids = {
     # A page after a number begins with the next id, so only 0 is like a number of somebody else's.
     **dict.fromkeys(["after_tool", "after_key", "after_mcp_key", "after_mcp", "after_binding"], 0),
     "below_revision": NOWHERE,
+    "plan_id": NOWHERE,
+    "below_plan": NOWHERE,
+    "after_planned": 0,
+    "after_match": 0,
     "after_difference": 0,
     "cursor": f"{'0' * 32}.50",
     "api_key": CANARY,
@@ -47,12 +51,19 @@ def things_of(api: Api, settle: Callable[[], None], *, changes: int = 1) -> dict
     assert page["hasMore"]
     key = api.new_key(name="second")
     upload = answer(api("POST", uploads, json={"format": "json"}), 201)
+    replacement = {"find": "harbour", "replace_with": "haven"}
+    plans = f"/api/v1/projects/{api.project_id}/replace/preview"
+    plan = answer(api("POST", plans, json=replacement), 200)
     return {
         "project_id": api.project_id,
         "table_id": table["id"],
         "revision": changes,
         "below_revision": changes + 9,  # whoever's it is, the whole list is below
         "after_difference": 0,
+        "plan_id": plan["plan_id"],
+        "below_plan": plan["plan_id"] + 9,
+        "after_planned": 0,
+        "after_match": 0,
         "tool_id": made[0]["tool_id"],
         "free_tool_id": made[1]["tool_id"],
         "upload_id": upload["upload_id"],

@@ -14,11 +14,28 @@ from context_search.domain.editing.replacing import ReplaceRequest
 from context_search.domain.retrieval import SENSITIVE_KINDS
 from context_search.domain.text.sensitive import find_sensitive
 
-_MOST_TEXTS = 200
-"""Maximum number of different texts that are looked at for one warning."""
-_LONGEST_TEXT = 10_000
+_MOST_CHARS = 100_000
+"""Maximum length of all texts that are looked at for one warning: a pattern may be slow."""
 _LONGEST_JSON = 1_000_000
 _ASCII_CLASS = re.compile(r"(?<!\\)(?:\\\\)*\\[wWdDsSbB]")
+
+
+@dataclass(slots=True)
+class _Different:
+    """Different texts, the first ones."""
+
+    seen: set[str] = field(default_factory=set)
+    chars_left: int = _MOST_CHARS
+
+    def new_among(self, texts: Iterable[str]) -> list[str]:
+        """Returns those that were not seen before, while they are few; they are seen now."""
+        new: list[str] = []
+        for text in texts:
+            if len(text) <= self.chars_left and text not in self.seen:
+                self.seen.add(text)
+                self.chars_left -= len(text) + 1
+                new.append(text)
+        return new
 
 
 @dataclass(slots=True)
@@ -32,8 +49,9 @@ class Warnings:
     request: ReplaceRequest
     finds: Callable[[Sequence[str]], bool]
     known: set[Warning] = field(default_factory=set)
-    _found: set[str] = field(default_factory=set)
-    _made: set[str] = field(default_factory=set)
+    _found: _Different = field(default_factory=_Different)
+    _made: _Different = field(default_factory=_Different)
+    _unsought: list[str] = field(default_factory=list)
 
     def in_order(self) -> tuple[Warning, ...]:
         """Returns the warnings so far, as they are always written."""
@@ -57,28 +75,20 @@ class Warnings:
 
     def _look_at_texts(self, edits: Sequence[Edit]) -> None:
         if "LOOKS_SENSITIVE" not in self.known:
-            found = _new(self._found, (edit.found for edit in edits))
+            found = self._found.new_among(edit.found for edit in edits)
             if any(find_sensitive(text, SENSITIVE_KINDS) for text in found):
                 self.known.add("LOOKS_SENSITIVE")
         if "MATCHES_AGAIN" not in self.known:
-            made = _new(self._made, (edit.becomes for edit in edits))
-            if made and self.finds(made):
-                self.known.add("MATCHES_AGAIN")
+            self._unsought += self._made.new_among(edit.becomes for edit in edits)
+
+    def look_at_results(self) -> None:
+        """Looks for the request in what it made. Not while it is being looked for elsewhere."""
+        made, self._unsought = self._unsought, []
+        if made and self.finds(made):
+            self.known.add("MATCHES_AGAIN")
 
     def _has_class(self) -> bool:
         return _ASCII_CLASS.search(self.request.find) is not None
-
-
-def _new(seen: set[str], texts: Iterable[str]) -> list[str]:
-    """Returns the texts that were not seen before, while they are few; they are seen now."""
-    new: list[str] = []
-    for text in texts:
-        if len(seen) == _MOST_TEXTS:
-            break
-        if text and text not in seen and len(text) <= _LONGEST_TEXT:
-            seen.add(text)
-            new.append(text)
-    return new
 
 
 def _is_json(text: str) -> bool:

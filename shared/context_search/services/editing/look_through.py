@@ -160,6 +160,7 @@ class LookThrough:
                 strings.append(string)
                 matches, growth = matches + string.matches, growth + found.edits.growth
                 _check_strings(counts.strings + len(strings), string)
+        self._warnings.look_at_results()
         if strings and counts.tables == MAX_PLANNED_TABLES:
             raise TooManyMatchesError("there are matches in too many tables: narrow the scope")
         return strings, replace(
@@ -201,7 +202,11 @@ class LookThrough:
         )
 
     def _finds(self, texts: Sequence[str]) -> bool:
-        return any(found.edits for found in self.replacer.edits_in(texts, Allowance()))
+        try:
+            found = [*self.replacer.edits_in(texts, Allowance())]
+        except (TooManyMatchesError, ReplaceTooLargeError):
+            return True
+        return any(edits.edits for edits in found)
 
     def _save(
         self,

@@ -38,11 +38,15 @@ ChangedReason = Literal["CHANGED", "GONE", "MATCHES_DIFFER"]
 
 @dataclass(frozen=True, slots=True)
 class ShowMatches:
-    """The matches of the caller's plans, with what stands around them."""
+    """The matches of the caller's plans, with what stands around them.
+
+    Of documents over ``document_bytes`` each string is read by itself, up to as many bytes.
+    """
 
     store: Store
     patterns: Patterns
     clock: Clock
+    document_bytes: int = MAX_PREVIEWED_BYTES
 
     def page(
         self,
@@ -80,16 +84,16 @@ class ShowMatches:
     ) -> Iterator[ShownMatch]:
         """Yields the matches of strings, as far as the time goes, of one document at least."""
         deadline = Deadline(self.clock, self.clock.monotonic() + _PAGE_S)
-        for table_id, group in groupby(strings, key=lambda string: string.table_id):
-            yield from self._of_table(plan, table_id, list(group), replacer)
+        for _, group in groupby(strings, key=lambda string: string.table_id):
+            yield from self._of_table(plan, list(group), replacer)
             if not deadline.left_s():
                 return
 
     def _of_table(
-        self, plan: Plan, table_id: int, strings: Sequence[PlannedString], replacer: Replacer
+        self, plan: Plan, strings: Sequence[PlannedString], replacer: Replacer
     ) -> Iterator[ShownMatch]:
         with self.store.for_project(plan.project_id) as work:
-            revision, texts = _texts(work, plan, table_id, strings)
+            revision, texts = _texts(work, plan, strings, self.document_bytes)
         changed = [
             _changed(string, "GONE" if text is None else "CHANGED", revision)
             for string, text in zip(strings, texts, strict=True)
@@ -130,18 +134,19 @@ def fitting(matches: Iterable[ShownMatch], limit: int) -> list[ShownMatch]:
 
 
 def _texts(
-    work: UnitOfWork, plan: Plan, table_id: int, strings: Sequence[PlannedString]
+    work: UnitOfWork, plan: Plan, strings: Sequence[PlannedString], max_bytes: int
 ) -> tuple[int | None, list[str | None]]:
     """Returns the revision of a document, and what stands where its strings were.
 
-    None: no string. Of a document that is too large for a request, each is read by itself.
+    None: no string.
     """
+    table_id = strings[0].table_id
     table = work.tables.find(table_id, project_id=plan.project_id)
-    whole = work.tables.part(table_id, [], max_bytes=MAX_PREVIEWED_BYTES) if table else None
+    whole = work.tables.part(table_id, [], max_bytes=max_bytes) if table else None
     if whole is None:
         return None, [None] * len(strings)
     if whole.text is None:
-        return whole.revision, [_string_at(work, table_id, each.json_pointer) for each in strings]
+        return whole.revision, [_string_at(work, string, max_bytes) for string in strings]
     document = parse_stored(whole.text)
     return whole.revision, [_string_in(document, string.json_pointer) for string in strings]
 
@@ -154,12 +159,13 @@ def _string_in(document: object, pointer: str) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def _string_at(work: UnitOfWork, table_id: int, pointer: str) -> str | None:
-    part = work.tables.part(table_id, split(pointer), max_bytes=MAX_PREVIEWED_BYTES)
+def _string_at(work: UnitOfWork, string: PlannedString, max_bytes: int) -> str | None:
+    path = split(string.json_pointer)
+    part = work.tables.part(string.table_id, path, max_bytes=max_bytes)
     if part is None or not part.is_string:
         return None
     if part.text is None:
-        raise DocumentTooLargeError(f"the string has over {MAX_PREVIEWED_BYTES} bytes")
+        raise DocumentTooLargeError(f"the string has over {max_bytes} bytes")
     return str(json.loads(part.text))
 
 

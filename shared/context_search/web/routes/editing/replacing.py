@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict
-from typing import Annotated
+from typing import Annotated, Any
 
 from aws_lambda_powertools import Logger
 from fastapi import APIRouter, Query, Response
@@ -303,7 +303,7 @@ class PlansAnswer(Answer):
         return cls(plans=plans, cursor=next_cursor(page.next_after))
 
 
-def _summary(plan: Plan) -> dict[str, object]:
+def _summary(plan: Plan) -> dict[str, Any]:
     counts = plan.counts
     return {
         "plan_id": plan.id,
