@@ -148,7 +148,7 @@ class Pipeline:
     def _worker(self) -> Worker:
         compare = Comparer(self._store, self._settler, Limits()).compare
         book = OrderBook(self._store, self._deliver)
-        return Worker(book, self._indexer.index, compare, _no_uploads, unexpected)
+        return Worker(book, self._indexer.index, compare, _no_uploads, _no_plans, unexpected)
 
     @cached_property
     def _indexer(self) -> Indexer:
@@ -180,6 +180,10 @@ class Pipeline:
 
 def _no_uploads(upload_id: int) -> str:
     raise ValueError(f"nobody uploaded {upload_id}")
+
+
+def _no_plans(plan_id: int, _: Deadline) -> str:
+    raise ValueError(f"nobody has planned {plan_id}")
 
 
 @contextmanager

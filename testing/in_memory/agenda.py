@@ -35,6 +35,7 @@ class MemoryAgenda:
             *(row.remove_at for row in self.rows.tools.values() if row.remove_at),
             *(row.remove_at for row in self.rows.tables.values() if row.remove_at),
             *self.rows.project_removals.values(),
+            *self._plans(silent),
         ]
         return (min(times) - now).total_seconds() if times else None
 
@@ -69,6 +70,18 @@ class MemoryAgenda:
     def _is_there(self, table_id: int) -> bool:
         table = self.rows.tables.get(table_id)
         return table is None or table.is_there
+
+    def _plans(self, silent: timedelta) -> Iterator[datetime]:
+        undone = {row.plan.undoes for row in self.rows.plans.values()}
+        for plan_id, row in self.rows.plans.items():
+            if row.plan.state in ("previewing", "executing"):
+                yield row.saved_at + silent
+            if row.plan.state in ("previewing", "ready"):
+                yield row.plan.expires_at
+            if row.texts_until is not None:
+                yield row.texts_until
+            if plan_id not in undone:
+                yield row.kept_until
 
     def _orders(self, now: datetime, silent: timedelta) -> Iterator[datetime]:
         for row in self.rows.outbox.values():

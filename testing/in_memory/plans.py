@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from context_search.domain.editing.plans import (
+    PLAN_KEPT_S,
+    TEXTS_OUTLIVE_S,
     NewPlan,
     Plan,
     PlannedString,
@@ -20,6 +22,7 @@ from testing.in_memory.rows import PlanRow, Rows
 _OPEN = ("previewing", "ready")
 _WORKED_ON = ("previewing", "executing")
 _IN_VAIN = ("failed", "cancelled", "expired")
+_OUTLIVE = timedelta(seconds=TEXTS_OUTLIVE_S)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +60,8 @@ class MemoryPlans:
             previewed_by=new.actor,
             request_id=new.request_id,
         )
-        self.rows.plans[plan.id] = PlanRow(plan, now)
+        kept_until = now + timedelta(seconds=PLAN_KEPT_S)
+        self.rows.plans[plan.id] = PlanRow(plan, now, plan.expires_at + _OUTLIVE, kept_until)
         return plan
 
     def find(self, plan_id: int, *, project_id: int) -> Plan | None:
@@ -93,7 +97,10 @@ class MemoryPlans:
             runs=plan.runs,
             last_error=plan.last_error,
         )
-        self.rows.plans[plan.id] = replace(row, plan=changed, saved_at=self.clock.now())
+        until = row.texts_until and (plan.undo_until or row.plan.expires_at + _OUTLIVE)
+        self.rows.plans[plan.id] = replace(
+            row, plan=changed, saved_at=self.clock.now(), texts_until=until
+        )
 
     def begin(self, plan: Plan) -> bool:
         row = self.rows.plans.get(plan.id)
@@ -108,19 +115,14 @@ class MemoryPlans:
         return True
 
     def remove(self, plan_id: int) -> None:
-        for later in [plan.id for plan in self._plans() if plan.undoes == plan_id]:
-            self.remove(later)
-        self._remove_strings(plan_id)
-        for key in [key for key in self.rows.planned_tables if key[0] == plan_id]:
-            del self.rows.planned_tables[key]
-        self.rows.plans.pop(plan_id, None)
+        remove_plan(self.rows, plan_id)
 
     def forget_texts(self, plan_id: int) -> None:
         if (row := self.rows.plans.get(plan_id)) is None:
             return
         forgotten = replace(row.plan, request=None, undo_until=None)
-        self.rows.plans[plan_id] = replace(row, plan=forgotten, has_texts=False)
-        self._remove_strings(plan_id)
+        self.rows.plans[plan_id] = replace(row, plan=forgotten, texts_until=None)
+        _remove_strings(self.rows, plan_id)
 
     def add_table(
         self, plan_id: int, table: PlannedTable, strings: Sequence[PlannedString]
@@ -188,28 +190,34 @@ class MemoryPlans:
             self.rows.change(self.rows.plans, plan.id, plan=expired)
         return len(due[:limit])
 
-    def outlived(self, *, unexecuted_s: float, limit: int) -> list[int]:
+    def outlived(self, *, limit: int) -> list[int]:
+        now = self.clock.now()
         needed = {plan.undoes for plan in self._plans() if plan.state in ("ready", "executing")}
-        now, waits = self.clock.now(), timedelta(seconds=unexecuted_s)
         due = [
-            row.plan
-            for row in self.rows.plans.values()
-            if row.has_texts and _has_ended(row.plan) and row.plan.id not in needed
-            if (row.plan.undo_until or row.plan.expires_at + waits) <= now
+            (row.texts_until, plan_id)
+            for plan_id, row in self.rows.plans.items()
+            if row.texts_until is not None and row.texts_until <= now
+            if _has_ended(row.plan) and plan_id not in needed
         ]
-        due.sort(key=lambda plan: plan.undo_until or plan.expires_at)
-        return sorted(plan.id for plan in due[:limit])
+        return sorted(plan_id for _, plan_id in sorted(due)[:limit])
 
-    def forgettable(self, *, older_than_s: float, limit: int) -> list[int]:
-        before = self.clock.now() - timedelta(seconds=older_than_s)
-        undone = {plan.undoes for plan in self._plans()}
-        old = [
-            plan
-            for plan in self._plans()
-            if plan.created_at <= before and _has_ended(plan) and plan.id not in undone
+    def forget_strings(self, *, limit: int) -> int:
+        deleted = {row.id for row in self.rows.tables.values() if row.remove_at is not None}
+        found = [key for key in self.rows.planned_strings if key[1] in deleted][:limit]
+        for key in found:
+            del self.rows.planned_strings[key]
+        return len(found)
+
+    def forgettable(self, *, limit: int) -> list[int]:
+        now, undone = self.clock.now(), {plan.undoes for plan in self._plans()}
+        found = [
+            (row.kept_until, plan_id)
+            for plan_id, row in self.rows.plans.items()
+            if (_has_ended(row.plan) and row.kept_until <= now)
+            or row.plan.project_id in self.rows.project_removals
+            if plan_id not in undone
         ]
-        old.sort(key=lambda plan: plan.created_at)
-        return sorted(plan.id for plan in old[:limit])
+        return sorted(plan_id for _, plan_id in sorted(found)[:limit])
 
     def silent(self, *, silent_s: float, limit: int) -> list[int]:
         before = self.clock.now() - timedelta(seconds=silent_s)
@@ -232,10 +240,43 @@ class MemoryPlans:
                 return plan.id
         return None
 
-    def _remove_strings(self, plan_id: int) -> None:
-        for key in [key for key in self.rows.planned_strings if key[0] == plan_id]:
-            del self.rows.planned_strings[key]
+
+def remove_plans(rows: Rows, project_id: int) -> None:
+    """Deletes all plans of a project."""
+    for row in [row for row in rows.plans.values() if row.plan.project_id == project_id]:
+        remove_plan(rows, row.plan.id)
+
+
+def remove_plan(rows: Rows, plan_id: int) -> None:
+    """Deletes a plan with all that it has, and the plans that undid it."""
+    for later in [row.plan.id for row in rows.plans.values() if row.plan.undoes == plan_id]:
+        remove_plan(rows, later)
+    _remove_strings(rows, plan_id)
+    for key in [key for key in rows.planned_tables if key[0] == plan_id]:
+        del rows.planned_tables[key]
+    rows.plans.pop(plan_id, None)
+
+
+def _remove_strings(rows: Rows, plan_id: int) -> None:
+    for key in [key for key in rows.planned_strings if key[0] == plan_id]:
+        del rows.planned_strings[key]
 
 
 def _has_ended(plan: Plan) -> bool:
     return plan.state not in ("previewing", "ready", "executing")
+
+
+def is_needed(rows: Rows, clock: Clock, version: tuple[int, int, int]) -> bool:
+    """Says whether a plan that can still be undone replaced a revision of a table of a project."""
+    table_id, project_id, revision = version
+    plans = MemoryPlans(rows, clock)
+    done = [
+        plans.find(plan_id, project_id=project_id)
+        for (plan_id, planned_id), table in rows.planned_tables.items()
+        if planned_id == table_id and table.state == "done" and table.revision_before == revision
+    ]
+    return any(
+        plan.undo_until and plan.undo_until > clock.now() and plan.undone_by is None
+        for plan in done
+        if plan is not None
+    )

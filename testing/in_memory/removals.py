@@ -11,6 +11,7 @@ from context_search.domain.limits import search_pool
 from context_search.ports.outside import Clock
 from context_search.ports.upkeep import Removal
 from testing.in_memory.journal import Journaled
+from testing.in_memory.plans import remove_plans
 from testing.in_memory.rows import NodeRow, Rows, TombstoneRow
 
 
@@ -93,6 +94,7 @@ def remove_project(rows: Rows, project_id: int) -> None:
         del rows.idempotency[kept]
     for permit in [key for key in rows.permits if key[0] == search_pool(project_id)]:
         del rows.permits[permit]
+    remove_plans(rows, project_id)
     rows.retrieval_settings.pop(project_id, None)
     del rows.project_removals[project_id]
     rows.history_settings.pop(project_id, None)
@@ -165,6 +167,7 @@ class MemoryRemovals:
         now = self.clock.now()
         in_parts = {node.table_id for node in self.rows.nodes.values()}
         in_parts |= {table_id for table_id, *_ in self.rows.pieces}
+        in_parts |= {table_id for _, table_id, _ in self.rows.planned_strings}
         marked = [
             (0, row.remove_at, Removal("tool", row.id))
             for row in self.rows.tools.values()
@@ -177,7 +180,7 @@ class MemoryRemovals:
         marked += [
             (2, remove_at, Removal("project", project_id))
             for project_id, remove_at in self.rows.project_removals.items()
-            if remove_at <= now and project_id not in self._of_tables_and_uploads()
+            if remove_at <= now and project_id not in self._in_use()
         ]
         return [
             removal for *_, removal in sorted(marked, key=lambda one: (*one[:2], one[2].row_id))
@@ -204,10 +207,13 @@ class MemoryRemovals:
             self.rows.change(self._rows_of(removal), removal.row_id, remove_at=later)
         return True
 
-    def _of_tables_and_uploads(self) -> set[int]:
-        return {row.project_id for row in self.rows.tables.values()} | {
-            row.upload.project_id for row in self.rows.uploads.values()
-        }
+    def _in_use(self) -> set[int]:
+        """Projects that have tables, uploads or plans."""
+        return (
+            {row.project_id for row in self.rows.tables.values()}
+            | {row.upload.project_id for row in self.rows.uploads.values()}
+            | {row.plan.project_id for row in self.rows.plans.values()}
+        )
 
     def _is_marked(self, removal: Removal) -> bool:
         if removal.kind == "project":

@@ -276,4 +276,5 @@ class VersionRow:
 class PlanRow:
     plan: Plan
     saved_at: datetime
-    has_texts: bool = True
+    texts_until: datetime | None
+    kept_until: datetime

@@ -20,6 +20,7 @@ from context_search.domain.versions import (
 )
 from context_search.ports.editing import Pruned, TableHistory
 from context_search.ports.outside import Clock
+from testing.in_memory.plans import is_needed
 from testing.in_memory.rows import Rows, TableRow, VersionRow
 
 NEVER = datetime.max.replace(tzinfo=UTC)
@@ -160,6 +161,7 @@ class MemoryHistories:
             (row.overwritten_at, key, row.content)
             for key, row in self.rows.versions.items()
             if key[1] == project_id and row.content and row.overwritten_at and not row.label
+            if not is_needed(self.rows, self.clock, key)
         ]
         for _, key, content in sorted(candidates, key=lambda each: each[:2]):
             if too_many <= 0:
@@ -216,7 +218,11 @@ class MemoryHistories:
             leaving += [
                 row
                 for place, row in enumerate(of_kind)
-                if place >= settings.keep_count or _since(row) < before
+                if (
+                    place >= settings.keep_count
+                    and not is_needed(self.rows, self.clock, (*of, row.revision))
+                )
+                or _since(row) < before
             ]
         return leaving
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import random
 import re
 from collections.abc import Sequence
@@ -17,6 +18,12 @@ from context_search.services.catalog.imports import ImportDocument
 from context_search.services.catalog.tables import ManageTables
 from context_search.services.catalog.tools import ManageTools, NewSearchTool
 from context_search.services.catalog.uploads import ManageUploads
+from context_search.services.editing.carry_out import CarryOutPlans
+from context_search.services.editing.execute import ExecutePlans
+from context_search.services.editing.one_by_one import OneByOne
+from context_search.services.editing.preview import PreviewReplacements
+from context_search.services.editing.undo import UndoPlans
+from context_search.services.editing.write_documents import WriteDocuments
 from context_search.services.indexing.chunk_vectors import ChunkVectors
 from context_search.services.indexing.enumeration import Comparer, Limits
 from context_search.services.indexing.indexer import Indexer, IndexLimits
@@ -34,6 +41,7 @@ from context_search.services.upkeep.sweep import Sweep
 from context_search.services.upkeep.sweep_round import SweepRounds
 from testing.in_memory.clock import ManualClock
 from testing.in_memory.embedder import WordEmbedder
+from testing.in_memory.patterns import RePatterns
 from testing.in_memory.queue import ListQueue
 from testing.in_memory.store import MemoryStore
 from testing.in_memory.uploads import DictObjects
@@ -190,9 +198,20 @@ class System:
             indexer.index,
             self.enumerate,
             self.import_document.run,
+            self.carry_out_plan,
             self.tell,
         )
         return hands.carry_out(order, self.deadline(), order_id=message.get("order"))  # type: ignore[arg-type]
+
+    def carry_out_plan(self, plan_id: int, deadline: Deadline) -> str:
+        """Does what the order of a plan asks for."""
+        patterns = RePatterns()
+        preview = PreviewReplacements(self.store, self.store, patterns, text_hash, self.clock)
+        execute = ExecutePlans(self.store, patterns, self.clock)
+        undo = UndoPlans(self.store, self.clock)
+        documents = OneByOne(self.store, self.store, WriteDocuments())
+        plans = CarryOutPlans(self.store, preview.run, execute, undo, documents)
+        return plans.run(plan_id, deadline)
 
     def deadline(self, seconds: float = 900) -> Deadline:
         """Returns a deadline from now."""
@@ -225,3 +244,8 @@ def prose(characters: int, seed: int = 1) -> str:
             text += " ".join(words).capitalize() + f" {choose.randint(1, 9999)}. "
         text += "\n\n"
     return text[:characters]
+
+
+def text_hash(text: str) -> str:
+    """Returns 16 hex digits, as logs have them instead of texts."""
+    return hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -12,6 +12,7 @@ from context_search.ports.store import Store
 
 if TYPE_CHECKING:
     from context_search.ports.patterns import Patterns
+    from context_search.services.editing.carry_out import CarryOutPlans
     from context_search.services.editing.compare import CompareVersions
     from context_search.services.editing.execute import ExecutePlans
     from context_search.services.editing.history_settings import ManageHistorySettings
@@ -25,13 +26,15 @@ if TYPE_CHECKING:
 class EditingParts:
     """The use cases of the room ``editing``, each made on first use.
 
-    ``patient`` is the store with time for a large document.
+    ``patient`` is the store with time for a large document, ``memory_bytes`` what the function
+    has.
     """
 
     store: Store
     patient: Store
     clock: Clock
     hash_of: Callable[[str], str]
+    memory_bytes: int | None = None
 
     @cached_property
     def versions(self) -> ManageVersions:
@@ -79,14 +82,27 @@ class EditingParts:
 
     @cached_property
     def execute(self) -> ExecutePlans:
-        """Executes plans."""
+        """Executed plans."""
         from context_search.services.editing.execute import ExecutePlans  # noqa: PLC0415
 
         return ExecutePlans(self.store, self.patterns, self.clock)
 
     @cached_property
     def undo(self) -> UndoPlans:
-        """Takes plans back."""
+        """Undo, and redo."""
         from context_search.services.editing.undo import UndoPlans  # noqa: PLC0415
 
         return UndoPlans(self.store, self.clock)
+
+    @cached_property
+    def carry_out(self) -> CarryOutPlans:
+        """The order ``plan``, for documents of any size that the memory has room for."""
+        from context_search.domain.uploads import importable_bytes  # noqa: PLC0415
+        from context_search.services.editing.carry_out import CarryOutPlans  # noqa: PLC0415
+        from context_search.services.editing.one_by_one import OneByOne  # noqa: PLC0415
+        from context_search.services.editing.record import RecordVersions  # noqa: PLC0415
+        from context_search.services.editing.write_documents import WriteDocuments  # noqa: PLC0415
+
+        writer = WriteDocuments(RecordVersions(importable_bytes(self.memory_bytes)))
+        documents = OneByOne(self.store, self.patient, writer)
+        return CarryOutPlans(self.store, self.preview.run, self.execute, self.undo, documents)

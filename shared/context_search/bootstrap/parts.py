@@ -226,6 +226,7 @@ class Parts(LiveSettings):
             lambda node_ids, deadline: self.indexer.index(node_ids, deadline),  # noqa: PLW0108 - later
             lambda index_id, table_id: self.comparer.compare(index_id, table_id),  # noqa: PLW0108
             lambda upload_id: self.import_document.run(upload_id),  # noqa: PLW0108
+            lambda plan_id, deadline: self.editing.carry_out.run(plan_id, deadline),  # noqa: PLW0108
             _tell_of,
         )
 
@@ -440,7 +441,8 @@ class Parts(LiveSettings):
         """Versions, and search and replace."""
         from context_search.bootstrap.editing import EditingParts  # noqa: PLC0415
 
-        return EditingParts(self.store, self.patient_store, self.clock, self.hash_of)
+        memory = self.settings.memory_bytes
+        return EditingParts(self.store, self.patient_store, self.clock, self.hash_of, memory)
 
     @cached_property
     def tools(self) -> ToolUseCases:

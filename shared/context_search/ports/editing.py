@@ -118,6 +118,8 @@ class Histories(Protocol):
     def expire_oldest(self, project_id: int) -> int:
         """Deletes the versions of a project that were overwritten first, but no labelled ones.
 
+        Nor what a plan replaced that can still be undone.
+
         As many as hold the bytes that are too many, at most 1,000; returns how many.
         """
         ...
@@ -129,6 +131,7 @@ class Histories(Protocol):
     def prune(self, history: TableHistory, *, limit: int) -> Pruned:
         """Deletes versions that are too old or too many, at most ``limit``, then unused pieces.
 
+        What a plan replaced that can still be undone is never too many.
         Does nothing while somebody records into the history.
         """
         ...
@@ -251,16 +254,23 @@ class Plans(Protocol):
         """Makes plans ``expired`` that were not executed in their time; returns how many."""
         ...
 
-    def outlived(self, *, unexecuted_s: float, limit: int) -> list[int]:
+    def outlived(self, *, limit: int) -> list[int]:
         """Returns plans whose texts are there still, but not needed any more.
 
-        The time to undo them has ended, or they were never executed and expired that long ago. One
+        The time to undo them has ended, or they were never executed and expired an hour ago. One
         that is being executed or undone needs its texts.
         """
         ...
 
-    def forgettable(self, *, older_than_s: float, limit: int) -> list[int]:
-        """Returns plans that were made that long ago and have ended; of undos the later first."""
+    def forget_strings(self, *, limit: int) -> int:
+        """Deletes strings of tables that our API deleted; returns how many."""
+        ...
+
+    def forgettable(self, *, limit: int) -> list[int]:
+        """Returns plans that have ended and are a year old, and those of deleted projects.
+
+        One that was undone follows when its undo is gone.
+        """
         ...
 
     def silent(self, *, silent_s: float, limit: int) -> list[int]:

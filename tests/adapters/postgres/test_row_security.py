@@ -11,6 +11,12 @@ from context_search.adapters.postgres.errors import StatementRejectedError
 from context_search.adapters.postgres.pool import Database
 from context_search.adapters.postgres.store import PostgresStore
 from context_search.domain.access import KeyOwner, NewApiKey
+from context_search.domain.editing.plans import (
+    NewPlan,
+    PlannedString,
+    PlannedTable,
+    ReplaceScope,
+)
 from context_search.domain.model import Reach
 from context_search.domain.uploads import NewUpload
 from context_search.domain.versions import Content
@@ -37,6 +43,9 @@ SECURED = [
     "node",
     "project_removal",
     "ranking",
+    "replace_plan",
+    "replace_string",
+    "replace_table",
     "retrieval_settings",
     "search_index",
     "table_history",
@@ -104,6 +113,12 @@ def furnished(store: PostgresStore) -> tuple[Workbench, Index]:
         assert table is not None
         work.versions.record(table, 1, Content(7, b"", (key,)), [(key, b"content")])
         work.history_settings.lock(bench.project.id)
+        plan = work.plans.add(
+            NewPlan(bench.project.id, None, ReplaceScope(), key, "", lifetime_s=60, actor=None)
+        )
+        assert plan is not None
+        string = PlannedString(table.id, 0, "", 1, 1, key, key)
+        work.plans.add_table(plan.id, PlannedTable(table.id, 1, 1, 1), [string])
         work.idempotency_keys.claim(
             RequestKey(bench.project.id, key), request_hash=key, holder="x", lease_s=60, kept_s=60
         )

@@ -4,9 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 
+from context_search.domain.editing.plans import (
+    PLAN_KEPT_S,
+    TEXTS_OUTLIVE_S,
+    NewPlan,
+    Plan,
+    ReplaceScope,
+)
 from context_search.domain.limits import ProjectLimits
 from context_search.domain.orders import CompareIndex
 from context_search.domain.uploads import NewUpload
@@ -215,3 +223,37 @@ def test_a_deleted_project_is_due_until_it_is_gone(bench: Bench) -> None:
     with bench.store.for_all("test") as work:
         work.removals.put_off(Removal("project", project.id), retry_in_s=600)
     assert due(bench) == 600
+
+
+def test_a_plan_is_due_when_it_expires_falls_silent_or_outlives_its_texts(bench: Bench) -> None:
+    def save(plan: Plan, **changes: object) -> None:
+        with bench.store.for_all("test") as work:
+            work.plans.save(replace(plan, **changes))  # type: ignore[arg-type]
+
+    new = NewPlan(bench.project().id, None, ReplaceScope(), b"", "", lifetime_s=600, actor=None)
+    with bench.store.for_all("test") as work:
+        plan = work.plans.add(new)
+    assert plan is not None
+    assert due(bench) == SILENT_S
+    save(plan, state="ready")
+    assert due(bench) == 600
+    save(plan, state="executing")
+    bench.pass_time(70)
+    assert due(bench) == SILENT_S - 70
+    save(plan, state="expired")
+    assert due(bench) == 530 + TEXTS_OUTLIVE_S
+    with bench.store.for_all("test") as work:
+        now = work.plans.lock(plan.id)
+    assert now is not None
+    save(plan, state="done", undo_until=now.created_at + timedelta(days=30))
+    assert due(bench) == 30 * 86_400 - 70
+    with bench.store.for_all("test") as work:
+        work.plans.forget_texts(plan.id)
+    assert due(bench) == PLAN_KEPT_S - 70
+    bench.pass_time(PLAN_KEPT_S)
+    with bench.store.for_all("test") as work:
+        undo = work.plans.add(replace(new, undoes=plan.id))
+        assert undo is not None
+        work.plans.save(replace(undo, state="done"))
+        work.plans.forget_texts(undo.id)
+    assert due(bench) == PLAN_KEPT_S  # until then the plan that it undid stays

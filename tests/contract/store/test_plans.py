@@ -11,6 +11,8 @@ import pytest
 from context_search.domain.editing.edits import Edit, LeftOut, string_hash
 from context_search.domain.editing.plans import (
     MAX_PLANNED_STRINGS,
+    PLAN_KEPT_S,
+    TEXTS_OUTLIVE_S,
     Choice,
     NewPlan,
     Plan,
@@ -23,9 +25,9 @@ from context_search.domain.editing.plans import (
 from context_search.domain.editing.replacing import MAX_MATCHES, ReplaceRequest
 from context_search.domain.orders import CarryOutPlan
 from context_search.ports.editing import OpenPlans
+from context_search.ports.upkeep import Removal
 from tests.contract.store.bench import Bench
 
-DAY_S = 86_400.0
 ASKED = ReplaceRequest(
     '废弃"仓库"\n\\u0041 𠮷👩‍🚒 ', "$1\t", case_sensitive=False, whole_word=True, regex=True
 )
@@ -390,31 +392,38 @@ def test_plans_that_were_not_executed_in_their_time_expire(bench: Bench) -> None
         assert work.plans.expire(limit=2) == 0
 
 
+def outlived(bench: Bench, *, limit: int = 9) -> list[int]:
+    """Plans that need their texts no more."""
+    with bench.store.for_all("test") as work:
+        return work.plans.outlived(limit=limit)
+
+
+def forgettable(bench: Bench, *, limit: int = 9) -> list[int]:
+    """Plans that are not needed any more."""
+    with bench.store.for_all("test") as work:
+        return work.plans.forgettable(limit=limit)
+
+
 def test_texts_are_outlived_when_nobody_can_use_them_any_more(bench: Bench) -> None:
     project = bench.project().id
     states: list[PlanState] = ["expired", "cancelled", "failed", "ready", "executing", "done"]
     plans = {state: added(bench, project, lifetime_s=100.0) for state in states}
     for state, plan in plans.items():
         saved(bench, plan, state=state)
-    done = plans["done"]
-    saved(bench, done, state="done", undo_until=done.created_at.replace(year=2101))
-
-    def outlived(limit: int = 9) -> list[int]:
-        with bench.store.for_all("test") as work:
-            return work.plans.outlived(unexecuted_s=50, limit=limit)
-
-    bench.pass_time(149)
-    assert outlived() == []
+    done = saved(bench, plans["done"], state="done", undo_until=LATER)
+    bench.pass_time(99 + TEXTS_OUTLIVE_S)
+    assert outlived(bench) == []
     bench.pass_time(2)
     never = [plans[state].id for state in ("expired", "cancelled", "failed")]
-    assert outlived() == never
-    assert len(outlived(limit=2)) == 2
+    assert outlived(bench) == never
+    assert len(outlived(bench, limit=2)) == 2
     for plan_id in never:
         with bench.store.for_all("test") as work:
             work.plans.forget_texts(plan_id)
-    assert outlived() == []
-    saved(bench, done, state="done", undo_until=read(bench, done).created_at)
-    assert outlived() == [done.id]
+    assert outlived(bench) == []
+    saved(bench, done, undo_until=read(bench, done).created_at)
+    saved(bench, plans["failed"])  # its texts are gone, whatever is saved
+    assert outlived(bench) == [done.id]
 
 
 def test_texts_stay_while_somebody_undoes_what_they_did(bench: Bench) -> None:
@@ -423,14 +432,12 @@ def test_texts_stay_while_somebody_undoes_what_they_did(bench: Bench) -> None:
     undo = undo_of(bench, plan)
     assert undo is not None
     saved(bench, undo, state="executing")
-    with bench.store.for_all("test") as work:
-        assert work.plans.outlived(unexecuted_s=0, limit=9) == []
+    assert outlived(bench) == []
     saved(bench, undo, state="done", undo_until=LATER)
-    with bench.store.for_all("test") as work:
-        assert work.plans.outlived(unexecuted_s=0, limit=9) == [plan.id]
+    assert outlived(bench) == [plan.id]
 
 
-def test_old_plans_are_forgettable_undos_first(bench: Bench) -> None:
+def test_plans_are_forgettable_after_a_year_undos_first(bench: Bench) -> None:
     project = bench.project().id
     plan, open_one, other = (added(bench, project) for _ in range(3))
     saved(bench, plan, state="done")
@@ -438,21 +445,72 @@ def test_old_plans_are_forgettable_undos_first(bench: Bench) -> None:
     undo = undo_of(bench, plan)
     assert undo is not None
     saved(bench, undo, state="done")
-    bench.pass_time(100)
+    bench.pass_time(PLAN_KEPT_S - 10)
     saved(bench, added(bench, project), state="done")
-
-    def forgettable(limit: int = 9) -> list[int]:
-        with bench.store.for_all("test") as work:
-            return work.plans.forgettable(older_than_s=50, limit=limit)
-
-    assert forgettable() == [other.id, undo.id]
-    assert forgettable(limit=1) == [other.id]
+    assert forgettable(bench) == []
+    bench.pass_time(20)
+    assert forgettable(bench) == [other.id, undo.id]
+    assert len(forgettable(bench, limit=1)) == 1
     with bench.store.for_all("test") as work:
         work.plans.remove(undo.id)
         work.plans.remove(other.id)
-    assert forgettable() == [plan.id]
+    assert forgettable(bench) == [plan.id]
     saved(bench, open_one, state="expired")
-    assert forgettable() == [plan.id, open_one.id]
+    assert forgettable(bench) == [plan.id, open_one.id]
+
+
+def test_plans_of_a_deleted_project_go_before_it(bench: Bench) -> None:
+    project, others = bench.project().id, bench.project().id
+    plan = saved(bench, added(bench, project), state="executing")
+    added(bench, others)
+    undo = undo_of(bench, plan)
+    assert undo is not None
+    with bench.store.for_all("test") as work:
+        assert work.projects.mark_deleted(project)
+        assert work.removals.due(limit=9) == []
+    assert forgettable(bench) == [undo.id]
+    with bench.store.for_all("test") as work:
+        work.plans.remove(undo.id)
+    assert forgettable(bench) == [plan.id]
+    with bench.store.for_all("test") as work:
+        work.plans.remove(plan.id)
+        assert work.removals.due(limit=9) == [Removal("project", project)]
+        assert work.removals.remove(Removal("project", project))
+        assert len(work.plans.page(others, below=None, limit=9)) == 1
+
+
+def test_a_project_takes_the_plans_with_it_that_came_last(bench: Bench) -> None:
+    project = bench.project().id
+    plan = saved(bench, added(bench, project), state="done")
+    undo = undo_of(bench, plan)
+    assert undo is not None
+    with bench.store.for_all("test") as work:
+        work.plans.add_table(undo.id, table(4), [string(4, 0, 1)])
+        assert work.projects.mark_deleted(project)
+        assert work.removals.remove(Removal("project", project))
+        assert work.plans.lock(plan.id) is None
+        assert work.plans.strings(undo.id, 4) == []
+
+
+def test_strings_of_a_deleted_table_go_before_it(bench: Bench) -> None:
+    gone, kept = bench.table({}), bench.table({})
+    plan = added(bench, gone.project_id)
+    with bench.store.for_all("test") as work:
+        for each in (gone, kept):
+            strings = [string(each.id, position, 1 + position) for position in range(3)]
+            work.plans.add_table(plan.id, table(each.id), strings)
+        assert work.plans.forget_strings(limit=9) == 0
+    bench.delete(gone)
+    with bench.store.for_all("test") as work:
+        assert work.plans.forget_strings(limit=2) == 2
+        assert Removal("table", gone.id) not in work.removals.due(limit=9)
+        assert work.plans.forget_strings(limit=2) == 1
+        assert work.plans.forget_strings(limit=2) == 0
+        assert work.removals.due(limit=9) == [Removal("table", gone.id)]
+        assert work.removals.remove(Removal("table", gone.id))
+        assert len(work.plans.strings(plan.id, kept.id)) == 3
+        rest = [each.table_id for each in work.plans.tables(plan.id, limit=9)]
+        assert rest == [gone.id, kept.id]
 
 
 def test_plans_that_fell_silent_are_told_once_in_that_time(bench: Bench) -> None:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import replace
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import pytest
 
+from context_search.domain.editing.plans import NewPlan, Plan, PlannedTable, ReplaceScope
 from context_search.domain.errors import NotFoundError
 from context_search.domain.pieces import cut, joined, packed
 from context_search.domain.versions import (
@@ -315,6 +318,64 @@ def test_a_labelled_version_stays_whatever_it_takes(bench: Bench) -> None:
         assert work.histories.expire_oldest(table.project_id) == 0
     prune(bench)
     assert read(bench, table, 1)
+
+
+def replaced(bench: Bench, table: Table, revision: int, *, days: int = 30) -> Plan:
+    """A plan that replaced a revision and can be undone for so many days."""
+    new = NewPlan(table.project_id, None, ReplaceScope(), b"", "", lifetime_s=60, actor=None)
+    with bench.store.for_all("test") as work:
+        plan = work.plans.add(new)
+        assert plan is not None
+        until = plan.created_at + timedelta(days=days)
+        work.plans.save(replace(plan, state="done", undo_until=until))
+        done = PlannedTable(table.id, revision, 1, 1, state="done", revision_before=revision)
+        work.plans.add_table(plan.id, done, [])
+    return plan
+
+
+def test_what_a_plan_replaced_that_can_be_undone_is_never_too_much(bench: Bench) -> None:
+    table = bench.table(0)
+    for number in range(1, 5):
+        table = write(bench, table, str(number))
+    plan = replaced(bench, table, 2)
+    replaced(bench, bench.table(0), 1)
+    keep(bench, table.project_id, keep_count=1, max_bytes=1)
+    assert prune(bench).versions == 2
+    assert [v.revision for v in versions(bench, table)] == [5, 4, 2]
+    with bench.store.for_all("test") as work:
+        assert work.histories.expire_oldest(table.project_id) == 1
+        assert work.histories.over_limit(limit=9) == [table.project_id]
+        assert work.histories.expire_oldest(table.project_id) == 0
+    assert [v.revision for v in versions(bench, table)] == [5, 2]
+    undo = NewPlan(
+        table.project_id, None, ReplaceScope(), b"", "", lifetime_s=60, actor=None, undoes=plan.id
+    )
+    with bench.store.for_all("test") as work:
+        assert work.plans.add(undo)
+        assert work.histories.expire_oldest(table.project_id) == 1
+    assert [v.revision for v in versions(bench, table)] == [5]
+
+
+def test_what_a_plan_replaced_goes_when_it_cannot_be_undone_any_more(bench: Bench) -> None:
+    table = bench.table(0)
+    for number in range(1, 4):
+        table = write(bench, table, str(number))
+    replaced(bench, table, 1, days=10)
+    keep(bench, table.project_id, keep_count=1)
+    prune(bench)
+    assert [v.revision for v in versions(bench, table)] == [4, 3, 1]
+    bench.pass_time(11 * DAY_S)
+    write(bench, table, "4")
+    prune(bench)
+    assert [v.revision for v in versions(bench, table)] == [5, 4]
+
+
+def test_what_a_plan_replaced_grows_too_old_like_all_others(bench: Bench) -> None:
+    table = write(bench, bench.table(0), "1")
+    replaced(bench, table, 1, days=60)
+    bench.pass_time(31 * DAY_S)
+    prune(bench)
+    assert [v.revision for v in versions(bench, table)] == [2]
 
 
 def test_a_history_that_is_switched_off_is_deleted_and_records_nothing(bench: Bench) -> None:

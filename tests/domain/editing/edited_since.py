@@ -136,18 +136,24 @@ def _found(
 ) -> tuple[dict[int, int], dict[int, int]]:
     """Numbers of places and where they are now: in the common ends, and between."""
     fixed, found = {}, {}
+    moved, until = 0, -1
     for number, (start, text) in enumerate(places):
         end = start + len(text)
         if end <= head:
             fixed[number] = start
         elif start >= len(after) - tail:
             fixed[number] = start + len(present) - len(after)
+        elif end <= until:
+            found[number] = start + moved
         else:
             left, right = after[max(0, start - AROUND) : start], after[end : end + AROUND]
             window = left + text + right
             now = _starts(window, present)
             if len(now) == len(_starts(window, after)) == 1 and len(left + right) >= AROUND:
                 found[number] = now[0] + len(left)
+                moved, until = found[number] - start, start
+                while after[until : until + 1] == present[until + moved : until + moved + 1] != "":
+                    until += 1
     return fixed, found
 
 

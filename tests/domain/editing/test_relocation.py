@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from context_search.domain.editing.edits import Edit, apply_edits, string_hash
 from context_search.domain.editing.relocation import Kept, SearchAllowance, Undo, relocated
-from context_search.domain.editing.undo import ExecutedString
+from context_search.domain.editing.undo import exact_undo
 from tests.domain.editing.edited_since import (
     faults,
     marked,
@@ -70,8 +70,8 @@ def test_an_undo_of_an_edited_text_can_be_redone(random: Random) -> None:
     present = rewritten(random, after)
     undo = relocated(edits, after, present)
     result = apply_edits(present, undo.edits)
-    executed = ExecutedString(undo.edits, string_hash(present), string_hash(result))
-    redo = executed.exact_undo(result)
+    hashes = {"before_hash": string_hash(present), "final_hash": string_hash(result)}
+    redo = exact_undo(result, undo.edits, **hashes)
     assert redo is not None
     assert apply_edits(result, redo) == present
 
@@ -185,11 +185,11 @@ def test_no_more_places_are_looked_for_than_allowed() -> None:
     parts = [f"{n}{LEFT}{n}x{n}{RIGHT}" for n in "123456789"]
     after = "<" + "".join(parts) + ">"
     edits = [Edit(after.index(f"{n}x{n}") + 1, "y", "x") for n in "123456789"]
-    present = "①" + after[1:-1] + "②"
+    present = "①" + "③".join(parts) + "②"
     undo = relocated(edits, after, present, SearchAllowance(places=4))
     assert numbers(undo) == [4, 5, 6, 7, 8]
     assert undo.left.places == 0
-    for_two = 4 * len(after)
+    for_two = 2 * (len(after) + len(present))
     undo = relocated(edits, after, present, SearchAllowance(chars=for_two))
     assert numbers(undo) == [2, 3, 4, 5, 6, 7, 8]
     assert 0 <= undo.left.chars < len(after)
@@ -203,6 +203,16 @@ def test_what_is_in_common_ends_costs_no_search() -> None:
     for present in ["X" + after, after + "X", after[:500] + "X" + after[500:], after]:
         undo = relocated(edits, after, present)
         assert (undo.left, undo.kept) == (SearchAllowance(), ())
+
+
+def test_behind_a_found_place_others_are_as_far_as_the_text_goes_on() -> None:
+    """Though none of them could be found by itself."""
+    after = f"<{LEFT}x{RIGHT}" + ("林" * 40 + "x") * 50 + ">"
+    edits = [Edit(hit.start(), "y", "x") for hit in re.finditer("x", after)]
+    present = f"①{after[1:600]}②{after[600:-1]}③"
+    undo = relocated(edits, after, present)
+    assert numbers(undo) == [at for at, edit in enumerate(edits) if edit.start >= 600]
+    assert undo.left.places == SearchAllowance().places - 1 - len(undo.kept)
 
 
 def test_after_six_edits_most_places_are_found() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from random import Random
 
 import pytest
@@ -13,9 +14,8 @@ from context_search.domain.documents import parse_exact, strings_at
 from context_search.domain.editing.edits import Edit, apply_edits, string_hash
 from context_search.domain.editing.replacing import Allowance, LiteralReplacer, ReplaceRequest
 from context_search.domain.editing.undo import (
-    ExecutedString,
+    exact_undo,
     moved_strings,
-    reversed_edits,
 )
 from tests.domain.editing.brute_force import random_case
 from tests.domain.editing.edited_since import random_executed, rewritten
@@ -23,9 +23,23 @@ from tests.domain.editing.edited_since import random_executed, rewritten
 RANDOM = st.randoms(use_true_random=False)
 
 
-def executed(before: str, edits: list[Edit]) -> tuple[ExecutedString, str]:
-    after = apply_edits(before, edits)
-    return ExecutedString(tuple(edits), string_hash(before), string_hash(after)), after
+class Executed:
+    """Edits of a text, what they make of it, and the hashes that a plan keeps."""
+
+    def __init__(self, before: str, edits: Sequence[Edit]) -> None:
+        self.edits = tuple(edits)
+        self.after = apply_edits(before, edits)
+        self.before_hash, self.final_hash = string_hash(before), string_hash(self.after)
+
+    def undo(self, present: str) -> tuple[Edit, ...] | None:
+        return exact_undo(
+            present, self.edits, before_hash=self.before_hash, final_hash=self.final_hash
+        )
+
+    def undone(self) -> str:
+        undo = self.undo(self.after)
+        assert undo is not None
+        return apply_edits(self.after, undo)
 
 
 def chosen(random: Random, edits: list[Edit] | tuple[Edit, ...]) -> list[Edit]:
@@ -37,12 +51,11 @@ def chosen(random: Random, edits: list[Edit] | tuple[Edit, ...]) -> list[Edit]:
 @given(RANDOM)
 def test_undo_of_any_choice_is_the_text_before_and_redo_the_text_after(random: Random) -> None:
     before, edits, _ = random_executed(random)
-    string, after = executed(before, chosen(random, edits))
-    undo = string.exact_undo(after)
-    assert undo is not None
-    assert apply_edits(after, undo) == before
-    redo = ExecutedString(undo, string.final_hash, string.before_hash).exact_undo(before)
-    assert redo == string.edits
+    string = Executed(before, chosen(random, edits))
+    assert string.undone() == before
+    undo = Executed(string.after, string.undo(string.after) or ())
+    assert undo.after == before
+    assert undo.undo(before) == string.edits
 
 
 @settings(max_examples=500)
@@ -50,40 +63,36 @@ def test_undo_of_any_choice_is_the_text_before_and_redo_the_text_after(random: R
 def test_what_a_request_did_is_undone(random: Random) -> None:
     before, request = random_case(random)
     edits = LiteralReplacer(request).edits_of(before, Allowance()).edits
-    string, after = executed(before, chosen(random, edits))
-    undo = string.exact_undo(after)
-    assert undo is not None
-    assert apply_edits(after, undo).encode() == before.encode()
+    assert Executed(before, chosen(random, edits)).undone().encode() == before.encode()
 
 
 @settings(max_examples=300)
 @given(RANDOM)
 def test_another_text_is_not_undone_exactly(random: Random) -> None:
-    before, edits, _ = random_executed(random)
-    string, after = executed(before, edits)
+    before, edits, after = random_executed(random)
     present = rewritten(random, after)
-    assert (string.exact_undo(present) is None) == (present != after)
+    assert (Executed(before, edits).undo(present) is None) == (present != after)
 
 
 def test_edits_that_a_plan_did_not_do_are_refused() -> None:
-    string, after = executed("a b a", [Edit(0, "a", "x"), Edit(4, "a", "x")])
+    string = Executed("a b a", [Edit(0, "a", "x"), Edit(4, "a", "x")])
+    hashes = {"before_hash": string.before_hash, "final_hash": string.final_hash}
     for edits in [string.edits[:1], (Edit(0, "c", "x"), Edit(4, "a", "x")), (Edit(1, "a", "x"),)]:
-        other = ExecutedString(edits, string.before_hash, string.final_hash)
         with pytest.raises(ValueError, match=r"does not fit|do not make the text before"):
-            other.exact_undo(after)
+            exact_undo(string.after, edits, **hashes)
 
 
 def test_deletions_side_by_side_come_back_in_their_order() -> None:
     edits = [Edit(1, "one", ""), Edit(4, "two", ""), Edit(7, "three", "3"), Edit(12, "four", "")]
-    string, after = executed("[onetwothreefour]", edits)
-    assert after == "[3]"
-    assert string.exact_undo(after) == (
+    string = Executed("[onetwothreefour]", edits)
+    assert string.after == "[3]"
+    assert string.undo("[3]") == (
         Edit(1, "", "one"),
         Edit(1, "", "two"),
         Edit(1, "3", "three"),
         Edit(2, "", "four"),
     )
-    assert apply_edits(after, reversed_edits(edits)) == "[onetwothreefour]"
+    assert string.undone() == "[onetwothreefour]"
 
 
 @pytest.mark.parametrize(
@@ -93,18 +102,16 @@ def test_insertions_into_any_text_are_taken_back(before: str) -> None:
     edits = LiteralReplacer(ReplaceRequest("X", "", whole_characters=False)).edits_of(
         before, Allowance()
     )
-    string, after = executed(before, list(edits.edits))
-    assert after == before.replace("X", "")
-    undo = string.exact_undo(after)
-    assert undo is not None
-    assert apply_edits(after, undo) == before
+    string = Executed(before, edits.edits)
+    assert string.after == before.replace("X", "")
+    assert string.undone() == before
 
 
 def test_a_hundred_thousand_edits_of_fifty_million_characters_are_undone() -> None:
     unit = "林" * 498 + "ab"
     edits = [Edit(500 * n + 498, "ab", "c" if n % 2 else "") for n in range(100_000)]
-    string, after = executed(unit * 100_000, edits)
-    undo = string.exact_undo(after)
+    string = Executed(unit * 100_000, edits)
+    undo = string.undo(string.after)
     assert undo is not None
     assert len(undo) == 100_000
 

@@ -46,7 +46,12 @@ RELOCATION = {
         "if least <= place.start and place.end <= most",
         "if least is not most",
     ),
-    "deletions at one place the other way round": ("p in same)", "p in reversed(same))"),
+    "deletions at one place the other way round": (
+        "in search.found(enumerate(back[first:last], start=first))",
+        "in search.found([*enumerate(back[first:last], start=first)][::-1])",
+    ),
+    "alike for ever": ("alike_until = place.start + alike", "alike_until = len(self._after)"),
+    "alike one too far": ("place.end > alike_until", "place.end > alike_until + 1"),
     "less around": ("AROUND_CHARS = 16", "AROUND_CHARS = 15"),
     "more around": ("AROUND_CHARS = 16", "AROUND_CHARS = 17"),
     "nothing around": ("< AROUND_CHARS or not", "< 0 or not"),
@@ -61,9 +66,9 @@ RELOCATION = {
     "the place is its window": ("return at + place.start - begin", "return at"),
 }
 UNDO = {
-    "undo without hash": ("if string_hash(present) != self.final_hash:", "if False:"),
+    "undo without hash": ("if string_hash(present) != final_hash:", "if False:"),
     "the text before is not compared": (
-        "if string_hash(apply_edits(present, back)) != self.before_hash:",
+        "if string_hash(apply_edits(present, back)) != before_hash:",
         "if False:",
     ),
     "edits where they were before": ("Edit(edit.start + moved,", "Edit(edit.start,"),
@@ -122,18 +127,18 @@ def undoes_wrongly(module: ModuleType, cases: int) -> bool:
 
 def _undoes_wrongly(module: ModuleType, random: Random) -> bool:
     before, edits, after = random_executed(random)
-    hashes = (string_hash(before), string_hash(after))
+    hashes = {"before_hash": string_hash(before), "final_hash": string_hash(after)}
     present = rewritten(random, after)
     try:
-        back = module.ExecutedString(tuple(edits), *hashes).exact_undo(after)
-        other = module.ExecutedString(tuple(edits), *hashes).exact_undo(present)
+        back = module.exact_undo(after, edits, **hashes)
+        other = module.exact_undo(present, edits, **hashes)
         if apply_edits(after, back) != before or (other is None) != (present != after):
             return True
     except ValueError:
         return True
     changed = [Edit(edit.start, edit.found + "x", edit.becomes) for edit in edits]
     try:
-        module.ExecutedString(tuple(changed), *hashes).exact_undo(after)
+        module.exact_undo(after, changed, **hashes)
     except ValueError:
         return _finds_wrongly(module, random)
     return True

@@ -81,6 +81,10 @@ def _no_uploads(upload_id: int) -> str:
     raise AssertionError(f"nobody uploaded {upload_id}")
 
 
+def _no_plans(plan_id: int, _: Deadline) -> str:
+    raise AssertionError(f"nobody has planned {plan_id}")
+
+
 class World:
     """One table, its tools, and every part between them and turbopuffer.
 
@@ -176,6 +180,7 @@ class World:
             self.indexer.index,
             self.comparer.compare,
             _no_uploads,
+            _no_plans,
             self._tell,
         )
         cleanup_limits = CleanupLimits(

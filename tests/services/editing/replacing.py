@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from context_search.domain.access import McpKey, Principal, ProjectKey
 from context_search.domain.editing.plans import Choice, OnConflict, Plan, PlannedTable
 from context_search.domain.editing.replacing import ReplaceRequest
+from context_search.domain.errors import CommitUnknownError, DatabaseUnavailableError
 from context_search.domain.model import Table
 from context_search.domain.versions import HistoryLimits, Version
 from context_search.ports.outside import Clock, Deadline
 from context_search.ports.patterns import Patterns
-from context_search.ports.store import Store
+from context_search.ports.store import Store, UnitOfWork
 from context_search.services.catalog.tables import ManageTables
 from context_search.services.editing.carry_out import CarryOutPlans
 from context_search.services.editing.execute import ExecutedPlan, ExecutePlans
@@ -81,6 +83,12 @@ class Desk:
         documents = OneByOne(self.store, self.store, WriteDocuments(self.recorder))
         return CarryOutPlans(self.store, self.previews.run, self.plans, self.undos, documents)
 
+    def with_fault(self, fault: str, at: int) -> Desk:
+        """Returns the same desk in a process that meets a fault."""
+        other = replace(self, store=FaultyStore(self.store, fault, at))
+        other.__dict__["principal"] = self.principal
+        return other
+
     def make(self, *documents: object) -> list[Table]:
         """Stores documents."""
         return [self.tables.create(self.principal, "t", None, each) for each in documents]
@@ -100,8 +108,9 @@ class Desk:
         """Makes a plan over the project that is ready."""
         asked = AskedReplacement(request, **more)  # type: ignore[arg-type]
         plan = self.previews.start(self.principal, asked, request_id="previewed").plan
-        assert plan.state == "ready"
-        return plan
+        if plan.state == "previewing":
+            assert self.carry_out(plan) == "ready"
+        return self.plan(plan)
 
     def execute(
         self, plan: Plan, choice: Choice = ALL, principal: Principal | None = None
@@ -169,3 +178,48 @@ class Desk:
             large = replace(plan, counts=replace(plan.counts, planned_bytes=10**9))
             work.plans.save(large)
         return self.plan(plan)
+
+
+class StoppedError(BaseException):
+    """The process ends here."""
+
+
+@dataclass
+class FaultyStore:
+    """A store with a fault at transaction number ``at``, counted from 1.
+
+    ``fault``: the process ends ``before`` or ``after`` it, the database is ``away``, or the reply
+    to its COMMIT is ``lost``.
+    """
+
+    store: Store
+    fault: str
+    at: int
+    begun: int = 0
+
+    def for_project(
+        self, project_id: int, deadline: Deadline | None = None
+    ) -> AbstractContextManager[UnitOfWork]:
+        return self._disturbed(lambda: self.store.for_project(project_id, deadline))
+
+    def for_all(
+        self, reason: str, deadline: Deadline | None = None
+    ) -> AbstractContextManager[UnitOfWork]:
+        return self._disturbed(lambda: self.store.for_all(reason, deadline))
+
+    @contextmanager
+    def _disturbed(
+        self, opened: Callable[[], AbstractContextManager[UnitOfWork]]
+    ) -> Iterator[UnitOfWork]:
+        self.begun += 1
+        fault = self.fault if self.begun == self.at else None
+        if fault == "before":
+            raise StoppedError
+        if fault == "away":
+            raise DatabaseUnavailableError("away")
+        with opened() as work:
+            yield work
+        if fault == "after":
+            raise StoppedError
+        if fault == "lost":
+            raise CommitUnknownError("the reply was lost")

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 
 import pytest
@@ -70,7 +70,9 @@ def test_a_name_is_replaced_and_another_name_that_holds_it_is_not(desk: Desk) ->
 def test_the_chosen_matches_are_replaced_and_no_other(desk: Desk) -> None:
     tables = desk.make(*STORY)
     plan = desk.preview()
-    executed = desk.execute(plan, Choice(leave=frozenset({1, 7}), leave_tables={tables[1].id}))
+    executed = desk.execute(
+        plan, Choice(leave=frozenset({1, 7}), leave_tables=frozenset({tables[1].id}))
+    )
     assert [row.replaced for row in executed.tables] == [1, 0, 2]
     first, second, third = (json.loads(desk.text(table)) for table in tables)
     assert first["text"] == "林小雨站在废弃仓库前。荒废工厂的门开着。"
@@ -118,7 +120,7 @@ def test_what_is_in_the_way_is_told_apart(desk: Desk) -> None:
     desk.tables.delete(desk.principal, tables[3].id)
     with pytest.raises(ReplaceStaleError) as told:
         desk.execute(plan)
-    assert told.value.members["changed"] == [
+    assert changed_in(told.value) == [
         {
             "table_id": tables[0].id,
             "json_pointer": "/0",
@@ -198,9 +200,12 @@ def refusals() -> list[tuple[type[ContextSearchError], Callable[[Desk, Plan], ob
         (DigestMismatchError, lambda desk, plan: desk.execute(replace(plan, digest=bytes(16)))),
         (NotFoundError, lambda desk, plan: desk.execute(replace(plan, id=plan.id + 1))),
         (NotFoundError, lambda desk, plan: desk.execute(plan, principal=desk.agent(1))),
-        (InvalidInputError, lambda desk, plan: desk.execute(plan, Choice(leave={8}))),
-        (InvalidInputError, lambda desk, plan: desk.execute(plan, Choice(only={0}))),
-        (InvalidInputError, lambda desk, plan: desk.execute(plan, Choice(leave_tables={0}))),
+        (InvalidInputError, lambda desk, plan: desk.execute(plan, Choice(leave=frozenset({8})))),
+        (InvalidInputError, lambda desk, plan: desk.execute(plan, Choice(only=frozenset({0})))),
+        (
+            InvalidInputError,
+            lambda desk, plan: desk.execute(plan, Choice(leave_tables=frozenset({0}))),
+        ),
     ]
 
 
@@ -244,7 +249,7 @@ def test_a_document_that_cannot_be_recorded_stays_as_it_was(desk: Desk) -> None:
     before = desk.state([small, large])
     with pytest.raises(ReplaceStaleError) as told:
         desk.execute(plan)
-    [changed] = told.value.members["changed"]  # type: ignore[misc]
+    [changed] = changed_in(told.value)
     assert desk.state([small, large]) == before
     executed = desk.execute(plan, SKIP)
     assert [row.reason for row in executed.tables] == [None, "TOO_LARGE"]
@@ -261,9 +266,7 @@ def test_a_full_history_is_no_snapshot(desk: Desk) -> None:
     before = desk.state([first, second])
     with pytest.raises(ReplaceStaleError) as told:
         desk.execute(plan)
-    assert {each["reason"] for each in told.value.members["changed"]} == {  # type: ignore[attr-defined]
-        "SNAPSHOT_FAILED"
-    }
+    assert {each["reason"] for each in changed_in(told.value)} == {"SNAPSHOT_FAILED"}
     executed = desk.execute(plan, SKIP)
     assert [row.reason for row in executed.tables] == ["SNAPSHOT_FAILED"] * 2
     assert desk.state([first, second]) == before
@@ -281,14 +284,23 @@ def test_without_history_nothing_is_recorded_and_nothing_refused(desk: Desk) -> 
     ]
 
 
+def changed_in(error: ContextSearchError) -> list[dict[str, object]]:
+    """What a caller is told to be in the way."""
+    changed = error.members["changed"]
+    assert isinstance(changed, list)
+    return changed
+
+
 class LaterEngine(RePatterns):
     """Another release of the engine, which finds more."""
 
+    @contextmanager
     def compiled(
         self, pattern: str, *, case_sensitive: bool, timeout_s: float
-    ) -> AbstractContextManager[RePattern]:
+    ) -> Iterator[RePattern]:
         assert case_sensitive
-        return super().compiled(pattern, case_sensitive=False, timeout_s=timeout_s)
+        with super().compiled(pattern, case_sensitive=False, timeout_s=timeout_s) as compiled:
+            yield compiled
 
 
 def test_an_engine_that_finds_something_else_by_now_does_nothing(desk: Desk) -> None:
@@ -298,7 +310,7 @@ def test_an_engine_that_finds_something_else_by_now_does_nothing(desk: Desk) -> 
     desk.patterns = LaterEngine()
     with pytest.raises(ReplaceStaleError) as told:
         desk.execute(plan)
-    assert told.value.members["changed"] == [
+    assert changed_in(told.value) == [
         {"table_id": tables[1].id, "json_pointer": "", "reason": "MATCHES_DIFFER", "revision": 1}
     ]
     assert desk.state(tables) == before

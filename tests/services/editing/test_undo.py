@@ -102,13 +102,14 @@ def test_what_somebody_wrote_stays_and_is_told(desk: Desk) -> None:
     before = desk.state([table, other])
     with pytest.raises(ReplaceStaleError) as told:
         desk.undo(plan)
-    [changed] = told.value.members["changed"]  # type: ignore[misc]
-    assert changed == {
-        "table_id": table.id,
-        "json_pointer": "/a",
-        "reason": "EDITED_SINCE",
-        "revision": 3,
-    }
+    assert told.value.members["changed"] == [
+        {
+            "table_id": table.id,
+            "json_pointer": "/a",
+            "reason": "EDITED_SINCE",
+            "revision": 3,
+        }
+    ]
     assert desk.state([table, other]) == before
     assert desk.plan(plan).undone_by is None
     undone = desk.undo(plan, "skip")

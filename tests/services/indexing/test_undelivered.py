@@ -67,7 +67,14 @@ def test_an_order_that_cannot_be_put_off_comes_back_and_it_is_told() -> None:
     def fail(index_id: int, table_id: int | None) -> None:
         raise QueueUnavailableError(f"nothing is compared: {index_id}, {table_id}")
 
-    hands = Worker(book, system.indexer.index, fail, system.import_document.run, system.tell)
+    hands = Worker(
+        book,
+        system.indexer.index,
+        fail,
+        system.import_document.run,
+        system.carry_out_plan,
+        system.tell,
+    )
     done = hands.carry_out(CompareIndex(1), system.deadline(), order_id=order_id)
     assert (done.again_in_s, told(system)) == (30.0, ["DATABASE_UNAVAILABLE"])
     assert hands.put_off(order_id, 60.0)

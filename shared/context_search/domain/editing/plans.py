@@ -56,6 +56,10 @@ MAX_PREVIEWS = 2
 """Maximum number of plans of a project that are ``previewing``."""
 MIN_LIFETIME_S, DEFAULT_LIFETIME_S, MAX_LIFETIME_S = 60, 3_600, 86_400
 """For how many seconds a plan may be executed after it was asked for."""
+TEXTS_OUTLIVE_S = 3_600
+"""For how many seconds the texts of a plan stay that was not executed in its time."""
+PLAN_KEPT_S = 365 * 86_400
+"""For how many seconds a plan is kept, at last without its texts."""
 MAX_RUNS = 3
 """So often a worker may stop without a word, in a preview or in one document."""
 

@@ -1,7 +1,8 @@
 """Taking back what a plan did to a string that was edited since: place by place.
 
 A place in the common beginning or end of the text then and now is where it was. One between is
-looked for together with what is around it, and is found where that stands exactly once in both.
+looked for together with what is around it, and is found where that stands exactly once in both; so
+are those behind it, as far as the texts go on alike.
 """
 
 from __future__ import annotations
@@ -9,12 +10,11 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby
-from typing import Literal
 
 from context_search.domain.editing.edits import Edit
+from context_search.domain.editing.plans import KeptReason
 from context_search.domain.editing.undo import reversed_edits
-from context_search.domain.text.common_ends import common_ends
+from context_search.domain.text.common_ends import common_ends, common_head
 
 AROUND_CHARS = 16
 """Characters on each side of a place that are looked for with it; at an end of the text there are
@@ -22,7 +22,6 @@ fewer on one side. Places with fewer on both together are not looked for.
 """
 MAX_SEARCHED_PLACES = 1_000
 MAX_SEARCHED_CHARS = 2_000_000_000
-KeptReason = Literal["EDITED_SINCE"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,11 +107,20 @@ class _Search:
         """Yields the places that are found, where they are now. One place is sought once, however
         much was deleted there.
         """
-        for _, alike in groupby(places, key=lambda numbered: (numbered[1].start, numbered[1].end)):
-            same = list(alike)
-            at = self._start_of(same[0][1])
-            if at is not None:
-                yield from ((number, Edit(at, p.found, p.becomes)) for number, p in same)
+        moved, alike_until = 0, -1
+        missed: Edit | None = None
+        for number, place in places:
+            if missed is not None and (place.start, place.end) == (missed.start, missed.end):
+                continue
+            if place.end > alike_until:
+                at = self._start_of(place)
+                if at is None:
+                    missed = place
+                    continue
+                moved = at - place.start
+                alike = common_head(self._after, self._present, place.start, at)
+                alike_until = place.start + alike
+            yield number, Edit(place.start + moved, place.found, place.becomes)
 
     def _start_of(self, place: Edit) -> int | None:
         begin = max(0, place.start - AROUND_CHARS)

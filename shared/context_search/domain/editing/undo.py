@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from context_search.domain.documents import FoundString
 from context_search.domain.editing.edits import Edit, apply_edits, string_hash
@@ -25,26 +24,20 @@ def reversed_edits(edits: Iterable[Edit]) -> tuple[Edit, ...]:
     return tuple(back)
 
 
-@dataclass(frozen=True, slots=True)
-class ExecutedString:
-    """What a plan did to a string: the chosen edits, and ``string_hash`` before and after them."""
+def exact_undo(
+    present: str, edits: Iterable[Edit], *, before_hash: bytes, final_hash: bytes
+) -> tuple[Edit, ...] | None:
+    """Returns the edits of ``present`` that make the text before ``edits``, byte for byte.
 
-    edits: tuple[Edit, ...]
-    before_hash: bytes
-    final_hash: bytes
-
-    def exact_undo(self, present: str) -> tuple[Edit, ...] | None:
-        """Returns the edits of ``present`` that make the text before, byte for byte.
-
-        None where ``present`` is not the text that the plan left. Raises ValueError where the
-        edits do not lead back to the text before, so they are not what the plan did.
-        """
-        if string_hash(present) != self.final_hash:
-            return None
-        back = reversed_edits(self.edits)
-        if string_hash(apply_edits(present, back)) != self.before_hash:
-            raise ValueError("the reversed edits do not make the text before")
-        return back
+    None where ``present`` is not the text that they made, by ``string_hash``. Raises ValueError
+    where they do not lead back to the text before, so they are not what was executed.
+    """
+    if string_hash(present) != final_hash:
+        return None
+    back = reversed_edits(edits)
+    if string_hash(apply_edits(present, back)) != before_hash:
+        raise ValueError("the reversed edits do not make the text before")
+    return back
 
 
 def moved_strings(

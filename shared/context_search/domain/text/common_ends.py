@@ -5,21 +5,32 @@ from __future__ import annotations
 _MOST_AT_ONCE = 1 << 16
 
 
+def common_head(one: str, other: str, start: int = 0, other_start: int = 0) -> int:
+    """Returns how many characters are the same from ``start`` and ``other_start`` on.
+
+    Compared in slices: character by character takes minutes for long strings.
+    """
+    most = min(len(one) - start, len(other) - other_start)
+    head, step = 0, _MOST_AT_ONCE
+    while step:
+        while head + step <= most and other.startswith(
+            one[start + head : start + head + step], other_start + head
+        ):
+            head += step
+        step //= 2
+    return head
+
+
 def common_ends(one: str, other: str) -> tuple[int, int]:
     """Returns the lengths of the common head and, of what is behind it, the common tail.
 
-    Together they are at most as long as the shorter text. Compared in slices: character by
-    character takes minutes for long strings.
+    Together they are at most as long as the shorter text.
     """
-    shorter = min(len(one), len(other))
-    head, step = 0, _MOST_AT_ONCE
-    while step:
-        while head + step <= shorter and other.startswith(one[head : head + step], head):
-            head += step
-        step //= 2
+    head = common_head(one, other)
+    most = min(len(one), len(other)) - head
     tail, step = 0, _MOST_AT_ONCE
     while step:
-        while head + tail + step <= shorter and _end_alike(one, other, tail, tail + step):
+        while tail + step <= most and _end_alike(one, other, tail, tail + step):
             tail += step
         step //= 2
     return head, tail

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from context_search.domain.editing.edits import Edit, string_hash
 from context_search.domain.editing.plans import Plan, PlannedString, PlannedTable
 from context_search.domain.editing.relocation import SearchAllowance, relocated
-from context_search.domain.editing.undo import ExecutedString, reversed_edits
+from context_search.domain.editing.undo import exact_undo, reversed_edits
 from context_search.domain.errors import ContextSearchError
 from context_search.ports.store import UnitOfWork
 from context_search.services.editing.rewriting import (
@@ -118,8 +118,9 @@ class TakeBack:
         edits = string.edits or ()
         if present is None or string.final_hash is None:
             return (), _kept(string, range(len(edits)))
-        executed = ExecutedString(edits, string.before_hash, string.final_hash)
-        exact = executed.exact_undo(present)
+        exact = exact_undo(
+            present, edits, before_hash=string.before_hash, final_hash=string.final_hash
+        )
         if exact is not None:
             return exact, []
         after = left_by_plan.string(string)

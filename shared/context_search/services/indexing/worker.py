@@ -96,6 +96,7 @@ class Worker:
     index_nodes: Callable[[Sequence[int], Deadline], Iterable[NodeReport]]
     compare_index: Callable[[int, int | None], object]
     import_upload: Callable[[int], str]
+    carry_out_plan: Callable[[int, Deadline], str]
     on_failure: OnFailure
 
     def carry_out(
@@ -136,7 +137,7 @@ class Worker:
         if isinstance(order, ImportUpload):
             return self.import_upload(order.upload_id)
         if isinstance(order, CarryOutPlan):
-            return "nothing_to_do"
+            return self.carry_out_plan(order.plan_id, deadline)
         outcomes = set()
         for report in self.index_nodes(order.node_ids, deadline):
             on_report(report)

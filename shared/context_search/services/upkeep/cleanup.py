@@ -22,6 +22,7 @@ from context_search.ports.store import Store
 from context_search.ports.upkeep import Removal
 from context_search.services.access.idempotency import KEPT_S
 from context_search.services.catalog.uploads import ManageUploads
+from context_search.services.editing.keep_plans import keep_plans
 from context_search.services.editing.prune import prune_versions
 from context_search.services.indexing.evict import evict_coldest
 from context_search.services.indexing.outgoing import (
@@ -116,6 +117,7 @@ class Cleanup:
             self._delete_namespaces,
             self._sweep,
             self._forget_requests,
+            self._keep_plans,
             self._prune_versions,
             self._summarise,
             self._measure,
@@ -253,6 +255,14 @@ class Cleanup:
             found = work.idempotency_keys.forget(older_than_s=KEPT_S, limit=REQUESTS_PER_STEP)
         report.requests_forgotten += found
         return found == REQUESTS_PER_STEP
+
+    def _keep_plans(self, report: CleanupReport) -> bool:
+        kept = keep_plans(self.store, silent_s=self.limits.silent_s)
+        report.plans_revived += kept.revived
+        report.plans_expired += kept.expired
+        report.plan_texts_forgotten += kept.texts_forgotten
+        report.plans_removed += kept.removed
+        return not kept.is_done
 
     def _prune_versions(self, report: CleanupReport) -> bool:
         pruned = prune_versions(self.store)

@@ -25,6 +25,10 @@ WORK = (
     "summaries_written",
     "imports_revived",
     "uploads_forgotten",
+    "plans_revived",
+    "plans_expired",
+    "plan_texts_forgotten",
+    "plans_removed",
     "versions_pruned",
     "pieces_removed",
 )
@@ -61,6 +65,10 @@ class CleanupReport:
     summaries_written: int = 0
     imports_revived: int = 0
     uploads_forgotten: int = 0
+    plans_revived: int = 0
+    plans_expired: int = 0
+    plan_texts_forgotten: int = 0
+    plans_removed: int = 0
     versions_pruned: int = 0
     pieces_removed: int = 0
     unknown_namespaces: int | None = None

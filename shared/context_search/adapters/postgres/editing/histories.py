@@ -11,6 +11,17 @@ from context_search.ports.editing import Pruned, TableHistory
 
 _EXPIRED_AT_ONCE = 1_000
 _USUAL = HistoryLimits()
+# What a plan replaced that can still be undone.
+_IS_NEEDED = """
+    EXISTS (
+        SELECT FROM replace_table JOIN replace_plan AS plan ON plan.id = plan_id
+        WHERE replace_table.table_id = table_version.table_id
+          AND revision_before = table_version.revision AND replace_table.state = 'done'
+          AND plan.project_id = table_version.project_id AND undo_until > clock_timestamp()
+          AND NOT EXISTS (
+            SELECT FROM replace_plan AS undo WHERE undo.undoes = plan.id
+              AND undo.state NOT IN ('failed', 'cancelled', 'expired')))
+"""
 _MAX_BYTES = "COALESCE(CAST(settings ->> 'max_bytes' AS bigint), :usual)"
 
 
@@ -45,6 +56,7 @@ class PostgresHistories:
                 SELECT id, bytes, sum(bytes) OVER (ORDER BY overwritten_at, id) AS total FROM (
                     SELECT id, bytes, overwritten_at FROM table_version
                     WHERE project_id = :project AND sha256 IS NOT NULL AND label IS NULL
+                      AND NOT {_IS_NEEDED}
                     ORDER BY overwritten_at, id LIMIT :limit) AS first),
             gone AS (
                 DELETE FROM table_version WHERE id IN (
@@ -110,16 +122,17 @@ class PostgresHistories:
         is_gone: bool,
     ) -> int:
         return self.tx.execute(
-            """
+            f"""
             DELETE FROM table_version WHERE id IN (
                 SELECT id FROM (
-                    SELECT id, COALESCE(overwritten_at, created_at, '-infinity') AS since,
+                    SELECT id, {_IS_NEEDED} AS is_needed,
+                        COALESCE(overwritten_at, created_at, '-infinity') AS since,
                         row_number() OVER (PARTITION BY sha256 IS NULL ORDER BY revision DESC)
                             AS place
                     FROM table_version
                     WHERE table_id = :table AND project_id = :project
                       AND (CAST(:all AS boolean) OR label IS NULL AND revision <> :live)) AS past
-                WHERE CAST(:all AS boolean) OR place > :count
+                WHERE CAST(:all AS boolean) OR place > :count AND NOT is_needed
                    OR since < clock_timestamp() - make_interval(days => :days)
                 LIMIT :limit)
             """,

@@ -18,6 +18,8 @@ from context_search.adapters.postgres.editing.plan_rows import (
 )
 from context_search.adapters.postgres.pool import Transaction, bulk, json_text
 from context_search.domain.editing.plans import (
+    PLAN_KEPT_S,
+    TEXTS_OUTLIVE_S,
     NewPlan,
     Plan,
     PlannedString,
@@ -28,6 +30,8 @@ from context_search.ports.editing import OpenPlans
 
 _IS_OPEN = "state IN ('previewing', 'ready')"
 _ENDED = "state NOT IN ('previewing', 'ready', 'executing')"
+
+_IS_LAST = "NOT EXISTS (SELECT FROM replace_plan AS undo WHERE undo.undoes = replace_plan.id)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,10 +59,12 @@ class PostgresPlans:
             f"""
             INSERT INTO replace_plan AS plan (
                 project_id, mcp_id, undoes, state, request, scope, request_hmac, engine,
-                previewed_by, request_id, expires_at)
+                previewed_by, request_id, expires_at, texts_until, kept_until)
             VALUES (:project, :mcp, :undoes, :state, CAST(:request AS jsonb),
                     CAST(:scope AS jsonb), :hmac, :engine, :actor, :request_id,
-                    now() + make_interval(secs => :lifetime))
+                    now() + make_interval(secs => :lifetime),
+                    now() + make_interval(secs => :lifetime + :outlive),
+                    now() + make_interval(secs => :kept))
             ON CONFLICT (undoes) WHERE state NOT IN ('failed', 'cancelled', 'expired') DO NOTHING
             RETURNING {PLAN}
             """,
@@ -73,6 +79,8 @@ class PostgresPlans:
             actor=new.actor,
             request_id=new.request_id,
             lifetime=new.lifetime_s,
+            outlive=TEXTS_OUTLIVE_S,
+            kept=PLAN_KEPT_S,
         )
         return plan_of(rows[0]) if rows else None
 
@@ -110,7 +118,9 @@ class PostgresPlans:
                 counts = CAST(:counts AS jsonb), choice = CAST(:choice AS jsonb),
                 executed_by = :executor, executed_at = :executed, undo_until = :undo,
                 request_id = :request_id, runs = :runs, last_error = CAST(:error AS jsonb),
-                saved_at = clock_timestamp()
+                saved_at = clock_timestamp(),
+                texts_until = CASE WHEN texts_until IS NOT NULL THEN
+                    COALESCE(:undo, expires_at + make_interval(secs => :outlive)) END
             WHERE id = :id
             """,
             id=plan.id,
@@ -122,6 +132,7 @@ class PostgresPlans:
             executor=plan.executed_by,
             executed=plan.executed_at,
             undo=plan.undo_until,
+            outlive=TEXTS_OUTLIVE_S,
             request_id=plan.request_id,
             runs=plan.runs,
             error=None if plan.last_error is None else json_text(dict(plan.last_error)),
@@ -155,7 +166,7 @@ class PostgresPlans:
         self.tx.run(
             """
             WITH strings AS (DELETE FROM replace_string WHERE plan_id = :id)
-            UPDATE replace_plan SET request = NULL, undo_until = NULL, has_texts = false
+            UPDATE replace_plan SET request = NULL, undo_until = NULL, texts_until = NULL
             WHERE id = :id
             """,
             id=plan_id,
@@ -279,31 +290,42 @@ class PostgresPlans:
             limit=limit,
         )
 
-    def outlived(self, *, unexecuted_s: float, limit: int) -> list[int]:
+    def outlived(self, *, limit: int) -> list[int]:
         rows = self.tx.run(
             f"""
             SELECT id FROM replace_plan AS plan
-            WHERE has_texts AND {_ENDED} AND COALESCE(undo_until, expires_at) <= clock_timestamp()
-              AND (undo_until IS NOT NULL
-                   OR expires_at <= clock_timestamp() - make_interval(secs => :unexecuted))
-              AND NOT EXISTS (
+            WHERE texts_until <= clock_timestamp() AND {_ENDED} AND NOT EXISTS (
                 SELECT FROM replace_plan WHERE undoes = plan.id AND state IN ('ready', 'executing'))
-            ORDER BY COALESCE(undo_until, expires_at) LIMIT :limit
+            ORDER BY texts_until LIMIT :limit
             """,
-            unexecuted=unexecuted_s,
             limit=limit,
         )
         return _ids(rows)
 
-    def forgettable(self, *, older_than_s: float, limit: int) -> list[int]:
+    def forget_strings(self, *, limit: int) -> int:
+        return self.tx.execute(
+            """
+            DELETE FROM replace_string WHERE (plan_id, table_id, position) IN (
+                SELECT plan_id, table_id, position FROM context_table
+                JOIN replace_table ON table_id = context_table.id
+                JOIN replace_string USING (plan_id, table_id)
+                WHERE context_search_remove_at IS NOT NULL LIMIT :limit)
+            """,
+            limit=limit,
+        )
+
+    def forgettable(self, *, limit: int) -> list[int]:
         rows = self.tx.run(
             f"""
-            SELECT id FROM replace_plan AS plan
-            WHERE created_at <= clock_timestamp() - make_interval(secs => :age) AND {_ENDED}
-              AND NOT EXISTS (SELECT FROM replace_plan WHERE undoes = plan.id)
-            ORDER BY created_at LIMIT :limit
+            SELECT id FROM (
+                (SELECT id FROM replace_plan
+                 WHERE kept_until <= clock_timestamp() AND {_ENDED} AND {_IS_LAST}
+                 ORDER BY kept_until LIMIT :limit)
+                UNION
+                (SELECT id FROM replace_plan JOIN project_removal USING (project_id)
+                 WHERE {_IS_LAST} LIMIT :limit)) AS plan
+            LIMIT :limit
             """,
-            age=older_than_s,
             limit=limit,
         )
         return _ids(rows)

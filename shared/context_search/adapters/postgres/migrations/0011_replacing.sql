@@ -8,7 +8,6 @@ CREATE TABLE replace_plan (
     state text NOT NULL CHECK (state IN (
         'previewing', 'ready', 'executing', 'done', 'partial', 'failed', 'cancelled', 'expired')),
     request jsonb,
-    has_texts boolean NOT NULL DEFAULT true,
     scope jsonb NOT NULL,
     request_hmac bytea NOT NULL,
     engine text NOT NULL,
@@ -25,33 +24,37 @@ CREATE TABLE replace_plan (
     expires_at timestamptz NOT NULL,
     executed_at timestamptz,
     undo_until timestamptz,
-    saved_at timestamptz NOT NULL DEFAULT now()
+    saved_at timestamptz NOT NULL DEFAULT now(),
+    texts_until timestamptz,
+    kept_until timestamptz NOT NULL
 );
 CREATE INDEX replace_plan_project ON replace_plan (project_id, id);
 CREATE UNIQUE INDEX replace_plan_executing ON replace_plan (project_id) WHERE state = 'executing';
 CREATE UNIQUE INDEX replace_plan_undo ON replace_plan (undoes)
     WHERE state NOT IN ('failed', 'cancelled', 'expired');
 CREATE INDEX replace_plan_undoes ON replace_plan (undoes) WHERE undoes IS NOT NULL;
-CREATE INDEX replace_plan_created ON replace_plan (created_at);
 CREATE INDEX replace_plan_open ON replace_plan (expires_at)
     WHERE state IN ('previewing', 'ready');
 CREATE INDEX replace_plan_silent ON replace_plan (saved_at)
     WHERE state IN ('previewing', 'executing');
-CREATE INDEX replace_plan_texts ON replace_plan (COALESCE(undo_until, expires_at)) WHERE has_texts;
+CREATE INDEX replace_plan_texts ON replace_plan (texts_until) WHERE texts_until IS NOT NULL;
+CREATE INDEX replace_plan_kept ON replace_plan (kept_until);
 COMMENT ON TABLE replace_plan IS
     'What a request to replace would change, and what became of it. docs/editing.md';
 COMMENT ON COLUMN replace_plan.mcp_id IS 'The MCP instance whose agent asked.';
 COMMENT ON COLUMN replace_plan.undoes IS 'The plan that this one takes back.';
 COMMENT ON COLUMN replace_plan.request IS 'NULL: an undo, or its texts are forgotten.';
-COMMENT ON COLUMN replace_plan.has_texts IS 'False: they are forgotten, those of its strings too.';
 COMMENT ON COLUMN replace_plan.request_hmac IS 'Stands for the texts in logs, and when they are forgotten.';
 COMMENT ON COLUMN replace_plan.engine IS 'Of regular expressions, with its release; empty for literals.';
 COMMENT ON COLUMN replace_plan.after_table IS 'The preview has looked at the tables up to this one.';
 COMMENT ON COLUMN replace_plan.digest IS 'Of all that was shown; NULL: the preview goes on.';
 COMMENT ON COLUMN replace_plan.choice IS 'Which of the shown matches were executed.';
 COMMENT ON COLUMN replace_plan.runs IS 'Previews by a worker that began and have not ended.';
-COMMENT ON COLUMN replace_plan.undo_until IS 'The texts of an executed plan are forgotten then; NULL: it cannot be undone.';
+COMMENT ON COLUMN replace_plan.undo_until IS 'NULL: it cannot be undone.';
 COMMENT ON COLUMN replace_plan.saved_at IS 'When something of it was last written.';
+COMMENT ON COLUMN replace_plan.texts_until IS
+    'When its request and its strings are forgotten; NULL: they are.';
+COMMENT ON COLUMN replace_plan.kept_until IS 'When its row goes.';
 ALTER TABLE replace_plan ENABLE ROW LEVEL SECURITY;
 CREATE POLICY context_search_project ON replace_plan USING (
     (SELECT current_setting('context_search.project_id', true)) IN ('*', CAST(project_id AS text)));
@@ -71,6 +74,7 @@ CREATE TABLE replace_table (
     runs int NOT NULL DEFAULT 0,
     PRIMARY KEY (plan_id, table_id)
 );
+CREATE INDEX replace_table_table ON replace_table (table_id);
 COMMENT ON TABLE replace_table IS 'A document of a plan; it may be gone by now.';
 COMMENT ON COLUMN replace_table.reason IS 'Why it was skipped.';
 COMMENT ON COLUMN replace_table.revision_seen IS 'What the preview looked at.';

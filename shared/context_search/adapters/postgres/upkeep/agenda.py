@@ -48,6 +48,14 @@ _LATER = """
     UNION ALL SELECT context_search_remove_at FROM context_table
     WHERE context_search_remove_at IS NOT NULL
     UNION ALL SELECT remove_at FROM project_removal
+    UNION ALL SELECT saved_at + make_interval(secs => :silent) FROM replace_plan
+    WHERE state IN ('previewing', 'executing')
+    UNION ALL SELECT min(expires_at) FROM replace_plan WHERE state IN ('previewing', 'ready')
+    UNION ALL SELECT min(texts_until) FROM replace_plan WHERE texts_until IS NOT NULL
+    UNION ALL (
+        SELECT kept_until FROM replace_plan AS plan
+        WHERE NOT EXISTS (SELECT FROM replace_plan WHERE undoes = plan.id)
+        ORDER BY kept_until LIMIT 1)
 """
 
 

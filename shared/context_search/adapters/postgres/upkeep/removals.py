@@ -147,12 +147,16 @@ class PostgresRemovals:
                   AND NOT EXISTS (SELECT FROM node WHERE table_id = context_table.id)
                   AND NOT EXISTS (
                     SELECT FROM version_piece WHERE table_id = context_table.id)
+                  AND NOT EXISTS (
+                    SELECT FROM replace_table JOIN replace_string USING (plan_id, table_id)
+                    WHERE table_id = context_table.id)
                 UNION ALL
                 SELECT 'project', project_id, remove_at FROM project_removal AS removal
                 WHERE remove_at <= statement_timestamp()
                   AND NOT EXISTS (
                     SELECT FROM context_table WHERE project_id = removal.project_id)
                   AND NOT EXISTS (SELECT FROM upload WHERE project_id = removal.project_id)
+                  AND NOT EXISTS (SELECT FROM replace_plan WHERE project_id = removal.project_id)
                 ) AS marked
             ORDER BY kind DESC, remove_at, id LIMIT :limit
             """,

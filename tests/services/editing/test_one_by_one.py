@@ -1,0 +1,300 @@
+"""Plans that a worker carries out, a document at a time, whatever happens to it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
+
+import pytest
+
+from context_search.domain.editing.plans import MAX_RUNS, Choice, Plan
+from context_search.domain.editing.replacing import ReplaceRequest
+from context_search.domain.errors import (
+    CommitUnknownError,
+    ContextSearchError,
+    DatabaseUnavailableError,
+    PlanUsedError,
+)
+from context_search.domain.model import Table
+from context_search.services.editing.rewriting import MAX_STRING_CHARS
+from testing.in_memory.clock import ManualClock
+from testing.in_memory.store import MemoryStore
+from tests.services.editing.replacing import ALL, SKIP, STORY, Desk, FaultyStore, StoppedError
+
+LETTERS = ReplaceRequest("x", "yy")
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    return ManualClock()
+
+
+@pytest.fixture
+def desk(clock: ManualClock) -> Desk:
+    return Desk(MemoryStore(clock), clock)
+
+
+def ordered(desk: Desk, choice: Choice = ALL, request: ReplaceRequest = LETTERS) -> Plan:
+    """A plan that waits for a worker."""
+    plan = desk.as_large(desk.preview(request))
+    executed = desk.execute(plan, choice)
+    assert executed.plan.state == "executing"
+    return plan
+
+
+def orders(desk: Desk) -> list[int]:
+    """The plans that wait for a worker; their orders are taken."""
+    with desk.store.for_all("test") as work:
+        taken = work.outbox.take(desk.principal.project_id, window=100)
+        for order_id, _ in taken:
+            work.outbox.begin(order_id)
+            work.outbox.finish(order_id)
+    return [body["plan_id"] for _, body in taken if body["kind"] == "plan"]  # type: ignore[misc]
+
+
+def texts(desk: Desk, tables: Sequence[Table]) -> list[object]:
+    return [json.loads(desk.text(table)) for table in tables]
+
+
+def test_a_large_plan_is_ordered_and_done_by_a_worker(desk: Desk) -> None:
+    tables = desk.make(*STORY)
+    before = [desk.text(table) for table in tables]
+    plan = ordered(desk, request=ReplaceRequest("废弃仓库", "荒废工厂"))
+    assert [desk.text(table) for table in tables] == before
+    assert orders(desk) == [plan.id]
+    assert desk.carry_out(plan) == "done"
+    assert [desk.text(table) for table in tables] == [
+        text.replace("废弃仓库", "荒废工厂") for text in before
+    ]
+    done = desk.plan(plan)
+    assert (done.state, done.executed_by, done.request_id) == ("done", "key:7", "executed")
+    assert sum(row.replaced for row in desk.rows(plan)) == 7
+    live, past = desk.versions(tables[0])
+    assert (live.cause, live.plan_id, live.request_id) == ("replace", plan.id, "executed")
+    assert desk.version(tables[0], past.revision) == before[0]
+    replayed = desk.execute(plan)
+    assert (replayed.replayed, replayed.done_count) == (True, 7)
+
+
+def test_a_large_plan_is_undone_and_done_again_by_a_worker(desk: Desk) -> None:
+    tables = desk.make(*STORY)
+    before = [desk.text(table) for table in tables]
+    plan = ordered(desk, request=ReplaceRequest("废弃仓库", "荒废工厂"))
+    desk.carry_out(plan)
+    after = [desk.text(table) for table in tables]
+    undo = large_undo(desk, plan)
+    assert desk.plan(undo).state == "done"
+    assert [desk.text(table) for table in tables] == before
+    redo = large_undo(desk, undo)
+    assert [desk.text(table) for table in tables] == after
+    large_undo(desk, redo)
+    assert [desk.text(table) for table in tables] == before
+
+
+def large_undo(desk: Desk, plan: Plan) -> Plan:
+    """Has a worker undo a plan."""
+    as_large(desk, plan)
+    undo = desk.undo(plan)
+    assert undo.plan.state == "executing"
+    assert not undo.tables
+    desk.carry_out(undo.plan)
+    return undo.plan
+
+
+def as_large(desk: Desk, plan: Plan) -> None:
+    """Makes the documents of a plan too large for one transaction."""
+    with desk.store.for_all("test") as work:
+        [first, *_] = work.plans.tables(plan.id, limit=1)
+        strings = work.plans.strings(plan.id, first.table_id)
+        work.plans.add_table(plan.id, replace(first, bytes=10**9), strings)
+
+
+def test_a_message_that_comes_again_does_nothing(desk: Desk) -> None:
+    tables = desk.make(*STORY)
+    plan = ordered(desk, request=ReplaceRequest("废弃仓库", "荒废工厂"))
+    desk.carry_out(plan)
+    before = desk.state(tables)
+    assert desk.carry_out(plan) == "nothing_to_do"
+    assert desk.state(tables) == before
+
+
+def test_a_worker_that_has_little_time_leaves_the_rest_to_the_next(desk: Desk) -> None:
+    tables = desk.make(["x"], ["x"])
+    plan = ordered(desk, SKIP)
+    assert orders(desk) == [plan.id]
+    assert desk.carry_out(plan, left_s=59) == "goes_on"
+    assert texts(desk, tables) == [["x"], ["x"]]
+    assert orders(desk) == [plan.id]
+    assert desk.carry_out(plan, left_s=61) == "done"
+    assert texts(desk, tables) == [["yy"], ["yy"]]
+
+
+def test_nothing_is_written_when_something_is_stale_at_the_beginning(desk: Desk) -> None:
+    tables = desk.make(["x"], ["x"], ["x"])
+    plan = ordered(desk)
+    desk.put(tables[2], ["mine x"])
+    assert desk.carry_out(plan) == "failed"
+    assert texts(desk, tables) == [["x"], ["x"], ["mine x"]]
+    failed = desk.plan(plan)
+    assert failed.state == "failed"
+    assert failed.last_error is not None
+    assert failed.last_error["code"] == "REPLACE_STALE"
+    assert [(row.state, row.reason) for row in desk.rows(plan)] == [
+        ("pending", None),
+        ("pending", None),
+        ("skipped", "CHANGED"),
+    ]
+    assert desk.execute(desk.preview(LETTERS)).done_count == 3
+
+
+def test_what_changes_while_a_plan_is_executed_is_skipped(desk: Desk) -> None:
+    tables = desk.make(["x"], ["x"])
+    plan = ordered(desk)
+    # The look at all of them is over when the first document is begun.
+    faulty = desk.with_fault("before", 8)
+    with suppress(StoppedError):
+        faulty.carry_out(plan)
+    assert desk.plan(plan).after_table == tables[1].id
+    assert texts(desk, tables) == [["x"], ["x"]]
+    desk.put(tables[1], ["mine x"])
+    assert desk.carry_out(plan) == "done"
+    assert texts(desk, tables) == [["yy"], ["mine x"]]
+    assert desk.plan(plan).state == "partial"
+    assert [row.reason for row in desk.rows(plan)] == [None, "CHANGED"]
+
+
+def test_other_documents_are_done_when_one_is_in_the_way(desk: Desk) -> None:
+    tables = desk.make(["x"], ["x"], ["x"])
+    plan = ordered(desk, SKIP)
+    desk.put(tables[1], ["mine"])
+    desk.tables.delete(desk.principal, tables[2].id)
+    assert desk.carry_out(plan) == "done"
+    assert texts(desk, tables[:2]) == [["yy"], ["mine"]]
+    assert desk.plan(plan).state == "partial"
+    assert [row.reason for row in desk.rows(plan)] == [None, "CHANGED", "GONE"]
+
+
+def test_a_document_in_which_workers_die_is_skipped(desk: Desk) -> None:
+    tables = desk.make(["x"], ["x"])
+    plan = ordered(desk, SKIP)
+    # A plan, a page, the begin of the first document: the process ends in what it reads next.
+    for _ in range(MAX_RUNS):
+        with pytest.raises(StoppedError):
+            desk.with_fault("before", 4).carry_out(plan)
+    assert desk.rows(plan)[0].runs == MAX_RUNS
+    assert desk.carry_out(plan) == "done"
+    assert [row.reason for row in desk.rows(plan)] == ["ATTEMPTS_EXHAUSTED", None]
+    assert texts(desk, tables) == [["x"], ["yy"]]
+
+
+def test_a_database_that_is_away_is_no_silent_end(desk: Desk) -> None:
+    tables = desk.make(["x"])
+    plan = ordered(desk, SKIP)
+    for _ in range(2 * MAX_RUNS):
+        with pytest.raises(DatabaseUnavailableError):
+            desk.with_fault("away", 4).carry_out(plan)
+    assert desk.rows(plan)[0].runs == 0
+    desk.carry_out(plan)
+    assert texts(desk, tables) == [["yy"]]
+
+
+@pytest.mark.parametrize("fault", ["before", "after", "away", "lost"])
+@pytest.mark.parametrize("choice", [ALL, SKIP], ids=["abort", "skip"])
+def test_a_fault_anywhere_leaves_each_document_old_or_new(fault: str, choice: Choice) -> None:
+    """And the next worker ends what the one before began: nothing is done twice."""
+    transactions = 0
+    for at in range(1, 40):
+        clock = ManualClock()
+        desk = Desk(MemoryStore(clock), clock)
+        tables = desk.make(["a x"], ["b x", "x"], ["c x x"])
+        before = [desk.text(table) for table in tables]
+        plan = ordered(desk, choice)
+        faulty = desk.with_fault(fault, at)
+        with suppress(StoppedError, ContextSearchError):
+            faulty.carry_out(plan)
+        for table, text, row in zip(tables, before, desk.rows(plan), strict=True):
+            now = desk.text(table)
+            assert now in (text, text.replace("x", "yy"))
+            assert (row.state == "done") == (now != text)
+        desk.carry_out(plan)
+        assert [desk.text(table) for table in tables] == [t.replace("x", "yy") for t in before]
+        assert desk.plan(plan).state == "done"
+        assert [row.revision_after for row in desk.rows(plan)] == [2, 2, 2]
+        assert all(len(desk.versions(table)) == 2 for table in tables)
+        assert isinstance(faulty.store, FaultyStore)
+        transactions = max(transactions, faulty.store.begun)
+        if at > faulty.store.begun:
+            break
+    assert transactions > 10
+
+
+@pytest.mark.parametrize("fault", ["before", "after", "away", "lost"])
+def test_a_fault_anywhere_in_a_request_leaves_all_or_nothing(fault: str) -> None:
+    for at in range(1, 20):
+        clock = ManualClock()
+        desk = Desk(MemoryStore(clock), clock)
+        tables = desk.make(["a x"], ["b x"])
+        before = [desk.text(table) for table in tables]
+        plan = desk.preview(LETTERS)
+        faulty = desk.with_fault(fault, at)
+        told = None
+        with suppress(StoppedError, DatabaseUnavailableError, CommitUnknownError):
+            told = faulty.execute(plan)
+        now = [desk.text(table) for table in tables]
+        assert now in (before, [text.replace("x", "yy") for text in before])
+        if told is not None:
+            assert now != before
+        again = desk.execute(plan)
+        assert again.replayed == (now != before)
+        assert [desk.text(table) for table in tables] == [t.replace("x", "yy") for t in before]
+        assert all(len(desk.versions(table)) == 2 for table in tables)
+        with pytest.raises(PlanUsedError):
+            desk.execute(plan, SKIP)
+        assert isinstance(faulty.store, FaultyStore)
+        if at > faulty.store.begun:
+            return
+    raise AssertionError("a request has fewer transactions")
+
+
+@pytest.mark.parametrize("fault", ["before", "after", "away", "lost"])
+def test_a_fault_anywhere_in_an_undo_leaves_all_or_nothing(fault: str) -> None:
+    for at in range(1, 20):
+        clock = ManualClock()
+        desk = Desk(MemoryStore(clock), clock)
+        tables = desk.make(["a x"], ["b x"])
+        before = [desk.text(table) for table in tables]
+        plan = desk.execute(desk.preview(LETTERS)).plan
+        after = [desk.text(table) for table in tables]
+        faulty = desk.with_fault(fault, at)
+        with suppress(StoppedError, DatabaseUnavailableError, CommitUnknownError):
+            assert faulty.undo(plan).done_count == 2
+        now = [desk.text(table) for table in tables]
+        assert now in (before, after)
+        assert (desk.plan(plan).undone_by is not None) == (now == before)
+        if now == after:
+            desk.undo(plan)
+        assert [desk.text(table) for table in tables] == before
+        assert isinstance(faulty.store, FaultyStore)
+        if at > faulty.store.begun:
+            return
+    raise AssertionError("a request has fewer transactions")
+
+
+def test_a_string_does_not_become_longer_than_it_may(desk: Desk) -> None:
+    tables = desk.make(["x" + "o" * (MAX_STRING_CHARS - 1)], ["x"])
+    plan = ordered(desk, SKIP)
+    assert desk.carry_out(plan) == "done"
+    assert [row.reason for row in desk.rows(plan)] == ["TOO_LARGE", None]
+    assert json.loads(desk.text(tables[1])) == ["yy"]
+
+
+def test_a_plan_whose_texts_were_forgotten_ends(desk: Desk) -> None:
+    tables = desk.make(["x"])
+    plan = ordered(desk, SKIP)
+    with desk.store.for_all("test") as work:
+        work.plans.forget_texts(plan.id)
+    assert desk.carry_out(plan) == "failed"
+    assert desk.plan(plan).state == "failed"
+    assert texts(desk, tables) == [["x"]]
