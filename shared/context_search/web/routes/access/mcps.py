@@ -77,10 +77,6 @@ class ChangeMcpBody(Body):
     replace: Replacing | None = None
     confirm: Confirmation | None = None
 
-    def changes(self) -> McpChanges:
-        """Returns what is asked for."""
-        return McpChanges(self.name, self.status, self.replace, self.confirm)
-
 
 class ChangeBindingBody(Body):
     """``PATCH …/bindings/{tool_id}``"""
@@ -294,10 +290,9 @@ async def read_mcp(mcp_id: McpId, caller: MayManage, use: Use) -> McpAnswer:
 
 @router.patch("/api/v1/mcps/{mcp_id}", responses=refused(409))
 async def change_mcp(mcp_id: McpId, body: ChangeMcpBody, caller: MayManage, use: Use) -> McpAnswer:
-    """Renames an MCP instance, disables it (its keys open nothing) or enables it again, and
-    decides what its agents may replace.
-    """
-    return McpAnswer.of(use.change(caller, mcp_id, body.changes()))
+    """Changes an MCP instance; while it is disabled its keys open nothing."""
+    changes = McpChanges(body.name, body.status, body.replace, body.confirm)
+    return McpAnswer.of(use.change(caller, mcp_id, changes))
 
 
 @router.delete("/api/v1/mcps/{mcp_id}", status_code=204, responses=refused(409))
