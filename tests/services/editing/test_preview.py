@@ -173,9 +173,18 @@ def test_a_tool_is_a_scope(desk: Desk) -> None:
     tables = desk.novel()
     tool, _ = desk.bench.tool(tables[1], "/scenes/2")
     assert counts(desk.start(WAREHOUSE, tool_id=tool.id).plan) == (1, 1, 2)
-    for also in ({"tables": (tables[1].id,)}, {"json_pointer": "/scenes"}):
-        with pytest.raises(InvalidInputError):
-            desk.start(WAREHOUSE, tool_id=tool.id, **also)
+    wide, _ = desk.bench.tool(tables[1], "/scenes")
+    narrowed: list[tuple[dict[str, Any], int]] = [
+        ({"tables": (tables[1].id, tables[0].id)}, 3),
+        ({"tables": (tables[0].id,)}, 0),
+        ({"json_pointer": "/scenes/0"}, 1),
+        ({"json_pointer": "/scenes"}, 3),
+        ({"json_pointer": ""}, 3),
+        ({"json_pointer": "/scene"}, 0),
+        ({"json_pointer": "/text"}, 0),
+    ]
+    for also, matches in narrowed:
+        assert desk.start(WAREHOUSE, tool_id=wide.id, **also).plan.counts.matches == matches
 
 
 def test_places_of_an_instance_are_united(desk: Desk) -> None:
