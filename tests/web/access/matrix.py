@@ -146,6 +146,14 @@ ROWS: Mapping[Operation, Row] = {
         query={"cursor": "{after_match}", "table_id": "{table_id}"},
         looks={"after_match": 200, "table_id": 200},  # a plan has no matches in other tables
     ),
+    ("POST", f"{_REPLACE}/execute"): Row(
+        REPLACE,
+        200,
+        {"plan_id": "{plan_id}", "digest": "{digest}", "except_tables": ["{table_id}"]},
+        looks={"digest": 409, "table_id": 422},
+    ),
+    # Nothing was executed yet that could be undone.
+    ("POST", f"{_PLAN}/undo"): Row(REPLACE, 409, {}),
     ("DELETE", _PLAN): Row(REPLACE, 204),
     ("POST", f"{_PROJECTS}/keys"): Row(MANAGE | TRUSTED, 201, {}),
     ("GET", f"{_PROJECTS}/keys"): Row(MANAGE, 200, query=_KEYS, looks=_OWN_PAGE),

@@ -59,7 +59,7 @@ def id_fields(schema: dict[str, Any], name: str = "") -> Iterator[str]:
     for inner_name, inner in schema.get("properties", {}).items():
         yield from id_fields(inner, inner_name)
     is_id = (schema.get("minimum"), schema.get("maximum")) == (1, 2**63 - 1)
-    if is_id or name == "cursor":
+    if is_id or name in ("cursor", "digest"):
         yield name
 
 

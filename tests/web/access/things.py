@@ -21,6 +21,7 @@ MISSING: Ids = {
     "below_revision": NOWHERE,
     "plan_id": NOWHERE,
     "below_plan": 1,  # nobody has a plan below it, as nobody has one below that of who came first
+    "digest": "0" * 32,
     "after_planned": 0,
     "after_match": 0,
     "after_difference": 0,
@@ -62,6 +63,7 @@ def things_of(api: Api, settle: Callable[[], None], *, changes: int = 1) -> dict
         "after_difference": 0,
         "plan_id": plan["plan_id"],
         "below_plan": plan["plan_id"],
+        "digest": plan["digest"],
         "after_planned": 0,
         "after_match": 0,
         "tool_id": made[0]["tool_id"],

@@ -22,6 +22,7 @@ from context_search.domain.editing.plans import (
     PlanState,
     SkipReason,
 )
+from context_search.domain.editing.replacing import MAX_MATCHES
 from context_search.services.editing.execute import ExecutedPlan, ExecutePlans
 from context_search.services.editing.rewriting import KeptPlace
 from context_search.services.editing.undo import UndoPlans
@@ -52,7 +53,8 @@ _log = Logger(service="create-tool", child=True)
 
 MAX_KEPT_SHOWN = 1_000
 _POINTER_CHARS = 1_000_000
-_Matches = Annotated[list[Id], Field(max_length=MAX_CHOSEN)]
+_Match = Annotated[int, Field(ge=1, le=MAX_MATCHES)]
+_Matches = Annotated[list[_Match], Field(max_length=MAX_CHOSEN)]
 _Tables = Annotated[list[Id], Field(max_length=MAX_PLANNED_TABLES)]
 
 
