@@ -239,6 +239,34 @@ def test_an_agent_reaches_the_scopes_of_its_tools_and_nothing_beside(api: Api) -
     assert (after["ab"], after["b"], data_of(api, other)) == (OLD, {"text": OLD}, {"x": OLD})
 
 
+def test_a_string_that_moved_out_of_the_scope_is_left_alone(api: Api) -> None:
+    table, tool = story(api)
+    someone = agent(api, tool)
+    plan = someone.previewed(OLD, NEW)
+    someone.done("replace_execute", named(plan))
+    later = someone.previewed("灰尘", "尘土")
+    moved = {**STORY, "a": {"more": []}, "c": data_of(api, table)["a"]["text"]}
+    assert api("PUT", f"/api/v1/tables/{table['id']}/data", json=moved).status_code == 200
+    undone = someone.done("replace_undo", {"plan_id": plan["plan_id"]})
+    assert (undone["reverted_count"], undone["kept_count"]) == (0, 2)
+    report = someone.refused("replace_execute", named(later))
+    assert (report["code"], report["changed"][0]["reason"]) == ("REPLACE_STALE", "MOVED")
+    assert "/c" not in json.dumps(report)
+    assert data_of(api, table) == moved
+
+
+def test_a_string_that_moved_within_the_scope_comes_back(api: Api) -> None:
+    table, tool = story(api)
+    someone = agent(api, tool)
+    plan = someone.previewed(OLD, NEW)
+    someone.done("replace_execute", named(plan))
+    moved = {**STORY, "a": {"b": data_of(api, table)["a"]["text"], "more": [NEW]}}
+    assert api("PUT", f"/api/v1/tables/{table['id']}/data", json=moved).status_code == 200
+    undone = someone.done("replace_undo", {"plan_id": plan["plan_id"]})
+    assert (undone["reverted_count"], undone["kept_count"]) == (2, 0)
+    assert data_of(api, table)["a"] == {"b": "他走进了废弃仓库，满地灰尘。", "more": [OLD]}
+
+
 def test_several_tools_are_one_scope_and_one_can_be_named(api: Api) -> None:
     table, tool = story(api)
     whole = api.unindexed_tool(api.table({"x": OLD}), name="whole")

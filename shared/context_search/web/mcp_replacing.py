@@ -16,6 +16,7 @@ from context_search.domain.errors import (
     InvalidInputError,
     PlanExpiredError,
     PlanNotReadyError,
+    ReplaceStaleError,
     ReplaceTooLargeError,
 )
 from context_search.mcp.contract import (
@@ -80,13 +81,16 @@ class AgentReplacing:
         """Calls a tool that the instance's agents see. Raises UnknownToolError for others."""
         if name not in {tool.name for tool in tools_of(self.instance.replacing)}:
             raise UnknownToolError("there is no such tool")
-        match name:
-            case "replace_preview":
-                return self._preview(read_arguments(PreviewArguments, arguments))
-            case "replace_execute":
-                return self._execute(read_arguments(ExecuteArguments, arguments))
-            case _:
-                return self._undo(read_arguments(UndoArguments, arguments).plan_id)
+        try:
+            match name:
+                case "replace_preview":
+                    return self._preview(read_arguments(PreviewArguments, arguments))
+                case "replace_execute":
+                    return self._execute(read_arguments(ExecuteArguments, arguments))
+                case _:
+                    return self._undo(read_arguments(UndoArguments, arguments).plan_id)
+        except ReplaceStaleError as error:
+            raise ReplaceStaleError(error.message, members=_without_places(error)) from error
 
     def _preview(self, arguments: PreviewArguments) -> ToolResult:
         if arguments.plan_id:
@@ -219,6 +223,14 @@ class AgentReplacing:
 
 
 _AFTER_REFUSAL = "Nothing was changed: your user did not agree. Ask what they want instead."
+
+
+def _without_places(error: ReplaceStaleError) -> Mapping[str, object]:
+    """Where strings have moved may be nothing that the agent's tools search."""
+    changed = error.members.get("changed")
+    rows = changed if isinstance(changed, list) else []
+    told = [{name: row[name] for name in row if name != "moved_to"} for row in rows]
+    return {**error.members, "changed": told}
 
 
 def _after_executing(done: ExecutedPlan) -> str:
