@@ -12,7 +12,8 @@ from tests.web.agent import FORMS, Agent, agent, data_of, named
 from tests.web.api import Api, answer
 
 OLD, NEW = "废弃仓库", "荒废工厂"
-STORY = {"a": [OLD, f"{OLD}、{OLD}"]}
+STORY = {"a": [OLD, f"{OLD}、{OLD}"], "b": "old"}
+AFTER = {**STORY, "b": "older"}
 YES: Mapping[str, Any] = {"confirm": {"action": "accept", "content": {"confirm": True}}}
 NO: Mapping[str, Any] = {"confirm": {"action": "accept", "content": {"confirm": False}}}
 
@@ -74,7 +75,7 @@ def test_what_the_user_does_not_agree_to_is_not_done(
     api: Api, answers: Mapping[str, Any], said: str
 ) -> None:
     table, someone = story(api)
-    plan, executed = someone.previewed(OLD, NEW), someone.previewed("nothing", "something")
+    plan, executed = someone.previewed(OLD, NEW), someone.previewed("old", "older")
     replace(someone, capabilities=None).done("replace_execute", named(executed))
     for name, given, state_of in (
         ("replace_execute", named(plan), "ready"),
@@ -84,7 +85,7 @@ def test_what_the_user_does_not_agree_to_is_not_done(
         told = someone.done(name, given, inputResponses=answers, requestState=state)
         assert (told["user"], told["state"]) == (said, state_of)
         assert "did not agree" in told["next"]
-    assert data_of(api, table) == STORY
+    assert data_of(api, table) == AFTER
     _, state = asked(someone.result("replace_execute", named(plan)))
     someone.done("replace_execute", named(plan), inputResponses=YES, requestState=state)
 
@@ -121,7 +122,7 @@ def test_a_state_is_good_for_what_it_was_made_for_and_for_nobody_else(api: Api) 
     table, someone = story(api)
     tool = api.unindexed_tool(table, name="other")
     plan, other = someone.previewed(OLD, NEW), someone.previewed(OLD, "x")
-    executed = someone.previewed("nothing", "something")
+    executed = someone.previewed("old", "older")
     replace(someone, capabilities=None).done("replace_execute", named(executed))
     _, of_undo = asked(someone.result("replace_undo", {"plan_id": executed["plan_id"]}))
     _, of_other = asked(someone.result("replace_execute", named(other)))
@@ -135,7 +136,7 @@ def test_a_state_is_good_for_what_it_was_made_for_and_for_nobody_else(api: Api) 
         given = {"inputResponses": YES, "requestState": bad}
         error = someone.error("replace_execute", named(plan), **given)
         assert (error["code"], error["message"]) == (-32602, "Invalid or expired requestState")
-    assert data_of(api, table) == STORY
+    assert data_of(api, table) == AFTER
 
 
 @pytest.mark.parametrize("capabilities", [None, {}, {"elicitation": {"url": {}}}, {"sampling": {}}])

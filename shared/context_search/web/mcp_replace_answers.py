@@ -166,7 +166,11 @@ class PreviewResult(Answer):
 
     plan_id: KnownId
     state: Annotated[
-        PlanState, Field(description="ready: complete. previewing: ask again with the plan_id.")
+        PlanState,
+        Field(
+            description="ready: complete. previewing: ask again with the plan_id. cancelled: there "
+            "is nothing to carry out."
+        ),
     ]
     digest: Absent[str] = None
     next: NextStep

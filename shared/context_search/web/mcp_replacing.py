@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pydantic import BaseModel
@@ -54,6 +54,8 @@ from context_search.web.mcp_tools import trimmed
 
 SAMPLES = 20
 """Number of matches that a preview shows to an agent."""
+MAX_OPEN = 10
+"""Maximum number of plans of an instance that may be executed: half of what its project has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,25 +95,43 @@ class AgentReplacing:
             raise ReplaceStaleError(error.message, members=_without_places(error)) from error
 
     def _preview(self, arguments: PreviewArguments) -> ToolResult:
-        if arguments.plan_id:
-            shown = self.use.preview.read(self.principal, arguments.plan_id)
-            if shown.plan.request != arguments.request:
-                raise InvalidInputError("plan_id: that plan has another find or replace_with")
-        else:
-            asked = AskedReplacement(
-                request=arguments.request,
-                places=self._places(arguments.search_tool),
-                samples=SAMPLES,
-                mcp_id=self.principal.mcp_id,
-            )
-            shown = self.use.preview.start(self.principal, asked, request_id=request_id())
+        shown = self._again(arguments) if arguments.plan_id else self._begun(arguments)
         plan = shown.plan
         if plan.state == "failed" and plan.last_error:
             raise ToolFailure(422, plan.last_error["code"], plan.last_error["message"])
         if plan.state not in ("previewing", "ready"):
             raise PlanExpiredError("the plan is over: preview again, without plan_id")
-        result = PreviewResult.of(shown, self._samples(shown), self._after_preview(plan))
+        if plan.state == "ready" and not plan.counts.matches:
+            self.use.preview.cancel(self.principal, plan.id)
+            shown = replace(shown, plan=replace(plan, state="cancelled", digest=None))
+        result = PreviewResult.of(shown, self._samples(shown), self._after_preview(shown.plan))
         return _fitted(result, "matches", "tables")
+
+    def _begun(self, arguments: PreviewArguments) -> ShownPlan:
+        """A new plan; the oldest open one of the instance makes room for it."""
+        asked = AskedReplacement(
+            request=arguments.request,
+            places=self._places(arguments.search_tool),
+            samples=SAMPLES,
+            mcp_id=self.principal.mcp_id,
+        )
+        now = self.use.confirmations.clock.now()
+        plans = self.use.preview.page(self.principal, below=None).rows
+        is_open = ("previewing", "ready")
+        there = [plan for plan in plans if plan.state in is_open and plan.expires_at > now]
+        for old in there[MAX_OPEN - 1 :]:
+            self.use.preview.cancel(self.principal, old.id)
+        return self.use.preview.start(self.principal, asked, request_id=request_id())
+
+    def _again(self, arguments: PreviewArguments) -> ShownPlan:
+        """A plan that was ``previewing`` when it was made, where the agent may still look."""
+        shown = self.use.preview.read(self.principal, arguments.plan_id)
+        if shown.plan.request != arguments.request:
+            raise InvalidInputError("plan_id: that plan has another find or replace_with")
+        within = self._within()
+        if not all(within.contains(*place) for place in shown.plan.scope.places or ()):
+            raise PlanExpiredError("no search tool here looks there any more: preview again")
+        return shown
 
     def _samples(self, shown: ShownPlan) -> Sequence[ShownMatch]:
         if shown.matches or shown.plan.state != "ready":
@@ -124,7 +144,7 @@ class AgentReplacing:
                 "The preview is still going on. Call replace_preview again with the same find and "
                 f"replace_with and plan_id {plan.id}."
             )
-        if not plan.counts.matches:
+        if plan.state == "cancelled":
             return (
                 "Nothing would change. Look at how the text is written in the documents, or try "
                 "case_sensitive false."
