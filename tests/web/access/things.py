@@ -20,8 +20,8 @@ MISSING: Ids = {
     **dict.fromkeys(["after_tool", "after_key", "after_mcp_key", "after_mcp", "after_binding"], 0),
     "below_revision": NOWHERE,
     "plan_id": NOWHERE,
-    "below_plan": 1,  # nobody has a plan below it, as nobody has one below that of who came first
     "digest": "0" * 32,
+    "below_plan": 1,  # nobody has a plan below it, as nobody has one below that of who came first
     "after_planned": 0,
     "after_match": 0,
     "after_difference": 0,
@@ -62,8 +62,8 @@ def things_of(api: Api, settle: Callable[[], None], *, changes: int = 1) -> dict
         "below_revision": changes + 9,  # whoever's it is, the whole list is below
         "after_difference": 0,
         "plan_id": plan["plan_id"],
-        "below_plan": plan["plan_id"],
         "digest": plan["digest"],
+        "below_plan": plan["plan_id"],
         "after_planned": 0,
         "after_match": 0,
         "tool_id": made[0]["tool_id"],
