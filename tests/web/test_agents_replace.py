@@ -11,7 +11,7 @@ import pytest
 from context_search.mcp.jsonrpc import to_bytes
 from context_search.web.mcp_tools import MAX_RESULT_BYTES
 from tests.web.agent import Agent, Era, agent, data_of, named
-from tests.web.api import Api, answer
+from tests.web.api import Api, answer, exposed
 
 ERAS = pytest.mark.parametrize("era", ["2026-07-28", "2025-11-25"])
 TOOLS = ["replace_preview", "replace_execute", "replace_undo"]
@@ -270,6 +270,23 @@ def test_a_person_executes_what_an_agent_proposes(api: Api) -> None:
     found = answer(api("GET", f"/api/v1/projects/{api.project_id}/replace/{plan['plan_id']}"), 200)
     assert (found["mcp_id"], found["digest"]) == (someone.mcp["id"], plan["digest"])
     assert data_of(api, table) == STORY
+
+
+def test_what_an_agent_does_is_logged_without_a_word_of_the_texts(
+    api: Api, caplog: pytest.LogCaptureFixture
+) -> None:
+    _, tool = story(api)
+    someone = agent(api, tool)
+    plan = someone.previewed(OLD, NEW)
+    someone.done("replace_execute", named(plan))
+    undone = someone.done("replace_undo", {"plan_id": plan["plan_id"]})
+    told = [record.__dict__ for record in caplog.records if record.msg.startswith("agent ")]
+    assert [each["msg"] for each in told] == ["agent previewed", "agent executed", "agent undid"]
+    plan_ids = [plan["plan_id"], plan["plan_id"], undone["plan_id"]]
+    assert [each["plan_id"] for each in told] == plan_ids
+    assert {(each["mcp_id"], each["places"]) for each in told} == {(someone.mcp["id"], 2)}
+    written = exposed(caplog.records)
+    assert not any(text in written for text in (OLD, NEW, "/a/text", "灰尘"))
 
 
 # ---- Sizes

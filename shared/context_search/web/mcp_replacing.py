@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from aws_lambda_powertools import Logger
 from pydantic import BaseModel
 
 from context_search.domain.access import McpInstance, McpKey
@@ -51,6 +52,8 @@ from context_search.web.mcp_replace_answers import (
 )
 from context_search.web.mcp_replace_tools import tools_of
 from context_search.web.mcp_tools import trimmed
+
+_log = Logger(service="search", child=True)
 
 SAMPLES = 20
 """Number of matches that a preview shows to an agent."""
@@ -104,6 +107,7 @@ class AgentReplacing:
         if plan.state == "ready" and not plan.counts.matches:
             self.use.preview.cancel(self.principal, plan.id)
             shown = replace(shown, plan=replace(plan, state="cancelled", digest=None))
+        _tell("agent previewed", plan, places=plan.counts.matches, tables=plan.counts.tables)
         result = PreviewResult.of(shown, self._samples(shown), self._after_preview(shown.plan))
         return _fitted(result, "matches", "tables")
 
@@ -182,6 +186,7 @@ class AgentReplacing:
             request_id=request_id(),
             within=self._within(),
         )
+        _tell("agent executed", done.plan, places=done.done_count, tables=len(done.tables))
         return _fitted(ExecuteResult.of(done, _after_executing(done)), "tables")
 
     def _undo(self, plan_id: int) -> ToolResult | InputRequired:
@@ -201,6 +206,7 @@ class AgentReplacing:
             request_id=request_id(),
             within=self._within(),
         )
+        _tell("agent undid", done.plan, places=done.done_count, tables=len(done.tables))
         result = UndoResult.of(plan_id, done, _after_undoing(done))
         return _fitted(result, "kept", "tables")
 
@@ -243,6 +249,21 @@ class AgentReplacing:
 
 
 _AFTER_REFUSAL = "Nothing was changed: your user did not agree. Ask what they want instead."
+
+
+def _tell(what: str, plan: Plan, *, places: int, tables: int) -> None:
+    """Writes what an agent did: ids and counts."""
+    fields = {
+        "request_id": request_id(),
+        "mcp_id": plan.mcp_id,
+        "plan_id": plan.id,
+        "undoes": plan.undoes,
+        "state": plan.state,
+        "request_hmac": plan.request_hmac.hex(),
+        "places": places,
+        "tables": tables,
+    }
+    _log.info(what, extra=fields)
 
 
 def _without_places(error: ReplaceStaleError) -> Mapping[str, object]:
