@@ -119,13 +119,13 @@ def run_alone(python: str, arguments: list[str]) -> None:
 def check_imports(python: str) -> None:
     """Imports every handler with only its own layers, as a cold start does.
 
-    And what no start imports: the code that checks tokens.
+    And what no start imports: what checks tokens, cuts documents and finds patterns.
     """
     for function, layers in LAYERS_OF.items():
         folder = BUILT / f"{function.title().replace('_', '')}Function"
         paths = [folder, *(HOST / layer / "python" for layer in layers), SHARED, HOST / "runtime"]
         program = "import sys; sys.path[:0] = sys.argv[1:]; import app; assert app.lambda_handler; "
-        program += "import context_search.adapters.jwt_tokens"
+        program += "import context_search.adapters.jwt_tokens, pyfastcdc.cy, re2"
         run_alone(python, ["-c", program, *map(str, paths)])
         print(f"{function} starts with the layers shared, {', '.join(layers)}")
 

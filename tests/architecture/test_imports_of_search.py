@@ -16,23 +16,29 @@ pytestmark = pytest.mark.slow
 MOST = 120
 """Modules of ours with code in them that a search function may load before its first request."""
 LOADED = """
+import importlib
 import sys
-import functions.search.app
+
+importlib.import_module(f"functions.{sys.argv[1]}.app")
 
 for name, module in sorted(sys.modules.items()):
     if name.partition(".")[0] in ("context_search", "functions") and module.__file__:
         print(name, module.__file__)
 """
 ANOTHERS = ("context_search.services.indexing", "context_search.services.upkeep")
-EDITING = ("context_search.domain.editing", "context_search.adapters.re2")
+EDITING = (
+    "context_search.domain.editing",
+    "context_search.services.editing",
+    "context_search.adapters.re2",
+)
 ALSO_OURS = {"context_search.services.indexing.outgoing"}
 """What leaves after a commit is for every function."""
 
 
-def loaded() -> dict[str, str]:
+def loaded(function: str = "search") -> dict[str, str]:
     """The modules that a process has loaded with the function, by name, and where they are."""
     ended = subprocess.run(  # noqa: S603 - our own program
-        [sys.executable, "-c", LOADED],
+        [sys.executable, "-c", LOADED, function],
         env={"PYTHONPATH": f"{ROOT}:{ROOT / 'shared'}"},
         cwd=ROOT,
         capture_output=True,
@@ -60,5 +66,6 @@ def test_a_search_function_loads_no_services_of_other_rooms() -> None:
     assert foreign == set()
 
 
-def test_a_search_function_loads_nothing_that_edits() -> None:
-    assert {name for name in loaded() if name.startswith(EDITING)} == set()
+@pytest.mark.parametrize("function", ["search", "index_node", "cleanup"])
+def test_a_function_that_seldom_edits_loads_nothing_that_does(function: str) -> None:
+    assert {name for name in loaded(function) if name.startswith(EDITING)} == set()

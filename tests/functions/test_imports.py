@@ -70,7 +70,7 @@ def after(function: str, event: object, **variables: str) -> tuple[dict[str, obj
 def test_create_tool_loads_neither_litellm_nor_turbopuffer() -> None:
     answer, modules = after("create_tool", request("GET", "/healthz"))
     assert answer["statusCode"] == 200
-    heavy = {"litellm", "turbopuffer", "openai", "pyfastcdc", "local"}
+    heavy = {"litellm", "turbopuffer", "openai", "pyfastcdc", "re2", "local"}
     assert heavy & modules == {"local"}
     answer, modules = after("create_tool", request("POST", "/api/v1/tools/search"))
     assert answer["statusCode"] == 503  # the database is away
@@ -80,7 +80,7 @@ def test_create_tool_loads_neither_litellm_nor_turbopuffer() -> None:
 def test_cleanup_never_embeds_nor_cuts_documents() -> None:
     report, modules = after("cleanup", {"scheduled_time": "2026-11-22T12:00:00Z"})
     assert report["errors"]
-    assert not {"litellm", "pyfastcdc"} & modules
+    assert not {"litellm", "pyfastcdc", "re2"} & modules
 
 
 @pytest.mark.parametrize("path", ["/api/v1/tools/1/search", "/mcp"])
@@ -95,7 +95,7 @@ def test_index_node_refuses_a_bad_message_before_it_loads_a_model() -> None:
     batch["Records"][0]["body"] = "{}"
     answer, modules = after("index_node", batch)
     assert len(answer["batchItemFailures"]) == 1  # type: ignore[arg-type]
-    assert "litellm" not in modules
+    assert not {"litellm", "pyfastcdc", "re2"} & modules
 
 
 QUEUE = "context_search.adapters.sqs_queue"
@@ -109,7 +109,7 @@ def test_a_search_makes_no_client_of_the_queue(deployed: Deployment) -> None:
     event["body"] = json.dumps({"query": "harbour winter ledger"})
     answer, modules = after("search", event, **deployed.environment)
     assert json.loads(str(answer["body"]))["results"]
-    assert not {QUEUE, "boto3", "pyfastcdc"} & modules
+    assert not {QUEUE, "boto3", "pyfastcdc", "re2"} & modules
 
     event |= request("PUT", f"/api/v1/tables/{tool['table_id']}/data")
     event["headers"] |= {"authorization": f"Bearer {tool['key']}"}
@@ -117,6 +117,7 @@ def test_a_search_makes_no_client_of_the_queue(deployed: Deployment) -> None:
     answer, modules = after("create_tool", event, **deployed.environment)
     assert answer["statusCode"] == 200
     assert {QUEUE, "pyfastcdc"} <= modules  # what is overwritten is cut into pieces
+    assert "re2" not in modules
 
 
 CRYPTOGRAPHY = {"jwt", "cryptography", "_cffi_backend"}

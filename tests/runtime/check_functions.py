@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from importlib.metadata import version
 from typing import Any
 
 import pytest
@@ -16,7 +18,8 @@ from local.options import ROOT
 from tests.builders import english
 from tests.functions.deployment import Deployment, event
 from tests.functions.test_rotation import Rotating
-from tests.runtime.built import BuiltFunctions, ask, asked, sqs_records
+from tests.runtime.built import BARE, BuiltFunctions, ask, asked, sqs_records
+from tests.runtime.check_budgets import tell
 
 TEXT = f"{english(3_000, 1)}\n\nThe lighthouse keeper counted comets.\n\n{english(3_000, 2)}"
 EMULATED_WARM_UPS = 60
@@ -82,6 +85,38 @@ def test_from_a_document_to_answers_and_away(deployed: Deployment, built: BuiltF
     assert deployed.http("DELETE", path, key=tool["key"])["statusCode"] == 204
     report = deployed.functions["cleanup"].invoke(event("cleanup"))
     assert (report["errors"], report["documents_deleted"] > 0) == ([], True)
+
+
+@pytest.mark.arm64
+def test_what_was_overwritten_is_read_and_restored(deployed: Deployment) -> None:
+    project_id, key = deployed.project()
+    documents = [{"report": english(200_000, seed)} for seed in range(3)]  # of several pieces
+    body = {"project_id": project_id, "name": "table", "data": documents[0]}
+    table = deployed.http("POST", "/api/v1/tables", body, key=key)["json"]
+    path = f"/api/v1/tables/{table['id']}"
+    for document in documents[1:]:
+        assert deployed.http("PUT", f"{path}/data", document, key=key)["statusCode"] == 200
+
+    listed = deployed.http("GET", f"{path}/versions", key=key)["json"]["versions"]
+    assert [each["revision"] for each in listed] == [3, 2, 1]
+    assert [each["recorded"] for each in listed] == [True] * 3
+    first = f"{path}/versions/1"
+    assert deployed.http("GET", f"{first}/data", key=key)["json"] == documents[0]
+    assert deployed.http("POST", f"{first}/restore", key=key)["json"]["revision"] == 4
+    assert deployed.http("GET", f"{path}/data", key=key)["json"] == documents[0]
+
+
+def test_a_pattern_is_searched_for_in_a_process_of_its_own(
+    built: BuiltFunctions, capsys: pytest.CaptureFixture[str]
+) -> None:
+    own = replace(built.functions["create_tool"], task=BARE.task, handler="patterns.lambda_handler")
+    built = replace(built, functions={"patterns": own})
+    with built.cold("patterns") as patterns:
+        begun = time.perf_counter()
+        found = patterns.invoke({"pattern": "废弃(仓库|工厂)", "text": "废弃仓库，不是废弃的。"})
+        tell(capsys, f"patterns     first {1000 * (time.perf_counter() - begun):.0f} ms")
+        assert not built.jail.means.unshare or patterns.written() == []
+    assert found == {"engine": f"re2 {version('google-re2')}", "matches": ["废弃仓库"]}
 
 
 @pytest.mark.arm64

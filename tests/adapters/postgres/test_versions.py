@@ -13,8 +13,12 @@ from hypothesis import strategies as st
 
 from context_search.adapters.postgres.pool import Database
 from context_search.adapters.postgres.store import PostgresStore
-from context_search.domain.errors import CommitUnknownError, ContextSearchError
-from context_search.domain.pieces import cut, packed
+from context_search.domain.editing.pieces import cut, packed
+from context_search.domain.errors import (
+    CommitUnknownError,
+    ContextSearchError,
+    DocumentTooLargeError,
+)
 from context_search.domain.versions import Content, HistoryLimits, Origin
 from context_search.ports.editing import Pruned, TableHistory
 from context_search.services.catalog.tables import ManageTables
@@ -94,7 +98,9 @@ def test_every_version_is_the_canonical_text_and_restores_to_it(
     written: dict[int, str] = {}
     for text in documents:
         with bench.store.for_project(table.project_id) as work:
-            before = work.versions.overwritten(table, max_bytes=10**9)
+            before = work.versions.overwritten(
+                table.id, project_id=table.project_id, max_bytes=10**9
+            )
             changed = work.tables.replace(table.id, text, expected_revision=None)
             assert changed is not None
             versions.recorder.record(work, changed, before)
@@ -141,7 +147,9 @@ def test_what_a_killed_writer_had_recorded_is_not_there(
 
     def write_and_die() -> None:
         with hasty.for_project(table.project_id) as work:
-            before = work.versions.overwritten(table, max_bytes=10**9)
+            before = work.versions.overwritten(
+                table.id, project_id=table.project_id, max_bytes=10**9
+            )
             put = Origin("put")
             changed = work.tables.replace(table.id, "1", expected_revision=None, origin=put)
             assert changed is not None
@@ -270,16 +278,24 @@ def test_a_row_of_nobody_has_no_history(bench: Workbench) -> None:
     assert bench.sql("SELECT FROM table_version WHERE table_id = :id", id=table_id) == []
 
 
-def test_a_document_of_padded_numbers_is_a_gap_and_no_error(bench: Workbench) -> None:
+@pytest.mark.parametrize(("number", "count"), [("1e-16000", 17_000), ("1e131071", 2_100)])
+def test_a_document_of_padded_numbers_is_a_gap_and_no_error(
+    bench: Workbench, number: str, count: int
+) -> None:
     table = bench.table(1)
     bench.sql(
         """
         UPDATE context_table SET data = (
-            SELECT jsonb_agg(CAST('1e-16000' AS numeric)) FROM generate_series(1, 17000))
+            SELECT jsonb_agg(CAST(CAST(:number AS text) AS numeric))
+            FROM generate_series(1, CAST(:count AS int)))
         WHERE id = :id
         """,
         id=table.id,
+        number=number,
+        count=count,
     )
+    with bench.store.for_all("test") as work, pytest.raises(DocumentTooLargeError):
+        work.tables.read(table.id)
     ManageTables(bench.store).replace(bench.principal, table.id, 3)
     found = ManageVersions(bench.store).read(bench.principal, table.id, 2)
     assert found.gap == "too_large"
@@ -305,5 +321,7 @@ def test_thousands_of_pieces_are_stored_and_read_in_batches(bench: Workbench) ->
     with bench.store.for_project(table.project_id) as work:
         assert work.versions.missing(table, list(pieces)) == pieces.keys()
         work.versions.record(table, 1, Content(1, b"", tuple(pieces)), pieces.items())
-        used = work.versions.overwritten(table, max_bytes=0).used_bytes
+        used = work.versions.overwritten(
+            table.id, project_id=table.project_id, max_bytes=0
+        ).used_bytes
     assert used == sum(map(len, pieces.values()))

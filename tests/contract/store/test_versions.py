@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from context_search.domain.editing.pieces import cut, joined, packed
 from context_search.domain.editing.plans import NewPlan, Plan, PlannedTable, ReplaceScope
 from context_search.domain.errors import NotFoundError
-from context_search.domain.pieces import cut, joined, packed
 from context_search.domain.versions import (
     MAX_LABELS,
     HistoryLimits,
     Origin,
+    Overwritten,
     StoredHistoryLimits,
     Version,
 )
@@ -33,7 +34,7 @@ LONG = [f"A sentence that is not like the others, number {number}." for number i
 def write(bench: Bench, table: Table, text: str, *, by: Origin = PUT) -> Table:
     """Writes a document as our API does: what it overwrites is recorded."""
     with bench.store.for_all("test") as work:
-        before = work.versions.overwritten(table, max_bytes=10**9)
+        before = work.versions.overwritten(table.id, project_id=table.project_id, max_bytes=10**9)
         changed = work.tables.replace(table.id, text, expected_revision=None, origin=by)
         assert changed is not None
         if before.text is not None:
@@ -86,7 +87,9 @@ def keep(bench: Bench, project_id: int, **settings: int) -> None:
 def pieces_of(bench: Bench, table: Table) -> int:
     """Returns how many bytes the pieces of a project take."""
     with bench.store.for_all("test") as work:
-        return work.versions.overwritten(table, max_bytes=0).used_bytes
+        return work.versions.overwritten(
+            table.id, project_id=table.project_id, max_bytes=0
+        ).used_bytes
 
 
 def test_every_revision_has_a_version_that_says_where_it_comes_from(bench: Bench) -> None:
@@ -166,27 +169,36 @@ def test_another_table_shares_no_piece(bench: Bench) -> None:
 
 def test_the_document_before_a_change_is_measured_and_locked(bench: Bench) -> None:
     table = bench.table({"a": "x" * 100})
-    with bench.store.for_all("test") as work:
-        small = work.versions.overwritten(table, max_bytes=20)
-        assert (small.revision, small.text, small.used_bytes) == (1, None, 0)
-        assert small.settings == HistoryLimits()
-        whole = work.versions.overwritten(table, max_bytes=None)
-        assert whole.text is not None
-        assert "x" * 100 in whole.text
+
+    def before(max_bytes: int | None) -> Overwritten:
+        with bench.store.for_all("test") as work:
+            return work.versions.overwritten(
+                table.id, project_id=table.project_id, max_bytes=max_bytes
+            )
+
+    small, whole = before(20), before(None)
+    assert (small.revision, small.text, small.used_bytes) == (1, None, 0)
+    assert small.settings == HistoryLimits()
+    assert whole.text is not None
+    assert "x" * 100 in whole.text
     keep(bench, table.project_id, keep_count=0)
-    with bench.store.for_all("test") as work:
-        assert work.versions.overwritten(table, max_bytes=1_000).text is None
-        assert work.versions.overwritten(table, max_bytes=None).text == whole.text
+    assert (before(1_000).text, before(None).text) == (None, whole.text)
 
 
 def test_a_table_that_is_gone_has_nothing_to_overwrite(bench: Bench) -> None:
-    table = bench.table({})
+    table, other = bench.table({}), bench.table({})
+
+    def refused(project_id: int) -> None:
+        with pytest.raises(NotFoundError), bench.store.for_all("test") as work:
+            work.versions.overwritten(table.id, project_id=project_id, max_bytes=None)
+
+    refused(other.project_id)
     bench.delete(table)
+    refused(table.project_id)
     with bench.store.for_all("test") as work:
         [removal] = work.removals.due(limit=1)
         assert work.removals.remove(removal)
-    with pytest.raises(NotFoundError), bench.store.for_all("test") as work:
-        work.versions.overwritten(table, max_bytes=None)
+    refused(table.project_id)
 
 
 def test_a_gap_has_its_reason_until_the_revision_is_recorded(bench: Bench) -> None:

@@ -54,9 +54,11 @@ class RecordsNoPieces(MemoryVersions):
 class RecordsAnotherText(MemoryVersions):
     """Reads the document without the lock: it is another one by the time of the change."""
 
-    def overwritten(self, table: Table, *, max_bytes: int | None) -> Overwritten:
+    def overwritten(self, table_id: int, *, project_id: int, max_bytes: int | None) -> Overwritten:
         """Returns a text that was not there."""
-        before = MemoryVersions.overwritten(self, table, max_bytes=max_bytes)
+        before = MemoryVersions.overwritten(
+            self, table_id, project_id=project_id, max_bytes=max_bytes
+        )
         return replace(before, text=before.text and f"{before.text} ")
 
 

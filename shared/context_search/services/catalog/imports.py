@@ -116,7 +116,9 @@ class ImportDocument:
             if locked is None or locked.state != "importing":
                 return "nothing_to_do"
             table = _table_of(work, locked)
-            before = work.versions.overwritten(table, max_bytes=self.recorder.max_bytes)
+            before = work.versions.overwritten(
+                table.id, project_id=table.project_id, max_bytes=self.recorder.max_bytes
+            )
             changed = work.tables.replace(
                 table.id, text, expected_revision=locked.if_revision, origin=locked.origin
             )

@@ -130,9 +130,10 @@ class ManageTables:
                 lambda before: replace_value(before, path, value),
             )
         with self.store.for_project(principal.project_id) as work:
-            table = live_table(work, principal, table_id)
-            before = work.versions.overwritten(table, max_bytes=self.recorder.max_bytes)
-            return self._write(work, table, before, value, if_revision, origin)
+            before = work.versions.overwritten(
+                table_id, project_id=principal.project_id, max_bytes=self.recorder.max_bytes
+            )
+            return self._write(work, table_id, before, value, if_revision, origin)
 
     def merge(
         self,
@@ -186,8 +187,9 @@ class ManageTables:
         change: Callable[[object], object],
     ) -> Table:
         with self.store.for_project(principal.project_id) as work:
-            table = live_table(work, principal, table_id)
-            before = work.versions.overwritten(table, max_bytes=None)
+            before = work.versions.overwritten(
+                table_id, project_id=principal.project_id, max_bytes=None
+            )
             text = before.text or ""
             try:
                 document = change(parse_exact(text))
@@ -195,12 +197,12 @@ class ManageTables:
                 raise NotFoundError("the pointer leads nowhere in this table") from None
             check_depth(document)
             _check_numbers(text, document)
-            return self._write(work, table, before, document, if_revision, origin)
+            return self._write(work, table_id, before, document, if_revision, origin)
 
     def _write(
         self,
         work: UnitOfWork,
-        table: Table,
+        table_id: int,
         before: Overwritten,
         document: object,
         if_revision: int | None,
@@ -209,7 +211,7 @@ class ManageTables:
         text = to_json(document)
         if not fits(text, self.max_bytes):
             raise DocumentTooLargeError(f"the document would have over {self.max_bytes} bytes")
-        changed = work.tables.replace(table.id, text, expected_revision=if_revision, origin=origin)
+        changed = work.tables.replace(table_id, text, expected_revision=if_revision, origin=origin)
         if changed is None:
             raise ConflictError("the table has another revision by now")
         self.recorder.record(work, changed, before)

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from itertools import islice
 
 from context_search.domain.access import Principal
-from context_search.domain.differences import Difference, differences
 from context_search.domain.documents import parse_exact
+from context_search.domain.editing.differences import Difference, differences
 from context_search.domain.errors import DocumentTooLargeError
 from context_search.domain.model import Table
 from context_search.domain.versions import MAX_READ_BYTES

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
+from context_search.domain.editing.pieces import cut, packed
 from context_search.domain.json_text import fits
 from context_search.domain.model import Table
-from context_search.domain.pieces import cut, packed
 from context_search.domain.versions import MAX_RECORDED_BYTES, Gap, Overwritten
 from context_search.ports.store import UnitOfWork
 

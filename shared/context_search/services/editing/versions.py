@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from context_search.domain.access import Principal
 from context_search.domain.documents import parse_exact
+from context_search.domain.editing.pieces import joined
 from context_search.domain.errors import (
     ConflictError,
     DocumentTooLargeError,
@@ -18,7 +19,6 @@ from context_search.domain.json_pointer import resolve, split
 from context_search.domain.json_text import fits, to_json
 from context_search.domain.model import Table
 from context_search.domain.orders import ImportUpload
-from context_search.domain.pieces import joined
 from context_search.domain.uploads import MAX_INLINE_BYTES, NewUpload, Upload
 from context_search.domain.versions import (
     MAX_LABELS,
@@ -174,7 +174,9 @@ class ManageVersions:
         origin: Origin,
     ) -> Table | None:
         """None when the present document is too large for a request to record."""
-        before = work.versions.overwritten(table, max_bytes=self.recorder.max_bytes)
+        before = work.versions.overwritten(
+            table.id, project_id=table.project_id, max_bytes=self.recorder.max_bytes
+        )
         if before.text is None and not before.settings.is_off:
             return None
         text = text_of(work, table, version, max_bytes=MAX_INLINE_BYTES)

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from context_search.adapters.postgres.catalog.presence import TABLE_IS_THERE
 from context_search.adapters.postgres.catalog.tables import (
     MAX_NUMBERS_BYTES,
     NUMBERS_OF_DATA,
@@ -53,14 +54,15 @@ class PostgresVersions:
 
     tx: Transaction
 
-    def overwritten(self, table: Table, *, max_bytes: int | None) -> Overwritten:
+    def overwritten(self, table_id: int, *, project_id: int, max_bytes: int | None) -> Overwritten:
         # Of a document that is large even when compressed nothing is written out in vain. First
         # the lock: who waited for it must not see the document as it was before. OFFSET 0: the
         # text is written out once, and not to disk as that of a CTE.
         rows = self.tx.run(
             f"""
             WITH locked AS MATERIALIZED (
-                SELECT revision, data FROM context_table WHERE id = :table FOR UPDATE)
+                SELECT revision, data FROM context_table
+                WHERE id = :table AND project_id = :project AND {TABLE_IS_THERE} FOR UPDATE)
             SELECT revision, kept.settings,
                 (SELECT CAST(COALESCE(sum(bytes), 0) AS bigint) FROM table_history
                  WHERE project_id = :project),
@@ -80,8 +82,8 @@ class PostgresVersions:
                     THEN CAST(data AS text) END AS text
                     OFFSET 0) AS written
             """,
-            table=table.id,
-            project=table.project_id,
+            table=table_id,
+            project=project_id,
             most=max_bytes,
         )
         if not rows:

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Query, Response
 from fastapi.responses import JSONResponse
 from pydantic import Field
 
-from context_search.domain.differences import Difference, Kind
+from context_search.domain.editing.differences import Difference, Kind
 from context_search.domain.model import Table
 from context_search.domain.versions import Cause, Gap, Version
 from context_search.services.editing.compare import Compared, CompareVersions

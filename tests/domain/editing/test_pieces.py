@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from context_search.domain.editing.pieces import MAX_BYTES, MIN_BYTES, cut, joined, packed
 from context_search.domain.errors import VersionDamagedError
-from context_search.domain.pieces import MAX_BYTES, MIN_BYTES, cut, joined, packed
 from tests.services.system import prose
 
 

@@ -8,8 +8,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from context_search.domain.differences import SHOWN_CHARS, Difference, differences
 from context_search.domain.documents import parse_exact
+from context_search.domain.editing.differences import SHOWN_CHARS, Difference, differences
 from context_search.domain.json_pointer import resolve, split
 
 
