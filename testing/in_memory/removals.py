@@ -61,6 +61,8 @@ def remove_table(rows: Rows, clock: Clock, table_id: int) -> None:
     for kept in past:
         for key in [key for key in kept if key[0] == table_id]:
             kept.pop(key)
+    for of_plan in [key for key in rows.planned_strings if key[1] == table_id]:
+        del rows.planned_strings[of_plan]
     del rows.tables[table_id]
 
 

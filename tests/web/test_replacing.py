@@ -177,7 +177,6 @@ def test_a_tool_is_a_scope_and_a_foreign_one_is_not_there(api: Api) -> None:
         ({"find": "x", "replace_with": "", "samples": 201}, "INVALID_INPUT"),
         ({"find": "x", "replace_with": "", "expires_in": 59}, "INVALID_INPUT"),
         ({"find": "x", "replace_with": "", "expires_in": 86_401}, "INVALID_INPUT"),
-        ({"find": "x", "replace_with": "", "tool_id": 1, "tables": [1]}, "INVALID_INPUT"),
         ({"find": "x", "replace_with": "", "confirm": True}, "INVALID_INPUT"),
     ],
 )

@@ -492,6 +492,19 @@ def test_a_project_takes_the_plans_with_it_that_came_last(bench: Bench) -> None:
         assert work.plans.strings(undo.id, 4) == []
 
 
+def test_a_table_takes_the_strings_with_it_that_came_last(bench: Bench) -> None:
+    gone, kept = bench.table({}), bench.table({})
+    plan = added(bench, gone.project_id)
+    bench.delete(gone)
+    with bench.store.for_all("test") as work:
+        for each in (gone, kept):
+            work.plans.add_table(plan.id, table(each.id), [string(each.id, 0, 1)])
+        assert work.removals.remove(Removal("table", gone.id))
+    with bench.store.for_all("test") as work:
+        assert work.plans.strings(plan.id, gone.id) == []
+        assert len(work.plans.strings(plan.id, kept.id)) == 1
+
+
 def test_strings_of_a_deleted_table_go_before_it(bench: Bench) -> None:
     gone, kept = bench.table({}), bench.table({})
     plan = added(bench, gone.project_id)

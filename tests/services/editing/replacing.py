@@ -89,6 +89,12 @@ class Desk:
         other.__dict__["principal"] = self.principal
         return other
 
+    def while_somebody(self, at: int, act: Callable[[], object]) -> Desk:
+        """Returns the same desk, with somebody who acts before one of its transactions."""
+        other = replace(self, store=BusyStore(self.store, at, act))
+        other.__dict__["principal"] = self.principal
+        return other
+
     def make(self, *documents: object) -> list[Table]:
         """Stores documents."""
         return [self.tables.create(self.principal, "t", None, each) for each in documents]
@@ -178,6 +184,33 @@ class Desk:
             large = replace(plan, counts=replace(plan.counts, planned_bytes=10**9))
             work.plans.save(large)
         return self.plan(plan)
+
+
+@dataclass
+class BusyStore:
+    """A store in which somebody does something before transaction number ``at``, from 1."""
+
+    store: Store
+    at: int
+    act: Callable[[], object]
+    begun: int = 0
+
+    def for_project(
+        self, project_id: int, deadline: Deadline | None = None
+    ) -> AbstractContextManager[UnitOfWork]:
+        self._count()
+        return self.store.for_project(project_id, deadline)
+
+    def for_all(
+        self, reason: str, deadline: Deadline | None = None
+    ) -> AbstractContextManager[UnitOfWork]:
+        self._count()
+        return self.store.for_all(reason, deadline)
+
+    def _count(self) -> None:
+        self.begun += 1
+        if self.begun == self.at:
+            self.act()
 
 
 class StoppedError(BaseException):

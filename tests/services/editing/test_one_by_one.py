@@ -16,6 +16,7 @@ from context_search.domain.errors import (
     ContextSearchError,
     DatabaseUnavailableError,
     PlanUsedError,
+    ReplaceBusyError,
 )
 from context_search.domain.model import Table
 from context_search.services.editing.rewriting import MAX_STRING_CHARS
@@ -153,7 +154,7 @@ def test_what_changes_while_a_plan_is_executed_is_skipped(desk: Desk) -> None:
     tables = desk.make(["x"], ["x"])
     plan = ordered(desk)
     # The look at all of them is over when the first document is begun.
-    faulty = desk.with_fault("before", 8)
+    faulty = desk.with_fault("before", 9)
     with suppress(StoppedError):
         faulty.carry_out(plan)
     assert desk.plan(plan).after_table == tables[1].id
@@ -179,14 +180,29 @@ def test_other_documents_are_done_when_one_is_in_the_way(desk: Desk) -> None:
 def test_a_document_in_which_workers_die_is_skipped(desk: Desk) -> None:
     tables = desk.make(["x"], ["x"])
     plan = ordered(desk, SKIP)
-    # A plan, a page, the begin of the first document: the process ends in what it reads next.
+    # A plan, a place, a page, the begin of the first document: the process ends in the next one.
     for _ in range(MAX_RUNS):
         with pytest.raises(StoppedError):
-            desk.with_fault("before", 4).carry_out(plan)
+            desk.with_fault("before", 5).carry_out(plan)
     assert desk.rows(plan)[0].runs == MAX_RUNS
     assert desk.carry_out(plan) == "done"
     assert [row.reason for row in desk.rows(plan)] == ["ATTEMPTS_EXHAUSTED", None]
     assert texts(desk, tables) == [["x"], ["yy"]]
+
+
+def test_a_plan_has_one_worker_at_a_time(desk: Desk, clock: ManualClock) -> None:
+    """A second one would take documents for fatal in which the first one is alive."""
+    tables = desk.make(["x"])
+    plan = ordered(desk, SKIP)
+    with desk.store.for_all("test") as work:
+        assert work.permits.take(f"documents of plan {plan.id}", size=1, count=1, lease_s=100)
+    for _ in range(2 * MAX_RUNS):
+        with pytest.raises(ReplaceBusyError):
+            desk.carry_out(plan)
+    assert texts(desk, tables) == [["x"]]
+    clock.advance(100)  # it was killed
+    assert desk.carry_out(plan) == "done"
+    assert texts(desk, tables) == [["yy"]]
 
 
 def test_a_database_that_is_away_is_no_silent_end(desk: Desk) -> None:
@@ -194,7 +210,7 @@ def test_a_database_that_is_away_is_no_silent_end(desk: Desk) -> None:
     plan = ordered(desk, SKIP)
     for _ in range(2 * MAX_RUNS):
         with pytest.raises(DatabaseUnavailableError):
-            desk.with_fault("away", 4).carry_out(plan)
+            desk.with_fault("away", 5).carry_out(plan)
     assert desk.rows(plan)[0].runs == 0
     desk.carry_out(plan)
     assert texts(desk, tables) == [["yy"]]
@@ -218,6 +234,7 @@ def test_a_fault_anywhere_leaves_each_document_old_or_new(fault: str, choice: Ch
             now = desk.text(table)
             assert now in (text, text.replace("x", "yy"))
             assert (row.state == "done") == (now != text)
+        clock.advance(900)  # by then nobody is taken for its worker
         desk.carry_out(plan)
         assert [desk.text(table) for table in tables] == [t.replace("x", "yy") for t in before]
         assert desk.plan(plan).state == "done"

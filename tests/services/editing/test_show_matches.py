@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import chain
 from random import Random
 from typing import Any
@@ -120,10 +121,13 @@ def test_a_deleted_table_has_no_matches(desk: Desk) -> None:
 class LaterRelease(RePatterns):
     """An engine that finds more than it did."""
 
+    @contextmanager
     def compiled(
         self, pattern: str, *, case_sensitive: bool, timeout_s: float
-    ) -> AbstractContextManager[RePattern]:
-        return super().compiled(f"{pattern}|y", case_sensitive=case_sensitive, timeout_s=timeout_s)
+    ) -> Iterator[RePattern]:
+        more = f"{pattern}|y"
+        with super().compiled(more, case_sensitive=case_sensitive, timeout_s=timeout_s) as found:
+            yield found
 
 
 def test_rules_that_find_something_else_are_none_of_the_plan(desk: Desk) -> None:

@@ -125,7 +125,14 @@ ROWS: Mapping[Operation, Row] = {
     ("GET", f"{_PROJECTS}/history-settings"): Row(MANAGE, 200),
     ("PATCH", f"{_PROJECTS}/history-settings"): Row(MANAGE, 200, {"keep_days": 9}),
     ("POST", f"{_REPLACE}/preview"): Row(
-        REPLACE, 200, {"find": "harbour", "replace_with": "x", "tables": ["{table_id}"]}
+        REPLACE,
+        200,
+        {
+            "find": "harbour",
+            "replace_with": "x",
+            "tables": ["{table_id}"],
+            "tool_id": "{tool_id}",
+        },
     ),
     ("GET", _REPLACE): Row(
         REPLACE, 200, query={"cursor": "{below_plan}"}, looks={"below_plan": 200}

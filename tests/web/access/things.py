@@ -21,7 +21,7 @@ MISSING: Ids = {
     "below_revision": NOWHERE,
     "plan_id": NOWHERE,
     "digest": "0" * 32,
-    "below_plan": NOWHERE,
+    "below_plan": 1,  # nobody has a plan below it, as nobody has one below that of who came first
     "after_planned": 0,
     "after_match": 0,
     "after_difference": 0,
@@ -63,7 +63,7 @@ def things_of(api: Api, settle: Callable[[], None], *, changes: int = 1) -> dict
         "after_difference": 0,
         "plan_id": plan["plan_id"],
         "digest": plan["digest"],
-        "below_plan": plan["plan_id"] + 9,
+        "below_plan": plan["plan_id"],
         "after_planned": 0,
         "after_match": 0,
         "tool_id": made[0]["tool_id"],

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 
 from context_search.domain.editing.plans import Plan
-from context_search.domain.errors import CommitUnknownError, ContextSearchError
+from context_search.domain.errors import CommitUnknownError, ContextSearchError, ReplaceBusyError
 from context_search.ports.outside import Deadline
 from context_search.ports.store import Store
 from context_search.services.editing.execute import ExecutePlans
@@ -17,6 +17,9 @@ from context_search.services.editing.undo import UndoPlans
 
 TEXT_TIMEOUT_S = 30.0
 """For how long a worker looks through one string for a pattern, in seconds."""
+
+BUSY_WORKER_S = 30.0
+"""After so many seconds a worker looks again whether another one is done with a plan."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +45,28 @@ class CarryOutPlans:
             return self.preview(plan_id)
         if plan.state != "executing":
             return "nothing_to_do"
+        with self._alone(plan, deadline):
+            return self._go_on(plan, deadline)
+
+    @contextmanager
+    def _alone(self, plan: Plan, deadline: Deadline) -> Iterator[None]:
+        """Of two workers with one plan, one comes again later.
+
+        Else the second would take the first one for dead in the document that both are at. A
+        worker that is killed keeps the others away no longer than it could have lived.
+        """
+        pool, lease_s = f"documents of plan {plan.id}", deadline.left_s()
+        with self.store.for_project(plan.project_id) as work:
+            holder = work.permits.take(pool, size=1, count=1, lease_s=lease_s)
+        if holder is None:
+            raise ReplaceBusyError("another worker has the plan", retry_after_s=BUSY_WORKER_S)
+        try:
+            yield
+        finally:
+            with suppress(ContextSearchError), self.store.for_project(plan.project_id) as work:
+                work.permits.give_back(pool, holder)
+
+    def _go_on(self, plan: Plan, deadline: Deadline) -> str:
         try:
             with self._rewriting(plan) as task:
                 return self.documents.run(plan, task, deadline)

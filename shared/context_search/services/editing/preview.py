@@ -32,7 +32,7 @@ from context_search.domain.errors import (
     NotFoundError,
     ReplaceBusyError,
 )
-from context_search.domain.json_pointer import split
+from context_search.domain.json_pointer import contains, split
 from context_search.ports.outside import Clock, Deadline
 from context_search.ports.patterns import Patterns
 from context_search.ports.store import Store, UnitOfWork
@@ -47,6 +47,7 @@ MAX_SAMPLES = 200
 MAX_MCP_MATCHES = 1_000
 """Maximum number of matches of a plan that an agent asks for."""
 _BUSY_S = 1.0
+_NOWHERE = ReplaceScope(places=())
 Previewed = Literal["ready", "previewing", "failed", "nothing_to_do"]
 
 
@@ -54,8 +55,8 @@ Previewed = Literal["ready", "previewing", "failed", "nothing_to_do"]
 class AskedReplacement:
     """A request to replace, and where.
 
-    ``tables`` (at most 1,000) and ``json_pointer`` narrow the scope, or ``tool_id`` to that of a
-    Search Tool, or ``places`` to those of an MCP instance; without any it is the project.
+    The project, narrowed to ``tables`` (at most 1,000), to what is at ``json_pointer`` and below,
+    and to the scope of a Search Tool. Or ``places``: those of an MCP instance.
     ``samples``: how many matches are shown at once. ``mcp_id``: the instance of the agent.
     """
 
@@ -286,22 +287,26 @@ def _check(asked: AskedReplacement) -> None:
         raise InvalidInputError(f"0 to {MAX_SAMPLES} matches are shown")
     if asked.tables is not None and not 1 <= len(asked.tables) <= MAX_SCOPE_TABLES:
         raise InvalidInputError(f"a request names 1 to {MAX_SCOPE_TABLES} tables")
-    if asked.tool_id is not None and (asked.tables is not None or asked.json_pointer):
-        raise InvalidInputError("tool_id is a scope: tables and json_pointer are another one")
     split(asked.json_pointer)
 
 
 def _scope(work: UnitOfWork, principal: Principal, asked: AskedReplacement) -> ReplaceScope:
     if asked.places is not None:
         return ReplaceScope(places=asked.places)
-    if asked.tool_id is not None:
-        scope = live_tool(work, asked.tool_id, principal).scope
-        return ReplaceScope((scope.table_id,), scope.json_pointer)
     if asked.tables is not None:
         wanted = set(asked.tables)
         if len(work.tables.names(principal.project_id, sorted(wanted))) < len(wanted):
             raise NotFoundError("there is no such table")
-    return ReplaceScope(asked.tables, asked.json_pointer)
+    if asked.tool_id is None:
+        return ReplaceScope(asked.tables, asked.json_pointer)
+    tool = live_tool(work, asked.tool_id, principal).scope
+    if asked.tables is not None and tool.table_id not in asked.tables:
+        return _NOWHERE
+    if contains(asked.json_pointer, tool.json_pointer):
+        return ReplaceScope((tool.table_id,), tool.json_pointer)
+    if contains(tool.json_pointer, asked.json_pointer):
+        return ReplaceScope((tool.table_id,), asked.json_pointer)
+    return _NOWHERE
 
 
 def _tables_in_scope(work: UnitOfWork, plan: Plan) -> int:

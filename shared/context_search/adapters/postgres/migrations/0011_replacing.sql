@@ -32,7 +32,7 @@ CREATE INDEX replace_plan_project ON replace_plan (project_id, id);
 CREATE UNIQUE INDEX replace_plan_executing ON replace_plan (project_id) WHERE state = 'executing';
 CREATE UNIQUE INDEX replace_plan_undo ON replace_plan (undoes)
     WHERE state NOT IN ('failed', 'cancelled', 'expired');
-CREATE INDEX replace_plan_undoes ON replace_plan (undoes) WHERE undoes IS NOT NULL;
+CREATE INDEX replace_plan_undoes ON replace_plan (undoes);
 CREATE INDEX replace_plan_open ON replace_plan (expires_at)
     WHERE state IN ('previewing', 'ready');
 CREATE INDEX replace_plan_silent ON replace_plan (saved_at)
@@ -112,6 +112,19 @@ ALTER TABLE replace_string ENABLE ROW LEVEL SECURITY;
 CREATE POLICY context_search_project ON replace_string USING (
     (SELECT current_setting('context_search.project_id', true)) = '*'
     OR EXISTS (SELECT FROM replace_plan WHERE replace_plan.id = plan_id));
+
+-- Texts of a document go with it, whoever deletes it.
+CREATE FUNCTION planned_table_deleted() RETURNS trigger LANGUAGE plpgsql
+    SECURITY DEFINER SET search_path = context_search, pg_temp AS $$
+BEGIN
+    DELETE FROM replace_string USING replace_table
+    WHERE replace_table.table_id = OLD.id
+      AND replace_string.plan_id = replace_table.plan_id AND replace_string.table_id = OLD.id;
+    RETURN NULL;
+END
+$$;
+CREATE TRIGGER context_search_planned_deleted AFTER DELETE ON public.context_table
+    FOR EACH ROW EXECUTE FUNCTION planned_table_deleted();
 
 ALTER TABLE mcp
     ADD COLUMN replacing text NOT NULL DEFAULT 'off'

@@ -1,0 +1,122 @@
+"""Somebody saves while a plan is executed or undone, between any two of its transactions."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import pytest
+
+from context_search.domain.editing.replacing import ReplaceRequest
+from context_search.domain.errors import ReplaceStaleError
+from testing.in_memory.clock import ManualClock
+from testing.in_memory.store import MemoryStore
+from tests.services.editing.replacing import ALL, BusyStore, Desk
+
+LETTERS = ReplaceRequest("x", "yy")
+NEVER = 99
+
+
+@pytest.fixture
+def desk() -> Desk:
+    clock = ManualClock()
+    return Desk(MemoryStore(clock), clock)
+
+
+def transactions_of(run: Callable[[Desk], object], desk: Desk) -> int:
+    """How many transactions something takes."""
+    counting = desk.while_somebody(NEVER, lambda: None)
+    run(counting)
+    assert isinstance(counting.store, BusyStore)
+    return counting.store.begun
+
+
+def transactions_of_execute() -> int:
+    clock = ManualClock()
+    desk = Desk(MemoryStore(clock), clock)
+    desk.make({"a": "x", "b": "o"}, ["x"])
+    plan = desk.preview(LETTERS)
+    return transactions_of(lambda counting: counting.execute(plan), desk)
+
+
+EXECUTE = range(1, transactions_of_execute() + 2)
+
+
+@pytest.mark.parametrize("at", EXECUTE)
+def test_what_is_saved_beside_a_shown_string_is_not_lost(desk: Desk, at: int) -> None:
+    tables = desk.make({"a": "x", "b": "o"}, ["x"])
+    plan = desk.preview(LETTERS)
+    save = desk.while_somebody(at, lambda: desk.put(tables[0], "mine", "/b"))
+    assert save.execute(plan).done_count == 2
+    assert isinstance(save.store, BusyStore)
+    is_saved = save.store.begun >= at
+    assert json.loads(desk.text(tables[0])) == {"a": "yy", "b": "mine" if is_saved else "o"}
+    assert json.loads(desk.text(tables[1])) == ["yy"]
+
+
+@pytest.mark.parametrize("at", EXECUTE)
+def test_what_is_saved_in_a_shown_string_stops_all_of_it(desk: Desk, at: int) -> None:
+    tables = desk.make({"a": "x", "b": "o"}, ["x"])
+    plan = desk.preview(LETTERS)
+    save = desk.while_somebody(at, lambda: desk.put(tables[0], "mine x", "/a"))
+    if at == EXECUTE[-1]:
+        assert save.execute(plan).done_count == 2
+        return
+    with pytest.raises(ReplaceStaleError):
+        save.execute(plan)
+    assert json.loads(desk.text(tables[0])) == {"a": "mine x", "b": "o"}
+    assert json.loads(desk.text(tables[1])) == ["x"]
+    assert desk.plan(plan).state == "ready"
+
+
+@pytest.mark.parametrize("at", EXECUTE)
+def test_a_document_that_goes_away_stops_all_of_it(desk: Desk, at: int) -> None:
+    tables = desk.make({"a": "x", "b": "o"}, ["x"])
+    plan = desk.preview(LETTERS)
+    save = desk.while_somebody(at, lambda: desk.tables.delete(desk.principal, tables[0].id))
+    if at == EXECUTE[-1]:
+        assert save.execute(plan).done_count == 2
+        return
+    with pytest.raises(ReplaceStaleError):
+        save.execute(plan)
+    assert json.loads(desk.text(tables[1])) == ["x"]
+
+
+@pytest.mark.parametrize("at", range(1, 16))
+def test_a_worker_loses_nothing_that_is_saved_meanwhile(desk: Desk, at: int) -> None:
+    tables = desk.make({"a": "x", "b": "o"}, ["x"])
+    plan = desk.as_large(desk.preview(LETTERS))
+    desk.execute(plan, ALL)
+    save = desk.while_somebody(at, lambda: desk.put(tables[0], "mine", "/b"))
+    assert save.carry_out(plan) == "done"
+    assert isinstance(save.store, BusyStore)
+    is_saved = save.store.begun >= at
+    assert json.loads(desk.text(tables[0])) == {"a": "yy", "b": "mine" if is_saved else "o"}
+    assert json.loads(desk.text(tables[1])) == ["yy"]
+
+
+@pytest.mark.parametrize("at", range(1, 16))
+def test_a_worker_skips_a_string_that_is_saved_after_the_first_look(desk: Desk, at: int) -> None:
+    tables = desk.make({"a": "x", "b": "o"}, ["x"])
+    plan = desk.as_large(desk.preview(LETTERS))
+    desk.execute(plan, ALL)
+    save = desk.while_somebody(at, lambda: desk.put(tables[0], "mine", "/a"))
+    ended = save.carry_out(plan)
+    texts = [json.loads(desk.text(table)) for table in tables]
+    assert (ended, texts, desk.plan(plan).state) in [
+        ("failed", [{"a": "mine", "b": "o"}, ["x"]], "failed"),
+        ("done", [{"a": "mine", "b": "o"}, ["yy"]], "partial"),
+        ("done", [{"a": "mine", "b": "o"}, ["yy"]], "done"),  # when it had been written
+        ("done", [{"a": "yy", "b": "o"}, ["yy"]], "done"),  # nobody saved
+    ]
+
+
+@pytest.mark.parametrize("at", range(1, 12))
+def test_an_undo_loses_nothing_that_is_saved_meanwhile(desk: Desk, at: int) -> None:
+    tables = desk.make({"a": "x", "b": "o"}, ["x"])
+    plan = desk.execute(desk.preview(LETTERS)).plan
+    save = desk.while_somebody(at, lambda: desk.put(tables[0], "mine", "/b"))
+    assert save.undo(plan).done_count == 2
+    assert isinstance(save.store, BusyStore)
+    is_saved = save.store.begun >= at
+    assert json.loads(desk.text(tables[0])) == {"a": "x", "b": "mine" if is_saved else "o"}
