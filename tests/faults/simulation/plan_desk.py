@@ -25,7 +25,7 @@ from testing.in_memory.rows import Rows
 from testing.in_memory.store import MemoryUnitOfWork
 from tests.faults.simulation.mutation import Mutation
 
-PREVIEWED_BYTES = (0, 300, 1_000_000)
+PREVIEWED_BYTES = (0, 400, 1_000_000, 1_000_000)
 
 
 @dataclass

@@ -15,7 +15,7 @@ from tests.faults.simulation.finding import REQUESTS
 from tests.faults.simulation.invariants import check
 from tests.faults.simulation.world import World
 
-LIFETIMES_S = (60.0, 3_600.0, 3_600.0)
+LIFETIMES_S = (60.0, 3_600.0, 86_400.0)
 POINTERS = ("", "", "", "/b", "/b/c", "/a")
 ADDED = ("box ", "jugs, ", "。", "Box")
 NEW_FIRST = "an element before all others"
@@ -35,8 +35,8 @@ class Replacers:
             return []
         return [
             (1.5, self._preview),
-            (3, self._execute),
-            (1, self._undo),
+            (5, self._execute),
+            (3, self._undo),
             (0.2, self._cancel),
             (0.5, self._edit_a_string),
         ]
@@ -54,6 +54,12 @@ class Replacers:
         if self.random.random() < 0.7:
             return self.world.principal
         return McpKey(self.world.principal.project_id, self.random.choice(AGENTS))
+
+    def _owner(self, plan: Plan) -> Principal:
+        """Whose plan it is, as a rule."""
+        if plan.mcp_id is None or self.random.random() < 0.2:
+            return self._somebody()
+        return McpKey(plan.project_id, plan.mcp_id)
 
     def _preview(self) -> None:
         world, who, pick = self.world, self._somebody(), self.random.choice
@@ -98,7 +104,7 @@ class Replacers:
         plan = self._some_plan("ready", "ready", "executing")
         if plan is None:
             return
-        world, who, choice = self.world, self._somebody(), self._choice(plan)
+        world, who, choice = self.world, self._owner(plan), self._choice(plan)
         is_right = self.random.random() < 0.95
         digest = plan.digest if plan.digest and is_right else b"another digest"
 
@@ -114,7 +120,7 @@ class Replacers:
         plan = self._some_plan("done", "partial")
         if plan is None:
             return
-        world, who = self.world, self._somebody()
+        world, who = self.world, self._owner(plan)
         on_conflict: OnConflict = self.random.choice(("abort", "skip"))
         dry_run = self.random.random() < 0.25
 
@@ -140,7 +146,7 @@ class Replacers:
     def _cancel(self) -> None:
         plan = self._some_plan("previewing", "ready")
         if plan is not None:
-            world, who = self.world, self._somebody()
+            world, who = self.world, self._owner(plan)
             run = lambda: world.desk.previews.cancel(who, plan.id)  # noqa: E731
             world.spawn("user", f"cancel {plan.id}", run)
 

@@ -196,7 +196,8 @@ class PreviewReplacements:
     def cancel(self, principal: Principal, plan_id: int) -> None:
         """Ends a plan that was not executed, and forgets what any plan found.
 
-        What was executed cannot be undone then. Raises ConflictError while it is being executed.
+        What was executed cannot be undone then. Raises ConflictError while it is being executed, or
+        undone: what is forgotten halfway would be taken for done.
         """
         with self.store.for_project(principal.project_id) as work:
             plan = locked_plan(work, principal, plan_id)
@@ -204,6 +205,9 @@ class PreviewReplacements:
                 raise ConflictError("the plan is being executed")
             if plan.state in ("previewing", "ready"):
                 work.plans.save(replace(plan, state="cancelled", runs=0))
+            undo = plan.undone_by and work.plans.find(plan.undone_by, project_id=plan.project_id)
+            if undo and undo.state == "executing":
+                raise ConflictError("the plan is being undone")
             work.plans.forget_texts(plan.id)
 
     def _add(self, principal: Principal, asked: AskedReplacement, request_id: str | None) -> Plan:

@@ -1,0 +1,253 @@
+"""Plans to replace with one thing wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+
+from context_search.domain.access import Principal, ProjectKey
+from context_search.domain.editing.edits import Edit, apply_edits, string_hash
+from context_search.domain.editing.plans import Choice, Plan, PlannedString, PlannedTable
+from context_search.domain.editing.undo import reversed_edits
+from context_search.domain.model import Table
+from context_search.domain.versions import Overwritten
+from context_search.ports.outside import Clock
+from context_search.ports.store import UnitOfWork
+from context_search.services.editing.execute import ExecutedPlan, ExecutePlans, finish, read_ahead
+from context_search.services.editing.one_by_one import OneByOne
+from context_search.services.editing.record import RecordVersions
+from context_search.services.editing.rewriting import Refused, Replace, Rewriting, Rewritten
+from context_search.services.editing.take_back import TakeBack
+from context_search.services.editing.undo import UndoPlans
+from context_search.services.editing.write_documents import Locked, Outcome, WriteDocuments
+from context_search.services.upkeep.cleanup import Cleanup, CleanupReport
+from testing.in_memory.plans import MemoryPlans
+from testing.in_memory.rows import Rows
+from testing.in_memory.store import MemoryUnitOfWork
+
+
+def planned_by(plans: type[MemoryPlans]) -> type[MemoryUnitOfWork]:
+    """Returns a unit of work with another repository of plans."""
+
+    class Mutated(MemoryUnitOfWork):
+        def __init__(self, rows: Rows, clock: Clock) -> None:
+            super().__init__(rows, clock)
+            self.plans = plans(rows, clock)
+
+    return Mutated
+
+
+@dataclass(frozen=True, slots=True)
+class _Unhashed(Replace):
+    """Takes whatever it finds for what was shown."""
+
+    def _done(
+        self, strings: Sequence[PlannedString], texts: Sequence[str]
+    ) -> list[tuple[PlannedString, str]] | None:
+        believed = []
+        for string, text in zip(strings, texts, strict=True):
+            [all_of] = self.replacer.edits_in([text], _ANY)
+            after = string_hash(apply_edits(text, all_of.edits))
+            believed.append(replace(string, after_hash=after, matches=len(all_of.edits)))
+        return Replace._done(self, believed, texts)
+
+
+@dataclass(frozen=True, slots=True)
+class _Unread(_Unhashed):
+    """Nor does it look whether the text is the one that was shown."""
+
+    def rewritten(self, source: Source) -> Rewritten | Refused:
+        document = json.loads(source.text or "null")
+        found = [(each, string_at(document, each.json_pointer)) for each in source.strings]
+        strings = [
+            each if text is None else replace(each, before_hash=string_hash(text))
+            for each, text in found
+        ]
+        return Replace.rewritten(self, replace(source, strings=strings))
+
+
+class ExecutesWithoutLooking(ExecutePlans):
+    """No hash of what was shown is compared."""
+
+    @contextmanager
+    def rewriting(self, plan: Plan, text_timeout_s: float) -> Iterator[Rewriting]:
+        with ExecutePlans.rewriting(self, plan, text_timeout_s) as task:
+            assert isinstance(task, Replace)
+            yield _Unread(task.plan, task.choice, task.replacer)
+
+
+class ExecutesWithAnyEngine(ExecutePlans):
+    """What another release of the engine makes of a text is taken for what was shown."""
+
+    @contextmanager
+    def rewriting(self, plan: Plan, text_timeout_s: float) -> Iterator[Rewriting]:
+        with ExecutePlans.rewriting(self, plan, text_timeout_s) as task:
+            assert isinstance(task, Replace)
+            yield _Unhashed(task.plan, task.choice, task.replacer)
+
+
+@dataclass(frozen=True, slots=True)
+class _NextOne(Choice):
+    def takes(self, table_id: int, match: int) -> bool:
+        return Choice.takes(self, table_id, match - 1)
+
+
+class ExecutesTheNextOne(ExecutePlans):
+    """Matches are counted from 0 here, and from 1 there."""
+
+    @contextmanager
+    def rewriting(self, plan: Plan, text_timeout_s: float) -> Iterator[Rewriting]:
+        with ExecutePlans.rewriting(self, plan, text_timeout_s) as task:
+            assert isinstance(task, Replace)
+            yield Replace(task.plan, _NextOne(*_of(task.choice)), task.replacer)
+
+
+class ExecutesTooLate(ExecutePlans):
+    """Nobody looks at the time."""
+
+    def _before(self, work: UnitOfWork, plan: Plan, asked: Any) -> ExecutedPlan | None:
+        late = replace(plan, expires_at=self.clock.now() + timedelta(hours=1))
+        return ExecutePlans._before(self, work, late, asked)
+
+
+class ExecutesForAnyone(ExecutePlans):
+    """An agent reaches the plans of all instances."""
+
+    def execute(self, principal: Principal, *args: Any, **more: Any) -> ExecutedPlan:
+        key = _Nameless(principal.project_id, actor_=principal.actor)
+        return ExecutePlans.execute(self, key, *args, **more)
+
+
+class EndsThePlanLater(ExecutePlans):
+    """Documents are written, and what became of the plan is in a transaction of its own."""
+
+    def _write(
+        self, plan: Plan, asked: Any, task: Rewriting, ahead: Sequence[Rewritten | Refused]
+    ) -> ExecutedPlan:
+        with self.store.for_project(plan.project_id) as work:
+            begun = self._locked(work, plan, asked)
+            if isinstance(begun, ExecutedPlan):
+                return begun
+            outcomes = self.writer.write_all(work, task, begun, ahead)
+            work.plans.save(plan)
+        with self.store.for_project(plan.project_id) as work:
+            return finish(work, begun, outcomes)
+
+
+class WritesWhatItRead(WriteDocuments):
+    """Reads without a lock, and writes without a look at the revision."""
+
+    def lock(
+        self,
+        work: UnitOfWork,
+        task: Rewriting,
+        ahead: Rewritten | Refused,
+        *,
+        may_compute: bool = True,
+    ) -> Locked | None:
+        locked = WriteDocuments.lock(self, work, task, ahead, may_compute=True)
+        return locked and replace(locked, result=ahead)
+
+
+@dataclass(frozen=True, slots=True)
+class _ForgetsToRecord(RecordVersions):
+    def record(self, work: UnitOfWork, changed: Table, before: Overwritten) -> None:
+        """Does nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordsNothing(WriteDocuments):
+    """A path that writes and forgets what it overwrites."""
+
+    recorder: RecordVersions = field(default_factory=_ForgetsToRecord)
+
+
+@dataclass(frozen=True, slots=True)
+class _RecordsNext(RecordVersions):
+    waiting: list[tuple[Table, Overwritten]] = field(default_factory=list)
+
+    def record(self, work: UnitOfWork, changed: Table, before: Overwritten) -> None:
+        self.waiting.append((changed, before))
+
+
+class RecordsAfterwards(ExecutePlans):
+    """The versions of what was overwritten follow in a transaction of their own."""
+
+    def _write(
+        self, plan: Plan, asked: Any, task: Rewriting, ahead: Sequence[Rewritten | Refused]
+    ) -> ExecutedPlan:
+        later = _RecordsNext()
+        other = replace(self, writer=WriteDocuments(later))
+        done = ExecutePlans._write(other, plan, asked, task, ahead)
+        with self.store.for_project(plan.project_id) as work:
+            for changed, before in later.waiting:
+                self.writer.recorder.record(work, changed, before)
+        return done
+
+
+class DoneBeforeItIs(OneByOne):
+    """A document is done in its plan, and then it is written."""
+
+    def _write(
+        self, plan: Plan, task: Rewriting, ahead: Rewritten | Refused, *, may_compute: bool
+    ) -> bool:
+        if isinstance(ahead, Rewritten) and ahead.after is not None:
+            planned = ahead.source.planned
+            with self.store.for_project(plan.project_id) as work:
+                work.plans.save_table(
+                    plan.id, replace(planned, state="done", replaced=ahead.done, runs=0)
+                )
+            with self.patient.for_project(plan.project_id) as work:
+                locked = self.writer.lock(work, task, ahead)
+                assert locked is not None
+                self.writer.write(work, task, plan, locked)
+                work.send_waiting(plan.project_id)
+            return True
+        return OneByOne._write(self, plan, task, ahead, may_compute=may_compute)
+
+
+class TwiceIsNotOnce(MemoryPlans):
+    """Nobody looks whether another plan of the project executes."""
+
+    def begin(self, plan: Plan) -> bool:
+        for key, row in list(self.rows.plans.items()):
+            if row.plan.state == "executing" and row.plan.project_id == plan.project_id:
+                self.rows.change(self.rows.plans, key, plan=replace(row.plan, state="ready"))
+        others = [key for key, row in self.rows.plans.items() if row.plan.state == "ready"]
+        begun = MemoryPlans.begin(self, plan)
+        del others
+        return begun
+
+
+class _TakesBackBlindly(TakeBack):
+    def _back(
+        self, string: PlannedString, present: str | None, left_by_plan: Any
+    ) -> tuple[Sequence[Edit], list[Any]]:
+        if present is None:
+            return TakeBack._back(self, string, present, left_by_plan)
+        back = reversed_edits(string.edits or ())
+        return [
+            replace(edit, found=present[edit.start : edit.end])
+            for edit in back
+            if edit.end <= len(present)
+        ], []
+
+
+class UndoesWithoutLooking(UndoPlans):
+    """Whatever stands where the plan wrote is taken for its text."""
+
+    def _write(
+        self, plan: Plan, asked: Any, task: Rewriting, ahead: Sequence[Rewritten | Refused]
+    ) -> ExecutedPlan:
+        task = _TakesBackBlindly(plan)
+        ahead = read_ahead(self.store, plan, task, asked.tables, self.writer.max_bytes)
+        return UndoPlans._write(self, plan, asked, task, ahead)
+
+
+class NeverRevived(Cleanup):
+    """A plan that its worker left is left for good."""
+
+    def _keep_plans(self, report: CleanupReport) -> bool:
+        return True
