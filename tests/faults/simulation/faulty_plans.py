@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from datetime import timedelta
+from typing import Any
 
 from context_search.domain.access import Principal, ProjectKey
 from context_search.domain.editing.edits import Edit, apply_edits, string_hash
-from context_search.domain.editing.plans import Choice, Plan, PlannedString, PlannedTable
+from context_search.domain.editing.plans import Choice, Plan, PlannedString
+from context_search.domain.editing.replacing import Allowance
 from context_search.domain.editing.undo import reversed_edits
 from context_search.domain.model import Table
 from context_search.domain.versions import Overwritten
@@ -18,10 +21,17 @@ from context_search.ports.store import UnitOfWork
 from context_search.services.editing.execute import ExecutedPlan, ExecutePlans, finish, read_ahead
 from context_search.services.editing.one_by_one import OneByOne
 from context_search.services.editing.record import RecordVersions
-from context_search.services.editing.rewriting import Refused, Replace, Rewriting, Rewritten
+from context_search.services.editing.rewriting import (
+    Refused,
+    Replace,
+    Rewriting,
+    Rewritten,
+    Source,
+    string_at,
+)
 from context_search.services.editing.take_back import TakeBack
 from context_search.services.editing.undo import UndoPlans
-from context_search.services.editing.write_documents import Locked, Outcome, WriteDocuments
+from context_search.services.editing.write_documents import Locked, WriteDocuments
 from context_search.services.upkeep.cleanup import Cleanup, CleanupReport
 from testing.in_memory.plans import MemoryPlans
 from testing.in_memory.rows import Rows
@@ -48,7 +58,7 @@ class _Unhashed(Replace):
     ) -> list[tuple[PlannedString, str]] | None:
         believed = []
         for string, text in zip(strings, texts, strict=True):
-            [all_of] = self.replacer.edits_in([text], _ANY)
+            [all_of] = self.replacer.edits_in([text], Allowance())
             after = string_hash(apply_edits(text, all_of.edits))
             believed.append(replace(string, after_hash=after, matches=len(all_of.edits)))
         return Replace._done(self, believed, texts)
@@ -101,7 +111,11 @@ class ExecutesTheNextOne(ExecutePlans):
     def rewriting(self, plan: Plan, text_timeout_s: float) -> Iterator[Rewriting]:
         with ExecutePlans.rewriting(self, plan, text_timeout_s) as task:
             assert isinstance(task, Replace)
-            yield Replace(task.plan, _NextOne(*_of(task.choice)), task.replacer)
+            yield Replace(
+                task.plan,
+                _NextOne(**{each.name: getattr(task.choice, each.name) for each in fields(Choice)}),
+                task.replacer,
+            )
 
 
 class ExecutesTooLate(ExecutePlans):
@@ -112,12 +126,21 @@ class ExecutesTooLate(ExecutePlans):
         return ExecutePlans._before(self, work, late, asked)
 
 
+@dataclass(frozen=True, slots=True)
+class _Disguised(ProjectKey):
+    name: str | None = None
+
+    @property
+    def actor(self) -> str | None:
+        return self.name
+
+
 class ExecutesForAnyone(ExecutePlans):
     """An agent reaches the plans of all instances."""
 
     def execute(self, principal: Principal, *args: Any, **more: Any) -> ExecutedPlan:
-        key = _Nameless(principal.project_id, actor_=principal.actor)
-        return ExecutePlans.execute(self, key, *args, **more)
+        anyone = _Disguised(principal.project_id, name=principal.actor)
+        return ExecutePlans.execute(self, anyone, *args, **more)
 
 
 class EndsThePlanLater(ExecutePlans):
@@ -208,16 +231,16 @@ class DoneBeforeItIs(OneByOne):
         return OneByOne._write(self, plan, task, ahead, may_compute=may_compute)
 
 
-class TwiceIsNotOnce(MemoryPlans):
+class ManyAtOnce(MemoryPlans):
     """Nobody looks whether another plan of the project executes."""
 
     def begin(self, plan: Plan) -> bool:
-        for key, row in list(self.rows.plans.items()):
-            if row.plan.state == "executing" and row.plan.project_id == plan.project_id:
-                self.rows.change(self.rows.plans, key, plan=replace(row.plan, state="ready"))
-        others = [key for key, row in self.rows.plans.items() if row.plan.state == "ready"]
+        hidden = {key: row for key, row in self.rows.plans.items() if row.plan.state == "executing"}
+        for key in hidden:
+            del self.rows.plans[key]
         begun = MemoryPlans.begin(self, plan)
-        del others
+        for key, row in hidden.items():
+            self.rows.plans[key] = row
         return begun
 
 

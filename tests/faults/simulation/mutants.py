@@ -9,10 +9,12 @@ from __future__ import annotations
 from tests.faults.simulation import faulty_limits as limits
 from tests.faults.simulation import faulty_nodes as nodes
 from tests.faults.simulation import faulty_orders as orders
+from tests.faults.simulation import faulty_plans as plans
 from tests.faults.simulation import faulty_rows as rows
 from tests.faults.simulation import faulty_steps as steps
 from tests.faults.simulation import faulty_versions as versions
 from tests.faults.simulation.faulty_limits import limited_by
+from tests.faults.simulation.faulty_plans import planned_by
 from tests.faults.simulation.faulty_rows import work_with
 from tests.faults.simulation.faulty_versions import kept_by
 from tests.faults.simulation.mutation import Mutation
@@ -156,4 +158,31 @@ MUTANTS = [
         unit_of_work=kept_by(histories=versions.CollectsNothing),
         edits=True,
     ),
+    Mutation("no hash at execute", executes=plans.ExecutesWithoutLooking, replaces=True, seed=8),
+    Mutation("any engine executes", executes=plans.ExecutesWithAnyEngine, replaces=True, seed=22),
+    Mutation("the next match", executes=plans.ExecutesTheNextOne, replaces=True, seed=2),
+    Mutation("executed too late", executes=plans.ExecutesTooLate, replaces=True, seed=14),
+    Mutation("executed for anyone", executes=plans.ExecutesForAnyone, replaces=True, seed=10),
+    Mutation("plan ends later", executes=plans.EndsThePlanLater, replaces=True, seed=2),
+    Mutation("written as it was read", writer=plans.WritesWhatItRead, replaces=True, seed=29),
+    Mutation("replaced, not recorded", writer=plans.RecordsNothing, replaces=True, seed=2),
+    Mutation(
+        "replaced, recorded afterwards", executes=plans.RecordsAfterwards, replaces=True, seed=2
+    ),
+    Mutation(
+        "done before it is written",
+        one_by_one=plans.DoneBeforeItIs,
+        replaces=True,
+        seed=2,
+        leaves_to_worker=True,
+    ),
+    Mutation(
+        "many plans at once",
+        unit_of_work=planned_by(plans.ManyAtOnce),
+        replaces=True,
+        seed=3,
+        leaves_to_worker=True,
+    ),
+    Mutation("undone blindly", undos=plans.UndoesWithoutLooking, replaces=True, seed=16),
+    Mutation("a plan is left for good", cleanup=plans.NeverRevived, replaces=True),
 ]

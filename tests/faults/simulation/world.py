@@ -146,7 +146,9 @@ class World:
             self.next_door = create_table(self.neighbour, "t", None, self.document())
 
     def _unit_of_work(self) -> type[MemoryUnitOfWork]:
-        usual = as_large(self.mutation.unit_of_work) if self.is_large else self.mutation.unit_of_work
+        usual = (
+            as_large(self.mutation.unit_of_work) if self.is_large else self.mutation.unit_of_work
+        )
         return joining(usual) if self.joins else usual
 
     def _add_chapters(self) -> None:
