@@ -59,7 +59,8 @@ def _stands(request: ReplaceRequest, word: str, text: str, at: int) -> bool:
     if not text.startswith(word, at):
         return False
     around = text[:at][-1:] + text[at + len(word) :][:1]
-    return not (request.whole_word and any(each.isalnum() for each in around))
+    is_part = any(each.isascii() and each.isalnum() for each in around)  # no Han character joins
+    return not (request.whole_word and is_part)
 
 
 def strings(value: object, pointer: str = "") -> Iterator[tuple[str, str]]:

@@ -16,9 +16,7 @@ from context_search.domain.editing.plans import (
 from context_search.ports.outside import Clock
 from context_search.ports.store import Store
 from context_search.services.editing.carry_out import CarryOutPlans
-from context_search.services.editing.execute import ExecutePlans
 from context_search.services.editing.preview import PreviewLimits, PreviewReplacements
-from context_search.services.editing.undo import UndoPlans
 from testing.in_memory.patterns import RePattern, RePatterns
 from testing.in_memory.plans import MemoryPlans
 from testing.in_memory.rows import Rows

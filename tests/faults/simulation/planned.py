@@ -12,8 +12,9 @@ from tests.faults.simulation.finding import Place, Shown, shown_by, texts_of, wi
 from tests.faults.simulation.invariants import check
 from tests.faults.simulation.world import World
 
-ENDED = ("done", "partial", "failed", "cancelled", "expired")
+IN_VAIN = ("failed", "cancelled", "expired")
 EXECUTED = ("done", "partial")
+ENDED = (*EXECUTED, *IN_VAIN)
 MAY_BECOME = {
     "previewing": {"ready", "failed", "cancelled", "expired"},
     "ready": {"executing", "done", "partial", "cancelled", "expired"},
@@ -226,13 +227,15 @@ class PlanWatch:
 
     def _undoable_is_recorded(self, rows: Rows) -> None:
         now = self.world.clock.now()
-        undone = {row.plan.undoes for row in rows.plans.values()}
+        undone = {
+            row.plan.undoes for row in rows.plans.values() if row.plan.state not in IN_VAIN
+        }
         for (plan_id, table_id), row in rows.planned_tables.items():
             plan, table = rows.plans[plan_id].plan, rows.tables.get(table_id)
             is_undoable = plan.undo_until is not None and plan.undo_until > now
-            if row.revision_before and is_undoable and plan_id not in undone:
-                if table is not None and table.is_there:
-                    self._is_recorded(rows, (table_id, table.project_id, row.revision_before))
+            is_needed = row.revision_before and is_undoable and plan_id not in undone
+            if is_needed and table is not None and table.is_there:
+                self._is_recorded(rows, (table_id, table.project_id, row.revision_before or 0))
 
     def _revisions_are_of_plans(self, rows: Rows) -> None:
         """R5, R20: whatever names a plan was written together with the plan's row of it."""
