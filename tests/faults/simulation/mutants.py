@@ -57,11 +57,11 @@ MUTANTS = [
         seed=444,
     ),
     Mutation("old set deleted first", unit_of_work=work_with(chunks=rows.OldSetFirst)),
-    Mutation("present on a timeout", indexer=steps.PresentOnTimeout, seed=20),
+    Mutation("present on a timeout", indexer=steps.PresentOnTimeout, seed=12),
     Mutation("vectors before their rows, together", indexer=steps.VectorsBeforeRowsTogether),
     Mutation("present on a timeout, together", indexer=steps.PresentOnTimeoutTogether),
     Mutation("swap without a claim", indexer=steps.SwapsWithoutHolding, seed=104),
-    Mutation("content ids", unit_of_work=work_with(chunks=rows.ContentIds)),
+    Mutation("content ids", unit_of_work=work_with(chunks=rows.ContentIds), seed=64),
     Mutation(
         "content ids, tombstones cancelled",
         unit_of_work=work_with(chunks=rows.ContentIdsThatCancelTombstones),
@@ -73,21 +73,21 @@ MUTANTS = [
         "quarantine takes all",
         unit_of_work=work_with(nodes=nodes.QuarantineTakesAll),
         within=3_000,
-        seed=137,
+        seed=372,
     ),
     Mutation(
         "orphans while built",
         unit_of_work=work_with(chunks=rows.OrphansWhileBuilt),
         within=3_000,
-        seed=54,
+        seed=65,
     ),
     Mutation(
-        "the sweep believes an old list", sweep=steps.BelievesAnOldList, within=3_000, seed=188
+        "the sweep believes an old list", sweep=steps.BelievesAnOldList, within=3_000, seed=198
     ),
     Mutation("tombstones forgotten first", cleanup=steps.TombstonesForgottenFirst),
     Mutation("namespaces forgotten first", cleanup=steps.NamespaceForgottenFirst, within=3_000),
     Mutation("edits reach one generation", unit_of_work=work_with(indexes=rows.ActiveOnly)),
-    Mutation("tools deleted unseen", unit_of_work=work_with(comparisons=rows.ToolsUnseen), seed=54),
+    Mutation("tools deleted unseen", unit_of_work=work_with(comparisons=rows.ToolsUnseen), seed=22),
     Mutation("switch without a look", settler=steps.SwitchesUnseen),
     Mutation(
         "evicts what is in use",
@@ -104,13 +104,13 @@ MUTANTS = [
     Mutation("no comparison", cleanup=steps.NoComparison, within=3_000, seed=408),
     Mutation("windows forgotten", unit_of_work=work_with(deletions=rows.ForgetsWindows)),
     Mutation(
-        "half built for ever", unit_of_work=work_with(nodes=nodes.KeepsWhatIsHalfBuilt), seed=23
+        "half built for ever", unit_of_work=work_with(nodes=nodes.KeepsWhatIsHalfBuilt), seed=86
     ),
     Mutation(
         "evicted, yet indexed",
         unit_of_work=limited_by(indexes=limits.EvictedFollows),
         within=3_000,
-        seed=437,
+        seed=152,
     ),
     Mutation("rests over what is due", scheduled_cleanup=steps.RestsOverWhatIsDue),
     Mutation("rests after work", scheduled_cleanup=steps.RestsAfterWork),
@@ -121,13 +121,14 @@ MUTANTS = [
         "begun late, nothing withdrawn",
         unit_of_work=work_with(outbox=orders.NeverWithdraws),
         book=orders.BeginsLate,
-        seed=1,
+        seed=8,
     ),
     Mutation("forgotten first", book=orders.ForgetsFirst),
     Mutation(
         "waits for ever",
         unit_of_work=limited_by(quotas=limits.WaitsForEver),
         within=3_000,
+        seed=116,
     ),
     Mutation(
         "nothing is recorded",

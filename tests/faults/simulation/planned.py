@@ -227,9 +227,7 @@ class PlanWatch:
 
     def _undoable_is_recorded(self, rows: Rows) -> None:
         now = self.world.clock.now()
-        undone = {
-            row.plan.undoes for row in rows.plans.values() if row.plan.state not in IN_VAIN
-        }
+        undone = {row.plan.undoes for row in rows.plans.values() if row.plan.state not in IN_VAIN}
         for (plan_id, table_id), row in rows.planned_tables.items():
             plan, table = rows.plans[plan_id].plan, rows.tables.get(table_id)
             is_undoable = plan.undo_until is not None and plan.undo_until > now
