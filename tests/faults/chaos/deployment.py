@@ -132,7 +132,7 @@ class Deployment:
     def settle(self) -> None:
         """Lets healthy hands work until nothing waits."""
         with self.parts.database.transaction() as tx:  # the minute that a relay has for sending
-            tx.run("UPDATE outbox SET claimed_until = NULL")
+            tx.run("UPDATE outbox SET claimed_until = NULL, due_at = LEAST(due_at, now())")
             tx.run("DELETE FROM permit")  # what the killed hold, for as long as they could live
 
         def is_quiet() -> bool:

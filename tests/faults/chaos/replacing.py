@@ -151,3 +151,10 @@ class Writers:
         """Whether documents are what the plan made of them, by another way to the same."""
         after = [text.replace(FIND, BECOMES) for text in case.before]
         return self.texts(case) == after
+
+    def is_taken_back(self, case: Case, undo: int) -> None:
+        """R3: byte for byte, with versions of both ways."""
+        after = [text.replace(FIND, BECOMES) for text in case.before]
+        assert self.plan(case, undo).state == "done"
+        assert self.is_written(case, undo, after) == [True, True]
+        assert self.texts(case) == case.before

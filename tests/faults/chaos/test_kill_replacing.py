@@ -141,17 +141,9 @@ def test_an_undo_may_die_anywhere(deployment: Deployment, kills: Kills, writers:
         if undone_by is None:
             assert writers.are_replaced(case)
             undone_by = deployment.parts.undo(case.owner.project_id, case.plan_id).plan.id
-        is_taken_back(writers, case, undone_by)
+        writers.is_taken_back(case, undone_by)
     assert ends == {True, False}
     kills.check()
-
-
-def is_taken_back(writers: Writers, case: Case, undo: int) -> None:
-    """Byte for byte, in documents with versions of both ways."""
-    after = [text.replace(FIND, BECOMES) for text in case.before]
-    assert writers.plan(case, undo).state == "done"
-    assert writers.is_written(case, undo, after) == [True, True]
-    assert writers.texts(case) == case.before
 
 
 def test_an_undo_by_a_worker_may_die_anywhere(
@@ -173,7 +165,7 @@ def test_an_undo_by_a_worker_may_die_anywhere(
     assert ends == {(False, False), (True, False), (True, True)}
     deployment.settle()
     for case, undo in zip(writers.cases, undos, strict=True):
-        is_taken_back(writers, case, undo)
+        writers.is_taken_back(case, undo)
     kills.check()
 
 
