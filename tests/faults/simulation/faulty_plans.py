@@ -16,6 +16,7 @@ from context_search.domain.editing.replacing import Allowance
 from context_search.domain.editing.undo import reversed_edits
 from context_search.domain.model import Table
 from context_search.domain.versions import Overwritten
+from context_search.ports.editing import Pruned, TableHistory
 from context_search.ports.outside import Clock
 from context_search.ports.store import UnitOfWork
 from context_search.services.editing.execute import ExecutedPlan, ExecutePlans, finish, read_ahead
@@ -32,10 +33,12 @@ from context_search.services.editing.rewriting import (
 from context_search.services.editing.take_back import TakeBack
 from context_search.services.editing.undo import UndoPlans
 from context_search.services.editing.write_documents import Locked, WriteDocuments
-from context_search.services.upkeep.cleanup import Cleanup, CleanupReport
+from context_search.services.upkeep.cleanup import Cleanup
+from context_search.services.upkeep.cleanup_report import CleanupReport
 from testing.in_memory.plans import MemoryPlans
 from testing.in_memory.rows import Rows
 from testing.in_memory.store import MemoryUnitOfWork
+from testing.in_memory.versions import MemoryHistories
 
 
 def planned_by(plans: type[MemoryPlans]) -> type[MemoryUnitOfWork]:
@@ -242,6 +245,19 @@ class ManyAtOnce(MemoryPlans):
         for key, row in hidden.items():
             self.rows.plans[key] = row
         return begun
+
+
+class PrunesWhatUndosNeed(MemoryHistories):
+    """Versions leave by their number, whoever may still need them."""
+
+    def prune(self, history: TableHistory, *, limit: int) -> Pruned:
+        hidden = dict(self.rows.planned_tables)
+        for key in hidden:
+            del self.rows.planned_tables[key]
+        pruned = MemoryHistories.prune(self, history, limit=limit)
+        for key, row in hidden.items():
+            self.rows.planned_tables[key] = row
+        return pruned
 
 
 class _TakesBackBlindly(TakeBack):

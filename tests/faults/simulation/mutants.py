@@ -184,6 +184,13 @@ MUTANTS = [
         seed=3,
         leaves_to_worker=True,
     ),
+    Mutation(
+        "what an undo needs is pruned",
+        unit_of_work=kept_by(histories=plans.PrunesWhatUndosNeed),
+        edits=True,
+        replaces=True,
+        seed=75,
+    ),
     Mutation("undone blindly", undos=plans.UndoesWithoutLooking, replaces=True, seed=16),
     Mutation("a plan is left for good", cleanup=plans.NeverRevived, replaces=True),
 ]

@@ -76,6 +76,8 @@ class PlanWatch:
                 self._may_be_executed(rows, plan)
             if plan.state in ENDED:
                 self.world.seen[f"plan: {plan.state}{' undo' if plan.undoes else ''}"] += 1
+                if plan.undoes is not None and rows.plans[plan.undoes].plan.undoes is not None:
+                    self.world.seen["plan: redone"] += plan.state in EXECUTED
                 self._ended(_tables(rows, plan_id), plan)
 
     def _shows(self, rows: Rows, plan: Plan) -> None:
@@ -86,7 +88,8 @@ class PlanWatch:
         assert plan.request is not None
         shown = shown_by(plan.request, plan.scope.json_pointer, documents)
         self.shown[plan.id] = shown
-        first, count = {}, Counter[tuple[int, str]]()
+        first: dict[tuple[int, str], int] = {}
+        count = Counter[tuple[int, str]]()
         for each in shown:
             first.setdefault((each.table_id, each.pointer), each.number)
             count[each.table_id, each.pointer] += 1

@@ -90,7 +90,7 @@ class Replacers:
             return plan.choice
         numbers = range(1, plan.counts.matches + 1)
         some = frozenset(number for number in numbers if self.random.random() < 0.4)
-        on_conflict = self.random.choice(("abort", "skip"))
+        on_conflict: OnConflict = self.random.choice(("abort", "skip"))
         return self.random.choice(
             (
                 Choice(on_conflict=on_conflict),
