@@ -14,6 +14,7 @@ from context_search.domain.editing.plans import MAX_RUNS, Choice, Plan
 from context_search.domain.editing.replacing import ReplaceRequest
 from context_search.domain.errors import (
     CommitUnknownError,
+    ConflictError,
     ContextSearchError,
     DatabaseUnavailableError,
     PlanUsedError,
@@ -112,6 +113,19 @@ def large_undo(desk: Desk, plan: Plan) -> Plan:
     assert not undo.tables
     desk.carry_out(undo.plan)
     return undo.plan
+
+
+def test_texts_are_not_forgotten_while_a_worker_takes_them_back(desk: Desk) -> None:
+    tables = desk.make(*STORY)
+    before = [desk.text(table) for table in tables]
+    plan = desk.execute(desk.preview()).plan
+    as_large(desk, plan)
+    undo = desk.undo(plan).plan
+    with pytest.raises(ConflictError):
+        desk.previews.cancel(desk.principal, plan.id)
+    assert desk.carry_out(undo) == "done"
+    assert [desk.text(table) for table in tables] == before
+    desk.previews.cancel(desk.principal, plan.id)
 
 
 def as_large(desk: Desk, plan: Plan) -> None:

@@ -61,7 +61,8 @@ class Source:
 
     ``table`` None: it is gone. ``text`` None: it is too large to be read, or nothing in it is
     chosen; ``size`` are its bytes. ``left_by_plan`` is the text that the plan left which is undone,
-    where it is recorded and needed.
+    where it is recorded and needed. ``is_forgotten``: the document was deleted, and the plan's
+    strings with it.
     """
 
     planned: PlannedTable
@@ -71,6 +72,7 @@ class Source:
     size: int = 0
     text: str | None = field(default=None, repr=False)
     left_by_plan: str | None = field(default=None, repr=False)
+    is_forgotten: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,6 +190,8 @@ class Replace:
     def read(self, work: UnitOfWork, planned: PlannedTable, *, max_bytes: int) -> Source:
         """Returns the document, and those of its strings in which something is chosen."""
         strings = work.plans.strings(self.plan.id, planned.table_id)
+        if not strings and planned.table_id not in self.choice.leave_tables:
+            return Source(planned, (), is_forgotten=True)
         source = Source(planned, [string for string in strings if self._is_chosen(string)])
         if not source.strings:
             return source
@@ -199,6 +203,8 @@ class Replace:
 
     def rewritten(self, source: Source) -> Rewritten | Refused:
         """Finds the matches again: nothing is done to a string that was not shown."""
+        if source.is_forgotten:
+            return refused(source, "GONE")
         if not source.strings:
             return Rewritten(source)
         document = parsed(source)
