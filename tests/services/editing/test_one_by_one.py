@@ -14,6 +14,7 @@ from context_search.domain.editing.plans import MAX_RUNS, Choice, Plan
 from context_search.domain.editing.replacing import ReplaceRequest
 from context_search.domain.errors import (
     CommitUnknownError,
+    ConflictError,
     ContextSearchError,
     DatabaseUnavailableError,
     PlanUsedError,
@@ -120,6 +121,20 @@ def as_large(desk: Desk, plan: Plan) -> None:
         [first, *_] = work.plans.tables(plan.id, limit=1)
         strings = work.plans.strings(plan.id, first.table_id)
         work.plans.add_table(plan.id, replace(first, bytes=10**9), strings)
+
+
+def test_texts_that_an_undo_needs_are_not_forgotten(desk: Desk) -> None:
+    tables = desk.make(*STORY)
+    before = [desk.text(table) for table in tables]
+    plan = ordered(desk, request=ReplaceRequest("废弃仓库", "荒废工厂"))
+    desk.carry_out(plan)
+    as_large(desk, plan)
+    undo = desk.undo(plan).plan
+    with pytest.raises(ConflictError):
+        desk.previews.cancel(desk.principal, plan.id)
+    desk.carry_out(undo)
+    assert [desk.text(table) for table in tables] == before
+    desk.previews.cancel(desk.principal, plan.id)
 
 
 def test_a_message_that_comes_again_does_nothing(desk: Desk) -> None:

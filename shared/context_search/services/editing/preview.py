@@ -196,12 +196,16 @@ class PreviewReplacements:
     def cancel(self, principal: Principal, plan_id: int) -> None:
         """Ends a plan that was not executed, and forgets what any plan found.
 
-        What was executed cannot be undone then. Raises ConflictError while it is being executed.
+        What was executed cannot be undone then. Raises ConflictError while it is being executed,
+        or undone.
         """
         with self.store.for_project(principal.project_id) as work:
             plan = locked_plan(work, principal, plan_id)
             if plan.state == "executing":
                 raise ConflictError("the plan is being executed")
+            undo = plan.undone_by and work.plans.find(plan.undone_by, project_id=plan.project_id)
+            if undo and undo.state == "executing":
+                raise ConflictError("the plan is being undone")
             if plan.state in ("previewing", "ready"):
                 work.plans.save(replace(plan, state="cancelled", runs=0))
             work.plans.forget_texts(plan.id)
