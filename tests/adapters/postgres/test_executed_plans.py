@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from context_search.adapters.system_clock import SystemClock
 from context_search.adapters.postgres.store import PostgresStore
+from context_search.adapters.system_clock import SystemClock
 from context_search.domain.editing.replacing import ReplaceRequest
 from context_search.domain.errors import ReplaceStaleError
 from tests.services.editing.replacing import BusyStore, Desk

@@ -203,10 +203,8 @@ class Replace:
 
     def rewritten(self, source: Source) -> Rewritten | Refused:
         """Finds the matches again: nothing is done to a string that was not shown."""
-        if source.is_forgotten:
-            return refused(source, "GONE")
         if not source.strings:
-            return Rewritten(source)
+            return refused(source, "GONE") if source.is_forgotten else Rewritten(source)
         document = parsed(source)
         if isinstance(document, Refused):
             return document
