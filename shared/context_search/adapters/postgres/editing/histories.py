@@ -189,7 +189,8 @@ class PostgresHistories:
         # waits for whoever writes the table, while he waits for the row.
         self.tx.run(
             """
-            UPDATE table_history SET bytes = table_history.bytes - :freed, due_at = CASE WHEN NOT :done THEN now() ELSE COALESCE(
+            UPDATE table_history SET bytes = table_history.bytes - :freed,
+                due_at = CASE WHEN NOT :done THEN now() ELSE COALESCE(
                 (SELECT min(COALESCE(overwritten_at, created_at)) FROM table_version
                  WHERE table_id = :table AND project_id = :project AND label IS NULL
                    AND revision <> :live) + make_interval(days => :days),
