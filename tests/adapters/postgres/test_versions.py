@@ -192,6 +192,20 @@ def prune(store: PostgresStore, table: Table) -> Pruned:
         return work.histories.prune(history_of(table), limit=1_000)
 
 
+def test_pieces_are_collected_of_a_table_that_somebody_has_locked(
+    bench: Workbench, hasty: PostgresStore
+) -> None:
+    """He may need the history next: who waited for him with that in hand would never end."""
+    table = bench.table(prose(100_000))
+    ManageTables(bench.store).replace(bench.principal, table.id, "now")
+    ManageVersions(bench.store).erase_all(bench.principal, table.id)
+    pieces = len(cut(json.dumps(prose(100_000))).pieces)
+    with bench.tx() as tx:
+        tx.run("SELECT FROM context_table WHERE id = :id FOR UPDATE", id=table.id)
+        with ThreadPoolExecutor(1) as other:
+            assert other.submit(prune, hasty, table).result().pieces == pieces
+
+
 def test_a_writer_waits_until_pieces_are_collected_and_then_misses_them(
     bench: Workbench, hasty: PostgresStore
 ) -> None:

@@ -440,3 +440,21 @@ def test_any_kind_of_request_is_executed_as_shown(desk: Desk, request_: ReplaceR
         edit = match.edit
         expected = expected[: edit.start] + edit.becomes + expected[edit.end :]
     assert json.loads(desk.text(table)) == {"a": expected}
+
+
+def test_a_document_whose_rows_went_with_it_is_gone(desk: Desk) -> None:
+    gone, there = desk.make(["x"], ["x"])
+    plan = desk.preview(ReplaceRequest("x", "y"))
+    desk.tables.delete(desk.principal, gone.id)
+    with desk.store.for_all("test") as work:
+        assert work.plans.forget_strings(limit=10) == 1
+    with pytest.raises(ReplaceStaleError) as told:
+        desk.execute(plan)
+    assert [each["reason"] for each in changed_in(told.value)] == ["GONE"]
+    assert desk.text(there) == '["x"]'
+    executed = desk.execute(plan, SKIP)
+    assert [(row.state, row.reason) for row in executed.tables] == [
+        ("skipped", "GONE"),
+        ("done", None),
+    ]
+    assert executed.plan.state == "partial"

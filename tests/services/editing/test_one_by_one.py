@@ -136,6 +136,20 @@ def as_large(desk: Desk, plan: Plan) -> None:
         work.plans.add_table(plan.id, replace(first, bytes=10**9), strings)
 
 
+def test_texts_that_an_undo_needs_are_not_forgotten(desk: Desk) -> None:
+    tables = desk.make(*STORY)
+    before = [desk.text(table) for table in tables]
+    plan = ordered(desk, request=ReplaceRequest("废弃仓库", "荒废工厂"))
+    desk.carry_out(plan)
+    as_large(desk, plan)
+    undo = desk.undo(plan).plan
+    with pytest.raises(ConflictError):
+        desk.previews.cancel(desk.principal, plan.id)
+    desk.carry_out(undo)
+    assert [desk.text(table) for table in tables] == before
+    desk.previews.cancel(desk.principal, plan.id)
+
+
 def test_a_message_that_comes_again_does_nothing(desk: Desk) -> None:
     tables = desk.make(*STORY)
     plan = ordered(desk, request=ReplaceRequest("废弃仓库", "荒废工厂"))

@@ -20,9 +20,10 @@ from context_search.domain.errors import (
 )
 from context_search.domain.versions import HistoryLimits
 from context_search.services.editing.rewriting import KeptPlace
+from context_search.services.editing.versions import ManageVersions
 from testing.in_memory.clock import ManualClock
 from testing.in_memory.store import MemoryStore
-from tests.services.editing.replacing import STORY, Desk
+from tests.services.editing.replacing import STORY, WAREHOUSE, Desk
 
 DAY_S = 86_400.0
 LETTERS = ReplaceRequest("x", "yy")
@@ -248,3 +249,90 @@ def test_a_document_that_cannot_be_recorded_is_not_undone(desk: Desk) -> None:
     undone = desk.undo(plan, "skip")
     assert [(row.reason, row.kept) for row in undone.tables] == [("SNAPSHOT_FAILED", 1)]
     assert desk.state(tables) == before
+
+
+@pytest.mark.parametrize(
+    ("document", "find", "becomes", "edited"),
+    [
+        ({"a": "x", "b": "yy"}, "x", "yy", {"a": "mine", "b": "yy"}),
+        ({"nick": "x", "note": ""}, "x", "", {"nick": "mine", "note": ""}),
+        (["x", "z", "yy"], "x", "yy", ["mine", "yy", "z"]),
+    ],
+)
+def test_a_string_of_the_same_text_that_the_plan_did_not_make_stays(
+    desk: Desk, document: object, find: str, becomes: str, edited: object
+) -> None:
+    [table] = desk.make(document)
+    plan = desk.execute(desk.preview(ReplaceRequest(find, becomes))).plan
+    desk.put(table, edited)
+    undone = desk.undo(plan, "skip")
+    assert (undone.done_count, undone.kept_count) == (0, 1)
+    assert json.loads(desk.text(table)) == edited
+
+
+def test_a_string_moved_beside_one_of_the_same_text_that_did_not(desk: Desk) -> None:
+    [table] = desk.make(["x", "x"])
+    plan = desk.execute(desk.preview(LETTERS)).plan
+    desk.put(table, ["new", "yy", "yy"])
+    assert desk.undo(plan).done_count == 2
+    assert json.loads(desk.text(table)) == ["new", "x", "x"]
+
+
+def test_no_string_moved_where_what_the_plan_left_is_not_known(desk: Desk) -> None:
+    [table] = desk.make(["x"])
+    desk.keep(HistoryLimits(keep_count=0))
+    plan = desk.execute(desk.preview(LETTERS)).plan
+    desk.put(table, ["new", "yy"])
+    undone = desk.undo(plan, "skip")
+    assert (undone.done_count, undone.kept_count) == (0, 1)
+    assert json.loads(desk.text(table)) == ["new", "yy"]
+
+
+@pytest.mark.parametrize("text", ["x of old", "of old x", "x"])
+def test_nothing_is_put_into_a_text_that_was_written_anew(desk: Desk, text: str) -> None:
+    [table] = desk.make([text])
+    plan = desk.execute(desk.preview(ReplaceRequest("x", ""))).plan
+    desk.put(table, ["A new text"])
+    undone = desk.undo(plan, "skip")
+    assert (undone.done_count, undone.kept_count) == (0, 1)
+    assert json.loads(desk.text(table)) == ["A new text"]
+
+
+@pytest.mark.parametrize(
+    ("text", "find", "becomes", "choice", "present"),
+    [
+        ("a x, b x, c", "x", "", None, "a x, b x, c"),
+        ("a x, b x, c", "x", "", None, "a x, b , c"),
+        ("a x, b x, c", "x", "", None, "a , b x, c"),
+        ("two xx x.", "xx", "x", None, "two xx x."),
+        ("the xyz", "xyz", "xy", None, "the xyz; more"),
+        ("abc xyz", "xyz", "yz", None, "more; abc xyz"),
+        ("x", "x", "", None, "x"),
+        ("xX.", "(?i)x", "", None, "xX."),
+        ("xx xx.", "x", "", Choice(only=frozenset({1})), "xx xx."),
+    ],
+)
+def test_what_somebody_took_back_himself_is_not_taken_back_again(
+    desk: Desk, text: str, find: str, becomes: str, choice: Choice | None, present: str
+) -> None:
+    [table] = desk.make([text])
+    request = ReplaceRequest(find, becomes, regex=find.startswith("("))
+    plan = desk.execute(desk.preview(request), choice or Choice()).plan
+    desk.put(table, [present])
+    desk.undo(plan, "skip")
+    [undone] = json.loads(desk.text(table))
+    assert undone.count("x") <= text.count("x")
+    if present.startswith(text) or present.endswith(text):
+        assert undone == present
+
+
+def test_a_restored_chapter_stays_when_the_rest_is_undone(desk: Desk) -> None:
+    tables = desk.make(*STORY)
+    before = [desk.text(table) for table in tables]
+    plan = desk.execute(desk.preview(replace(WAREHOUSE, replace_with=""))).plan
+    ManageVersions(desk.store).restore(desk.principal, tables[0].id, 1)
+    with pytest.raises(ReplaceStaleError):
+        desk.undo(plan)
+    undone = desk.undo(plan, "skip")
+    assert [(row.replaced, row.kept) for row in undone.tables] == [(0, 2), (2, 0), (3, 0)]
+    assert [desk.text(table) for table in tables] == before

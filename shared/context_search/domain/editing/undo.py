@@ -40,6 +40,28 @@ def exact_undo(
     return back
 
 
+def is_as_left(place: Edit, after: str, now: Edit, present: str) -> bool:
+    """Says whether ``place`` of ``after``, which is ``now`` in ``present``, is as a plan left it.
+
+    It is not where somebody took it back himself, which would be done twice then: the plan may
+    have left a part of what was there before. Nor is a deletion with other neighbours on both
+    sides: that text was written anew.
+    """
+    before = place.becomes
+    if present.startswith(before, now.start) and not after.startswith(before, place.start):
+        return False
+    if present.endswith(before, 0, now.end) and not after.endswith(before, 0, place.end):
+        return False
+    if place.found:
+        return True
+    ahead = after[max(0, place.start - 1) : place.start]
+    behind = after[place.end : place.end + 1]
+    return bool(
+        (ahead and present.endswith(ahead, 0, now.start))
+        or (behind and present.startswith(behind, now.end))
+    )
+
+
 def moved_strings(
     strings: Iterable[FoundString], sought: Sequence[bytes]
 ) -> dict[bytes, FoundString]:

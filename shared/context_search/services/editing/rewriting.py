@@ -61,8 +61,7 @@ class Source:
 
     ``table`` None: it is gone. ``text`` None: it is too large to be read, or nothing in it is
     chosen; ``size`` are its bytes. ``left_by_plan`` is the text that the plan left which is undone,
-    where it is recorded and needed. ``is_forgotten``: the document was deleted, and the plan's
-    strings with it.
+    where it is recorded and needed. ``is_forgotten``: what was planned went with the document.
     """
 
     planned: PlannedTable
@@ -189,11 +188,12 @@ class Replace:
 
     def read(self, work: UnitOfWork, planned: PlannedTable, *, max_bytes: int) -> Source:
         """Returns the document, and those of its strings in which something is chosen."""
+        if planned.table_id in self.choice.leave_tables:
+            return Source(planned, ())
         strings = work.plans.strings(self.plan.id, planned.table_id)
-        if not strings and planned.table_id not in self.choice.leave_tables:
-            return Source(planned, (), is_forgotten=True)
-        source = Source(planned, [string for string in strings if self._is_chosen(string)])
-        if not source.strings:
+        chosen = [string for string in strings if self._is_chosen(string)]
+        source = Source(planned, chosen, is_forgotten=not strings)
+        if not chosen:
             return source
         return read_document(work, self.plan.project_id, source, max_bytes=max_bytes)
 
@@ -203,10 +203,8 @@ class Replace:
 
     def rewritten(self, source: Source) -> Rewritten | Refused:
         """Finds the matches again: nothing is done to a string that was not shown."""
-        if source.is_forgotten:
-            return refused(source, "GONE")
         if not source.strings:
-            return Rewritten(source)
+            return refused(source, "GONE") if source.is_forgotten else Rewritten(source)
         document = parsed(source)
         if isinstance(document, Refused):
             return document

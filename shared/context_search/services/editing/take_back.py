@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from context_search.domain.editing.edits import Edit, string_hash
 from context_search.domain.editing.plans import Plan, PlannedString, PlannedTable, ReplaceScope
 from context_search.domain.editing.relocation import SearchAllowance, relocated
-from context_search.domain.editing.undo import exact_undo, reversed_edits
+from context_search.domain.editing.undo import exact_undo, is_as_left, reversed_edits
 from context_search.domain.errors import ContextSearchError
 from context_search.domain.versions import MAX_RECORDED_BYTES
 from context_search.ports.store import UnitOfWork
@@ -70,11 +70,11 @@ class TakeBack:
         document = parsed(source)
         if isinstance(document, Refused):
             return document
-        found = self._found(source, document)
+        left_by_plan = _Parsed(source)
+        found = self._found(source, document, left_by_plan)
         texts: dict[str, str] = {}
         strings: list[PlannedString] = []
         kept: list[KeptPlace] = []
-        left_by_plan = _Parsed(source)
         source = replace(source, left_by_plan=None)  # many results may be held
         for string in source.strings:
             place, present = found.get(string.position, (string.json_pointer, None))
@@ -93,22 +93,34 @@ class TakeBack:
         done_count = sum(len(string.edits or ()) for string in strings)
         return Rewritten(source, after, strings, done_count, kept, conflicts)
 
-    def _found(self, source: Source, document: object) -> dict[int, tuple[str, str]]:
-        """Returns where strings are now, and what they are, by their positions in the plan."""
+    def _found(
+        self, source: Source, document: object, left_by_plan: _Parsed
+    ) -> dict[int, tuple[str, str]]:
+        """Returns where strings are now, and what they are, by their positions in the plan.
+
+        A text moved if it is once in what the plan left, and once now: elsewhere it may stand in a
+        string of somebody's own.
+        """
         texts = {each.position: string_at(document, each.json_pointer) for each in source.strings}
         missed = {
             each.position: each.final_hash or b""
             for each in source.strings
             if (text := texts[each.position]) is None or string_hash(text) != each.final_hash
         }
-        at_home = (each.json_pointer for each in source.strings if each.position not in missed)
-        moved = moved_to(document, at_home, [*missed.values()]) if missed else {}
+        at_home = [each.json_pointer for each in source.strings if each.position not in missed]
+        now = moved_to(document, at_home, [*missed.values()]) if missed else {}
+        then = left_by_plan.places_of([*now], at_home)
+        moved = {
+            each.position: now[sha256]
+            for each in source.strings
+            if then.get(sha256 := missed.get(each.position, b"")) == each.json_pointer
+        }
         taken = set(moved.values())
         found = {}
         for each in source.strings:
             place, text = each.json_pointer, texts[each.position]
             if each.position in missed:
-                moved_place = moved.get(missed[each.position])
+                moved_place = moved.get(each.position)
                 if moved_place is not None and self._may_reach(each.table_id, moved_place):
                     place, text = moved_place, string_at(document, moved_place)
                 elif place in taken:
@@ -132,11 +144,20 @@ class TakeBack:
         if exact is not None:
             return exact, []
         after = left_by_plan.string(string)
-        if after is None:
+        if after is None or string_hash(present) == string.before_hash:
             return (), _kept(string, range(len(edits)))
         undo = relocated(edits, after, present, self.left)
         self.left = undo.left
-        return undo.edits, _kept(string, [each.edit for each in undo.kept])
+        stays = {each.edit for each in undo.kept}
+        places = reversed_edits(edits)
+        numbers = (number for number in range(len(edits)) if number not in stays)
+        back = {
+            number: edit
+            for number, edit in zip(numbers, undo.edits, strict=True)
+            if is_as_left(places[number], after, edit, present)
+        }
+        kept = [number for number in range(len(edits)) if number not in back]
+        return [*back.values()], _kept(string, kept)
 
 
 class _Parsed:
@@ -149,12 +170,18 @@ class _Parsed:
 
     def string(self, string: PlannedString) -> str | None:
         """Returns the text that the plan made; None when it is not recorded."""
-        if self._source.text is None:
-            return None
-        if not self._is_parsed:
-            self._document, self._is_parsed = parsed(self._source), True
-        text = string_at(self._document, string.json_pointer)
+        text = string_at(self._read(), string.json_pointer)
         return text if text is not None and string_hash(text) == string.final_hash else None
+
+    def places_of(self, sought: Sequence[bytes], at_home: Sequence[str]) -> dict[bytes, str]:
+        """Returns where strings were that had a text alone, but for those at some pointers."""
+        return moved_to(self._read(), at_home, sought) if sought else {}
+
+    def _read(self) -> object:
+        if not self._is_parsed and self._source.text is not None:
+            self._document = parsed(self._source)
+        self._is_parsed = True
+        return self._document
 
 
 def _kept(string: PlannedString, numbers: Sequence[int]) -> list[KeptPlace]:

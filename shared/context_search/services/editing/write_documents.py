@@ -68,8 +68,9 @@ class WriteDocuments:
     ) -> Locked | None:
         """Keeps a document from changing, of which was computed before what becomes of it.
 
-        It is computed again where the document has another revision by now; None: that would be
-        needed, and may not be. Tables are locked in the order of their ids.
+        It is computed again where the document has another revision by now, or another time: a
+        revision may have been set back. None: that would be needed, and may not be. Tables are
+        locked in the order of their ids.
         """
         source = ahead.source
         if source.table is None:
@@ -80,7 +81,8 @@ class WriteDocuments:
             )
         except NotFoundError:
             return Locked(refused(replace(source, table=None), "GONE"))
-        if before.revision == source.revision:
+        now = work.tables.find(source.table.id, project_id=source.table.project_id)
+        if before.revision == source.revision and now == source.table:
             return Locked(ahead, before)
         if not may_compute:
             return None

@@ -47,6 +47,7 @@ class PostgresHistories:
 
     def expire_oldest(self, project_id: int) -> int:
         # Together they hold at least what is too much: pieces take no more bytes than their text.
+        # Histories in the order in which plans write documents, who would wait for each other else.
         rows = self.tx.run(
             f"""
             WITH too_many AS (
@@ -65,8 +66,11 @@ class PostgresHistories:
                     WHERE total - oldest.bytes < too_many.bytes)
                 RETURNING table_id),
             due AS (
-                UPDATE table_history SET due_at = now()
-                WHERE project_id = :project AND table_id IN (SELECT table_id FROM gone))
+                UPDATE table_history SET due_at = now() FROM (
+                    SELECT table_id FROM table_history
+                    WHERE project_id = :project AND table_id IN (SELECT table_id FROM gone)
+                    ORDER BY table_id FOR UPDATE) AS locked
+                WHERE project_id = :project AND table_history.table_id = locked.table_id)
             SELECT count(*) FROM gone
             """,
             project=project_id,
@@ -108,9 +112,9 @@ class PostgresHistories:
         settings = HistoryLimits.from_mapping(json.loads(stored or "{}"))
         is_gone = is_deleted or settings.is_off
         versions = self._expire(history, settings, live, limit, is_gone=is_gone)
-        pieces = self._collect(history, limit)
+        pieces, freed = self._collect(history, limit)
         is_done = versions < limit and pieces < limit
-        self._look_again(history, settings, live, is_done=is_done)
+        self._look_again(history, settings, live, freed, is_done=is_done)
         return Pruned(versions, pieces, is_done)
 
     def _expire(
@@ -146,9 +150,12 @@ class PostgresHistories:
             limit=limit,
         )
 
-    def _collect(self, history: TableHistory, limit: int) -> int:
-        """Deletes pieces that no version names; whoever could name one waits for the lock."""
-        rows = self.tx.run(
+    def _collect(self, history: TableHistory, limit: int) -> tuple[int, int]:
+        """Deletes pieces that no version names; whoever could name one waits for the lock.
+
+        Returns how many, and their bytes.
+        """
+        [[count, freed]] = self.tx.run(
             """
             WITH gone AS (
                 DELETE FROM version_piece
@@ -159,26 +166,31 @@ class PostgresHistories:
                     SELECT unnest(pieces) FROM table_version
                     WHERE table_id = :table AND project_id = :project
                     LIMIT :limit)
-                RETURNING octet_length(content) AS bytes),
-            counted AS (
-                UPDATE table_history
-                SET bytes = table_history.bytes - (SELECT COALESCE(sum(bytes), 0) FROM gone)
-                WHERE table_id = :table AND project_id = :project)
-            SELECT count(*) FROM gone
+                RETURNING octet_length(content) AS bytes)
+            SELECT count(*), CAST(COALESCE(sum(bytes), 0) AS bigint) FROM gone
             """,
             table=history.table_id,
             project=history.project_id,
             limit=limit,
         )
-        return int(rows[0][0])
+        return int(count), int(freed)
 
     def _look_again(
-        self, history: TableHistory, settings: HistoryLimits, live: int, *, is_done: bool
+        self,
+        history: TableHistory,
+        settings: HistoryLimits,
+        live: int,
+        freed: int,
+        *,
+        is_done: bool,
     ) -> None:
         """When the next version is too old; what is recorded until then says so itself."""
+        # The only change of the row here: at a second one Postgres checks its foreign key, and
+        # waits for whoever writes the table, while he waits for the row.
         self.tx.run(
             """
-            UPDATE table_history SET due_at = CASE WHEN NOT :done THEN now() ELSE COALESCE(
+            UPDATE table_history SET bytes = table_history.bytes - :freed,
+                due_at = CASE WHEN NOT :done THEN now() ELSE COALESCE(
                 (SELECT min(COALESCE(overwritten_at, created_at)) FROM table_version
                  WHERE table_id = :table AND project_id = :project AND label IS NULL
                    AND revision <> :live) + make_interval(days => :days),
@@ -188,6 +200,7 @@ class PostgresHistories:
             table=history.table_id,
             project=history.project_id,
             live=live,
+            freed=freed,
             days=settings.keep_days,
             done=is_done,
         )
