@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from context_search.services.upkeep.readiness import Readiness
     from context_search.services.upkeep.scheduled_cleanup import ScheduledCleanup
     from context_search.services.upkeep.sweep_round import SweepRounds
-    from context_search.web.mcp_replacing import ReplaceUseCases
+    from context_search.web.agents.replacing import ReplaceUseCases
     from context_search.web.observed import ObservedSearch
     from context_search.web.routes.catalog.tools import ToolUseCases
     from context_search.web.routes.indexing.project_index import ProjectIndexUseCases
@@ -527,7 +527,7 @@ class Parts(LiveSettings):
         """What agents replace with, over MCP."""
         from context_search.services.catalog.list_tools import ListTools  # noqa: PLC0415
         from context_search.services.editing.confirmations import Confirmations  # noqa: PLC0415
-        from context_search.web.mcp_replacing import ReplaceUseCases  # noqa: PLC0415
+        from context_search.web.agents.replacing import ReplaceUseCases  # noqa: PLC0415
 
         editing = self.editing
         # One secret for two purposes, as for the subjects of tokens.
