@@ -1,4 +1,4 @@
-"""A search begins as soon as its function is loaded: what it does not need is not loaded."""
+"""A function begins as soon as it is loaded: what its first request does not need is not."""
 
 from __future__ import annotations
 
