@@ -12,7 +12,13 @@ from context_search.web.openapi import contract
 from context_search.web.routes import health
 from context_search.web.routes.access import keys
 from context_search.web.routes.catalog import adopt, tables, tools, uploads
-from context_search.web.routes.editing import executing, history_settings, replacing, versions
+from context_search.web.routes.editing import (
+    executing,
+    history_settings,
+    matches,
+    replacing,
+    versions,
+)
 from context_search.web.routes.indexing import project_index, search_index
 from context_search.web.routes.searching import retrieval_settings
 from context_search.web.routes.upkeep import rebuilds
@@ -23,7 +29,7 @@ logger = function_logger("create-tool")
 @lru_cache(maxsize=1)
 def _handler() -> LambdaHandler:
     catalog = [health, tables, uploads, tools, adopt]
-    editing = [versions, history_settings, replacing, executing]
+    editing = [versions, history_settings, replacing, matches, executing]
     modules = [*catalog, *editing, search_index, keys, project_index, rebuilds, retrieval_settings]
     app = http_app([module.router for module in modules], parts(), contract=contract, log=logger)
     return counting_requests(lambda_handler_of(app), parts().clock)

@@ -132,10 +132,10 @@ def test_an_undo_with_a_key_is_done_once_and_a_dry_run_is_no_answer_to_it(api: A
     table = api.table("x")
     plan = preview(api, "x", "y")
     execute(api, plan)
-    key = {"headers": {"Idempotency-Key": "undo-1"}}
-    assert undo(api, plan, params={"dry_run": "true"}, **key)["plan_id"] is None
-    first = undo(api, plan, **key)
-    assert undo(api, plan, **key) == first
+    key = {"Idempotency-Key": "undo-1"}
+    assert undo(api, plan, params={"dry_run": "true"}, headers=key)["plan_id"] is None
+    first = undo(api, plan, headers=key)
+    assert undo(api, plan, headers=key) == first
     assert data(api, table) == '"x"'
 
 

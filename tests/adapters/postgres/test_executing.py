@@ -99,8 +99,7 @@ def test_a_message_that_two_workers_have_is_carried_out_once(desk: Desk) -> None
         barrier.wait(10)
         try:
             return desk.carry_out(plan)
-        except ReplaceBusyError as busy:
-            assert busy.retry_after_s is not None
+        except ReplaceBusyError:
             return "again"
 
     with ThreadPoolExecutor(AT_ONCE) as pool:
@@ -133,7 +132,8 @@ def test_a_document_that_somebody_holds_is_waited_for_and_then_nothing_is_done(
     plan = desk.preview()
     before = desk.state(tables)
     with desk.store.for_project(desk.principal.project_id) as work:
-        work.versions.overwritten(tables[1], max_bytes=0)
+        held = tables[1]
+        work.versions.overwritten(held.id, project_id=held.project_id, max_bytes=0)
         with pytest.raises(DatabaseUnavailableError) as told:
             hasty.execute(plan)
     assert told.value.retryable

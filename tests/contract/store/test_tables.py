@@ -226,3 +226,20 @@ def test_a_part_says_whether_it_is_one_string(bench: Bench) -> None:
     with bench.store.for_all("test") as work:
         parts = [work.tables.part(table.id, [key], max_bytes=5) for key in ("s", "a")]
     assert [part and (part.text, part.is_string) for part in parts] == [(None, True), (None, False)]
+
+
+def test_the_tables_of_a_project_come_by_their_ids(bench: Bench) -> None:
+    project = bench.project()
+    tables = [bench.table({}, project) for _ in range(4)]
+    bench.table({})
+    bench.delete(tables[1])
+    ids = [tables[0].id, tables[2].id, tables[3].id]
+    with bench.store.for_project(project.id) as work:
+        assert work.tables.ids(project.id, after=0, limit=10) == ids
+        assert work.tables.ids(project.id, after=ids[0], limit=1) == ids[1:2]
+        assert work.tables.ids(project.id, after=ids[2], limit=1) == []
+        assert work.tables.count(project.id) == 3
+    bench.put_away(tables[0])
+    with bench.store.for_project(project.id) as work:
+        assert work.tables.ids(project.id, after=0, limit=10) == ids[1:]
+        assert work.tables.count(project.id) == 2

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from context_search.adapters.re2_patterns import Re2Patterns
 from context_search.domain.access import McpKey, ProjectKey
 from context_search.domain.editing import plans
 from context_search.domain.editing.plans import Plan
@@ -22,6 +23,7 @@ from context_search.domain.errors import (
     InvalidPointerError,
     NotFoundError,
     PatternInvalidError,
+    PatternTooSlowError,
     ReplaceBusyError,
     ReplacementInvalidError,
     ReplaceTooLargeError,
@@ -608,3 +610,68 @@ def test_a_document_that_is_deeper_than_python_reads(memory: Desk) -> None:
         work.tables.add(memory.project.id, "t", None, deep)
     with pytest.raises((InvalidDocumentError, DocumentTooLargeError)):
         memory.start("x", case_sensitive=False)
+
+
+# ---- With RE2
+
+
+QUADRATIC = "a.*?z|a"
+"""Looks for a z from every a on."""
+
+
+@pytest.mark.slow
+def test_a_text_that_takes_too_long_is_left_out(memory: Desk) -> None:
+    desk = Desk(memory.bench, Re2Patterns())
+    desk.tables(["aaz", "a" * 1_000_000, "bab"])
+    desk.preview = desk.previews(PreviewLimits(text_s=0.5))
+    plan = desk.start(QUADRATIC, "x", regex=True).plan
+    assert (plan.state, plan.engine.partition(" ")[0]) == ("ready", "re2")
+    assert counts(plan) == (1, 2, 2)
+    assert plan.counts.left_out.too_slow == 1
+    [matches] = [desk.matches.page(desk.principal, plan.id).rows]
+    assert [match.json_pointer for match in matches] == ["/0", "/2"]
+
+
+@pytest.mark.slow
+def test_a_pattern_that_is_too_slow_everywhere_ends_the_plan(memory: Desk) -> None:
+    desk = Desk(memory.bench, Re2Patterns())
+    desk.tables(*["a" * 1_000_000] * 3)
+    desk.preview = desk.previews(PreviewLimits(text_s=0.2, queue_text_s=0.2))
+    with pytest.raises(PatternTooSlowError):
+        desk.start(QUADRATIC, "x", regex=True)
+    [failed] = desk.preview.page(desk.principal, below=None).rows
+    assert failed.last_error is not None
+    assert (failed.state, failed.last_error["code"]) == ("failed", "PATTERN_TOO_SLOW")
+    queued = desk.previews(PreviewLimits(bytes=0)).start(
+        desk.principal, asked_for(QUADRATIC, "x", regex=True)
+    )
+    assert desk.preview.run(queued.plan.id) == "failed"
+    error = desk.read(queued.plan.id).last_error
+    assert error is not None
+    assert error["code"] == "PATTERN_TOO_SLOW"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("find", "replace_with", "options", "texts", "matches"),
+    [
+        ("[cbh]at", "dog", {"regex": True, "whole_word": True}, ["cat bat hat scatter"], 3),
+        ("$3.50", "$4", {}, ["it is $3.50", "3x50"], 1),
+        ("warehouse", "depot", {}, ["warehouse hero warehouse", "old warehouse in the rain"], 3),
+        ("林小雨", "林小溪", {"whole_word": True}, ["林小雨走了，林小雨。"], 2),
+        ("林", "李", {"whole_word": True}, ["林小雨"], 1),
+        (r"^第(.)章", "第 $1 章", {"regex": True}, ["第一章\n第二章", "见第三章"], 2),
+    ],
+)
+def test_what_users_ask_for(
+    memory: Desk,
+    find: str,
+    replace_with: str,
+    options: dict[str, bool],
+    texts: list[str],
+    matches: int,
+) -> None:
+    desk = Desk(memory.bench, Re2Patterns())
+    desk.tables(*texts)
+    plan = desk.start(find, replace_with, **options).plan
+    assert plan.counts.matches == matches

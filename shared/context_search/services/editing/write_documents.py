@@ -75,7 +75,9 @@ class WriteDocuments:
         if source.table is None:
             return Locked(ahead)
         try:
-            before = work.versions.overwritten(source.table, max_bytes=0)
+            before = work.versions.overwritten(
+                source.table.id, project_id=source.table.project_id, max_bytes=0
+            )
         except NotFoundError:
             return Locked(refused(replace(source, table=None), "GONE"))
         if before.revision == source.revision:

@@ -1,4 +1,4 @@
-"""Search and replace: previews, plans and their matches: bodies, answers, routes."""
+"""Search and replace: previews and plans: bodies, answers, routes."""
 
 from __future__ import annotations
 
@@ -35,7 +35,6 @@ from context_search.services.editing.preview import (
     PreviewReplacements,
     ShownPlan,
 )
-from context_search.services.editing.show_matches import MAX_MATCHES_SHOWN, ShowMatches
 from context_search.services.pages import Page
 from context_search.web.border import StrictJsonRoute, request_id
 from context_search.web.callers import ReplaceOwner, part
@@ -144,13 +143,6 @@ class MatchAnswer(Answer):
             found_chars=edit.found_chars if edit.found_chars > len(edit.found) else None,
             becomes_chars=edit.becomes_chars if edit.becomes_chars > len(edit.becomes) else None,
         )
-
-
-class MatchesAnswer(Answer):
-    """A page of matches, in their order."""
-
-    matches: list[MatchAnswer]
-    cursor: NextCursor | None
 
 
 class PlannedTableAnswer(Answer):
@@ -351,10 +343,7 @@ def _tell(plan: Plan) -> None:
 
 
 Use = Annotated[PreviewReplacements, part("editing.preview")]
-Matches = Annotated[ShowMatches, part("editing.matches")]
 Below = Annotated[int | None, Query(alias="cursor", ge=1, le=2**63 - 1), Decimal]
-OfTable = Annotated[int | None, Query(alias="table_id", ge=1, le=2**63 - 1), Decimal]
-Limit = Annotated[int, Query(ge=1, le=MAX_MATCHES_SHOWN), Decimal]
 
 
 @router.post(
@@ -394,21 +383,6 @@ async def read_plan(
 ) -> PlanAnswer:
     """Returns a plan; ``cursor`` goes on with its tables, of which a page has 100."""
     return PlanAnswer.of_shown(use.read(caller, plan_id, after=cursor))
-
-
-@router.get("/{plan_id}/matches", responses=refused(409, 413))
-async def list_matches(
-    plan_id: PlanId,
-    caller: ReplaceOwner,
-    use: Matches,
-    cursor: Cursor = 0,
-    table_id: OfTable = None,
-    limit: Limit = MAX_MATCHES_SHOWN,
-) -> MatchesAnswer:
-    """Returns matches of a plan with what stands around them, of one table or of all."""
-    page = use.page(caller, plan_id, after=cursor, table_id=table_id, limit=limit)
-    matches = [MatchAnswer.of(match) for match in page.rows]
-    return MatchesAnswer(matches=matches, cursor=next_cursor(page.next_after))
 
 
 @router.delete("/{plan_id}", status_code=204, responses=refused(409))
