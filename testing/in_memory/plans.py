@@ -276,7 +276,7 @@ def is_needed(rows: Rows, clock: Clock, version: tuple[int, int, int]) -> bool:
         if planned_id == table_id and table.state == "done" and table.revision_before == revision
     ]
     return any(
-        plan.undo_until and plan.undo_until > clock.now() and plan.undone_by is None
+        plan.state == "executing" or (plan.undo_until and plan.undo_until > clock.now())
         for plan in done
-        if plan is not None
+        if plan is not None and plan.undone_by is None
     )

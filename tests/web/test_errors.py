@@ -62,6 +62,13 @@ STATUS = {
     errors.ReplacementInvalidError: 422,
     errors.TooManyMatchesError: 422,
     errors.ReplaceTooLargeError: 413,
+    errors.PlanNotReadyError: 409,
+    errors.PlanExpiredError: 409,
+    errors.PlanUsedError: 409,
+    errors.DigestMismatchError: 409,
+    errors.ReplaceStaleError: 409,
+    errors.UndoExpiredError: 409,
+    errors.ReplaceBusyError: 429,
 }
 
 

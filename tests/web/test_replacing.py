@@ -21,7 +21,7 @@ def preview(api: Api, find: str, replace_with: str, **more: Any) -> dict[str, An
     return answer(api("POST", path(api, "/preview"), json=body), 200)
 
 
-def in_queue(api: Api, find: str, replace_with: str) -> int:
+def in_queue(api: Api, find: str, replace_with: str, **more: Any) -> int:
     """A plan whose preview is left to a worker."""
     use = api.parts.editing.preview
     late = PreviewReplacements(
@@ -30,7 +30,7 @@ def in_queue(api: Api, find: str, replace_with: str) -> int:
     api.parts.editing.__dict__["preview"] = late
     try:
         body = {"find": find, "replace_with": replace_with}
-        accepted = api("POST", path(api, "/preview"), json=body)
+        accepted = api("POST", path(api, "/preview"), json=body, **more)
     finally:
         api.parts.editing.__dict__["preview"] = use
     made = answer(accepted, 202)
@@ -138,6 +138,13 @@ def test_a_preview_that_comes_again_is_the_same(api: Api) -> None:
     again = api("POST", path(api, "/preview"), json=body, headers=headers)
     assert (again.headers["idempotency-replayed"], again.json()) == ("true", first)
     assert len(answer(api("GET", path(api)), 200)["plans"]) == 1
+
+
+def test_a_long_preview_that_comes_again_says_where_it_is(api: Api) -> None:
+    api.table(NOVEL[0])
+    headers = {"Idempotency-Key": "long"}
+    plan_id = in_queue(api, WAREHOUSE, FACTORY, headers=headers)
+    assert in_queue(api, WAREHOUSE, FACTORY, headers=headers) == plan_id
 
 
 def test_a_changed_string_is_stale(api: Api) -> None:

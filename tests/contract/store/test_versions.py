@@ -368,6 +368,18 @@ def test_what_a_plan_replaced_that_can_be_undone_is_never_too_much(bench: Bench)
     assert [v.revision for v in versions(bench, table)] == [5]
 
 
+def test_what_a_plan_has_replaced_so_far_is_never_too_much(bench: Bench) -> None:
+    table = write(bench, write(bench, bench.table(0), "1"), "2")
+    plan = replaced(bench, table, 1)
+    with bench.store.for_all("test") as work:
+        work.plans.save(replace(plan, state="executing", undo_until=None))
+    keep(bench, table.project_id, keep_count=1, max_bytes=1)
+    prune(bench)
+    with bench.store.for_all("test") as work:
+        assert work.histories.expire_oldest(table.project_id) == 1
+    assert [v.revision for v in versions(bench, table)] == [3, 1]
+
+
 def test_what_a_plan_replaced_goes_when_it_cannot_be_undone_any_more(bench: Bench) -> None:
     table = bench.table(0)
     for number in range(1, 4):

@@ -473,6 +473,32 @@ def test_two_workers_on_one_plan_do_not_both_write(desk: Desk) -> None:
     assert desk.strings(plan.id) == desk.strings(whole.id)
 
 
+def test_a_document_that_takes_too_long_is_left_to_the_queue(desk: Desk) -> None:
+    desk.tables("x", ["x"] * 9, "x")
+    whole = desk.start("x+", "y", regex=True).plan
+    timely = PreviewLimits(request_s=5.5)
+    late = desk.previews(timely, clock=TickingClock(1))
+    plan = late.start(desk.principal, asked_for("x+", "y", regex=True)).plan
+    assert (plan.state, counts(plan)) == ("previewing", (1, 1, 1))
+    desk.preview = desk.previews(
+        PreviewLimits(queue_s=6.5, queue_document_s=40), clock=TickingClock(1)
+    )
+    assert same(finished(desk, plan), whole)
+
+
+def test_a_document_that_takes_all_the_time_of_a_worker_ends_the_plan(desk: Desk) -> None:
+    desk.tables("x", ["x"] * 9)
+    late = desk.previews(PreviewLimits(bytes=0))
+    plan = late.start(desk.principal, asked_for("x+", "y", regex=True)).plan
+    desk.preview = desk.previews(
+        PreviewLimits(queue_s=6.5, queue_document_s=6.5), clock=TickingClock(1)
+    )
+    failed = finished(desk, plan)
+    assert (failed.state, counts(failed)) == ("failed", (1, 1, 1))
+    assert failed.last_error is not None
+    assert failed.last_error["code"] == "PATTERN_TOO_SLOW"
+
+
 # ---- Warnings
 
 

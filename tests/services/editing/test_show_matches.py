@@ -155,7 +155,7 @@ def test_pages_end_where_the_time_does(desk: Desk) -> None:
     desk.novel()
     plan = desk.start(WAREHOUSE, FACTORY).plan
     slow = ShowMatches(desk.bench.store, desk.patterns, TickingClock(60))
-    assert [len(page) for page in pages(desk, plan.id, slow)] == [2, 3, 2]
+    assert [len(page) for page in pages(desk, plan.id, slow)] == [2, 1, 2, 2]
 
 
 def test_pages_end_where_an_answer_does(desk: Desk) -> None:

@@ -6,7 +6,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from context_search.domain.documents import parse_stored
-from context_search.domain.editing.edits import ShownEdit, apply_edits, shown_edits, string_hash
+from context_search.domain.editing.edits import (
+    ShownEdit,
+    StringEdits,
+    apply_edits,
+    shown_edits,
+    string_hash,
+)
 from context_search.domain.editing.plans import (
     MAX_PLANNED_STRINGS,
     MAX_PLANNED_TABLES,
@@ -24,6 +30,7 @@ from context_search.domain.editing.replacing import (
 from context_search.domain.editing.warnings import Warnings
 from context_search.domain.errors import (
     DocumentTooLargeError,
+    PatternTooSlowError,
     ReplaceTooLargeError,
     TooManyMatchesError,
 )
@@ -44,6 +51,7 @@ MAX_POINTER_CHARS = 20_000
 MAX_DOCUMENT_BYTES = 300_000_000
 """No document that comes in is longer; of one that is, this is not the place to die of it."""
 _STRINGS_AT_ONCE = 1_000
+_NOT_NOW = Part(0, 0, None, is_string=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,19 +68,39 @@ class OvertakenError(Exception):
     """The plan is not previewed any more, or somebody else goes on with it."""
 
 
+class OutOfTimeError(Exception):
+    """There is no time left in the middle of a document."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Timed:
+    """``Replacer`` that stops behind a text when the time is up: patterns may be slow."""
+
+    replacer: Replacer
+    deadline: Deadline
+
+    def edits_in(self, texts: Sequence[str], allowance: Allowance) -> Iterator[StringEdits]:
+        for found in self.replacer.edits_in(texts, allowance):
+            if not self.deadline.left_s():
+                raise OutOfTimeError
+            yield found
+
+
 @dataclass(slots=True)
 class LookThrough:
     """Goes on with the preview of a plan that is ``previewing``, from where it stands.
 
     One document is in memory at a time, and each is read in a transaction of its own. What it adds
     is committed together with the place to go on, by whoever was first: after a kill nothing is
-    there twice. ``max_bytes`` are those of all documents that this one may read; None: any.
-    ``shown`` are the first matches, as many as are ``wanted``.
+    there twice. After ``deadline`` no document is begun, and after ``last_deadline`` the one in
+    hand is given up. ``max_bytes`` are those of all documents that this one may read; None: it is
+    a worker, who may read any. ``shown`` are the first matches, as many as are ``wanted``.
     """
 
     store: Store
     replacer: Replacer
     deadline: Deadline
+    last_deadline: Deadline
     plan: Plan
     request: ReplaceRequest
     max_matches: int
@@ -81,8 +109,12 @@ class LookThrough:
     shown: list[ShownMatch] = field(default_factory=list)
     _warnings: Warnings = field(init=False)
     _read_bytes: int = 0
+    _scanned_before: int = field(init=False)
 
     def __post_init__(self) -> None:
+        self._scanned_before = self.plan.counts.scanned_tables
+        if self.request.regex:  # a literal is found in no time
+            self.replacer = _Timed(self.replacer, self.last_deadline)
         self._warnings = Warnings(self.request, self._finds, set(self.plan.counts.warnings))
 
     def go_on(self) -> Plan:
@@ -93,14 +125,16 @@ class LookThrough:
         """
         after, counts = self.plan.after_table, self.plan.counts
         for table_id in self._tables():
-            if not self.deadline.left_s():
-                return self._save(after, counts, leave=True)
-            part = self._read(table_id)
+            part = self._read(table_id) if self.deadline.left_s() else _NOT_NOW
             if part is not None and part.text is None:
                 return self._save(after, counts, leave=True)
             strings: list[PlannedString] = []
             if part is not None and part.text is not None:
-                strings, counts = self._look_at(table_id, part, part.text, counts)
+                try:
+                    strings, counts = self._look_at(table_id, part, part.text, counts)
+                except OutOfTimeError:
+                    self._check_first(counts)
+                    return self._save(after, counts, leave=True)
             after = table_id
             if strings and part is not None:
                 table = PlannedTable(
@@ -110,6 +144,11 @@ class LookThrough:
             elif counts.scanned_tables % PAGE == 0:
                 self._save(after, counts)
         return self._finish(after, counts)
+
+    def _check_first(self, counts: PlanCounts) -> None:
+        """A worker with all his time for one document is not followed by another."""
+        if self.max_bytes is None and counts.scanned_tables == self._scanned_before:
+            raise PatternTooSlowError("the search for the pattern in one document took too long")
 
     def _tables(self) -> Iterator[int]:
         scope, project_id = self.plan.scope.named_tables, self.plan.project_id

@@ -88,13 +88,15 @@ class ShownPlan:
 class PreviewLimits:
     """What a preview may take in a request, and a worker at once: bytes, seconds.
 
-    ``text_s``, ``queue_text_s``: for one string under a regular expression.
+    ``text_s``, ``queue_text_s``: for one string under a regular expression. Until
+    ``queue_document_s`` a worker goes on with the document in hand.
     """
 
     bytes: int = MAX_PREVIEWED_BYTES
     request_s: float = 12.0
     text_s: float = 5.0
     queue_s: float = 45.0
+    queue_document_s: float = 80.0
     queue_text_s: float = 30.0
     mcp_matches: int = MAX_MCP_MATCHES
 
@@ -136,6 +138,7 @@ class PreviewReplacements:
             look = LookThrough(
                 self.store,
                 replacer,
+                deadline,
                 deadline,
                 plan,
                 asked.request,
@@ -250,12 +253,20 @@ class PreviewReplacements:
         )
 
     def _go_on(self, plan: Plan, request: ReplaceRequest) -> Previewed:
-        deadline = Deadline(self.clock, self.clock.monotonic() + self.limits.queue_s)
+        begun = self.clock.monotonic()
+        deadline = Deadline(self.clock, begun + self.limits.queue_s)
+        last_deadline = Deadline(self.clock, begun + self.limits.queue_document_s)
         with replacer_of(
             request, self.patterns, text_timeout_s=self.limits.queue_text_s
         ) as replacer:
             look = LookThrough(
-                self.patient, replacer, deadline, plan, request, self._max_matches(plan)
+                self.patient,
+                replacer,
+                deadline,
+                last_deadline,
+                plan,
+                request,
+                self._max_matches(plan),
             )
             return "ready" if look.go_on().state == "ready" else "previewing"
 

@@ -82,16 +82,17 @@ class ShowMatches:
     def _matches(
         self, plan: Plan, strings: Sequence[PlannedString], replacer: Replacer
     ) -> Iterator[ShownMatch]:
-        """Yields the matches of strings, as far as the time goes, of one document at least."""
+        """Yields the matches of strings, as far as the time goes, of one string at least."""
         deadline = Deadline(self.clock, self.clock.monotonic() + _PAGE_S)
         for _, group in groupby(strings, key=lambda string: string.table_id):
-            yield from self._of_table(plan, list(group), replacer)
-            if not deadline.left_s():
-                return
+            for of_string in self._of_table(plan, list(group), replacer):
+                yield from of_string
+                if not deadline.left_s():
+                    return
 
     def _of_table(
         self, plan: Plan, strings: Sequence[PlannedString], replacer: Replacer
-    ) -> Iterator[ShownMatch]:
+    ) -> Iterator[Iterator[ShownMatch]]:
         with self.store.for_project(plan.project_id) as work:
             revision, texts = _texts(work, plan, strings, self.document_bytes)
         changed = [
@@ -103,7 +104,7 @@ class ShowMatches:
             raise _stale(changed)
         for string, text in zip(strings, texts, strict=True):
             if text is not None:
-                yield from _of_string(string, text, replacer, revision)
+                yield _of_string(string, text, replacer, revision)
 
 
 def _with_first(

@@ -11,13 +11,14 @@ from context_search.ports.editing import Pruned, TableHistory
 
 _EXPIRED_AT_ONCE = 1_000
 _USUAL = HistoryLimits()
-# What a plan replaced that can still be undone.
+# What a plan replaced that can still be undone, or has not ended.
 _IS_NEEDED = """
     EXISTS (
         SELECT FROM replace_table JOIN replace_plan AS plan ON plan.id = plan_id
         WHERE replace_table.table_id = table_version.table_id
           AND revision_before = table_version.revision AND replace_table.state = 'done'
-          AND plan.project_id = table_version.project_id AND undo_until > clock_timestamp()
+          AND plan.project_id = table_version.project_id
+          AND (plan.state = 'executing' OR undo_until > clock_timestamp())
           AND NOT EXISTS (
             SELECT FROM replace_plan AS undo WHERE undo.undoes = plan.id
               AND undo.state NOT IN ('failed', 'cancelled', 'expired')))
