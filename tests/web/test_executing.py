@@ -221,3 +221,20 @@ def test_a_log_has_ids_and_counts_and_no_text(api: Api, caplog: pytest.LogCaptur
     assert [(each.__dict__["plan_id"], each.__dict__["places"]) for each in done] == [
         (plan["plan_id"], 1)
     ]
+
+
+def test_what_was_replaced_is_found_by_a_search_and_what_was_undone_again(api: Api) -> None:
+    table = api.table({"text": "The harbour master sleeps in winter. " * 3})
+    tool = api.tool(table)
+    plan = preview(api, "harbour", "orchard")
+    execute(api, plan)
+    api.parts.work()
+    assert "orchard" in best(api, tool, "orchard")
+    undo(api, plan)
+    api.parts.work()
+    assert "harbour" in best(api, tool, "harbour")
+
+
+def best(api: Api, tool: dict[str, Any], query: str) -> str:
+    text: str = api.search(tool, query)["results"][0]["chunk"]["chunk_text"]
+    return text

@@ -97,12 +97,12 @@ class EditingParts:
     @cached_property
     def carry_out(self) -> CarryOutPlans:
         """The order ``plan``, for documents of any size that the memory has room for."""
-        from context_search.domain.uploads import importable_bytes  # noqa: PLC0415
+        from context_search.domain.editing.plans import changeable_bytes  # noqa: PLC0415
         from context_search.services.editing.carry_out import CarryOutPlans  # noqa: PLC0415
         from context_search.services.editing.one_by_one import OneByOne  # noqa: PLC0415
         from context_search.services.editing.record import RecordVersions  # noqa: PLC0415
         from context_search.services.editing.write_documents import WriteDocuments  # noqa: PLC0415
 
-        writer = WriteDocuments(RecordVersions(importable_bytes(self.memory_bytes)))
+        writer = WriteDocuments(RecordVersions(changeable_bytes(self.memory_bytes)))
         documents = OneByOne(self.store, self.patient, writer)
         return CarryOutPlans(self.store, self.preview.run, self.execute, self.undo, documents)

@@ -60,14 +60,15 @@ class Source:
     """A document as it is now, and the strings of it that a plan changes.
 
     ``table`` None: it is gone. ``text`` None: it is too large to be read, or nothing in it is
-    chosen. ``left_by_plan`` is the text that the plan left which is undone, where it is recorded
-    and needed.
+    chosen; ``size`` are its bytes. ``left_by_plan`` is the text that the plan left which is undone,
+    where it is recorded and needed.
     """
 
     planned: PlannedTable
     strings: Sequence[PlannedString]
     table: Table | None = None
     revision: int = 0
+    size: int = 0
     text: str | None = field(default=None, repr=False)
     left_by_plan: str | None = field(default=None, repr=False)
 
@@ -125,7 +126,7 @@ def read_document(work: UnitOfWork, project_id: int, source: Source, *, max_byte
     part = table and work.tables.part(table.id, [], max_bytes=max_bytes)
     if not table or not part:
         return source
-    return replace(source, table=table, revision=part.revision, text=part.text)
+    return replace(source, table=table, revision=part.revision, size=part.size, text=part.text)
 
 
 def string_at(document: object, json_pointer: str) -> str | None:

@@ -10,6 +10,7 @@ from context_search.domain.editing.plans import Plan, PlannedString, PlannedTabl
 from context_search.domain.editing.relocation import SearchAllowance, relocated
 from context_search.domain.editing.undo import exact_undo, reversed_edits
 from context_search.domain.errors import ContextSearchError
+from context_search.domain.versions import MAX_RECORDED_BYTES
 from context_search.ports.store import UnitOfWork
 from context_search.services.editing.rewriting import (
     ChangedString,
@@ -54,7 +55,9 @@ class TakeBack:
             return source
         try:
             version = find_version(work, source.table, planned.revision_seen)
-            text = text_of(work, source.table, version, max_bytes=max_bytes)
+            # Both are parsed at the same time.
+            room = max(max_bytes - source.size, MAX_RECORDED_BYTES)
+            text = text_of(work, source.table, version, max_bytes=room)
         except ContextSearchError as error:
             if error.retryable:
                 raise
@@ -71,6 +74,7 @@ class TakeBack:
         strings: list[PlannedString] = []
         kept: list[KeptPlace] = []
         left_by_plan = _Parsed(source)
+        source = replace(source, left_by_plan=None)  # many results may be held
         for string in source.strings:
             place, present = found.get(string.position, (string.json_pointer, None))
             back, stays = self._back(string, present, left_by_plan)
