@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
-from context_search.domain.access import Binding, McpInstance
+from context_search.domain.access import (
+    Binding,
+    Confirmation,
+    McpChanges,
+    McpInstance,
+    Replacing,
+)
 from context_search.domain.model import SearchTool
 from context_search.ports.outside import Clock
 from testing.in_memory.rows import Rows
@@ -18,8 +24,16 @@ class MemoryMcpInstances:
     rows: Rows
     clock: Clock
 
-    def add(self, project_id: int, name: str) -> McpInstance:
-        mcp = McpInstance(self.rows.new_id(), project_id, name, True, self.clock.now())
+    def add(
+        self,
+        project_id: int,
+        name: str,
+        *,
+        replacing: Replacing = "off",
+        confirmation: Confirmation = "client",
+    ) -> McpInstance:
+        now = self.clock.now()
+        mcp = McpInstance(self.rows.new_id(), project_id, name, True, now, replacing, confirmation)
         self.rows.mcps[mcp.id] = mcp
         return mcp
 
@@ -31,8 +45,9 @@ class MemoryMcpInstances:
         rows = [mcp for _, mcp in sorted(self.rows.mcps.items()) if mcp.project_id == project_id]
         return [mcp for mcp in rows if mcp.id > after][:limit]
 
-    def change(self, mcp_id: int, *, name: str, status: bool) -> McpInstance:
-        self.rows.change(self.rows.mcps, mcp_id, name=name, status=status)
+    def change(self, mcp_id: int, changes: McpChanges) -> McpInstance:
+        changed = {name: value for name, value in asdict(changes).items() if value is not None}
+        self.rows.change(self.rows.mcps, mcp_id, **changed)
         return self.rows.mcps[mcp_id]
 
     def remove(self, mcp_id: int) -> None:

@@ -5,9 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NoReturn
 
+from context_search.domain.access import McpKey
 from context_search.domain.errors import InvalidInputError
-from context_search.mcp import ToolDescription, ToolResult
-from tests.mcp.memory import MemoryToolbox, describe
+from context_search.mcp import (
+    ClientInput,
+    Form,
+    InputRequired,
+    RequestStateError,
+    ToolDescription,
+    ToolResult,
+)
+from context_search.services.editing.confirmations import Confirmations, Deed
+from testing.in_memory.clock import ManualClock
+from tests.mcp.memory import Asking, MemoryToolbox, describe
 
 # The schema that scenario json-schema-2020-12 wants to find again, keyword by keyword.
 SCHEMA_2020_12: Mapping[str, object] = {
@@ -37,8 +47,41 @@ def _error(_: Mapping[str, object]) -> NoReturn:
     raise InvalidInputError("This tool intentionally returns an error for testing")
 
 
+_CONFIRMATIONS = Confirmations("key of the fixture", ManualClock())
+_CALLER = McpKey(1, 1)
+
+
+def _asking(*names: str) -> Asking:
+    """A tool that asks one question after the other; its states are those that we deploy."""
+
+    def ask(client: ClientInput) -> ToolResult | InputRequired:
+        at = next((at for at, name in enumerate(names) if name in client.answers), -1)
+        state = client.state  # some scenarios answer without
+        if state is not None and not _CONFIRMATIONS.is_good(state, _CALLER, _deed(at)):
+            raise RequestStateError
+        if at + 1 == len(names):
+            return ToolResult({"text": "state-ok"})
+        next_state = _CONFIRMATIONS.state_of(_CALLER, _deed(at + 1))
+        return InputRequired({names[at + 1]: Form("Who is asked?", _FORM)}, next_state)
+
+    return ask
+
+
+_FORM = {"type": "object", "properties": {"name": {"type": "string"}}}
+
+
+def _deed(step: int) -> Deed:
+    return Deed("execute", 1 + max(step, 0), bytes(16))
+
+
 def fixture_toolbox() -> MemoryToolbox:
     """Tools for the scenarios that a server without images, streams and prompts can pass."""
+    asking = {
+        "test_input_required_result_elicitation": _asking("user_name"),
+        "test_input_required_result_request_state": _asking("confirm"),
+        "test_input_required_result_tampered_state": _asking("confirm"),
+        "test_input_required_result_multi_round": _asking("step1", "step2"),
+    }
     schema_tool = ToolDescription("json_schema_2020_12_tool", "", "Odd schema.", SCHEMA_2020_12)
     return MemoryToolbox(
         {
@@ -46,5 +89,6 @@ def fixture_toolbox() -> MemoryToolbox:
             "test_error_handling": (describe("test_error_handling"), _error),
             "test_logging_tool": (describe("test_logging_tool"), _text),
             "json_schema_2020_12_tool": (schema_tool, _text),
-        }
+        },
+        asking=asking,
     )

@@ -9,6 +9,8 @@ from typing import Any
 
 from context_search.domain.errors import InvalidInputError
 from context_search.mcp import (
+    ClientInput,
+    InputRequired,
     McpRequest,
     McpResponse,
     ServerIdentity,
@@ -24,14 +26,19 @@ SERVER = ServerIdentity("context-search", "Context search", "1.2.3", "Search bef
 MODERN = "2026-07-28"
 
 Behaviour = Callable[[Mapping[str, object]], ToolResult]
+Asking = Callable[[ClientInput], ToolResult | InputRequired]
 
 
 @dataclass
 class MemoryToolbox:
-    """Tools are a name and a function; ``page_size`` tools are listed at a time."""
+    """Tools are a name and a function; ``page_size`` tools are listed at a time.
+
+    Those that ask are not listed.
+    """
 
     tools: Mapping[str, tuple[ToolDescription, Behaviour]]
     page_size: int = 100
+    asking: Mapping[str, Asking] = field(default_factory=dict)
     calls: list[tuple[str, Mapping[str, object]]] = field(default_factory=list)
 
     @in_words_of_mcp
@@ -44,7 +51,11 @@ class MemoryToolbox:
         return ToolPage(shown[start:end], str(end) if end < len(shown) else None)
 
     @in_words_of_mcp
-    def call_tool(self, name: str, arguments: Mapping[str, object]) -> ToolResult:
+    def call_tool(
+        self, name: str, arguments: Mapping[str, object], client: ClientInput
+    ) -> ToolResult | InputRequired:
+        if name in self.asking:
+            return self.asking[name](client)
         if name not in self.tools:
             raise UnknownToolError(name)
         self.calls.append((name, arguments))
@@ -87,11 +98,16 @@ def call(method: str, params: object = None, request_id: object = 1) -> dict[str
     return message if params is None else message | {"params": params}
 
 
-def modern(method: str, params: Mapping[str, object] | None = None, **headers: str | None) -> Any:
+def modern(
+    method: str,
+    params: Mapping[str, object] | None = None,
+    capabilities: Mapping[str, object] | None = None,
+    **headers: str | None,
+) -> Any:
     """A well-formed request of 2026-07-28."""
     meta = {
         "io.modelcontextprotocol/protocolVersion": MODERN,
-        "io.modelcontextprotocol/clientCapabilities": {},
+        "io.modelcontextprotocol/clientCapabilities": capabilities or {},
     }
     sent: dict[str, Any] = {"mcp_protocol_version": MODERN, "mcp_method": method}
     if params and isinstance(params.get("name"), str):

@@ -11,10 +11,13 @@ from typing import Literal, TypeVar
 import httpx2
 import pytest
 from mcp import Client, MCPError
+from mcp.client.context import ClientRequestContext
+from mcp.client.session import ElicitationFnT
 from mcp.client.streamable_http import streamable_http_client
+from mcp.types import ElicitRequestParams, ElicitResult
 
 from context_search.domain.errors import EmbeddingUnavailableError
-from context_search.mcp import ToolResult
+from context_search.mcp import ClientInput, Form, InputRequired, ToolResult
 from context_search.web.mcp_tools import parse_search_arguments, search_tool
 from tests.mcp.asgi import mcp_app, serving
 from tests.mcp.memory import MemoryToolbox, describe, raising
@@ -31,17 +34,28 @@ def search(arguments: Mapping[str, object]) -> ToolResult:
     return ToolResult({**ANSWER, "query": query, "results": ANSWER["results"][: top_k or 5]})
 
 
+def asks(client: ClientInput) -> ToolResult | InputRequired:
+    """A tool that asks once, where it can."""
+    answer = client.answers.get("confirm")
+    if answer is None and client.takes_forms:
+        schema = {"type": "object", "properties": {"confirm": {"type": "boolean"}}}
+        return InputRequired({"confirm": Form("Replace 7 matches?", schema)}, "state")
+    told = {"state": client.state, "said": answer and [answer.action, dict(answer.content)]}
+    return ToolResult(told)
+
+
 def tools() -> MemoryToolbox:
     kb = search_tool(name="search_kb", title="KB", description="", table_name="Articles")
     busy = raising(EmbeddingUnavailableError("busy", retry_after_s=1))
     wrong = search_tool(name="wrong", title="Wrong", description="", table_name="Articles")
     return MemoryToolbox(
-        {
+        asking={"asks": asks},
+        tools={
             "search_kb": (kb, search),
             "busy": (search_tool(name="busy", title="", description="", table_name=""), busy),
             "查找": (describe("查找"), search),
             "wrong": (wrong, lambda _: ToolResult({"results": "none"})),
-        }
+        },
     )
 
 
@@ -52,19 +66,25 @@ def url() -> Iterator[str]:
 
 
 @asynccontextmanager
-async def connected(url: str, mode: Mode, key: str = KEY) -> AsyncIterator[Client]:
+async def connected(
+    url: str, mode: Mode, key: str = KEY, on_form: ElicitationFnT | None = None
+) -> AsyncIterator[Client]:
     headers = {"authorization": f"Bearer {key}"}
     async with httpx2.AsyncClient(headers=headers) as http_client:
         transport = streamable_http_client(url, http_client=http_client)
-        async with Client(transport, mode=mode) as client:
+        async with Client(transport, mode=mode, elicitation_callback=on_form) as client:
             yield client
 
 
 def ask(
-    url: str, mode: Mode, question: Callable[[Client], Awaitable[Answer]], key: str = KEY
+    url: str,
+    mode: Mode,
+    question: Callable[[Client], Awaitable[Answer]],
+    key: str = KEY,
+    on_form: ElicitationFnT | None = None,
 ) -> Answer:
     async def asking() -> Answer:
-        async with connected(url, mode, key) as client:
+        async with connected(url, mode, key, on_form) as client:
             return await question(client)
 
     try:
@@ -151,3 +171,35 @@ def test_the_client_holds_us_to_our_output_schema(url: str, mode: Mode) -> None:
 def test_a_wrong_key_is_refused(url: str, mode: Mode) -> None:
     with pytest.raises(MCPError, match="this key is unknown"):
         ask(url, mode, lambda client: client.list_tools(), key="wrong")
+
+
+@pytest.mark.parametrize(
+    ("answered", "said"),
+    [
+        (ElicitResult(action="accept", content={"confirm": True}), ["accept", {"confirm": True}]),
+        (ElicitResult(action="decline"), ["decline", {}]),
+        (ElicitResult(action="cancel"), ["cancel", {}]),
+    ],
+)
+@MODES
+def test_a_question_is_put_before_the_user_and_the_answer_comes_back(
+    url: str, mode: Mode, answered: ElicitResult, said: list[object]
+) -> None:
+    shown: list[str] = []
+
+    async def on_form(context: ClientRequestContext, params: ElicitRequestParams) -> ElicitResult:
+        shown.append(params.message)
+        return answered
+
+    result = ask(url, mode, lambda client: client.call_tool("asks", {}), on_form=on_form)
+    if mode == "legacy":
+        assert (shown, result.structured_content) == ([], {"state": None, "said": None})
+    else:
+        assert shown == ["Replace 7 matches?"]
+        assert result.structured_content == {"state": "state", "said": said}
+
+
+@MODES
+def test_a_client_without_forms_is_never_asked(url: str, mode: Mode) -> None:
+    result = ask(url, mode, lambda client: client.call_tool("asks", {}))
+    assert result.structured_content == {"state": None, "said": None}

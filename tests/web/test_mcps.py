@@ -161,6 +161,17 @@ def test_names_are_valid_for_clients_unique_and_readable(api: Api) -> None:
     assert not any(is_answered(api, key, name) for name in (f"faq_{2**40}", "FAQ"))
 
 
+def test_a_search_tool_is_never_called_by_a_name_that_stands_for_replacing(api: Api) -> None:
+    wanted = ["replace_preview", "replace_execute", "Replace_Undo", "replace"]
+    tools = named(api, *wanted)
+    ids = [tool["tool_id"] for tool in tools]
+    shown = [*(f"{wanted[at]}_{ids[at]}" for at in range(3)), "replace"]
+    for key in (api.key, api.mcp(*tools)["api_key"]):
+        assert names(api, key) == shown
+        assert all(is_answered(api, key, name) for name in shown)
+        assert not any(is_answered(api, key, name) for name in wanted[:3])
+
+
 def test_a_name_does_not_depend_on_what_is_bound_and_goes_on_working(api: Api) -> None:
     first, second = named(api, "faq", "faq")
     key = api.mcp(second)["api_key"]

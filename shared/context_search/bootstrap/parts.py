@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from context_search.services.upkeep.readiness import Readiness
     from context_search.services.upkeep.scheduled_cleanup import ScheduledCleanup
     from context_search.services.upkeep.sweep_round import SweepRounds
+    from context_search.web.mcp_replacing import ReplaceUseCases
     from context_search.web.observed import ObservedSearch
     from context_search.web.routes.catalog.tools import ToolUseCases
     from context_search.web.routes.indexing.project_index import ProjectIndexUseCases
@@ -515,8 +516,29 @@ class Parts(LiveSettings):
             search=self.observed("tool"),
             explain=self.observed("explain"),
             list_tools=ListTools(self.store),
+            mcps=self.mcps,
+            replacing=lambda: self.agents_replace,
             allowed_origins=self.settings.allowed_origins,
             allowed_hosts=self.settings.allowed_hosts,
+        )
+
+    @property
+    def agents_replace(self) -> ReplaceUseCases:
+        """What agents replace with, over MCP."""
+        from context_search.services.catalog.list_tools import ListTools  # noqa: PLC0415
+        from context_search.services.editing.confirmations import Confirmations  # noqa: PLC0415
+        from context_search.web.mcp_replacing import ReplaceUseCases  # noqa: PLC0415
+
+        editing = self.editing
+        # One secret for two purposes, as for the subjects of tokens.
+        key = f"confirmation {self.fresh_settings.query_hash_key}"
+        return ReplaceUseCases(
+            preview=editing.preview,
+            matches=editing.matches,
+            execute=editing.execute,
+            undo=editing.undo,
+            confirmations=Confirmations(key, self.clock),
+            tools=ListTools(self.store),
         )
 
     @cached_property

@@ -17,6 +17,11 @@ Permission = Literal["search", "manage", "replace"]
 ALL_PERMISSIONS: frozenset[Permission] = frozenset(get_args(Permission))
 MCP_PERMISSIONS: frozenset[Permission] = frozenset({"search"})
 
+Replacing = Literal["off", "propose", "execute"]
+"""Whether agents may preview what a replacement would change, or execute it, too."""
+Confirmation = Literal["client", "required"]
+"""Who asks a person before an agent replaces something: the client as it likes, or always."""
+
 
 def in_order(permissions: frozenset[Permission]) -> list[Permission]:
     """Returns permissions as they are always written: search, manage, replace."""
@@ -140,7 +145,8 @@ class ApiKey:
 class McpInstance:
     """What an agent connects to: a choice of the project's Search Tools, with keys of its own.
 
-    While ``status`` is false its keys open nothing.
+    While ``status`` is false its keys open nothing. What agents may replace is asked for at each
+    of their calls.
     """
 
     id: int
@@ -148,6 +154,29 @@ class McpInstance:
     name: str
     status: bool
     created_at: datetime
+    replacing: Replacing = "off"
+    confirmation: Confirmation = "client"
+
+    @property
+    def also_opens(self) -> frozenset[Permission]:
+        """Returns what its keys let agents do beside searching."""
+        return frozenset() if self.replacing == "off" else frozenset({"replace"})
+
+
+@dataclass(frozen=True, slots=True)
+class McpChanges:
+    """What becomes of an MCP instance; None: that stays as it is."""
+
+    name: str | None = None
+    status: bool | None = None
+    replacing: Replacing | None = None
+    confirmation: Confirmation | None = None
+
+    @property
+    def gives_more(self) -> bool:
+        """Says whether agents may do more afterwards, or may do it more easily."""
+        may_replace = self.replacing in ("propose", "execute")
+        return may_replace or self.confirmation == "client" or self.status is True
 
 
 @dataclass(frozen=True, slots=True)

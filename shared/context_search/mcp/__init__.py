@@ -7,8 +7,13 @@ Why this is written by hand: ``docs/decisions/0008-hand-written-mcp.md``.
 from __future__ import annotations
 
 from context_search.mcp.contract import (
+    ClientInput,
+    Form,
+    FormAnswer,
+    InputRequired,
     McpRequest,
     McpResponse,
+    RequestStateError,
     ServerIdentity,
     Toolbox,
     ToolDescription,
@@ -20,8 +25,13 @@ from context_search.mcp.contract import (
 from context_search.mcp.endpoint import handle
 
 __all__ = [
+    "ClientInput",
+    "Form",
+    "FormAnswer",
+    "InputRequired",
     "McpRequest",
     "McpResponse",
+    "RequestStateError",
     "ServerIdentity",
     "ToolDescription",
     "ToolFailure",

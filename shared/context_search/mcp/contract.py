@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Literal, Protocol
 
 
 class ToolFailure(Exception):  # noqa: N818 - a failure that is told, and no error of the protocol
@@ -12,7 +12,8 @@ class ToolFailure(Exception):  # noqa: N818 - a failure that is told, and no err
 
     ``status`` is what HTTP would answer: 401, 403 and 404 where the caller may not connect, 422
     for a mistake in what was asked, 500 for a fault that the client can do nothing about.
-    ``code`` is stable. ``raise ToolFailure(…) from error`` lets ``on_error`` see the error itself.
+    ``code`` is stable, ``members`` are more of what a program may want to know, as plain JSON.
+    ``raise ToolFailure(…) from error`` lets ``on_error`` see the error itself.
     """
 
     def __init__(
@@ -23,6 +24,7 @@ class ToolFailure(Exception):  # noqa: N818 - a failure that is told, and no err
         *,
         retryable: bool = False,
         retry_after_s: float | None = None,
+        members: Mapping[str, object] | None = None,
     ) -> None:
         super().__init__(message)
         self.status = status
@@ -30,6 +32,7 @@ class ToolFailure(Exception):  # noqa: N818 - a failure that is told, and no err
         self.message = message
         self.retryable = retryable
         self.retry_after_s = retry_after_s
+        self.members = members or {}
 
     @property
     def reason(self) -> Exception:
@@ -42,6 +45,16 @@ class UnknownToolError(ToolFailure):
 
     def __init__(self, message: str) -> None:
         super().__init__(404, "NOT_FOUND", message)
+
+
+class RequestStateError(ToolFailure):
+    """The state that came with a call is not one of ours, or not for this call, or too old.
+
+    Answered as JSON-RPC -32602, without a word about which of these it is.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(422, "REQUEST_STATE_INVALID", "Invalid or expired requestState")
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +124,53 @@ class ToolResult:
     is_error: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Form:
+    """A question that a client puts before its user (``elicitation/create``, form mode).
+
+    ``schema`` is a JSON Schema of a flat object of plain values. Never for secrets.
+    """
+
+    message: str
+    schema: Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class InputRequired:
+    """What a tool gives back when it has to ask first: the client calls it again with answers.
+
+    For clients only that take forms. ``state`` comes back with the answers, from whoever it is:
+    its integrity, its age and whose it is are the owner's to check.
+    """
+
+    forms: Mapping[str, Form]
+    state: str
+
+
+Action = Literal["accept", "decline", "cancel"]
+"""What a user did with a form: filled it in, said no, or went away."""
+
+
+@dataclass(frozen=True, slots=True)
+class FormAnswer:
+    """A user's answer to a form. ``content`` is unchecked."""
+
+    action: Action
+    content: Mapping[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ClientInput:
+    """What a client sends with a call beside its arguments.
+
+    ``answers`` are by the names of the forms, also of forms that nobody asked for.
+    """
+
+    takes_forms: bool = False
+    answers: Mapping[str, FormAnswer] = field(default_factory=dict)
+    state: str | None = None
+
+
 class Toolbox(Protocol):
     """The tools one authenticated caller may see and call."""
 
@@ -122,10 +182,13 @@ class Toolbox(Protocol):
         """
         ...
 
-    def call_tool(self, name: str, arguments: Mapping[str, object]) -> ToolResult:
+    def call_tool(
+        self, name: str, arguments: Mapping[str, object], client: ClientInput
+    ) -> ToolResult | InputRequired:
         """Call one tool; the owner checks ``arguments`` against the tool's input schema.
 
-        Raises UnknownToolError. Any other ToolFailure becomes a result with ``isError``
-        holding its code and message, any other exception one that only says "internal error".
+        Raises UnknownToolError and RequestStateError. Any other ToolFailure becomes a result with
+        ``isError`` holding its code and message, any other exception one that only says
+        "internal error".
         """
         ...

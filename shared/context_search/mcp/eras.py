@@ -13,7 +13,7 @@ import binascii
 import re
 from collections.abc import Mapping
 
-from context_search.mcp.contract import McpResponse, ServerIdentity
+from context_search.mcp.contract import ClientInput, McpResponse, ServerIdentity
 from context_search.mcp.jsonrpc import (
     HEADER_MISMATCH,
     INTERNAL_ERROR,
@@ -24,6 +24,7 @@ from context_search.mcp.jsonrpc import (
     RpcError,
     result_body,
 )
+from context_search.mcp.rounds import client_input
 from context_search.mcp.tools import CallContext, call_tool, list_tools
 from context_search.mcp.transport import error_response, json_response
 
@@ -100,7 +101,7 @@ def _legacy_result(call: Call, context: CallContext) -> dict[str, object]:
         case "tools/list":
             return list_tools(context, call.params)
         case "tools/call":
-            return call_tool(context, call.params)
+            return call_tool(context, call.params, ClientInput())
         case _:
             raise RpcError(METHOD_NOT_FOUND, "Method not found")
 
@@ -127,8 +128,8 @@ def answer_modern(call: Call, headers: Mapping[str, str], context: CallContext) 
         result = _modern_result(call, context)
     except RpcError as error:
         return error_response(_STATUS.get(error.code, 400), call.id, error)
-    stamp = {"resultType": "complete", "_meta": {SERVER_INFO_FIELD: server_info(context.server)}}
-    return json_response(200, result_body(call.id, result | stamp))
+    stamp = {"_meta": {SERVER_INFO_FIELD: server_info(context.server)}}
+    return json_response(200, result_body(call.id, {"resultType": "complete"} | result | stamp))
 
 
 def server_info(server: ServerIdentity) -> dict[str, object]:
@@ -150,7 +151,8 @@ def _modern_result(call: Call, context: CallContext) -> dict[str, object]:
             caching = {"ttlMs": TOOLS_TTL_MS, "cacheScope": "private"}
             return list_tools(context, call.params) | caching
         case "tools/call":
-            return call_tool(context, call.params)
+            client = client_input(call.params, _capabilities(call))
+            return call_tool(context, call.params, client)
         case _:
             raise RpcError(METHOD_NOT_FOUND, "Method not found")
 
@@ -174,6 +176,13 @@ def check_envelope(call: Call, headers: Mapping[str, str]) -> None:
     if not isinstance(meta.get(CAPABILITIES_FIELD), dict):
         raise RpcError(INVALID_PARAMS, f"_meta lacks the object {CAPABILITIES_FIELD}")
     _check_routing(call, headers)
+
+
+def _capabilities(call: Call) -> Mapping[str, object]:
+    """What the client says it can do, in an envelope that was checked."""
+    meta = call.meta if isinstance(call.meta, dict) else {}
+    declared = meta.get(CAPABILITIES_FIELD)
+    return declared if isinstance(declared, dict) else {}
 
 
 def _check_routing(call: Call, headers: Mapping[str, str]) -> None:

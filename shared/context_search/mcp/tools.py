@@ -7,6 +7,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from context_search.mcp.contract import (
+    ClientInput,
+    InputRequired,
+    RequestStateError,
     ServerIdentity,
     Toolbox,
     ToolDescription,
@@ -15,6 +18,7 @@ from context_search.mcp.contract import (
     UnknownToolError,
 )
 from context_search.mcp.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS, RpcError, to_text
+from context_search.mcp.rounds import input_required
 
 _INTERNAL = {"code": "INTERNAL", "message": "internal error", "retryable": False}
 
@@ -62,10 +66,12 @@ def _shown(tool: ToolDescription) -> dict[str, object]:
     return shown
 
 
-def call_tool(context: CallContext, params: Mapping[str, object]) -> dict[str, object]:
+def call_tool(
+    context: CallContext, params: Mapping[str, object], client: ClientInput
+) -> dict[str, object]:
     """Answer ``tools/call``; what fails inside the tool is a result with ``isError``.
 
-    Raises RpcError -32602 for an unknown tool and for malformed params.
+    Raises RpcError -32602 for an unknown tool, for malformed params and for a bad state.
     """
     name, arguments = params.get("name"), params.get("arguments")
     if not isinstance(name, str):
@@ -73,9 +79,12 @@ def call_tool(context: CallContext, params: Mapping[str, object]) -> dict[str, o
     if arguments is not None and not isinstance(arguments, dict):
         raise RpcError(INVALID_PARAMS, '"arguments" must be an object')
     try:
-        return _result(context.toolbox.call_tool(name, arguments or {}))
+        given = context.toolbox.call_tool(name, arguments or {}, client)
+        return input_required(given, client) if isinstance(given, InputRequired) else _result(given)
     except UnknownToolError as error:
         raise RpcError(INVALID_PARAMS, f"Unknown tool: {name[:128]}") from error
+    except RequestStateError as error:
+        raise RpcError(INVALID_PARAMS, error.message) from error
     except ToolFailure as failure:
         _log_internal(context, failure)
         return _failed(failure_report(failure))
@@ -106,8 +115,9 @@ def _failed(report: Mapping[str, object]) -> dict[str, object]:
 
 
 def failure_report(failure: ToolFailure) -> dict[str, object]:
-    """``{code, message, retryable, retryAfterMs?}``"""
+    """``{code, message, retryable, retryAfterMs?}`` and further members."""
     report: dict[str, object] = {
+        **failure.members,
         "code": failure.code,
         "message": failure.message,
         "retryable": failure.retryable,

@@ -9,11 +9,14 @@ from typing import Protocol
 from context_search.domain.access import (
     ApiKey,
     Binding,
+    Confirmation,
     KeyOwner,
+    McpChanges,
     McpInstance,
     McpKey,
     NewApiKey,
     ProjectKey,
+    Replacing,
 )
 from context_search.domain.model import SearchTool
 
@@ -57,7 +60,14 @@ class Keys(Protocol):
 class McpInstances(Protocol):
     """MCP instances and what is bound to them."""
 
-    def add(self, project_id: int, name: str) -> McpInstance:
+    def add(
+        self,
+        project_id: int,
+        name: str,
+        *,
+        replacing: Replacing = "off",
+        confirmation: Confirmation = "client",
+    ) -> McpInstance:
         """Creates an enabled instance without any tool."""
         ...
 
@@ -69,8 +79,8 @@ class McpInstances(Protocol):
         """Returns instances with ids above ``after``, ascending."""
         ...
 
-    def change(self, mcp_id: int, *, name: str, status: bool) -> McpInstance:
-        """Renames an instance, enables or disables it."""
+    def change(self, mcp_id: int, changes: McpChanges) -> McpInstance:
+        """Changes an instance; what stays as it is stays so while others change it, too."""
         ...
 
     def remove(self, mcp_id: int) -> None:

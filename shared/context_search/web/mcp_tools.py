@@ -6,16 +6,18 @@ from bisect import bisect_right
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import wraps
-from typing import Any, NamedTuple, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, TypeVar
 
 from pydantic import BaseModel
 
-from context_search.domain.access import Principal
+from context_search.domain.access import McpInstance, McpKey, Principal
 from context_search.domain.errors import ContextSearchError, InvalidInputError
 from context_search.domain.model import SearchTool
 from context_search.domain.search import QuestionLimits
 from context_search.domain.text.plain_text import without_hidden_characters
 from context_search.mcp.contract import (
+    ClientInput,
+    InputRequired,
     ToolDescription,
     ToolFailure,
     ToolPage,
@@ -23,10 +25,14 @@ from context_search.mcp.contract import (
     UnknownToolError,
 )
 from context_search.mcp.jsonrpc import to_bytes
-from context_search.services.catalog.list_tools import ListTools
+from context_search.services.access.mcp_instances import ManageMcps
+from context_search.services.catalog.list_tools import RESERVED_NAMES, ListTools
 from context_search.services.searching.targets import SearchedTool, Searches
 from context_search.web.problems import http_status, public_message
 from context_search.web.routes.searching.search import MAX_RESULTS, ToolResultAnswer
+
+if TYPE_CHECKING:
+    from context_search.web.mcp_replacing import ReplaceUseCases
 
 _NOT_SHOWN = {"title", "default"}
 
@@ -75,6 +81,31 @@ def fitted(answer: Mapping[str, Any], limit: int = MAX_RESULT_BYTES) -> dict[str
     if len(kept) == len(results):
         return {**answer, "results": kept}
     return {**answer, "results": kept, "omitted": len(results) - len(kept)}
+
+
+def trimmed(
+    answer: Mapping[str, Any], *names: str, limit: int = MAX_RESULT_BYTES
+) -> dict[str, Any]:
+    """Returns an answer without the last members of its lists that do not fit into ``limit`` bytes.
+
+    The lists by those names are cut in that order, each only where that before is empty already.
+    """
+    cut = dict(answer)
+    for name in names:
+        if len(to_bytes(cut)) <= limit:
+            break
+        if isinstance(cut[name], list):
+            cut[name] = _fitting(cut, name, limit)
+    return cut
+
+
+def _fitting(answer: Mapping[str, Any], name: str, limit: int) -> list[Any]:
+    rows: list[Any] = answer[name]
+
+    def size(count: int) -> int:
+        return len(to_bytes({**answer, name: rows[:count]}))
+
+    return rows[: max(bisect_right(range(len(rows) + 1), limit, key=size) - 1, 0)]
 
 
 def _shortened(hit: Mapping[str, Any], room: int) -> Mapping[str, Any]:
@@ -223,6 +254,7 @@ def in_words_of_mcp(call: Callable[P, T]) -> Callable[P, T]:
                 public_message(error),
                 retryable=error.retryable,
                 retry_after_s=error.retry_after_s,
+                members=trimmed(error.members, *error.members),
             ) from error
 
     return told
@@ -246,8 +278,11 @@ class SearchToolbox:
         return ToolPage(described, None if last is None else str(last))
 
     @in_words_of_mcp
-    def call_tool(self, name: str, arguments: Mapping[str, object]) -> ToolResult:
-        """See ``Toolbox``."""
+    def call_tool(
+        self, name: str, arguments: Mapping[str, object], client: ClientInput
+    ) -> ToolResult:
+        """See ``Toolbox``. A search never asks."""
+        del client
         tool = self.tools.find(self.principal, name)
         if tool is None:
             raise UnknownToolError("there is no such tool")
@@ -255,3 +290,46 @@ class SearchToolbox:
         searched = SearchedTool.by(self.principal, tool.id)
         answer = self.search.search(searched, query, QuestionLimits(top_k=top_k))
         return ToolResult(fitted(ToolResultAnswer.of(answer).model_dump(mode="json")))
+
+
+@dataclass(frozen=True, slots=True)
+class AgentToolbox:
+    """The port ``Toolbox`` for an agent with a key of an MCP instance.
+
+    The instance's row decides at each list, and at each call of a tool that replaces. What
+    replaces is loaded when an instance has it: most never do.
+    """
+
+    principal: McpKey
+    search: SearchToolbox
+    mcps: ManageMcps
+    replacing: Callable[[], ReplaceUseCases]
+
+    @in_words_of_mcp
+    def list_tools(self, *, cursor: str | None) -> ToolPage:
+        """See ``Toolbox``. The first page begins with the tools that replace."""
+        page = self.search.list_tools(cursor=cursor)
+        instance = self._instance()
+        if cursor is not None or instance.replacing == "off":
+            return page
+        from context_search.web.mcp_replace_tools import tools_of  # noqa: PLC0415
+
+        return ToolPage([*tools_of(instance.replacing), *page.tools], page.next_cursor)
+
+    @in_words_of_mcp
+    def call_tool(
+        self, name: str, arguments: Mapping[str, object], client: ClientInput
+    ) -> ToolResult | InputRequired:
+        """See ``Toolbox``."""
+        if name not in RESERVED_NAMES:
+            return self.search.call_tool(name, arguments, client)
+        instance = self._instance()
+        if instance.replacing == "off":
+            raise UnknownToolError("there is no such tool")
+        from context_search.web.mcp_replacing import AgentReplacing  # noqa: PLC0415
+
+        replacing = AgentReplacing(self.principal, instance, client, self.replacing())
+        return replacing.call(name, arguments)
+
+    def _instance(self) -> McpInstance:
+        return self.mcps.read(self.principal, self.principal.mcp_id)

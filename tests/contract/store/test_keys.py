@@ -7,6 +7,7 @@ from context_search.domain.access import (
     MCP_PERMISSIONS,
     ApiKey,
     KeyOwner,
+    McpChanges,
     McpKey,
     NewApiKey,
     Principal,
@@ -127,7 +128,7 @@ def test_the_key_of_an_instance_counts_while_the_instance_is_enabled(bench: Benc
     expected = McpKey(owner.project_id, owner.mcp_id)
     for status, principal in ((True, expected), (False, None), (True, expected)):
         with bench.store.for_all("test") as work:
-            work.mcp_instances.change(owner.mcp_id, name="agents", status=status)
+            work.mcp_instances.change(owner.mcp_id, McpChanges(status=status))
         assert principal_of(bench, b"m") == principal
 
 

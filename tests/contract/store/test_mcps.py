@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from context_search.domain.access import KeyOwner, McpInstance, NewApiKey
+from context_search.domain.access import KeyOwner, McpChanges, McpInstance, NewApiKey
 from context_search.domain.model import Table
 from tests.contract.store.bench import Bench
 
@@ -39,9 +39,36 @@ def test_pages_of_instances_go_up_by_id(bench: Bench) -> None:
 def test_an_instance_changes_its_name_and_status(bench: Bench) -> None:
     mcp = mcp_of(bench, bench.table({}))
     with bench.store.for_all("test") as work:
-        changed = work.mcp_instances.change(mcp.id, name="other", status=False)
+        changed = work.mcp_instances.change(mcp.id, McpChanges(name="other", status=False))
         assert work.mcp_instances.find(mcp.id, project_id=mcp.project_id) == changed
     assert (changed.name, changed.status) == ("other", False)
+
+
+def test_an_instance_replaces_nothing_unless_somebody_said_so(bench: Bench) -> None:
+    table = bench.table({})
+    mcp = mcp_of(bench, table)
+    assert (mcp.replacing, mcp.confirmation) == ("off", "client")
+    with bench.store.for_all("test") as work:
+        made = work.mcp_instances.add(
+            table.project_id, "editors", replacing="propose", confirmation="required"
+        )
+        assert (made.replacing, made.confirmation) == ("propose", "required")
+        assert work.mcp_instances.page(table.project_id, after=mcp.id, limit=9) == [made]
+
+
+def test_what_is_not_changed_stays(bench: Bench) -> None:
+    mcp = mcp_of(bench, bench.table({}))
+    steps = (
+        McpChanges(replacing="execute"),
+        McpChanges(confirmation="required"),
+        McpChanges(status=False),
+        McpChanges(name="other"),
+    )
+    for step in steps:
+        with bench.store.for_all("test") as work:
+            mcp = work.mcp_instances.change(mcp.id, step)
+    shown = (mcp.name, mcp.status, mcp.replacing, mcp.confirmation)
+    assert shown == ("other", False, "execute", "required")
 
 
 def test_an_instance_sees_what_is_bound_and_enabled(bench: Bench) -> None:

@@ -10,6 +10,7 @@ from typing import Literal
 
 from context_search.domain.editing.edits import Edit, LeftOut
 from context_search.domain.editing.replacing import RULES_VERSION, ReplaceRequest
+from context_search.domain.json_pointer import contains
 from context_search.domain.json_text import to_json
 from context_search.domain.uploads import FUNCTION_BYTES, MAX_UPLOAD_BYTES
 
@@ -100,6 +101,10 @@ class ReplaceScope:
         if self.table_ids is not None and table_id not in self.table_ids:
             return ()
         return (self.json_pointer,)
+
+    def contains(self, table_id: int, json_pointer: str) -> bool:
+        """Says whether a string of a table is meant."""
+        return any(contains(place, json_pointer) for place in self.pointers_in(table_id))
 
     @property
     def named_tables(self) -> tuple[int, ...] | None:

@@ -141,17 +141,30 @@ def owner_of(work: UnitOfWork, caller: Principal, mcp_id: int | None) -> KeyOwne
 def add_key(work: UnitOfWork, owner: KeyOwner, options: KeyOptions, maker: Caller) -> ShownKey:
     """Stores a new key; one of an MCP instance may search and nothing else.
 
-    A key never may do more than its ``maker``. A key that a project key makes ends with that key at
-    the latest. Raises PermissionDeniedError.
+    A key never may do more than its ``maker``, nor open more through its instance. A key that a
+    project key makes ends with that key at the latest. Raises PermissionDeniedError.
     """
     made = new_key(PROJECT_PREFIX if owner.mcp_id is None else MCP_PREFIX)
     permissions = MCP_PERMISSIONS if owner.mcp_id else options.permissions or ALL_PERMISSIONS
-    if not isinstance(maker, Internal) and not permissions <= maker.permissions:
-        lacking = ", ".join(in_order(permissions - maker.permissions))
-        raise PermissionDeniedError(f"a key cannot give what it has not: {lacking}")
+    check_may_give(maker, permissions | _opened_by(work, owner))
     ends_by = maker.expires_at if isinstance(maker, ProjectKey) else None
     new = NewApiKey(options.name, made.prefix, made.hash, permissions, options.lifetime_s, ends_by)
     return ShownKey(work.keys.add(owner, new), made.text)
+
+
+def _opened_by(work: UnitOfWork, owner: KeyOwner) -> frozenset[Permission]:
+    """What a key opens through its instance, whose row decides at each call."""
+    if owner.mcp_id is None:
+        return frozenset()
+    mcp = work.mcp_instances.find(owner.mcp_id, project_id=owner.project_id)
+    return mcp.also_opens if mcp else frozenset()
+
+
+def check_may_give(giver: Caller, permissions: frozenset[Permission]) -> None:
+    """Raises PermissionDeniedError unless the giver has them all."""
+    if not isinstance(giver, Internal) and not permissions <= giver.permissions:
+        lacking = ", ".join(in_order(permissions - giver.permissions))
+        raise PermissionDeniedError(f"a key cannot give what it has not: {lacking}")
 
 
 def _live_key(work: UnitOfWork, owner: KeyOwner, key_id: int) -> ApiKey:

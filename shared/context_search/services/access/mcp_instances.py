@@ -5,12 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from context_search.domain.access import Binding, KeyOwner, McpInstance, McpKey, Principal
+from context_search.domain.access import (
+    Binding,
+    Confirmation,
+    KeyOwner,
+    McpChanges,
+    McpInstance,
+    McpKey,
+    Principal,
+    Replacing,
+)
 from context_search.domain.errors import ConflictError, NotFoundError, UnauthenticatedError
 from context_search.domain.model import SearchTool, ToolRecord
 from context_search.ports.store import Store, UnitOfWork
 from context_search.services.access.authenticate import KeyAuthenticator
-from context_search.services.access.keys import KeyOptions, ShownKey, add_key
+from context_search.services.access.keys import KeyOptions, ShownKey, add_key, check_may_give
 from context_search.services.catalog.list_tools import unique_names
 from context_search.services.pages import PAGE, Page, page_of
 
@@ -32,16 +41,25 @@ class ManageMcps:
     keys: KeyAuthenticator
 
     def create(
-        self, caller: Principal, name: str, bindings: Sequence[tuple[int, bool]]
+        self,
+        caller: Principal,
+        name: str,
+        bindings: Sequence[tuple[int, bool]],
+        *,
+        replacing: Replacing = "off",
+        confirmation: Confirmation = "client",
     ) -> tuple[McpInstance, ShownKey]:
         """Makes an instance with its first key, which is shown this once.
 
         ``bindings`` are tool ids and whether they are enabled; all of them or nothing is done.
         Raises NotFoundError for a tool that is missing or foreign, ConflictError for one twice,
-        and PermissionDeniedError for a caller who may not search: the key may.
+        and PermissionDeniedError for a caller who may not search, or may not replace what the
+        instance's agents may.
         """
         with self.store.for_project(caller.project_id) as work:
-            mcp = work.mcp_instances.add(caller.project_id, name)
+            mcp = work.mcp_instances.add(
+                caller.project_id, name, replacing=replacing, confirmation=confirmation
+            )
             for tool_id, status in bindings:
                 bind(work, caller, mcp.id, tool_id, status=status)
             return mcp, add_key(work, KeyOwner(caller.project_id, mcp.id), KeyOptions(name), caller)
@@ -57,17 +75,18 @@ class ManageMcps:
             rows = work.mcp_instances.page(caller.project_id, after=after, limit=PAGE + 1)
             return page_of(rows, lambda mcp: mcp.id)
 
-    def change(
-        self, caller: Principal, mcp_id: int, *, name: str | None, status: bool | None
-    ) -> McpInstance:
-        """Changes what is not None. Raises NotFoundError."""
+    def change(self, caller: Principal, mcp_id: int, changes: McpChanges) -> McpInstance:
+        """Changes an instance.
+
+        Raises NotFoundError, and PermissionDeniedError where its agents may replace more
+        afterwards and the caller may not replace.
+        """
         with self.store.for_project(caller.project_id) as work:
-            mcp = own_mcp(work, caller, mcp_id)
-            return work.mcp_instances.change(
-                mcp_id,
-                name=mcp.name if name is None else name,
-                status=mcp.status if status is None else status,
-            )
+            own_mcp(work, caller, mcp_id)
+            changed = work.mcp_instances.change(mcp_id, changes)
+            if changes.gives_more:
+                check_may_give(caller, changed.also_opens)
+            return changed
 
     def delete(self, caller: Principal, mcp_id: int) -> None:
         """Deletes an instance with its keys and bindings. Raises NotFoundError."""
@@ -103,7 +122,9 @@ class ManageMcps:
 class ManageBindings:
     """The tools of an instance: add, list, enable or disable, take out.
 
-    Every method raises NotFoundError for what is missing, deleted or foreign.
+    Every method raises NotFoundError for what is missing, deleted or foreign, and
+    PermissionDeniedError where agents could replace in one more tool's scope and the caller may
+    not replace.
     """
 
     store: Store
@@ -111,7 +132,7 @@ class ManageBindings:
     def add(self, caller: Principal, mcp_id: int, tool_id: int, *, status: bool) -> BoundTool:
         """Raises ConflictError when the tool is bound already."""
         with self.store.for_project(caller.project_id) as work:
-            own_mcp(work, caller, mcp_id)
+            check_may_give(caller, own_mcp(work, caller, mcp_id).also_opens)
             bound = bind(work, caller, mcp_id, tool_id, status=status)
             return _named(work, [bound])[0]
 
@@ -126,7 +147,9 @@ class ManageBindings:
     ) -> BoundTool:
         """Enables or disables a binding."""
         with self.store.for_project(caller.project_id) as work:
-            own_mcp(work, caller, mcp_id)
+            mcp = own_mcp(work, caller, mcp_id)
+            if status:
+                check_may_give(caller, mcp.also_opens)
             tool = work.tools.find(tool_id, project_id=caller.project_id)
             binding = work.mcp_instances.set_status(mcp_id, tool_id, status=status)
             if tool is None or binding is None:

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from anyascii import anyascii
 
 from context_search.domain.access import McpKey, Principal
-from context_search.domain.model import SearchTool
+from context_search.domain.model import Scope, SearchTool
 from context_search.ports.store import Store, UnitOfWork
-from context_search.services.pages import page_of
+from context_search.services.pages import PAGE, page_of
 
 TOOLS_PER_PAGE = 20
 """Number of tools on a page. Each comes with its schemas, about 3 kB, and an agent reads them
@@ -19,6 +19,8 @@ all.
 """
 _LENGTH = 64
 _VALID = re.compile(r"[A-Za-z0-9_-]{1,64}\Z")
+RESERVED_NAMES = frozenset({"replace_preview", "replace_execute", "replace_undo"})
+"""Names that stand for replacing, where agents may do that. No Search Tool is called so."""
 _INVALID_RUN = re.compile(r"[^A-Za-z0-9]+")
 _ENDS_IN_ID = re.compile(r"_([0-9]{1,18})\Z")
 
@@ -44,6 +46,19 @@ class ListTools:
             names = unique_names(work, tools)
         page = page_of(tools, lambda tool: tool.id, TOOLS_PER_PAGE)
         return [NamedTool(names[tool.id], tool) for tool in page.rows], page.next_after
+
+    def scopes(self, principal: Principal) -> list[Scope]:
+        """Returns what all of the tools search."""
+        scopes: list[Scope] = []
+        after: int | None = 0
+        with self.store.for_project(principal.project_id) as work:
+            while after is not None:
+                page = page_of(
+                    _page(work, principal, after=after, limit=PAGE + 1), lambda tool: tool.id
+                )
+                scopes += [tool.scope for tool in page.rows]
+                after = page.next_after
+        return scopes
 
     def find(self, principal: Principal, name: str) -> SearchTool | None:
         """Returns the tool that ``name`` stands for to this caller.
@@ -78,7 +93,8 @@ def plain_name(tool: SearchTool) -> str | None:
     behind the clients take 64 of ``[a-zA-Z0-9_-]``.
     """
     is_plain = _VALID.match(tool.name) and not _ENDS_IN_ID.search(tool.name)
-    return tool.name if is_plain else None
+    is_free = tool.name.lower() not in RESERVED_NAMES
+    return tool.name if is_plain and is_free else None
 
 
 def unique_names(work: UnitOfWork, tools: Sequence[SearchTool]) -> Mapping[int, str]:

@@ -25,7 +25,6 @@ from context_search.domain.errors import (
     PlanUsedError,
     ReplaceBusyError,
 )
-from context_search.domain.json_pointer import contains
 from context_search.domain.orders import CarryOutPlan
 from context_search.ports.outside import Clock
 from context_search.ports.patterns import Patterns
@@ -266,11 +265,7 @@ def check_places(work: UnitOfWork, plan: Plan, within: ReplaceScope) -> None:
         outside += (
             ChangedString(string.table_id, string.json_pointer, "GONE")
             for string in strings
-            if not _is_within(within.pointers_in(string.table_id), string.json_pointer)
+            if not within.contains(string.table_id, string.json_pointer)
         )
     if outside:
         raise stale("replace", outside)
-
-
-def _is_within(places: Sequence[str], json_pointer: str) -> bool:
-    return any(contains(place, json_pointer) for place in places)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from context_search.domain.editing.edits import Edit, string_hash
-from context_search.domain.editing.plans import Plan, PlannedString, PlannedTable
+from context_search.domain.editing.plans import Plan, PlannedString, PlannedTable, ReplaceScope
 from context_search.domain.editing.relocation import SearchAllowance, relocated
 from context_search.domain.editing.undo import exact_undo, reversed_edits
 from context_search.domain.errors import ContextSearchError
@@ -35,10 +35,11 @@ class TakeBack:
 
     A string that is as the plan left it becomes what it was before, byte for byte, also where it
     moved to another place. Of one that was edited since, the places come back that are found.
-    ``left`` is how much may be searched for them.
+    ``within``: a string that moved out of it is left alone. ``left`` is how much may be searched.
     """
 
     undone: Plan
+    within: ReplaceScope | None = None
     left: SearchAllowance = field(default_factory=SearchAllowance)
 
     @property
@@ -108,13 +109,16 @@ class TakeBack:
             place, text = each.json_pointer, texts[each.position]
             if each.position in missed:
                 moved_place = moved.get(missed[each.position])
-                if moved_place is not None:
+                if moved_place is not None and self._may_reach(each.table_id, moved_place):
                     place, text = moved_place, string_at(document, moved_place)
                 elif place in taken:
                     continue
             if text is not None:
                 found[each.position] = (place, text)
         return found
+
+    def _may_reach(self, table_id: int, place: str) -> bool:
+        return self.within is None or self.within.contains(table_id, place)
 
     def _back(
         self, string: PlannedString, present: str | None, left_by_plan: _Parsed

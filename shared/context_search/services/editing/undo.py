@@ -89,13 +89,19 @@ class UndoPlans:
                 check_places(work, plan, within)
             tables = _to_undo(work, plan)
         if dry_run:
-            return self._counted(plan, tables)
+            return self._counted(plan, tables, TakeBack(plan, within or _places(plan)))
         mcp_id = principal.mcp_id if isinstance(principal, McpKey) else None
-        new = replace(_new_plan(plan), actor=principal.actor, mcp_id=mcp_id, request_id=request_id)
+        new = replace(
+            _new_plan(plan),
+            scope=within or plan.scope,
+            actor=principal.actor,
+            mcp_id=mcp_id,
+            request_id=request_id,
+        )
         asked = _AskedUndo(new, tables, on_conflict)
         if not asked.counts.is_atomic:
             return self._order(plan, asked)
-        task = TakeBack(plan)
+        task = TakeBack(plan, within or _places(plan))
         ahead = read_ahead(self.store, plan, task, tables, self.writer.max_bytes)
         try:
             return self._write(plan, asked, task, ahead)
@@ -109,7 +115,7 @@ class UndoPlans:
             undone = plan.undoes and work.plans.find(plan.undoes, project_id=plan.project_id)
         if not undone:
             raise UndoExpiredError("what was executed is forgotten")
-        yield TakeBack(undone)
+        yield TakeBack(undone, _places(plan))
 
     def _check(self, plan: Plan) -> None:
         if plan.state == "executing":
@@ -123,8 +129,7 @@ class UndoPlans:
         if plan.undo_until is None or plan.undo_until <= self.clock.now():
             raise UndoExpiredError("the texts of the plan are forgotten")
 
-    def _counted(self, plan: Plan, tables: Sequence[PlannedTable]) -> ExecutedPlan:
-        task = TakeBack(plan)
+    def _counted(self, plan: Plan, tables: Sequence[PlannedTable], task: Rewriting) -> ExecutedPlan:
         with self.store.for_project(plan.project_id) as work:
             untouched = {each.table_id for each in tables if _is_as_left(work, plan, each)}
         changed = [each for each in tables if each.table_id not in untouched]
@@ -227,6 +232,11 @@ def _new_plan(undone: Plan) -> NewPlan:
         actor=None,
         undoes=undone.id,
     )
+
+
+def _places(plan: Plan) -> ReplaceScope | None:
+    """Returns where what an agent replaced may come back."""
+    return None if plan.scope.places is None else plan.scope
 
 
 def _to_undo(work: UnitOfWork, plan: Plan) -> list[PlannedTable]:

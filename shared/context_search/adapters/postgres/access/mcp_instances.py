@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from context_search.adapters.postgres.catalog.presence import LIVE
 from context_search.adapters.postgres.catalog.tools import TOOL_COLUMNS, TOOL_TABLES, tool_of
 from context_search.adapters.postgres.pool import Transaction
-from context_search.domain.access import Binding, McpInstance
+from context_search.domain.access import (
+    Binding,
+    Confirmation,
+    McpChanges,
+    McpInstance,
+    Replacing,
+)
 from context_search.domain.model import SearchTool
 
-_MCP = "id, project_id, name, status, created_at"
+_MCP = "id, project_id, name, status, created_at, replacing, confirmation"
 _BINDING = "id, mcp_id, tool_id, status"
 
 
@@ -20,11 +26,23 @@ class PostgresMcpInstances:
 
     tx: Transaction
 
-    def add(self, project_id: int, name: str) -> McpInstance:
+    def add(
+        self,
+        project_id: int,
+        name: str,
+        *,
+        replacing: Replacing = "off",
+        confirmation: Confirmation = "client",
+    ) -> McpInstance:
         [row] = self.tx.run(
-            f"INSERT INTO mcp (project_id, name) VALUES (:project, :name) RETURNING {_MCP}",
+            f"""
+            INSERT INTO mcp (project_id, name, replacing, confirmation)
+            VALUES (:project, :name, :replacing, :confirmation) RETURNING {_MCP}
+            """,
             project=project_id,
             name=name,
+            replacing=replacing,
+            confirmation=confirmation,
         )
         return McpInstance(*row)
 
@@ -48,12 +66,18 @@ class PostgresMcpInstances:
         )
         return [McpInstance(*row) for row in rows]
 
-    def change(self, mcp_id: int, *, name: str, status: bool) -> McpInstance:
+    def change(self, mcp_id: int, changes: McpChanges) -> McpInstance:
         [row] = self.tx.run(
-            f"UPDATE mcp SET name = :name, status = :status WHERE id = :id RETURNING {_MCP}",
+            f"""
+            UPDATE mcp SET
+                name = COALESCE(CAST(:name AS text), name),
+                status = COALESCE(CAST(:status AS boolean), status),
+                replacing = COALESCE(CAST(:replacing AS text), replacing),
+                confirmation = COALESCE(CAST(:confirmation AS text), confirmation)
+            WHERE id = :id RETURNING {_MCP}
+            """,
             id=mcp_id,
-            name=name,
-            status=status,
+            **asdict(changes),
         )
         return McpInstance(*row)
 

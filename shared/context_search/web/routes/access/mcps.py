@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Path, Response
 from fastapi.responses import JSONResponse
 from pydantic import Field
 
-from context_search.domain.access import McpInstance
+from context_search.domain.access import Confirmation, McpChanges, McpInstance, Replacing
 from context_search.domain.model import ToolRecord
 from context_search.services.access.mcp_instances import BoundTool, ManageBindings, ManageMcps
 from context_search.web.border import StrictJsonRoute
@@ -65,6 +64,8 @@ class CreateMcpBody(Body):
     project_id: Id
     name: Name
     bindings: Annotated[list[BindingBody], Field(max_length=100)] = Field(default_factory=list)
+    replace: Replacing = "off"
+    confirm: Confirmation = "client"
 
 
 class ChangeMcpBody(Body):
@@ -73,6 +74,8 @@ class ChangeMcpBody(Body):
     model_config = example(name="support")
     name: Name | None = None
     status: bool | None = None
+    replace: Replacing | None = None
+    confirm: Confirmation | None = None
 
 
 class ChangeBindingBody(Body):
@@ -89,12 +92,22 @@ class McpAnswer(Answer):
     project_id: KnownId
     name: str
     status: bool
+    replace: Replacing
+    confirm: Confirmation
     created_at: Time
 
     @classmethod
     def of(cls, mcp: McpInstance) -> McpAnswer:
         """Returns what is shown of an instance."""
-        return cls(**asdict(mcp))
+        return cls(
+            id=mcp.id,
+            project_id=mcp.project_id,
+            name=mcp.name,
+            status=mcp.status,
+            replace=mcp.replacing,
+            confirm=mcp.confirmation,
+            created_at=mcp.created_at,
+        )
 
 
 class NewMcpAnswer(McpAnswer):
@@ -251,7 +264,9 @@ async def create_mcp(body: CreateMcpBody, caller: MayManage, use: Use, once: Onc
 
     def create() -> JSONResponse:
         bindings = [(binding.tool_id, binding.status) for binding in body.bindings]
-        mcp, key = use.create(caller, body.name, bindings)
+        mcp, key = use.create(
+            caller, body.name, bindings, replacing=body.replace, confirmation=body.confirm
+        )
         tool_ids = [binding.tool_id for binding in body.bindings]
         made = NewMcpAnswer(**dict(McpAnswer.of(mcp)), tool_ids=tool_ids, api_key=key.text)
         return made.response(201)
@@ -275,8 +290,9 @@ async def read_mcp(mcp_id: McpId, caller: MayManage, use: Use) -> McpAnswer:
 
 @router.patch("/api/v1/mcps/{mcp_id}", responses=refused(409))
 async def change_mcp(mcp_id: McpId, body: ChangeMcpBody, caller: MayManage, use: Use) -> McpAnswer:
-    """Renames an MCP instance, disables it (its keys open nothing) or enables it again."""
-    return McpAnswer.of(use.change(caller, mcp_id, name=body.name, status=body.status))
+    """Changes an MCP instance; while it is disabled its keys open nothing."""
+    changes = McpChanges(body.name, body.status, body.replace, body.confirm)
+    return McpAnswer.of(use.change(caller, mcp_id, changes))
 
 
 @router.delete("/api/v1/mcps/{mcp_id}", status_code=204, responses=refused(409))

@@ -9,12 +9,12 @@ from fastapi import APIRouter, Request, Response
 from starlette.datastructures import Headers
 
 from context_search import __version__
-from context_search.domain.access import Principal
+from context_search.domain.access import McpKey, Principal
 from context_search.domain.errors import PermissionDeniedError
 from context_search.mcp import McpRequest, ServerIdentity, Toolbox, handle
 from context_search.web.border import request_id
 from context_search.web.callers import bearer_key
-from context_search.web.mcp_tools import SearchToolbox, in_words_of_mcp
+from context_search.web.mcp_tools import AgentToolbox, SearchToolbox, in_words_of_mcp
 from context_search.web.problems import log_text
 from context_search.web.routes.access.protected_resource import mcp_metadata_address
 from context_search.web.routes.searching.search import SearchUseCases, Use
@@ -25,7 +25,8 @@ IDENTITY = ServerIdentity(
     name="context-search",
     title="context-search",
     version=__version__,
-    instructions="Each tool searches the long texts of one JSON table.",
+    instructions="Each tool searches the long texts of one JSON table. Where there are tools whose "
+    "names begin with replace_, they change texts: begin with replace_preview.",
 )
 
 
@@ -53,7 +54,10 @@ async def _mcp(
         principal = caller()
         if "search" not in principal.permissions:
             raise PermissionDeniedError("the key has not the scope search")
-        return SearchToolbox(principal, use.list_tools, use.search)
+        search = SearchToolbox(principal, use.list_tools, use.search)
+        if not isinstance(principal, McpKey):
+            return search
+        return AgentToolbox(principal, search, use.mcps, use.replacing)
 
     answer = handle(
         McpRequest(request.method, _joined(request.headers), await request.body()),

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from fastapi import APIRouter
 from pydantic import Field, WithJsonSchema
@@ -17,6 +17,7 @@ from context_search.domain.progress import IndexStatus
 from context_search.domain.search import Answer as FoundAnswer
 from context_search.domain.search import Degradation, Hint, Hit, LegName, QuestionLimits
 from context_search.services.access.authenticate import BearerAuthenticator, KeyAuthenticator
+from context_search.services.access.mcp_instances import ManageMcps
 from context_search.services.catalog.list_tools import ListTools
 from context_search.services.searching.targets import SearchedTool, Searches
 from context_search.web.border import StrictJsonRoute
@@ -32,6 +33,9 @@ from context_search.web.fields import (
     example,
 )
 from context_search.web.problems import refused
+
+if TYPE_CHECKING:
+    from context_search.web.mcp_replacing import ReplaceUseCases
 
 router = APIRouter(route_class=StrictJsonRoute, tags=["search"])
 
@@ -241,6 +245,8 @@ class SearchUseCases:
     search: Searches
     explain: Searches
     list_tools: ListTools
+    mcps: ManageMcps
+    replacing: Callable[[], ReplaceUseCases]
     allowed_origins: tuple[str, ...]
     allowed_hosts: tuple[str, ...] | None
 

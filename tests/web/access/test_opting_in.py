@@ -1,0 +1,109 @@
+"""Agents replace nothing unless somebody who may do it himself has said so, for one instance."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.web.api import Api, answer, problem
+
+OPTED_IN = {"replace": "execute", "confirm": "required"}
+
+
+def path_of(mcp: dict[str, Any]) -> str:
+    return f"/api/v1/mcps/{mcp['id']}"
+
+
+def shown(mcp: dict[str, Any]) -> tuple[str, str]:
+    return (mcp["replace"], mcp["confirm"])
+
+
+def manager(api: Api) -> str:
+    """A key that may do everything but replace."""
+    return str(api.new_key(scopes=["search", "manage"])["api_key"])
+
+
+def test_an_instance_is_made_without_and_says_so(api: Api) -> None:
+    made = api.mcp()
+    assert shown(made) == ("off", "client")
+    assert shown(answer(api("GET", path_of(made)), 200)) == ("off", "client")
+    opted_in = api.mcp(**OPTED_IN)
+    assert shown(opted_in) == ("execute", "required")
+    listed = answer(api("GET", "/api/v1/mcps"), 200)["mcps"]
+    assert [shown(mcp) for mcp in listed] == [shown(made), shown(opted_in)]
+
+
+@pytest.mark.parametrize("replace", ["off", "propose", "execute"])
+@pytest.mark.parametrize("confirm", ["client", "required"])
+def test_both_are_changed_and_nothing_else_is(api: Api, replace: str, confirm: str) -> None:
+    path = path_of(api.mcp(name="editors"))
+    changed = answer(api("PATCH", path, json={"replace": replace}), 200)
+    assert shown(changed) == (replace, "client")
+    changed = answer(api("PATCH", path, json={"confirm": confirm}), 200)
+    assert shown(changed) == (replace, confirm)
+    assert (changed["name"], changed["status"]) == ("editors", True)
+    assert shown(answer(api("PATCH", path, json={"name": "other"}), 200)) == (replace, confirm)
+
+
+@pytest.mark.parametrize(
+    "body", [{"replace": "on"}, {"replace": True}, {"confirm": "never"}, {"replacing": "off"}]
+)
+def test_other_values_are_refused(api: Api, body: dict[str, Any]) -> None:
+    made = api.mcp()
+    problem(api("PATCH", path_of(made), json=body), 422, "INVALID_INPUT")
+    named = {"project_id": api.project_id, "name": "x", **body}
+    problem(api("POST", "/api/v1/mcps", json=named), 422, "INVALID_INPUT")
+    assert shown(answer(api("GET", path_of(made)), 200)) == ("off", "client")
+
+
+def test_who_may_not_replace_cannot_let_agents_do_it(api: Api) -> None:
+    key, off, on = manager(api), api.mcp(), api.mcp(**OPTED_IN)
+    named = {"project_id": api.project_id, "name": "x"}
+    refused: list[tuple[str, str, dict[str, Any]]] = [
+        ("POST", "/api/v1/mcps", {**named, "replace": "propose"}),
+        ("POST", "/api/v1/mcps", {**named, "replace": "execute"}),
+        ("PATCH", path_of(off), {"replace": "propose"}),
+        ("PATCH", path_of(on), {"replace": "execute"}),
+        ("PATCH", path_of(on), {"confirm": "client"}),
+        ("PATCH", path_of(on), {"status": True}),
+        ("POST", f"{path_of(on)}/keys", {}),
+    ]
+    for method, path, body in refused:
+        problem(api(method, path, key=key, json=body), 403, "PERMISSION_DENIED")
+    mcps = answer(api("GET", "/api/v1/mcps"), 200)["mcps"]
+    assert [shown(mcp) for mcp in mcps] == [("off", "client"), ("execute", "required")]
+    assert len(answer(api("GET", f"{path_of(on)}/keys"), 200)["keys"]) == 1
+
+
+def test_who_may_not_replace_cannot_give_agents_one_more_tool_to_replace_in(api: Api) -> None:
+    key, tool = manager(api), api.unindexed_tool(api.table({"a": "b"}))
+    on, body = api.mcp(**OPTED_IN), {"tool_id": tool["tool_id"]}
+    bindings = f"{path_of(on)}/bindings"
+    problem(api("POST", bindings, key=key, json=body), 403, "PERMISSION_DENIED")
+    answer(api("POST", bindings, json={**body, "status": False}), 201)
+    binding = f"{bindings}/{tool['tool_id']}"
+    switched_on = api("PATCH", binding, key=key, json={"status": True})
+    problem(switched_on, 403, "PERMISSION_DENIED")
+    assert answer(api("GET", bindings), 200)["bindings"][0]["status"] is False
+    answer(api("POST", f"{path_of(api.mcp())}/bindings", key=key, json=body), 201)
+
+
+def test_who_may_not_replace_can_stop_agents_from_it(api: Api) -> None:
+    key, made = manager(api), api.mcp(replace="execute")
+    for body, expected in (
+        ({"confirm": "required"}, ("execute", "required")),
+        ({"name": "editors"}, ("execute", "required")),
+        ({"replace": "off"}, ("off", "required")),
+        ({"confirm": "client"}, ("off", "client")),
+    ):
+        changed = answer(api("PATCH", path_of(made), key=key, json=body), 200)
+        assert shown(changed) == expected
+
+
+def test_a_key_is_rotated_by_those_only_who_may_do_what_its_agents_may(api: Api) -> None:
+    key, made = manager(api), api.mcp(replace="propose")
+    [first] = answer(api("GET", f"{path_of(made)}/keys"), 200)["keys"]
+    rotate = f"{path_of(made)}/keys/{first['id']}/rotate"
+    problem(api("POST", rotate, key=key), 403, "PERMISSION_DENIED")
+    assert answer(api("POST", rotate), 201)["scopes"] == ["search"]

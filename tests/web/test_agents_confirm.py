@@ -1,0 +1,212 @@
+"""Somebody agrees before an agent replaces something: asked by the server where the client can."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from tests.web.agent import FORMS, Agent, agent, data_of, named
+from tests.web.api import Api, answer
+
+OLD, NEW = "废弃仓库", "荒废工厂"
+STORY = {"a": [OLD, f"{OLD}、{OLD}"], "b": "old"}
+AFTER = {**STORY, "b": "older"}
+YES: Mapping[str, Any] = {"confirm": {"action": "accept", "content": {"confirm": True}}}
+NO: Mapping[str, Any] = {"confirm": {"action": "accept", "content": {"confirm": False}}}
+
+
+def story(api: Api, **opted_in: Any) -> tuple[dict[str, Any], Agent]:
+    """A document, and an agent whose client takes forms."""
+    table = api.table(STORY)
+    return table, agent(api, api.unindexed_tool(table), **opted_in).with_forms()
+
+
+def asked(result: Mapping[str, Any]) -> tuple[str, str]:
+    """The question of a result, and the state that goes with it."""
+    assert result["resultType"] == "input_required", result
+    [(name, request)] = result["inputRequests"].items()
+    assert (name, request["method"]) == ("confirm", "elicitation/create")
+    schema = request["params"]["requestedSchema"]
+    assert (schema["required"], schema["properties"]["confirm"]["type"]) == (["confirm"], "boolean")
+    return request["params"]["message"], result["requestState"]
+
+
+@pytest.mark.parametrize("confirm", ["client", "required"])
+def test_the_user_is_asked_first_and_what_he_agrees_to_is_done(api: Api, confirm: str) -> None:
+    table, someone = story(api, confirm=confirm)
+    plan = someone.previewed(OLD, NEW)
+    message, state = asked(someone.result("replace_execute", named(plan)))
+    assert message == f"Replace 3 matches in 1 document: “{OLD}” → “{NEW}”?"
+    assert data_of(api, table) == STORY
+    given = {"inputResponses": YES, "requestState": state}
+    assert someone.done("replace_execute", named(plan), **given)["replaced_count"] == 3
+    assert data_of(api, table)["a"][0] == NEW
+
+
+def test_an_undo_is_asked_for_too_and_says_what_would_stay(api: Api) -> None:
+    table, someone = story(api)
+    plan = someone.previewed(OLD, NEW)
+    plain = replace(someone, capabilities=None)
+    plain.done("replace_execute", named(plan))
+    edited = {"a": [f"{NEW}!", f"{NEW}x、{NEW}"]}
+    assert api("PUT", f"/api/v1/tables/{table['id']}/data", json=edited).status_code == 200
+    undo = {"plan_id": plan["plan_id"]}
+    message, state = asked(someone.result("replace_undo", undo))
+    assert message.startswith(f"Take back what plan {plan['plan_id']} has done: “{OLD}” → “{NEW}”")
+    assert data_of(api, table) == edited
+    done = someone.done("replace_undo", undo, inputResponses=YES, requestState=state)
+    assert done["undoes"] == plan["plan_id"]
+    assert data_of(api, table)["a"][1].endswith(OLD)
+
+
+@pytest.mark.parametrize(
+    ("answers", "said"),
+    [
+        (NO, "declined"),
+        ({"confirm": {"action": "decline"}}, "declined"),
+        ({"confirm": {"action": "decline", "content": {"confirm": True}}}, "declined"),
+        ({"confirm": {"action": "cancel"}}, "cancelled"),
+    ],
+)
+def test_what_the_user_does_not_agree_to_is_not_done(
+    api: Api, answers: Mapping[str, Any], said: str
+) -> None:
+    table, someone = story(api)
+    plan, executed = someone.previewed(OLD, NEW), someone.previewed("old", "older")
+    replace(someone, capabilities=None).done("replace_execute", named(executed))
+    for name, given, state_of in (
+        ("replace_execute", named(plan), "ready"),
+        ("replace_undo", {"plan_id": executed["plan_id"]}, "done"),
+    ):
+        _, state = asked(someone.result(name, given))
+        told = someone.done(name, given, inputResponses=answers, requestState=state)
+        assert (told["user"], told["state"]) == (said, state_of)
+        assert "did not agree" in told["next"]
+    assert data_of(api, table) == AFTER
+    _, state = asked(someone.result("replace_execute", named(plan)))
+    someone.done("replace_execute", named(plan), inputResponses=YES, requestState=state)
+
+
+@pytest.mark.parametrize(
+    "answers",
+    [
+        {},
+        {"confirm": {"action": "accept"}},
+        {"confirm": {"action": "accept", "content": {}}},
+        {"confirm": {"action": "accept", "content": {"confirm": "true"}}},
+        {"confirm": {"action": "accept", "content": {"confirm": 1}}},
+        {"other": {"action": "accept", "content": {"confirm": True}}},
+    ],
+)
+def test_what_is_no_answer_is_asked_again(api: Api, answers: Mapping[str, Any]) -> None:
+    table, someone = story(api)
+    plan = someone.previewed(OLD, NEW)
+    _, state = asked(someone.result("replace_execute", named(plan)))
+    asked(
+        someone.result("replace_execute", named(plan), inputResponses=answers, requestState=state)
+    )
+    assert data_of(api, table) == STORY
+
+
+def test_an_answer_to_nothing_is_no_answer(api: Api) -> None:
+    table, someone = story(api)
+    plan = someone.previewed(OLD, NEW)
+    asked(someone.result("replace_execute", named(plan), inputResponses=YES))
+    assert data_of(api, table) == STORY
+
+
+def test_a_state_is_good_for_what_it_was_made_for_and_for_nobody_else(api: Api) -> None:
+    table, someone = story(api)
+    tool = api.unindexed_tool(table, name="other")
+    plan, other = someone.previewed(OLD, NEW), someone.previewed(OLD, "x")
+    executed = someone.previewed("old", "older")
+    replace(someone, capabilities=None).done("replace_execute", named(executed))
+    _, of_undo = asked(someone.result("replace_undo", {"plan_id": executed["plan_id"]}))
+    _, of_other = asked(someone.result("replace_execute", named(other)))
+    colleague = agent(api, tool).with_forms()
+    _, foreign = asked(colleague.result("replace_execute", named(colleague.previewed(OLD, NEW))))
+    _, good = asked(someone.result("replace_execute", named(plan)))
+    ends_at, _, signature = good.partition(".")
+    later = f"{int(ends_at) + 1}.{signature}"
+    earlier = f"1.{signature}"
+    for bad in (of_undo, of_other, foreign, later, earlier, "", "x", f"{good}-TAMPERED", "0" * 75):
+        given = {"inputResponses": YES, "requestState": bad}
+        error = someone.error("replace_execute", named(plan), **given)
+        assert (error["code"], error["message"]) == (-32602, "Invalid or expired requestState")
+    assert data_of(api, table) == AFTER
+
+
+@pytest.mark.parametrize("capabilities", [None, {}, {"elicitation": {"url": {}}}, {"sampling": {}}])
+def test_a_client_that_cannot_ask_goes_by_the_annotations_or_is_refused(
+    api: Api, capabilities: Mapping[str, object] | None
+) -> None:
+    table, someone = story(api, confirm="required")
+    someone = replace(someone, capabilities=capabilities)
+    plan = someone.previewed(OLD, NEW)
+    refused(api, someone, plan)
+    assert data_of(api, table) == STORY
+    someone.allow(confirm="client")
+    assert someone.done("replace_execute", named(plan))["replaced_count"] == 3
+    someone.allow(confirm="required")
+    report = someone.refused("replace_undo", {"plan_id": plan["plan_id"]})
+    assert report["code"] == "CONFIRMATION_UNAVAILABLE"
+    assert f"/replace/{plan['plan_id']}/undo" in report["message"]
+    assert data_of(api, table)["a"][0] == NEW
+
+
+def refused(api: Api, someone: Agent, plan: Mapping[str, Any]) -> None:
+    report = someone.refused("replace_execute", named(plan))
+    assert (report["code"], report["plan_id"]) == ("CONFIRMATION_UNAVAILABLE", plan["plan_id"])
+    assert f"/projects/{api.project_id}/replace/execute" in report["message"]
+    assert report["retryable"] is False
+
+
+def test_the_era_before_cannot_be_asked_whatever_it_says(api: Api) -> None:
+    table, someone = story(api, confirm="required")
+    plan = someone.previewed(OLD, NEW)
+    _, state = asked(someone.result("replace_execute", named(plan)))
+    before = replace(someone, era="2025-11-25", capabilities=FORMS)
+    given = {"inputResponses": YES, "requestState": state}
+    report = before.refused("replace_execute", named(plan), **given)
+    assert report["code"] == "CONFIRMATION_UNAVAILABLE"
+    assert data_of(api, table) == STORY
+
+
+def test_nobody_is_asked_about_what_cannot_be_done(api: Api) -> None:
+    _, someone = story(api)
+    plan = someone.previewed(OLD, NEW)
+    other = {**named(plan), "digest": "0" * 32}
+    assert someone.refused("replace_execute", other)["code"] == "DIGEST_MISMATCH"
+    assert someone.refused("replace_undo", {"plan_id": plan["plan_id"]})["code"] == "CONFLICT"
+    root = f"/api/v1/projects/{api.project_id}/replace"
+    assert api("DELETE", f"{root}/{plan['plan_id']}").status_code == 204
+    assert someone.refused("replace_execute", named(plan))["code"] == "PLAN_EXPIRED"
+
+
+def test_what_is_done_is_told_again_without_a_question(api: Api) -> None:
+    _, someone = story(api)
+    plan = someone.previewed(OLD, NEW)
+    _, state = asked(someone.result("replace_execute", named(plan)))
+    given = {"inputResponses": YES, "requestState": state}
+    first = someone.done("replace_execute", named(plan), **given)
+    assert someone.done("replace_execute", named(plan)) == {**first, "replayed": True}
+
+
+def test_a_question_shows_texts_as_they_are(api: Api) -> None:
+    table = api.table({"a": ["x\u202ey", "line one\nline two", "k" * 300, "5 + 5"]})
+    someone = agent(api, api.unindexed_tool(table)).with_forms()
+    expected = {
+        ("x\u202ey", ""): "Delete 1 match in 1 document: “xy”?",
+        ("one\nline", "1"): "Replace 1 match in 1 document: “one line” → “1”?",
+        ("k" * 300, "k"): f"Replace 1 match in 1 document: “{'k' * 200}…” → “k”?",
+    }
+    for (find, becomes), message in expected.items():
+        plan = someone.previewed(find, becomes)
+        assert asked(someone.result("replace_execute", named(plan)))[0] == message
+    plan = someone.previewed("[0-9]", "$0$0", regex=True)
+    question, _ = asked(someone.result("replace_execute", named(plan)))
+    assert question == "Replace 2 matches of the pattern in 1 document: “[0-9]” → “$0$0”?"
+    assert answer(api("GET", f"/api/v1/tables/{table['id']}"), 200)["revision"] == 1

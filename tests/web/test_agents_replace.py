@@ -1,0 +1,314 @@
+"""Agents that replace over MCP: opted in, within their tools' scopes, with somebody's consent."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import jsonschema  # type: ignore[import-untyped]
+import pytest
+
+from context_search.mcp.jsonrpc import to_bytes
+from context_search.web.mcp_tools import MAX_RESULT_BYTES
+from tests.web.agent import Agent, Era, agent, data_of, named
+from tests.web.api import Api, answer, exposed
+
+ERAS = pytest.mark.parametrize("era", ["2026-07-28", "2025-11-25"])
+TOOLS = ["replace_preview", "replace_execute", "replace_undo"]
+STORY = {
+    "a": {"text": "他走进了废弃仓库，满地灰尘。", "more": ["废弃仓库", "nothing"]},
+    "ab": "废弃仓库",
+    "b": {"text": "废弃仓库"},
+}
+OLD, NEW = "废弃仓库", "荒废工厂"
+
+
+def story(api: Api) -> tuple[dict[str, Any], dict[str, Any]]:
+    """A document, and a tool that searches below ``/a``."""
+    table = api.table(STORY, name="第三章")
+    return table, api.unindexed_tool(table, json_path="/a")
+
+
+# ---- Who sees the tools
+
+
+@ERAS
+@pytest.mark.parametrize(
+    ("replace", "expected"), [("off", []), ("propose", TOOLS[:1]), ("execute", TOOLS)]
+)
+def test_an_instance_lists_what_it_has_opted_in_to(
+    api: Api, era: Era, replace: str, expected: list[str]
+) -> None:
+    _, tool = story(api)
+    someone = agent(api, tool, era=era, replace=replace)
+    assert list(someone.listed()) == [*expected, "search"]
+
+
+@ERAS
+def test_a_project_key_never_lists_or_calls_them(api: Api, era: Era) -> None:
+    _, tool = story(api)
+    opted_in = agent(api, tool, era=era)
+    owner = Agent(api, {"api_key": api.key}, era)
+    assert list(owner.listed()) == ["search"]
+    plan = opted_in.previewed(OLD, NEW)
+    for name, arguments in calls(plan).items():
+        assert owner.error(name, arguments)["message"] == f"Unknown tool: {name}"
+
+
+def calls(plan: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    return {
+        "replace_preview": {"find": OLD, "replace_with": NEW},
+        "replace_execute": named(plan),
+        "replace_undo": {"plan_id": plan["plan_id"]},
+    }
+
+
+@ERAS
+def test_what_an_instance_has_not_opted_in_to_is_unknown_to_it_at_once(api: Api, era: Era) -> None:
+    table, tool = story(api)
+    someone = agent(api, tool, era=era)
+    plan = someone.previewed(OLD, NEW)
+    for replace, visible in (("propose", TOOLS[:1]), ("off", [])):
+        someone.allow(replace=replace)
+        for name, arguments in calls(plan).items():
+            if name not in visible:
+                assert someone.error(name, arguments)["code"] == -32602
+    assert data_of(api, table) == STORY
+    someone.allow(replace="execute")
+    assert someone.done("replace_execute", named(plan))["replaced_count"] == 2
+    someone.allow(replace="propose")
+    assert someone.error("replace_undo", {"plan_id": plan["plan_id"]})["code"] == -32602
+
+
+def test_the_tools_say_what_they_do_and_take_nothing_else(api: Api) -> None:
+    _, tool = story(api)
+    listed = agent(api, tool).listed()
+    for name in TOOLS:
+        shown = listed[name]
+        schema = shown["inputSchema"]
+        jsonschema.Draft202012Validator.check_schema(schema)
+        jsonschema.Draft202012Validator.check_schema(shown["outputSchema"])
+        assert schema["additionalProperties"] is False
+        kinds = {part["type"] for part in schema["properties"].values()}
+        assert kinds <= {"string", "boolean", "integer"}
+        assert all(part["description"] for part in schema["properties"].values())
+        assert "$ref" not in json.dumps(shown)
+    annotations = [listed[name]["annotations"] for name in TOOLS]
+    assert [each.get("destructiveHint") for each in annotations] == [None, True, True]
+    assert [each["readOnlyHint"] for each in annotations] == [True, False, False]
+    assert {(each["idempotentHint"], each["openWorldHint"]) for each in annotations} == {
+        (True, False)
+    }
+
+
+# ---- Preview, execute, undo
+
+
+@ERAS
+def test_an_agent_previews_executes_undoes_and_does_it_again(api: Api, era: Era) -> None:
+    table, tool = story(api)
+    someone = agent(api, tool, era=era)
+    plan = someone.previewed(OLD, NEW)
+    assert (plan["state"], plan["matches_count"], plan["tables_count"]) == ("ready", 2, 1)
+    assert plan["tables"] == [{"table_id": table["id"], "name": "第三章", "matches_count": 2}]
+    second = plan["matches"][1]
+    shown = [second[part] for part in ("json_pointer", "before", "found", "becomes", "after")]
+    assert shown == ["/a/text", "他走进了", OLD, NEW, "，满地灰尘。"]
+    assert data_of(api, table) == STORY
+    done = someone.done("replace_execute", named(plan))
+    assert (done["state"], done["replaced_count"], done["replayed"]) == ("done", 2, False)
+    changed = data_of(api, table)
+    assert changed["a"] == {"text": STORY["a"]["text"].replace(OLD, NEW), "more": [NEW, "nothing"]}  # type: ignore[index]
+    assert (changed["ab"], changed["b"]) == (STORY["ab"], STORY["b"])
+    undone = someone.done("replace_undo", {"plan_id": plan["plan_id"]})
+    assert (undone["state"], undone["undoes"]) == ("done", plan["plan_id"])
+    assert (undone["reverted_count"], undone["kept_count"]) == (2, 0)
+    assert data_of(api, table) == STORY
+    someone.done("replace_undo", {"plan_id": undone["plan_id"]})
+    assert data_of(api, table) == changed
+
+
+def test_results_are_what_their_schemas_say(api: Api) -> None:
+    _, tool = story(api)
+    someone = agent(api, tool)
+    listed = someone.listed()
+    plan = someone.previewed(OLD, NEW)
+    results = {"replace_preview": plan}
+    for name, arguments in list(calls(plan).items())[1:]:
+        results[name] = someone.done(name, arguments)
+    for name, result in results.items():
+        jsonschema.Draft202012Validator(listed[name]["outputSchema"]).validate(result)
+
+
+def test_twice_is_once(api: Api) -> None:
+    table, tool = story(api)
+    someone = agent(api, tool)
+    plan = someone.previewed("仓库", "仓库仓库")
+    first, again = (someone.done("replace_execute", named(plan)) for _ in range(2))
+    assert again == {**first, "replayed": True}
+    assert data_of(api, table)["a"]["more"][0] == "废弃仓库仓库"
+
+
+def test_another_digest_or_none_executes_nothing(api: Api) -> None:
+    table, tool = story(api)
+    someone = agent(api, tool)
+    plan, other = someone.previewed(OLD, NEW), someone.previewed(OLD, "x")
+    wrong = someone.refused("replace_execute", {**named(plan), "digest": other["digest"]})
+    assert wrong["code"] == "DIGEST_MISMATCH"
+    for arguments in ({"plan_id": plan["plan_id"]}, {**named(plan), "digest": "x"}):
+        assert someone.refused("replace_execute", arguments)["code"] == "INVALID_INPUT"
+    assert data_of(api, table) == STORY
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {},
+        {"find": "", "replace_with": "x"},
+        {"find": "x"},
+        {"find": "x" * 1_001, "replace_with": "y"},
+        {"find": "x", "replace_with": "y" * 10_001},
+        {"find": "x", "replace_with": "y", "regex": "true"},
+        {"find": "x", "replace_with": "y", "tables": [1]},
+        {"find": "x", "replace_with": "y", "json_pointer": ""},
+        {"find": "x", "replace_with": "y", "plan_id": "1"},
+        {"find": 1, "replace_with": "y"},
+        {"find": "\ud800", "replace_with": "y"},
+        {"find": "x", "replace_with": "\ud800"},
+        {"find": "x", "replace_with": "y", "search_tool": "nobody"},
+    ],
+    ids=range(13),
+)
+def test_a_mistake_is_a_result_that_names_the_argument(api: Api, arguments: dict[str, Any]) -> None:
+    _, tool = story(api)
+    report = agent(api, tool).refused("replace_preview", arguments)
+    assert report["code"] == "INVALID_INPUT"
+    assert "\ud800" not in report["message"]
+
+
+def test_what_no_document_can_hold_is_not_looked_for(api: Api) -> None:
+    _, tool = story(api)
+    arguments = {"find": "a\x00b", "replace_with": "y"}
+    assert agent(api, tool).refused("replace_preview", arguments)["code"] == "INVALID_DOCUMENT"
+
+
+def test_regular_expressions_work_and_are_refused_in_words(api: Api) -> None:
+    table, tool = story(api)
+    someone = agent(api, tool)
+    plan = someone.previewed("废(弃)仓库", "$1$1", regex=True)
+    someone.done("replace_execute", named(plan))
+    assert data_of(api, table)["a"]["more"][0] == "弃弃"
+    arguments = {"find": "(", "replace_with": "x", "regex": True}
+    assert someone.refused("replace_preview", arguments)["code"] == "PATTERN_INVALID"
+    arguments = {"find": "x", "replace_with": "$1", "regex": True}
+    assert someone.refused("replace_preview", arguments)["code"] == "REPLACEMENT_INVALID"
+
+
+def test_nothing_found_says_so(api: Api) -> None:
+    _, tool = story(api)
+    plan = agent(api, tool).previewed("废弃仓库！", NEW)
+    assert (plan["matches_count"], plan["matches"], plan["state"]) == (0, [], "cancelled")
+    assert "Nothing would change" in plan["next"]
+    assert "digest" not in plan
+
+
+def open_plans(api: Api) -> list[int]:
+    """The plans of a project that may be executed."""
+    plans = answer(api("GET", f"/api/v1/projects/{api.project_id}/replace"), 200)["plans"]
+    return [plan["plan_id"] for plan in plans if plan["state"] == "ready"]
+
+
+def test_agents_leave_room_for_the_plans_of_people(api: Api) -> None:
+    _, tool = story(api)
+    someone, other = agent(api, tool), agent(api, tool)
+    others = other.previewed(OLD, NEW)
+    made = [someone.previewed(OLD, f"{NEW} {n}") for n in range(12)]
+    newest = [plan["plan_id"] for plan in reversed(made[2:])]
+    assert open_plans(api) == [*newest, others["plan_id"]]
+    assert someone.refused("replace_execute", named(made[1]))["code"] == "PLAN_EXPIRED"
+    assert someone.done("replace_execute", named(made[2]))["replaced_count"] == 2
+    for n in range(25):
+        someone.previewed(f"nothing like {n}", "x")
+    assert open_plans(api) == [*newest[:-1], others["plan_id"]]
+
+
+def test_a_preview_can_be_looked_at_again_with_the_same_request_only(api: Api) -> None:
+    _, tool = story(api)
+    someone = agent(api, tool, api.unindexed_tool(api.table({"x": OLD}), name="kept"))
+    plan = someone.previewed(OLD, NEW)
+    again = {"find": OLD, "replace_with": NEW, "plan_id": plan["plan_id"]}
+    assert someone.done("replace_preview", again) == plan
+    other = {**again, "replace_with": "x"}
+    assert someone.refused("replace_preview", other)["code"] == "INVALID_INPUT"
+    binding = f"/api/v1/mcps/{someone.mcp['id']}/bindings/{tool['tool_id']}"
+    assert api("DELETE", binding).status_code == 204
+    report = someone.refused("replace_preview", again)
+    assert report["code"] == "PLAN_EXPIRED"
+    assert "仓库" not in json.dumps(report, ensure_ascii=False)
+
+
+def test_a_text_that_changed_since_is_named_and_nothing_is_done(api: Api) -> None:
+    table, tool = story(api)
+    someone = agent(api, tool)
+    plan = someone.previewed(OLD, NEW)
+    path = f"/api/v1/tables/{table['id']}/data"
+    changed = {**STORY, "a": {"text": "x", "more": [OLD, "nothing"]}}
+    assert api("PUT", path, json=changed).status_code == 200
+    report = someone.refused("replace_execute", named(plan))
+    assert (report["code"], report["changed_count"]) == ("REPLACE_STALE", 1)
+    [told] = report["changed"]
+    assert (told["json_pointer"], told["reason"]) == ("/a/text", "CHANGED")
+    assert data_of(api, table) == changed
+
+
+def test_a_person_executes_what_an_agent_proposes(api: Api) -> None:
+    table, tool = story(api)
+    someone = agent(api, tool, replace="propose")
+    plan = someone.previewed(OLD, NEW)
+    assert str(plan["plan_id"]) in plan["next"]
+    assert f"/projects/{api.project_id}/replace/execute" in plan["next"]
+    found = answer(api("GET", f"/api/v1/projects/{api.project_id}/replace/{plan['plan_id']}"), 200)
+    assert (found["mcp_id"], found["digest"]) == (someone.mcp["id"], plan["digest"])
+    assert data_of(api, table) == STORY
+
+
+def test_what_an_agent_does_is_logged_without_a_word_of_the_texts(
+    api: Api, caplog: pytest.LogCaptureFixture
+) -> None:
+    _, tool = story(api)
+    someone = agent(api, tool)
+    plan = someone.previewed(OLD, NEW)
+    someone.done("replace_execute", named(plan))
+    undone = someone.done("replace_undo", {"plan_id": plan["plan_id"]})
+    told = [record.__dict__ for record in caplog.records if record.msg.startswith("agent ")]
+    assert [each["msg"] for each in told] == ["agent previewed", "agent executed", "agent undid"]
+    plan_ids = [plan["plan_id"], plan["plan_id"], undone["plan_id"]]
+    assert [each["plan_id"] for each in told] == plan_ids
+    assert {(each["mcp_id"], each["places"]) for each in told} == {(someone.mcp["id"], 2)}
+    written = exposed(caplog.records)
+    assert not any(text in written for text in (OLD, NEW, "/a/text", "灰尘"))
+
+
+# ---- Sizes
+
+
+def test_an_agent_changes_a_thousand_places_at_most(api: Api) -> None:
+    table = api.table({"a": ["x"] * 1_001})
+    someone = agent(api, api.unindexed_tool(table, json_path="/a"))
+    arguments = {"find": "x", "replace_with": "y"}
+    assert someone.refused("replace_preview", arguments)["code"] == "TOO_MANY_MATCHES"
+    fewer = api.table({"a": ["x"] * 1_000})
+    someone = agent(api, api.unindexed_tool(fewer, name="fewer"))
+    plan = someone.previewed("x", "y")
+    assert (plan["matches_count"], len(plan["matches"])) == (1_000, 20)
+
+
+def test_a_result_is_as_long_as_models_can_read(api: Api) -> None:
+    deep = "k" * 5_000
+    tables = [api.table({deep: {deep: OLD * 3}}, name=f"{n}" + "名" * 190) for n in range(30)]
+    tools = [api.unindexed_tool(table, name=f"t{n}") for n, table in enumerate(tables)]
+    plan = agent(api, *tools).previewed(OLD, NEW)
+    assert len(to_bytes(plan)) <= MAX_RESULT_BYTES
+    assert (plan["matches_count"], plan["tables_count"]) == (90, 30)
+    assert 0 < len(plan["matches"]) < 20
+    assert len(plan["tables"]) == 30

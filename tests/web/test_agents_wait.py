@@ -1,0 +1,86 @@
+"""Agents and plans that a worker goes on with: a preview that is looked at again, and its end."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from context_search.domain.access import McpKey
+from context_search.domain.editing.plans import MAX_ATOMIC_TABLES
+from context_search.mcp.contract import ClientInput, ToolFailure, ToolResult
+from context_search.services.editing.preview import PreviewLimits
+from context_search.web.mcp_replacing import AgentReplacing
+from tests.web.agent import Agent, agent, named
+from tests.web.api import Api, answer
+
+OLD, NEW = "废弃仓库", "荒废工厂"
+REQUEST = {"find": OLD, "replace_with": NEW}
+
+
+def hurried(someone: Agent) -> AgentReplacing:
+    """The same agent where a request looks through one byte of documents."""
+    parts = someone.api.parts
+    principal = McpKey(someone.api.project_id, someone.mcp["id"])
+    use = parts.agents_replace
+    use = replace(use, preview=replace(use.preview, limits=PreviewLimits(bytes=1)))
+    instance = parts.mcps.read(principal, principal.mcp_id)
+    return AgentReplacing(principal, instance, ClientInput(), use)
+
+
+def structured(given: object) -> dict[str, Any]:
+    assert isinstance(given, ToolResult)
+    return dict(given.structured)
+
+
+def test_a_long_preview_is_looked_at_again(api: Api) -> None:
+    tables = [api.table({"x": OLD}, name=str(number)) for number in range(3)]
+    someone = agent(api, *(api.unindexed_tool(each, name=f"t{each['id']}") for each in tables))
+    begun = structured(hurried(someone).call("replace_preview", REQUEST))
+    assert (begun["state"], "digest" in begun, begun["matches"]) == ("previewing", False, [])
+    assert f"plan_id {begun['plan_id']}" in begun["next"]
+    unread = {"plan_id": begun["plan_id"], "digest": "0" * 32}
+    assert someone.refused("replace_execute", unread)["code"] == "PLAN_NOT_READY"
+    again = {**REQUEST, "plan_id": begun["plan_id"]}
+    assert someone.done("replace_preview", again)["state"] == "previewing"
+    api.parts.editing.preview.run(begun["plan_id"])
+    ready = someone.done("replace_preview", again)
+    assert (ready["state"], ready["matches_count"], len(ready["matches"])) == ("ready", 3, 3)
+    assert someone.done("replace_execute", named(ready))["replaced_count"] == 3
+
+
+def test_a_preview_that_failed_says_why(api: Api) -> None:
+    someone = agent(api, api.unindexed_tool(api.table({"x": ["a"] * 1_001})))
+    request = {"find": "a", "replace_with": "b"}
+    begun = structured(hurried(someone).call("replace_preview", request))
+    api.parts.editing.preview.run(begun["plan_id"])
+    report = someone.refused("replace_preview", {**request, "plan_id": begun["plan_id"]})
+    assert report["code"] == "TOO_MANY_MATCHES"
+
+
+def test_what_a_worker_executes_is_asked_for_by_the_same_call(api: Api) -> None:
+    tables = [api.table({"x": OLD}) for _ in range(MAX_ATOMIC_TABLES + 1)]
+    [last, *tools] = [api.unindexed_tool(each, name=f"t{each['id']}") for each in tables]
+    someone = agent(api, *tools)
+    bindings = f"/api/v1/mcps/{someone.mcp['id']}/bindings"
+    answer(api("POST", bindings, json={"tool_id": last["tool_id"]}), 201)
+    plan = someone.previewed(OLD, NEW)
+    ordered = someone.done("replace_execute", named(plan))
+    assert (ordered["state"], ordered["replaced_count"]) == ("executing", 0)
+    assert "again" in ordered["next"]
+    api.parts.work()
+    done = someone.done("replace_execute", named(plan))
+    assert (done["state"], done["replaced_count"]) == ("done", len(tables))
+    undone = someone.done("replace_undo", {"plan_id": plan["plan_id"]})
+    assert undone["state"] == "executing"
+    api.parts.work()
+    report = someone.refused("replace_undo", {"plan_id": plan["plan_id"]})
+    assert (report["code"], report["undone_by"]) == ("UNDO_EXPIRED", undone["plan_id"])
+
+
+def test_an_agent_without_the_opt_in_calls_nothing(api: Api) -> None:
+    someone = agent(api, api.unindexed_tool(api.table({"x": OLD})), replace="off")
+    for name in ("replace_preview", "replace_execute", "replace_undo"):
+        with pytest.raises(ToolFailure, match="no such tool"):
+            hurried(someone).call(name, REQUEST)
