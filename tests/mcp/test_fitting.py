@@ -9,7 +9,7 @@ import jsonschema  # type: ignore[import-untyped]
 import pytest
 
 from context_search.mcp.jsonrpc import to_bytes
-from context_search.web.mcp_tools import MAX_RESULT_BYTES, SEARCH_OUTPUT_SCHEMA, fitted
+from context_search.web.mcp_tools import MAX_RESULT_BYTES, SEARCH_OUTPUT_SCHEMA, fitted, trimmed
 from tests.mcp.test_search_schema import ANSWER
 
 
@@ -66,3 +66,16 @@ def test_a_hit_whose_place_alone_is_too_long_is_left_out_and_counted() -> None:
 
 def test_no_hits_are_no_hits() -> None:
     assert fitted(answer_of()) == answer_of()
+
+
+def test_lists_are_cut_in_the_order_they_are_named_and_the_rest_is_left_alone() -> None:
+    answer = {"a": ["x" * 100] * 10, "b": ["y" * 100] * 10, "n": "z"}
+    size = len(to_bytes(answer))
+    assert trimmed(answer, "a", "b", limit=size) == answer
+    one_less = trimmed(answer, "a", "b", limit=size - 1)
+    assert one_less == {**answer, "a": answer["a"][:9]}
+    both = trimmed(answer, "a", "b", limit=size // 2 - 50)
+    assert (both["a"], both["n"]) == ([], "z")
+    assert 0 < len(both["b"]) < 10
+    assert len(to_bytes(both)) <= size // 2 - 50
+    assert trimmed(answer, "n", "a", limit=size - 1)["n"] == "z"

@@ -171,6 +171,7 @@ class Desk:
     def keep(self, limits: HistoryLimits) -> None:
         """Says how much of the past is kept."""
         with self.store.for_project(self.principal.project_id) as work:
+            work.history_settings.lock(self.principal.project_id)
             work.history_settings.write(self.principal.project_id, limits)
 
     def agent(self, mcp_id: int) -> McpKey:

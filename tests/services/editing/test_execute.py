@@ -318,6 +318,30 @@ def test_an_engine_that_finds_something_else_by_now_does_nothing(desk: Desk) -> 
     assert desk.text(tables[1]) == '["x X"]'
 
 
+class OtherEngine(RePatterns):
+    """An engine to which a pattern means something else."""
+
+    @contextmanager
+    def compiled(
+        self, pattern: str, *, case_sensitive: bool, timeout_s: float
+    ) -> Iterator[RePattern]:
+        other = {"x": "y"}[pattern]
+        with super().compiled(
+            other, case_sensitive=case_sensitive, timeout_s=timeout_s
+        ) as compiled:
+            yield compiled
+
+
+def test_an_engine_that_finds_as_much_at_other_places_does_nothing(desk: Desk) -> None:
+    [table] = desk.make(["x y"])
+    plan = desk.preview(ReplaceRequest("x", "z", regex=True))
+    desk.patterns = OtherEngine()
+    with pytest.raises(ReplaceStaleError) as told:
+        desk.execute(plan)
+    assert [each["reason"] for each in changed_in(told.value)] == ["MATCHES_DIFFER"]
+    assert desk.text(table) == '["x y"]'
+
+
 def test_the_digest_of_a_plan_that_differs_in_anything_is_refused(desk: Desk) -> None:
     tables = desk.make(["x y"], ["x"])
     asked = ReplaceRequest("x", "z")

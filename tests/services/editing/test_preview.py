@@ -288,6 +288,13 @@ def test_a_replacement_that_is_too_long(memory: Desk) -> None:
         memory.start("x", "y" * 10_000)
 
 
+def test_replacements_that_are_too_long_in_all_documents_together(memory: Desk) -> None:
+    memory.tables("x" * 3_000, "x" * 3_000)
+    assert memory.start("x", "y" * 8_000).plan.state == "ready"
+    with pytest.raises(ReplaceTooLargeError):
+        memory.start("x", "y" * 10_000)
+
+
 def test_a_pointer_that_no_answer_holds(memory: Desk) -> None:
     memory.tables({"k" * 20_000: "x", "short": "y"})
     with pytest.raises(ReplaceTooLargeError):
@@ -449,8 +456,22 @@ def test_tables_that_go_and_come_during_a_preview(desk: Desk) -> None:
     assert shown.plan.counts.scanned_tables == 2
 
 
-def test_two_workers_on_one_plan_do_not_both_write(desk: Desk) -> None:
+def test_named_tables_are_looked_through_once_and_while_they_are_there(desk: Desk) -> None:
+    tables = desk.tables("x", "x", "x", "x")
+    named = tuple(table.id for table in reversed(tables[:3]))
+    late = desk.previews(PreviewLimits(request_s=1.5), clock=TickingClock(1))
+    plan = late.start(desk.principal, asked_for("x", tables=named)).plan
+    assert (plan.state, counts(plan)) == ("previewing", (1, 1, 1))
+    desk.bench.delete(tables[1])
+    shown = desk.preview.read(desk.principal, finished(desk, plan).id)
+    assert [row.table_id for row in shown.tables.rows] == [tables[0].id, tables[2].id]
+    assert (shown.plan.counts.scanned_tables, shown.tables_in_scope) == (2, 3)
+
+
+@pytest.mark.parametrize("queue_s", [2.5, 60])
+def test_two_workers_on_one_plan_do_not_both_write(desk: Desk, queue_s: float) -> None:
     desk.novel()
+    other = desk.previews(PreviewLimits(queue_s=queue_s), clock=TickingClock(1))
     whole = desk.start(WAREHOUSE, FACTORY).plan
     plan = (
         desk.previews(PreviewLimits(bytes=0))
@@ -459,16 +480,17 @@ def test_two_workers_on_one_plan_do_not_both_write(desk: Desk) -> None:
     )
 
     class Overtaken(KilledStore):
-        """Another worker does it all in between."""
+        """Another worker does some of it in between, or all."""
 
         def _counted(self, opened: Any) -> Any:
             self.begun += 1
             if self.begun == self.last:
-                assert desk.preview.run(plan.id) == "ready"
+                assert other.run(plan.id) in ("previewing", "ready")
             return opened()
 
     late = desk.previews(store=Overtaken(desk.bench.store, 4))
     assert late.run(plan.id) == "nothing_to_do"
+    desk.preview.run(plan.id)
     assert same(desk.read(plan.id), whole)
     assert desk.strings(plan.id) == desk.strings(whole.id)
 
@@ -540,12 +562,11 @@ def test_warnings(
 
 
 def test_warnings_are_kept_from_run_to_run(desk: Desk) -> None:
-    desk.tables("[x]", "x", "x")
-    plan = desk.previews(PreviewLimits(bytes=4)).start(desk.principal, asked_for("x]", "")).plan
-    assert finished(desk, plan).counts.warnings == ("DELETES_TEXT",)
-    desk.preview = desk.previews(PreviewLimits(queue_s=2.5), clock=TickingClock(1))
-    plan = desk.previews(PreviewLimits(bytes=0)).start(desk.principal, asked_for("x", "")).plan
-    assert finished(desk, plan).counts.warnings == ("DELETES_TEXT",)
+    desk.tables("[1]", "x]", "x]")
+    late = desk.previews(PreviewLimits(request_s=1.5), clock=TickingClock(1))
+    plan = late.start(desk.principal, asked_for("]", ")")).plan
+    assert (plan.state, plan.counts.warnings) == ("previewing", ("BREAKS_JSON",))
+    assert finished(desk, plan).counts.warnings == ("BREAKS_JSON",)
 
 
 # ---- Plans

@@ -153,6 +153,16 @@ def test_a_string_that_moved_is_undone_where_it_is(desk: Desk) -> None:
     assert json.loads(desk.text(table)) == ["new yy", "a yy", "b yy"]
 
 
+def test_a_place_that_another_string_has_moved_to_is_that_strings(desk: Desk) -> None:
+    [table] = desk.make(["a x", "b x"])
+    plan = desk.execute(desk.preview(LETTERS)).plan
+    desk.put(table, ["new", "a yy"])
+    undone = desk.undo(plan, "skip")
+    assert (undone.done_count, undone.kept_count) == (1, 1)
+    assert undone.kept == [KeptPlace(table.id, "/1", 2)]
+    assert json.loads(desk.text(table)) == ["new", "a x"]
+
+
 def test_a_deleted_document_stays_deleted_and_keeps_its_places(desk: Desk) -> None:
     [gone, there] = desk.make(["x x"], ["x"])
     plan = desk.execute(desk.preview(LETTERS)).plan
