@@ -119,7 +119,7 @@ def test_a_pattern_is_replaced_and_taken_back(
     def post(path: str, body: object) -> dict[str, Any]:
         begun = time.perf_counter()
         answer = deployed.http("POST", f"{where}/{path}", body, key=key)
-        spent.append(f"{path.split('/')[-1]} {1000 * (time.perf_counter() - begun):.0f} ms")
+        spent.append(f"{path.rpartition('/')[2]} {1000 * (time.perf_counter() - begun):.0f} ms")
         assert answer["statusCode"] == 200, answer
         done: dict[str, Any] = answer["json"]
         return done
