@@ -42,7 +42,7 @@ PREVIEWS = 7
 PLACES = 7
 WORDS = ("warehouse", "factory")
 TABLES = 100
-SEARCHES = 300
+SEARCHES = 120
 WARM_UP = 20
 
 
