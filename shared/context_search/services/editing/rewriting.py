@@ -203,9 +203,7 @@ class Replace:
 
     def rewritten(self, source: Source) -> Rewritten | Refused:
         """Finds the matches again: nothing is done to a string that was not shown."""
-        if source.is_forgotten:
-            return refused(source, "GONE")
-        if not source.strings:
+        if not source.strings and not source.is_forgotten:
             return Rewritten(source)
         document = parsed(source)
         if isinstance(document, Refused):
