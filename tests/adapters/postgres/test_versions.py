@@ -55,6 +55,12 @@ def hasty(url: DatabaseUrl) -> Iterator[PostgresStore]:
     database.close()
 
 
+WAITING = """
+    SELECT FROM pg_stat_activity WHERE datname = current_database()
+      AND wait_event_type = 'Lock' AND query LIKE '%UPDATE table_history SET due_at%'
+"""
+
+
 def history_of(table: Table) -> TableHistory:
     return TableHistory(table.id, table.project_id)
 
@@ -227,6 +233,36 @@ def test_a_writer_waits_until_pieces_are_collected_and_then_misses_them(
             seen = other.submit(missing)
             looked.wait()
         assert seen.result() == set(names)
+
+
+def test_settings_lock_histories_in_the_order_of_their_tables(bench: Workbench) -> None:
+    """As plans of several documents do."""
+    first = bench.table(1)
+    with bench.store.for_project(first.project_id) as work:
+        others = [work.tables.add(first.project_id, "t", None, "1") for _ in range(20)]
+    mine = {"project": first.project_id}
+    bench.sql("DELETE FROM table_history WHERE project_id = :project", **mine)
+    bench.sql(
+        "INSERT INTO table_history (table_id, project_id) SELECT id, project_id"
+        " FROM context_table WHERE project_id = :project ORDER BY id DESC",
+        **mine,
+    )
+
+    def write() -> None:
+        with bench.store.for_project(first.project_id) as work:
+            work.history_settings.lock(first.project_id)
+            work.history_settings.write(first.project_id, HistoryLimits(keep_days=3))
+
+    lock = "SELECT FROM table_history WHERE table_id = :id FOR UPDATE NOWAIT"
+    with ThreadPoolExecutor(1) as other:
+        with bench.tx() as tx:
+            tx.run(lock, id=first.id)
+            writing = other.submit(write)
+            while not tx.run(WAITING):
+                assert not writing.done()
+                tx.run("SELECT pg_stat_clear_snapshot()")
+            assert all(tx.run(lock, id=table.id) for table in others)
+        writing.result()
 
 
 def test_a_history_that_is_held_makes_a_writer_fail_whole_and_not_wait_for_ever(

@@ -50,8 +50,14 @@ class PostgresHistorySettings:
             project=project_id,
             settings=settings.to_json(),
         )
+        # In the order in which plans write documents: they would wait for each other else.
         self.tx.run(
-            "UPDATE table_history SET due_at = now() WHERE project_id = :project",
+            """
+            UPDATE table_history SET due_at = now() FROM (
+                SELECT table_id FROM table_history WHERE project_id = :project
+                ORDER BY table_id FOR UPDATE) AS locked
+            WHERE project_id = :project AND table_history.table_id = locked.table_id
+            """,
             project=project_id,
         )
         return StoredHistoryLimits(version, settings)
