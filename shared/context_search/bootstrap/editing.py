@@ -67,10 +67,21 @@ class EditingParts:
     @cached_property
     def preview(self) -> PreviewReplacements:
         """Previews, and the plans that they make."""
-        from context_search.services.editing.preview import PreviewReplacements  # noqa: PLC0415
+        from context_search.domain.editing.plans import changeable_bytes  # noqa: PLC0415
+        from context_search.services.editing.look_through import MAX_DOCUMENT_BYTES  # noqa: PLC0415
+        from context_search.services.editing.preview import (  # noqa: PLC0415
+            PreviewLimits,
+            PreviewReplacements,
+        )
 
+        most = min(MAX_DOCUMENT_BYTES, changeable_bytes(self.memory_bytes))
         return PreviewReplacements(
-            self.store, self.patient, self.patterns, self.hash_of, self.clock
+            self.store,
+            self.patient,
+            self.patterns,
+            self.hash_of,
+            self.clock,
+            PreviewLimits(document_bytes=most),
         )
 
     @cached_property

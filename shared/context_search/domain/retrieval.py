@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, Literal, get_args
 
 from context_search.domain.search import QuestionLimits
@@ -59,9 +59,11 @@ class RetrievalSettings:
     def from_mapping(cls, values: Mapping[str, object]) -> RetrievalSettings:
         """Returns the settings of a stored JSON object; what is missing keeps its default.
 
-        ``kinds`` is how they were once written, also where a project had not chosen any.
+        What only a later release knows is left out. ``kinds`` is how they were once written, also
+        where a project had not chosen any.
         """
-        rest = {name: value for name, value in values.items() if name not in ("kinds", "hidden")}
+        known = {each.name for each in fields(cls)} - {"kinds", "hidden"}
+        rest = {name: value for name, value in values.items() if name in known}
         return cls(**rest, kinds=_stored_kinds(values))  # type: ignore[arg-type]
 
 

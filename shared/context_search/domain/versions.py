@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from datetime import datetime
 from typing import Literal
 
@@ -68,8 +68,12 @@ class HistoryLimits:
 
     @classmethod
     def from_mapping(cls, values: Mapping[str, int]) -> HistoryLimits:
-        """Returns the settings of a stored JSON object; what is missing keeps its default."""
-        return cls(**values)
+        """Returns the settings of a stored JSON object; what is missing keeps its default.
+
+        What only a later release knows is left out.
+        """
+        known = {each.name for each in fields(cls)}
+        return cls(**{name: value for name, value in values.items() if name in known})
 
 
 @dataclass(frozen=True, slots=True)

@@ -387,6 +387,15 @@ def test_three_silent_ends_are_the_last(desk: Desk) -> None:
     assert failed.last_error["code"] == "ATTEMPTS_EXHAUSTED"
 
 
+def test_a_document_that_does_not_fit_into_the_memory_ends_the_plan(desk: Desk) -> None:
+    desk.novel()
+    plan = desk.previews(PreviewLimits(bytes=0)).start(desk.principal, asked_for(WAREHOUSE)).plan
+    assert desk.previews(PreviewLimits(document_bytes=10)).run(plan.id) == "failed"
+    failed = desk.read(plan.id)
+    assert failed.last_error is not None
+    assert failed.last_error["code"] == "DOCUMENT_TOO_LARGE"
+
+
 def test_a_preview_that_comes_further_each_time_is_not_given_up(memory: Desk) -> None:
     memory.tables(*["x"] * 8)
     plan = memory.previews(PreviewLimits(bytes=0)).start(memory.principal, asked_for("x")).plan

@@ -94,7 +94,8 @@ class LookThrough:
     is committed together with the place to go on, by whoever was first: after a kill nothing is
     there twice. After ``deadline`` no document is begun, and after ``last_deadline`` the one in
     hand is given up. ``max_bytes`` are those of all documents that this one may read; None: it is
-    a worker, who may read any. ``shown`` are the first matches, as many as are ``wanted``.
+    a worker, who may read any with up to ``document_bytes``. ``shown`` are the first matches, as
+    many as are ``wanted``.
     """
 
     store: Store
@@ -106,6 +107,7 @@ class LookThrough:
     max_matches: int
     max_bytes: int | None = None
     wanted: int = 0
+    document_bytes: int = MAX_DOCUMENT_BYTES
     shown: list[ShownMatch] = field(default_factory=list)
     _warnings: Warnings = field(init=False)
     _read_bytes: int = 0
@@ -164,7 +166,7 @@ class LookThrough:
 
     def _read(self, table_id: int) -> Part | None:
         """None: the table is gone. Without text: it is too large to be read here."""
-        left = MAX_DOCUMENT_BYTES
+        left = self.document_bytes
         if self.max_bytes is not None:
             left = max(0, self.max_bytes - self._read_bytes)
         with self.store.for_project(self.plan.project_id) as work:
@@ -174,7 +176,7 @@ class LookThrough:
         if part is None:
             return None
         if part.text is None and self.max_bytes is None:
-            raise DocumentTooLargeError("a document is too large to be looked through")
+            raise DocumentTooLargeError(f"a document has over {left} bytes: leave its table out")
         self._read_bytes += part.size
         return part
 

@@ -39,7 +39,12 @@ from context_search.ports.store import Store, UnitOfWork
 from context_search.services.access.lookup import live_tool
 from context_search.services.editing.find_edits import replacer_of
 from context_search.services.editing.find_plan import find_plan, is_visible, locked_chain
-from context_search.services.editing.look_through import LookThrough, OvertakenError, ShownMatch
+from context_search.services.editing.look_through import (
+    MAX_DOCUMENT_BYTES,
+    LookThrough,
+    OvertakenError,
+    ShownMatch,
+)
 from context_search.services.editing.show_matches import fitting
 from context_search.services.pages import PAGE, Page, page_of
 
@@ -89,7 +94,8 @@ class PreviewLimits:
     """What a preview may take in a request, and a worker at once: bytes, seconds.
 
     ``text_s``, ``queue_text_s``: for one string under a regular expression. Until
-    ``queue_document_s`` a worker goes on with the document in hand.
+    ``queue_document_s`` a worker goes on with the document in hand. ``document_bytes``: of one
+    document, whoever reads it.
     """
 
     bytes: int = MAX_PREVIEWED_BYTES
@@ -99,6 +105,7 @@ class PreviewLimits:
     queue_document_s: float = 80.0
     queue_text_s: float = 30.0
     mcp_matches: int = MAX_MCP_MATCHES
+    document_bytes: int = MAX_DOCUMENT_BYTES
 
 
 _LIMITS = PreviewLimits()
@@ -268,6 +275,7 @@ class PreviewReplacements:
                 plan,
                 request,
                 self._max_matches(plan),
+                document_bytes=self.limits.document_bytes,
             )
             return "ready" if look.go_on().state == "ready" else "previewing"
 
