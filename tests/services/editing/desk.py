@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any
 
 from context_search.domain.access import Principal, ProjectKey
@@ -13,9 +11,8 @@ from context_search.domain.documents import parse_exact, strings_at
 from context_search.domain.editing.plans import Plan, PlannedString
 from context_search.domain.editing.replacing import ReplaceRequest
 from context_search.domain.model import Project, Table
-from context_search.ports.outside import Deadline
 from context_search.ports.patterns import Patterns
-from context_search.ports.store import Store, UnitOfWork
+from context_search.ports.store import Store
 from context_search.services.editing.preview import (
     AskedReplacement,
     PreviewLimits,
@@ -47,39 +44,6 @@ class TickingClock(ManualClock):
     def monotonic(self) -> float:
         self.advance(self._step_s)
         return super().monotonic()
-
-
-class KilledError(BaseException):
-    """The process ends here."""
-
-
-@dataclass
-class KilledStore:
-    """A store whose process ends before transaction number ``last``, from 1."""
-
-    store: Store
-    last: int
-    begun: int = 0
-
-    def for_project(
-        self, project_id: int, deadline: Deadline | None = None
-    ) -> AbstractContextManager[UnitOfWork]:
-        return self._counted(lambda: self.store.for_project(project_id, deadline))
-
-    def for_all(
-        self, reason: str, deadline: Deadline | None = None
-    ) -> AbstractContextManager[UnitOfWork]:
-        return self._counted(lambda: self.store.for_all(reason, deadline))
-
-    @contextmanager
-    def _counted(
-        self, opened: Callable[[], AbstractContextManager[UnitOfWork]]
-    ) -> Iterator[UnitOfWork]:
-        self.begun += 1
-        if self.begun == self.last:
-            raise KilledError
-        with opened() as work:
-            yield work
 
 
 class Desk:

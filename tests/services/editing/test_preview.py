@@ -37,12 +37,11 @@ from tests.services.editing.desk import (
     FACTORY,
     WAREHOUSE,
     Desk,
-    KilledError,
-    KilledStore,
     TickingClock,
     asked_for,
     hashed,
 )
+from tests.services.editing.replacing import BusyStore, FaultyStore, StoppedError
 
 CANARY = "canary-of-the-document"
 
@@ -345,8 +344,8 @@ def test_each_worker_goes_on_where_the_last_one_ended(desk: Desk) -> None:
 def test_a_killed_preview_goes_on_and_shows_the_same(desk: Desk, last: int) -> None:
     desk.novel()
     whole = desk.start(WAREHOUSE, FACTORY).plan
-    killed = desk.previews(store=KilledStore(desk.bench.store, last))
-    with pytest.raises(KilledError):
+    killed = desk.previews(store=FaultyStore(desk.bench.store, "before", last))
+    with pytest.raises(StoppedError):
         killed.start(desk.principal, asked_for(WAREHOUSE, FACTORY))
     begun = [p for p in desk.preview.page(desk.principal, below=None).rows if p.id != whole.id]
     assert len(begun) == (last > 1)
@@ -367,8 +366,8 @@ def test_a_killed_worker_leaves_nothing_twice(desk: Desk, last: int) -> None:
         .start(desk.principal, asked_for(WAREHOUSE, FACTORY))
         .plan
     )
-    with pytest.raises(KilledError):
-        desk.previews(store=KilledStore(desk.bench.store, last)).run(plan.id)
+    with pytest.raises(StoppedError):
+        desk.previews(store=FaultyStore(desk.bench.store, "before", last)).run(plan.id)
     desk.preview.run(plan.id)
     assert same(desk.read(plan.id), whole)
     assert desk.strings(plan.id) == desk.strings(whole.id)
@@ -378,8 +377,8 @@ def test_three_silent_ends_are_the_last(desk: Desk) -> None:
     desk.novel()
     plan = desk.previews(PreviewLimits(bytes=0)).start(desk.principal, asked_for(WAREHOUSE)).plan
     for _ in range(3):
-        with pytest.raises(KilledError):
-            desk.previews(store=KilledStore(desk.bench.store, 3)).run(plan.id)
+        with pytest.raises(StoppedError):
+            desk.previews(store=FaultyStore(desk.bench.store, "before", 3)).run(plan.id)
     assert desk.preview.run(plan.id) == "failed"
     failed = desk.read(plan.id)
     assert failed.state == "failed"
@@ -400,19 +399,9 @@ def test_a_preview_that_comes_further_each_time_is_not_given_up(memory: Desk) ->
     memory.tables(*["x"] * 8)
     plan = memory.previews(PreviewLimits(bytes=0)).start(memory.principal, asked_for("x")).plan
     for _ in range(6):  # begins, lists, reads one and stores it, reads the next one
-        with pytest.raises(KilledError):
-            memory.previews(store=KilledStore(memory.bench.store, 5)).run(plan.id)
+        with pytest.raises(StoppedError):
+            memory.previews(store=FaultyStore(memory.bench.store, "before", 5)).run(plan.id)
     assert memory.preview.run(plan.id) == "ready"
-
-
-class AwayStore(KilledStore):
-    """Postgres is away from one transaction on."""
-
-    def _counted(self, opened: Any) -> Any:
-        self.begun += 1
-        if self.begun == self.last:
-            raise DatabaseUnavailableError("away")
-        return opened()
 
 
 def test_a_run_that_could_not_is_no_silent_end(desk: Desk) -> None:
@@ -420,14 +409,14 @@ def test_a_run_that_could_not_is_no_silent_end(desk: Desk) -> None:
     plan = desk.previews(PreviewLimits(bytes=0)).start(desk.principal, asked_for(WAREHOUSE)).plan
     for _ in range(5):
         with pytest.raises(DatabaseUnavailableError):
-            desk.previews(store=AwayStore(desk.bench.store, 3)).run(plan.id)
+            desk.previews(store=FaultyStore(desk.bench.store, "away", 3)).run(plan.id)
     assert desk.preview.run(plan.id) == "ready"
 
 
 def test_a_request_that_fails_leaves_no_preview_behind(desk: Desk) -> None:
     desk.novel()
     with pytest.raises(DatabaseUnavailableError):
-        desk.previews(store=AwayStore(desk.bench.store, 3)).start(
+        desk.previews(store=FaultyStore(desk.bench.store, "away", 3)).start(
             desk.principal, asked_for(WAREHOUSE)
         )
     [plan] = desk.preview.page(desk.principal, below=None).rows
@@ -488,16 +477,11 @@ def test_two_workers_on_one_plan_do_not_both_write(desk: Desk, queue_s: float) -
         .plan
     )
 
-    class Overtaken(KilledStore):
+    def overtake() -> None:
         """Another worker does some of it in between, or all."""
+        assert other.run(plan.id) in ("previewing", "ready")
 
-        def _counted(self, opened: Any) -> Any:
-            self.begun += 1
-            if self.begun == self.last:
-                assert other.run(plan.id) in ("previewing", "ready")
-            return opened()
-
-    late = desk.previews(store=Overtaken(desk.bench.store, 4))
+    late = desk.previews(store=BusyStore(desk.bench.store, 4, overtake))
     assert late.run(plan.id) == "nothing_to_do"
     desk.preview.run(plan.id)
     assert same(desk.read(plan.id), whole)
