@@ -16,6 +16,7 @@ from rich.console import Console
 
 from local.demo.client import Api, ApiError, ask, create_project
 from local.demo.documents import read_document, sample_document, sizes
+from local.demo.replacing import replace_and_undo
 from local.demo.show import nothing_to_find, show_answer, show_progress
 from local.stack import Stack
 from local.state import DEFAULT_STATE, StackError, State
@@ -25,15 +26,17 @@ QUESTIONS = [
     "表格里的数据改了以后，索引多久会跟上？",
     "How long until a deleted tool's vectors disappear?",  # only the Chinese text knows
 ]
+REPLACEMENT = ("ExceptionGroup", "ErrorGroup")
 
 
 @dataclass(frozen=True, slots=True)
 class Walk:
-    """What to search and what to ask."""
+    """What to search, what to ask, and what then becomes what."""
 
     document: object
     questions: list[str]
     threshold: int
+    replacement: tuple[str, str] | None = None
 
 
 def main() -> int:
@@ -75,7 +78,8 @@ def _arguments() -> argparse.Namespace:
 def walk_of(arguments: argparse.Namespace) -> Walk:
     """Returns what to do. Raises ValueError for a file without a question, or without JSON."""
     if arguments.file is None:
-        return Walk(sample_document(), arguments.ask or QUESTIONS, arguments.threshold)
+        questions = arguments.ask or QUESTIONS
+        return Walk(sample_document(), questions, arguments.threshold, REPLACEMENT)
     if not arguments.ask:
         raise ValueError('say what to look for: make demo FILE=my.json ASK="…"')
     return Walk(read_document(arguments.file), arguments.ask, arguments.threshold)
@@ -107,6 +111,11 @@ def _take(walk: Walk, console: Console, base_url: str, internal_secret: str) -> 
     console.print(f"asking over MCP, {mcp_url}")
     for answer in asyncio.run(ask(mcp_url, project["api_key"], walk.questions, 3)):
         show_answer(console, answer)
+    if walk.replacement is not None:
+        find, replace_with = walk.replacement
+        replace_and_undo(
+            console, api, project["id"], table["id"], find=find, replace_with=replace_with
+        )
 
 
 def _wanted(walk: Walk, project_id: int, table_id: int) -> dict[str, Any]:

@@ -30,6 +30,12 @@ class Api:
         """Returns the JSON of a 2xx answer. Raises ApiError."""
         return _answer(self._http.get(path))
 
+    def text(self, path: str) -> str:
+        """Returns a 2xx answer as it came. Raises ApiError."""
+        reply = self._http.get(path)
+        _answer(reply)
+        return reply.text
+
 
 def create_project(base_url: str, internal_secret: str) -> dict[str, Any]:
     """Returns a new project with its key, as the platform's own services make one."""

@@ -73,9 +73,12 @@ class _Lines(logging.Handler):
         self._lines = lines
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Formats a record as its own logger does: a function's in JSON, with all its fields."""
-        own = logging.getLogger(record.name).handlers
-        form = own[0].formatter if own and own[0] is not self else None
+        """Formats a record as its function does: in JSON, with all its fields."""
+        logger = logging.getLogger(record.name)
+        while not logger.handlers and logger.parent:
+            logger = logger.parent
+        own = logger.handlers[0]
+        form = own.formatter if logger.parent else None
         self._lines.append((form or logging.Formatter()).format(record))
 
 

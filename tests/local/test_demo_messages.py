@@ -13,6 +13,7 @@ from rich.console import Console
 
 from local.demo.__main__ import walk_of
 from local.demo.documents import read_document, sizes
+from local.demo.replacing import show_plan
 from local.demo.show import nothing_to_find, show_answer
 
 LINES = '{"a": 1}\n{"a": "\u2028"}\n'
@@ -103,3 +104,17 @@ def test_no_hit_says_so() -> None:
     assert "nothing found" in shown(json.loads('{"query": "q", "results": []}'))
     root = {"score": 1.0, "relevance": 1.0, "json_path": "", "chunk": {**PLACE, "chunk_text": "a"}}
     assert "(the root)" in shown({"query": "q", "results": [root]})
+
+
+def test_a_preview_is_shown_as_a_diff_on_single_lines() -> None:
+    match = {**PLACE, "before": "before it\n  was ", "found": "old", "becomes": "", "after": " [b]"}
+    console = Console(file=io.StringIO(), width=60, color_system=None)
+    show_plan(console, {"matches_count": 3, "strings_count": 2, "matches": [match]})
+    shown = console.file.getvalue().splitlines()  # type: ignore[attr-defined]
+    assert shown == [
+        "preview: 3 matches in 2 strings; nothing is changed yet",
+        "   /a[0], character 1,200",
+        " - before it was old [b]",
+        " + before it was  [b]",
+        "   and 2 more",
+    ]

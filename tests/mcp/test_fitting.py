@@ -9,7 +9,7 @@ import jsonschema  # type: ignore[import-untyped]
 import pytest
 
 from context_search.mcp.jsonrpc import to_bytes
-from context_search.web.mcp_tools import MAX_RESULT_BYTES, SEARCH_OUTPUT_SCHEMA, fitted, trimmed
+from context_search.web.agents.tools import MAX_RESULT_BYTES, SEARCH_OUTPUT_SCHEMA, fitted, trimmed
 from tests.mcp.test_search_schema import ANSWER
 
 

@@ -106,6 +106,42 @@ def test_what_was_overwritten_is_read_and_restored(deployed: Deployment) -> None
     assert deployed.http("GET", f"{path}/data", key=key)["json"] == documents[0]
 
 
+def test_a_pattern_is_replaced_and_taken_back(
+    deployed: Deployment, capsys: pytest.CaptureFixture[str]
+) -> None:
+    project_id, key = deployed.project()
+    document = {"report": TEXT, "note": "废弃仓库，不是废弃的工厂。", "n": 1.10}
+    body = {"project_id": project_id, "name": "table", "data": document}
+    table = deployed.http("POST", "/api/v1/tables", body, key=key)["json"]
+    where, place = f"/api/v1/projects/{project_id}/replace", f"/api/v1/tables/{table['id']}/data"
+    create_tool, spent = deployed.functions["create_tool"], []
+
+    def post(path: str, body: object) -> dict[str, Any]:
+        begun = time.perf_counter()
+        answer = deployed.http("POST", f"{where}/{path}", body, key=key)
+        spent.append(f"{path.rpartition('/')[2]} {1000 * (time.perf_counter() - begun):.0f} ms")
+        assert answer["statusCode"] == 200, answer
+        done: dict[str, Any] = answer["json"]
+        return done
+
+    asked = {"find": "(废)弃|light(house)", "replace_with": "${1}$2", "regex": True}
+    plan = post("preview", asked)
+    shown = [(match["found"], match["becomes"]) for match in plan["matches"]]
+    assert shown == [("废弃", "废"), ("废弃", "废"), ("lighthouse", "house")]
+    done = post("execute", {"plan_id": plan["plan_id"], "digest": plan["digest"]})
+    assert (done["state"], done["replaced_count"]) == ("done", 3)
+    changed = {
+        **document,
+        "report": TEXT.replace("lighthouse", "house"),
+        "note": "废仓库，不是废的工厂。",
+    }
+    assert deployed.http("GET", place, key=key)["json"] == changed
+    assert post(f"{plan['plan_id']}/undo", {})["reverted_count"] == 3
+    assert deployed.http("GET", place, key=key)["json"] == document
+    tell(capsys, f"replacing    {', '.join(spent)}; {create_tool.peak_mb:.0f} MB")
+    assert create_tool.peak_mb <= create_tool.function.memory_mb
+
+
 def test_a_pattern_is_searched_for_in_a_process_of_its_own(
     built: BuiltFunctions, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -194,6 +194,7 @@ class Proof:
         for chosen in ((old, new, new, old), (new, old, old, new)):
             shared.mix(**dict(zip(_ROLES, chosen, strict=True)))
             walk.round()
+            walk.replace_and_undo(shared.versions[new])
         shared.alternate(seed=1)
         walk.round()
         walk.round()
@@ -211,6 +212,7 @@ class Proof:
         shared.mix(**dict.fromkeys(_ROLES, new))
         walk.round()
         walk.round()
+        walk.replace_and_undo(shared.versions[new])
         added = written(shared, before)
         for version in (old, new):
             shared.mix(**dict.fromkeys(_ROLES, version))

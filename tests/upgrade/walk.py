@@ -5,10 +5,11 @@ And what must be so.
 
 from __future__ import annotations
 
+import json
 import random
 import re
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 from urllib.parse import quote
 
@@ -20,7 +21,7 @@ from tests.builders import chinese, english
 from tests.faults.endurance.hits import deviation
 from tests.faults.endurance.texts import MARKER, Texts
 from tests.functions.deployment import SECRET
-from tests.upgrade.shared_parts import SharedParts
+from tests.upgrade.shared_parts import Functions, SharedParts
 from tests.upgrade.versions import UpgradeError
 
 THRESHOLD = 100
@@ -32,6 +33,7 @@ _TOOLS: tuple[tuple[dict[str, Any], str], ...] = (
     ({**_CONFIG, "strategy": "hybrid", "storage": "lean"}, "/small"),
 )
 _KEPT_TABLES = 4
+_FOUND, _BECOMES = "harbour", "seaport"
 _SEARCHES = re.compile(r"/mcp|/api/v1/mcps.*|.*/\d+/(search|retrieve)")  # as the template has it
 _MCP_HEADERS = {
     "accept": "application/json, text/event-stream",
@@ -82,11 +84,16 @@ class Walk:
         status: int = 200,
         query: str = "",
         headers: dict[str, str] | None = None,
+        by: Functions | None = None,
     ) -> Any:
-        """The answer of the function that serves a path. Raises UpgradeError for another status."""
+        """The answer of the function that serves a path. Raises UpgradeError for another status.
+
+        ``by``: of these functions, whichever else answer now.
+        """
         function = "search" if _SEARCHES.fullmatch(path) else "create_tool"
         is_operators = path.startswith("/internal") or path == "/api/v1/projects"
-        answer = self.shared.deployed.http(
+        deployed = replace(self.shared.deployed, functions={**by}) if by else self.shared.deployed
+        answer = deployed.http(
             method,
             path,
             body,
@@ -99,7 +106,7 @@ class Walk:
         if answer["statusCode"] != status:
             said = str(answer.get("body"))[:600]
             complaints = "".join(f"\n{line}" for line in self.shared.complaints()[:6])
-            who = self.shared.deployed.functions[function]
+            who = deployed.functions[function]
             raise UpgradeError(
                 f"{method} {path} of {getattr(who, 'name', 'either version')}:"
                 f" {answer['statusCode']} instead of {status}: {said}{complaints}"
@@ -215,6 +222,27 @@ class Walk:
             self.call("DELETE", f"/api/v1/tables/{oldest}", status=204)
             del self.documents[oldest]
             self.tools = {i: each for i, each in self.tools.items() if each.table_id != oldest}
+
+    def replace_and_undo(self, functions: Functions) -> None:
+        """By functions that can: a word becomes another in all documents, is found, and is back."""
+        body = {"find": _FOUND, "replace_with": _BECOMES}
+        plan = self.call("POST", self._own("replace/preview"), body, by=functions)
+        chosen = {"plan_id": plan["plan_id"], "digest": plan["digest"]}
+        done = self.call("POST", self._own("replace/execute"), chosen, by=functions)
+        if not 0 < done["replaced_count"] == plan["matches_count"]:
+            raise UpgradeError(
+                f"{plan['matches_count']} matches, {done['replaced_count']} replaced"
+            )
+        before = self.documents
+        replaced = json.dumps(before).replace(_FOUND, _BECOMES)
+        self.documents = {int(name): value for name, value in json.loads(replaced).items()}
+        self.settle()
+        self.look()
+        self.call("POST", self._own(f"replace/{plan['plan_id']}/undo"), {}, by=functions)
+        self.documents = before
+        self.settle()
+        self.look()
+        self.counts["steps"] += 1
 
     # ------------------------------------------------------------------ proof
 

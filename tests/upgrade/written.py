@@ -10,9 +10,6 @@ UNWRITTEN: dict[str, str] = {
     "history_settings": "the walk keeps the defaults",
     "mcp.confirmation": "the walk lets no agent replace",
     "mcp.replacing": "the walk lets no agent replace",
-    "replace_plan": "the walk replaces nothing",
-    "replace_string": "the walk replaces nothing",
-    "replace_table": "the walk replaces nothing",
     "upload.from_revision": "only of a restored document of over 6 MB",
     "project_removal": "has a row between a deletion and its end only; 0.1.0 knows neither",
 }

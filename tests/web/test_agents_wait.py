@@ -11,7 +11,7 @@ from context_search.domain.access import McpKey
 from context_search.domain.editing.plans import MAX_ATOMIC_TABLES
 from context_search.mcp.contract import ClientInput, ToolFailure, ToolResult
 from context_search.services.editing.preview import PreviewLimits
-from context_search.web.mcp_replacing import AgentReplacing
+from context_search.web.agents.replacing import AgentReplacing
 from tests.web.agent import Agent, agent, named
 from tests.web.api import Api, answer
 

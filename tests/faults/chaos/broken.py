@@ -2,15 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from context_search.domain.errors import ContextSearchError
+from context_search.domain.errors import CommitUnknownError, ContextSearchError
 from context_search.services.indexing.node_report import RetryLater
+from testing.in_memory.queue import ListQueue
 from tests.faults.chaos.deployment import Deployment
 from tests.faults.chaos.gate import Point, after_commits, points
 from tests.faults.chaos.killing import Order, Place
 from tests.faults.chaos.parts import ChaosParts
+
+VICTIM = "chaos-victim"
+
+
+@contextmanager
+def victim_of(deployment: Deployment) -> Iterator[ChaosParts]:
+    """Parts whose connections can be told from all others."""
+    parts = ChaosParts(
+        deployment.database_url, deployment.turbopuffer_url, ListQueue(), application_name=VICTIM
+    )
+    yield parts
+    parts.database.close()
+
+
+def losses(deployment: Deployment, victim: ChaosParts) -> dict[str, Breakage]:
+    """What may be lost: a connection, or the reply to a COMMIT."""
+
+    def terminate() -> None:
+        with deployment.parts.database.transaction() as tx:
+            tx.run(
+                """
+                SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity
+                WHERE application_name = :name AND datname = current_database()
+                """,
+                name=VICTIM,
+            )
+
+    def lose_reply() -> None:
+        raise CommitUnknownError("the reply to COMMIT got lost")
+
+    return {
+        "terminated": Breakage(deployment, victim, terminate),
+        "reply lost": Breakage(deployment, victim, lose_reply, only_commits=True),
+    }
 
 
 @dataclass

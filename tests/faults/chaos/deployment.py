@@ -23,6 +23,7 @@ _UNREST = """
            (SELECT count(*) FROM index_generation WHERE state IN ('retired', 'queued', 'building')),
            (SELECT count(*) FROM context_table WHERE context_search_remove_at IS NOT NULL),
            (SELECT count(*) FROM tool WHERE context_search_remove_at IS NOT NULL),
+           (SELECT count(*) FROM replace_plan WHERE state IN ('previewing', 'executing')),
            (SELECT count(*) FROM node WHERE state IN ('queued', 'claimed')),
            (SELECT count(*) FROM index_generation AS generation
             JOIN index_table ON index_table.index_id = generation.index_id
@@ -131,7 +132,8 @@ class Deployment:
     def settle(self) -> None:
         """Lets healthy hands work until nothing waits."""
         with self.parts.database.transaction() as tx:  # the minute that a relay has for sending
-            tx.run("UPDATE outbox SET claimed_until = NULL")
+            tx.run("UPDATE outbox SET claimed_until = NULL, due_at = LEAST(due_at, now())")
+            tx.run("DELETE FROM permit")  # what the killed hold, for as long as they could live
 
         def is_quiet() -> bool:
             report = self.parts.cleanup.run(self.parts.in_time())

@@ -91,15 +91,15 @@ class _Noted:
     """Whatever it stands for, and the names of the methods that were called."""
 
     inner: Any
-    names: list[str]
+    called: list[str]
     prefix: str = ""
 
     def __getattr__(self, name: str) -> Any:
         value = getattr(self.inner, name)
         if callable(value):
-            self.names.append(f"{self.prefix}{name}")
+            self.called.append(f"{self.prefix}{name}")
             return value
-        return _Noted(value, self.names, f"{name}.")
+        return _Noted(value, self.called, f"{name}.")
 
 
 @dataclass

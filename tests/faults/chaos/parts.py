@@ -14,16 +14,22 @@ from context_search.adapters.turbopuffer_vectors import TurbopufferVectors
 from context_search.bootstrap import Parts
 from context_search.domain.access import Internal, ProjectKey
 from context_search.domain.config import IndexConfig, SearchConfig
+from context_search.domain.editing.plans import Choice
+from context_search.domain.editing.replacing import ReplaceRequest
 from context_search.domain.model import Scope
 from context_search.domain.orders import ORDER_ID, order_from_json
 from context_search.ports.outside import Deadline, Embedder, Message, Queue
 from context_search.services.catalog.tools import NewSearchTool
+from context_search.services.editing.keep_plans import keep_plans
+from context_search.services.editing.preview import AskedReplacement, PreviewLimits
+from context_search.services.editing.prune import prune_versions
 from context_search.services.indexing.indexer import Indexer
 from context_search.settings import Settings
 from testing.in_memory.embedder import WordEmbedder
 from tests.faults.chaos.gate import Gate, GatedEmbedder, GatedQueue, GatedStore, GatedVectors
 
 if TYPE_CHECKING:
+    from context_search.services.editing.execute import ExecutedPlan
     from context_search.services.upkeep.cleanup import Cleanup
 
 KEY = "chaos"
@@ -84,6 +90,11 @@ class ChaosParts(Parts):
     def postgres(self) -> GatedStore:  # type: ignore[override]
         """Postgres."""
         return GatedStore(PostgresStore(self.database), self.gate)
+
+    @cached_property
+    def patient_postgres(self) -> GatedStore:  # type: ignore[override]
+        """Postgres, behind the same gate."""
+        return self.postgres
 
     @cached_property
     def vectors(self) -> GatedVectors:  # type: ignore[override]
@@ -152,7 +163,38 @@ class ChaosParts(Parts):
             "delete_tool": lambda project, tool: tools.tools.delete(ProjectKey(project), tool),
             "start_rebuild": lambda tool: operations.rebuilds.start(tool, Internal()),
             "roll_back": lambda tool: operations.rebuilds.roll_back(tool, Internal()),
+            "restore": lambda project, table, revision: self.editing.versions.restore(
+                ProjectKey(project), table, revision
+            ),
+            "preview": self.preview,
+            "execute": self.execute,
+            "undo": self.undo,
+            "forget": self.forget,
         }
+
+    def preview(self, project: int, find: str, replace_with: str, max_bytes: int) -> int:
+        """Previews a replacement and returns the plan; a worker looks through what is larger."""
+        usual = self.editing.preview
+        previews = replace(usual, limits=PreviewLimits(bytes=max_bytes))
+        asked = AskedReplacement(ReplaceRequest(find, replace_with))
+        return previews.start(ProjectKey(project), asked).plan.id
+
+    def execute(self, project: int, plan: int, digest: str) -> ExecutedPlan:
+        """Executes all matches of a plan."""
+        return self.editing.execute.execute(
+            ProjectKey(project), plan, bytes.fromhex(digest), Choice(), request_id=None
+        )
+
+    def undo(self, project: int, plan: int) -> ExecutedPlan:
+        """Undoes a plan."""
+        return self.editing.undo.undo(
+            ProjectKey(project), plan, on_conflict="abort", dry_run=False, request_id=None
+        )
+
+    def forget(self) -> None:
+        """What cleanup does with plans and versions that nobody needs any more."""
+        keep_plans(self.store, silent_s=SILENT_S)
+        prune_versions(self.store)
 
 
 def wanted_tool(

@@ -2,57 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import pytest
 
 from context_search.domain.access import Principal
-from context_search.domain.errors import CommitUnknownError
-from testing.in_memory.queue import ListQueue
-from tests.faults.chaos.broken import Breakage
+from tests.faults.chaos.broken import Breakage, losses, victim_of
 from tests.faults.chaos.deployment import Deployment
 from tests.faults.chaos.killing import EDITED, LONG, Order, Place, check, indexed
 from tests.faults.chaos.parts import ChaosParts
 
-VICTIM = "chaos-victim"
-
 
 @pytest.fixture(scope="module")
 def victim(deployment: Deployment) -> Iterator[ChaosParts]:
-    parts = ChaosParts(
-        deployment.database_url, deployment.turbopuffer_url, ListQueue(), application_name=VICTIM
-    )
-    yield parts
-    parts.database.close()
+    with victim_of(deployment) as parts:
+        yield parts
 
 
-def _terminate(deployment: Deployment) -> None:
-    with deployment.parts.database.transaction() as tx:
-        tx.run(
-            """
-            SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity
-            WHERE application_name = :name AND datname = current_database()
-            """,
-            name=VICTIM,
-        )
-
-
-def _lose_reply(_: Deployment) -> None:
-    raise CommitUnknownError("the reply to COMMIT got lost")
-
-
-@pytest.fixture(params=[_terminate, _lose_reply], ids=["terminated", "reply lost"])
+@pytest.fixture(params=["terminated", "reply lost"])
 def breakage(
     deployment: Deployment, victim: ChaosParts, request: pytest.FixtureRequest
 ) -> Breakage:
-    act: Callable[[Deployment], None] = request.param
-    return Breakage(deployment, victim, lambda: act(deployment), only_commits=act is _lose_reply)
+    return losses(deployment, victim)[request.param]
 
 
 @pytest.fixture
 def severed(deployment: Deployment, victim: ChaosParts) -> Breakage:
     """Only connections that end: these orders are killed after each COMMIT elsewhere."""
-    return Breakage(deployment, victim, lambda: _terminate(deployment))
+    return losses(deployment, victim)["terminated"]
 
 
 @pytest.fixture
@@ -96,7 +73,8 @@ def test_a_change_fails_only_while_it_may_be_undone(
         return "replace", owner.project_id, place[0].id, {"a": EDITED}
 
     places = breakage.everywhere(lambda: indexed(deployment, owner), order)
-    assert breakage.failed() == {"tables.find+tables.replace+send_waiting"}
+    [failed] = breakage.failed()
+    assert "tables.replace+versions.record" in failed
     assert all(deployment.revision(table) == 2 for table, _ in breakage.succeeded())
     check(deployment, places)
 

@@ -75,7 +75,8 @@ def _is_quiet(world: World) -> bool:
     is_deleting = any(
         each.state == "retired" or each.index_id is None for each in rows.generations.values()
     )
-    return not (waits or is_worked_on or is_deleting)
+    is_planning = any(row.plan.state in ("previewing", "executing") for row in rows.plans.values())
+    return not (waits or is_worked_on or is_deleting or is_planning)
 
 
 def replay(world: World) -> None:

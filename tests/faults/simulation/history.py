@@ -12,6 +12,7 @@ from tests.faults.simulation.fairness import Fairness
 from tests.faults.simulation.invariants import Violated, Watch
 from tests.faults.simulation.moves import Moves
 from tests.faults.simulation.mutation import Mutation
+from tests.faults.simulation.planned import PlanWatch, documents
 from tests.faults.simulation.rest import at_rest
 from tests.faults.simulation.world import World
 
@@ -44,6 +45,7 @@ def watched(seed: int, mutation: Mutation) -> World:
     Crowd(world)
     Fairness(world)
     VersionWatch(world)
+    PlanWatch(world)
     return world
 
 
@@ -54,10 +56,13 @@ def live(world: World) -> None:
         moves.step()
     heal(world)
     at_rest(world)
-    before = set(world.memory.rows.chunks)
+    rows = world.memory.rows
+    before, written = set(rows.chunks), documents(rows)
     replay(world)
     at_rest(world)
-    if before != set(world.memory.rows.chunks):
+    if written != documents(rows):
+        raise Violated("R6 a replayed message changed a document")
+    if before != set(rows.chunks):
         raise Violated("I10 a replayed message changed the rows")
 
 

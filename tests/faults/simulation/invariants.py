@@ -43,6 +43,7 @@ class Watch:
         self.searchable: set[tuple[int, str]] = set()
         self.checked = (0, 0)
         self.versions = {content_hash(text): text for text in TEXTS}
+        self.read: dict[int, int] = {}
         world.on_answer = self.on_answer
         world.after_step = self.after_step
 
@@ -53,10 +54,18 @@ class Watch:
         if state == self.checked:
             return
         self.checked = state
+        self._read_documents(rows)
         self._every_document_is_known(rows)
         self._active_sets_are_complete(rows)
         self._nodes_change_as_they_may(rows)
         self._searchable_stays_searchable(rows)
+
+    def _read_documents(self, rows: Rows) -> None:
+        for table in rows.tables.values():
+            if self.read.get(table.id) != table.revision:
+                self.read[table.id] = table.revision
+                found = string_nodes(json.loads(table.data_json), scope="", threshold=0)
+                self.versions.update((content_hash(node.text), node.text) for node in found)
 
     def _every_document_is_known(self, rows: Rows) -> None:
         """I3: a namespace has a generation, a document has a chunk row or a tombstone."""

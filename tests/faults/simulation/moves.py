@@ -8,6 +8,7 @@ import itertools
 from tests.faults.simulation import others
 from tests.faults.simulation.conditions import LAMBDA_S
 from tests.faults.simulation.editing import Editors
+from tests.faults.simulation.replacing import Replacers
 from tests.faults.simulation.users import Move, Users
 from tests.faults.simulation.world import World
 
@@ -33,7 +34,7 @@ class Moves:
     def __init__(self, world: World) -> None:
         self.world = world
         self.random = world.random
-        users = Users(world)
+        users, replacers = Users(world), Replacers(world)
         for _ in range(1 if world.is_small else self.random.choice(FIRST_TOOLS)):
             world.create_tool(users.wanted_tool())
         if world.neighbour is not None:
@@ -53,11 +54,12 @@ class Moves:
             (0.05, lambda: others.delete_tool_by_sql(world)),
             (0.05, lambda: others.move_table_to_trash(world)),
             (0.01, lambda: others.lose_documents(world)),
+            *replacers.others(),
         ]
         moves = [
             (40.0, world.scheduler.resume_any),
             *self._varied([*running, *others_do]),
-            *self._varied([*users.moves(), *Editors(world).moves()]),
+            *self._varied([*users.moves(), *Editors(world).moves(), *replacers.moves()]),
         ]
         self.moves = [move for _, move in moves]
         self.limits = list(itertools.accumulate(weight for weight, _ in moves))
@@ -107,7 +109,7 @@ class Moves:
         return bool(late)
 
     def _receive_one(self) -> bool:
-        if self.world.scheduler.count("node", "enumerate") >= MAX_WORKERS:
+        if self.world.scheduler.count("node", "enumerate", "plan") >= MAX_WORKERS:
             return False
         envelope = self.world.queue.next()
         if envelope is not None:

@@ -9,10 +9,12 @@ from __future__ import annotations
 from tests.faults.simulation import faulty_limits as limits
 from tests.faults.simulation import faulty_nodes as nodes
 from tests.faults.simulation import faulty_orders as orders
+from tests.faults.simulation import faulty_plans as plans
 from tests.faults.simulation import faulty_rows as rows
 from tests.faults.simulation import faulty_steps as steps
 from tests.faults.simulation import faulty_versions as versions
 from tests.faults.simulation.faulty_limits import limited_by
+from tests.faults.simulation.faulty_plans import planned_by
 from tests.faults.simulation.faulty_rows import work_with
 from tests.faults.simulation.faulty_versions import kept_by
 from tests.faults.simulation.mutation import Mutation
@@ -28,7 +30,7 @@ MUTANTS = [
         within=3_000,
         seed=426,
     ),
-    Mutation("no grace for tombstones", grace_s=0, is_seen_in_small=True, within=3_000, seed=217),
+    Mutation("no grace for tombstones", grace_s=0, is_seen_in_small=True, within=3_000, seed=25),
     Mutation("vectors before their rows", indexer=steps.VectorsBeforeRows),
     Mutation("no tombstones", unit_of_work=work_with(chunks=rows.ChunksWithoutTombstones)),
     Mutation(
@@ -55,11 +57,11 @@ MUTANTS = [
         seed=444,
     ),
     Mutation("old set deleted first", unit_of_work=work_with(chunks=rows.OldSetFirst)),
-    Mutation("present on a timeout", indexer=steps.PresentOnTimeout, seed=20),
+    Mutation("present on a timeout", indexer=steps.PresentOnTimeout, seed=12),
     Mutation("vectors before their rows, together", indexer=steps.VectorsBeforeRowsTogether),
     Mutation("present on a timeout, together", indexer=steps.PresentOnTimeoutTogether),
     Mutation("swap without a claim", indexer=steps.SwapsWithoutHolding, seed=104),
-    Mutation("content ids", unit_of_work=work_with(chunks=rows.ContentIds)),
+    Mutation("content ids", unit_of_work=work_with(chunks=rows.ContentIds), seed=64),
     Mutation(
         "content ids, tombstones cancelled",
         unit_of_work=work_with(chunks=rows.ContentIdsThatCancelTombstones),
@@ -71,21 +73,21 @@ MUTANTS = [
         "quarantine takes all",
         unit_of_work=work_with(nodes=nodes.QuarantineTakesAll),
         within=3_000,
-        seed=137,
+        seed=372,
     ),
     Mutation(
         "orphans while built",
         unit_of_work=work_with(chunks=rows.OrphansWhileBuilt),
         within=3_000,
-        seed=54,
+        seed=65,
     ),
     Mutation(
-        "the sweep believes an old list", sweep=steps.BelievesAnOldList, within=3_000, seed=188
+        "the sweep believes an old list", sweep=steps.BelievesAnOldList, within=3_000, seed=198
     ),
     Mutation("tombstones forgotten first", cleanup=steps.TombstonesForgottenFirst),
     Mutation("namespaces forgotten first", cleanup=steps.NamespaceForgottenFirst, within=3_000),
     Mutation("edits reach one generation", unit_of_work=work_with(indexes=rows.ActiveOnly)),
-    Mutation("tools deleted unseen", unit_of_work=work_with(comparisons=rows.ToolsUnseen), seed=54),
+    Mutation("tools deleted unseen", unit_of_work=work_with(comparisons=rows.ToolsUnseen), seed=22),
     Mutation("switch without a look", settler=steps.SwitchesUnseen),
     Mutation(
         "evicts what is in use",
@@ -102,13 +104,13 @@ MUTANTS = [
     Mutation("no comparison", cleanup=steps.NoComparison, within=3_000, seed=408),
     Mutation("windows forgotten", unit_of_work=work_with(deletions=rows.ForgetsWindows)),
     Mutation(
-        "half built for ever", unit_of_work=work_with(nodes=nodes.KeepsWhatIsHalfBuilt), seed=23
+        "half built for ever", unit_of_work=work_with(nodes=nodes.KeepsWhatIsHalfBuilt), seed=86
     ),
     Mutation(
         "evicted, yet indexed",
         unit_of_work=limited_by(indexes=limits.EvictedFollows),
         within=3_000,
-        seed=437,
+        seed=152,
     ),
     Mutation("rests over what is due", scheduled_cleanup=steps.RestsOverWhatIsDue),
     Mutation("rests after work", scheduled_cleanup=steps.RestsAfterWork),
@@ -119,13 +121,14 @@ MUTANTS = [
         "begun late, nothing withdrawn",
         unit_of_work=work_with(outbox=orders.NeverWithdraws),
         book=orders.BeginsLate,
-        seed=1,
+        seed=8,
     ),
     Mutation("forgotten first", book=orders.ForgetsFirst),
     Mutation(
         "waits for ever",
         unit_of_work=limited_by(quotas=limits.WaitsForEver),
         within=3_000,
+        seed=116,
     ),
     Mutation(
         "nothing is recorded",
@@ -156,4 +159,38 @@ MUTANTS = [
         unit_of_work=kept_by(histories=versions.CollectsNothing),
         edits=True,
     ),
+    Mutation("no hash at execute", executes=plans.ExecutesWithoutLooking, replaces=True, seed=8),
+    Mutation("any engine executes", executes=plans.ExecutesWithAnyEngine, replaces=True, seed=22),
+    Mutation("the next match", executes=plans.ExecutesTheNextOne, replaces=True, seed=2),
+    Mutation("executed too late", executes=plans.ExecutesTooLate, replaces=True, seed=14),
+    Mutation("executed for anyone", executes=plans.ExecutesForAnyone, replaces=True, seed=10),
+    Mutation("plan ends later", executes=plans.EndsThePlanLater, replaces=True, seed=2),
+    Mutation("written as it was read", writer=plans.WritesWhatItRead, replaces=True, seed=29),
+    Mutation("replaced, not recorded", writer=plans.RecordsNothing, replaces=True, seed=2),
+    Mutation(
+        "replaced, recorded afterwards", executes=plans.RecordsAfterwards, replaces=True, seed=2
+    ),
+    Mutation(
+        "done before it is written",
+        one_by_one=plans.DoneBeforeItIs,
+        replaces=True,
+        seed=2,
+        leaves_to_worker=True,
+    ),
+    Mutation(
+        "many plans at once",
+        unit_of_work=planned_by(plans.ManyAtOnce),
+        replaces=True,
+        seed=3,
+        leaves_to_worker=True,
+    ),
+    Mutation(
+        "what an undo needs is pruned",
+        unit_of_work=kept_by(histories=plans.PrunesWhatUndosNeed),
+        edits=True,
+        replaces=True,
+        seed=75,
+    ),
+    Mutation("undone blindly", undos=plans.UndoesWithoutLooking, replaces=True, seed=16),
+    Mutation("a plan is left for good", cleanup=plans.NeverRevived, replaces=True),
 ]

@@ -5,6 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from context_search.services.catalog.tools import ManageTools
+from context_search.services.editing.execute import ExecutePlans
+from context_search.services.editing.one_by_one import OneByOne
+from context_search.services.editing.undo import UndoPlans
+from context_search.services.editing.write_documents import WriteDocuments
 from context_search.services.indexing.indexer import Indexer
 from context_search.services.indexing.settle import Settler
 from context_search.services.indexing.worker import OrderBook
@@ -20,7 +24,8 @@ class Mutation:
     """The parts that a variant puts in place of the real ones; the design itself changes nothing.
 
     ``is_seen_in_small`` gives every history of it a small world, where the same text comes and
-    goes; ``edits`` lets users look back in every history. ``seed`` is one that catches it as the
+    goes; ``edits`` lets users look back in every history, ``replaces`` lets them replace, and
+    ``leaves_to_worker`` leaves all of that to a worker. ``seed`` is one that catches it as the
     code stands; where that has changed, one of the first ``within`` seeds does.
     """
 
@@ -33,10 +38,16 @@ class Mutation:
     settler: type[Settler] = Settler
     sweep: type[Sweep] = Sweep
     scheduled_cleanup: type[ScheduledCleanup] = ScheduledCleanup
+    executes: type[ExecutePlans] = ExecutePlans
+    undos: type[UndoPlans] = UndoPlans
+    one_by_one: type[OneByOne] = OneByOne
+    writer: type[WriteDocuments] = WriteDocuments
     grace_s: float = GRACE_S
     acknowledges_first: bool = False
     has_project_index: bool = False
     is_seen_in_small: bool = False
     edits: bool = False
+    replaces: bool = False
+    leaves_to_worker: bool = False
     seed: int = 0
     within: int = 400

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-
+from context_search.domain.json_text import to_json
 from testing.in_memory.catalog import MemoryTables
 from testing.in_memory.removals import remove_table, remove_tool
 from tests.faults.simulation.world import World
@@ -11,7 +10,7 @@ from tests.faults.simulation.world import World
 
 def edit_by_sql(world: World, document: dict[str, object]) -> None:
     """``UPDATE context_table SET data = …``; nobody sends the messages that the trigger wrote."""
-    text = json.dumps(document, ensure_ascii=False)
+    text = to_json(document)
     world.note(f"other program: edit {text[:60]}")
     world.seen["other program: edit"] += 1
     with world.memory.for_all("test") as work:

@@ -9,7 +9,7 @@ from context_search.domain.text.keywords import keyword_tokens, trails
 from context_search.services.indexing.chunk_vectors import BLANK
 from testing.in_memory.embedder import WordEmbedder
 from testing.in_memory.rows import ChunkRow, GenerationRow, NodeRow, Rows
-from tests.faults.simulation import crowding, editing
+from tests.faults.simulation import crowding, editing, planned
 from tests.faults.simulation.invariants import check, wanted_nodes
 from tests.faults.simulation.world import World
 
@@ -37,6 +37,7 @@ def at_rest(world: World) -> None:
     check(not world.queue.waiting, "I7 queue is not empty", world.queue.waiting)
     crowding.at_rest(world)
     editing.at_rest(rows)
+    planned.at_rest(rows)
     _summaries(world)
 
 

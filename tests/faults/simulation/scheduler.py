@@ -12,7 +12,7 @@ from greenlet import getcurrent, greenlet
 from tests.faults.simulation.conditions import MAX_SLOW, SLOW_PACES
 
 MIN_TURNS = 0.2  # time goes on while everybody sleeps
-Kind = Literal["node", "enumerate", "user", "cleanup"]
+Kind = Literal["node", "enumerate", "plan", "user", "cleanup"]
 
 
 class Killed(BaseException):
@@ -56,12 +56,15 @@ class Scheduler:
     tasks: list[Task] = field(default_factory=list)
     latest: Task | None = None
     steps: int = 0
+    is_killing: bool = False
     hub: greenlet = field(default_factory=getcurrent)
 
     def pause(self, *, is_write: bool = False) -> None:
         """Called inside a task: lets others run before the next outside call."""
         if getcurrent() is self.hub:
             return
+        if self.is_killing:
+            raise Killed  # what a handler would still do, nobody does
         chance = self.stall_chance if is_write else self.stall_chance / 10
         if chance and self.random.random() < chance and self._may_sleep():
             self._stall()
@@ -108,7 +111,11 @@ class Scheduler:
 
     def kill(self, task: Task) -> None:
         """Ends a task where it stands, as SIGKILL does; its open transaction rolls back."""
-        self._switch(task, lambda: task.body.throw(Killed()))
+        self.is_killing = True
+        try:
+            self._switch(task, lambda: task.body.throw(Killed()))
+        finally:
+            self.is_killing = False
 
     def _switch(self, task: Task, switch: Callable[[], object]) -> None:
         error: BaseException | None = None

@@ -10,8 +10,16 @@ from dataclasses import dataclass
 from context_search.domain.access import Principal, ProjectKey
 from context_search.domain.config import Model
 from context_search.domain.errors import ContextSearchError
-from context_search.domain.orders import ORDER_ID, CompareIndex, Order, order_from_json
+from context_search.domain.model import Table
+from context_search.domain.orders import (
+    ORDER_ID,
+    CarryOutPlan,
+    CompareIndex,
+    Order,
+    order_from_json,
+)
 from context_search.domain.search import Answer, QuestionLimits
+from context_search.domain.versions import HistoryLimits
 from context_search.ports.outside import Deadline, Message
 from context_search.services.catalog.tables import ManageTables
 from context_search.services.catalog.uploads import ManageUploads
@@ -31,7 +39,7 @@ from context_search.services.upkeep.operations import Redrive
 from context_search.services.upkeep.scheduled_cleanup import ScheduledCleanup
 from context_search.services.upkeep.sweep_round import SweepRounds
 from testing.in_memory.clock import ManualClock
-from testing.in_memory.store import MemoryStore
+from testing.in_memory.store import MemoryStore, MemoryUnitOfWork
 from testing.in_memory.uploads import DictObjects
 from testing.in_memory.vectors import DictVectors
 from tests.faults.simulation import conditions
@@ -50,6 +58,7 @@ from tests.faults.simulation.fault_chances import FaultChances, Network
 from tests.faults.simulation.messages import Envelope, SimQueue, joining
 from tests.faults.simulation.mutation import Mutation
 from tests.faults.simulation.parts import SimEmbedder, SimStore, SimVectors
+from tests.faults.simulation.plan_desk import PREVIEWED_BYTES, PlanDesk, as_large
 from tests.faults.simulation.scheduler import Killed, Kind, Scheduler
 from tests.faults.simulation.searching import simulated_search
 
@@ -81,10 +90,6 @@ def _no_uploads(upload_id: int) -> str:
     raise AssertionError(f"nobody uploaded {upload_id}")
 
 
-def _no_plans(plan_id: int, _: Deadline) -> str:
-    raise AssertionError(f"nobody has planned {plan_id}")
-
-
 class World:
     """One table, its tools, and every part between them and turbopuffer.
 
@@ -100,6 +105,8 @@ class World:
         self.mutation = mutation
         # Not chosen at random: histories without it stay as they were.
         self.edits = mutation.edits or (mutation.name == Mutation.name and seed % 3 == 0)
+        is_of_tables = mutation.name == Mutation.name and not mutation.has_project_index
+        self.replaces = mutation.replaces or (is_of_tables and seed % 2 == 1)
         self.sql_revisions: set[tuple[int, int]] = set()
         self.erased: set[tuple[int, int]] = set()
         self._choose()
@@ -107,8 +114,7 @@ class World:
         self.scheduler = Scheduler(self.random)
         self.fault_chances = FaultChances(self.random)
         self.network = Network(self.clock)
-        unit_of_work = mutation.unit_of_work
-        self.memory = MemoryStore(self.clock, joining(unit_of_work) if self.joins else unit_of_work)
+        self.memory = MemoryStore(self.clock, self._unit_of_work())
         self.documents = DictVectors()
         self.history: list[str] = []
         self.is_damaged = False
@@ -121,16 +127,35 @@ class World:
         self.store = SendingStore(self.plain_store, self.deliver)
         self.vectors = SimVectors(self.documents, self.scheduler, self.fault_chances, self.network)
         self.embedder = SimEmbedder(self.scheduler, self.fault_chances)
+        self.desk = PlanDesk(self.store, self.clock, mutation, self.previewed_bytes)
         self._build_indexing()
         self._build_management()
         project, _ = ManageTables(self.store).create_project("p")
         self.principal = ProjectKey(project.id)
+        if not self.keeps_history:
+            off = HistoryLimits(keep_count=0)
+            self.history_settings.change(self.principal, lambda _: off)
         create_table = ManageTables(self.store).create
         self.table = create_table(self.principal, "t", None, self.document())
+        self.chapters: list[Table] = []
+        if self.replaces:
+            self._add_chapters()
         self.neighbour: Principal | None = None
         if self.has_neighbour:
             self.neighbour = ProjectKey(ManageTables(self.store).create_project("n")[0].id)
             self.next_door = create_table(self.neighbour, "t", None, self.document())
+
+    def _unit_of_work(self) -> type[MemoryUnitOfWork]:
+        usual = (
+            as_large(self.mutation.unit_of_work) if self.is_large else self.mutation.unit_of_work
+        )
+        return joining(usual) if self.joins else usual
+
+    def _add_chapters(self) -> None:
+        """Tables that no tool searches, so that plans have several."""
+        for _ in range(2):
+            chapter = self.tables.create(self.principal, "t", None, self.document())
+            self.chapters.append(chapter)
 
     @property
     def seen(self) -> Counter[str]:
@@ -154,6 +179,11 @@ class World:
             self.texts = self.random.sample(few, 2)
         self.keep_s = pick(conditions.KEEP_S)
         self.model = Model(CONFIG.model, CONFIG.dimensions, pick(conditions.REBUILT_WINDOWS))
+        self.is_large, self.keeps_history, self.previewed_bytes = False, True, 0
+        if self.replaces:
+            self.is_large = pick((True, False)) or self.mutation.leaves_to_worker
+            self.keeps_history = self.edits or pick((True, True, False))
+            self.previewed_bytes = pick(PREVIEWED_BYTES)
 
     def _build_indexing(self) -> None:
         store, vectors, mutation = self.store, self.vectors, self.mutation
@@ -180,7 +210,7 @@ class World:
             self.indexer.index,
             self.comparer.compare,
             _no_uploads,
-            _no_plans,
+            self.desk.carry_out,
             self._tell,
         )
         cleanup_limits = CleanupLimits(
@@ -206,7 +236,7 @@ class World:
         tools = self.mutation.tools(store, Limits(self.max_node_chars), SILENT_S)
         self.create_tool, self.delete_tool = tools.create, tools.delete
         self.searcher = simulated_search(store, self.vectors, self.embedder, self.clock, SILENT_S)
-        tables = ManageTables(store)
+        self.tables = tables = ManageTables(store)
         self.replace_document = tables.replace
         self.delete_table, self.delete_project = tables.delete, tables.delete_project
         self.versions = ManageVersions(store)
@@ -282,6 +312,8 @@ class World:
         name = f"index {envelope.body}"
         if isinstance(order, CompareIndex):
             kind, name = "enumerate", f"enumerate {order.index_id}"
+        if isinstance(order, CarryOutPlan):
+            kind, name = "plan", f"plan {order.plan_id}"
         deadline = self.deadline()
         self.spawn(kind, name, lambda: self._carry_out(order, envelope.body, deadline), ended)
 

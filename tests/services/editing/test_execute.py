@@ -23,6 +23,7 @@ from context_search.domain.errors import (
     ReplaceStaleError,
 )
 from context_search.domain.versions import HistoryLimits
+from context_search.services.editing.keep_plans import keep_plans
 from context_search.services.editing.preview import AskedReplacement
 from testing.in_memory.clock import ManualClock
 from testing.in_memory.patterns import RePattern, RePatterns
@@ -140,6 +141,33 @@ def test_what_is_in_the_way_is_told_apart(desk: Desk) -> None:
     ]
     assert executed.plan.state == "partial"
     assert json.loads(desk.text(tables[2])) == ["c y", "c x too"]
+
+
+def test_a_deleted_document_is_in_the_way_when_its_strings_are_forgotten_too(desk: Desk) -> None:
+    tables = desk.make(*STORY)
+    plan = desk.preview()
+    desk.tables.delete(desk.principal, tables[0].id)
+    keep_plans(desk.store, silent_s=60)
+    with pytest.raises(ReplaceStaleError) as told:
+        desk.execute(plan)
+    gone = {"table_id": tables[0].id, "json_pointer": "", "reason": "GONE"}
+    assert changed_in(told.value) == [gone]
+    executed = desk.execute(plan, SKIP)
+    assert [(row.state, row.reason) for row in executed.tables] == [
+        ("skipped", "GONE"),
+        ("done", None),
+        ("done", None),
+    ]
+    assert (executed.plan.state, executed.done_count) == ("partial", 5)
+
+
+def test_a_deleted_document_that_is_left_out_is_in_nobodys_way(desk: Desk) -> None:
+    tables = desk.make(*STORY)
+    plan = desk.preview()
+    desk.tables.delete(desk.principal, tables[0].id)
+    keep_plans(desk.store, silent_s=60)
+    executed = desk.execute(plan, Choice(leave_tables=frozenset([tables[0].id])))
+    assert (executed.plan.state, executed.done_count) == ("done", 5)
 
 
 def test_another_string_of_the_document_may_change(desk: Desk) -> None:

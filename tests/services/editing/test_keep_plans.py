@@ -18,9 +18,14 @@ from context_search.domain.editing.plans import (
     ReplaceScope,
 )
 from context_search.domain.editing.replacing import ReplaceRequest
-from context_search.services.editing.keep_plans import PLANS_EMPTIED_PER_STEP, PLANS_PER_STEP
+from context_search.services.editing.keep_plans import (
+    PLANS_EMPTIED_PER_STEP,
+    PLANS_PER_STEP,
+    keep_plans,
+)
 from context_search.services.upkeep.cleanup import CleanupLimits
 from context_search.services.upkeep.cleanup_report import CleanupReport
+from tests.services.editing.replacing import BusyStore
 from tests.services.system import SILENT_S, System
 
 HOUR_S, DAY_S = 3_600.0, 86_400.0
@@ -107,6 +112,19 @@ def test_what_was_executed_keeps_its_texts_while_it_can_be_undone(system: PlanSy
     system.clock.advance(30 * DAY_S)
     assert system.clean().plan_texts_forgotten == 1
     assert not system.has_texts(undo)
+
+
+def test_an_undo_that_begins_in_the_last_moment_has_the_texts(system: PlanSystem) -> None:
+    plan = system.done()
+    system.clock.advance(30 * DAY_S + 1)
+
+    def undo() -> None:
+        system.plan(undoes=plan.id, state="executing")
+
+    keep_plans(BusyStore(system.store, 2, undo), silent_s=SILENT_S)
+    assert system.has_texts(plan)
+    keep_plans(system.store, silent_s=SILENT_S)
+    assert system.has_texts(plan)
 
 
 def test_a_plan_is_removed_after_a_year_and_after_what_undid_it(system: PlanSystem) -> None:

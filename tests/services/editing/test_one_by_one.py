@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from contextlib import suppress
-from dataclasses import replace
+from contextlib import AbstractContextManager, suppress
+from dataclasses import dataclass, replace
 from functools import partial
 
 import pytest
@@ -22,6 +22,7 @@ from context_search.domain.errors import (
 )
 from context_search.domain.model import Table
 from context_search.ports.outside import Deadline
+from context_search.ports.store import Store, UnitOfWork
 from context_search.services.editing.rewriting import MAX_STRING_CHARS
 from testing.in_memory.clock import ManualClock
 from testing.in_memory.store import MemoryStore
@@ -36,6 +37,26 @@ from tests.services.editing.replacing import (
 )
 
 LETTERS = ReplaceRequest("x", "yy")
+
+
+@dataclass
+class SlowStore:
+    """A store whose transactions take ten seconds each."""
+
+    store: Store
+    clock: ManualClock
+
+    def for_project(
+        self, project_id: int, deadline: Deadline | None = None
+    ) -> AbstractContextManager[UnitOfWork]:
+        self.clock.advance(10)
+        return self.store.for_project(project_id, deadline)
+
+    def for_all(
+        self, reason: str, deadline: Deadline | None = None
+    ) -> AbstractContextManager[UnitOfWork]:
+        self.clock.advance(10)
+        return self.store.for_all(reason, deadline)
 
 
 @pytest.fixture
@@ -113,6 +134,19 @@ def large_undo(desk: Desk, plan: Plan) -> Plan:
     assert not undo.tables
     desk.carry_out(undo.plan)
     return undo.plan
+
+
+def test_texts_are_not_forgotten_while_a_worker_takes_them_back(desk: Desk) -> None:
+    tables = desk.make(*STORY)
+    before = [desk.text(table) for table in tables]
+    plan = desk.execute(desk.preview()).plan
+    as_large(desk, plan)
+    undo = desk.undo(plan).plan
+    with pytest.raises(ConflictError):
+        desk.previews.cancel(desk.principal, plan.id)
+    assert desk.carry_out(undo) == "done"
+    assert [desk.text(table) for table in tables] == before
+    desk.previews.cancel(desk.principal, plan.id)
 
 
 def as_large(desk: Desk, plan: Plan) -> None:
@@ -200,6 +234,22 @@ def test_nothing_is_written_when_something_is_stale_at_the_beginning(desk: Desk)
         ("skipped", "CHANGED"),
     ]
     assert desk.execute(desk.preview(LETTERS)).done_count == 3
+
+
+def test_who_looks_at_changed_documents_has_no_more_time_than_others(
+    desk: Desk, clock: ManualClock
+) -> None:
+    tables = desk.make(*({"a": "x"} for _ in range(3)))
+    plan = ordered(desk)
+    for table in tables:
+        desk.put(table, "new", "/b")
+    slow = replace(desk, store=SlowStore(desk.store, clock))
+    slow.__dict__["principal"] = desk.principal
+    assert slow.carry_out(plan, left_s=100) == "goes_on"
+    assert desk.plan(plan).after_table == tables[0].id
+    while slow.carry_out(plan, left_s=100) == "goes_on":
+        pass
+    assert texts(desk, tables) == [{"a": "yy", "b": "new"}] * 3
 
 
 def test_what_changes_while_a_plan_is_executed_is_skipped(desk: Desk) -> None:

@@ -158,6 +158,19 @@ def test_pages_end_where_the_time_does(desk: Desk) -> None:
     assert [len(page) for page in pages(desk, plan.id, slow)] == [2, 1, 2, 2]
 
 
+def test_strings_of_large_documents_are_read_while_the_time_lasts(desk: Desk) -> None:
+    [table] = desk.tables({"a": WAREHOUSE, "b": WAREHOUSE, "long": "…" * 100})
+    plan = desk.start(WAREHOUSE, FACTORY).plan
+    with desk.bench.store.for_all("test") as work:
+        changed = f'{{"a": "{WAREHOUSE}", "b": "changed", "long": "{"…" * 100}"}}'
+        work.tables.replace(table.id, changed, expected_revision=None)
+    slow = ShowMatches(desk.bench.store, desk.patterns, TickingClock(60), document_bytes=65)
+    first = slow.page(desk.principal, plan.id)
+    assert [match.json_pointer for match in first.rows] == ["/a"]
+    with pytest.raises(ReplaceStaleError):
+        slow.page(desk.principal, plan.id, after=first.next_after or 0)
+
+
 def test_pages_end_where_an_answer_does(desk: Desk) -> None:
     key = "k" * 19_000
     desk.tables({key: ["x"] * 30})

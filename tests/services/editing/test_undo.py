@@ -40,6 +40,20 @@ def desk(clock: ManualClock) -> Desk:
     return Desk(MemoryStore(clock), clock)
 
 
+@pytest.mark.parametrize("cancelled", [0, 1, 2])
+def test_a_forgotten_plan_is_forgotten_with_its_undo_and_redo(desk: Desk, cancelled: int) -> None:
+    tables = desk.make(*STORY)
+    first = desk.execute(desk.preview()).plan
+    undone = desk.undo(first).plan
+    plans = [first, undone, desk.undo(undone).plan]
+    desk.previews.cancel(desk.principal, plans[cancelled].id)
+    for plan in plans:
+        with desk.store.for_all("test") as work:
+            assert not any(work.plans.strings(plan.id, table.id) for table in tables)
+        with pytest.raises(UndoExpiredError):
+            desk.undo(plan)
+
+
 def test_an_undo_brings_every_byte_back_and_a_redo_does_it_again(desk: Desk) -> None:
     tables = desk.make(*STORY)
     before = [desk.text(table) for table in tables]

@@ -139,8 +139,8 @@ class NewPlan:
 class PlanCounts:
     """What a preview has found so far.
 
-    ``bytes`` are those of all documents that were read, ``planned_bytes`` those of the documents
-    with matches. ``growth``: by how many characters strings become longer.
+    ``scanned_bytes`` are those of all documents that were read, ``planned_bytes`` those of the
+    documents with matches. ``growth``: by how many characters strings become longer.
     """
 
     tables: int = 0

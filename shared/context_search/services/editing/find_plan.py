@@ -21,10 +21,23 @@ def find_plan(work: UnitOfWork, principal: Principal, plan_id: int) -> Plan:
     return plan
 
 
-def locked_plan(work: UnitOfWork, principal: Principal, plan_id: int) -> Plan:
-    """Does what ``find_plan`` does, and keeps others from changing it in this transaction."""
-    find_plan(work, principal, plan_id)
-    plan = work.plans.lock(plan_id)
-    if plan is None:
-        raise NotFoundError("there is no such plan")
-    return plan
+def locked_chain(work: UnitOfWork, plan: Plan) -> list[Plan]:
+    """Returns the plan that was executed first, its undo, and so on; ``plan`` is one of them.
+
+    Nobody else changes them, or undoes the last, until the transaction ends.
+    """
+    first: Plan | None = plan
+    while first is not None and first.undoes is not None:
+        plan, first = first, work.plans.find(first.undoes, project_id=plan.project_id)
+    at = (first or plan).id
+    chain: list[Plan] = []
+    while work.plans.lock(at) is not None:
+        # Read after the lock: who had it may have undone the plan.
+        locked = work.plans.find(at, project_id=plan.project_id)
+        if locked is None:
+            break
+        chain.append(locked)
+        if locked.undone_by is None:
+            break
+        at = locked.undone_by
+    return chain

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from context_search.domain.orders import CarryOutPlan
-from context_search.ports.store import Store
+from context_search.ports.store import Store, UnitOfWork
 
 PLANS_PER_STEP = 100
 PLANS_EMPTIED_PER_STEP = 20
@@ -40,7 +40,8 @@ def keep_plans(store: Store, *, silent_s: float) -> KeptPlans:
         forgettable = work.plans.forgettable(limit=PLANS_EMPTIED_PER_STEP)
     for plan_id in outlived:
         with store.for_all("upkeep") as work:
-            work.plans.forget_texts(plan_id)
+            if not _is_being_undone(work, plan_id):
+                work.plans.forget_texts(plan_id)
     for plan_id in forgettable:
         with store.for_all("upkeep") as work:
             work.plans.remove(plan_id)
@@ -51,3 +52,12 @@ def keep_plans(store: Store, *, silent_s: float) -> KeptPlans:
         and strings < STRINGS_PER_STEP
     )
     return KeptPlans(len(silent), expired, len(outlived), len(forgettable), is_done)
+
+
+def _is_being_undone(work: UnitOfWork, plan_id: int) -> bool:
+    """Locks a plan: somebody may have begun to undo it since it was listed, and needs its texts."""
+    plan = work.plans.lock(plan_id)
+    if plan is None or plan.undone_by is None:
+        return False
+    undo = work.plans.find(plan.undone_by, project_id=plan.project_id)
+    return undo is not None and undo.state in ("ready", "executing")

@@ -78,10 +78,13 @@ class OneByOne:
         """None: nothing is in the way. What was looked at is not looked at again."""
         after = plan.after_table
         while page := self._tables(plan, after=after, is_pending=False):
-            if deadline.left_s() < RESERVE_S:
-                return self._go_on(plan)
-            wrong = [each for planned in page if (each := self._conflict(plan, task, planned))]
-            after = page[-1].table_id
+            wrong: list[Outcome] = []
+            for planned in page:
+                if deadline.left_s() < RESERVE_S:
+                    break
+                after = planned.table_id
+                if found := self._conflict(plan, task, planned):
+                    wrong.append(found)
             with self.store.for_project(plan.project_id) as work:
                 locked = work.plans.lock(plan.id)
                 if locked is None or locked.state != "executing":
@@ -89,6 +92,8 @@ class OneByOne:
                 work.plans.save(replace(locked, after_table=max(after, locked.after_table)))
                 if wrong:
                     return self._fail(work, locked, task, wrong)
+            if after < page[-1].table_id:
+                return self._go_on(plan)
         return None
 
     def _conflict(self, plan: Plan, task: Rewriting, planned: PlannedTable) -> Outcome | None:

@@ -38,7 +38,7 @@ from context_search.ports.patterns import Patterns
 from context_search.ports.store import Store, UnitOfWork
 from context_search.services.access.lookup import live_tool
 from context_search.services.editing.find_edits import replacer_of
-from context_search.services.editing.find_plan import find_plan, is_visible, locked_plan
+from context_search.services.editing.find_plan import find_plan, is_visible, locked_chain
 from context_search.services.editing.look_through import LookThrough, OvertakenError, ShownMatch
 from context_search.services.editing.show_matches import fitting
 from context_search.services.pages import PAGE, Page, page_of
@@ -196,19 +196,16 @@ class PreviewReplacements:
     def cancel(self, principal: Principal, plan_id: int) -> None:
         """Ends a plan that was not executed, and forgets what any plan found.
 
-        What was executed cannot be undone then. Raises ConflictError while it is being executed,
-        or undone.
+        What was executed cannot be undone then. Its undo and redo hold the same texts, which are
+        forgotten with them. Raises ConflictError while one of them is being executed.
         """
         with self.store.for_project(principal.project_id) as work:
-            plan = locked_plan(work, principal, plan_id)
-            if plan.state == "executing":
-                raise ConflictError("the plan is being executed")
-            undo = plan.undone_by and work.plans.find(plan.undone_by, project_id=plan.project_id)
-            if undo and undo.state == "executing":
-                raise ConflictError("the plan is being undone")
-            if plan.state in ("previewing", "ready"):
-                work.plans.save(replace(plan, state="cancelled", runs=0))
-            work.plans.forget_texts(plan.id)
+            for plan in locked_chain(work, find_plan(work, principal, plan_id)):
+                if plan.state == "executing":
+                    raise ConflictError("the plan is being executed")
+                if plan.state in ("previewing", "ready"):
+                    work.plans.save(replace(plan, state="cancelled", runs=0))
+                work.plans.forget_texts(plan.id)
 
     def _add(self, principal: Principal, asked: AskedReplacement, request_id: str | None) -> Plan:
         request = asked.request

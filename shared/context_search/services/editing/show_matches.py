@@ -19,13 +19,14 @@ from context_search.domain.errors import (
     PlanNotReadyError,
     ReplaceStaleError,
 )
-from context_search.domain.json_pointer import resolve, split
+from context_search.domain.json_pointer import split
 from context_search.ports.outside import Clock, Deadline
 from context_search.ports.patterns import Patterns
-from context_search.ports.store import Store, UnitOfWork
+from context_search.ports.store import Store
 from context_search.services.editing.find_edits import Replacer, replacer_of
 from context_search.services.editing.find_plan import find_plan
 from context_search.services.editing.look_through import ShownMatch
+from context_search.services.editing.rewriting import string_at
 from context_search.services.pages import Page
 
 MAX_MATCHES_SHOWN = 200
@@ -40,7 +41,8 @@ ChangedReason = Literal["CHANGED", "GONE", "MATCHES_DIFFER"]
 class ShowMatches:
     """The matches of the caller's plans, with what stands around them.
 
-    Of documents over ``document_bytes`` each string is read by itself, up to as many bytes.
+    Of documents over ``document_bytes`` each string is read by itself, up to as many bytes and
+    while the time lasts.
     """
 
     store: Store
@@ -93,18 +95,48 @@ class ShowMatches:
     def _of_table(
         self, plan: Plan, strings: Sequence[PlannedString], replacer: Replacer
     ) -> Iterator[Iterator[ShownMatch]]:
+        table_id = strings[0].table_id
         with self.store.for_project(plan.project_id) as work:
-            revision, texts = _texts(work, plan, strings, self.document_bytes)
-        changed = [
-            _changed(string, "GONE" if text is None else "CHANGED", revision)
-            for string, text in zip(strings, texts, strict=True)
-            if text is None or string_hash(text) != string.before_hash
-        ]
-        if changed:
-            raise _stale(changed)
-        for string, text in zip(strings, texts, strict=True):
-            if text is not None:
-                yield _of_string(string, text, replacer, revision)
+            table = work.tables.find(table_id, project_id=plan.project_id)
+            whole = work.tables.part(table_id, [], max_bytes=self.document_bytes) if table else None
+        revision = whole.revision if whole else None
+        if whole is not None and whole.text is None:
+            for string in strings:  # together they may be as long as the document
+                yield from _shown([string], [self._text_of(plan, string)], replacer, revision)
+            return
+        document = parse_stored(whole.text) if whole and whole.text is not None else None
+        texts = [string_at(document, string.json_pointer) for string in strings]
+        yield from _shown(strings, texts, replacer, revision)
+
+    def _text_of(self, plan: Plan, string: PlannedString) -> str | None:
+        """Reads one string of a document; None: there is none."""
+        path, most = split(string.json_pointer), self.document_bytes
+        with self.store.for_project(plan.project_id) as work:
+            part = work.tables.part(string.table_id, path, max_bytes=most)
+        if part is None or not part.is_string:
+            return None
+        if part.text is None:
+            raise DocumentTooLargeError(f"the string has over {most} bytes")
+        return str(json.loads(part.text))
+
+
+def _shown(
+    strings: Sequence[PlannedString],
+    texts: Sequence[str | None],
+    replacer: Replacer,
+    revision: int | None,
+) -> Iterator[Iterator[ShownMatch]]:
+    """Yields the matches of each string. Raises ReplaceStaleError with those that changed."""
+    changed = [
+        _changed(string, "GONE" if text is None else "CHANGED", revision)
+        for string, text in zip(strings, texts, strict=True)
+        if text is None or string_hash(text) != string.before_hash
+    ]
+    if changed:
+        raise _stale(changed)
+    for string, text in zip(strings, texts, strict=True):
+        if text is not None:
+            yield _of_string(string, text, replacer, revision)
 
 
 def _with_first(
@@ -132,42 +164,6 @@ def fitting(matches: Iterable[ShownMatch], limit: int) -> list[ShownMatch]:
         if len(shown) == limit:
             break
     return shown
-
-
-def _texts(
-    work: UnitOfWork, plan: Plan, strings: Sequence[PlannedString], max_bytes: int
-) -> tuple[int | None, list[str | None]]:
-    """Returns the revision of a document, and what stands where its strings were.
-
-    None: no string.
-    """
-    table_id = strings[0].table_id
-    table = work.tables.find(table_id, project_id=plan.project_id)
-    whole = work.tables.part(table_id, [], max_bytes=max_bytes) if table else None
-    if whole is None:
-        return None, [None] * len(strings)
-    if whole.text is None:
-        return whole.revision, [_string_at(work, string, max_bytes) for string in strings]
-    document = parse_stored(whole.text)
-    return whole.revision, [_string_in(document, string.json_pointer) for string in strings]
-
-
-def _string_in(document: object, pointer: str) -> str | None:
-    try:
-        value = resolve(document, split(pointer))
-    except KeyError:
-        return None
-    return value if isinstance(value, str) else None
-
-
-def _string_at(work: UnitOfWork, string: PlannedString, max_bytes: int) -> str | None:
-    path = split(string.json_pointer)
-    part = work.tables.part(string.table_id, path, max_bytes=max_bytes)
-    if part is None or not part.is_string:
-        return None
-    if part.text is None:
-        raise DocumentTooLargeError(f"the string has over {max_bytes} bytes")
-    return str(json.loads(part.text))
 
 
 def _of_string(

@@ -43,14 +43,15 @@ READABLE = f"""
 # What C's strtol takes for a number, but no index of RFC 6901 is.
 _NO_INDEX = re.compile(r"(?!(?:0|[1-9][0-9]*)\Z)[ \t\n\v\f\r]*[+-]?[0-9]+\Z")
 # ``#>`` takes more for an index of an array than a JSON pointer does.
-_PART = """
-    WITH part AS MATERIALIZED (
+# ``OFFSET 0``: each is computed once, and not written down as a materialized CTE of megabytes is.
+_PART = """(
         SELECT revision, pg_column_size(data) AS stored,
                COALESCE(data, 'null') #> CAST(:path AS text[]) AS value
         FROM context_table WHERE id = :table
           AND COALESCE(data, 'null') #> CAST(:path AS text[]) IS NOT NULL AND NOT EXISTS (
             SELECT FROM unnest(CAST(:cuts AS int[])) AS cut
-            WHERE jsonb_typeof(data #> trim_array(CAST(:path AS text[]), cut)) = 'array'))
+            WHERE jsonb_typeof(data #> trim_array(CAST(:path AS text[]), cut)) = 'array')
+        OFFSET 0) AS part
 """
 # For the trigger that adds the version of the new revision.
 _TOLD = "set_config('context_search.origin', :origin, true) AS told"
@@ -206,16 +207,13 @@ class PostgresTables:
     def part(self, table_id: int, path: Sequence[str], *, max_bytes: int) -> Part | None:
         rows = self.tx.run(
             f"""
-            {_PART},
-            sized AS MATERIALIZED (
-                SELECT revision, value, {NUMBERS_OF_VALUE} AS numbers FROM part),
-            written AS MATERIALIZED (
-                SELECT revision, value, numbers,
-                       CASE WHEN numbers <= :most THEN CAST(value AS text) END AS text FROM sized)
             SELECT revision, COALESCE(octet_length(text), numbers),
                    CASE WHEN octet_length(text) <= :most THEN text END,
                    jsonb_typeof(value) = 'string'
-            FROM written
+            FROM {_PART},
+                LATERAL (SELECT {NUMBERS_OF_VALUE} AS numbers OFFSET 0) AS sized,
+                LATERAL (SELECT CASE WHEN numbers <= :most THEN CAST(value AS text) END AS text
+                         OFFSET 0) AS written
             """,
             table=table_id,
             path=list(path),
@@ -227,13 +225,12 @@ class PostgresTables:
     def strings_at(self, table_id: int, path: Sequence[str], *, measured: bool) -> StringsAt | None:
         rows = self.tx.run(
             f"""
-            {_PART}
             SELECT CASE WHEN CAST(:measured AS boolean) AND stored <= 5000000 THEN (
                 SELECT COALESCE(max(char_length(string)), 0)
                 FROM jsonb_array_elements_text(jsonb_path_query_array(
                     value, 'strict $.**{{0 to 5000}} ? (@.type() == "string")'))
                     AS strings (string)) END
-            FROM part
+            FROM {_PART}
             """,
             table=table_id,
             path=list(path),

@@ -165,6 +165,11 @@ class PostgresRemovals:
         return [Removal(kind, row_id) for kind, row_id in rows]
 
     def remove(self, removal: Removal) -> bool:
+        if removal.kind == "table":  # first the history, then its versions, as who prunes them
+            self.tx.run(
+                "SELECT FROM table_history WHERE table_id = :id ORDER BY project_id FOR UPDATE",
+                id=removal.row_id,
+            )
         is_gone = bool(self.tx.run(_REMOVE_FROM[removal.kind], id=removal.row_id))
         if is_gone and removal.kind == "project":
             for statement in _WITHOUT_FOREIGN_KEY:

@@ -12,6 +12,7 @@ from pydantic import Field
 from context_search.domain.access import Confirmation, McpChanges, McpInstance, Replacing
 from context_search.domain.model import ToolRecord
 from context_search.services.access.mcp_instances import BoundTool, ManageBindings, ManageMcps
+from context_search.web.agents.tools import described_tool
 from context_search.web.border import StrictJsonRoute
 from context_search.web.callers import (
     InternalOnly,
@@ -35,7 +36,6 @@ from context_search.web.fields import (
     next_cursor,
 )
 from context_search.web.idempotency import Once
-from context_search.web.mcp_tools import described_tool
 from context_search.web.problems import refused
 from context_search.web.routes.access.keys import (
     CreateMcpKeyBody,

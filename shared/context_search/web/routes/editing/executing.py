@@ -206,6 +206,16 @@ class KeptAnswer(Answer):
     char_start: Count
     reason: KeptReason
 
+    @classmethod
+    def of(cls, place: KeptPlace) -> KeptAnswer:
+        """Returns what is shown of a place."""
+        return cls(
+            table_id=place.table_id,
+            json_pointer=place.json_pointer,
+            char_start=place.char_start,
+            reason=place.reason,
+        )
+
 
 class UndoneAnswer(Answer):
     """What became of an undo, which is a plan of its own: its undo does it all again.
@@ -250,12 +260,7 @@ def _shown(places: Iterable[KeptPlace]) -> Iterable[KeptAnswer]:
         room -= len(place.json_pointer)
         if room < 0:
             return
-        yield KeptAnswer(
-            table_id=place.table_id,
-            json_pointer=place.json_pointer,
-            char_start=place.char_start,
-            reason=place.reason,
-        )
+        yield KeptAnswer.of(place)
 
 
 def _error(plan: Plan) -> PlanErrorAnswer | None:

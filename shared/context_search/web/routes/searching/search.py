@@ -35,7 +35,7 @@ from context_search.web.fields import (
 from context_search.web.problems import refused
 
 if TYPE_CHECKING:
-    from context_search.web.mcp_replacing import ReplaceUseCases
+    from context_search.web.agents.replacing import ReplaceUseCases
 
 router = APIRouter(route_class=StrictJsonRoute, tags=["search"])
 

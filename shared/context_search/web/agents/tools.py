@@ -32,7 +32,7 @@ from context_search.web.problems import http_status, public_message
 from context_search.web.routes.searching.search import MAX_RESULTS, ToolResultAnswer
 
 if TYPE_CHECKING:
-    from context_search.web.mcp_replacing import ReplaceUseCases
+    from context_search.web.agents.replacing import ReplaceUseCases
 
 _NOT_SHOWN = {"title", "default"}
 
@@ -312,7 +312,7 @@ class AgentToolbox:
         instance = self._instance()
         if cursor is not None or instance.replacing == "off":
             return page
-        from context_search.web.mcp_replace_tools import tools_of  # noqa: PLC0415
+        from context_search.web.agents.replace_tools import tools_of  # noqa: PLC0415
 
         return ToolPage([*tools_of(instance.replacing), *page.tools], page.next_cursor)
 
@@ -326,7 +326,7 @@ class AgentToolbox:
         instance = self._instance()
         if instance.replacing == "off":
             raise UnknownToolError("there is no such tool")
-        from context_search.web.mcp_replacing import AgentReplacing  # noqa: PLC0415
+        from context_search.web.agents.replacing import AgentReplacing  # noqa: PLC0415
 
         replacing = AgentReplacing(self.principal, instance, client, self.replacing())
         return replacing.call(name, arguments)

@@ -18,7 +18,7 @@ from context_search.mcp.contract import (
     ToolFailure,
 )
 from context_search.services.editing.confirmations import Confirmations, Deed
-from context_search.web.mcp_replace_answers import Refusal
+from context_search.web.agents.replace_answers import Refusal
 
 _ASKED = "confirm"
 _SHOWN_CHARS = 200

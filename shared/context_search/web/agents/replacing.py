@@ -38,9 +38,8 @@ from context_search.services.editing.preview import (
 )
 from context_search.services.editing.show_matches import ShowMatches
 from context_search.services.editing.undo import UndoPlans
-from context_search.web.border import request_id
-from context_search.web.mcp_asking import Asking, for_a_person, question, question_of_undo
-from context_search.web.mcp_replace_answers import (
+from context_search.web.agents.asking import Asking, for_a_person, question, question_of_undo
+from context_search.web.agents.replace_answers import (
     ExecuteArguments,
     ExecuteResult,
     PreviewArguments,
@@ -50,8 +49,9 @@ from context_search.web.mcp_replace_answers import (
     UndoResult,
     read_arguments,
 )
-from context_search.web.mcp_replace_tools import tools_of
-from context_search.web.mcp_tools import trimmed
+from context_search.web.agents.replace_tools import tools_of
+from context_search.web.agents.tools import trimmed
+from context_search.web.border import request_id
 
 _log = Logger(service="search", child=True)
 

@@ -9,7 +9,6 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import BaseModel, Field, ValidationError
 
 from context_search.domain.editing.plans import (
-    KeptReason,
     PlannedTable,
     PlannedTableState,
     PlanState,
@@ -26,6 +25,7 @@ from context_search.services.editing.execute import ExecutedPlan
 from context_search.services.editing.look_through import ShownMatch
 from context_search.services.editing.preview import ShownPlan
 from context_search.web.fields import Absent, Answer, Body, Count, KnownId, Time
+from context_search.web.routes.editing.executing import KeptAnswer
 from context_search.web.routes.editing.replacing import LeftOutAnswer, MatchAnswer
 
 _SHOWN_NAME_CHARS = 64
@@ -232,15 +232,6 @@ class WrittenTable(Answer):
         )
 
 
-class KeptAnswer(Answer):
-    """A place that an undo left as somebody has made it since."""
-
-    table_id: KnownId
-    json_pointer: str
-    char_start: Count
-    reason: KeptReason
-
-
 Refusal = Literal["declined", "cancelled"]
 
 
@@ -305,13 +296,5 @@ class UndoResult(WrittenResult):
             undoes=plan_id,
             reverted_count=done.done_count,
             kept_count=done.kept_count,
-            kept=[
-                KeptAnswer(
-                    table_id=place.table_id,
-                    json_pointer=place.json_pointer,
-                    char_start=place.char_start,
-                    reason=place.reason,
-                )
-                for place in done.kept
-            ],
+            kept=[KeptAnswer.of(place) for place in done.kept],
         )

@@ -8,7 +8,7 @@ from pydantic import BaseModel
 
 from context_search.domain.access import Replacing
 from context_search.mcp.contract import ToolDescription
-from context_search.web.mcp_replace_answers import (
+from context_search.web.agents.replace_answers import (
     ExecuteArguments,
     ExecuteResult,
     PreviewArguments,
@@ -17,7 +17,7 @@ from context_search.web.mcp_replace_answers import (
     UndoResult,
     arguments_schema,
 )
-from context_search.web.mcp_tools import flat_schema
+from context_search.web.agents.tools import flat_schema
 
 
 def _tool(

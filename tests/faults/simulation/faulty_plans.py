@@ -1,0 +1,292 @@
+"""Plans to replace with one thing wrong."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, fields, replace
+from datetime import timedelta
+from typing import Any
+
+from context_search.domain.access import Principal, ProjectKey
+from context_search.domain.editing.edits import Edit, apply_edits, string_hash
+from context_search.domain.editing.plans import Choice, Plan, PlannedString
+from context_search.domain.editing.replacing import Allowance
+from context_search.domain.editing.undo import reversed_edits
+from context_search.domain.model import Table
+from context_search.domain.versions import Overwritten
+from context_search.ports.editing import Pruned, TableHistory
+from context_search.ports.outside import Clock
+from context_search.ports.store import UnitOfWork
+from context_search.services.editing.execute import ExecutedPlan, ExecutePlans, finish, read_ahead
+from context_search.services.editing.one_by_one import OneByOne
+from context_search.services.editing.record import RecordVersions
+from context_search.services.editing.rewriting import (
+    Refused,
+    Replace,
+    Rewriting,
+    Rewritten,
+    Source,
+    string_at,
+)
+from context_search.services.editing.take_back import TakeBack
+from context_search.services.editing.undo import UndoPlans
+from context_search.services.editing.write_documents import Locked, WriteDocuments
+from context_search.services.upkeep.cleanup import Cleanup
+from context_search.services.upkeep.cleanup_report import CleanupReport
+from testing.in_memory.plans import MemoryPlans
+from testing.in_memory.rows import Rows
+from testing.in_memory.store import MemoryUnitOfWork
+from testing.in_memory.versions import MemoryHistories
+
+
+def planned_by(plans: type[MemoryPlans]) -> type[MemoryUnitOfWork]:
+    """Returns a unit of work with another repository of plans."""
+
+    class Mutated(MemoryUnitOfWork):
+        def __init__(self, rows: Rows, clock: Clock) -> None:
+            super().__init__(rows, clock)
+            self.plans = plans(rows, clock)
+
+    return Mutated
+
+
+@dataclass(frozen=True, slots=True)
+class _Unhashed(Replace):
+    """Takes whatever it finds for what was shown."""
+
+    def _done(
+        self, strings: Sequence[PlannedString], texts: Sequence[str]
+    ) -> list[tuple[PlannedString, str]] | None:
+        believed = []
+        for string, text in zip(strings, texts, strict=True):
+            [all_of] = self.replacer.edits_in([text], Allowance())
+            after = string_hash(apply_edits(text, all_of.edits))
+            believed.append(replace(string, after_hash=after, matches=len(all_of.edits)))
+        return Replace._done(self, believed, texts)
+
+
+@dataclass(frozen=True, slots=True)
+class _Unread(_Unhashed):
+    """Nor does it look whether the text is the one that was shown."""
+
+    def rewritten(self, source: Source) -> Rewritten | Refused:
+        document = json.loads(source.text or "null")
+        found = [(each, string_at(document, each.json_pointer)) for each in source.strings]
+        strings = [
+            each if text is None else replace(each, before_hash=string_hash(text))
+            for each, text in found
+        ]
+        return Replace.rewritten(self, replace(source, strings=strings))
+
+
+class ExecutesWithoutLooking(ExecutePlans):
+    """No hash of what was shown is compared."""
+
+    @contextmanager
+    def rewriting(self, plan: Plan, text_timeout_s: float) -> Iterator[Rewriting]:
+        with ExecutePlans.rewriting(self, plan, text_timeout_s) as task:
+            assert isinstance(task, Replace)
+            yield _Unread(task.plan, task.choice, task.replacer)
+
+
+class ExecutesWithAnyEngine(ExecutePlans):
+    """What another release of the engine makes of a text is taken for what was shown."""
+
+    @contextmanager
+    def rewriting(self, plan: Plan, text_timeout_s: float) -> Iterator[Rewriting]:
+        with ExecutePlans.rewriting(self, plan, text_timeout_s) as task:
+            assert isinstance(task, Replace)
+            yield _Unhashed(task.plan, task.choice, task.replacer)
+
+
+@dataclass(frozen=True, slots=True)
+class _NextOne(Choice):
+    def takes(self, table_id: int, match: int) -> bool:
+        return Choice.takes(self, table_id, match - 1)
+
+
+class ExecutesTheNextOne(ExecutePlans):
+    """Matches are counted from 0 here, and from 1 there."""
+
+    @contextmanager
+    def rewriting(self, plan: Plan, text_timeout_s: float) -> Iterator[Rewriting]:
+        with ExecutePlans.rewriting(self, plan, text_timeout_s) as task:
+            assert isinstance(task, Replace)
+            yield Replace(
+                task.plan,
+                _NextOne(**{each.name: getattr(task.choice, each.name) for each in fields(Choice)}),
+                task.replacer,
+            )
+
+
+class ExecutesTooLate(ExecutePlans):
+    """Nobody looks at the time."""
+
+    def _before(self, work: UnitOfWork, plan: Plan, asked: Any) -> ExecutedPlan | None:
+        late = replace(plan, expires_at=self.clock.now() + timedelta(hours=1))
+        return ExecutePlans._before(self, work, late, asked)
+
+
+@dataclass(frozen=True, slots=True)
+class _Disguised(ProjectKey):
+    name: str | None = None
+
+    @property
+    def actor(self) -> str | None:
+        return self.name
+
+
+class ExecutesForAnyone(ExecutePlans):
+    """An agent reaches the plans of all instances."""
+
+    def execute(self, principal: Principal, *args: Any, **more: Any) -> ExecutedPlan:
+        anyone = _Disguised(principal.project_id, name=principal.actor)
+        return ExecutePlans.execute(self, anyone, *args, **more)
+
+
+class EndsThePlanLater(ExecutePlans):
+    """Documents are written, and what became of the plan is in a transaction of its own."""
+
+    def _write(
+        self, plan: Plan, asked: Any, task: Rewriting, ahead: Sequence[Rewritten | Refused]
+    ) -> ExecutedPlan:
+        with self.store.for_project(plan.project_id) as work:
+            begun = self._locked(work, plan, asked)
+            if isinstance(begun, ExecutedPlan):
+                return begun
+            outcomes = self.writer.write_all(work, task, begun, ahead)
+            work.plans.save(plan)
+        with self.store.for_project(plan.project_id) as work:
+            return finish(work, begun, outcomes)
+
+
+class WritesWhatItRead(WriteDocuments):
+    """Reads without a lock, and writes without a look at the revision."""
+
+    def lock(
+        self,
+        work: UnitOfWork,
+        task: Rewriting,
+        ahead: Rewritten | Refused,
+        *,
+        may_compute: bool = True,
+    ) -> Locked | None:
+        locked = WriteDocuments.lock(self, work, task, ahead, may_compute=True)
+        return locked and replace(locked, result=ahead)
+
+
+@dataclass(frozen=True, slots=True)
+class _ForgetsToRecord(RecordVersions):
+    def record(self, work: UnitOfWork, changed: Table, before: Overwritten) -> None:
+        """Does nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordsNothing(WriteDocuments):
+    """A path that writes and forgets what it overwrites."""
+
+    recorder: RecordVersions = field(default_factory=_ForgetsToRecord)
+
+
+@dataclass(frozen=True, slots=True)
+class _RecordsNext(RecordVersions):
+    waiting: list[tuple[Table, Overwritten]] = field(default_factory=list)
+
+    def record(self, work: UnitOfWork, changed: Table, before: Overwritten) -> None:
+        self.waiting.append((changed, before))
+
+
+class RecordsAfterwards(ExecutePlans):
+    """The versions of what was overwritten follow in a transaction of their own."""
+
+    def _write(
+        self, plan: Plan, asked: Any, task: Rewriting, ahead: Sequence[Rewritten | Refused]
+    ) -> ExecutedPlan:
+        later = _RecordsNext()
+        other = replace(self, writer=WriteDocuments(later))
+        done = ExecutePlans._write(other, plan, asked, task, ahead)
+        with self.store.for_project(plan.project_id) as work:
+            for changed, before in later.waiting:
+                self.writer.recorder.record(work, changed, before)
+        return done
+
+
+class DoneBeforeItIs(OneByOne):
+    """A document is done in its plan, and then it is written."""
+
+    def _write(
+        self, plan: Plan, task: Rewriting, ahead: Rewritten | Refused, *, may_compute: bool
+    ) -> bool:
+        if isinstance(ahead, Rewritten) and ahead.after is not None:
+            planned = ahead.source.planned
+            with self.store.for_project(plan.project_id) as work:
+                work.plans.save_table(
+                    plan.id, replace(planned, state="done", replaced=ahead.done, runs=0)
+                )
+            with self.patient.for_project(plan.project_id) as work:
+                locked = self.writer.lock(work, task, ahead)
+                assert locked is not None
+                self.writer.write(work, task, plan, locked)
+                work.send_waiting(plan.project_id)
+            return True
+        return OneByOne._write(self, plan, task, ahead, may_compute=may_compute)
+
+
+class ManyAtOnce(MemoryPlans):
+    """Nobody looks whether another plan of the project executes."""
+
+    def begin(self, plan: Plan) -> bool:
+        hidden = {key: row for key, row in self.rows.plans.items() if row.plan.state == "executing"}
+        for key in hidden:
+            del self.rows.plans[key]
+        begun = MemoryPlans.begin(self, plan)
+        for key, row in hidden.items():
+            self.rows.plans[key] = row
+        return begun
+
+
+class PrunesWhatUndosNeed(MemoryHistories):
+    """Versions leave by their number, whoever may still need them."""
+
+    def prune(self, history: TableHistory, *, limit: int) -> Pruned:
+        hidden = dict(self.rows.planned_tables)
+        for key in hidden:
+            del self.rows.planned_tables[key]
+        pruned = MemoryHistories.prune(self, history, limit=limit)
+        for key, row in hidden.items():
+            self.rows.planned_tables[key] = row
+        return pruned
+
+
+class _TakesBackBlindly(TakeBack):
+    def _back(
+        self, string: PlannedString, present: str | None, left_by_plan: Any
+    ) -> tuple[Sequence[Edit], list[Any]]:
+        if present is None:
+            return TakeBack._back(self, string, present, left_by_plan)
+        back = reversed_edits(string.edits or ())
+        return [
+            replace(edit, found=present[edit.start : edit.end])
+            for edit in back
+            if edit.end <= len(present)
+        ], []
+
+
+class UndoesWithoutLooking(UndoPlans):
+    """Whatever stands where the plan wrote is taken for its text."""
+
+    def _write(
+        self, plan: Plan, asked: Any, task: Rewriting, ahead: Sequence[Rewritten | Refused]
+    ) -> ExecutedPlan:
+        task = _TakesBackBlindly(plan)
+        ahead = read_ahead(self.store, plan, task, asked.tables, self.writer.max_bytes)
+        return UndoPlans._write(self, plan, asked, task, ahead)
+
+
+class NeverRevived(Cleanup):
+    """A plan that its worker left is left for good."""
+
+    def _keep_plans(self, report: CleanupReport) -> bool:
+        return True
