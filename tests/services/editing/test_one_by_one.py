@@ -282,10 +282,10 @@ def test_other_documents_are_done_when_one_is_in_the_way(desk: Desk) -> None:
 def test_a_document_in_which_workers_die_is_skipped(desk: Desk) -> None:
     tables = desk.make(["x"], ["x"])
     plan = ordered(desk, SKIP)
-    # A plan, a place, a page, the begin of the first document: the process ends in the next one.
+    # A plan, a place, the plan, a page, the begin of a document: the process ends in the next one.
     for _ in range(MAX_RUNS):
         with pytest.raises(StoppedError):
-            desk.with_fault("before", 5).carry_out(plan)
+            desk.with_fault("before", 6).carry_out(plan)
     assert desk.rows(plan)[0].runs == MAX_RUNS
     assert desk.carry_out(plan) == "done"
     assert [row.reason for row in desk.rows(plan)] == ["ATTEMPTS_EXHAUSTED", None]

@@ -9,8 +9,10 @@ import pytest
 
 from context_search.domain.editing.replacing import ReplaceRequest
 from context_search.domain.errors import ReplaceStaleError
+from context_search.ports.outside import Deadline
 from testing.in_memory.clock import ManualClock
 from testing.in_memory.store import MemoryStore
+from tests.services.editing.desk import TickingClock
 from tests.services.editing.replacing import ALL, BusyStore, Desk
 
 LETTERS = ReplaceRequest("x", "yy")
@@ -109,6 +111,27 @@ def test_a_worker_skips_a_string_that_is_saved_after_the_first_look(desk: Desk, 
         ("done", [{"a": "mine", "b": "o"}, ["yy"]], "done"),  # when it had been written
         ("done", [{"a": "yy", "b": "o"}, ["yy"]], "done"),  # nobody saved
     ]
+
+
+@pytest.mark.parametrize("looks", range(1, 9))
+def test_a_plan_of_which_documents_are_written_does_not_fail(desk: Desk, looks: int) -> None:
+    tables = desk.make(["x"], ["x"], ["x"])
+    plan = desk.as_large(desk.preview(LETTERS))
+    desk.execute(plan, ALL)
+
+    def another_worker_and_somebody() -> None:
+        clock = TickingClock(800 / looks)
+        desk.worker.run(plan.id, Deadline(clock, clock.monotonic() + 870))
+        desk.put(tables[2], ["mine"])
+
+    desk.while_somebody(2, another_worker_and_somebody).carry_out(plan)
+    texts = [json.loads(desk.text(table)) for table in tables]
+    assert texts[2] == ["mine"]
+    if desk.plan(plan).state == "failed":
+        assert texts[:2] == [["x"], ["x"]]
+    else:
+        assert texts[:2] == [["yy"], ["yy"]]
+        desk.undo(desk.plan(plan), "skip")
 
 
 @pytest.mark.parametrize("at", range(1, 12))

@@ -46,7 +46,10 @@ class CarryOutPlans:
         if plan.state != "executing":
             return "nothing_to_do"
         with self._alone(plan, deadline):
-            return self._go_on(plan, deadline)
+            # Whoever had it until now has gone on with it.
+            with self.store.for_project(plan.project_id) as work:
+                now = work.plans.find(plan.id, project_id=plan.project_id)
+            return self._go_on(now or plan, deadline)
 
     @contextmanager
     def _alone(self, plan: Plan, deadline: Deadline) -> Iterator[None]:
