@@ -219,7 +219,8 @@ def test_forgetting_may_die_anywhere(
         return case
 
     calls = everywhere(kills, writers, prepare, lambda _: ("forget",))
-    assert {"plans.forget_texts", "histories.prune"} <= set(calls)
+    for name in ("plans.forget_texts", "histories.prune"):
+        assert any(name in call for call in calls)
     parts.forget()
     for case, forgotten in zip(writers.cases, in_vain, strict=True):
         plan = writers.plan(case, forgotten)

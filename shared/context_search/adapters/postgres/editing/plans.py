@@ -306,10 +306,11 @@ class PostgresPlans:
         return self.tx.execute(
             """
             DELETE FROM replace_string WHERE (plan_id, table_id, position) IN (
-                SELECT plan_id, table_id, position FROM context_table
-                JOIN replace_table ON table_id = context_table.id
-                JOIN replace_string USING (plan_id, table_id)
-                WHERE context_search_remove_at IS NOT NULL LIMIT :limit)
+                SELECT string.plan_id, string.table_id, string.position FROM context_table
+                JOIN replace_table ON replace_table.table_id = context_table.id
+                JOIN replace_string AS string ON string.plan_id = replace_table.plan_id
+                    AND string.table_id = replace_table.table_id
+                WHERE context_table.context_search_remove_at IS NOT NULL LIMIT :limit)
             """,
             limit=limit,
         )
