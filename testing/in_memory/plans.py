@@ -234,6 +234,10 @@ class MemoryPlans:
     def _plans(self) -> list[Plan]:
         return [row.plan for _, row in sorted(self.rows.plans.items())]
 
+    def ended(self) -> list[Plan]:
+        """Returns the plans that were executed, of all projects."""
+        return [plan for plan in self._plans() if plan.state in ("done", "partial")]
+
     def _undone_by(self, plan_id: int) -> int | None:
         for plan in self._plans():
             if plan.undoes == plan_id and plan.state not in _IN_VAIN:
@@ -275,8 +279,9 @@ def is_needed(rows: Rows, clock: Clock, version: tuple[int, int, int]) -> bool:
         for (plan_id, planned_id), table in rows.planned_tables.items()
         if planned_id == table_id and table.state == "done" and table.revision_before == revision
     ]
+    undone = {plan.undoes for plan in plans.ended()}
     return any(
         plan.state == "executing" or (plan.undo_until and plan.undo_until > clock.now())
         for plan in done
-        if plan is not None and plan.undone_by is None
+        if plan is not None and plan.id not in undone
     )

@@ -11,7 +11,7 @@ from context_search.ports.editing import Pruned, TableHistory
 
 _EXPIRED_AT_ONCE = 1_000
 _USUAL = HistoryLimits()
-# What a plan replaced that can still be undone, or has not ended.
+# What a plan replaced that can still be undone, or has not ended; an undo may fail until it has.
 _IS_NEEDED = """
     EXISTS (
         SELECT FROM replace_table JOIN replace_plan AS plan ON plan.id = plan_id
@@ -21,7 +21,7 @@ _IS_NEEDED = """
           AND (plan.state = 'executing' OR undo_until > clock_timestamp())
           AND NOT EXISTS (
             SELECT FROM replace_plan AS undo WHERE undo.undoes = plan.id
-              AND undo.state NOT IN ('failed', 'cancelled', 'expired')))
+              AND undo.state IN ('done', 'partial')))
 """
 _MAX_BYTES = "COALESCE(CAST(settings ->> 'max_bytes' AS bigint), :usual)"
 
