@@ -53,7 +53,7 @@ class _Maker:
 
     def made(self, path: str, /, **body: object) -> dict[str, Any]:
         answer = self.tenant("POST", f"/api/v1/{path}", json=body)
-        assert answer.status_code in (201, 202), answer.text
+        assert answer.status_code in (200, 201, 202), answer.text
         return dict(answer.json())
 
     def ids(self, name: str, path: str, /, **body: object) -> list[int | str]:
@@ -80,6 +80,11 @@ def things_of(tenant: Tenant, spare_projects: list[int | str]) -> Things:
     assert change.status_code == 200, change.text
     keys, mcp_keys = maker.ids("id", f"{own}/keys"), maker.ids("id", f"mcps/{mcp['id']}/keys")
     uploads = _uploads(maker)
+    replacing = f"{own}/replace"
+    plans = [_plan(maker, replacing) for _ in range(SPARES)]
+    shown = {"plan_id": [plan["plan_id"] for plan in plans[1:3]]}
+    chosen = {name: plans[0][name] for name in ("plan_id", "digest")}
+    done = maker.made(f"{replacing}/execute", **chosen)
     return Things(
         tenant,
         kept,
@@ -110,8 +115,25 @@ def things_of(tenant: Tenant, spare_projects: list[int | str]) -> Things:
             "POST /api/v1/mcps/{mcp_id}/keys/{key_id}/rotate": {"key_id": mcp_keys[:1]},
             "POST /api/v1/tables/{table_id}/uploads/{upload_id}/complete": uploads,
             "GET /api/v1/tables/{table_id}/uploads/{upload_id}": uploads,
+            "GET /api/v1/projects/{project_id}/replace/{plan_id}": shown,
+            "GET /api/v1/projects/{project_id}/replace/{plan_id}/matches": shown,
+            "POST /api/v1/projects/{project_id}/replace/execute": {
+                "plan_id": [plans[3]["plan_id"]],
+                "digest": [plans[3]["digest"]],
+            },
+            "POST /api/v1/projects/{project_id}/replace/{plan_id}/undo": {
+                "plan_id": [done["plan_id"]]
+            },
+            "DELETE /api/v1/projects/{project_id}/replace/{plan_id}": {
+                "plan_id": [plan["plan_id"] for plan in plans[4:]]
+            },
         },
     )
+
+
+def _plan(maker: _Maker, replacing: str) -> dict[str, Any]:
+    table = maker.tenant.table({"text": "to be replaced"})
+    return maker.made(f"{replacing}/preview", find="replaced", replace_with="x", tables=[table])
 
 
 def _rebuilt(tenant: Tenant) -> int:
