@@ -17,7 +17,7 @@ from tests.web.api import Api, LocalParts, answer
 _OF_THE_GATEWAY = {"date", "apigw-requestid"}
 
 
-def tenant_of(stack: Running) -> Tenant:
+def tenant_of(stack: Running, *, changes: int = 1) -> Tenant:
     """A project with one of everything; the parts behind the API are out of reach here."""
     project = stack.project()
     http: Any = stack.http
@@ -31,12 +31,12 @@ def tenant_of(stack: Running) -> Tenant:
     def settle() -> None:
         until(is_indexed, 60)
 
-    return Tenant(api, things_of(api, settle))
+    return Tenant(api, things_of(api, settle, changes=changes))
 
 
 @pytest.fixture(scope="module")
 def victim(stack: Running) -> Tenant:
-    return tenant_of(stack)
+    return tenant_of(stack, changes=3)
 
 
 @pytest.fixture(scope="module")

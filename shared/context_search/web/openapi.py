@@ -37,6 +37,30 @@ _PROBLEM = {
                 "required": ["field", "message"],
             },
         },
+        "undone_by": {
+            "type": "integer",
+            "description": "the plan that took this one back (UNDO_EXPIRED)",
+        },
+        "changed_count": {
+            "type": "integer",
+            "minimum": 1,
+            "description": "how many strings or documents are in the way (REPLACE_STALE)",
+        },
+        "changed": {
+            "type": "array",
+            "description": "the first of them",
+            "items": {
+                "type": "object",
+                "properties": {
+                    "table_id": {"type": "integer"},
+                    "json_pointer": {"type": "string"},
+                    "reason": {"type": "string", "pattern": "^[A-Z_]+$"},
+                    "revision": {"type": ["integer", "null"]},
+                    "moved_to": {"type": "string"},
+                },
+                "required": ["table_id", "json_pointer", "reason"],
+            },
+        },
     },
     "required": ["type", "title", "status", "code", "detail", "retryable", "requestId"],
     "examples": [
