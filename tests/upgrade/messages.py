@@ -9,6 +9,8 @@ from tests.upgrade.shared_parts import SharedParts
 from tests.upgrade.versions import UpgradeError, Version
 
 _RECORDED = "tests/domain/recorded_messages.json"
+# Kinds that the release before does not read → why their orders may wait (decision 0044).
+WAITING = {"plan": "of plans that only code that reads it makes and shows"}
 _EVENTS = ("create_tool", "search", "mcp", "index_node", "cleanup")
 
 
@@ -28,7 +30,7 @@ def misread(read: list[Any], sent: list[Any], later: list[Any], kinds: list[Any]
     for message, understood in zip(sent, plain, strict=True):
         if understood is not None and understood != message:
             yield f"{message} is read as {understood!r}"
-        if understood is None:
+        if understood is None and message["kind"] not in WAITING:
             yield f"{message} is left to a later release: its reader has to be deployed first"
     for message, understood, with_more in zip(later, plain, more, strict=True):
         if with_more != understood:
