@@ -154,7 +154,7 @@ def as_large(desk: Desk, plan: Plan) -> None:
     with desk.store.for_all("test") as work:
         [first, *_] = work.plans.tables(plan.id, limit=1)
         strings = work.plans.strings(plan.id, first.table_id)
-        work.plans.add_table(plan.id, replace(first, bytes=10**9), strings)
+        work.plans.add_tables(plan.id, [replace(first, bytes=10**9)], strings)
 
 
 def test_texts_that_an_undo_needs_are_not_forgotten(desk: Desk) -> None:

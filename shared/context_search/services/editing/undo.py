@@ -172,8 +172,7 @@ class UndoPlans:
             executed_at=now,
             undo_until=undo_until(work, plan.project_id, now),
         )
-        for table in asked.tables:
-            work.plans.add_table(begun.id, table, ())
+        work.plans.add_tables(begun.id, asked.tables)
         return begun
 
     def _order(self, plan: Plan, asked: _AskedUndo) -> ExecutedPlan:
