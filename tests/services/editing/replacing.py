@@ -186,6 +186,22 @@ class Desk:
             work.plans.save(large)
         return self.plan(plan)
 
+    def enlarge(self, plan: Plan) -> None:
+        """Makes a document of a plan too large for the transaction of an undo."""
+        with self.store.for_all("test") as work:
+            [first, *_] = work.plans.tables(plan.id, limit=1)
+            strings = work.plans.strings(plan.id, first.table_id)
+            work.plans.add_tables(plan.id, [replace(first, bytes=10**9)], strings)
+
+    def orders(self) -> list[object]:
+        """Takes the orders of plans, and returns whose they are."""
+        with self.store.for_all("test") as work:
+            taken = work.outbox.take(self.principal.project_id, window=100)
+            for order_id, _ in taken:
+                work.outbox.begin(order_id)
+                work.outbox.finish(order_id)
+        return [body["plan_id"] for _, body in taken if body["kind"] == "plan"]
+
 
 @dataclass
 class BusyStore:
@@ -223,7 +239,7 @@ class FaultyStore:
     """A store with a fault at transaction number ``at``, counted from 1.
 
     ``fault``: the process ends ``before`` or ``after`` it, the database is ``away``, or the reply
-    to its COMMIT is ``lost``.
+    to its COMMIT is ``lost``; ``dropped``: so is the COMMIT.
     """
 
     store: Store
@@ -253,6 +269,8 @@ class FaultyStore:
             raise DatabaseUnavailableError("away")
         with opened() as work:
             yield work
+            if fault == "dropped":
+                raise CommitUnknownError("nothing was committed")
         if fault == "after":
             raise StoppedError
         if fault == "lost":

@@ -116,9 +116,9 @@ class ExecutePlans:
                 return before
             is_atomic = plan.counts.is_atomic
             tables = work.plans.tables(plan.id, limit=MAX_PLANNED_TABLES) if is_atomic else []
-        if not is_atomic:
-            return self._order(plan, asked)
         try:
+            if not is_atomic:
+                return self._order(plan, asked)
             with self.rewriting(replace(plan, choice=choice), self.text_timeout_s) as task:
                 ahead = read_ahead(self.store, plan, task, tables, self.writer.max_bytes)
                 return self._write(plan, asked, task, ahead)
