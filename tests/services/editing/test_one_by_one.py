@@ -200,6 +200,31 @@ def test_a_worker_that_has_little_time_leaves_the_rest_to_the_next(desk: Desk) -
     assert texts(desk, tables) == [["yy"], ["yy"]]
 
 
+@pytest.mark.parametrize("choice", [ALL, SKIP], ids=["abort", "skip"])
+def test_the_next_worker_finds_the_plan_free_as_soon_as_it_is_ordered(choice: Choice) -> None:
+    for at in range(1, 30):
+        clock = ManualClock()
+        desk = Desk(MemoryStore(clock), clock)
+        tables = desk.make({"a": "x"}, {"a": "x"})
+        plan = ordered(desk, choice)
+        desk.put(tables[0], "new", "/b")  # to be looked at, where all are
+        desk.orders()
+        busy = desk.while_somebody(at, partial(take_orders, desk, plan))
+        assert busy.carry_out(plan, left_s=59) == "goes_on"
+        take_orders(desk, plan)
+        assert texts(desk, tables) == [{"a": "yy", "b": "new"}, {"a": "yy"}]
+        assert isinstance(busy.store, BusyStore)
+        if at > busy.store.begun:
+            return
+    raise AssertionError("a worker has fewer transactions")
+
+
+def take_orders(desk: Desk, plan: Plan) -> None:
+    """What the next worker does, at once; an order that meets another worker comes late."""
+    for _ in desk.orders():
+        assert desk.carry_out(plan) == "done"
+
+
 def test_nothing_is_written_when_something_is_stale_at_the_beginning(desk: Desk) -> None:
     tables = desk.make(["x"], ["x"], ["x"])
     plan = ordered(desk)
