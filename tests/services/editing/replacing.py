@@ -24,7 +24,7 @@ from context_search.services.editing.preview import AskedReplacement, PreviewRep
 from context_search.services.editing.record import RecordVersions
 from context_search.services.editing.undo import UndoPlans
 from context_search.services.editing.versions import ManageVersions
-from context_search.services.editing.write_documents import WriteDocuments
+from context_search.services.editing.write_documents import MAX_HELD_CHARS, WriteDocuments
 from testing.in_memory.patterns import RePatterns
 
 ALL = Choice()
@@ -53,6 +53,7 @@ class Desk:
     clock: Clock
     patterns: Patterns = field(default_factory=RePatterns)
     recorder: RecordVersions = field(default_factory=RecordVersions)
+    held_chars: int = MAX_HELD_CHARS
 
     @cached_property
     def principal(self) -> ProjectKey:
@@ -71,16 +72,20 @@ class Desk:
         )
 
     @property
+    def writer(self) -> WriteDocuments:
+        return WriteDocuments(self.recorder, self.held_chars)
+
+    @property
     def plans(self) -> ExecutePlans:
-        return ExecutePlans(self.store, self.patterns, self.clock, WriteDocuments(self.recorder))
+        return ExecutePlans(self.store, self.patterns, self.clock, self.writer)
 
     @property
     def undos(self) -> UndoPlans:
-        return UndoPlans(self.store, self.clock, WriteDocuments(self.recorder))
+        return UndoPlans(self.store, self.clock, self.writer)
 
     @property
     def worker(self) -> CarryOutPlans:
-        documents = OneByOne(self.store, self.store, WriteDocuments(self.recorder))
+        documents = OneByOne(self.store, self.store, self.writer)
         return CarryOutPlans(self.store, self.previews.run, self.plans, self.undos, documents)
 
     def with_fault(self, fault: str, at: int) -> Desk:

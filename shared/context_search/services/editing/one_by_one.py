@@ -175,7 +175,8 @@ class OneByOne:
             row = work.plans.lock_table(plan.id, ahead.source.planned.table_id)
             if row is None or row.state != "pending":
                 return True
-            locked = self.writer.lock(work, task, ahead, may_compute=may_compute)
+            max_bytes = self.writer.max_bytes if may_compute else None
+            locked = self.writer.lock(work, task, ahead, max_bytes=max_bytes)
             if locked is None:
                 return False
             self.writer.write(work, task, plan, locked)

@@ -102,7 +102,7 @@ class UndoPlans:
         if not asked.counts.is_atomic:
             return self._committed(plan, asked, _order)
         task = TakeBack(plan, within or _places(plan))
-        ahead = read_ahead(self.store, plan, task, tables, self.writer.max_bytes)
+        ahead = read_ahead(self.store, plan, task, tables, self.writer)
         return self._write(plan, asked, task, ahead)
 
     @contextmanager
@@ -138,7 +138,7 @@ class UndoPlans:
             if each.table_id in untouched
         ]
         kept: list[KeptPlace] = []
-        for result in read_ahead(self.store, plan, task, changed, self.writer.max_bytes):
+        for result in read_ahead(self.store, plan, task, changed, self.writer):
             planned = result.source.planned
             if isinstance(result, Rewritten):
                 kept += result.kept
