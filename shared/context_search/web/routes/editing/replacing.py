@@ -54,7 +54,7 @@ from context_search.web.fields import (
     example,
     next_cursor,
 )
-from context_search.web.idempotency import Once
+from context_search.web.idempotency import Once, replayed
 from context_search.web.problems import refused
 from context_search.web.query_parameters import Decimal, IdInPath
 
@@ -356,19 +356,28 @@ async def preview_replacement(
 ) -> Response:
     """Makes a plan: what would change, nothing is changed.
 
-    A long one is ``previewing`` (202), and goes on in the queue.
+    A long one is ``previewing`` (202), and goes on in the queue. What comes again with its
+    ``Idempotency-Key`` gets the plan as it is by then, without matches.
     """
+    shown: ShownPlan | None = None
 
-    def start() -> JSONResponse:
+    def start() -> int:
+        nonlocal shown
         shown = use.start(caller, body.asked(), request_id=request_id())
         _tell(shown.plan)
-        answer = PlanAnswer.of_shown(shown)
-        if shown.plan.state != "previewing":
-            return answer.response()
-        where = f"/api/v1/projects/{caller.project_id}/replace/{shown.plan.id}"
-        return answer.response(202, {"Location": where})
+        return shown.plan.id
 
-    return once.answer(caller.project_id, start)
+    plan_id, is_replayed = once.made(caller.project_id, start)
+    response = _previewed(shown or use.read(caller, plan_id))
+    return replayed(response) if is_replayed else response
+
+
+def _previewed(shown: ShownPlan) -> JSONResponse:
+    answer = PlanAnswer.of_shown(shown)
+    if shown.plan.state != "previewing":
+        return answer.response()
+    where = f"/api/v1/projects/{shown.plan.project_id}/replace/{shown.plan.id}"
+    return answer.response(202, {"Location": where})
 
 
 @router.get("")
