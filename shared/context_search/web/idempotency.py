@@ -44,25 +44,27 @@ class Repeatable:
         packed, is_replayed = self.idempotency.answer(request, lambda: _packed(execute()))
         status, headers, body = json.loads(packed)
         response = Response(body, status, headers, media_type="application/json")
-        return replayed(response) if is_replayed else response
+        return _replayed(response) if is_replayed else response
 
-    def made(self, project_id: int, make: Callable[[], int]) -> tuple[int, bool]:
-        """Returns the id of what is made, and whether it was before; nothing else is kept.
+    def answer_by_id(
+        self, project_id: int, make: Callable[[], int], answer: Callable[[int], Response]
+    ) -> Response:
+        """Keeps the id of what is made and nothing else: what comes again is answered anew.
 
         For answers with texts that somebody may want to be forgotten.
         """
         if self.key is None:
-            return make(), False
+            return answer(make())
         request = self._request(project_id, self.key)
         made, is_replayed = self.idempotency.answer(request, lambda: str(make()).encode())
-        return int(made), is_replayed
+        response = answer(int(made))
+        return _replayed(response) if is_replayed else response
 
     def _request(self, project_id: int, key: str) -> IdempotentRequest:
         return IdempotentRequest(project_id, self.secret(), key, self.route, self.body)
 
 
-def replayed(response: Response) -> Response:
-    """Returns the answer to a request that was executed before."""
+def _replayed(response: Response) -> Response:
     response.headers["Idempotency-Replayed"] = "true"
     return response
 

@@ -54,7 +54,7 @@ from context_search.web.fields import (
     example,
     next_cursor,
 )
-from context_search.web.idempotency import Once, replayed
+from context_search.web.idempotency import Once
 from context_search.web.problems import refused
 from context_search.web.query_parameters import Decimal, IdInPath
 
@@ -367,17 +367,14 @@ async def preview_replacement(
         _tell(shown.plan)
         return shown.plan.id
 
-    plan_id, is_replayed = once.made(caller.project_id, start)
-    response = _previewed(shown or use.read(caller, plan_id))
-    return replayed(response) if is_replayed else response
+    def answer(plan_id: int) -> JSONResponse:
+        now = shown or use.read(caller, plan_id)
+        if now.plan.state != "previewing":
+            return PlanAnswer.of_shown(now).response()
+        where = f"/api/v1/projects/{caller.project_id}/replace/{plan_id}"
+        return PlanAnswer.of_shown(now).response(202, {"Location": where})
 
-
-def _previewed(shown: ShownPlan) -> JSONResponse:
-    answer = PlanAnswer.of_shown(shown)
-    if shown.plan.state != "previewing":
-        return answer.response()
-    where = f"/api/v1/projects/{shown.plan.project_id}/replace/{shown.plan.id}"
-    return answer.response(202, {"Location": where})
+    return once.answer_by_id(caller.project_id, start, answer)
 
 
 @router.get("")
