@@ -217,10 +217,10 @@ class Plans(Protocol):
         """
         ...
 
-    def add_table(
-        self, plan_id: int, table: PlannedTable, strings: Sequence[PlannedString]
+    def add_tables(
+        self, plan_id: int, tables: Sequence[PlannedTable], strings: Sequence[PlannedString] = ()
     ) -> None:
-        """Adds a document with its strings."""
+        """Adds documents, and strings of them; some thousand in a statement."""
         ...
 
     def tables(

@@ -40,12 +40,33 @@ class Repeatable:
         """Returns the answer; one from before says ``Idempotency-Replayed: true``."""
         if self.key is None:
             return execute()
-        request = IdempotentRequest(project_id, self.secret(), self.key, self.route, self.body)
+        request = self._request(project_id, self.key)
         packed, is_replayed = self.idempotency.answer(request, lambda: _packed(execute()))
         status, headers, body = json.loads(packed)
-        if is_replayed:
-            headers["Idempotency-Replayed"] = "true"
-        return Response(body, status, headers, media_type="application/json")
+        response = Response(body, status, headers, media_type="application/json")
+        return _replayed(response) if is_replayed else response
+
+    def answer_by_id(
+        self, project_id: int, make: Callable[[], int], answer: Callable[[int], Response]
+    ) -> Response:
+        """Keeps the id of what is made and nothing else: what comes again is answered anew.
+
+        For answers with texts that somebody may want to be forgotten.
+        """
+        if self.key is None:
+            return answer(make())
+        request = self._request(project_id, self.key)
+        made, is_replayed = self.idempotency.answer(request, lambda: str(make()).encode())
+        response = answer(int(made))
+        return _replayed(response) if is_replayed else response
+
+    def _request(self, project_id: int, key: str) -> IdempotentRequest:
+        return IdempotentRequest(project_id, self.secret(), key, self.route, self.body)
+
+
+def _replayed(response: Response) -> Response:
+    response.headers["Idempotency-Replayed"] = "true"
+    return response
 
 
 def _packed(response: JSONResponse) -> bytes:

@@ -341,7 +341,7 @@ def replaced(bench: Bench, table: Table, revision: int, *, days: int = 30) -> Pl
         until = plan.created_at + timedelta(days=days)
         work.plans.save(replace(plan, state="done", undo_until=until))
         done = PlannedTable(table.id, revision, 1, 1, state="done", revision_before=revision)
-        work.plans.add_table(plan.id, done, [])
+        work.plans.add_tables(plan.id, [done])
     return plan
 
 

@@ -171,9 +171,9 @@ class WritesWhatItRead(WriteDocuments):
         task: Rewriting,
         ahead: Rewritten | Refused,
         *,
-        may_compute: bool = True,
+        max_bytes: int | None,
     ) -> Locked | None:
-        locked = WriteDocuments.lock(self, work, task, ahead, may_compute=True)
+        locked = WriteDocuments.lock(self, work, task, ahead, max_bytes=max_bytes or self.max_bytes)
         return locked and replace(locked, result=ahead)
 
 
@@ -226,7 +226,7 @@ class DoneBeforeItIs(OneByOne):
                     plan.id, replace(planned, state="done", replaced=ahead.done, runs=0)
                 )
             with self.patient.for_project(plan.project_id) as work:
-                locked = self.writer.lock(work, task, ahead)
+                locked = self.writer.lock(work, task, ahead, max_bytes=self.writer.max_bytes)
                 assert locked is not None
                 self.writer.write(work, task, plan, locked)
                 work.send_waiting(plan.project_id)
@@ -281,7 +281,7 @@ class UndoesWithoutLooking(UndoPlans):
         self, plan: Plan, asked: Any, task: Rewriting, ahead: Sequence[Rewritten | Refused]
     ) -> ExecutedPlan:
         task = _TakesBackBlindly(plan)
-        ahead = read_ahead(self.store, plan, task, asked.tables, self.writer.max_bytes)
+        ahead = read_ahead(self.store, plan, task, asked.tables, self.writer)
         return UndoPlans._write(self, plan, asked, task, ahead)
 
 

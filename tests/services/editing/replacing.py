@@ -24,7 +24,7 @@ from context_search.services.editing.preview import AskedReplacement, PreviewRep
 from context_search.services.editing.record import RecordVersions
 from context_search.services.editing.undo import UndoPlans
 from context_search.services.editing.versions import ManageVersions
-from context_search.services.editing.write_documents import WriteDocuments
+from context_search.services.editing.write_documents import MAX_HELD_CHARS, WriteDocuments
 from testing.in_memory.patterns import RePatterns
 
 ALL = Choice()
@@ -53,6 +53,7 @@ class Desk:
     clock: Clock
     patterns: Patterns = field(default_factory=RePatterns)
     recorder: RecordVersions = field(default_factory=RecordVersions)
+    held_chars: int = MAX_HELD_CHARS
 
     @cached_property
     def principal(self) -> ProjectKey:
@@ -71,16 +72,20 @@ class Desk:
         )
 
     @property
+    def writer(self) -> WriteDocuments:
+        return WriteDocuments(self.recorder, self.held_chars)
+
+    @property
     def plans(self) -> ExecutePlans:
-        return ExecutePlans(self.store, self.patterns, self.clock, WriteDocuments(self.recorder))
+        return ExecutePlans(self.store, self.patterns, self.clock, self.writer)
 
     @property
     def undos(self) -> UndoPlans:
-        return UndoPlans(self.store, self.clock, WriteDocuments(self.recorder))
+        return UndoPlans(self.store, self.clock, self.writer)
 
     @property
     def worker(self) -> CarryOutPlans:
-        documents = OneByOne(self.store, self.store, WriteDocuments(self.recorder))
+        documents = OneByOne(self.store, self.store, self.writer)
         return CarryOutPlans(self.store, self.previews.run, self.plans, self.undos, documents)
 
     def with_fault(self, fault: str, at: int) -> Desk:
@@ -186,6 +191,22 @@ class Desk:
             work.plans.save(large)
         return self.plan(plan)
 
+    def enlarge(self, plan: Plan) -> None:
+        """Makes a document of a plan too large for the transaction of an undo."""
+        with self.store.for_all("test") as work:
+            [first, *_] = work.plans.tables(plan.id, limit=1)
+            strings = work.plans.strings(plan.id, first.table_id)
+            work.plans.add_tables(plan.id, [replace(first, bytes=10**9)], strings)
+
+    def orders(self) -> list[object]:
+        """Takes the orders of plans, and returns whose they are."""
+        with self.store.for_all("test") as work:
+            taken = work.outbox.take(self.principal.project_id, window=100)
+            for order_id, _ in taken:
+                work.outbox.begin(order_id)
+                work.outbox.finish(order_id)
+        return [body["plan_id"] for _, body in taken if body["kind"] == "plan"]
+
 
 @dataclass
 class BusyStore:
@@ -223,7 +244,7 @@ class FaultyStore:
     """A store with a fault at transaction number ``at``, counted from 1.
 
     ``fault``: the process ends ``before`` or ``after`` it, the database is ``away``, or the reply
-    to its COMMIT is ``lost``.
+    to its COMMIT is ``lost``; ``dropped``: so is the COMMIT.
     """
 
     store: Store
@@ -253,6 +274,8 @@ class FaultyStore:
             raise DatabaseUnavailableError("away")
         with opened() as work:
             yield work
+            if fault == "dropped":
+                raise CommitUnknownError("nothing was committed")
         if fault == "after":
             raise StoppedError
         if fault == "lost":

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from context_search.domain.editing.plans import Plan
 from context_search.domain.errors import CommitUnknownError, ContextSearchError, ReplaceBusyError
+from context_search.domain.orders import CarryOutPlan
 from context_search.ports.outside import Deadline
 from context_search.ports.store import Store
 from context_search.services.editing.execute import ExecutePlans
@@ -49,7 +50,11 @@ class CarryOutPlans:
             # Whoever had it until now has gone on with it.
             with self.store.for_project(plan.project_id) as work:
                 now = work.plans.find(plan.id, project_id=plan.project_id)
-            return self._go_on(now or plan, deadline)
+            done = self._go_on(now or plan, deadline)
+        if done == "goes_on":  # whoever does comes when nobody has the plan
+            with self.store.for_project(plan.project_id) as work:
+                work.send(CarryOutPlan(plan.id))
+        return done
 
     @contextmanager
     def _alone(self, plan: Plan, deadline: Deadline) -> Iterator[None]:

@@ -49,8 +49,6 @@ from context_search.services.editing.write_documents import (
 TEXT_TIMEOUT_S = 5.0
 """For how long a request looks through one string for a pattern, in seconds."""
 BUSY_S = 1.0
-MAX_AHEAD_CHARS = 50_000_000
-"""Maximum characters of documents that one request holds."""
 _STRINGS_AT_ONCE = 1_000
 
 
@@ -116,11 +114,11 @@ class ExecutePlans:
                 return before
             is_atomic = plan.counts.is_atomic
             tables = work.plans.tables(plan.id, limit=MAX_PLANNED_TABLES) if is_atomic else []
-        if not is_atomic:
-            return self._order(plan, asked)
         try:
+            if not is_atomic:
+                return self._order(plan, asked)
             with self.rewriting(replace(plan, choice=choice), self.text_timeout_s) as task:
-                ahead = read_ahead(self.store, plan, task, tables, self.writer.max_bytes)
+                ahead = read_ahead(self.store, plan, task, tables, self.writer)
                 return self._write(plan, asked, task, ahead)
         except CommitUnknownError:
             return self._look(plan, asked)
@@ -220,18 +218,22 @@ def busy() -> ReplaceBusyError:
 
 
 def read_ahead(
-    store: Store, plan: Plan, task: Rewriting, tables: Sequence[PlannedTable], max_bytes: int
+    store: Store,
+    plan: Plan,
+    task: Rewriting,
+    tables: Sequence[PlannedTable],
+    writer: WriteDocuments,
 ) -> list[Rewritten | Refused]:
     """Returns what becomes of documents, of each in a transaction of its own, without locks.
 
     Those that became much larger than they were when the plan was made are too large.
     """
     ahead = []
-    left = MAX_AHEAD_CHARS
+    left = writer.max_held_chars
     for planned in tables:
         with store.for_project(plan.project_id) as work:
-            source = task.read(work, planned, max_bytes=min(max_bytes, left))
-        left = max(0, left - len(source.text or ""))
+            source = task.read(work, planned, max_bytes=min(writer.max_bytes, left))
+        left -= min(left, source.chars)
         ahead.append(task.rewritten(source))
     return ahead
 

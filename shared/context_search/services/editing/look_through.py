@@ -262,7 +262,7 @@ class LookThrough:
         with self.store.for_project(self.plan.project_id) as work:
             locked = self._locked(work)
             if table is not None:
-                work.plans.add_table(locked.id, table, strings)
+                work.plans.add_tables(locked.id, [table], strings)
             # Who came this far was not stopped at the document that stopped the ones before.
             runs = 0 if leave else min(locked.runs, 1)
             saved = replace(locked, after_table=after, counts=counts, runs=runs)

@@ -19,7 +19,6 @@ from context_search.domain.errors import (
     ContextSearchError,
     DocumentTooLargeError,
 )
-from context_search.domain.orders import CarryOutPlan
 from context_search.ports.outside import Deadline
 from context_search.ports.store import Store, UnitOfWork
 from context_search.services.editing.rewriting import PlanCause, Refused, Rewriting, Rewritten
@@ -52,7 +51,7 @@ class OneByOne:
     writer: WriteDocuments
 
     def run(self, plan: Plan, task: Rewriting, deadline: Deadline) -> Carried:
-        """Goes on with a plan until it ends, or time does: then it orders to go on.
+        """Goes on with a plan until it ends, or time does: then it has to be ordered again.
 
         Raises what is worth another try.
         """
@@ -63,7 +62,7 @@ class OneByOne:
         while pending := self._tables(plan, after=0, is_pending=True):
             for planned in pending:
                 if deadline.left_s() < RESERVE_S:
-                    return self._go_on(plan)
+                    return "goes_on"
                 self._carry_out(plan, task, planned)
         return self._end(plan)
 
@@ -93,7 +92,7 @@ class OneByOne:
                 if wrong:
                     return self._fail(work, locked, task, wrong)
             if after < page[-1].table_id:
-                return self._go_on(plan)
+                return "goes_on"
         return None
 
     def _conflict(self, plan: Plan, task: Rewriting, planned: PlannedTable) -> Outcome | None:
@@ -176,7 +175,8 @@ class OneByOne:
             row = work.plans.lock_table(plan.id, ahead.source.planned.table_id)
             if row is None or row.state != "pending":
                 return True
-            locked = self.writer.lock(work, task, ahead, may_compute=may_compute)
+            max_bytes = self.writer.max_bytes if may_compute else None
+            locked = self.writer.lock(work, task, ahead, max_bytes=max_bytes)
             if locked is None:
                 return False
             self.writer.write(work, task, plan, locked)
@@ -197,11 +197,6 @@ class OneByOne:
                 work.plans.save_table(plan.id, replace(locked, runs=max(0, locked.runs - 1)))
 
     # ---- The plan.
-
-    def _go_on(self, plan: Plan) -> Carried:
-        with self.store.for_project(plan.project_id) as work:
-            work.send(CarryOutPlan(plan.id))
-        return "goes_on"
 
     def stop(self, plan: Plan, cause: PlanCause, error: ContextSearchError) -> Carried:
         """Ends a plan that cannot go on: what is not done by now stays as it is."""
