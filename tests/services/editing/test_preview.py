@@ -444,6 +444,23 @@ def test_a_large_document_is_left_to_the_queue(memory: Desk) -> None:
     assert finished(memory, plan).counts.matches == 102
 
 
+@pytest.mark.parametrize("case_sensitive", [True, False])
+def test_documents_without_a_match_are_counted_and_bounded_as_others(
+    desk: Desk, *, case_sensitive: bool
+) -> None:
+    desk.tables("y" * 90, "x", "y" * 70, "y")
+    small = desk.previews(PreviewLimits(bytes=150))
+    asked = asked_for("x", "z", case_sensitive=case_sensitive)
+    plan = small.start(desk.principal, asked).plan
+    assert (plan.state, plan.counts.scanned_tables) == ("previewing", 2)
+    done = finished(desk, plan).counts
+    assert (done.scanned_tables, done.tables, done.matches) == (4, 1, 1)
+    with desk.bench.store.for_all("test") as work:
+        ids = work.tables.ids(desk.principal.project_id, after=0, limit=10)
+        sizes = [len(work.tables.read(table_id)[1].encode()) for table_id in ids]
+    assert done.scanned_bytes == sum(sizes)
+
+
 def test_tables_that_go_and_come_during_a_preview(desk: Desk) -> None:
     first, second = desk.tables("x", "x")
     plan = desk.previews(PreviewLimits(bytes=0)).start(desk.principal, asked_for("x")).plan
