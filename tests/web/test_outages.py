@@ -29,7 +29,7 @@ from context_search.ports.outside import Embedder, Message
 from context_search.services.indexing.outgoing import RelayOutbox
 from context_search.services.searching.targets import SearchedTool
 from context_search.services.searching.timeouts import Timeouts
-from context_search.web.agents.tools import SEARCH_OUTPUT_SCHEMA
+from context_search.web.agents.search_tools import SEARCH_OUTPUT_SCHEMA
 from context_search.web.app import http_app
 from context_search.web.openapi import contract, every_router
 from testing.in_memory.embedder import WordEmbedder

@@ -50,7 +50,7 @@ from context_search.web.agents.replace_answers import (
     read_arguments,
 )
 from context_search.web.agents.replace_tools import tools_of
-from context_search.web.agents.tools import trimmed
+from context_search.web.agents.results import trimmed
 from context_search.web.border import request_id
 
 _log = Logger(service="search", child=True)
