@@ -68,11 +68,11 @@ class EditingParts:
     def preview(self) -> PreviewReplacements:
         """Previews, and the plans that they make."""
         from context_search.domain.editing.plans import changeable_bytes  # noqa: PLC0415
-        from context_search.services.editing.look_through import MAX_DOCUMENT_BYTES  # noqa: PLC0415
         from context_search.services.editing.preview import (  # noqa: PLC0415
             PreviewLimits,
             PreviewReplacements,
         )
+        from context_search.services.editing.scan import MAX_DOCUMENT_BYTES  # noqa: PLC0415
 
         most = min(MAX_DOCUMENT_BYTES, changeable_bytes(self.memory_bytes))
         return PreviewReplacements(

@@ -18,8 +18,8 @@ from context_search.domain.errors import (
     ReplaceStaleError,
 )
 from context_search.services.editing import show_matches
-from context_search.services.editing.look_through import ShownMatch
 from context_search.services.editing.preview import PreviewLimits
+from context_search.services.editing.scan import ShownMatch
 from context_search.services.editing.show_matches import ShowMatches
 from testing.in_memory.patterns import RePattern, RePatterns
 from tests.services.editing.desk import FACTORY, NOVEL, WAREHOUSE, Desk, TickingClock, asked_for

@@ -25,8 +25,8 @@ from context_search.ports.patterns import Patterns
 from context_search.ports.store import Store
 from context_search.services.editing.find_edits import Replacer, replacer_of
 from context_search.services.editing.find_plan import find_plan
-from context_search.services.editing.look_through import ShownMatch
 from context_search.services.editing.rewriting import string_at
+from context_search.services.editing.scan import ShownMatch
 from context_search.services.pages import Page
 
 MAX_MATCHES_SHOWN = 200

@@ -87,7 +87,7 @@ class _Timed:
 
 
 @dataclass(slots=True)
-class LookThrough:
+class ScanTables:
     """Goes on with the preview of a plan that is ``previewing``, from where it stands.
 
     One document is in memory at a time, and each is read in a transaction of its own. What it adds
