@@ -27,7 +27,7 @@ from context_search.adapters.postgres.store import PostgresStore
 from context_search.adapters.postgres.url import DatabaseUrl
 from context_search.domain.access import ProjectKey
 from context_search.domain.errors import ContextSearchError
-from context_search.domain.uploads import NewUpload, Upload, importable_bytes
+from context_search.domain.uploads import NewUpload, Upload, longest_document
 from context_search.domain.versions import HistoryLimits
 from context_search.services.catalog.imports import ImportDocument
 from context_search.services.catalog.tables import ManageTables
@@ -139,7 +139,7 @@ def step(name: str, what: Callable[[], object]) -> object:
 def large(bench: Bench, megabytes: int) -> None:
     """Imports two large documents, so that one is recorded, then lists, compares, restores."""
     objects = DictObjects()
-    recorder = RecordVersions(importable_bytes(LAMBDA_BYTES))
+    recorder = RecordVersions(longest_document(LAMBDA_BYTES))
     worker = ImportDocument(bench.store, bench.store, objects, recorder, memory_bytes=LAMBDA_BYTES)
     versions, key = ManageVersions(bench.store), bench.kept
     table = ManageTables(bench.store).create(key, "t", None, {})

@@ -67,14 +67,13 @@ class EditingParts:
     @cached_property
     def preview(self) -> PreviewReplacements:
         """Previews, and the plans that they make."""
-        from context_search.domain.editing.plans import changeable_bytes  # noqa: PLC0415
         from context_search.services.editing.preview import (  # noqa: PLC0415
             PreviewLimits,
             PreviewReplacements,
         )
         from context_search.services.editing.scan import MAX_DOCUMENT_BYTES  # noqa: PLC0415
 
-        most = min(MAX_DOCUMENT_BYTES, changeable_bytes(self.memory_bytes))
+        most = min(MAX_DOCUMENT_BYTES, self._longest_document)
         return PreviewReplacements(
             self.store,
             self.patient,
@@ -108,12 +107,18 @@ class EditingParts:
     @cached_property
     def carry_out(self) -> CarryOutPlans:
         """The order ``plan``, for documents of any size that the memory has room for."""
-        from context_search.domain.editing.plans import changeable_bytes  # noqa: PLC0415
         from context_search.services.editing.carry_out import CarryOutPlans  # noqa: PLC0415
         from context_search.services.editing.one_by_one import OneByOne  # noqa: PLC0415
         from context_search.services.editing.record import RecordVersions  # noqa: PLC0415
         from context_search.services.editing.write_documents import WriteDocuments  # noqa: PLC0415
 
-        writer = WriteDocuments(RecordVersions(changeable_bytes(self.memory_bytes)))
+        writer = WriteDocuments(RecordVersions(self._longest_document))
         documents = OneByOne(self.store, self.patient, writer)
         return CarryOutPlans(self.store, self.preview.run, self.execute, self.undo, documents)
+
+    @property
+    def _longest_document(self) -> int:
+        from context_search.domain.editing.plans import MEMORY_A_CHANGED_BYTE  # noqa: PLC0415
+        from context_search.domain.uploads import longest_document  # noqa: PLC0415
+
+        return longest_document(self.memory_bytes, MEMORY_A_CHANGED_BYTE)

@@ -194,7 +194,7 @@ class Parts(LiveSettings):
     @cached_property
     def import_document(self) -> ImportDocument:
         """The order ``import``."""
-        from context_search.domain.uploads import importable_bytes  # noqa: PLC0415
+        from context_search.domain.uploads import longest_document  # noqa: PLC0415
         from context_search.services.catalog.imports import ImportDocument  # noqa: PLC0415
         from context_search.services.editing.record import RecordVersions  # noqa: PLC0415
 
@@ -202,7 +202,7 @@ class Parts(LiveSettings):
             self.store,
             self.patient_store,
             self.objects,
-            RecordVersions(importable_bytes(self.settings.memory_bytes)),
+            RecordVersions(longest_document(self.settings.memory_bytes)),
             self.settings.upload_max_bytes,
             self.settings.memory_bytes,
         )

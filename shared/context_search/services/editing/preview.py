@@ -37,7 +37,7 @@ from context_search.ports.outside import Clock, Deadline
 from context_search.ports.patterns import Patterns
 from context_search.ports.store import Store, UnitOfWork
 from context_search.services.access.lookup import live_tool
-from context_search.services.editing.find_edits import replacer_of
+from context_search.services.editing.find_edits import REQUEST_TEXT_S, WORKER_TEXT_S, replacer_of
 from context_search.services.editing.find_plan import find_plan, is_visible, locked_chain
 from context_search.services.editing.scan import (
     MAX_DOCUMENT_BYTES,
@@ -100,10 +100,10 @@ class PreviewLimits:
 
     bytes: int = MAX_PREVIEWED_BYTES
     request_s: float = 12.0
-    text_s: float = 5.0
+    text_s: float = REQUEST_TEXT_S
     queue_s: float = 45.0
     queue_document_s: float = 80.0
-    queue_text_s: float = 30.0
+    queue_text_s: float = WORKER_TEXT_S
     mcp_matches: int = MAX_MCP_MATCHES
     document_bytes: int = MAX_DOCUMENT_BYTES
 
