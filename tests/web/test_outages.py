@@ -233,7 +233,7 @@ def test_a_database_that_hangs_is_left_when_the_time_of_a_search_is_over(
     api: Api, parts: WeakParts, module_database: Database
 ) -> None:
     tool = api.tool(api.table(DOCUMENT))
-    searcher = replace(parts.searcher, timeouts=Timeouts(keywords_s=0.1, rows_s=0.1))
+    searcher = replace(parts.searching.searcher, timeouts=Timeouts(keywords_s=0.1, rows_s=0.1))
     searched, limits = SearchedTool(tool["tool_id"], api.project_id), QuestionLimits(seconds=1.5)
     assert searcher.search(searched, "comets", limits).hits
     with module_database.transaction() as tx, ThreadPoolExecutor(1) as thread:
