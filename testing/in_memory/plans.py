@@ -179,7 +179,7 @@ class MemoryPlans:
             if plan == plan_id
             and table_id in (None, table)
             and string.matches > 0
-            and string.first_match + string.matches - 1 > after
+            and string.last_match > after
         ]
         return sorted(found, key=lambda string: string.first_match)[:limit]
 

@@ -17,7 +17,7 @@ from pydantic import WithJsonSchema
 
 from context_search.domain.errors import InvalidInputError
 from context_search.services.access.idempotency import Idempotency, IdempotentRequest
-from context_search.web.callers import bearer_key, use_cases_of
+from context_search.web.callers import access_of, bearer_key
 
 OPERATORS = 0
 """Id that stands for internal callers in the rows of keys. No project has it."""
@@ -89,7 +89,7 @@ async def _repeatable(
         if not _KEY.fullmatch(key):
             raise InvalidInputError("Idempotency-Key must be 1 to 255 visible ASCII characters")
     return Repeatable(
-        use_cases_of(request).idempotency,
+        access_of(request).idempotency,
         lambda: _secret_of_caller(request),
         key,
         f"{request.method} {request.url.path} {request.headers.get('if-match', '')}".rstrip(),
@@ -101,7 +101,7 @@ def _secret_of_caller(request: Request) -> str:
     bearer = bearer_key(request)
     if bearer is None:
         return request.headers.get("x-internal-secret") or ""
-    return use_cases_of(request).bearers.secret_of(bearer)
+    return access_of(request).bearers.secret_of(bearer)
 
 
 Once = Annotated[Repeatable, Depends(_repeatable)]

@@ -22,6 +22,7 @@ from context_search.ports.store import UnitOfWork
 from context_search.services.editing.execute import ExecutedPlan, ExecutePlans, finish, read_ahead
 from context_search.services.editing.one_by_one import OneByOne
 from context_search.services.editing.record import RecordVersions
+from context_search.services.editing.revert_document import RevertDocument
 from context_search.services.editing.rewriting import (
     Refused,
     Replace,
@@ -30,7 +31,6 @@ from context_search.services.editing.rewriting import (
     Source,
     string_at,
 )
-from context_search.services.editing.take_back import TakeBack
 from context_search.services.editing.undo import UndoPlans
 from context_search.services.editing.write_documents import Locked, WriteDocuments
 from context_search.services.upkeep.cleanup import Cleanup
@@ -260,12 +260,12 @@ class PrunesWhatUndosNeed(MemoryHistories):
         return pruned
 
 
-class _TakesBackBlindly(TakeBack):
+class _RevertsBlindly(RevertDocument):
     def _back(
         self, string: PlannedString, present: str | None, left_by_plan: Any
     ) -> tuple[Sequence[Edit], list[Any]]:
         if present is None:
-            return TakeBack._back(self, string, present, left_by_plan)
+            return RevertDocument._back(self, string, present, left_by_plan)
         back = reversed_edits(string.edits or ())
         return [
             replace(edit, found=present[edit.start : edit.end])
@@ -280,7 +280,7 @@ class UndoesWithoutLooking(UndoPlans):
     def _write(
         self, plan: Plan, asked: Any, task: Rewriting, ahead: Sequence[Rewritten | Refused]
     ) -> ExecutedPlan:
-        task = _TakesBackBlindly(plan)
+        task = _RevertsBlindly(plan)
         ahead = read_ahead(self.store, plan, task, asked.tables, self.writer)
         return UndoPlans._write(self, plan, asked, task, ahead)
 

@@ -15,7 +15,7 @@ from context_search.ports.outside import Deadline
 from context_search.services.editing.execute import ExecutedPlan
 from testing.in_memory.clock import ManualClock
 from testing.in_memory.store import MemoryStore
-from tests.services.editing.desk import TickingClock
+from tests.services.editing.novel import TickingClock
 from tests.services.editing.replacing import ALL, BusyStore, Desk
 
 LETTERS = ReplaceRequest("x", "yy")

@@ -12,12 +12,10 @@ from context_search.domain.orders import CarryOutPlan
 from context_search.ports.outside import Deadline
 from context_search.ports.store import Store
 from context_search.services.editing.execute import ExecutePlans
+from context_search.services.editing.find_edits import WORKER_TEXT_S
 from context_search.services.editing.one_by_one import OneByOne
 from context_search.services.editing.rewriting import Rewriting
 from context_search.services.editing.undo import UndoPlans
-
-TEXT_TIMEOUT_S = 30.0
-"""For how long a worker looks through one string for a pattern, in seconds."""
 
 BUSY_WORKER_S = 30.0
 """After so many seconds a worker looks again whether another one is done with a plan."""
@@ -88,4 +86,4 @@ class CarryOutPlans:
     def _rewriting(self, plan: Plan) -> AbstractContextManager[Rewriting]:
         if plan.undoes is not None:
             return self.undo.rewriting(plan)
-        return self.execute.rewriting(plan, TEXT_TIMEOUT_S)
+        return self.execute.rewriting(plan, WORKER_TEXT_S)

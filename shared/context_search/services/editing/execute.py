@@ -29,8 +29,8 @@ from context_search.domain.orders import CarryOutPlan
 from context_search.ports.outside import Clock
 from context_search.ports.patterns import Patterns
 from context_search.ports.store import Store, UnitOfWork
-from context_search.services.editing.find_edits import replacer_of
-from context_search.services.editing.find_plan import find_plan
+from context_search.services.editing.find_edits import REQUEST_TEXT_S, replacer_of
+from context_search.services.editing.find_plan import find_plan, strings_of
 from context_search.services.editing.rewriting import (
     ChangedString,
     KeptPlace,
@@ -46,10 +46,7 @@ from context_search.services.editing.write_documents import (
     undo_until,
 )
 
-TEXT_TIMEOUT_S = 5.0
-"""For how long a request looks through one string for a pattern, in seconds."""
 BUSY_S = 1.0
-_STRINGS_AT_ONCE = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +85,6 @@ class ExecutePlans:
     patterns: Patterns
     clock: Clock
     writer: WriteDocuments = field(default_factory=WriteDocuments)
-    text_timeout_s: float = TEXT_TIMEOUT_S
 
     def execute(
         self,
@@ -117,7 +113,7 @@ class ExecutePlans:
         try:
             if not is_atomic:
                 return self._order(plan, asked)
-            with self.rewriting(replace(plan, choice=choice), self.text_timeout_s) as task:
+            with self.rewriting(replace(plan, choice=choice), REQUEST_TEXT_S) as task:
                 ahead = read_ahead(self.store, plan, task, tables, self.writer)
                 return self._write(plan, asked, task, ahead)
         except CommitUnknownError:
@@ -260,14 +256,10 @@ def _check_choice(work: UnitOfWork, plan: Plan, choice: Choice) -> None:
 
 def check_places(work: UnitOfWork, plan: Plan, within: ReplaceScope) -> None:
     """Raises ReplaceStaleError when a plan changes strings where the caller may not, by now."""
-    after = 0
-    outside: list[ChangedString] = []
-    while strings := work.plans.strings_of_matches(plan.id, after=after, limit=_STRINGS_AT_ONCE):
-        after = strings[-1].first_match + strings[-1].matches - 1
-        outside += (
-            ChangedString(string.table_id, string.json_pointer, "GONE")
-            for string in strings
-            if not within.contains(string.table_id, string.json_pointer)
-        )
+    outside = [
+        ChangedString(string.table_id, string.json_pointer, "GONE")
+        for string in strings_of(work, plan.id)
+        if not within.contains(string.table_id, string.json_pointer)
+    ]
     if outside:
         raise stale("replace", outside)

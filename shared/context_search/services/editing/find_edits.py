@@ -39,6 +39,12 @@ class Replacer(Protocol):
         ...
 
 
+REQUEST_TEXT_S = 5.0
+"""For how long a request looks through one string for a pattern, in seconds."""
+WORKER_TEXT_S = 30.0
+"""For how long a worker does."""
+
+
 @contextmanager
 def replacer_of(
     request: ReplaceRequest, patterns: Patterns, *, text_timeout_s: float

@@ -39,13 +39,13 @@ from context_search.services.editing.execute import (
     read_ahead,
 )
 from context_search.services.editing.find_plan import find_plan
+from context_search.services.editing.revert_document import RevertDocument
 from context_search.services.editing.rewriting import (
     KeptPlace,
     Refused,
     Rewriting,
     Rewritten,
 )
-from context_search.services.editing.take_back import TakeBack
 from context_search.services.editing.write_documents import (
     WriteDocuments,
     skipped_table,
@@ -89,7 +89,7 @@ class UndoPlans:
                 check_places(work, plan, within)
             tables = _to_undo(work, plan)
         if dry_run:
-            return self._counted(plan, tables, TakeBack(plan, within or _places(plan)))
+            return self._counted(plan, tables, RevertDocument(plan, within or _places(plan)))
         mcp_id = principal.mcp_id if isinstance(principal, McpKey) else None
         new = replace(
             _new_plan(plan),
@@ -101,7 +101,7 @@ class UndoPlans:
         asked = _AskedUndo(new, tables, on_conflict)
         if not asked.counts.is_atomic:
             return self._committed(plan, asked, _order)
-        task = TakeBack(plan, within or _places(plan))
+        task = RevertDocument(plan, within or _places(plan))
         ahead = read_ahead(self.store, plan, task, tables, self.writer)
         return self._write(plan, asked, task, ahead)
 
@@ -112,7 +112,7 @@ class UndoPlans:
             undone = plan.undoes and work.plans.find(plan.undoes, project_id=plan.project_id)
         if not undone:
             raise UndoExpiredError("what was executed is forgotten")
-        yield TakeBack(undone, _places(plan))
+        yield RevertDocument(undone, _places(plan))
 
     def _check(self, plan: Plan) -> None:
         if plan.state == "executing":

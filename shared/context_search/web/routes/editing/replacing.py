@@ -28,13 +28,13 @@ from context_search.domain.editing.replacing import (
     MAX_REPLACE_WITH_CHARS,
     ReplaceRequest,
 )
-from context_search.services.editing.look_through import ShownMatch
 from context_search.services.editing.preview import (
     MAX_SAMPLES,
     AskedReplacement,
     PreviewReplacements,
     ShownPlan,
 )
+from context_search.services.editing.scan import ShownMatch
 from context_search.services.pages import Page
 from context_search.web.border import StrictJsonRoute, request_id
 from context_search.web.callers import ReplaceOwner, part

@@ -44,13 +44,13 @@ from context_search.services.editing.find_edits import (
     edits_of_document,
     json_pieces,
 )
+from context_search.services.editing.find_plan import strings_of
 from context_search.services.pages import PAGE
 
 MAX_POINTER_CHARS = 20_000
 """Maximum length of the pointer of a string that is changed: answers carry it."""
 MAX_DOCUMENT_BYTES = 300_000_000
 """No document that comes in is longer; of one that is, this is not the place to die of it."""
-_STRINGS_AT_ONCE = 1_000
 _NOT_NOW = Part(0, 0, None, is_string=False)
 
 
@@ -87,7 +87,7 @@ class _Timed:
 
 
 @dataclass(slots=True)
-class LookThrough:
+class ScanTables:
     """Goes on with the preview of a plan that is ``previewing``, from where it stands.
 
     One document is in memory at a time, and each is read in a transaction of its own. What it adds
@@ -280,7 +280,7 @@ class LookThrough:
     def _finish(self, after: int, counts: PlanCounts) -> Plan:
         with self.store.for_project(self.plan.project_id) as work:
             locked = self._locked(work)
-            digest = plan_digest(self.request, locked.engine, _strings(work, locked.id))
+            digest = plan_digest(self.request, locked.engine, strings_of(work, locked.id))
             saved = replace(
                 locked, state="ready", after_table=after, counts=counts, digest=digest, runs=0
             )
@@ -306,11 +306,3 @@ def _check_strings(strings: int, last: PlannedString) -> None:
         raise ReplaceTooLargeError(
             f"a string with matches has a pointer of over {MAX_POINTER_CHARS} characters"
         )
-
-
-def _strings(work: UnitOfWork, plan_id: int) -> Iterator[PlannedString]:
-    """Yields all strings of a plan, in their order."""
-    after = 0
-    while page := work.plans.strings_of_matches(plan_id, after=after, limit=_STRINGS_AT_ONCE):
-        yield from page
-        after = page[-1].first_match + page[-1].matches - 1

@@ -1,4 +1,4 @@
-"""What an undo makes of one document."""
+"""What an undo makes of one document: the strings that a plan changed become what they were."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from context_search.services.editing.versions import find_version, text_of
 
 
 @dataclass(slots=True)
-class TakeBack:
+class RevertDocument:
     """``Rewriting`` of an undo: every place where the plan's text still is, and no other.
 
     A string that is as the plan left it becomes what it was before, byte for byte, also where it
