@@ -174,9 +174,7 @@ class MemoryHistories:
             self.rows.histories[key[:2]] = self.clock.now()
         return gone
 
-    def _may_leave(
-        self, project_id: int
-    ) -> list[tuple[datetime, tuple[int, int, int], Content]]:
+    def _may_leave(self, project_id: int) -> list[tuple[datetime, tuple[int, int, int], Content]]:
         return [
             (row.overwritten_at, key, row.content)
             for key, row in self.rows.versions.items()

@@ -129,8 +129,8 @@ class _Search:
 
     def others_chars(self, start: int, end: int) -> int:
         """Returns how many characters of a part of the text after the edits are not the plan's."""
-        first = bisect_right(self._back, start, key=lambda place: place.end)
-        last = bisect_left(self._back, end, lo=first, key=lambda place: place.start)
+        first = bisect_right(self._back, start, key=lambda each: each.end)
+        last = bisect_left(self._back, end, lo=first, key=lambda each: each.start)
         own = sum(min(p.end, end) - max(p.start, start) for p in self._back[first:last])
         return end - start - own
 

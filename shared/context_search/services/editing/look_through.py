@@ -93,9 +93,9 @@ class LookThrough:
     One document is in memory at a time, and each is read in a transaction of its own. What it adds
     is committed together with the place to go on, by whoever was first: after a kill nothing is
     there twice. After ``deadline`` no document is begun, but for the first one of a worker, and
-    after ``last_deadline`` the one in hand is given up. ``max_bytes`` are those of all documents that this one may read; None: it is
-    a worker, who may read any with up to ``document_bytes``. ``shown`` are the first matches, as
-    many as are ``wanted``.
+    after ``last_deadline`` the one in hand is given up. ``max_bytes`` are those of all documents
+    that this one may read; None: it is a worker, who may read any with up to ``document_bytes``.
+    ``shown`` are the first matches, as many as are ``wanted``.
     """
 
     store: Store
