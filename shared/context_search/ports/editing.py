@@ -113,7 +113,10 @@ class Histories(Protocol):
     """What leaves the histories of tables."""
 
     def over_limit(self, *, limit: int) -> list[int]:
-        """Returns projects whose pieces take more bytes than they may."""
+        """Returns projects whose pieces take more bytes than they may: first the most too many.
+
+        Only those of which a version may leave: others would stand before these for ever.
+        """
         ...
 
     def expire_oldest(self, project_id: int) -> int:

@@ -262,10 +262,10 @@ class PrunesWhatUndosNeed(MemoryHistories):
 
 class _RevertsBlindly(RevertDocument):
     def _back(
-        self, string: PlannedString, present: str | None, left_by_plan: Any
+        self, string: PlannedString, present: str | None, left_by_plan: Any, document: object
     ) -> tuple[Sequence[Edit], list[Any]]:
         if present is None:
-            return RevertDocument._back(self, string, present, left_by_plan)
+            return RevertDocument._back(self, string, present, left_by_plan, document)
         back = reversed_edits(string.edits or ())
         return [
             replace(edit, found=present[edit.start : edit.end])

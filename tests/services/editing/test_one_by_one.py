@@ -194,7 +194,7 @@ def test_a_worker_that_has_little_time_leaves_the_rest_to_the_next(desk: Desk) -
     plan = ordered(desk, SKIP)
     assert desk.orders() == [plan.id]
     assert desk.carry_out(plan, left_s=59) == "goes_on"
-    assert texts(desk, tables) == [["x"], ["x"]]
+    assert texts(desk, tables) == [["yy"], ["x"]]
     assert desk.orders() == [plan.id]
     assert desk.carry_out(plan, left_s=61) == "done"
     assert texts(desk, tables) == [["yy"], ["yy"]]
@@ -223,6 +223,17 @@ def take_orders(desk: Desk, plan: Plan) -> None:
     """What the next worker does, at once; an order that meets another worker comes late."""
     for _ in desk.orders():
         assert desk.carry_out(plan) == "done"
+
+
+@pytest.mark.parametrize("choice", [SKIP, Choice()])
+def test_workers_that_all_have_little_time_end_a_plan(desk: Desk, choice: Choice) -> None:
+    tables = desk.make(*({"a": "x"} for _ in range(3)))
+    plan = ordered(desk, choice)
+    for table in tables:
+        desk.put(table, "new", "/b")
+    outcomes = [desk.carry_out(plan, left_s=1) for _ in range(6)]
+    assert "done" in outcomes
+    assert texts(desk, tables) == [{"a": "yy", "b": "new"}] * 3
 
 
 def test_nothing_is_written_when_something_is_stale_at_the_beginning(desk: Desk) -> None:

@@ -469,6 +469,30 @@ def test_named_tables_are_looked_through_once_and_while_they_are_there(desk: Des
     assert (shown.plan.counts.scanned_tables, shown.tables_in_scope) == (2, 3)
 
 
+def test_a_table_that_is_gone_costs_one_transaction(desk: Desk) -> None:
+    used = []
+    for count in (20, 40):
+        *tables, there = desk.make(*["x"] * count, "x")
+        named = tuple(table.id for table in (*tables, there))
+        small = desk.having(limits=PreviewLimits(bytes=0)).previews
+        plan = small.start(desk.principal, asked_for("x", tables=named)).plan
+        for table in tables:
+            desk.tables.delete(desk.principal, table.id)
+        store = BusyStore(desk.store, 0, lambda: None)
+        assert desk.having(store=store).previews.run(plan.id) == "ready"
+        used.append(store.begun)
+    assert used[1] - used[0] == 20
+
+
+def test_a_worker_advances_by_a_document_however_late_it_began(desk: Desk) -> None:
+    desk.make(*NOVEL)
+    whole = desk.start(WAREHOUSE, FACTORY).plan
+    plan = desk.having(limits=PreviewLimits(bytes=0)).start(WAREHOUSE, FACTORY).plan
+    late = desk.having(limits=PreviewLimits(queue_s=0)).previews
+    assert [late.run(plan.id) for _ in range(4)] == [*["previewing"] * 3, "ready"]
+    assert same(desk.read(plan.id), whole)
+
+
 @pytest.mark.parametrize("queue_s", [2.5, 60])
 def test_two_workers_on_one_plan_do_not_both_write(desk: Desk, queue_s: float) -> None:
     desk.make(*NOVEL)

@@ -248,6 +248,9 @@ def _check_choice(work: UnitOfWork, plan: Plan, choice: Choice) -> None:
     numbers = choice.leave | (choice.only or frozenset())
     if any(number not in range(1, plan.counts.matches + 1) for number in numbers):
         raise InvalidInputError(f"the plan has the matches 1 to {plan.counts.matches}")
+    is_nothing_left = len(choice.leave) == plan.counts.matches > 0
+    if is_nothing_left or (choice.only is not None and not choice.only):
+        raise InvalidInputError("no match is chosen: nothing would be executed")
     if choice.leave_tables:
         tables = work.plans.tables(plan.id, limit=MAX_PLANNED_TABLES)
         if choice.leave_tables - {table.table_id for table in tables}:

@@ -30,11 +30,26 @@ from context_search.services.editing.write_documents import (
 )
 
 RESERVE_S = 60.0
-"""A worker with less time than this leaves the next document to another one."""
+"""A worker with less time than this leaves all but his first document to another one."""
 PAGE = 100
 READS_AHEAD = 3
 """So often a document is computed without a lock, while somebody keeps changing it."""
 Carried = Literal["done", "failed", "goes_on", "nothing_to_do"]
+
+
+@dataclass(slots=True)
+class _Time:
+    """The time of a worker. It has some for one document, however late it began: a plan that was
+    handed on without a step further would be so for ever.
+    """
+
+    deadline: Deadline
+    _is_begun: bool = False
+
+    def is_left(self) -> bool:
+        """Asked before each document."""
+        is_first, self._is_begun = not self._is_begun, True
+        return is_first or self.deadline.left_s() >= RESERVE_S
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,13 +70,14 @@ class OneByOne:
 
         Raises what is worth another try.
         """
+        time = _Time(deadline)
         if plan.choice is not None and plan.choice.on_conflict == "abort":
-            looked = self._look_at_all(plan, task, deadline)
+            looked = self._look_at_all(plan, task, time)
             if looked is not None:
                 return looked
         while pending := self._tables(plan, after=0, is_pending=True):
             for planned in pending:
-                if deadline.left_s() < RESERVE_S:
+                if not time.is_left():
                     return "goes_on"
                 self._carry_out(plan, task, planned)
         return self._end(plan)
@@ -73,13 +89,13 @@ class OneByOne:
 
     # ---- Before the first document is written: whether all of them are as they were.
 
-    def _look_at_all(self, plan: Plan, task: Rewriting, deadline: Deadline) -> Carried | None:
+    def _look_at_all(self, plan: Plan, task: Rewriting, time: _Time) -> Carried | None:
         """None: nothing is in the way. What was looked at is not looked at again."""
         after = plan.after_table
         while page := self._tables(plan, after=after, is_pending=False):
             wrong: list[Outcome] = []
             for planned in page:
-                if deadline.left_s() < RESERVE_S:
+                if not time.is_left():
                     break
                 after = planned.table_id
                 if found := self._conflict(plan, task, planned):

@@ -187,7 +187,7 @@ class PreviewReplacements:
     def read(self, principal: Principal, plan_id: int, *, after: int = 0) -> ShownPlan:
         """Returns a plan with its documents that have higher ids, at most 100."""
         with self.store.for_project(principal.project_id) as work:
-            plan = find_plan(work, principal, plan_id)
+            plan = self._as_it_is(find_plan(work, principal, plan_id))
             rows = work.plans.tables(plan.id, after=after, limit=PAGE + 1)
             tables = page_of(rows, lambda row: row.table_id)
             names = work.tables.names(plan.project_id, [row.table_id for row in tables.rows])
@@ -198,7 +198,13 @@ class PreviewReplacements:
         with self.store.for_project(principal.project_id) as work:
             rows = work.plans.page(principal.project_id, below=below, limit=PAGE + 1)
         page = page_of(rows, lambda row: row.id)
-        return Page([plan for plan in page.rows if is_visible(principal, plan)], page.next_after)
+        visible = [self._as_it_is(plan) for plan in page.rows if is_visible(principal, plan)]
+        return Page(visible, page.next_after)
+
+    def _as_it_is(self, plan: Plan) -> Plan:
+        """A plan is over before ``cleanup`` comes to say so in its row."""
+        is_over = plan.state in ("previewing", "ready") and plan.expires_at <= self.clock.now()
+        return replace(plan, state="expired") if is_over else plan
 
     def cancel(self, principal: Principal, plan_id: int) -> None:
         """Ends a plan that was not executed, and forgets what any plan found.

@@ -92,10 +92,10 @@ class ScanTables:
 
     One document is in memory at a time, and each is read in a transaction of its own. What it adds
     is committed together with the place to go on, by whoever was first: after a kill nothing is
-    there twice. After ``deadline`` no document is begun, and after ``last_deadline`` the one in
-    hand is given up. ``max_bytes`` are those of all documents that this one may read; None: it is
-    a worker, who may read any with up to ``document_bytes``. ``shown`` are the first matches, as
-    many as are ``wanted``.
+    there twice. After ``deadline`` no document is begun, but for the first one of a worker, and
+    after ``last_deadline`` the one in hand is given up. ``max_bytes`` are those of all documents
+    that this one may read; None: it is a worker, who may read any with up to ``document_bytes``.
+    ``shown`` are the first matches, as many as are ``wanted``.
     """
 
     store: Store
@@ -128,8 +128,8 @@ class ScanTables:
         stays.
         """
         after, counts = self.plan.after_table, self.plan.counts
-        for table_id in self._tables():
-            part = self._read(table_id) if self.deadline.left_s() else _NOT_NOW
+        for number, table_id in enumerate(self._tables()):
+            part = self._read(table_id) if self._is_time_left(counts) else _NOT_NOW
             if part is not None and part.is_too_long:
                 return self._save(after, counts, leave=True)
             strings: list[PlannedString] = []
@@ -145,13 +145,19 @@ class ScanTables:
                     table_id, part.revision, sum(each.matches for each in strings), part.size
                 )
                 self._save(after, counts, table, strings)
-            elif counts.scanned_tables % PAGE == 0:
+            elif number % PAGE == PAGE - 1:
                 self._save(after, counts)
         return self._finish(after, counts)
 
+    def _is_time_left(self, counts: PlanCounts) -> bool:
+        return self._is_first_of_worker(counts) or self.deadline.left_s() > 0
+
+    def _is_first_of_worker(self, counts: PlanCounts) -> bool:
+        return self.max_bytes is None and counts.scanned_tables == self._scanned_before
+
     def _check_first(self, counts: PlanCounts) -> None:
         """A worker with all his time for one document is not followed by another."""
-        if self.max_bytes is None and counts.scanned_tables == self._scanned_before:
+        if self._is_first_of_worker(counts):
             raise PatternTooSlowError("the search for the pattern in one document took too long")
 
     def _tables(self) -> Iterator[int]:
