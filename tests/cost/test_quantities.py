@@ -14,7 +14,7 @@ from scripts.cost.quantities import quantity
 from tests.cost.texts import QUESTIONS, corpus, edited
 
 TOLERANCE = 0.1
-EDITS = 150
+EDITS = 600
 COUNTER = TiktokenCounter()
 
 
