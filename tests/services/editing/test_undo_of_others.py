@@ -51,6 +51,18 @@ def undone(document: object, present: object, request: ReplaceRequest = WAREHOUS
         ([{"t": DOOR}], [{"t": "荒废工厂在北边"}, {"t": f"{DOOR_AFTER}。"}]),
         ([DOOR, DOOR_AFTER], [DOOR_AFTER]),
         ([DOOR, DOOR_AFTER, "雨停了"], [DOOR_AFTER, "雨停了"]),
+        (["雨停了", DOOR, DOOR_AFTER], [DOOR_AFTER, DOOR_AFTER]),
+        ([DOOR_AFTER, DOOR], ["雨停了", DOOR_AFTER, DOOR_AFTER]),
+        ([DOOR], [DOOR_AFTER, DOOR_AFTER]),
+        ([{"n": 1, "t": DOOR}], [{"n": 2, "t": DOOR_AFTER}, {"n": 1, "t": DOOR_AFTER}]),
+        (
+            [{"n": 1, "t": DOOR}, {"n": 2, "t": DOOR_AFTER}],
+            [{"n": 2, "t": DOOR_AFTER}, {"n": 1, "t": DOOR_AFTER}],
+        ),
+        (
+            [{"n": 1, "t": DOOR_AFTER}, {"n": 2, "t": DOOR}],
+            [{"n": 2, "t": DOOR_AFTER}, {"n": 1, "t": f"{DOOR_AFTER}，关着"}],
+        ),
     ],
 )
 def test_a_string_of_somebody_stays(document: object, present: object) -> None:
@@ -68,12 +80,25 @@ def test_a_string_of_somebody_stays(document: object, present: object) -> None:
         ({"a": DOOR}, {"b": DOOR_AFTER}, {"b": DOOR}),
         ([DOOR, "雨停了"], ["雨停了", DOOR_AFTER], ["雨停了", DOOR]),
         ([DOOR, DOOR_AFTER], [DOOR_AFTER, "雨停了"], [DOOR, "雨停了"]),
+        ([DOOR, DOOR_AFTER], [DOOR_AFTER, "雨停了", DOOR_AFTER], [DOOR, "雨停了", DOOR_AFTER]),
+        ([DOOR, DOOR, "雨停了"], [DOOR_AFTER, "雨停了"], [DOOR, "雨停了"]),
+        (
+            [{"n": 1, "t": DOOR}],
+            [{"n": 1, "t": DOOR_AFTER}, {"n": 2, "t": DOOR_AFTER}],
+            [{"n": 1, "t": DOOR}, {"n": 2, "t": DOOR_AFTER}],
+        ),
     ],
 )
 def test_a_string_of_the_plan_comes_back(
     document: object, present: object, expected: object
 ) -> None:
     assert undone(document, present) == expected
+
+
+@pytest.mark.parametrize("present", [["ZZ", "ZZ"], ["ZZ"]])
+def test_no_string_becomes_what_another_one_was(present: list[str]) -> None:
+    request = ReplaceRequest("q", "ZZ", case_sensitive=False)
+    assert undone(["雨停了", "Q", "q"], present, request) == present
 
 
 def test_a_long_string_is_known_by_what_is_around_one_place() -> None:
