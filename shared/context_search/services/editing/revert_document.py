@@ -26,7 +26,7 @@ from context_search.services.editing.rewriting import (
     string_at,
     with_texts,
 )
-from context_search.services.editing.same_string import Lookalikes, taken_over
+from context_search.services.editing.same_string import Lookalikes, in_doubt, taken_over
 from context_search.services.editing.versions import find_version, text_of
 
 
@@ -191,9 +191,11 @@ class _Parsed:
 
     def taken_over(self, now: object, at_home: Sequence[str]) -> Iterable[str]:
         """Yields the pointers where another string with the same text may stand by now."""
-        if self._source.text is None or not at_home:
+        if not at_home or self._source.revision == self._source.planned.revision_seen:
             return ()
         own = {each.json_pointer: each.before_hash for each in self._source.strings}
+        if self._source.text is None:
+            return in_doubt(now, own, at_home)
         return taken_over(self._read(), now, own, at_home)
 
     def lookalikes(self, now: object, most: int) -> Lookalikes:

@@ -89,6 +89,25 @@ def taken_over(
                     yield place
 
 
+def in_doubt(now: object, own: Mapping[str, bytes], pointers: Iterable[str]) -> Iterator[str]:
+    """Yields those of ``pointers`` in lists whose text another string has: either may be it.
+
+    For documents of which only the present is known. ``own`` is as ``taken_over`` takes it.
+    """
+    texts = {each: string_at(now, each) for each in pointers if _is_in_list(now, each)}
+    for places in _places_of(now, {*texts.values()}).values():
+        if len({own.get(place) for place in places}) > 1:
+            yield from (place for place in places if place in texts)
+
+
+def _is_in_list(document: object, pointer: str) -> bool:
+    for token in split(pointer):
+        if isinstance(document, list):
+            return True
+        document = resolve(document, [token])
+    return False
+
+
 def _places_of(document: object, texts: Set[str | None]) -> Mapping[str | None, list[str]]:
     places: dict[str | None, list[str]] = {text: [] for text in texts}
     for string in strings_at(document, [""]):
