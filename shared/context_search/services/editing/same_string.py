@@ -6,11 +6,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from itertools import islice, takewhile
+from typing import Literal
 
 from context_search.domain.documents import FoundString, strings_at
 from context_search.domain.editing.edits import string_hash
 from context_search.domain.editing.relocation import SearchAllowance, Undo
-from context_search.domain.json_pointer import escape, resolve, split
+from context_search.domain.json_pointer import resolve, split
 from context_search.domain.json_text import to_json
 from context_search.domain.text.common_ends import common_ends
 from context_search.services.editing.rewriting import string_at
@@ -117,41 +118,44 @@ def _places_of(document: object, texts: Set[str | None]) -> Mapping[str | None, 
 
 
 class _Elements:
-    """The elements of lists of two documents."""
+    """The elements of lists of two documents, each compared once."""
 
     def __init__(self, then: object, now: object) -> None:
         self._then, self._now = then, now
-        self._known: dict[str, tuple[Counter[bytes], Counter[bytes]]] = {}
+        self._counts: dict[int, tuple[Counter[bytes], Counter[bytes]]] = {}
+        self._known: dict[tuple[int, str], bool | Literal["inside"] | None] = {}
 
     def are_same(self, pointer: str) -> bool | None:
-        """Says whether the elements of lists on the way to a string are those of then."""
-        then, now, at = self._then, self._now, ""
+        """Says whether the elements of lists on the way to a string are those of then.
+
+        None: it is not known.
+        """
+        then, now = self._then, self._now
         for token in split(pointer):
-            one, other = resolve(then, [token]), resolve(now, [token])
             if isinstance(then, list) and isinstance(now, list):
-                if one == other:
-                    return True if len(then) == len(now) else self._is_once(at, then, now, one)
-                counts, counts_now = self._counted(at, then, now)
-                was, stays = _hash(other), _hash(one)
-                if counts[was] >= counts_now[was] or counts_now[stays] >= counts[stays]:
-                    return False
-                if len(then) != len(now):
-                    return None
-            then, now, at = one, other, f"{at}/{escape(token)}"
+                key = (id(then), token)
+                if key not in self._known:
+                    self._known[key] = self._compared(then, now, int(token))
+                if (is_same := self._known[key]) != "inside":
+                    return is_same
+            then, now = resolve(then, [token]), resolve(now, [token])
         return True
 
-    def _is_once(
-        self, at: str, then: Sequence[object], now: Sequence[object], one: object
-    ) -> bool | None:
-        counts, counts_now = self._counted(at, then, now)
-        return True if counts[_hash(one)] == counts_now[_hash(one)] == 1 else None
-
-    def _counted(
-        self, at: str, then: Sequence[object], now: Sequence[object]
-    ) -> tuple[Counter[bytes], Counter[bytes]]:
-        if at not in self._known:
-            self._known[at] = Counter(map(_hash, then)), Counter(map(_hash, now))
-        return self._known[at]
+    def _compared(
+        self, then: Sequence[object], now: Sequence[object], at: int
+    ) -> bool | Literal["inside"] | None:
+        is_long_as_then = len(then) == len(now)
+        if is_long_as_then and then[at] == now[at]:
+            return True
+        if id(then) not in self._counts:
+            self._counts[id(then)] = Counter(map(_hash, then)), Counter(map(_hash, now))
+        before, today = self._counts[id(then)]
+        one, other = _hash(then[at]), _hash(now[at])
+        if one == other:
+            return True if before[one] == today[one] == 1 else None
+        if before[other] >= today[other] or today[one] >= before[one]:
+            return False
+        return "inside" if is_long_as_then else None
 
 
 def _hash(element: object) -> bytes:
