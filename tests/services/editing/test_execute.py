@@ -228,9 +228,15 @@ def test_a_plan_is_expired_from_its_last_second_on_whoever_reads_it(
 
 
 def test_a_plan_of_which_nothing_is_chosen_is_not_used_up(desk: Desk) -> None:
-    desk.make(*STORY)
+    first, *others = [table.id for table in desk.make(*STORY)]
     plan = desk.preview()
-    for choice in (Choice(only=frozenset()), Choice(leave=frozenset(range(1, 8)))):
+    for choice in (
+        Choice(only=frozenset()),
+        Choice(leave=frozenset(range(1, 8))),
+        Choice(leave_tables=frozenset({first, *others})),
+        Choice(only=frozenset({1, 2}), leave_tables=frozenset({first})),
+        Choice(leave=frozenset({1, 2}), leave_tables=frozenset(others)),
+    ):
         with pytest.raises(InvalidInputError, match="no match is chosen"):
             desk.execute(plan, choice)
     assert desk.execute(plan).done_count == 7

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from context_search.domain.editing.replacing import ReplaceRequest
+from context_search.domain.versions import HistoryLimits
 from testing.in_memory.clock import ManualClock
 from testing.in_memory.store import MemoryStore
 from tests.services.editing.replacing import WAREHOUSE, Desk
@@ -18,10 +19,16 @@ from tests.services.editing.replacing import WAREHOUSE, Desk
 DOOR, DOOR_AFTER = "废弃仓库的门", "荒废工厂的门"
 
 
-def undone(document: object, present: object, request: ReplaceRequest = WAREHOUSE) -> object:
+def undone(
+    document: object,
+    present: object,
+    request: ReplaceRequest = WAREHOUSE,
+    limits: HistoryLimits | None = None,
+) -> object:
     """What an undo makes of a document that somebody wrote over what a plan had left."""
     clock = ManualClock()
     desk = Desk(MemoryStore(clock), clock)
+    desk.keep(limits or HistoryLimits())
     [table] = desk.make(document)
     plan = desk.execute(desk.preview(request)).plan
     desk.put(table, present)
@@ -51,6 +58,18 @@ def undone(document: object, present: object, request: ReplaceRequest = WAREHOUS
         ([{"t": DOOR}], [{"t": "荒废工厂在北边"}, {"t": f"{DOOR_AFTER}。"}]),
         ([DOOR, DOOR_AFTER], [DOOR_AFTER]),
         ([DOOR, DOOR_AFTER, "雨停了"], [DOOR_AFTER, "雨停了"]),
+        (["雨停了", DOOR, DOOR_AFTER], [DOOR_AFTER, DOOR_AFTER]),
+        ([DOOR_AFTER, DOOR], ["雨停了", DOOR_AFTER, DOOR_AFTER]),
+        ([DOOR], [DOOR_AFTER, DOOR_AFTER]),
+        ([{"n": 1, "t": DOOR}], [{"n": 2, "t": DOOR_AFTER}, {"n": 1, "t": DOOR_AFTER}]),
+        (
+            [{"n": 1, "t": DOOR}, {"n": 2, "t": DOOR_AFTER}],
+            [{"n": 2, "t": DOOR_AFTER}, {"n": 1, "t": DOOR_AFTER}],
+        ),
+        (
+            [{"n": 1, "t": DOOR_AFTER}, {"n": 2, "t": DOOR}],
+            [{"n": 2, "t": DOOR_AFTER}, {"n": 1, "t": f"{DOOR_AFTER}，关着"}],
+        ),
     ],
 )
 def test_a_string_of_somebody_stays(document: object, present: object) -> None:
@@ -68,12 +87,44 @@ def test_a_string_of_somebody_stays(document: object, present: object) -> None:
         ({"a": DOOR}, {"b": DOOR_AFTER}, {"b": DOOR}),
         ([DOOR, "雨停了"], ["雨停了", DOOR_AFTER], ["雨停了", DOOR]),
         ([DOOR, DOOR_AFTER], [DOOR_AFTER, "雨停了"], [DOOR, "雨停了"]),
+        ([DOOR, DOOR_AFTER], [DOOR_AFTER, "雨停了", DOOR_AFTER], [DOOR, "雨停了", DOOR_AFTER]),
+        ([DOOR, DOOR, "雨停了"], [DOOR_AFTER, "雨停了"], [DOOR, "雨停了"]),
+        (
+            [{"n": 1, "t": DOOR}],
+            [{"n": 1, "t": DOOR_AFTER}, {"n": 2, "t": DOOR_AFTER}],
+            [{"n": 1, "t": DOOR}, {"n": 2, "t": DOOR_AFTER}],
+        ),
     ],
 )
 def test_a_string_of_the_plan_comes_back(
     document: object, present: object, expected: object
 ) -> None:
     assert undone(document, present) == expected
+
+
+@pytest.mark.parametrize(
+    ("document", "present", "expected"),
+    [
+        (["雨停了", DOOR, DOOR_AFTER], [DOOR_AFTER, DOOR_AFTER], [DOOR_AFTER, DOOR_AFTER]),
+        ([[DOOR]], [[DOOR_AFTER, DOOR_AFTER]], [[DOOR_AFTER, DOOR_AFTER]]),
+        ([DOOR, DOOR], [DOOR_AFTER, DOOR_AFTER, "雨停了"], [DOOR, DOOR, "雨停了"]),
+        (
+            {"a": DOOR, "b": DOOR_AFTER},
+            {"a": DOOR_AFTER, "b": DOOR_AFTER, "c": ""},
+            {"a": DOOR, "b": DOOR_AFTER, "c": ""},
+        ),
+    ],
+)
+def test_without_a_record_a_string_in_a_list_is_known_if_no_other_is_like_it(
+    document: object, present: object, expected: object
+) -> None:
+    assert undone(document, present, limits=HistoryLimits(keep_count=0)) == expected
+
+
+@pytest.mark.parametrize("present", [["ZZ", "ZZ"], ["ZZ"]])
+def test_no_string_becomes_what_another_one_was(present: list[str]) -> None:
+    request = ReplaceRequest("q", "ZZ", case_sensitive=False)
+    assert undone(["雨停了", "Q", "q"], present, request) == present
 
 
 def test_a_long_string_is_known_by_what_is_around_one_place() -> None:

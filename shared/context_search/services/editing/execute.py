@@ -248,13 +248,14 @@ def _check_choice(work: UnitOfWork, plan: Plan, choice: Choice) -> None:
     numbers = choice.leave | (choice.only or frozenset())
     if any(number not in range(1, plan.counts.matches + 1) for number in numbers):
         raise InvalidInputError(f"the plan has the matches 1 to {plan.counts.matches}")
-    is_nothing_left = len(choice.leave) == plan.counts.matches > 0
-    if is_nothing_left or (choice.only is not None and not choice.only):
+    if choice == Choice(on_conflict=choice.on_conflict):
+        return
+    tables = work.plans.tables(plan.id, limit=MAX_PLANNED_TABLES)
+    if choice.leave_tables - {table.table_id for table in tables}:
+        raise InvalidInputError("except_tables names a table that the plan does not change")
+    shown = (table.table_id for table in tables for _ in range(table.matches))
+    if not any(choice.takes(table_id, match) for match, table_id in enumerate(shown, start=1)):
         raise InvalidInputError("no match is chosen: nothing would be executed")
-    if choice.leave_tables:
-        tables = work.plans.tables(plan.id, limit=MAX_PLANNED_TABLES)
-        if choice.leave_tables - {table.table_id for table in tables}:
-            raise InvalidInputError("except_tables names a table that the plan does not change")
 
 
 def check_places(work: UnitOfWork, plan: Plan, within: ReplaceScope) -> None:

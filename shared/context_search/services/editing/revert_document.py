@@ -26,7 +26,7 @@ from context_search.services.editing.rewriting import (
     string_at,
     with_texts,
 )
-from context_search.services.editing.same_string import Lookalikes, in_lists, taken_over
+from context_search.services.editing.same_string import Lookalikes, in_doubt, taken_over
 from context_search.services.editing.versions import find_version, text_of
 
 
@@ -110,6 +110,13 @@ class RevertDocument:
             if (text := texts[each.position]) is None or string_hash(text) != each.final_hash
         }
         at_home = [each.json_pointer for each in source.strings if each.position not in missed]
+        foreign = {*left_by_plan.taken_over(document, at_home)}
+        at_home = [each for each in at_home if each not in foreign]
+        missed |= {
+            each.position: each.final_hash or b""
+            for each in source.strings
+            if each.json_pointer in foreign
+        }
         now = moved_to(document, at_home, [*missed.values()]) if missed else {}
         then = left_by_plan.places_of([*now], at_home)
         moved = {
@@ -117,7 +124,7 @@ class RevertDocument:
             for each in source.strings
             if then.get(sha256 := missed.get(each.position, b"")) == each.json_pointer
         }
-        taken = {*moved.values(), *left_by_plan.taken_over(document, at_home)}
+        taken = {*moved.values(), *foreign}
         found = {}
         for each in source.strings:
             place, text = each.json_pointer, texts[each.position]
@@ -184,9 +191,12 @@ class _Parsed:
 
     def taken_over(self, now: object, at_home: Sequence[str]) -> Iterable[str]:
         """Yields the pointers where another string with the same text may stand by now."""
-        listed = in_lists(now, at_home) if self._source.text is not None else []
-        own = [each.json_pointer for each in self._source.strings]
-        return taken_over(self._read(), now, own, listed) if listed else ()
+        if not at_home or self._source.revision == self._source.planned.revision_seen:
+            return ()
+        own = {each.json_pointer: each.before_hash for each in self._source.strings}
+        if self._source.text is None:
+            return in_doubt(now, own, at_home)
+        return taken_over(self._read(), now, own, at_home)
 
     def lookalikes(self, now: object, most: int) -> Lookalikes:
         """Returns what was changed in the whole document since."""
