@@ -210,6 +210,11 @@ def check_others_stay(before: list[str], now: list[Written], *, keyed: bool) -> 
         assert left_by_plan(text) == written.text
 
 
+def test_what_the_plan_made_may_be_written_into_another_string() -> None:
+    now = [Written("门", by_plan=False), Written("门ZZ门", by_plan=False, is_edited=True)]
+    check_others_stay(["门门", "门Q", "门"], now, keyed=False)
+
+
 @settings(max_examples=300)
 @given(histories(THEIRS), st.booleans())
 def test_no_new_string_is_taken_for_one_of_the_plan(

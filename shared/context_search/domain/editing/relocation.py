@@ -105,6 +105,14 @@ def relocated(
     )
 
 
+def others_chars(places: Sequence[Edit], start: int, end: int) -> int:
+    """Returns how many characters of a part of a text are outside of ``places``, in its order."""
+    first = bisect_right(places, start, key=lambda each: each.end)
+    last = bisect_left(places, end, lo=first, key=lambda each: each.start)
+    own = sum(min(p.end, end) - max(p.start, start) for p in places[first:last])
+    return end - start - own
+
+
 _Numbered = tuple[int, Edit]
 
 
@@ -129,10 +137,7 @@ class _Search:
 
     def others_chars(self, start: int, end: int) -> int:
         """Returns how many characters of a part of the text after the edits are not the plan's."""
-        first = bisect_right(self._back, start, key=lambda each: each.end)
-        last = bisect_left(self._back, end, lo=first, key=lambda each: each.start)
-        own = sum(min(p.end, end) - max(p.start, start) for p in self._back[first:last])
-        return end - start - own
+        return others_chars(self._back, start, end)
 
     def found(self, places: Iterable[_Numbered]) -> Iterator[_Numbered]:
         """Yields the places that are found, where they are now. One place is sought once, however

@@ -10,7 +10,7 @@ from typing import Literal
 
 from context_search.domain.documents import FoundString, strings_at
 from context_search.domain.editing.edits import string_hash
-from context_search.domain.editing.relocation import SearchAllowance, Undo
+from context_search.domain.editing.relocation import SearchAllowance, Undo, others_chars
 from context_search.domain.json_pointer import resolve, split
 from context_search.domain.json_text import to_json
 from context_search.domain.text.common_ends import common_ends
@@ -44,7 +44,8 @@ class Lookalikes:
         """Says whether ``present``, at the pointer of ``after``, is that string, edited since.
 
         It is not where another new string is as like ``after``, which may be it then, nor where
-        one that is gone is as like ``present``, which may have come from there, nor in an element
+        one that is gone is as like ``present``, which may have come from there, the plan's own
+        characters left out: somebody may have written these. Nor is it in an element
         of a list that was at another place, or whose own one is there. Returns what is
         left of the allowance, too; where that is too little, nothing is told apart.
         """
@@ -52,12 +53,14 @@ class Lookalikes:
         rivals = len(self.gone) + len(self.new)
         if not undo.is_known or present in self.copies or rivals > left.strings:
             return False, left
-        like = max(undo.proof, _likeness(after, present))
         if self.elements.are_same(pointer) is False:
             return False, left
+        like = max(undo.proof, _likeness(after, present))
         is_rivalled = any(
             _likeness(after, each.text) >= like for each in _others(self.new, pointer)
-        ) or any(_likeness(each.text, present) >= like for each in _others(self.gone, pointer))
+        ) or any(
+            _shared(each.text, present, undo) >= undo.proof for each in _others(self.gone, pointer)
+        )
         return not is_rivalled, replace(left, strings=left.strings - rivals)
 
 
@@ -175,3 +178,13 @@ def _others(strings: Iterable[FoundString], pointer: str) -> Iterator[FoundStrin
 def _likeness(one: str, other: str) -> int:
     """Returns how many characters a text has in common with what may have become of it."""
     return len(one) if one in other else sum(common_ends(one, other))
+
+
+def _shared(gone: str, present: str, undo: Undo) -> int:
+    """Returns how many characters that are not the plan's a text has in common with one of then."""
+    if gone in present:
+        at = present.index(gone)
+        return others_chars(undo.edits, at, at + len(gone))
+    head, tail = common_ends(gone, present)
+    end = len(present)
+    return others_chars(undo.edits, 0, head) + others_chars(undo.edits, end - tail, end)
