@@ -103,6 +103,19 @@ class Embedder(Protocol):
         """The length of every vector."""
         ...
 
+    @property
+    def passage_key(self) -> str:
+        """Stands for all else that makes the vectors of passages; empty where nothing does.
+
+        Equal for equal parameters. It does not tell them.
+        """
+        ...
+
+    @property
+    def query_key(self) -> str:
+        """Stands for the same of questions."""
+        ...
+
     def warm_up(self) -> None:
         """Does what the first call would do beside its work: an import of seconds."""
         ...

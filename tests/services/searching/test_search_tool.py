@@ -123,6 +123,7 @@ def test_without_a_vector_the_answer_comes_from_keywords_and_says_so(
 ) -> None:
     class Down:
         model, dimensions = "m", 16
+        passage_key = query_key = ""
 
         def warm_up(self) -> None: ...
 
