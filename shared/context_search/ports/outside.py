@@ -179,13 +179,17 @@ class VectorRow:
     updated_at: datetime
 
 
+MAX_QUERY_ROWS = 10_000
+"""Maximum number of rows of one turbopuffer query."""
+
+
 @dataclass(frozen=True, slots=True)
 class VectorQuery:
     """What to rank in one namespace; a leg is skipped when its operand is None.
 
     ``tokens`` are those of the keyword leg with what each counts, above 0 and at most 1.
     ``scope_key`` keeps only rows below one pointer, ``table_ids`` those of some tables.
-    ``limit`` is per leg.
+    ``limit`` is how many chunks each leg gives, ``windows`` how many vectors a chunk may have.
     """
 
     scope_key: str
@@ -193,6 +197,12 @@ class VectorQuery:
     tokens: Mapping[str, float] | None
     limit: int
     table_ids: tuple[int, ...] | None = None
+    windows: int = 1
+
+    @property
+    def vector_rows(self) -> int:
+        """Returns how many rows of the vector leg hold ``limit`` chunks; turbopuffer's most."""
+        return max(self.limit, min(self.limit * self.windows, MAX_QUERY_ROWS))
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,9 +215,9 @@ class Ranked:
 
 @dataclass(frozen=True, slots=True)
 class Legs:
-    """The ranked lists of one query, best first; None where the leg did not run.
+    """The ranked lists of one query, best first, a chunk once; None where the leg did not run.
 
-    ``is_cut``: a leg had as many rows as it may give, there may be more.
+    ``is_cut``: a leg had as many rows or chunks as it may give, there may be more.
     """
 
     vector: list[Ranked] | None = None

@@ -298,6 +298,25 @@ def test_a_leg_of_as_many_documents_as_it_may_give_is_cut(
         assert (len(legs.vector), legs.is_cut) == (1, is_cut)
 
 
+def test_a_leg_counts_chunks_whatever_their_windows(vectors: VectorStore, namespace: str) -> None:
+    rows = [
+        document(
+            f"/{place}", [10.0, place + window / 10, 0], None if window else ["fox"], window=window
+        )
+        for place in range(3)
+        for window in range(4)
+    ]
+    vectors.upsert(namespace, rows, config=CONFIG)
+    query = VectorQuery(scope_key(""), [1, 0, 0], {"fox": 1.0}, 2)
+    found: list[tuple[list[str], bool]] = []
+    for each in (query, replace(query, windows=4), replace(query, windows=4, limit=4)):
+        legs = vectors.query(namespace, each, timeout_s=10)
+        found.append((ids(legs.vector), legs.is_cut))
+        assert len(legs.keyword or ()) == min(3, each.limit)
+    every = [name(f"/{place}") for place in range(3)]
+    assert found == [(every[:1], True), (every[:2], True), (every, False)]
+
+
 def test_a_namespace_of_f16_gives_back_the_nearest_f16(
     vectors: VectorStore, namespace: str
 ) -> None:

@@ -279,7 +279,7 @@ def _evidence(search: SearchConfig, live: _Live) -> dict[str, Evidence]:
 # ---- More candidates where those that were found are not live any more, or are few chunks.
 # What was deleted stays in turbopuffer until the next ``cleanup``. A deleted table, or an array
 # that lost most of its elements, could take all places of a leg, and live hits behind them none.
-# A large chunk has many windows, each of them a vector: eight chunks could take all places, too.
+# So could the windows of a few large chunks, where a query may not have rows for all of them.
 
 FACTOR = 8
 MAX_CANDIDATES = 10_000

@@ -131,6 +131,7 @@ class FindCandidates:
             tokens=tokens,
             limit=question.candidates,
             table_ids=target.reach.table_ids,
+            windows=target.index.config.most_windows,
         )
         try:
             so_far.legs = self._query(so_far.time, target.index.generation.namespace, query)
