@@ -31,6 +31,11 @@ def shuffled(leg: Leg) -> Leg:
     return dict(sorted(leg.items(), reverse=True))
 
 
+def without_ties(leg: Leg) -> Leg:
+    """One name for each score."""
+    return {name: score for score, name in {score: name for name, score in leg.items()}.items()}
+
+
 def close(one: Leg, other: Leg) -> bool:
     """Equal but for rounding."""
     return one.keys() == other.keys() and all(
@@ -47,9 +52,9 @@ def test_the_examples_of_the_documentation_hold() -> None:
 def test_the_order_in_which_results_arrive_changes_nothing(
     fuse: Fuse, one: Leg, other: Leg, weight: float, other_weight: float
 ) -> None:
-    fused = fuse([one, other], [weight, other_weight])
-    assert fused == fuse([shuffled(one), shuffled(other)], [weight, other_weight])
-    assert ranking(fused) == ranking(shuffled(fused))
+    legs = [without_ties(leg) for leg in (one, other)]
+    fused = fuse(legs, [weight, other_weight])
+    assert fused == fuse([shuffled(leg) for leg in legs], [weight, other_weight])
 
 
 @BOTH
@@ -77,9 +82,9 @@ def test_the_weight_decides_between_two_first_places(fuse: Fuse) -> None:
 
 
 @BOTH
-def test_ties_are_ordered_by_id(fuse: Fuse) -> None:
-    assert ranking(fuse([{"b": 1.0}, {"a": 1.0}], [0.5, 0.5])) == ["a", "b"]
-    assert ranking({"c": 1.0, "a": 1.0, "b": 2.0}) == ["b", "a", "c"]
+def test_ties_keep_their_order(fuse: Fuse) -> None:
+    assert ranking(fuse([{"b": 1.0}, {"a": 1.0}], [0.5, 0.5])) == ["b", "a"]
+    assert ranking({"c": 1.0, "a": 1.0, "b": 2.0}) == ["b", "c", "a"]
 
 
 @BOTH

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from random import Random
 
 import pytest
 
@@ -91,6 +92,56 @@ def test_a_text_of_emoji_only_is_no_answer_to_a_question_without_a_word_that_any
     hits = rank(Target(an_index(), Reach(), search, "ready"), question, found, chunks).hits
     assert [hit.chunk.turbopuffer_doc_id for hit in hits] == ["d2", "d1", "d3"]
     assert hits[1].relevance < 0.2
+
+
+TWINS = [
+    (1, "/rows/2/text", 0),
+    (1, "/rows/2/text", 2),
+    (1, "/rows/2/text", 10),
+    (1, "/rows/10/text", 0),
+    (1, "/titles/zz", 0),
+    (1, "/titles/é", 0),
+    (1, "/titles/abc", 0),
+    (12, "/rows/1/text", 0),
+]
+"""Places in the order of their documents; é has as many bytes as zz."""
+
+
+@pytest.mark.parametrize("fusion", ["convex", "rrf", "linear"])
+@pytest.mark.parametrize("strategy", ["hybrid", "keyword", "semantic"])
+@pytest.mark.parametrize("candidates", [50, 5])
+def test_equal_texts_are_in_the_order_of_their_documents(
+    fusion: str, strategy: str, candidates: int
+) -> None:
+    places = list(enumerate(TWINS))
+    Random(7).shuffle(places)
+    chunks = {
+        f"d{number}": replace(
+            chunk(f"d{9 - number}"), table_id=table, json_pointer=pointer, chunk_index=index
+        )
+        for number, (table, pointer, index) in places
+    }
+    alike = dict.fromkeys(chunks, 0.5)
+    found = Found(
+        vector={} if strategy == "keyword" else alike,
+        keyword={} if strategy == "semantic" else alike,
+    )
+    search = SearchConfig(fusion=fusion, strategy=strategy)  # type: ignore[arg-type]
+    question = Question("harbour", WORDS, "hybrid", candidates, NOW)
+    hits = rank(Target(an_index(), Reach(), search, "ready"), question, found, chunks).hits
+    order = [(hit.chunk.table_id, hit.chunk.json_pointer, hit.chunk.chunk_index) for hit in hits]
+    assert order == TWINS[:candidates]
+
+
+def test_of_equal_texts_the_newer_is_first() -> None:
+    chunks = {name: chunk(name) for name in ("d1", "d2")}
+    chunks["d2"] = replace(chunks["d2"], changed_at=NOW + timedelta(days=-1))
+    chunks["d1"] = replace(chunks["d1"], changed_at=NOW + timedelta(days=-2))
+    alike = dict.fromkeys(chunks, 0.5)
+    question = Question("harbour", WORDS, "hybrid", 9, NOW)
+    target = Target(an_index(), Reach(), SearchConfig(), "ready")
+    hits = rank(target, question, Found(vector=alike, keyword=alike), chunks).hits
+    assert [hit.chunk.id for hit in hits] == [2, 1]
 
 
 def test_the_keys_of_a_text_are_searched_as_titles_are() -> None:

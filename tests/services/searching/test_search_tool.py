@@ -142,6 +142,16 @@ def test_without_a_vector_the_answer_comes_from_keywords_and_says_so(
     assert (answer.found.legs, answer.degraded) == (["keyword"], [code])
 
 
+@pytest.mark.parametrize("fusion", ["convex", "rrf", "linear"])
+def test_equal_strings_are_found_in_the_order_of_their_document(fusion: str) -> None:
+    system = System()
+    twins = {"rows": [{"text": "The harbour is closed in winter."} for _ in range(12)]}
+    tool_id = system.tool(system.table(twins), fusion=fusion).tool.id
+    system.work()
+    hits = system.search(tool_id, system.principal, "harbour", 20).hits
+    assert [hit.json_path for hit in hits] == [f"/rows/{number}/text" for number in range(12)]
+
+
 def test_deleted_things_are_unreachable_at_once() -> None:
     system = System()
     table = system.table({"a": prose(500)})

@@ -14,7 +14,7 @@ _DAY_S = 86_400.0
 def reciprocal_rank_fusion(
     legs: Sequence[Leg], weights: Sequence[float], *, k: int = 60
 ) -> dict[str, float]:
-    """Returns the sum over the legs of ``weight / (k + rank)``, ranks from 1, ties by id.
+    """Returns the sum over the legs of ``weight / (k + rank)``, ranks from 1, ties as they come.
 
     Source: Cormack, Clarke, Buettcher: Reciprocal Rank Fusion outperforms Condorcet and
     individual rank learning methods (SIGIR 2009), with weights.
@@ -95,5 +95,5 @@ def recency(changed_at: datetime, now: datetime) -> float:
 
 
 def ranking(scores: Leg) -> list[str]:
-    """Returns the ids best first; equal scores are ordered by id, so the order is stable."""
-    return sorted(scores, key=lambda name: (-scores[name], name))
+    """Returns the ids best first; equal scores keep the order that they have in ``scores``."""
+    return sorted(scores, key=scores.__getitem__, reverse=True)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import groupby
+from typing import Any
 
 from context_search.domain.config import SearchConfig
-from context_search.domain.json_pointer import last_keys, relative
+from context_search.domain.json_pointer import document_order, last_keys, relative
 from context_search.domain.model import HydratedChunk
 from context_search.domain.ranking.fusion import (
     convex_combination,
@@ -59,8 +61,9 @@ class Ranking:
 
 
 def rank(target: Target, question: Question, found: Found, chunks: Chunks) -> Ranking:
-    """Returns the hits among the candidates whose ``chunks`` are live; ties: newer first.
+    """Returns the hits among the candidates whose ``chunks`` are live.
 
+    Ties: what changed last first, and what changed at once in the order of its document.
     Behind LOOKED_AT hits of a linear ranking, relevance is that of the vector alone.
     """
     found, chunks = _best_live(found, chunks, question.candidates)
@@ -68,7 +71,7 @@ def rank(target: Target, question: Question, found: Found, chunks: Chunks) -> Ra
     live = _live(question, found, chunks)
     is_linear = search.fusion == "linear"
     scores = _linear(search, live) if is_linear else {}
-    order = _order(scores, live)
+    order = _order(scores, live, chunks)
     live = replace(live, texts=_texts(question, chunks, order[:LOOKED_AT] if is_linear else chunks))
     worths = {name: worth(chunks[name].chunk_text) for name in live.texts}
     relevances = _relevances(target.index.config.model, live, worths)
@@ -80,7 +83,7 @@ def rank(target: Target, question: Question, found: Found, chunks: Chunks) -> Ra
         }
         fused = _fused(search, live, foreign)
         scores = {name: worths[name] * score for name, score in fused.items()}
-        order = _order(scores, live)
+        order = _order(scores, live, chunks)
     evidence = _evidence(search, live)
     hits = [
         Hit(
@@ -104,7 +107,8 @@ def looked_at(target: Target, question: Question, found: Found, chunks: Chunks) 
     """Returns the candidates whose texts a linear ranking looks at; needs no text itself."""
     found, chunks = _best_live(found, chunks, question.candidates)
     live = _live(question, found, chunks)
-    return _order(_linear(_shared_by(target.search, found.legs), live), live)[:LOOKED_AT]
+    scores = _linear(_shared_by(target.search, found.legs), live)
+    return _order(scores, live, chunks)[:LOOKED_AT]
 
 
 def relevance_of(model: str, words: Scores, cosine: float | None, text: str) -> float:
@@ -138,7 +142,8 @@ def _best_live(
 ) -> tuple[Found, dict[str, HydratedChunk]]:
     """Returns what is left when each leg gives only its best ``candidates`` that are live.
 
-    Those that are not live stay in their legs, to be counted.
+    Those that are not live stay in their legs, to be counted. Equal scores of a leg are in the
+    order of their documents, then.
     """
     vector, keyword = (_cut(leg, chunks, candidates) for leg in (found.vector, found.keyword))
     left = replace(found, vector=vector, keyword=keyword)
@@ -146,9 +151,9 @@ def _best_live(
 
 
 def _cut(leg: Scores, live: Chunks, candidates: int) -> dict[str, float]:
-    alive = [name for name in ranking(leg) if name in live]
-    too_many = set(alive[candidates:])
-    return {name: score for name, score in leg.items() if name not in too_many}
+    alive = _in_order({name: score for name, score in leg.items() if name in live}, live)
+    dead = [name for name in leg if name not in live]
+    return {name: leg[name] for name in [*alive[:candidates], *dead]}
 
 
 def _shared_by(search: SearchConfig, legs: Sequence[LegName]) -> SearchConfig:
@@ -170,8 +175,21 @@ def _live(question: Question, found: Found, chunks: Chunks) -> _Live:
     )
 
 
-def _order(scores: Scores, live: _Live) -> list[str]:
-    return sorted(scores, key=lambda name: (-scores[name], -live.recency[name], name))
+def _order(scores: Scores, live: _Live, chunks: Chunks) -> list[str]:
+    return _in_order({name: (score, live.recency[name]) for name, score in scores.items()}, chunks)
+
+
+def _in_order(scores: Mapping[str, Any], chunks: Chunks) -> list[str]:
+    """Returns the ids best first; equal ones by table, place in the document and chunk."""
+
+    def place(name: str) -> tuple[object, ...]:
+        chunk = chunks[name]
+        return chunk.table_id, document_order(chunk.json_pointer), chunk.chunk_index, name
+
+    ranked = sorted(scores, key=scores.__getitem__, reverse=True)
+    equals = (list(equal) for _, equal in groupby(ranked, scores.__getitem__))
+    # Places cost much more than scores, and most scores are nobody else's.
+    return [name for equal in equals for name in (sorted(equal, key=place) if equal[1:] else equal)]
 
 
 def _texts(question: Question, chunks: Chunks, names: Iterable[str]) -> dict[str, CandidateText]:
