@@ -16,6 +16,7 @@ from context_search.domain.config import IndexConfig
 from context_search.domain.errors import (
     NamespaceMissingError,
     VectorStoreRejectedError,
+    VectorStoreTimeoutError,
     VectorStoreUnavailableError,
 )
 from context_search.domain.ids import first_row_id
@@ -26,7 +27,8 @@ WRITE_TIMEOUT_S = 30.0
 WRITE_RETRIES = 2
 MAX_PAGE = 1_000
 LONGEST_PAUSE_S = 2.0
-_PASSING = (401, 403, 408)
+_PASSING = (401, 403)
+_LATE = (408, 504)
 _FILTERABLE = {"filterable": True}
 _SCHEMA = {
     "ancestors": {"type": "[]string", **_FILTERABLE},
@@ -204,7 +206,14 @@ def translated(*, final: int | None = None) -> Iterator[None]:
         raise NamespaceMissingError("the namespace does not exist") from error
     except (turbopuffer.RateLimitError, turbopuffer.ConflictError) as error:
         raise _unavailable(error) from error
+    except turbopuffer.APITimeoutError as error:
+        raise VectorStoreTimeoutError("turbopuffer did not answer in time") from error
     except turbopuffer.APIStatusError as error:
+        if error.status_code in _LATE:
+            late = f"turbopuffer answered {error.status_code}"
+            raise VectorStoreTimeoutError(
+                late, retry_after_s=_retry_after_s(error.response)
+            ) from error
         passing = error.status_code >= 500 or error.status_code in _PASSING
         if passing and error.status_code != final:
             raise _unavailable(error) from error

@@ -17,6 +17,7 @@ LegName = Literal["vector", "keyword"]
 Degradation = Literal[
     "embed_timeout",
     "embed_unavailable",
+    "backend_timeout",
     "backend_unavailable",
     "backend_busy",
     "namespace_missing",

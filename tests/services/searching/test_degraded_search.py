@@ -16,8 +16,10 @@ from context_search.domain.errors import (
     EmbeddingUnavailableError,
     KeywordTimeoutError,
     NotFoundError,
+    SearchTimeoutError,
     SearchUnavailableError,
     VectorStoreRejectedError,
+    VectorStoreTimeoutError,
     VectorStoreUnavailableError,
 )
 from context_search.domain.limits import search_pool
@@ -111,14 +113,22 @@ class MoodySystem(System):
 
 
 @pytest.mark.parametrize(
-    "error", [VectorStoreUnavailableError("503"), VectorStoreRejectedError("401")]
+    ("error", "word"),
+    [
+        (VectorStoreTimeoutError("late"), "backend_timeout"),
+        (VectorStoreUnavailableError("503"), "backend_unavailable"),
+        (VectorStoreRejectedError("401"), "backend_unavailable"),
+    ],
+    ids=str,
 )
-def test_without_turbopuffer_postgres_answers_by_keywords(error: ContextSearchError) -> None:
+def test_without_turbopuffer_postgres_answers_by_keywords(
+    error: ContextSearchError, word: str
+) -> None:
     system = MoodySystem()
     usual = system.ask()
     system.moody.error = error
     answer = system.ask()
-    assert (answer.mode_used, answer.degraded) == ("keyword", ["backend_unavailable"])
+    assert (answer.mode_used, answer.degraded) == ("keyword", [word])
     assert (answer.found.keywords_from, answer.found.legs) == ("postgres", ["keyword"])
     assert answer.found.errors == [error.code]
     assert answer.hits[0].chunk.json_pointer == usual.hits[0].chunk.json_pointer == "/a"
@@ -161,9 +171,9 @@ def test_with_everything_down_the_error_says_try_again() -> None:
     assert answer.degraded == ["embed_unavailable", "backend_unavailable"]
     system.store = WithoutKeywords(system.store)  # type: ignore[assignment]
     searches = system.searcher(without_model)
-    with pytest.raises(SearchUnavailableError) as caught:
+    with pytest.raises(SearchTimeoutError) as caught:  # of the keywords
         search(searches, system.tool_id, system.principal, "harbour", 5)
-    assert caught.value.retryable
+    assert (caught.value.code, caught.value.retryable) == ("SEARCH_TIMEOUT", True)
 
 
 def test_a_question_without_keywords_that_no_leg_could_take_is_an_error_too() -> None:

@@ -10,9 +10,12 @@ from context_search.domain.errors import (
     DatabaseUnavailableError,
     EmbeddingError,
     EmbeddingTimeoutError,
+    KeywordTimeoutError,
     NamespaceMissingError,
+    SearchTimeoutError,
     SearchUnavailableError,
     VectorStoreError,
+    VectorStoreTimeoutError,
     VectorStoreUnavailableError,
 )
 from context_search.domain.ids import scope_key
@@ -23,6 +26,8 @@ from context_search.services.searching.admission import Admission
 from context_search.services.searching.breaker import Breaker, BreakerOpenError
 from context_search.services.searching.embed_question import EmbedQuestion
 from context_search.services.searching.timeouts import SearchTime
+
+_LATE = {EmbeddingTimeoutError.code, VectorStoreTimeoutError.code, KeywordTimeoutError.code}
 
 
 class _BusyError(VectorStoreUnavailableError):
@@ -83,7 +88,10 @@ class FindCandidates:
     breaker: Breaker
 
     def find(self, target: Target, question: Question, time: SearchTime) -> Found:
-        """Raises SearchUnavailableError (retryable) when no leg could be asked in time."""
+        """Raises SearchUnavailableError (retryable) when no leg could be asked.
+
+        Where one of them was too slow, that is SearchTimeoutError.
+        """
         so_far = _SoFar(time)
         vector = self._vector(so_far, target, question)
         wants_keywords = question.strategy != "semantic" or vector is None
@@ -96,7 +104,9 @@ class FindCandidates:
         # An index whose namespace is lost is being written again: its answer is empty, no error.
         is_dead = so_far.degraded and (question.words or "namespace_missing" not in so_far.degraded)
         if not found.legs and is_dead:
-            raise SearchUnavailableError("no part of the search could answer")
+            if _LATE.isdisjoint(found.errors):
+                raise SearchUnavailableError("no part of the search could answer")
+            raise SearchTimeoutError("no part of the search could answer in time")
         return found
 
     def _vector(self, so_far: _SoFar, target: Target, question: Question) -> list[float] | None:
@@ -141,6 +151,8 @@ class FindCandidates:
             so_far.note("namespace_missing", error)
         except _BusyError as error:
             so_far.note("backend_busy", error)
+        except VectorStoreTimeoutError as error:
+            so_far.note("backend_timeout", error)
         except VectorStoreError as error:
             so_far.note("backend_unavailable", error)
         else:
@@ -157,7 +169,7 @@ class FindCandidates:
                 raise _BusyError("all queries that the namespace can take are under way")
             timeout_s = time.for_outside(time.timeouts.vectors_s)
             if not timeout_s:
-                raise VectorStoreUnavailableError("no time is left for turbopuffer")
+                raise VectorStoreTimeoutError("no time is left for turbopuffer")
             # The breaker comes last, so that its single try is one.
             refusal = "turbopuffer failed several times in a row"
             guarding = self.breaker.guarding(VectorStoreUnavailableError, refusal)

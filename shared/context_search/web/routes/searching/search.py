@@ -145,6 +145,7 @@ class WarningAnswer(Answer):
 _WARNINGS: Mapping[Degradation, str] = {
     "embed_timeout": "SEARCH_TIMEOUT",
     "embed_unavailable": "EMBEDDING_UNAVAILABLE",
+    "backend_timeout": "SEARCH_TIMEOUT",
     "backend_unavailable": "VECTOR_STORE_UNAVAILABLE",
     "backend_busy": "VECTOR_STORE_UNAVAILABLE",
     "namespace_missing": "NAMESPACE_MISSING",
