@@ -12,7 +12,7 @@ from context_search.domain.config import IndexConfig
 from context_search.domain.errors import NamespaceMissingError, VectorStoreRejectedError
 from context_search.domain.ids import first_row_id
 from context_search.domain.ranking.bm25 import idf, term_weight
-from context_search.ports.outside import Legs, Ranked, VectorQuery, VectorRow
+from context_search.ports.outside import MAX_QUERY_BYTES, Legs, Ranked, VectorQuery, VectorRow
 
 
 class DictVectors:
@@ -32,6 +32,8 @@ class DictVectors:
             self.namespaces.get(namespace, {}).pop(doc_id, None)
 
     def query(self, namespace: str, query: VectorQuery, *, timeout_s: float) -> Legs:  # noqa: ARG002
+        if sum(len(token.encode()) for token in query.tokens or ()) > MAX_QUERY_BYTES:
+            raise VectorStoreRejectedError("the tokens of the query are too long")
         rows = [
             row
             for row in self._rows(namespace).values()

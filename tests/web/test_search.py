@@ -231,3 +231,14 @@ def test_a_program_may_ask_for_hints(reader: Api, tool: dict[str, Any]) -> None:
     assert str(hit["chunk"]["chunk_index"] + 1) in hit["context_hint"]
     problem(reader("POST", path, json={**body, "context_hint": "yes"}), 422, "INVALID_INPUT")
     problem(reader("POST", f"{path}/explain", json=body), 422, "INVALID_INPUT")
+
+
+def test_the_longest_chinese_question_is_answered_and_what_was_cut_is_told(api: Api) -> None:
+    question = "".join(map(chr, range(0x4E00, 0x4E00 + 2_000)))
+    tool = api.tool(api.table({"text": f"{english(300)} {question[:300]}"}))
+    path = f"/api/v1/tools/{tool['tool_id']}/search/explain"
+    found = answer(api("POST", path, json={"query": question}), 200)
+    assert found["retrieval"]["degraded"] == ["query_cut"]
+    assert found["explain"]["keywords_from"] == "turbopuffer"
+    assert found["explain"]["counts"]["words_left_out"] > 1_000
+    assert any(hit["chunk"]["chunk_text"][-20:] in question for hit in found["results"])

@@ -22,6 +22,7 @@ Degradation = Literal[
     "backend_busy",
     "namespace_missing",
     "keywords_unavailable",
+    "query_cut",
     "partial_index",
     "index_evicted",
 ]
@@ -95,7 +96,8 @@ class Found:
     ``keywords_from`` names who ranked the keywords. ``errors`` are the codes of what failed,
     ``breaker_refusals`` counts the parts among them that were not asked because they kept failing,
     ``vector_was_kept`` says that the question was embedded before, ``is_cut`` that a leg of
-    turbopuffer may have more candidates.
+    turbopuffer may have more candidates. ``words_left_out`` counts words of a very long question
+    that the keyword leg was not asked for.
     """
 
     vector: Mapping[str, float] = field(default_factory=dict)
@@ -107,6 +109,7 @@ class Found:
     breaker_refusals: int = 0
     vector_was_kept: bool = False
     is_cut: bool = False
+    words_left_out: int = 0
 
     @property
     def ids(self) -> list[str]:

@@ -181,13 +181,18 @@ class VectorRow:
 
 MAX_QUERY_ROWS = 10_000
 """Maximum number of rows of one turbopuffer query."""
+MAX_QUERY_BYTES = 8_192
+"""Maximum size of all tokens of one turbopuffer query together, in UTF-8. The service says 8,192
+and not of what; bytes are the least that this can mean.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class VectorQuery:
     """What to rank in one namespace; a leg is skipped when its operand is None.
 
-    ``tokens`` are those of the keyword leg with what each counts, above 0 and at most 1.
+    ``tokens`` are those of the keyword leg with what each counts, above 0 and at most 1; all of
+    them together have at most MAX_QUERY_BYTES, or the query is refused.
     ``scope_key`` keeps only rows below one pointer, ``table_ids`` those of some tables.
     ``limit`` is how many chunks each leg gives, ``windows`` how many vectors a chunk may have.
     """

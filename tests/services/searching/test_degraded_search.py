@@ -24,6 +24,7 @@ from context_search.domain.errors import (
 )
 from context_search.domain.limits import search_pool
 from context_search.domain.search import Answer
+from context_search.domain.text.analysis import query_weights
 from context_search.ports.outside import Deadline, Legs, Ranked, VectorQuery
 from context_search.ports.store import Store, UnitOfWork
 from context_search.services.searching.admission import (
@@ -32,6 +33,7 @@ from context_search.services.searching.admission import (
 )
 from context_search.services.searching.breaker import FAILURES_TO_OPEN
 from testing.in_memory.embedder import WordEmbedder
+from tests.builders import english
 from tests.services.system import System, prose, search
 
 TEXT = prose(2_000)
@@ -47,6 +49,7 @@ class MoodyVectors:
 
     def query(self, namespace: str, query: VectorQuery, *, timeout_s: float) -> Legs:
         self.queries += 1
+        self.last = query
         if self.error is not None:
             raise self.error
         answer: Legs = self.inner.query(namespace, query, timeout_s=timeout_s)  # type: ignore[attr-defined]
@@ -291,6 +294,36 @@ def test_a_leg_that_could_not_answer_has_no_share_of_a_linear_score() -> None:
     assert degraded.mode_used == "keyword"
     assert len(degraded.hits) > 0
     assert [hit.score for hit in degraded.hits] == [hit.score for hit in asked.hits]
+
+
+HAN = "".join(map(chr, range(0x4E00, 0x4E00 + 2_000)))
+"""Hardly a character comes twice, and no two neighbours do."""
+
+
+@pytest.mark.parametrize("strategy", ["hybrid", "keyword"])
+def test_of_a_question_too_long_for_turbopuffer_the_weightiest_words_are_asked(
+    strategy: str,
+) -> None:
+    system = MoodySystem()
+    text = f"{HAN[:60]} and a lighthouse keeper's telegraph"
+    tool = system.tool(system.table({"text": text}), strategy=strategy).tool.id
+    system.work()
+    question = f"{HAN} lighthouse"[-2_000:]
+    answer = system.search(tool, system.principal, question, 5)
+    assert answer.degraded == ["query_cut"]
+    assert answer.found.keywords_from == "turbopuffer"
+    words, asked = list(query_weights(question)), list(system.moody.last.tokens or ())
+    pairs = [word for word in words if len(word) == 2]
+    assert set(asked) == {"lighthous", *pairs[: len(asked) - 1]}  # single characters are the last
+    assert len(asked) > 1_000
+    assert asked == [word for word in words if word in asked]
+    assert answer.found.words_left_out == len(words) - len(asked)
+
+
+def test_a_question_as_long_as_texts_are_is_asked_whole() -> None:
+    system = MoodySystem()
+    answer = system.ask(f"{english(1_900)} harbour"[-2_000:])
+    assert (answer.degraded, answer.found.words_left_out) == ([], 0)
 
 
 def test_a_search_says_how_many_parts_it_has_left_alone() -> None:

@@ -20,7 +20,7 @@ from context_search.domain.errors import (
 )
 from context_search.domain.ids import scope_key
 from context_search.domain.search import Degradation, Found, LegName, Question, Target
-from context_search.ports.outside import Legs, Ranked, VectorQuery, VectorStore
+from context_search.ports.outside import MAX_QUERY_BYTES, Legs, Ranked, VectorQuery, VectorStore
 from context_search.ports.store import Store
 from context_search.services.searching.admission import Admission
 from context_search.services.searching.breaker import Breaker, BreakerOpenError
@@ -45,6 +45,7 @@ class _SoFar:
     breaker_refusals: int = 0
     keywords: list[Ranked] | None = None
     is_kept: bool = False
+    words_left_out: int = 0
 
     def note(self, degradation: Degradation, error: ContextSearchError) -> None:
         """Remembers a failure."""
@@ -70,6 +71,7 @@ class _SoFar:
             breaker_refusals=self.breaker_refusals,
             vector_was_kept=self.is_kept,
             is_cut=self.legs.is_cut,
+            words_left_out=self.words_left_out,
         )
 
 
@@ -135,10 +137,11 @@ class FindCandidates:
         """Returns False when the question has to go elsewhere."""
         if vector is None and tokens is None:
             return True
+        asked = None if tokens is None else _weightiest(tokens)
         query = VectorQuery(
             scope_key=scope_key(target.reach.json_pointer),
             vector=vector,
-            tokens=tokens,
+            tokens=asked,
             limit=question.candidates,
             table_ids=target.reach.table_ids,
             windows=target.index.config.most_windows,
@@ -156,6 +159,9 @@ class FindCandidates:
         except VectorStoreError as error:
             so_far.note("backend_unavailable", error)
         else:
+            if asked is not None and len(asked) < len(tokens or ()):
+                so_far.degraded.append("query_cut")
+                so_far.words_left_out = len(tokens or ()) - len(asked)
             return True
         return False
 
@@ -196,6 +202,21 @@ class FindCandidates:
                 )
         except DatabaseUnavailableError as error:
             so_far.note("keywords_unavailable", error)
+
+
+def _weightiest(words: Mapping[str, float]) -> dict[str, float]:
+    """Returns the words that fit into one query of turbopuffer, in their order: all, as a rule.
+
+    Those that say most are kept: the same that ``relevance`` gives most weight, so two neighbouring
+    characters before one; of equal ones the first.
+    """
+    room, kept = MAX_QUERY_BYTES, set()
+    for word in sorted(words, key=lambda word: words[word] * min(len(word), 4), reverse=True):
+        room -= len(word.encode()) + 1  # should what stands between them count
+        if room < 0:
+            break
+        kept.add(word)
+    return {word: weight for word, weight in words.items() if word in kept}
 
 
 def _scores(leg: Sequence[Ranked] | None) -> dict[str, float]:

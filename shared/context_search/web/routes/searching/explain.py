@@ -169,6 +169,7 @@ class ExplanationAnswer(Answer):
                 "gone": answer.gone,
                 "ranked": answer.ranked,
                 "shown": min(shown, answer.ranked),
+                "words_left_out": found.words_left_out,
             },
             milliseconds={stage: round(s * 1000, 2) for stage, s in answer.seconds.items()},
             candidates=[
