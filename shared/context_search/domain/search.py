@@ -130,6 +130,9 @@ class Evidence:
     Ranks count from 1 within their leg, and ``raw_…`` are the leg's own scores (cosine
     similarity, BM25); None where the leg did not find it. ``semantic``, ``bm25`` and ``recency``
     are 0..1, as the fusion weighed them. ``matched`` are the words of the question in the text.
+    ``fused`` is the score of the legs alone (with recency, where it counts). ``parts`` is what each
+    part has added to the score of the hit in the end, which is their sum; those that added nothing
+    are left out.
     """
 
     vector_rank: int | None
@@ -140,6 +143,8 @@ class Evidence:
     bm25: float
     recency: float
     matched: Sequence[str]
+    fused: float = 0.0
+    parts: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from context_search.domain.ranking.fusion import (
     ranking,
     recency,
     reciprocal_rank_fusion,
+    total,
 )
 from context_search.domain.ranking.relevance import (
     CALIBRATIONS,
@@ -42,6 +43,7 @@ less is mostly noise (a question in another language). Its weight falls in propo
 the vector leg.
 """
 
+LEGS: tuple[LegName, LegName] = ("vector", "keyword")
 Scores = Mapping[str, float]
 Chunks = Mapping[str, HydratedChunk]
 
@@ -70,7 +72,8 @@ def rank(target: Target, question: Question, found: Found, chunks: Chunks) -> Ra
     search = _shared_by(target.search, found.legs)
     live = _live(question, found, chunks)
     is_linear = search.fusion == "linear"
-    scores = _linear(search, live) if is_linear else {}
+    scored = _linear(search, live) if is_linear else _Scored({}, {})
+    scores = scored.scores
     order = _order(scores, live, chunks)
     live = replace(live, texts=_texts(question, chunks, order[:LOOKED_AT] if is_linear else chunks))
     worths = {name: worth(chunks[name].chunk_text) for name in live.texts}
@@ -81,10 +84,11 @@ def rank(target: Target, question: Question, found: Found, chunks: Chunks) -> Ra
             for name in live.vector
             if is_foreign(question.text, chunks[name].chunk_text)
         }
-        fused = _fused(search, live, foreign)
-        scores = {name: worths[name] * score for name, score in fused.items()}
+        scored = _fused(search, live, foreign)
+        scores = {name: worths[name] * score for name, score in scored.scores.items()}
+        scored = scored.then("worth", scores)
         order = _order(scores, live, chunks)
-    evidence = _evidence(search, live)
+    evidence = _evidence(search, live, scored)
     hits = [
         Hit(
             score=scores[name],
@@ -107,8 +111,8 @@ def looked_at(target: Target, question: Question, found: Found, chunks: Chunks) 
     """Returns the candidates whose texts a linear ranking looks at; needs no text itself."""
     found, chunks = _best_live(found, chunks, question.candidates)
     live = _live(question, found, chunks)
-    scores = _linear(_shared_by(target.search, found.legs), live)
-    return _order(scores, live, chunks)[:LOOKED_AT]
+    scored = _linear(_shared_by(target.search, found.legs), live)
+    return _order(scored.scores, live, chunks)[:LOOKED_AT]
 
 
 def relevance_of(model: str, words: Scores, cosine: float | None, text: str) -> float:
@@ -233,33 +237,63 @@ def _relevances(model: str, live: _Live, worths: Scores) -> dict[str, float]:
     }
 
 
-def _linear(search: SearchConfig, live: _Live) -> Scores:
-    return linear_combination(
+@dataclass(frozen=True, slots=True)
+class _Scored:
+    """``scores``, and what they are the sums of: the shares of each part, by id.
+
+    ``fused`` are the scores before anything but the legs has counted.
+    """
+
+    scores: Scores
+    parts: Mapping[str, Scores]
+    fused: Scores = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, names: Sequence[str], shares: Sequence[Scores]) -> _Scored:
+        """Returns the sums of shares that go by these names."""
+        scores = total(shares)
+        return cls(scores, dict(zip(names, shares, strict=True)), scores)
+
+    def then(self, part: str, scores: Scores) -> _Scored:
+        """Returns the scores as one part more has changed them."""
+        before = self.scores
+        added = {name: score - before[name] for name, score in scores.items()}
+        return replace(self, scores=scores, parts={**self.parts, part: added})
+
+
+def _linear(search: SearchConfig, live: _Live) -> _Scored:
+    shares = linear_combination(
         [max_normalised(live.keyword), _cosines(live.vector), live.recency],
         [search.bm25_weight, search.vector_weight, search.recency_weight],
     )
+    return _Scored.of(("keyword", "vector", "recency"), shares)
 
 
-def _fused(search: SearchConfig, live: _Live, foreign: Scores) -> Scores:
+def _fused(search: SearchConfig, live: _Live, foreign: Scores) -> _Scored:
     """Returns the scores after convex or rank fusion; ``foreign`` has relevances: see Languages."""
     if not live.keyword:
-        return min_max(live.vector)
+        return _Scored.of(["vector"], [min_max(live.vector)])
     if search.fusion == "rrf" and live.vector:
         weights = [search.vector_weight, search.bm25_weight]
-        return reciprocal_rank_fusion([live.vector, live.keyword], weights)
+        return _Scored.of(LEGS, reciprocal_rank_fusion([live.vector, live.keyword], weights))
     best_coverage = coverage(live.words, live.vocabulary(ranking(live.keyword)[0]))
     trust = min(1.0, best_coverage / WEAK_COVERAGE)
     keyword = min_max(live.keyword)
-    mixed = _convex(search, live, trust) if live.vector else keyword
+    mixed = _convex(search, live, trust) if live.vector else _Scored.of(["keyword"], [keyword])
     trusted = {name: trust * score for name, score in keyword.items()}
-    scores = rerank(mixed, trusted, live.words, live.texts)
-    return across_languages(scores, foreign, live.vector, best_coverage) if foreign else scores
+    parts = rerank(mixed.parts, trusted, live.words, live.texts)
+    seen = replace(mixed, scores=total(parts.values()), parts=parts)
+    if not foreign:
+        return seen
+    scores = across_languages(seen.scores, foreign, live.vector, best_coverage)
+    return seen.then("language", scores)
 
 
-def _convex(search: SearchConfig, live: _Live, trust: float) -> Scores:
+def _convex(search: SearchConfig, live: _Live, trust: float) -> _Scored:
     bm25_weight = search.bm25_weight * trust
     vector_weight = search.vector_weight + search.bm25_weight - bm25_weight
-    return convex_combination([live.vector, live.keyword], [vector_weight, bm25_weight])
+    weights = [vector_weight, bm25_weight]
+    return _Scored.of(LEGS, convex_combination([live.vector, live.keyword], weights))
 
 
 def _cosines(leg: Scores) -> dict[str, float]:
@@ -267,7 +301,7 @@ def _cosines(leg: Scores) -> dict[str, float]:
     return {name: min(1.0, max(0.0, score)) for name, score in leg.items()}
 
 
-def _evidence(search: SearchConfig, live: _Live) -> dict[str, Evidence]:
+def _evidence(search: SearchConfig, live: _Live, scored: _Scored) -> dict[str, Evidence]:
     is_linear = search.fusion == "linear"
     semantic = _cosines(live.vector) if is_linear else min_max(live.vector)
     bm25 = max_normalised(live.keyword) if is_linear else min_max(live.keyword)
@@ -289,6 +323,10 @@ def _evidence(search: SearchConfig, live: _Live) -> dict[str, Evidence]:
             bm25=bm25.get(name, 0.0),
             recency=live.recency[name],
             matched=matched.get(name, ()),
+            fused=scored.fused.get(name, 0.0),
+            parts={
+                part: share for part, shares in scored.parts.items() if (share := shares.get(name))
+            },
         )
         for name in live.recency
     }

@@ -105,6 +105,13 @@ class CandidateAnswer(Answer):
     score_breakdown: Annotated[
         Absent[ScoreBreakdownAnswer], Field(serialization_alias="scoreBreakdown")
     ] = None
+    fused: Annotated[
+        Absent[Number], Field(description="The score of the legs alone, before the second look.")
+    ] = None
+    parts: Annotated[
+        Absent[dict[str, Number]],
+        Field(description="What each part has added; their sum is the score."),
+    ] = None
     legs: Absent[LegsAnswer] = None
     matched_terms: Absent[Sequence[str]] = None
 
@@ -122,6 +129,8 @@ class CandidateAnswer(Answer):
             relevance=round(hit.relevance, 4),
             stale=hit.chunk.stale,
             score_breakdown=None if why is None else ScoreBreakdownAnswer.of(why),
+            fused=None if why is None else round(why.fused, 6),
+            parts=None if why is None else {part: round(n, 6) for part, n in why.parts.items()},
             legs=None
             if why is None
             else LegsAnswer(

@@ -45,6 +45,7 @@ from context_search.web.routes.searching.search import (
     EmptyResultHint,
     IndexStateAnswer,
     RetrievalAnswer,
+    SpanAnswer,
 )
 
 router = APIRouter(route_class=StrictJsonRoute, tags=["project search"])
@@ -96,13 +97,6 @@ class ProjectSearchBody(ProjectExplainBody):
     explain: bool = False
 
 
-class SpanAnswer(Answer):
-    """Code points of a snippet, the end exclusive."""
-
-    start: Count
-    end: Count
-
-
 class ResultAnswer(Answer):
     """A passage of a project."""
 
@@ -135,7 +129,7 @@ class ResultAnswer(Answer):
             updated_at=hit.chunk.changed_at,
             json_path=hit.json_path,
             snippet=shown.text,
-            highlights=[SpanAnswer(start=start, end=end) for start, end in shown.highlights],
+            highlights=SpanAnswer.all(shown.highlights),
             chunk=ChunkAnswer.of(hit.chunk, with_metadata=True),
             stale=hit.chunk.stale or None,
         )

@@ -16,6 +16,8 @@ from context_search.domain.model import HydratedChunk
 from context_search.domain.progress import IndexStatus
 from context_search.domain.search import Answer as FoundAnswer
 from context_search.domain.search import Degradation, Hint, Hit, LegName, QuestionLimits
+from context_search.domain.text.analysis import match_spans
+from context_search.domain.text.analysis.matches import Span
 from context_search.services.access.authenticate import BearerAuthenticator, KeyAuthenticator
 from context_search.services.access.mcp_instances import ManageMcps
 from context_search.services.catalog.list_tools import ListTools
@@ -49,6 +51,7 @@ class SearchBody(Body):
     query: Question
     top_k: Annotated[int, Field(ge=1, le=MAX_RESULTS)] | None = None
     context_hint: bool = False
+    highlights: bool = False
 
 
 class ChunkAnswer(Answer):
@@ -120,10 +123,26 @@ class HitAnswer(Answer):
         )
 
 
+class SpanAnswer(Answer):
+    """Code points of a text that is shown, the end exclusive."""
+
+    start: Count
+    end: Count
+
+    @classmethod
+    def all(cls, spans: Sequence[Span]) -> list[SpanAnswer]:
+        """Returns what a question matches of a text."""
+        return [cls(start=start, end=end) for start, end in spans]
+
+
 class HintedHitAnswer(HitAnswer):
-    """A hit that tells a person's program where to read on."""
+    """A hit that tells a person's program where to read on, and what to mark."""
 
     context_hint: Absent[str] = None
+    highlights: Annotated[
+        Absent[list[SpanAnswer]],
+        Field(description="What of chunk_text the question matches, if asked for."),
+    ] = None
 
 
 def context_hint(chunk: HydratedChunk) -> str:
@@ -215,12 +234,15 @@ class SearchAnswer(ToolResultAnswer):
     results: Annotated[Sequence[HintedHitAnswer], Field(max_length=MAX_RESULTS)]
 
     @classmethod
-    def hinted(cls, answer: FoundAnswer, *, with_hints: bool) -> SearchAnswer:
-        """Returns all hits of an answer."""
+    def hinted(cls, answer: FoundAnswer, body: SearchBody) -> SearchAnswer:
+        """Returns all hits of an answer, with what the request wants of each."""
         results = [
             HintedHitAnswer(
                 **dict(HitAnswer.of(hit, answer)),
-                context_hint=context_hint(hit.chunk) if with_hints else None,
+                context_hint=context_hint(hit.chunk) if body.context_hint else None,
+                highlights=SpanAnswer.all(match_spans(hit.chunk.chunk_text, body.query))
+                if body.highlights
+                else None,
             )
             for hit in answer.hits
         ]
@@ -260,7 +282,7 @@ async def search(tool_id: ToolId, body: SearchBody, caller: MaySearch, use: Use)
     """Returns the best passages of a tool's scope for a question."""
     limits = QuestionLimits(top_k=body.top_k)
     answer = use.search.search(SearchedTool.by(caller, tool_id), body.query, limits)
-    return SearchAnswer.hinted(answer, with_hints=body.context_hint)
+    return SearchAnswer.hinted(answer, body)
 
 
 @router.post(
@@ -270,4 +292,4 @@ async def search_internally(tool_id: ToolId, body: SearchBody, use: Use) -> Sear
     """Searches with a tool, for trusted services that have checked their user themselves."""
     limits = QuestionLimits(top_k=body.top_k)
     answer = use.search.search(SearchedTool.by(Internal(), tool_id), body.query, limits)
-    return SearchAnswer.hinted(answer, with_hints=body.context_hint)
+    return SearchAnswer.hinted(answer, body)
