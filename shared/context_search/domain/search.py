@@ -31,6 +31,8 @@ Hint = Literal["index_evicted", "index_incomplete", "low_scores_hidden", "no_mat
 
 CANDIDATES_PER_LEG = 50
 """Number of candidates that a leg gives, unless the question says otherwise."""
+MAX_PLACES = 10
+"""Maximum number of duplicates of a hit whose places are told; all of them are counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +43,10 @@ class QuestionLimits:
     hits. ``wanted``: chunks that the legs have to bring, if there are so many; None: ``top_k``.
     ``candidates``: for each leg, at most 10,000. ``min_score`` (0..1): least relevance of a hit in
     a retrieval, least score in a project search. ``max_tokens``: length of a retrieval.
-    ``seconds``: time of the whole search. It is less than API Gateway's 30 and the function's 29,
-    because a key is checked before the search and passages are built after it.
+    ``collapse``: near-duplicates are shown once (with ``is_whole``, by the caller), and ``wanted``
+    counts different texts. ``seconds``: time of the whole search. It is less than API Gateway's 30
+    and the function's 29, because a key is checked before the search and passages are built
+    after it.
     """
 
     top_k: int | None = None
@@ -51,6 +55,7 @@ class QuestionLimits:
     candidates: int = CANDIDATES_PER_LEG
     min_score: float | None = None
     max_tokens: int | None = None
+    collapse: bool = False
     seconds: float = 20.0
 
     def shown(self, search: SearchConfig) -> int:
@@ -149,13 +154,19 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """One passage. ``score`` orders its answer; ``relevance`` (0..1) means the same everywhere."""
+    """One passage. ``score`` orders its answer; ``relevance`` (0..1) means the same everywhere.
+
+    ``duplicates`` are chunks with nearly the same text that are not shown for themselves, the best
+    of ``duplicates_total``.
+    """
 
     score: float
     relevance: float
     json_path: str
     chunk: HydratedChunk
     evidence: Evidence | None = None
+    duplicates: Sequence[HydratedChunk] = ()
+    duplicates_total: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -355,3 +355,15 @@ def widened(question: Question, asked: int, found: Found, live: Mapping[str, Hyd
     if not (is_short and found.is_cut):
         return asked
     return max(asked, min(FACTOR * asked, MAX_CANDIDATES))
+
+
+def widened_for_copies(question: Question, found: Found, live: Mapping[str, HydratedChunk]) -> int:
+    """Returns how many candidates each leg should give where copies of a text are shown once.
+
+    More than ``question`` says if too few of the texts are different. Not for ever more: to rank
+    thousands of copies would take longer than anybody waits.
+    """
+    texts = {(chunk.content_hash, chunk.chunk_index) for chunk in live.values()}
+    is_short = len(texts) < question.wanted and found.is_cut
+    most = min(FACTOR * question.candidates, MAX_CANDIDATES)
+    return max(question.candidates, most) if is_short else question.candidates

@@ -116,12 +116,12 @@ class CandidateAnswer(Answer):
     matched_terms: Absent[Sequence[str]] = None
 
     @classmethod
-    def of(cls, place: int, hit: Hit, shown: int) -> CandidateAnswer:
+    def of(cls, place: int, hit: Hit, *, is_shown: bool) -> CandidateAnswer:
         """Returns the candidate at a place of the ranking."""
         why = hit.evidence
         return cls(
             rank=place,
-            shown=place <= shown,
+            shown=is_shown,
             chunk_id=hit.chunk.id,
             json_pointer=hit.chunk.json_pointer,
             chunk_index=hit.chunk.chunk_index,
@@ -160,8 +160,9 @@ class ExplanationAnswer(Answer):
     candidates: list[CandidateAnswer]
 
     @classmethod
-    def of(cls, answer: FoundAnswer, shown: int) -> ExplanationAnswer:
-        """Explains an answer of which ``shown`` hits are shown; at most 200 candidates."""
+    def of(cls, answer: FoundAnswer, hits: Sequence[Hit]) -> ExplanationAnswer:
+        """Explains an answer of which these hits are shown; at most 200 candidates."""
+        shown = {hit.chunk.id for hit in hits}
         search, found = answer.target.search, answer.found
         weights = {"keyword": search.bm25_weight, "vector": search.vector_weight}
         if search.fusion == "linear":
@@ -177,12 +178,12 @@ class ExplanationAnswer(Answer):
                 "candidates": len(found.ids),
                 "gone": answer.gone,
                 "ranked": answer.ranked,
-                "shown": min(shown, answer.ranked),
+                "shown": len(hits),
                 "words_left_out": found.words_left_out,
             },
             milliseconds={stage: round(s * 1000, 2) for stage, s in answer.seconds.items()},
             candidates=[
-                CandidateAnswer.of(place, hit, shown)
+                CandidateAnswer.of(place, hit, is_shown=hit.chunk.id in shown)
                 for place, hit in enumerate(answer.hits[:LISTED_CANDIDATES], start=1)
             ],
         )
@@ -201,9 +202,9 @@ async def explain(
     """Returns a tool's search with its candidates, cuts, scores and timings."""
     limits = QuestionLimits(top_k=body.top_k, is_whole=True)
     answer = use.explain.search(SearchedTool.by(caller, tool_id), body.query, limits)
-    shown = limits.shown(answer.target.search)
+    shown = answer.hits[: limits.shown(answer.target.search)]
     return ExplainedAnswer(
-        results=[HitAnswer.of(hit, answer) for hit in answer.hits[:shown]],
+        results=[HitAnswer.of(hit, answer) for hit in shown],
         **around(answer),
         explain=ExplanationAnswer.of(answer, shown),
     )

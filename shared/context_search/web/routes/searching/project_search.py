@@ -42,6 +42,7 @@ from context_search.web.problems import refused
 from context_search.web.routes.searching.explain import ExplanationAnswer, ScoreBreakdownAnswer
 from context_search.web.routes.searching.search import (
     ChunkAnswer,
+    CollapsedAnswer,
     EmptyResultHint,
     IndexStateAnswer,
     RetrievalAnswer,
@@ -68,6 +69,7 @@ class ProjectExplainBody(Body):
     json_pointer: JsonPointer = ""
     candidates: Annotated[int, Field(ge=1, le=5_000)] = 200
     include_low_score: bool = False
+    collapse: bool = False
 
     def question(self, cursor: str | None = None) -> ProjectQuestion:
         """Returns what is asked, of its first page or that of a cursor.
@@ -81,7 +83,9 @@ class ProjectExplainBody(Body):
             strategy=self.strategy,
             reach=Reach(self.json_pointer, tables),
             limits=QuestionLimits(
-                candidates=self.candidates, min_score=0.0 if self.include_low_score else None
+                candidates=self.candidates,
+                min_score=0.0 if self.include_low_score else None,
+                collapse=self.collapse,
             ),
             cursor=cursor,
         )
@@ -115,6 +119,7 @@ class ResultAnswer(Answer):
     stale: Annotated[
         Absent[bool], Field(description="The string has changed since it was indexed.")
     ] = None
+    duplicates: Absent[CollapsedAnswer] = None
 
     @classmethod
     def of(cls, hit: Hit, label: Label, query: str) -> ResultAnswer:
@@ -132,6 +137,7 @@ class ResultAnswer(Answer):
             highlights=SpanAnswer.all(shown.highlights),
             chunk=ChunkAnswer.of(hit.chunk, with_metadata=True),
             stale=hit.chunk.stale or None,
+            duplicates=CollapsedAnswer.of(hit),
         )
 
 
@@ -173,7 +179,7 @@ class ProjectSearchAnswer(Answer):
             retrieval=RetrievalAnswer.of(answer),
             index=IndexStateAnswer(status=answer.target.status),
             hint=page.hint,
-            explain=None if whole is None else ExplanationAnswer.of(whole, len(answer.hits)),
+            explain=None if whole is None else ExplanationAnswer.of(whole, answer.hits),
         )
 
 

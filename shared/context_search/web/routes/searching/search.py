@@ -14,8 +14,8 @@ from context_search.domain.access import Internal
 from context_search.domain.config import Strategy
 from context_search.domain.model import HydratedChunk
 from context_search.domain.progress import IndexStatus
+from context_search.domain.search import MAX_PLACES, Degradation, Hint, Hit, LegName, QuestionLimits
 from context_search.domain.search import Answer as FoundAnswer
-from context_search.domain.search import Degradation, Hint, Hit, LegName, QuestionLimits
 from context_search.domain.text.analysis import match_spans
 from context_search.domain.text.analysis.matches import Span
 from context_search.services.access.authenticate import BearerAuthenticator, KeyAuthenticator
@@ -52,6 +52,12 @@ class SearchBody(Body):
     top_k: Annotated[int, Field(ge=1, le=MAX_RESULTS)] | None = None
     context_hint: bool = False
     highlights: bool = False
+    collapse: bool = False
+
+    @property
+    def limits(self) -> QuestionLimits:
+        """What the request limits."""
+        return QuestionLimits(top_k=self.top_k, collapse=self.collapse)
 
 
 class ChunkAnswer(Answer):
@@ -135,6 +141,40 @@ class SpanAnswer(Answer):
         return [cls(start=start, end=end) for start, end in spans]
 
 
+class PlaceAnswer(Answer):
+    """Where a chunk is."""
+
+    id: int
+    table_id: int
+    json_pointer: str
+    chunk_index: Count
+    char_start: Count
+    char_end: Count
+
+    @classmethod
+    def of(cls, chunk: HydratedChunk) -> PlaceAnswer:
+        """Returns the place of a chunk."""
+        return cls(**{name: getattr(chunk, name) for name in cls.model_fields})
+
+
+class CollapsedAnswer(Answer):
+    """The near-duplicates of a hit that are not shown for themselves."""
+
+    total: Count
+    places: Annotated[
+        list[PlaceAnswer],
+        Field(max_length=MAX_PLACES, description="Those that ranked best."),
+    ]
+
+    @classmethod
+    def of(cls, hit: Hit) -> CollapsedAnswer | None:
+        """Returns the duplicates of a hit; None without any."""
+        if not hit.duplicates_total:
+            return None
+        places = [PlaceAnswer.of(chunk) for chunk in hit.duplicates]
+        return cls(total=hit.duplicates_total, places=places)
+
+
 class HintedHitAnswer(HitAnswer):
     """A hit that tells a person's program where to read on, and what to mark."""
 
@@ -143,6 +183,7 @@ class HintedHitAnswer(HitAnswer):
         Absent[list[SpanAnswer]],
         Field(description="What of chunk_text the question matches, if asked for."),
     ] = None
+    duplicates: Absent[CollapsedAnswer] = None
 
 
 def context_hint(chunk: HydratedChunk) -> str:
@@ -243,6 +284,7 @@ class SearchAnswer(ToolResultAnswer):
                 highlights=SpanAnswer.all(match_spans(hit.chunk.chunk_text, body.query))
                 if body.highlights
                 else None,
+                duplicates=CollapsedAnswer.of(hit),
             )
             for hit in answer.hits
         ]
@@ -280,8 +322,7 @@ Use = Annotated[SearchUseCases, part("search")]
 @router.post("/api/v1/tools/{tool_id}/search", responses=refused(429))
 async def search(tool_id: ToolId, body: SearchBody, caller: MaySearch, use: Use) -> SearchAnswer:
     """Returns the best passages of a tool's scope for a question."""
-    limits = QuestionLimits(top_k=body.top_k)
-    answer = use.search.search(SearchedTool.by(caller, tool_id), body.query, limits)
+    answer = use.search.search(SearchedTool.by(caller, tool_id), body.query, body.limits)
     return SearchAnswer.hinted(answer, body)
 
 
@@ -290,6 +331,5 @@ async def search(tool_id: ToolId, body: SearchBody, caller: MaySearch, use: Use)
 )
 async def search_internally(tool_id: ToolId, body: SearchBody, use: Use) -> SearchAnswer:
     """Searches with a tool, for trusted services that have checked their user themselves."""
-    limits = QuestionLimits(top_k=body.top_k)
-    answer = use.search.search(SearchedTool.by(Internal(), tool_id), body.query, limits)
+    answer = use.search.search(SearchedTool.by(Internal(), tool_id), body.query, body.limits)
     return SearchAnswer.hinted(answer, body)
