@@ -137,7 +137,7 @@ class Evidence:
     are 0..1, as the fusion weighed them. ``matched`` are the words of the question in the text.
     ``fused`` is the score of the legs alone (with recency, where it counts). ``parts`` is what each
     part has added to the score of the hit in the end, which is their sum; those that added nothing
-    are left out.
+    are left out. A hit whose text was not looked at has none.
     """
 
     vector_rank: int | None

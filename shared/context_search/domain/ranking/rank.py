@@ -254,6 +254,11 @@ class _Scored:
         scores = total(shares)
         return cls(scores, dict(zip(names, shares, strict=True)), scores)
 
+    def of_one(self, name: str) -> dict[str, float]:
+        """Returns what has added to one score."""
+        found = ((part, shares.get(name)) for part, shares in self.parts.items())
+        return {part: share for part, share in found if share}
+
     def then(self, part: str, scores: Scores) -> _Scored:
         """Returns the scores as one part more has changed them."""
         before = self.scores
@@ -324,9 +329,7 @@ def _evidence(search: SearchConfig, live: _Live, scored: _Scored) -> dict[str, E
             recency=live.recency[name],
             matched=matched.get(name, ()),
             fused=scored.fused.get(name, 0.0),
-            parts={
-                part: share for part, shares in scored.parts.items() if (share := shares.get(name))
-            },
+            parts=scored.of_one(name) if name in live.texts else {},
         )
         for name in live.recency
     }
