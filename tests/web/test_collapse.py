@@ -40,6 +40,17 @@ def test_a_search_shows_a_text_once_if_it_is_to(reader: Api, tool: dict[str, Any
     assert "duplicates" not in other
 
 
+def test_the_place_of_a_copy_that_has_changed_is_stale(api: Api) -> None:
+    table = api.table({"rows": [COPY] * 3})
+    tool = api.tool(table)
+    where = f"/api/v1/tables/{table['id']}/data"
+    assert api("PUT", where, params={"pointer": "/rows/2"}, json=OTHER).status_code == 200
+    path = f"tools/{tool['tool_id']}/search"
+    [best] = ask(api, path, "lighthouse comets", top_k=1, collapse=True)["results"]
+    marks = {p["json_pointer"]: p.get("stale") for p in best["duplicates"]["places"]}
+    assert marks == {"/rows/1": None, "/rows/2": True}
+
+
 def test_a_retrieval_always_does(reader: Api, tool: dict[str, Any]) -> None:
     path = f"tools/{tool['tool_id']}/retrieve"
     found = ask(reader, path, "lighthouse comets", minScore=0.0)

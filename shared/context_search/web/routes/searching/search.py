@@ -150,11 +150,22 @@ class PlaceAnswer(Answer):
     chunk_index: Count
     char_start: Count
     char_end: Count
+    stale: Annotated[
+        Absent[bool], Field(description="The string has changed since it was indexed.")
+    ] = None
 
     @classmethod
     def of(cls, chunk: HydratedChunk) -> PlaceAnswer:
         """Returns the place of a chunk."""
-        return cls(**{name: getattr(chunk, name) for name in cls.model_fields})
+        return cls(
+            id=chunk.id,
+            table_id=chunk.table_id,
+            json_pointer=chunk.json_pointer,
+            chunk_index=chunk.chunk_index,
+            char_start=chunk.char_start,
+            char_end=chunk.char_end,
+            stale=chunk.stale or None,
+        )
 
 
 class CollapsedAnswer(Answer):
