@@ -47,7 +47,9 @@ class CountingVectors(DictVectors):
 def windowed(chunks: int, strategy: str) -> tuple[System, CountingVectors, int]:
     """A tool over so many chunks of over twenty windows each."""
     system = System(chunk_size=2_000, window_tokens=20)
-    system.vectors = counting = CountingVectors()
+    counting = CountingVectors()
+    counting.namespaces = system.vectors.namespaces
+    system.vectors = counting
     system.indexer, system.searches = system.worker(), system.searcher(system.embedder)
     table = system.table([prose(1_900, seed) for seed in range(chunks)])
     tool_id = system.tool(table, strategy=strategy).tool.id
