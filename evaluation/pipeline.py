@@ -63,6 +63,14 @@ class Shortened:
     def model(self) -> str:
         return self.whole.model
 
+    @property
+    def passage_key(self) -> str:
+        return self.whole.passage_key
+
+    @property
+    def query_key(self) -> str:
+        return self.whole.query_key
+
     def warm_up(self) -> None:
         self.whole.warm_up()
 

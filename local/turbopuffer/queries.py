@@ -20,7 +20,7 @@ from local.turbopuffer.namespace import State
 from local.turbopuffer.schema import ID, VECTOR, Attribute, check_id
 from local.turbopuffer.text_index import Scores
 
-_MAX_QUERY_CHARACTERS = 8_192  # the service says 8,192 and names no unit
+_MAX_QUERY_BYTES = 8_192  # the service says 8,192 and names no unit: the least that it can mean
 
 Hit = tuple[int, Any]
 """A row, and its distance or score as numpy.float32 (None when ordered by id)."""
@@ -32,6 +32,7 @@ class Query:
     def __init__(self, body: QueryBody, state: State) -> None:
         self._body = body
         self._schema, self._index, self._store = state.schema, state.index, state.store
+        self._room = _MAX_QUERY_BYTES  # for tokens of the whole query
 
     def rows(self) -> list[dict[str, Any]]:
         """The first ``limit`` rows, or 400/422 for what is wrong with the query.
@@ -124,8 +125,17 @@ class Query:
             case [str() as name, "BM25", tokens]:
                 if not self._schema.attribute(name, "rank_by").is_full_text:
                     raise invalid(f"attribute {name!r} has no full-text index")
-                return self._index.texts[name].scores(_tokens(name, tokens), self._index.alive())
+                asked = self._tokens(name, tokens)
+                return self._index.texts[name].scores(asked, self._index.alive())
         raise _refused("rank_by", raw)
+
+    def _tokens(self, name: str, operand: Any) -> list[str]:
+        if not isinstance(operand, list) or not all(isinstance(token, str) for token in operand):
+            raise invalid(f"attribute {name!r} is pre-tokenized: pass an array of strings")
+        self._room -= sum(len(token.encode()) for token in operand)
+        if self._room < 0:
+            raise invalid(f"a full-text query has at most {_MAX_QUERY_BYTES} bytes")
+        return operand
 
     def _lowest(self, rows: Rows, values: NDArray[np.float32], count: int) -> list[Hit]:
         """The rows with the lowest values; all that tie with the last are weighed by id."""
@@ -136,14 +146,6 @@ class Query:
         hits: list[Hit] = list(zip(rows.tolist(), values, strict=True))
         hits.sort(key=lambda hit: (hit[1], self._index.ids[hit[0]]))
         return hits[:count]
-
-
-def _tokens(name: str, operand: Any) -> list[str]:
-    if not isinstance(operand, list) or not all(isinstance(token, str) for token in operand):
-        raise invalid(f"attribute {name!r} is pre-tokenized: pass an array of strings")
-    if sum(map(len, operand)) > _MAX_QUERY_CHARACTERS:
-        raise invalid(f"a full-text query has at most {_MAX_QUERY_CHARACTERS} characters")
-    return operand
 
 
 def _refused(role: str, raw: Any) -> ApiError:

@@ -39,7 +39,7 @@ QUANTITIES: Mapping[str, Quantity] = {
     "id": Quantity(30, 32, "bytes of a vector row's id", MONTH),
     "indexed": Quantity(56, 56, "bytes of a vector row's filters", MONTH),
     "unindexed": Quantity(20, 20, "bytes of a vector row that only lie there: its pointer", MONTH),
-    "candidates": Quantity(100, 100, "rows returned to a question", MONTH),
+    "candidates": Quantity(50, 50, "chunks that a leg gives to a question", MONTH),
     "search log": Quantity(
         3_100, 3_100, "bytes of a question's lines, Lambda's and the API's too", LINES
     ),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from context_search.domain.config import IndexConfig
 from context_search.ports.upkeep import SweepExtent
 from context_search.services.indexing.indexer import IndexLimits
 from context_search.services.upkeep.cleanup import CleanupLimits
@@ -59,6 +60,14 @@ class Text:
     def rows(self) -> float:
         """Vector rows of a string."""
         return self.chunks * self.windows
+
+    @property
+    def answers(self) -> float:
+        """Rows that both legs return to a question: of the nearest chunks all windows may come."""
+        held, wanted = self.load.strings / self.load.namespaces, self.given("candidates")
+        config = IndexConfig("", self.load.dimensions, window_tokens=self.load.window_tokens)
+        nearest = min(wanted * config.most_windows, held * self.rows)
+        return nearest + min(wanted, held * self.chunks)
 
     @property
     def row_bytes(self) -> float:
@@ -118,7 +127,7 @@ def month(load: Load, state: State) -> Usage:
     vector = text.given("id") + load.dimensions * load.bytes_per_number
     read_back = max(0.0, rewritten - changed * text.windows)
     swept = min(PAGE, load.strings * text.rows / load.namespaces)
-    answers = min(text.given("candidates"), LEGS * load.strings * text.rows / load.namespaces)
+    answers = text.answers
     query = max(LEAST_QUERIED, kept_bytes(load) / load.namespaces)
     return Usage(
         rows=load.strings * text.rows,

@@ -12,8 +12,11 @@ from context_search.domain.text.analysis import tokens
 class WordEmbedder:
     """The port ``Embedder``: texts that share words are similar. Deterministic.
 
-    ``embedded`` counts the passages so far.
+    ``embedded`` counts the passages so far. ``passage_key`` and ``query_key``: see the port.
     """
+
+    passage_key = ""
+    query_key = ""
 
     def __init__(self, dimensions: int = 16) -> None:
         self._dimensions = dimensions

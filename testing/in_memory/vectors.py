@@ -12,7 +12,7 @@ from context_search.domain.config import IndexConfig
 from context_search.domain.errors import NamespaceMissingError, VectorStoreRejectedError
 from context_search.domain.ids import first_row_id
 from context_search.domain.ranking.bm25 import idf, term_weight
-from context_search.ports.outside import Legs, Ranked, VectorQuery, VectorRow
+from context_search.ports.outside import MAX_QUERY_BYTES, Legs, Ranked, VectorQuery, VectorRow
 
 
 class DictVectors:
@@ -32,6 +32,8 @@ class DictVectors:
             self.namespaces.get(namespace, {}).pop(doc_id, None)
 
     def query(self, namespace: str, query: VectorQuery, *, timeout_s: float) -> Legs:  # noqa: ARG002
+        if sum(len(token.encode()) for token in query.tokens or ()) > MAX_QUERY_BYTES:
+            raise VectorStoreRejectedError("the tokens of the query are too long")
         rows = [
             row
             for row in self._rows(namespace).values()
@@ -40,10 +42,12 @@ class DictVectors:
         ]
         vector = None if query.vector is None else _by_vector(rows, query)
         keyword = None if query.tokens is None else _by_keyword(rows, query)
+        nearest = None if vector is None else _best(vector, query.vector_rows)
+        longest = max(len(nearest or ()), len(keyword or ()))
         return Legs(
-            vector=None if vector is None else _best(vector, query),
-            keyword=None if keyword is None else _best(keyword, query),
-            is_cut=any(len(leg) >= query.limit for leg in (vector, keyword) if leg is not None),
+            vector=nearest and nearest[: query.limit],
+            keyword=None if keyword is None else _best(keyword, query.limit),
+            is_cut=longest >= query.limit or len(vector or ()) >= query.vector_rows,
         )
 
     def vectors(self, namespace: str, ids: Sequence[str]) -> dict[str, Sequence[float]]:
@@ -100,8 +104,8 @@ def _by_keyword(rows: Sequence[VectorRow], query: VectorQuery) -> dict[str, floa
     return scores
 
 
-def _best(scores: dict[str, float], query: VectorQuery) -> list[Ranked]:
+def _best(scores: dict[str, float], rows: int) -> list[Ranked]:
     best: dict[str, float] = {}
-    for doc_id in sorted(scores, key=lambda name: (-scores[name], name))[: query.limit]:
+    for doc_id in sorted(scores, key=lambda name: (-scores[name], name))[:rows]:
         best.setdefault(first_row_id(doc_id), scores[doc_id])
     return [Ranked(doc_id, score) for doc_id, score in best.items()]

@@ -36,6 +36,17 @@ def test_queries_and_passages_carry_their_own_parameters_to_the_provider() -> No
     assert (both.model, both.dimensions) == ("scripted/model", 3)
 
 
+def test_equal_parameters_have_equal_keys_that_do_not_tell_them() -> None:
+    first = {"input_type": CANARY, "extra_body": {"a": 1, "b": 2}}
+    again = {"extra_body": {"b": 2, "a": 1}, "input_type": CANARY}
+    one, other = embedder(echo, passage_params=first), embedder(echo, passage_params=again)
+    assert one.passage_key == other.passage_key != ""
+    assert CANARY not in one.passage_key
+    assert embedder(echo, query_params=first).query_key == one.passage_key
+    assert embedder(echo, passage_params={"input_type": "x"}).passage_key != one.passage_key
+    assert embedder(echo, passage_params={}).passage_key == one.query_key == ""
+
+
 def test_a_reordered_reply_is_sorted_by_its_indexes() -> None:
     vectors = embedder(lambda call: echo(call)[::-1]).embed_passages(["a", "bb"], timeout_s=30)
     assert vectors == [vector(1), vector(2)]

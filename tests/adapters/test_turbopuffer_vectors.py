@@ -17,6 +17,7 @@ from context_search.domain.config import IndexConfig
 from context_search.domain.errors import (
     NamespaceMissingError,
     VectorStoreRejectedError,
+    VectorStoreTimeoutError,
     VectorStoreUnavailableError,
 )
 from context_search.domain.ids import ancestor_keys, scope_key, vector_row_id, window_ids
@@ -351,7 +352,7 @@ def test_a_slow_answer_is_a_timeout(
     vectors: TurbopufferVectors, filled: str, faults: Faults
 ) -> None:
     faults.arm("slow", count=9, namespace=filled, on="query", delay_ms=1_000)
-    with pytest.raises(VectorStoreUnavailableError, match="Timeout"):
+    with pytest.raises(VectorStoreTimeoutError, match="in time"):
         ask(vectors, filled, "harbour", timeout_s=0.2)
 
 

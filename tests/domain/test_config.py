@@ -8,6 +8,8 @@ from dataclasses import asdict, replace
 import pytest
 
 from context_search.domain.config import IndexConfig, SearchConfig
+from context_search.domain.text.chunking import chunk_spans, window_texts
+from tests.builders import chinese, english
 
 CONFIG = IndexConfig(model="local/m", dimensions=512)
 
@@ -96,3 +98,14 @@ def test_an_older_word_for_the_strategy_is_known() -> None:
     assert SearchConfig.from_stored({"enable_hybrid": True}).strategy == "hybrid"
     both = {"enable_hybrid": False, "strategy": "keyword"}
     assert SearchConfig.from_stored(both).strategy == "keyword"
+
+
+@pytest.mark.parametrize("text", [chinese(60_000, 1), english(60_000, 2)], ids=["zh", "en"])
+@pytest.mark.parametrize(("size", "tokens"), [(1_000, 250), (1_000, 0), (4_000, 100), (300, 400)])
+def test_no_chunk_has_more_windows_than_are_reckoned_with(
+    text: str, size: int, tokens: int
+) -> None:
+    config = IndexConfig("m", 3, chunk_size=size, window_tokens=tokens)
+    chunks = [text[span.start : span.end] for span in chunk_spans(text, size=size)]
+    counts = {len(window_texts(chunk, tokens)) for chunk in chunks}
+    assert max(counts) <= config.most_windows

@@ -38,7 +38,7 @@ TOKENS = st.lists(st.text("ab~/01 %٠", max_size=3), max_size=5)
 
 
 def test_the_examples_of_the_documentation_hold() -> None:
-    assert doctest.testmod(json_pointer) == (0, 4)
+    assert doctest.testmod(json_pointer) == (0, 5)
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from context_search.web.fields import Answer as WireAnswer
 from context_search.web.routes.catalog.tables import TableAnswer
 from context_search.web.routes.catalog.tools import NewSearchToolAnswer, SearchToolAnswer
 from context_search.web.routes.indexing.search_index import SearchIndexAnswer
-from context_search.web.routes.searching.search import SearchAnswer
+from context_search.web.routes.searching.search import SearchAnswer, SearchBody
 from tests.builders import an_index
 
 NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
@@ -85,7 +85,8 @@ def sent(answer: WireAnswer) -> dict[str, Any]:
 
 
 def search_answer(answer: Answer, *, with_hints: bool = False) -> dict[str, Any]:
-    return sent(SearchAnswer.hinted(answer, with_hints=with_hints))
+    body = SearchBody(query=answer.query, context_hint=with_hints)
+    return sent(SearchAnswer.hinted(answer, body))
 
 
 def status(word: IndexStatus = "ready") -> ToolStatus:

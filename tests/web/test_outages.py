@@ -27,6 +27,7 @@ from context_search.domain.errors import (
 from context_search.domain.search import QuestionLimits
 from context_search.ports.outside import Embedder, Message
 from context_search.services.indexing.outgoing import RelayOutbox
+from context_search.services.searching.search import Searcher
 from context_search.services.searching.targets import SearchedTool
 from context_search.services.searching.timeouts import Timeouts
 from context_search.web.agents.search_tools import SEARCH_OUTPUT_SCHEMA
@@ -78,6 +79,11 @@ class WeakParts(LocalParts):
     def moody_model(self) -> Model:
         """The only model."""
         return Model(64)
+
+    @cached_property
+    def searcher(self) -> Searcher:
+        """See the base. turbopuffer has little time."""
+        return replace(super().searcher, timeouts=Timeouts(vectors_s=0.4))
 
     def embedder_of(self, config: IndexConfig) -> Embedder:
         """See the base."""
@@ -201,6 +207,18 @@ def test_without_turbopuffer_a_search_goes_on_with_words_and_says_so(
     assert "comets" in found["results"][0]["chunk"]["chunk_text"]
     faults.clear()
     assert answer(ask(api, tool), 200)["retrieval"]["degraded"] == []
+
+
+@pytest.mark.parametrize("strategy", ["hybrid", "semantic", "keyword"])
+def test_a_turbopuffer_that_is_late_is_a_timeout_with_its_fallback(
+    api: Api, faults: Faults, strategy: str
+) -> None:
+    tool = api.tool(api.table(DOCUMENT), {**SMALL, "strategy": strategy})
+    faults.arm("slow", namespace=tool["namespace"], on="query", delay_ms=5_000, count=9)
+    found = answer(ask(api, tool), 200)
+    assert found["retrieval"]["degraded"] == ["backend_timeout"]
+    assert found["retrieval"]["warning"] == {"code": "SEARCH_TIMEOUT", "fallback": "fts"}
+    assert "comets" in found["results"][0]["chunk"]["chunk_text"]
 
 
 def test_a_lost_namespace_is_answered_by_words_and_said(api: Api, parts: WeakParts) -> None:

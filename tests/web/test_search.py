@@ -126,6 +126,8 @@ def test_an_explanation_is_the_same_search_with_its_reasons(
     assert explain["counts"]["shown"] == len(plain["results"]) == 2
     assert explain["counts"]["ranked"] == len(explain["candidates"]) > 2
     assert {"embed", "turbopuffer", "read", "rank", "total"} <= set(explain["milliseconds"])
+    for each in explain["candidates"]:
+        assert sum(each["parts"].values()) == pytest.approx(each["score"], abs=1e-5)
     best, *_ = explain["candidates"]
     assert best["legs"]["keyword"]["rank"] == 1
     assert best["matched_terms"] == explain["query_tokens"]
@@ -231,3 +233,26 @@ def test_a_program_may_ask_for_hints(reader: Api, tool: dict[str, Any]) -> None:
     assert str(hit["chunk"]["chunk_index"] + 1) in hit["context_hint"]
     problem(reader("POST", path, json={**body, "context_hint": "yes"}), 422, "INVALID_INPUT")
     problem(reader("POST", f"{path}/explain", json=body), 422, "INVALID_INPUT")
+
+
+def test_highlights_are_what_the_question_matches(reader: Api, tool: dict[str, Any]) -> None:
+    path = f"/api/v1/tools/{tool['tool_id']}/search"
+    for query, marked in (("counted comets?", {"counted", "comets"}), ("彗星", {"彗星"})):
+        body = {"query": query, "highlights": True, "top_k": 1}
+        [best] = answer(reader("POST", path, json=body), 200)["results"]
+        text = best["chunk"]["chunk_text"]
+        spans = [text[span["start"] : span["end"]] for span in best["highlights"]]
+        assert set(spans) == marked
+    [plain] = reader.search(tool, "comets", top_k=1)["results"]
+    assert "highlights" not in plain
+
+
+def test_the_longest_chinese_question_is_answered_and_what_was_cut_is_told(api: Api) -> None:
+    question = "".join(map(chr, range(0x4E00, 0x4E00 + 2_000)))
+    tool = api.tool(api.table({"text": f"{english(300)} {question[:300]}"}))
+    path = f"/api/v1/tools/{tool['tool_id']}/search/explain"
+    found = answer(api("POST", path, json={"query": question}), 200)
+    assert found["retrieval"]["degraded"] == ["query_cut"]
+    assert found["explain"]["keywords_from"] == "turbopuffer"
+    assert found["explain"]["counts"]["words_left_out"] > 1_000
+    assert any(hit["chunk"]["chunk_text"][-20:] in question for hit in found["results"])

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import atexit
 import gc
+import hashlib
 import importlib
+import json
 import logging
 import math
 import os
@@ -80,6 +82,7 @@ class LitellmEmbedder:
         }
         self._query_arguments = arguments | dict(query_params or {})
         self._passage_arguments = arguments | dict(passage_params or {})
+        self._query_key, self._passage_key = _key_of(query_params), _key_of(passage_params)
         self._api_key = api_key
         self._instead_of = instead_of
         self._on_billed = on_billed
@@ -96,6 +99,16 @@ class LitellmEmbedder:
     def dimensions(self) -> int:
         """Length of every vector."""
         return self._dimensions
+
+    @property
+    def passage_key(self) -> str:
+        """Hash of ``passage_params``; empty without any."""
+        return self._passage_key
+
+    @property
+    def query_key(self) -> str:
+        """Hash of ``query_params``; empty without any."""
+        return self._query_key
 
     def warm_up(self) -> None:
         """Imports litellm and runs ``prepare``."""
@@ -158,6 +171,13 @@ class LitellmEmbedder:
             return self._litellm.embedding(input=texts, timeout=timeout_s, **given)
         except Exception as error:  # noqa: BLE001 litellm lets errors of any library through
             return error
+
+
+def _key_of(params: Mapping[str, object] | None) -> str:
+    if not params:
+        return ""
+    text = json.dumps(dict(params), sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def tokens_of(reply: Any) -> int:
@@ -260,6 +280,14 @@ class BoundedEmbedder:
     @property
     def dimensions(self) -> int:
         return self.inner.dimensions
+
+    @property
+    def passage_key(self) -> str:
+        return self.inner.passage_key
+
+    @property
+    def query_key(self) -> str:
+        return self.inner.query_key
 
     def warm_up(self) -> None:
         self.inner.warm_up()

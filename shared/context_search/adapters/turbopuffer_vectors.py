@@ -16,18 +16,19 @@ from context_search.domain.config import IndexConfig
 from context_search.domain.errors import (
     NamespaceMissingError,
     VectorStoreRejectedError,
+    VectorStoreTimeoutError,
     VectorStoreUnavailableError,
 )
 from context_search.domain.ids import first_row_id
 from context_search.domain.limits import LONGEST_RETRY_S
-from context_search.ports.outside import Legs, Ranked, VectorQuery, VectorRow
+from context_search.ports.outside import MAX_QUERY_ROWS, Legs, Ranked, VectorQuery, VectorRow
 
 WRITE_TIMEOUT_S = 30.0
 WRITE_RETRIES = 2
-MAX_QUERY_LIMIT = 10_000
 MAX_PAGE = 1_000
 LONGEST_PAUSE_S = 2.0
-_PASSING = (401, 403, 408)
+_PASSING = (401, 403)
+_LATE = (408, 504)
 _FILTERABLE = {"filterable": True}
 _SCHEMA = {
     "ancestors": {"type": "[]string", **_FILTERABLE},
@@ -107,10 +108,14 @@ class TurbopufferVectors:
         if len(results) != len(queries):
             raise VectorStoreUnavailableError("turbopuffer answered another number of queries")
         legs = iter(results)
+        nearest = None if query.vector is None else next(legs)
+        vector = None if nearest is None else _best(nearest, sign=-1.0, offset=1.0)
+        keyword = None if query.tokens is None else _best(next(legs), sign=1.0, offset=0.0)
+        longest = max(len(vector or ()), len(keyword or ()))
         return Legs(
-            vector=None if query.vector is None else _best(next(legs), sign=-1.0, offset=1.0),
-            keyword=None if query.tokens is None else _best(next(legs), sign=1.0, offset=0.0),
-            is_cut=any(len(rows) >= query.limit for rows in results),
+            vector=vector and vector[: query.limit],
+            keyword=keyword,
+            is_cut=longest >= query.limit or len(nearest or ()) >= query.vector_rows,
         )
 
     def vectors(self, namespace: str, ids: Sequence[str]) -> dict[str, Sequence[float]]:
@@ -128,8 +133,8 @@ class TurbopufferVectors:
 
     def existing(self, namespace: str, ids: Sequence[str]) -> set[str]:
         found: set[str] = set()
-        for first in range(0, len(ids), MAX_QUERY_LIMIT):
-            names = list(ids[first : first + MAX_QUERY_LIMIT])
+        for first in range(0, len(ids), MAX_QUERY_ROWS):
+            names = list(ids[first : first + MAX_QUERY_ROWS])
             with translated():
                 reply = self._client.namespace(namespace).query(
                     rank_by=("id", "asc"), filters=("id", "In", names), limit=len(names)
@@ -143,7 +148,7 @@ class TurbopufferVectors:
             reply = self._client.namespace(namespace).query(
                 rank_by=("id", "asc"),
                 filters=("id", "Gt", after),
-                limit=min(limit, MAX_QUERY_LIMIT),
+                limit=min(limit, MAX_QUERY_ROWS),
             )
         self._on_billed(billed_of(reply))
         return [str(row.id) for row in reply.rows or []]
@@ -201,7 +206,14 @@ def translated(*, final: int | None = None) -> Iterator[None]:
         raise NamespaceMissingError("the namespace does not exist") from error
     except (turbopuffer.RateLimitError, turbopuffer.ConflictError) as error:
         raise _unavailable(error) from error
+    except turbopuffer.APITimeoutError as error:
+        raise VectorStoreTimeoutError("turbopuffer did not answer in time") from error
     except turbopuffer.APIStatusError as error:
+        if error.status_code in _LATE:
+            late = f"turbopuffer answered {error.status_code}"
+            raise VectorStoreTimeoutError(
+                late, retry_after_s=_retry_after_s(error.response)
+            ) from error
         passing = error.status_code >= 500 or error.status_code in _PASSING
         if passing and error.status_code != final:
             raise _unavailable(error) from error
@@ -271,15 +283,12 @@ def subqueries(query: VectorQuery) -> Iterator[dict[str, object]]:
     inside: tuple[object, ...] = ("ancestors", "Contains", query.scope_key)
     if query.table_ids is not None:
         inside = ("And", [inside, ("table_id", "In", list(query.table_ids))])
-    common = {
-        "filters": inside,
-        "limit": query.limit,
-        "include_attributes": False,
-    }
+    common = {"filters": inside, "include_attributes": False}
     if query.vector is not None:
-        yield {"rank_by": ("vector", "ANN", query.vector), **common}
+        nearest = ("vector", "ANN", query.vector)
+        yield {"rank_by": nearest, "limit": query.vector_rows, **common}
     if query.tokens is not None:
-        yield {"rank_by": _by_words(query.tokens), **common}
+        yield {"rank_by": _by_words(query.tokens), "limit": query.limit, **common}
 
 
 def _by_words(tokens: Mapping[str, float]) -> tuple[object, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Literal, get_args
@@ -18,6 +19,8 @@ CHUNKER_VERSION = 2
 """Version of the cuts that ``domain/text/chunking.py`` makes."""
 ANALYSIS_VERSION = 1
 """Version of the tokens that ``domain/text/analysis`` makes."""
+UNFILLED = 1.5
+"""Windows of a full chunk, as a multiple of those that it would fill: docs/quality.md."""
 MAX_TOP_K = 20
 MAX_PREVIEW = 8_000
 
@@ -58,6 +61,16 @@ class IndexConfig:
     def from_json(cls, text: str) -> IndexConfig:
         """Returns the configuration that ``to_json`` wrote."""
         return cls(**json.loads(text))
+
+    @property
+    def most_windows(self) -> int:
+        """Returns how many windows, so vectors, a chunk has at most, but for odd boundaries.
+
+        A character is one token at most, and windows that end at good boundaries are not full.
+        """
+        if not 0 < self.window_tokens < self.chunk_size:
+            return 1
+        return math.ceil(UNFILLED * self.chunk_size / self.window_tokens)
 
     @property
     def config_hash(self) -> str:

@@ -37,6 +37,7 @@ ContextSearchError
 │   ├── TooManyIdempotencyKeysError
 │   └── ReplaceBusyError
 ├── SearchUnavailableError      retryable: no part could answer
+│   └── SearchTimeoutError      in time
 ├── LeaseLostError              another worker owns the node, this one must stop
 ├── VersionDamagedError         the pieces of a version are not what was recorded
 ├── AttemptsExhaustedError      a node was tried too often without any progress
@@ -47,6 +48,7 @@ ContextSearchError
 │   └── EmbeddingDimensionMismatchError   the reply is not what the model promises
 ├── VectorStoreError
 │   ├── VectorStoreUnavailableError       retryable
+│   │   └── VectorStoreTimeoutError       retryable
 │   ├── VectorStoreRejectedError
 │   └── NamespaceMissingError
 ├── DatabaseUnavailableError    retryable
@@ -268,6 +270,12 @@ class SearchUnavailableError(ContextSearchError):
     retryable = True
 
 
+class SearchTimeoutError(SearchUnavailableError):
+    """None could, and at least one of them was not there because its time was over."""
+
+    code = "SEARCH_TIMEOUT"
+
+
 class PayloadTooLargeError(InvalidInputError):
     """A body is longer than its route takes."""
 
@@ -369,9 +377,15 @@ class VectorStoreError(ContextSearchError):
 
 
 class VectorStoreUnavailableError(VectorStoreError):
-    """No definite answer: 401, 403, 429, 5xx, timeout or lost connection. It proves no absence."""
+    """No definite answer: 401, 403, 429, 5xx or lost connection. It proves no absence."""
 
     code = "VECTOR_STORE_UNAVAILABLE"
+
+
+class VectorStoreTimeoutError(VectorStoreUnavailableError):
+    """turbopuffer did not answer within the time that it was given."""
+
+    code = "VECTOR_STORE_TIMEOUT"
 
 
 class VectorStoreRejectedError(VectorStoreError):

@@ -17,10 +17,12 @@ LegName = Literal["vector", "keyword"]
 Degradation = Literal[
     "embed_timeout",
     "embed_unavailable",
+    "backend_timeout",
     "backend_unavailable",
     "backend_busy",
     "namespace_missing",
     "keywords_unavailable",
+    "query_cut",
     "partial_index",
     "index_evicted",
 ]
@@ -29,6 +31,8 @@ Hint = Literal["index_evicted", "index_incomplete", "low_scores_hidden", "no_mat
 
 CANDIDATES_PER_LEG = 50
 """Number of candidates that a leg gives, unless the question says otherwise."""
+MAX_PLACES = 10
+"""Maximum number of duplicates of a hit whose places are told; all of them are counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +43,10 @@ class QuestionLimits:
     hits. ``wanted``: chunks that the legs have to bring, if there are so many; None: ``top_k``.
     ``candidates``: for each leg, at most 10,000. ``min_score`` (0..1): least relevance of a hit in
     a retrieval, least score in a project search. ``max_tokens``: length of a retrieval.
-    ``seconds``: time of the whole search. It is less than API Gateway's 30 and the function's 29,
-    because a key is checked before the search and passages are built after it.
+    ``collapse``: near-duplicates are shown once (with ``is_whole``, by the caller), and ``wanted``
+    counts different texts. ``seconds``: time of the whole search. It is less than API Gateway's 30
+    and the function's 29, because a key is checked before the search and passages are built
+    after it.
     """
 
     top_k: int | None = None
@@ -49,6 +55,7 @@ class QuestionLimits:
     candidates: int = CANDIDATES_PER_LEG
     min_score: float | None = None
     max_tokens: int | None = None
+    collapse: bool = False
     seconds: float = 20.0
 
     def shown(self, search: SearchConfig) -> int:
@@ -94,7 +101,8 @@ class Found:
     ``keywords_from`` names who ranked the keywords. ``errors`` are the codes of what failed,
     ``breaker_refusals`` counts the parts among them that were not asked because they kept failing,
     ``vector_was_kept`` says that the question was embedded before, ``is_cut`` that a leg of
-    turbopuffer may have more candidates.
+    turbopuffer may have more candidates. ``words_left_out`` counts words of a very long question
+    that the keyword leg was not asked for.
     """
 
     vector: Mapping[str, float] = field(default_factory=dict)
@@ -106,6 +114,7 @@ class Found:
     breaker_refusals: int = 0
     vector_was_kept: bool = False
     is_cut: bool = False
+    words_left_out: int = 0
 
     @property
     def ids(self) -> list[str]:
@@ -126,6 +135,9 @@ class Evidence:
     Ranks count from 1 within their leg, and ``raw_…`` are the leg's own scores (cosine
     similarity, BM25); None where the leg did not find it. ``semantic``, ``bm25`` and ``recency``
     are 0..1, as the fusion weighed them. ``matched`` are the words of the question in the text.
+    ``fused`` is the score of the legs alone (with recency, where it counts). ``parts`` is what each
+    part has added to the score of the hit in the end, which is their sum; those that added nothing
+    are left out. A hit whose text was not looked at has none.
     """
 
     vector_rank: int | None
@@ -136,17 +148,25 @@ class Evidence:
     bm25: float
     recency: float
     matched: Sequence[str]
+    fused: float = 0.0
+    parts: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """One passage. ``score`` orders its answer; ``relevance`` (0..1) means the same everywhere."""
+    """One passage. ``score`` orders its answer; ``relevance`` (0..1) means the same everywhere.
+
+    ``duplicates`` are chunks with nearly the same text that are not shown for themselves, the best
+    of ``duplicates_total``.
+    """
 
     score: float
     relevance: float
     json_path: str
     chunk: HydratedChunk
     evidence: Evidence | None = None
+    duplicates: Sequence[HydratedChunk] = ()
+    duplicates_total: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -103,6 +103,19 @@ class Embedder(Protocol):
         """The length of every vector."""
         ...
 
+    @property
+    def passage_key(self) -> str:
+        """Stands for all else that makes the vectors of passages; empty where nothing does.
+
+        Equal for equal parameters. It does not tell them.
+        """
+        ...
+
+    @property
+    def query_key(self) -> str:
+        """Stands for the same of questions."""
+        ...
+
     def warm_up(self) -> None:
         """Does what the first call would do beside its work: an import of seconds."""
         ...
@@ -166,13 +179,22 @@ class VectorRow:
     updated_at: datetime
 
 
+MAX_QUERY_ROWS = 10_000
+"""Maximum number of rows of one turbopuffer query."""
+MAX_QUERY_BYTES = 8_192
+"""Maximum size of all tokens of one turbopuffer query together, in UTF-8. The service says 8,192
+and not of what; bytes are the least that this can mean.
+"""
+
+
 @dataclass(frozen=True, slots=True)
 class VectorQuery:
     """What to rank in one namespace; a leg is skipped when its operand is None.
 
-    ``tokens`` are those of the keyword leg with what each counts, above 0 and at most 1.
+    ``tokens`` are those of the keyword leg with what each counts, above 0 and at most 1; all of
+    them together have at most MAX_QUERY_BYTES, or the query is refused.
     ``scope_key`` keeps only rows below one pointer, ``table_ids`` those of some tables.
-    ``limit`` is per leg.
+    ``limit`` is how many chunks each leg gives, ``windows`` how many vectors a chunk may have.
     """
 
     scope_key: str
@@ -180,6 +202,12 @@ class VectorQuery:
     tokens: Mapping[str, float] | None
     limit: int
     table_ids: tuple[int, ...] | None = None
+    windows: int = 1
+
+    @property
+    def vector_rows(self) -> int:
+        """Returns how many rows of the vector leg hold ``limit`` chunks; turbopuffer's most."""
+        return max(self.limit, min(self.limit * self.windows, MAX_QUERY_ROWS))
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,9 +220,9 @@ class Ranked:
 
 @dataclass(frozen=True, slots=True)
 class Legs:
-    """The ranked lists of one query, best first; None where the leg did not run.
+    """The ranked lists of one query, best first, a chunk once; None where the leg did not run.
 
-    ``is_cut``: a leg had as many rows as it may give, there may be more.
+    ``is_cut``: a leg had as many rows or chunks as it may give, there may be more.
     """
 
     vector: list[Ranked] | None = None

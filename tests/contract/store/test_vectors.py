@@ -11,7 +11,13 @@ import pytest
 from context_search.domain.config import IndexConfig
 from context_search.domain.errors import NamespaceMissingError, VectorStoreRejectedError
 from context_search.domain.ids import ancestor_keys, scope_key, vector_row_id, window_ids
-from context_search.ports.outside import Ranked, VectorQuery, VectorRow, VectorStore
+from context_search.ports.outside import (
+    MAX_QUERY_BYTES,
+    Ranked,
+    VectorQuery,
+    VectorRow,
+    VectorStore,
+)
 
 CONFIG = IndexConfig("in-memory/words", 3)
 LEAN = replace(CONFIG, storage="lean")
@@ -296,6 +302,38 @@ def test_a_leg_of_as_many_documents_as_it_may_give_is_cut(
         legs = vectors.query(namespace, query, timeout_s=10)
         assert legs.vector is not None
         assert (len(legs.vector), legs.is_cut) == (1, is_cut)
+
+
+@pytest.mark.parametrize("character", ["x", "é", "中"])
+def test_tokens_of_more_bytes_than_a_query_may_have_are_refused(
+    vectors: VectorStore, filled: str, character: str
+) -> None:
+    size = len(character.encode())
+    most = [f"{number:02}" + character * ((254 - 2) // size) for number in range(32)]
+    room = MAX_QUERY_BYTES - sum(len(token.encode()) for token in most)
+    full = [*most, "y" * room]
+    assert ask(vectors, filled, tokens=full) == (None, [])
+    with pytest.raises(VectorStoreRejectedError):
+        ask(vectors, filled, tokens=[*full, "y"])
+
+
+def test_a_leg_counts_chunks_whatever_their_windows(vectors: VectorStore, namespace: str) -> None:
+    rows = [
+        document(
+            f"/{place}", [10.0, place + window / 10, 0], None if window else ["fox"], window=window
+        )
+        for place in range(3)
+        for window in range(4)
+    ]
+    vectors.upsert(namespace, rows, config=CONFIG)
+    query = VectorQuery(scope_key(""), [1, 0, 0], {"fox": 1.0}, 2)
+    found: list[tuple[list[str], bool]] = []
+    for each in (query, replace(query, windows=4), replace(query, windows=4, limit=4)):
+        legs = vectors.query(namespace, each, timeout_s=10)
+        found.append((ids(legs.vector), legs.is_cut))
+        assert len(legs.keyword or ()) == min(3, each.limit)
+    every = [name(f"/{place}") for place in range(3)]
+    assert found == [(every[:1], True), (every[:2], True), (every, False)]
 
 
 def test_a_namespace_of_f16_gives_back_the_nearest_f16(

@@ -42,6 +42,8 @@ CASES: list[tuple[dict[str, Any], int]] = [
     (by("n", "BM25", ["x"]), 400),
     (by("content", "BM25", "x"), 400),
     (by("content", "BM25", ["x" * 8_193]), 400),
+    (by("content", "BM25", ["中" * 2_731]), 400),
+    (by("Sum", [["content", "BM25", ["x" * 4_097]]] * 2), 400),
     (by("Sum", []), 400),
     (by("Sum", [VECTOR]), 400),
     (by("Product", -1, WORDS), 400),

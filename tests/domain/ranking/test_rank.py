@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from random import Random
 
 import pytest
 
 from context_search.domain.config import SearchConfig
 from context_search.domain.model import HydratedChunk, Reach
 from context_search.domain.ranking.rank import LOOKED_AT, rank, relevance_of
+from context_search.domain.ranking.reranking import SECOND_LOOK
 from context_search.domain.search import Found, Hit, Question, Target
 from context_search.domain.text.analysis import query_weights
 from tests.builders import an_index
@@ -93,6 +95,56 @@ def test_a_text_of_emoji_only_is_no_answer_to_a_question_without_a_word_that_any
     assert hits[1].relevance < 0.2
 
 
+TWINS = [
+    (1, "/rows/2/text", 0),
+    (1, "/rows/2/text", 2),
+    (1, "/rows/2/text", 10),
+    (1, "/rows/10/text", 0),
+    (1, "/titles/zz", 0),
+    (1, "/titles/é", 0),
+    (1, "/titles/abc", 0),
+    (12, "/rows/1/text", 0),
+]
+"""Places in the order of their documents; é has as many bytes as zz."""
+
+
+@pytest.mark.parametrize("fusion", ["convex", "rrf", "linear"])
+@pytest.mark.parametrize("strategy", ["hybrid", "keyword", "semantic"])
+@pytest.mark.parametrize("candidates", [50, 5])
+def test_equal_texts_are_in_the_order_of_their_documents(
+    fusion: str, strategy: str, candidates: int
+) -> None:
+    places = list(enumerate(TWINS))
+    Random(7).shuffle(places)
+    chunks = {
+        f"d{number}": replace(
+            chunk(f"d{9 - number}"), table_id=table, json_pointer=pointer, chunk_index=index
+        )
+        for number, (table, pointer, index) in places
+    }
+    alike = dict.fromkeys(chunks, 0.5)
+    found = Found(
+        vector={} if strategy == "keyword" else alike,
+        keyword={} if strategy == "semantic" else alike,
+    )
+    search = SearchConfig(fusion=fusion, strategy=strategy)  # type: ignore[arg-type]
+    question = Question("harbour", WORDS, "hybrid", candidates, NOW)
+    hits = rank(Target(an_index(), Reach(), search, "ready"), question, found, chunks).hits
+    order = [(hit.chunk.table_id, hit.chunk.json_pointer, hit.chunk.chunk_index) for hit in hits]
+    assert order == TWINS[:candidates]
+
+
+def test_of_equal_texts_the_newer_is_first() -> None:
+    chunks = {name: chunk(name) for name in ("d1", "d2")}
+    chunks["d2"] = replace(chunks["d2"], changed_at=NOW + timedelta(days=-1))
+    chunks["d1"] = replace(chunks["d1"], changed_at=NOW + timedelta(days=-2))
+    alike = dict.fromkeys(chunks, 0.5)
+    question = Question("harbour", WORDS, "hybrid", 9, NOW)
+    target = Target(an_index(), Reach(), SearchConfig(), "ready")
+    hits = rank(target, question, Found(vector=alike, keyword=alike), chunks).hits
+    assert [hit.chunk.id for hit in hits] == [2, 1]
+
+
 def test_the_keys_of_a_text_are_searched_as_titles_are() -> None:
     pointers = ("/licences/Apache-2.0", "/licences/MIT")
     chunks = {
@@ -106,3 +158,61 @@ def test_the_keys_of_a_text_are_searched_as_titles_are() -> None:
     best, other = rank(target, asked, Found(vector=alike, keyword=alike), chunks).hits
     assert (best.json_path, best.score > other.score) == ("/licences/Apache-2.0", True)
     assert best.relevance == other.relevance
+
+
+PHRASES = [
+    "the old harbour is closed in winter",
+    "a title",
+    "the lighthouse keeper counts comets every night of the season, and writes them down. " * 5,
+    "港口在冬天关闭",
+    "灯塔看守人每天晚上数彗星，并且记下来。" * 12,
+    "🦜🎺",
+]
+
+
+def anything(random: Random, strategy: str) -> tuple[Found, dict[str, HydratedChunk]]:
+    """Candidates as they may come, some of them not live."""
+    names = [f"d{number}" for number in range(random.randrange(1, 30))]
+    chunks = {
+        name: replace(
+            chunk(name),
+            json_pointer=f"/{random.randrange(4)}/{random.choice(['title', 'body', 'harbour'])}",
+            chunk_index=(index := random.randrange(3)),
+            total_chunks=random.randrange(index + 1, 4),
+            chunk_text=random.choice(PHRASES),
+            changed_at=NOW - timedelta(days=random.randrange(90)),
+        )
+        for name in names
+    }
+    vector = {name: random.uniform(-0.2, 1) for name in names if random.random() < 0.7}
+    keyword = {name: random.choice([2.0, 7.0, 9.5]) for name in names if random.random() < 0.7}
+    found = Found(
+        vector={} if strategy == "keyword" else vector,
+        keyword={} if strategy == "semantic" else keyword,
+        legs=("vector", "keyword"),
+    )
+    return found, {name: chunks[name] for name in found.ids if random.random() < 0.9}
+
+
+@pytest.mark.parametrize("fusion", ["convex", "rrf", "linear"])
+@pytest.mark.parametrize("strategy", ["hybrid", "keyword", "semantic"])
+@pytest.mark.parametrize("text", ["when is the harbour closed, keeper?", "港口冬天", "the"])
+def test_the_parts_of_a_score_make_the_score(text: str, strategy: str, fusion: str) -> None:
+    random = Random(f"{text}{strategy}{fusion}")
+    search = SearchConfig(fusion=fusion)  # type: ignore[arg-type]
+    question = Question(text, query_weights(text), "hybrid", 50, NOW)
+    seen: set[str] = set()
+    for _ in range(60):
+        found, chunks = anything(random, strategy)
+        hits = rank(Target(an_index(), Reach(), search, "ready"), question, found, chunks).hits
+        for hit in hits:
+            assert hit.evidence is not None
+            parts, fused = hit.evidence.parts, hit.evidence.fused
+            assert sum(parts.values()) == pytest.approx(hit.score, abs=1e-12)
+            legs = sum(parts.get(leg, 0.0) for leg in ("vector", "keyword", "recency"))
+            has_look = fusion == "convex" or (fusion == "rrf" and not found.vector)
+            whole = 1.9 if has_look and set(found.keyword) & set(chunks) else 1.0
+            assert legs * whole == pytest.approx(fused, abs=1e-12)
+            seen |= parts.keys()
+    if (fusion, strategy, text != "the") == ("convex", "hybrid", True):
+        assert seen == {"vector", "keyword", *SECOND_LOOK, "language", "worth"}

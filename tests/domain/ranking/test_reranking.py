@@ -8,6 +8,7 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
+from context_search.domain.ranking.fusion import total
 from context_search.domain.ranking.reranking import CandidateText, proximity, rerank, word_weights
 
 LONG = 1_000
@@ -33,6 +34,16 @@ def _asked(passage: CandidateText, words: Collection[str]) -> CandidateText:
     return replace(passage, occurrences=seen, vocabulary=passage.vocabulary.intersection(words))
 
 
+def reranked(
+    fused: dict[str, float],
+    keyword: dict[str, float],
+    words: Collection[str],
+    texts: dict[str, CandidateText],
+) -> dict[str, float]:
+    """The scores after the second look."""
+    return total(rerank({"fused": fused}, keyword, words, texts).values())
+
+
 def best(
     passages: dict[str, CandidateText], words: str, keyword: dict[str, float] | None = None
 ) -> str:
@@ -40,7 +51,7 @@ def best(
     fused = dict.fromkeys(passages, 0.5)
     asked = words.split()
     seen = {name: _asked(passage, asked) for name, passage in passages.items()}
-    scores = rerank(fused, keyword or {}, asked, seen)
+    scores = reranked(fused, keyword or {}, asked, seen)
     return max(scores, key=lambda name: scores[name])
 
 
@@ -81,8 +92,8 @@ def test_a_title_that_matches_lifts_the_texts_of_its_object() -> None:
         "author": passage("hinge", length=8, pointer="/rows/4/author"),
     }
     fused, words = dict.fromkeys(passages, 0.5), ["red", "door", "hinge"]
-    scores = rerank(fused, {"title": 1.0}, words, passages)
-    without = rerank(fused, {}, words, passages)
+    scores = reranked(fused, {"title": 1.0}, words, passages)
+    without = reranked(fused, {}, words, passages)
     assert {name for name in scores if scores[name] > without[name]} == {"text", "its end"}
 
 
@@ -97,10 +108,10 @@ def test_a_text_whose_keys_name_what_is_asked_for_is_lifted() -> None:
         )
 
     passages = {"apache": passage("Apache-2.0", {"apach", "2.0"}), "mit": passage("MIT", set())}
-    scores = rerank(dict.fromkeys(passages, 0.5), {}, words, passages)
+    scores = reranked(dict.fromkeys(passages, 0.5), {}, words, passages)
     assert scores["apache"] > scores["mit"]
     nameless = {name: replace(each, keys=frozenset()) for name, each in passages.items()}
-    assert scores["mit"] == rerank(dict.fromkeys(passages, 0.5), {}, words, nameless)["mit"]
+    assert scores["mit"] == reranked(dict.fromkeys(passages, 0.5), {}, words, nameless)["mit"]
 
 
 def test_a_key_that_all_have_lifts_all_alike() -> None:
@@ -111,7 +122,7 @@ def test_a_key_that_all_have_lifts_all_alike() -> None:
         for name in ("a", "b")
         for keys in [frozenset({"text"})]
     }
-    scores = rerank({"a": 0.6, "b": 0.5}, {}, ["door", "text"], passages)
+    scores = reranked({"a": 0.6, "b": 0.5}, {}, ["door", "text"], passages)
     assert scores["a"] > scores["b"]
 
 
@@ -122,18 +133,18 @@ def test_short_strings_of_an_array_are_no_titles_of_each_other() -> None:
         "elsewhere": passage("hinge", pointer="/notes"),
     }
     words = ["red", "door", "hinge"]
-    scores = rerank(dict.fromkeys(passages, 0.5), {"short": 1.0}, words, passages)
+    scores = reranked(dict.fromkeys(passages, 0.5), {"short": 1.0}, words, passages)
     assert scores["long"] == scores["elsewhere"]
 
 
 def test_without_words_in_common_the_legs_decide() -> None:
     passages = {"a": _asked(passage("x"), ["door"]), "b": _asked(passage("y"), ["door"])}
-    scores = rerank({"a": 0.2, "b": 0.9}, {}, ["door"], passages)
+    scores = reranked({"a": 0.2, "b": 0.9}, {}, ["door"], passages)
     assert scores["b"] > scores["a"]
 
 
 def test_no_candidates_are_ranked_as_none() -> None:
-    assert rerank({}, {}, ["door"], {}) == {}
+    assert reranked({}, {}, ["door"], {}) == {}
 
 
 TOKENS = st.lists(st.sampled_from("abcxyz"), max_size=120)
@@ -148,7 +159,7 @@ def test_scores_stay_between_0_and_1(
     }
     fused = {name: score for name, (_, score) in found.items()}
     words = list(dict.fromkeys(question))
-    assert all(0 <= score <= 1 for score in rerank(fused, fused, words, passages).values())
+    assert all(0 <= score <= 1 for score in reranked(fused, fused, words, passages).values())
 
 
 @given(TOKENS, TOKENS.map(lambda words: list(dict.fromkeys(words))))

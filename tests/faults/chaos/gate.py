@@ -200,6 +200,14 @@ class GatedEmbedder:
     def dimensions(self) -> int:
         return self.inner.dimensions
 
+    @property
+    def passage_key(self) -> str:
+        return self.inner.passage_key
+
+    @property
+    def query_key(self) -> str:
+        return self.inner.query_key
+
     def warm_up(self) -> None:
         self.inner.warm_up()
 

@@ -42,6 +42,20 @@ def test_a_rebuild_on_the_same_model_embeds_nothing() -> None:
     assert len(system.vectors.namespaces) == 2
 
 
+def test_other_parameters_of_the_model_make_every_vector_anew() -> None:
+    system = System()
+    status = system.tool(system.table({"a": prose(500)}))
+    system.work()
+    embedded = system.embedder.embedded
+    system.embedder.passage_key = "another input type"
+    system.rebuilds.start(status.tool.id, Internal())
+    system.work()
+    assert system.embedder.embedded == 2 * embedded
+    system.rebuilds.start(status.tool.id, Internal())
+    system.work()
+    assert system.embedder.embedded == 2 * embedded
+
+
 def test_another_precision_is_another_generation_whose_vectors_are_made_anew() -> None:
     system = System()
     status = system.tool(system.table({"a": prose(500)}))

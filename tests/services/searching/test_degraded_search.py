@@ -16,12 +16,15 @@ from context_search.domain.errors import (
     EmbeddingUnavailableError,
     KeywordTimeoutError,
     NotFoundError,
+    SearchTimeoutError,
     SearchUnavailableError,
     VectorStoreRejectedError,
+    VectorStoreTimeoutError,
     VectorStoreUnavailableError,
 )
 from context_search.domain.limits import search_pool
 from context_search.domain.search import Answer
+from context_search.domain.text.analysis import query_weights
 from context_search.ports.outside import Deadline, Legs, Ranked, VectorQuery
 from context_search.ports.store import Store, UnitOfWork
 from context_search.services.searching.admission import (
@@ -30,6 +33,7 @@ from context_search.services.searching.admission import (
 )
 from context_search.services.searching.breaker import FAILURES_TO_OPEN
 from testing.in_memory.embedder import WordEmbedder
+from tests.builders import english
 from tests.services.system import System, prose, search
 
 TEXT = prose(2_000)
@@ -45,6 +49,7 @@ class MoodyVectors:
 
     def query(self, namespace: str, query: VectorQuery, *, timeout_s: float) -> Legs:
         self.queries += 1
+        self.last = query
         if self.error is not None:
             raise self.error
         answer: Legs = self.inner.query(namespace, query, timeout_s=timeout_s)  # type: ignore[attr-defined]
@@ -111,14 +116,22 @@ class MoodySystem(System):
 
 
 @pytest.mark.parametrize(
-    "error", [VectorStoreUnavailableError("503"), VectorStoreRejectedError("401")]
+    ("error", "word"),
+    [
+        (VectorStoreTimeoutError("late"), "backend_timeout"),
+        (VectorStoreUnavailableError("503"), "backend_unavailable"),
+        (VectorStoreRejectedError("401"), "backend_unavailable"),
+    ],
+    ids=str,
 )
-def test_without_turbopuffer_postgres_answers_by_keywords(error: ContextSearchError) -> None:
+def test_without_turbopuffer_postgres_answers_by_keywords(
+    error: ContextSearchError, word: str
+) -> None:
     system = MoodySystem()
     usual = system.ask()
     system.moody.error = error
     answer = system.ask()
-    assert (answer.mode_used, answer.degraded) == ("keyword", ["backend_unavailable"])
+    assert (answer.mode_used, answer.degraded) == ("keyword", [word])
     assert (answer.found.keywords_from, answer.found.legs) == ("postgres", ["keyword"])
     assert answer.found.errors == [error.code]
     assert answer.hits[0].chunk.json_pointer == usual.hits[0].chunk.json_pointer == "/a"
@@ -161,9 +174,9 @@ def test_with_everything_down_the_error_says_try_again() -> None:
     assert answer.degraded == ["embed_unavailable", "backend_unavailable"]
     system.store = WithoutKeywords(system.store)  # type: ignore[assignment]
     searches = system.searcher(without_model)
-    with pytest.raises(SearchUnavailableError) as caught:
+    with pytest.raises(SearchTimeoutError) as caught:  # of the keywords
         search(searches, system.tool_id, system.principal, "harbour", 5)
-    assert caught.value.retryable
+    assert (caught.value.code, caught.value.retryable) == ("SEARCH_TIMEOUT", True)
 
 
 def test_a_question_without_keywords_that_no_leg_could_take_is_an_error_too() -> None:
@@ -281,6 +294,36 @@ def test_a_leg_that_could_not_answer_has_no_share_of_a_linear_score() -> None:
     assert degraded.mode_used == "keyword"
     assert len(degraded.hits) > 0
     assert [hit.score for hit in degraded.hits] == [hit.score for hit in asked.hits]
+
+
+HAN = "".join(map(chr, range(0x4E00, 0x4E00 + 2_000)))
+"""Hardly a character comes twice, and no two neighbours do."""
+
+
+@pytest.mark.parametrize("strategy", ["hybrid", "keyword"])
+def test_of_a_question_too_long_for_turbopuffer_the_weightiest_words_are_asked(
+    strategy: str,
+) -> None:
+    system = MoodySystem()
+    text = f"{HAN[:60]} and a lighthouse keeper's telegraph"
+    tool = system.tool(system.table({"text": text}), strategy=strategy).tool.id
+    system.work()
+    question = f"{HAN} lighthouse"[-2_000:]
+    answer = system.search(tool, system.principal, question, 5)
+    assert answer.degraded == ["query_cut"]
+    assert answer.found.keywords_from == "turbopuffer"
+    words, asked = list(query_weights(question)), list(system.moody.last.tokens or ())
+    pairs = [word for word in words if len(word) == 2]
+    assert set(asked) == {"lighthous", *pairs[: len(asked) - 1]}  # single characters are the last
+    assert len(asked) > 1_000
+    assert asked == [word for word in words if word in asked]
+    assert answer.found.words_left_out == len(words) - len(asked)
+
+
+def test_a_question_as_long_as_texts_are_is_asked_whole() -> None:
+    system = MoodySystem()
+    answer = system.ask(f"{english(1_900)} harbour"[-2_000:])
+    assert (answer.degraded, answer.found.words_left_out) == ([], 0)
 
 
 def test_a_search_says_how_many_parts_it_has_left_alone() -> None:

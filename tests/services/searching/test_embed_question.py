@@ -84,6 +84,15 @@ def test_vectors_of_another_length_are_kept_apart() -> None:
     assert kept.get(CONFIG, "Harbour") is None
 
 
+def test_a_kept_vector_is_not_taken_when_the_model_is_asked_otherwise() -> None:
+    setup = Setup()
+    setup.ask("harbour")
+    setup.embedder.query_key = "another prefix"
+    setup.ask("harbour")
+    setup.ask("harbour")
+    assert setup.embedder.questions == ["harbour", "harbour"]
+
+
 def test_the_memory_is_bounded() -> None:
     setup = Setup(size=2)
     for text in ("one", "two", "three", "one"):

@@ -88,14 +88,14 @@ def test_an_empty_index_gives_nothing() -> None:
 
 
 def test_only_as_many_hits_as_asked_for_are_taken() -> None:
-    setup = Setup({"a": [SENTENCE * 2 + FILLER[i * 60 :][:50] for i in range(9)]})
+    setup = Setup({"a": [SENTENCE + FILLER[i * 60 :][:50] for i in range(9)]})
     assert len(setup("lighthouse comets", min_score=0.0).passages) == 5
     assert len(setup("lighthouse comets", min_score=0.0, top_k=2).passages) == 2
     assert setup("lighthouse comets", top_k=2).settings.top_k == 2
 
 
 def test_the_budget_takes_the_best_and_stops() -> None:
-    setup = Setup({"a": [SENTENCE * 2 + FILLER[i * 60 :][:50] for i in range(9)]})
+    setup = Setup({"a": [SENTENCE + FILLER[i * 60 :][:50] for i in range(9)]})
     whole = setup("lighthouse comets", min_score=0.0)
     limit = whole.passages[0].tokens + whole.passages[1].tokens
     found = setup("lighthouse comets", min_score=0.0, max_tokens=limit)

@@ -12,7 +12,7 @@ import pytest
 from context_search.domain.errors import (
     EmbeddingTimeoutError,
     SearchUnavailableError,
-    VectorStoreUnavailableError,
+    VectorStoreTimeoutError,
 )
 from context_search.domain.model import Index, SearchTool
 from context_search.domain.search import Answer, QuestionLimits
@@ -48,7 +48,7 @@ class LateVectors:
 
     def query(self, _namespace: str, _query: VectorQuery, *, timeout_s: float) -> Legs:
         self.clock.advance(timeout_s)
-        raise VectorStoreUnavailableError("late")
+        raise VectorStoreTimeoutError("late")
 
 
 @dataclass
@@ -143,7 +143,7 @@ def test_a_search_that_was_slow_still_has_time_to_ask_postgres_after_a_switch() 
     began = system.clock.monotonic()
     answer = system.ask()
     assert (answer.found.keywords_from, bool(answer.hits)) == ("postgres", True)
-    assert answer.degraded == ["embed_timeout", "backend_unavailable"]
+    assert answer.degraded == ["embed_timeout", "backend_timeout"]
     assert system.slow.given[0] == TIMEOUTS.keywords_s
     assert system.clock.monotonic() - began <= QuestionLimits().seconds
 

@@ -123,6 +123,7 @@ def test_without_a_vector_the_answer_comes_from_keywords_and_says_so(
 ) -> None:
     class Down:
         model, dimensions = "m", 16
+        passage_key = query_key = ""
 
         def warm_up(self) -> None: ...
 
@@ -139,6 +140,16 @@ def test_without_a_vector_the_answer_comes_from_keywords_and_says_so(
     assert answer.hits
     assert (answer.mode_requested, answer.mode_used) == ("hybrid", "keyword")
     assert (answer.found.legs, answer.degraded) == (["keyword"], [code])
+
+
+@pytest.mark.parametrize("fusion", ["convex", "rrf", "linear"])
+def test_equal_strings_are_found_in_the_order_of_their_document(fusion: str) -> None:
+    system = System()
+    twins = {"rows": [{"text": "The harbour is closed in winter."} for _ in range(12)]}
+    tool_id = system.tool(system.table(twins), fusion=fusion).tool.id
+    system.work()
+    hits = system.search(tool_id, system.principal, "harbour", 20).hits
+    assert [hit.json_path for hit in hits] == [f"/rows/{number}/text" for number in range(12)]
 
 
 def test_deleted_things_are_unreachable_at_once() -> None:

@@ -45,9 +45,11 @@ class CountingVectors(DictVectors):
 
 
 def windowed(chunks: int, strategy: str) -> tuple[System, CountingVectors, int]:
-    """A tool over so many chunks of about thirty windows each."""
+    """A tool over so many chunks of over twenty windows each."""
     system = System(chunk_size=2_000, window_tokens=20)
-    system.vectors = counting = CountingVectors()
+    counting = CountingVectors()
+    counting.namespaces = system.vectors.namespaces
+    system.vectors = counting
     system.indexer, system.searches = system.worker(), system.searcher(system.embedder)
     table = system.table([prose(1_900, seed) for seed in range(chunks)])
     tool_id = system.tool(table, strategy=strategy).tool.id
@@ -72,6 +74,13 @@ def test_the_legs_are_asked_once_where_enough_chunks_come_at_once() -> None:
     few, counting, tool_id = windowed(1, "semantic")
     assert len(few.search(tool_id, few.principal, "zebra", 20).hits) == 1
     assert counting.asked == 1
+
+
+def test_a_leg_gives_as_many_chunks_as_there_are_places_in_one_request() -> None:
+    system, counting, tool_id = windowed(60, "semantic")
+    answer = system.ranked(tool_id, "zebra")
+    assert (answer.ranked, counting.asked) == (50, 1)
+    assert answer.found.is_cut
 
 
 def test_a_leg_gives_no_more_live_candidates_than_it_was_asked_for() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
 Leg = Mapping[str, float]
@@ -11,55 +11,59 @@ HALF_LIFE_DAYS = 30.0
 _DAY_S = 86_400.0
 
 
+def total(shares: Iterable[Leg]) -> dict[str, float]:
+    """Returns the sum of each id's shares.
+
+    >>> total([{"a": 0.5}, {"b": 1.0, "a": 0.25}])
+    {'a': 0.75, 'b': 1.0}
+    """
+    scores: dict[str, float] = {}
+    for share in shares:
+        for name, score in share.items():
+            scores[name] = scores.get(name, 0.0) + score
+    return scores
+
+
 def reciprocal_rank_fusion(
     legs: Sequence[Leg], weights: Sequence[float], *, k: int = 60
-) -> dict[str, float]:
-    """Returns the sum over the legs of ``weight / (k + rank)``, ranks from 1, ties by id.
+) -> list[dict[str, float]]:
+    """Returns the legs' shares: ``weight / (k + rank)``, ranks from 1, ties as they come.
 
     Source: Cormack, Clarke, Buettcher: Reciprocal Rank Fusion outperforms Condorcet and
     individual rank learning methods (SIGIR 2009), with weights.
 
     >>> reciprocal_rank_fusion([{"a": 0.9, "b": 0.5}, {"b": 7.0}], [1.0, 1.0], k=1)
-    {'a': 0.5, 'b': 0.8333333333333333}
+    [{'a': 0.5, 'b': 0.3333333333333333}, {'b': 0.5}]
     """
-    fused: dict[str, float] = {}
-    for leg, weight in zip(legs, weights, strict=True):
-        for rank, name in enumerate(ranking(leg), start=1):
-            fused[name] = fused.get(name, 0.0) + weight / (k + rank)
-    return fused
+    return [
+        {name: weight / (k + rank) for rank, name in enumerate(ranking(leg), start=1)}
+        for leg, weight in zip(legs, weights, strict=True)
+    ]
 
 
-def convex_combination(legs: Sequence[Leg], weights: Sequence[float]) -> dict[str, float]:
-    """Returns the weighted mean of the legs' min-max normalised scores, in 0..1.
+def convex_combination(legs: Sequence[Leg], weights: Sequence[float]) -> list[dict[str, float]]:
+    """Returns the legs' shares in the weighted mean of their min-max normalised scores, in 0..1.
 
     An id that a leg did not rank counts 0 there, as the worst that it did rank.
     Source: Bruch, Gai, Ingber: An Analysis of Fusion Functions for Hybrid Retrieval (TOIS 2023).
 
     >>> convex_combination([{"a": 0.9, "b": 0.5}, {"b": 7.0, "c": 3.0}], [0.5, 0.5])
-    {'a': 0.5, 'b': 0.5, 'c': 0.0}
+    [{'a': 0.5, 'b': 0.0}, {'b': 0.5, 'c': 0.0}]
     """
-    total = sum(weights) or 1.0
-    fused: dict[str, float] = {}
-    for leg, weight in zip(legs, weights, strict=True):
-        for name, score in min_max(leg).items():
-            fused[name] = fused.get(name, 0.0) + weight / total * score
-    return fused
+    return linear_combination([min_max(leg) for leg in legs], weights)
 
 
-def linear_combination(
-    parts: Sequence[Mapping[str, float]], weights: Sequence[float]
-) -> dict[str, float]:
-    """Returns the weighted mean of scores that are 0..1 already; a missing one counts 0.
+def linear_combination(parts: Sequence[Leg], weights: Sequence[float]) -> list[dict[str, float]]:
+    """Returns shares in the weighted mean of scores that are 0..1 already; a missing one counts 0.
 
     >>> linear_combination([{"a": 1.0}, {"a": 0.5, "b": 1.0}], [3, 1])
-    {'a': 0.875, 'b': 0.25}
+    [{'a': 0.75}, {'a': 0.125, 'b': 0.25}]
     """
-    total = sum(weights) or 1.0
-    fused: dict[str, float] = {}
-    for part, weight in zip(parts, weights, strict=True):
-        for name, score in part.items():
-            fused[name] = fused.get(name, 0.0) + weight / total * score
-    return fused
+    whole = sum(weights) or 1.0
+    return [
+        {name: weight / whole * score for name, score in part.items()}
+        for part, weight in zip(parts, weights, strict=True)
+    ]
 
 
 def min_max(leg: Leg) -> dict[str, float]:
@@ -95,5 +99,5 @@ def recency(changed_at: datetime, now: datetime) -> float:
 
 
 def ranking(scores: Leg) -> list[str]:
-    """Returns the ids best first; equal scores are ordered by id, so the order is stable."""
-    return sorted(scores, key=lambda name: (-scores[name], name))
+    """Returns the ids best first; equal scores keep the order that they have in ``scores``."""
+    return sorted(scores, key=scores.__getitem__, reverse=True)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import groupby
+from typing import Any
 
 from context_search.domain.config import SearchConfig
-from context_search.domain.json_pointer import last_keys, relative
+from context_search.domain.json_pointer import document_order, last_keys, relative
 from context_search.domain.model import HydratedChunk
 from context_search.domain.ranking.fusion import (
     convex_combination,
@@ -16,6 +18,7 @@ from context_search.domain.ranking.fusion import (
     ranking,
     recency,
     reciprocal_rank_fusion,
+    total,
 )
 from context_search.domain.ranking.relevance import (
     CALIBRATIONS,
@@ -40,6 +43,7 @@ less is mostly noise (a question in another language). Its weight falls in propo
 the vector leg.
 """
 
+LEGS: tuple[LegName, LegName] = ("vector", "keyword")
 Scores = Mapping[str, float]
 Chunks = Mapping[str, HydratedChunk]
 
@@ -59,16 +63,18 @@ class Ranking:
 
 
 def rank(target: Target, question: Question, found: Found, chunks: Chunks) -> Ranking:
-    """Returns the hits among the candidates whose ``chunks`` are live; ties: newer first.
+    """Returns the hits among the candidates whose ``chunks`` are live.
 
+    Ties: what changed last first, and what changed at once in the order of its document.
     Behind LOOKED_AT hits of a linear ranking, relevance is that of the vector alone.
     """
     found, chunks = _best_live(found, chunks, question.candidates)
     search = _shared_by(target.search, found.legs)
     live = _live(question, found, chunks)
     is_linear = search.fusion == "linear"
-    scores = _linear(search, live) if is_linear else {}
-    order = _order(scores, live)
+    scored = _linear(search, live) if is_linear else _Scored({}, {})
+    scores = scored.scores
+    order = _order(scores, live, chunks)
     live = replace(live, texts=_texts(question, chunks, order[:LOOKED_AT] if is_linear else chunks))
     worths = {name: worth(chunks[name].chunk_text) for name in live.texts}
     relevances = _relevances(target.index.config.model, live, worths)
@@ -78,10 +84,11 @@ def rank(target: Target, question: Question, found: Found, chunks: Chunks) -> Ra
             for name in live.vector
             if is_foreign(question.text, chunks[name].chunk_text)
         }
-        fused = _fused(search, live, foreign)
-        scores = {name: worths[name] * score for name, score in fused.items()}
-        order = _order(scores, live)
-    evidence = _evidence(search, live)
+        scored = _fused(search, live, foreign)
+        scores = {name: worths[name] * score for name, score in scored.scores.items()}
+        scored = scored.then("worth", scores)
+        order = _order(scores, live, chunks)
+    evidence = _evidence(search, live, scored)
     hits = [
         Hit(
             score=scores[name],
@@ -104,7 +111,8 @@ def looked_at(target: Target, question: Question, found: Found, chunks: Chunks) 
     """Returns the candidates whose texts a linear ranking looks at; needs no text itself."""
     found, chunks = _best_live(found, chunks, question.candidates)
     live = _live(question, found, chunks)
-    return _order(_linear(_shared_by(target.search, found.legs), live), live)[:LOOKED_AT]
+    scored = _linear(_shared_by(target.search, found.legs), live)
+    return _order(scored.scores, live, chunks)[:LOOKED_AT]
 
 
 def relevance_of(model: str, words: Scores, cosine: float | None, text: str) -> float:
@@ -138,7 +146,8 @@ def _best_live(
 ) -> tuple[Found, dict[str, HydratedChunk]]:
     """Returns what is left when each leg gives only its best ``candidates`` that are live.
 
-    Those that are not live stay in their legs, to be counted.
+    Those that are not live stay in their legs, to be counted. Equal scores of a leg are in the
+    order of their documents, then.
     """
     vector, keyword = (_cut(leg, chunks, candidates) for leg in (found.vector, found.keyword))
     left = replace(found, vector=vector, keyword=keyword)
@@ -146,9 +155,9 @@ def _best_live(
 
 
 def _cut(leg: Scores, live: Chunks, candidates: int) -> dict[str, float]:
-    alive = [name for name in ranking(leg) if name in live]
-    too_many = set(alive[candidates:])
-    return {name: score for name, score in leg.items() if name not in too_many}
+    alive = _in_order({name: score for name, score in leg.items() if name in live}, live)
+    dead = [name for name in leg if name not in live]
+    return {name: leg[name] for name in [*alive[:candidates], *dead]}
 
 
 def _shared_by(search: SearchConfig, legs: Sequence[LegName]) -> SearchConfig:
@@ -170,8 +179,21 @@ def _live(question: Question, found: Found, chunks: Chunks) -> _Live:
     )
 
 
-def _order(scores: Scores, live: _Live) -> list[str]:
-    return sorted(scores, key=lambda name: (-scores[name], -live.recency[name], name))
+def _order(scores: Scores, live: _Live, chunks: Chunks) -> list[str]:
+    return _in_order({name: (score, live.recency[name]) for name, score in scores.items()}, chunks)
+
+
+def _in_order(scores: Mapping[str, Any], chunks: Chunks) -> list[str]:
+    """Returns the ids best first; equal ones by table, place in the document and chunk."""
+
+    def place(name: str) -> tuple[object, ...]:
+        chunk = chunks[name]
+        return chunk.table_id, document_order(chunk.json_pointer), chunk.chunk_index, name
+
+    ranked = sorted(scores, key=scores.__getitem__, reverse=True)
+    equals = (list(equal) for _, equal in groupby(ranked, scores.__getitem__))
+    # Places cost much more than scores, and most scores are nobody else's.
+    return [name for equal in equals for name in (sorted(equal, key=place) if equal[1:] else equal)]
 
 
 def _texts(question: Question, chunks: Chunks, names: Iterable[str]) -> dict[str, CandidateText]:
@@ -215,33 +237,68 @@ def _relevances(model: str, live: _Live, worths: Scores) -> dict[str, float]:
     }
 
 
-def _linear(search: SearchConfig, live: _Live) -> Scores:
-    return linear_combination(
+@dataclass(frozen=True, slots=True)
+class _Scored:
+    """``scores``, and what they are the sums of: the shares of each part, by id.
+
+    ``fused`` are the scores before anything but the legs has counted.
+    """
+
+    scores: Scores
+    parts: Mapping[str, Scores]
+    fused: Scores = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, names: Sequence[str], shares: Sequence[Scores]) -> _Scored:
+        """Returns the sums of shares that go by these names."""
+        scores = total(shares)
+        return cls(scores, dict(zip(names, shares, strict=True)), scores)
+
+    def of_one(self, name: str) -> dict[str, float]:
+        """Returns what has added to one score."""
+        found = ((part, shares.get(name)) for part, shares in self.parts.items())
+        return {part: share for part, share in found if share}
+
+    def then(self, part: str, scores: Scores) -> _Scored:
+        """Returns the scores as one part more has changed them."""
+        before = self.scores
+        added = {name: score - before[name] for name, score in scores.items()}
+        return replace(self, scores=scores, parts={**self.parts, part: added})
+
+
+def _linear(search: SearchConfig, live: _Live) -> _Scored:
+    shares = linear_combination(
         [max_normalised(live.keyword), _cosines(live.vector), live.recency],
         [search.bm25_weight, search.vector_weight, search.recency_weight],
     )
+    return _Scored.of(("keyword", "vector", "recency"), shares)
 
 
-def _fused(search: SearchConfig, live: _Live, foreign: Scores) -> Scores:
+def _fused(search: SearchConfig, live: _Live, foreign: Scores) -> _Scored:
     """Returns the scores after convex or rank fusion; ``foreign`` has relevances: see Languages."""
     if not live.keyword:
-        return min_max(live.vector)
+        return _Scored.of(["vector"], [min_max(live.vector)])
     if search.fusion == "rrf" and live.vector:
         weights = [search.vector_weight, search.bm25_weight]
-        return reciprocal_rank_fusion([live.vector, live.keyword], weights)
+        return _Scored.of(LEGS, reciprocal_rank_fusion([live.vector, live.keyword], weights))
     best_coverage = coverage(live.words, live.vocabulary(ranking(live.keyword)[0]))
     trust = min(1.0, best_coverage / WEAK_COVERAGE)
     keyword = min_max(live.keyword)
-    mixed = _convex(search, live, trust) if live.vector else keyword
+    mixed = _convex(search, live, trust) if live.vector else _Scored.of(["keyword"], [keyword])
     trusted = {name: trust * score for name, score in keyword.items()}
-    scores = rerank(mixed, trusted, live.words, live.texts)
-    return across_languages(scores, foreign, live.vector, best_coverage) if foreign else scores
+    parts = rerank(mixed.parts, trusted, live.words, live.texts)
+    seen = replace(mixed, scores=total(parts.values()), parts=parts)
+    if not foreign:
+        return seen
+    scores = across_languages(seen.scores, foreign, live.vector, best_coverage)
+    return seen.then("language", scores)
 
 
-def _convex(search: SearchConfig, live: _Live, trust: float) -> Scores:
+def _convex(search: SearchConfig, live: _Live, trust: float) -> _Scored:
     bm25_weight = search.bm25_weight * trust
     vector_weight = search.vector_weight + search.bm25_weight - bm25_weight
-    return convex_combination([live.vector, live.keyword], [vector_weight, bm25_weight])
+    weights = [vector_weight, bm25_weight]
+    return _Scored.of(LEGS, convex_combination([live.vector, live.keyword], weights))
 
 
 def _cosines(leg: Scores) -> dict[str, float]:
@@ -249,7 +306,7 @@ def _cosines(leg: Scores) -> dict[str, float]:
     return {name: min(1.0, max(0.0, score)) for name, score in leg.items()}
 
 
-def _evidence(search: SearchConfig, live: _Live) -> dict[str, Evidence]:
+def _evidence(search: SearchConfig, live: _Live, scored: _Scored) -> dict[str, Evidence]:
     is_linear = search.fusion == "linear"
     semantic = _cosines(live.vector) if is_linear else min_max(live.vector)
     bm25 = max_normalised(live.keyword) if is_linear else min_max(live.keyword)
@@ -271,6 +328,8 @@ def _evidence(search: SearchConfig, live: _Live) -> dict[str, Evidence]:
             bm25=bm25.get(name, 0.0),
             recency=live.recency[name],
             matched=matched.get(name, ()),
+            fused=scored.fused.get(name, 0.0),
+            parts=scored.of_one(name) if name in live.texts else {},
         )
         for name in live.recency
     }
@@ -279,7 +338,7 @@ def _evidence(search: SearchConfig, live: _Live) -> dict[str, Evidence]:
 # ---- More candidates where those that were found are not live any more, or are few chunks.
 # What was deleted stays in turbopuffer until the next ``cleanup``. A deleted table, or an array
 # that lost most of its elements, could take all places of a leg, and live hits behind them none.
-# A large chunk has many windows, each of them a vector: eight chunks could take all places, too.
+# So could the windows of a few large chunks, where a query may not have rows for all of them.
 
 FACTOR = 8
 MAX_CANDIDATES = 10_000
@@ -299,3 +358,15 @@ def widened(question: Question, asked: int, found: Found, live: Mapping[str, Hyd
     if not (is_short and found.is_cut):
         return asked
     return max(asked, min(FACTOR * asked, MAX_CANDIDATES))
+
+
+def widened_for_copies(question: Question, found: Found, live: Mapping[str, HydratedChunk]) -> int:
+    """Returns how many candidates each leg should give where copies of a text are shown once.
+
+    More than ``question`` says if too few of the texts are different. Not for ever more: to rank
+    thousands of copies would take longer than anybody waits.
+    """
+    texts = {(chunk.content_hash, chunk.chunk_index) for chunk in live.values()}
+    is_short = len(texts) < question.wanted and found.is_cut
+    most = min(FACTOR * question.candidates, MAX_CANDIDATES)
+    return max(question.candidates, most) if is_short else question.candidates

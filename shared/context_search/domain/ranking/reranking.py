@@ -17,12 +17,16 @@ from dataclasses import dataclass
 from itertools import chain
 
 from context_search.domain.ranking.bm25 import idf
+from context_search.domain.ranking.fusion import total
 from context_search.domain.text.analysis import Occurrence
 
 PROXIMITY_WEIGHT = 0.5
 NEIGHBOUR_WEIGHT = 0.2
 LENGTH_WEIGHT = 0.2
 TITLE_WEIGHT = 0.8
+SECOND_LOOK = ("proximity", "neighbour", "length", "title")
+"""What the second look adds to a score."""
+_WHOLE = 1.0 + PROXIMITY_WEIGHT + NEIGHBOUR_WEIGHT + LENGTH_WEIGHT
 PROXIMITY_TOKENS = 40
 """Size of the stretch in which words count as close: two or three sentences, in tokens."""
 FULL_LENGTH = 300
@@ -60,35 +64,41 @@ class CandidateText:
 
 
 def rerank(
-    fused: Mapping[str, float],
+    fused: Mapping[str, Mapping[str, float]],
     keyword: Mapping[str, float],
     words: Collection[str],
     texts: Mapping[str, CandidateText],
-) -> dict[str, float]:
-    """Returns the scores of ``fused`` (0..1) after the second look, in 0..1 again.
+) -> dict[str, dict[str, float]]:
+    """Returns the shares in the scores (0..1) after the second look, by part and id.
 
-    ``keyword`` has normalised scores of the keyword leg (0..1), ``words`` the distinct tokens of
-    the question, ``texts`` every id of both with occurrences of these.
+    ``fused`` has the shares in those before (0..1), by leg. They count less now, and to them come
+    ``proximity``, ``neighbour``, ``length`` and ``title``. ``keyword`` has normalised scores of the
+    keyword leg (0..1), ``words`` the distinct tokens of the question, ``texts`` every id of both
+    with occurrences of these.
     """
     weights = word_weights(words, [text.vocabulary for text in texts.values()])
     named = _named(words, texts)
     beside = {(p.place, p.index): keyword.get(name, 0.0) for name, p in texts.items()}
     titles = _titles(keyword, texts)
-    total = 1.0 + PROXIMITY_WEIGHT + NEIGHBOUR_WEIGHT + LENGTH_WEIGHT
-    scores: dict[str, float] = {}
-    for name, score in fused.items():
+    parts = {
+        leg: {name: share / _WHOLE for name, share in shares.items()}
+        for leg, shares in fused.items()
+    }
+    seen = total(parts.values())
+    looks: dict[str, dict[str, float]] = {part: {} for part in SECOND_LOOK}
+    for name in seen:
         text = texts[name]
         neighbours = ((text.place, text.index + step) for step in (-1, 1))
-        seen = (
-            score
-            + PROXIMITY_WEIGHT * proximity(text.occurrences, weights)
-            + NEIGHBOUR_WEIGHT * max(beside.get(place, 0.0) for place in neighbours)
-            + LENGTH_WEIGHT * min(1.0, text.length / FULL_LENGTH)
-        ) / total
+        closest = proximity(text.occurrences, weights)
+        best_beside = max(beside.get(place, 0.0) for place in neighbours)
+        fullness = min(1.0, text.length / FULL_LENGTH)
+        looks["proximity"][name] = PROXIMITY_WEIGHT * closest / _WHOLE
+        looks["neighbour"][name] = NEIGHBOUR_WEIGHT * best_beside / _WHOLE
+        looks["length"][name] = LENGTH_WEIGHT * fullness / _WHOLE
+        score = seen[name] + sum(look[name] for part, look in looks.items() if part != "title")
         title = 0.0 if text.is_title else titles.get(text.owner, 0.0)
-        title = max(title, named[name])
-        scores[name] = seen + (1.0 - seen) * TITLE_WEIGHT * title
-    return scores
+        looks["title"][name] = (1.0 - score) * TITLE_WEIGHT * max(title, named[name])
+    return parts | looks
 
 
 def _titles(

@@ -19,13 +19,16 @@ Vectors = list[Sequence[float]]
 BLANK = "(blank)"
 
 
-def input_hash(text: str, config: IndexConfig) -> bytes:
+def input_hash(text: str, config: IndexConfig, passage_key: str = "") -> bytes:
     """Returns what a chunk's vectors depend on: model, dimensions, precision, windows and text.
 
-    Precision counts, because vectors are read back from turbopuffer.
+    And the model's parameters, as ``passage_key`` of its embedder; the hash of a text that is
+    embedded without any is that of releases which did not know them. Precision counts, because
+    vectors are read back from turbopuffer.
     """
     precision = "" if config.precision == "f32" else f" {config.precision}"
-    model = f"{config.model}\n{config.dimensions}{precision}\n{config.window_tokens}\n"
+    params = f" {passage_key}" if passage_key else ""
+    model = f"{config.model}\n{config.dimensions}{precision}{params}\n{config.window_tokens}\n"
     return hashlib.sha256((model + text).encode()).digest()
 
 
@@ -37,6 +40,10 @@ class ChunkVectors:
     vectors: VectorStore
     embedder_of: Callable[[IndexConfig], Embedder]
     timeout_s: float
+
+    def passage_key(self, config: IndexConfig) -> str:
+        """Returns what ``input_hash`` takes of the embedder of an index."""
+        return self.embedder_of(config).passage_key
 
     def of(self, claim: Claim, batch: Sequence[StoredChunk]) -> tuple[list[Vectors], int]:
         """Returns the vectors in the order of the batch, and how many chunks were embedded.

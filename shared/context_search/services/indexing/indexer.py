@@ -165,7 +165,8 @@ class Indexer:
         if max(claim.attempt for claim in run.claims) > self.limits.max_attempts:
             raise AttemptsExhaustedError("no run got anywhere")  # its workers die too early to say
         with run.stage("chunking"):
-            plans = {claim: plan(claim) for claim in run.claims}
+            key = self.chunk_vectors.passage_key(run.claims[0].config)
+            plans = {claim: plan(claim, key) for claim in run.claims}
             begun = self._begin(run, plans)
         if not begun:
             return [] if run.is_alone else run.claims

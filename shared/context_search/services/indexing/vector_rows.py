@@ -17,18 +17,22 @@ from context_search.ports.searching import ChunkTokens, Unkeyed
 from context_search.services.indexing.chunk_vectors import Vectors, input_hash
 
 
-def plan(claim: Claim) -> list[PlannedChunk]:
-    """Returns the chunks of a claimed node's text; none for a text of white space only."""
-    config, found = claim.config, spans(claim.content, claim.config)
+def plan(claim: Claim, passage_key: str = "") -> list[PlannedChunk]:
+    """Returns the chunks of a claimed node's text; none for a text of white space only.
+
+    ``passage_key``: see ``input_hash``.
+    """
+    found = spans(claim.content, claim.config)
     above = trails(claim.content, [span.start for span in found])
     return [
-        _planned(index, span, claim.content[span.start : span.end], trail, config)
+        _planned(index, span, trail, claim, passage_key)
         for index, (span, trail) in enumerate(zip(found, above, strict=True))
     ]
 
 
-def _planned(index: int, span: Span, text: str, trail: str, config: IndexConfig) -> PlannedChunk:
-    embedded = input_hash(text, config)
+def _planned(index: int, span: Span, trail: str, claim: Claim, passage_key: str) -> PlannedChunk:
+    text = claim.content[span.start : span.end]
+    embedded = input_hash(text, claim.config, passage_key)
     return PlannedChunk(
         index=index,
         start=span.start,
@@ -37,7 +41,7 @@ def _planned(index: int, span: Span, text: str, trail: str, config: IndexConfig)
         trail=trail,
         input_hash=embedded,
         rows_hash=hashlib.sha256(embedded + trail.encode()).digest(),
-        window_count=len(window_texts(text, config.window_tokens)),
+        window_count=len(window_texts(text, claim.config.window_tokens)),
     )
 
 

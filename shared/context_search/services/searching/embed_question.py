@@ -18,7 +18,7 @@ from context_search.services.searching.breaker import Breakers
 KEPT_QUESTIONS = 1_000
 KEPT_S = 3_600.0
 
-_Key = tuple[str, int, bytes]
+_Key = tuple[str, int, str, bytes]
 
 
 @dataclass
@@ -36,20 +36,20 @@ class QuestionVectors:
     def __post_init__(self) -> None:
         self._kept = TTLCache(self.size, KEPT_S, timer=self.clock.monotonic)
 
-    def get(self, config: IndexConfig, text: str) -> list[float] | None:
-        """Returns the vector that this model once gave for this text."""
+    def get(self, config: IndexConfig, text: str, query_key: str = "") -> list[float] | None:
+        """Returns the vector that this model, asked in this way, once gave for this text."""
         with self._lock:
-            kept = self._kept.get(_key(config, text))
+            kept = self._kept.get(_key(config, text, query_key))
         return None if kept is None else kept.tolist()
 
-    def put(self, config: IndexConfig, text: str, vector: list[float]) -> None:
+    def put(self, config: IndexConfig, text: str, vector: list[float], query_key: str = "") -> None:
         """Keeps a vector."""
         with self._lock:
-            self._kept[_key(config, text)] = array("f", vector)
+            self._kept[_key(config, text, query_key)] = array("f", vector)
 
 
-def _key(config: IndexConfig, text: str) -> _Key:
-    return config.model, config.dimensions, hashlib.sha256(text.encode()).digest()
+def _key(config: IndexConfig, text: str, query_key: str) -> _Key:
+    return config.model, config.dimensions, query_key, hashlib.sha256(text.encode()).digest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,8 @@ class EmbedQuestion:
 
         Raises EmbeddingError; at once while the model keeps failing.
         """
-        known = self.kept.get(config, text)
+        embedder = self.embedder_of(config)
+        known = self.kept.get(config, text, embedder.query_key)
         if known is not None:
             return known, True
         if timeout_s <= 0:  # before the breaker: it says nothing about the model
@@ -75,6 +76,6 @@ class EmbedQuestion:
         # A refused question says nothing about the next one, which may be somebody else's.
         guarding = self.breakers.of(config.model).guarding
         with guarding(EmbeddingUnavailableError, "the model failed several times in a row"):
-            vector = self.embedder_of(config).embed_query(text, timeout_s=timeout_s)
-        self.kept.put(config, text, vector)
+            vector = embedder.embed_query(text, timeout_s=timeout_s)
+        self.kept.put(config, text, vector, embedder.query_key)
         return vector, False

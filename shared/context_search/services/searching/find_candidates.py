@@ -10,19 +10,24 @@ from context_search.domain.errors import (
     DatabaseUnavailableError,
     EmbeddingError,
     EmbeddingTimeoutError,
+    KeywordTimeoutError,
     NamespaceMissingError,
+    SearchTimeoutError,
     SearchUnavailableError,
     VectorStoreError,
+    VectorStoreTimeoutError,
     VectorStoreUnavailableError,
 )
 from context_search.domain.ids import scope_key
 from context_search.domain.search import Degradation, Found, LegName, Question, Target
-from context_search.ports.outside import Legs, Ranked, VectorQuery, VectorStore
+from context_search.ports.outside import MAX_QUERY_BYTES, Legs, Ranked, VectorQuery, VectorStore
 from context_search.ports.store import Store
 from context_search.services.searching.admission import Admission
 from context_search.services.searching.breaker import Breaker, BreakerOpenError
 from context_search.services.searching.embed_question import EmbedQuestion
 from context_search.services.searching.timeouts import SearchTime
+
+_LATE = {EmbeddingTimeoutError.code, VectorStoreTimeoutError.code, KeywordTimeoutError.code}
 
 
 class _BusyError(VectorStoreUnavailableError):
@@ -40,6 +45,7 @@ class _SoFar:
     breaker_refusals: int = 0
     keywords: list[Ranked] | None = None
     is_kept: bool = False
+    words_left_out: int = 0
 
     def note(self, degradation: Degradation, error: ContextSearchError) -> None:
         """Remembers a failure."""
@@ -65,6 +71,7 @@ class _SoFar:
             breaker_refusals=self.breaker_refusals,
             vector_was_kept=self.is_kept,
             is_cut=self.legs.is_cut,
+            words_left_out=self.words_left_out,
         )
 
 
@@ -83,7 +90,10 @@ class FindCandidates:
     breaker: Breaker
 
     def find(self, target: Target, question: Question, time: SearchTime) -> Found:
-        """Raises SearchUnavailableError (retryable) when no leg could be asked in time."""
+        """Raises SearchUnavailableError (retryable) when no leg could be asked.
+
+        Where one of them was too slow, that is SearchTimeoutError.
+        """
         so_far = _SoFar(time)
         vector = self._vector(so_far, target, question)
         wants_keywords = question.strategy != "semantic" or vector is None
@@ -96,7 +106,9 @@ class FindCandidates:
         # An index whose namespace is lost is being written again: its answer is empty, no error.
         is_dead = so_far.degraded and (question.words or "namespace_missing" not in so_far.degraded)
         if not found.legs and is_dead:
-            raise SearchUnavailableError("no part of the search could answer")
+            if _LATE.isdisjoint(found.errors):
+                raise SearchUnavailableError("no part of the search could answer")
+            raise SearchTimeoutError("no part of the search could answer in time")
         return found
 
     def _vector(self, so_far: _SoFar, target: Target, question: Question) -> list[float] | None:
@@ -125,12 +137,14 @@ class FindCandidates:
         """Returns False when the question has to go elsewhere."""
         if vector is None and tokens is None:
             return True
+        asked = None if tokens is None else _weightiest(tokens)
         query = VectorQuery(
             scope_key=scope_key(target.reach.json_pointer),
             vector=vector,
-            tokens=tokens,
+            tokens=asked,
             limit=question.candidates,
             table_ids=target.reach.table_ids,
+            windows=target.index.config.most_windows,
         )
         try:
             so_far.legs = self._query(so_far.time, target.index.generation.namespace, query)
@@ -140,9 +154,14 @@ class FindCandidates:
             so_far.note("namespace_missing", error)
         except _BusyError as error:
             so_far.note("backend_busy", error)
+        except VectorStoreTimeoutError as error:
+            so_far.note("backend_timeout", error)
         except VectorStoreError as error:
             so_far.note("backend_unavailable", error)
         else:
+            if asked is not None and len(asked) < len(tokens or ()):
+                so_far.degraded.append("query_cut")
+                so_far.words_left_out = len(tokens or ()) - len(asked)
             return True
         return False
 
@@ -156,7 +175,7 @@ class FindCandidates:
                 raise _BusyError("all queries that the namespace can take are under way")
             timeout_s = time.for_outside(time.timeouts.vectors_s)
             if not timeout_s:
-                raise VectorStoreUnavailableError("no time is left for turbopuffer")
+                raise VectorStoreTimeoutError("no time is left for turbopuffer")
             # The breaker comes last, so that its single try is one.
             refusal = "turbopuffer failed several times in a row"
             guarding = self.breaker.guarding(VectorStoreUnavailableError, refusal)
@@ -183,6 +202,21 @@ class FindCandidates:
                 )
         except DatabaseUnavailableError as error:
             so_far.note("keywords_unavailable", error)
+
+
+def _weightiest(words: Mapping[str, float]) -> dict[str, float]:
+    """Returns the words that fit into one query of turbopuffer, in their order: all, as a rule.
+
+    Those that say most are kept: the same that ``relevance`` gives most weight, so two neighbouring
+    characters before one; of equal ones the first.
+    """
+    room, kept = MAX_QUERY_BYTES, set()
+    for word in sorted(words, key=lambda word: words[word] * min(len(word), 4), reverse=True):
+        room -= len(word.encode()) + 1  # should what stands between them count
+        if room < 0:
+            break
+        kept.add(word)
+    return {word: weight for word, weight in words.items() if word in kept}
 
 
 def _scores(leg: Sequence[Ranked] | None) -> dict[str, float]:

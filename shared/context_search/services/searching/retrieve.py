@@ -9,6 +9,7 @@ from itertools import groupby
 from context_search.domain.documents import text_of_chunks
 from context_search.domain.errors import NotFoundError
 from context_search.domain.model import HydratedChunk
+from context_search.domain.ranking.duplicates import collapsed
 from context_search.domain.retrieval import ChunkText, RetrievalSettings
 from context_search.domain.search import Answer, Hint, Hit, QuestionLimits
 from context_search.domain.text.packing import Dropped, Packing, Piece, Wanted, pack
@@ -196,11 +197,12 @@ class Retrieve:
         Raises NotFoundError for a tool that is not the caller's, and what the search raises.
         """
         project_id, settings = self._settings(searched, limits)
-        answer = self.search.search(
-            searched, query, replace(limits, top_k=CANDIDATES, wanted=self.wanted)
-        )
+        wanted = replace(limits, is_whole=True, wanted=self.wanted, collapse=True)
+        answer = self.search.search(searched, query, wanted)
+        answer = replace(answer, hits=answer.hits[:CANDIDATES])
         relevant = [hit for hit in answer.hits if hit.relevance >= settings.min_score]
-        hits = {hit.chunk.id: hit for hit in relevant[: settings.top_k]}
+        # After that: the best of some near-duplicates is not always the most relevant of them.
+        hits = {hit.chunk.id: hit for hit in collapsed(relevant, settings.top_k)}
         chunks = [hit.chunk for hit in hits.values()]
         read = _read(self.store, project_id, chunks, settings) if hits else []
         sources, excerpts = [source.chunks for source, _ in read], [excerpt for _, excerpt in read]

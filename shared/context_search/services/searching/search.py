@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
@@ -13,12 +13,20 @@ from context_search.domain.errors import (
     SearchUnavailableError,
 )
 from context_search.domain.model import HydratedChunk, Scope
-from context_search.domain.ranking.rank import looked_at, needs_every_text, rank, widened
+from context_search.domain.ranking.duplicates import collapsed
+from context_search.domain.ranking.rank import (
+    looked_at,
+    needs_every_text,
+    rank,
+    widened,
+    widened_for_copies,
+)
 from context_search.domain.search import (
     Answer,
     Degradation,
     Found,
     Hint,
+    Hit,
     Question,
     QuestionLimits,
     Target,
@@ -90,11 +98,19 @@ class Search:
             target = known or self._open()
             with self.parts.admission.admitted(target.index.project_id, self.time.deadline):
                 answer = self._ranked(target)
-        shown = None if self.limits.is_whole else self.limits.shown(answer.target.search)
         hint = None if answer.hits else self._hint(answer)
         return replace(
-            answer, hits=answer.hits[:shown], hint=hint, target_was_kept=known is not None
+            answer, hits=self._shown(answer), hint=hint, target_was_kept=known is not None
         )
+
+    def _shown(self, answer: Answer) -> Sequence[Hit]:
+        if self.limits.is_whole:
+            return answer.hits
+        shown = self.limits.shown(answer.target.search)
+        if not self.limits.collapse:
+            return answer.hits[:shown]
+        with self.time.stage("collapse"):
+            return collapsed(answer.hits, shown)
 
     def _open(self) -> Target:
         opened = opened_for(self.parts.store, self.searched, self.time.deadline)
@@ -103,17 +119,19 @@ class Search:
 
     def _ranked(self, target: Target) -> Answer:
         """Returns the answer with every hit that was ranked."""
-        asked = self.limits.candidates
+        asked = places = self.limits.candidates
         for rounds_left in reversed(range(ROUNDS)):
             if target.status == "evicted":
                 return self._evicted(target)
-            question = self._question(target)
+            question = replace(self._question(target), candidates=places)
             found = self._ask(target, replace(question, candidates=asked))
             target, chunks = self._read(target, question, found)
             if chunks is None:
                 continue
             self.parts.targets.keep(self.searched, target)
             wider = widened(question, asked, found, chunks)
+            if wider == self.limits.candidates and self.limits.collapse:
+                wider = places = widened_for_copies(question, found, chunks)
             if wider == asked or not rounds_left:
                 return self._rank(target, question, found, chunks)
             asked = wider

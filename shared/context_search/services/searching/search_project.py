@@ -90,13 +90,17 @@ def _nearest(
 
 RANKING_AGE_S = 600.0
 """Seconds for which a cursor is valid."""
-KEPT_FORM = 3
+KEPT_FORM = 4
 """Version of the form of kept rankings. A cursor of another form is refused."""
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One hit: the document of its chunk, and its scores. ``cosine`` is None without a vector."""
+    """One hit: the document of its chunk, and its scores. ``cosine`` is None without a vector.
+
+    ``copies`` are the documents of those of its duplicates whose places are told, ``copies_total``
+    counts all.
+    """
 
     doc_id: str
     score: float
@@ -104,27 +108,41 @@ class Row:
     bm25: float
     semantic: float
     recency: float
+    copies: Sequence[str] = ()
+    copies_total: int = 0
 
     @classmethod
     def of(cls, hit: Hit) -> Row:
         """Returns what is kept of a hit."""
-        why = hit.evidence
+        why, copies = hit.evidence, [copy.turbopuffer_doc_id for copy in hit.duplicates]
         name, score = hit.chunk.turbopuffer_doc_id, hit.score
         if why is None:
-            return cls(name, score, None, 0.0, 0.0, 0.0)
-        return cls(name, score, why.raw_semantic, why.bm25, why.semantic, why.recency)
+            return cls(name, score, None, 0.0, 0.0, 0.0, copies, hit.duplicates_total)
+        legs = (why.raw_semantic, why.bm25, why.semantic, why.recency)
+        return cls(name, score, *legs, copies=copies, copies_total=hit.duplicates_total)
 
-    def values(self) -> list[str | float | None]:
+    def values(self) -> list[object]:
         """Returns the arguments of the constructor."""
         parts = [self.cosine, self.bm25, self.semantic, self.recency]
-        return [self.doc_id, self.score, *parts]
+        copies = [list(self.copies), self.copies_total] if self.copies else []
+        return [self.doc_id, self.score, *parts, *copies]
 
-    def hit(self, chunk: HydratedChunk, relevance: float) -> Hit:
-        """Returns the hit with its chunk as it is now; ranks within the legs are not kept."""
+    def living(self, chunks: Mapping[str, HydratedChunk]) -> list[HydratedChunk]:
+        """Returns those of the hit and its duplicates that are there, in this order."""
+        return [chunks[name] for name in (self.doc_id, *self.copies) if name in chunks]
+
+    def hit(self, living: Sequence[HydratedChunk], relevance: float) -> Hit:
+        """Returns the hit with its chunk as it is now; ranks within the legs are not kept.
+
+        The first that is ``living`` stands for those that are gone.
+        """
         evidence = Evidence(
             None, None, None, None, self.semantic, self.bm25, self.recency, matched=()
         )
-        return Hit(self.score, relevance, chunk.json_pointer, chunk, evidence)
+        chunk, *copies = living
+        gone = 1 + len(self.copies) - len(living)
+        total = self.copies_total - gone
+        return Hit(self.score, relevance, chunk.json_pointer, chunk, evidence, copies, total)
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,7 +253,8 @@ class SearchProject:
     """Ranks by 0.55 BM25 + 0.35 cosine + 0.10 recency; equal scores: what changed last.
 
     The ranking is kept for ten minutes when it has further pages, so they agree whatever happens
-    to the index; what is gone meanwhile is left out of its page.
+    to the index; what is gone meanwhile is left out of its page. Near-duplicates are collapsed
+    before the ranking is kept, so every page counts what is shown.
     """
 
     search: Searches
@@ -255,8 +274,9 @@ class SearchProject:
 
     def _first(self, principal: Principal, asked: ProjectQuestion, answer: Answer) -> ProjectPage:
         least = LOW_SCORE if asked.limits.min_score is None else asked.limits.min_score
-        shown = [hit for hit in answer.hits if hit.score >= least]
-        ranking = _kept(asked, answer, shown)
+        good = [hit for hit in answer.hits if hit.score >= least]
+        shown = _collapsed(good) if asked.limits.collapse else good
+        ranking = _kept(asked, answer, shown, hidden=len(answer.hits) - len(good))
         with self.store.for_project(principal.project_id) as work:
             cursor = None
             if len(shown) > PAGE:
@@ -287,18 +307,25 @@ class SearchProject:
                 raise CursorInvalidError("the cursor belongs to another question")
             rows = ranking.page(first, PAGE)
             then = ranking.seen_through(index)
-            chunks = work.live_chunks.hydrate(then, asked.reach, [row.doc_id for row in rows])
+            names = [name for row in rows for name in (row.doc_id, *row.copies)]
+            chunks = work.live_chunks.hydrate(then, asked.reach, names)
             labels = labels_of(work, then, list(chunks.values()))
-        answer = replace(
-            ranking.answer(asked.query, target),
-            hits=_hits(index, asked, rows, chunks),
-            gone=len(rows) - len(chunks),
-        )
+        hits = _hits(index, asked, rows, chunks)
+        answer = ranking.answer(asked.query, target)
+        answer = replace(answer, hits=hits, gone=len(rows) - len(hits))
         following = f"{name}.{first + PAGE}" if len(ranking.rows) > first + PAGE else None
         return ProjectPage(answer, labels, following, ranking.truncated, ranking.hidden)
 
 
-def _kept(asked: ProjectQuestion, answer: Answer, shown: Sequence[Hit]) -> KeptRanking:
+def _collapsed(hits: Sequence[Hit]) -> Sequence[Hit]:
+    from context_search.domain.ranking.duplicates import collapsed  # noqa: PLC0415 - few ask for it
+
+    return collapsed(hits)
+
+
+def _kept(
+    asked: ProjectQuestion, answer: Answer, shown: Sequence[Hit], *, hidden: int
+) -> KeptRanking:
     index = answer.target.index
     longest = max(len(answer.found.vector), len(answer.found.keyword))
     return KeptRanking(
@@ -310,7 +337,7 @@ def _kept(asked: ProjectQuestion, answer: Answer, shown: Sequence[Hit]) -> KeptR
         legs=list(answer.found.legs),
         degraded=list(answer.degraded),
         truncated=answer.found.is_cut or longest >= asked.limits.candidates,
-        hidden=len(answer.hits) - len(shown),
+        hidden=hidden,
         rows=[Row.of(hit).values() for hit in shown],
     )
 
@@ -319,10 +346,10 @@ def _hits(
     index: Index, asked: ProjectQuestion, rows: Sequence[Row], chunks: Mapping[str, HydratedChunk]
 ) -> list[Hit]:
     words, model = query_weights(asked.query), index.config.model
-    found = [(row, chunks[row.doc_id]) for row in rows if row.doc_id in chunks]
+    found = [(row, living) for row in rows if (living := row.living(chunks))]
     return [
-        row.hit(chunk, relevance_of(model, words, row.cosine, chunk.chunk_text))
-        for row, chunk in found
+        row.hit(living, relevance_of(model, words, row.cosine, living[0].chunk_text))
+        for row, living in found
     ]
 
 

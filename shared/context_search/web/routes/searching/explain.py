@@ -105,16 +105,23 @@ class CandidateAnswer(Answer):
     score_breakdown: Annotated[
         Absent[ScoreBreakdownAnswer], Field(serialization_alias="scoreBreakdown")
     ] = None
+    fused: Annotated[
+        Absent[Number], Field(description="The score of the legs alone, before the second look.")
+    ] = None
+    parts: Annotated[
+        Absent[dict[str, Number]],
+        Field(description="What each part has added; their sum is the score."),
+    ] = None
     legs: Absent[LegsAnswer] = None
     matched_terms: Absent[Sequence[str]] = None
 
     @classmethod
-    def of(cls, place: int, hit: Hit, shown: int) -> CandidateAnswer:
+    def of(cls, place: int, hit: Hit, *, is_shown: bool) -> CandidateAnswer:
         """Returns the candidate at a place of the ranking."""
         why = hit.evidence
         return cls(
             rank=place,
-            shown=place <= shown,
+            shown=is_shown,
             chunk_id=hit.chunk.id,
             json_pointer=hit.chunk.json_pointer,
             chunk_index=hit.chunk.chunk_index,
@@ -122,6 +129,8 @@ class CandidateAnswer(Answer):
             relevance=round(hit.relevance, 4),
             stale=hit.chunk.stale,
             score_breakdown=None if why is None else ScoreBreakdownAnswer.of(why),
+            fused=None if why is None else round(why.fused, 6),
+            parts=None if why is None else {part: round(n, 6) for part, n in why.parts.items()},
             legs=None
             if why is None
             else LegsAnswer(
@@ -151,8 +160,9 @@ class ExplanationAnswer(Answer):
     candidates: list[CandidateAnswer]
 
     @classmethod
-    def of(cls, answer: FoundAnswer, shown: int) -> ExplanationAnswer:
-        """Explains an answer of which ``shown`` hits are shown; at most 200 candidates."""
+    def of(cls, answer: FoundAnswer, hits: Sequence[Hit]) -> ExplanationAnswer:
+        """Explains an answer of which these hits are shown; at most 200 candidates."""
+        shown = {hit.chunk.id for hit in hits}
         search, found = answer.target.search, answer.found
         weights = {"keyword": search.bm25_weight, "vector": search.vector_weight}
         if search.fusion == "linear":
@@ -168,11 +178,12 @@ class ExplanationAnswer(Answer):
                 "candidates": len(found.ids),
                 "gone": answer.gone,
                 "ranked": answer.ranked,
-                "shown": min(shown, answer.ranked),
+                "shown": len(hits),
+                "words_left_out": found.words_left_out,
             },
             milliseconds={stage: round(s * 1000, 2) for stage, s in answer.seconds.items()},
             candidates=[
-                CandidateAnswer.of(place, hit, shown)
+                CandidateAnswer.of(place, hit, is_shown=hit.chunk.id in shown)
                 for place, hit in enumerate(answer.hits[:LISTED_CANDIDATES], start=1)
             ],
         )
@@ -191,9 +202,9 @@ async def explain(
     """Returns a tool's search with its candidates, cuts, scores and timings."""
     limits = QuestionLimits(top_k=body.top_k, is_whole=True)
     answer = use.explain.search(SearchedTool.by(caller, tool_id), body.query, limits)
-    shown = limits.shown(answer.target.search)
+    shown = answer.hits[: limits.shown(answer.target.search)]
     return ExplainedAnswer(
-        results=[HitAnswer.of(hit, answer) for hit in answer.hits[:shown]],
+        results=[HitAnswer.of(hit, answer) for hit in shown],
         **around(answer),
         explain=ExplanationAnswer.of(answer, shown),
     )

@@ -42,9 +42,11 @@ from context_search.web.problems import refused
 from context_search.web.routes.searching.explain import ExplanationAnswer, ScoreBreakdownAnswer
 from context_search.web.routes.searching.search import (
     ChunkAnswer,
+    CollapsedAnswer,
     EmptyResultHint,
     IndexStateAnswer,
     RetrievalAnswer,
+    SpanAnswer,
 )
 
 router = APIRouter(route_class=StrictJsonRoute, tags=["project search"])
@@ -67,6 +69,7 @@ class ProjectExplainBody(Body):
     json_pointer: JsonPointer = ""
     candidates: Annotated[int, Field(ge=1, le=5_000)] = 200
     include_low_score: bool = False
+    collapse: bool = False
 
     def question(self, cursor: str | None = None) -> ProjectQuestion:
         """Returns what is asked, of its first page or that of a cursor.
@@ -80,7 +83,9 @@ class ProjectExplainBody(Body):
             strategy=self.strategy,
             reach=Reach(self.json_pointer, tables),
             limits=QuestionLimits(
-                candidates=self.candidates, min_score=0.0 if self.include_low_score else None
+                candidates=self.candidates,
+                min_score=0.0 if self.include_low_score else None,
+                collapse=self.collapse,
             ),
             cursor=cursor,
         )
@@ -94,13 +99,6 @@ class ProjectSearchBody(ProjectExplainBody):
 
     cursor: Annotated[str, Field(max_length=100, json_schema_extra=_CURSOR)] | None = None
     explain: bool = False
-
-
-class SpanAnswer(Answer):
-    """Code points of a snippet, the end exclusive."""
-
-    start: Count
-    end: Count
 
 
 class ResultAnswer(Answer):
@@ -121,6 +119,7 @@ class ResultAnswer(Answer):
     stale: Annotated[
         Absent[bool], Field(description="The string has changed since it was indexed.")
     ] = None
+    duplicates: Absent[CollapsedAnswer] = None
 
     @classmethod
     def of(cls, hit: Hit, label: Label, query: str) -> ResultAnswer:
@@ -135,9 +134,10 @@ class ResultAnswer(Answer):
             updated_at=hit.chunk.changed_at,
             json_path=hit.json_path,
             snippet=shown.text,
-            highlights=[SpanAnswer(start=start, end=end) for start, end in shown.highlights],
+            highlights=SpanAnswer.all(shown.highlights),
             chunk=ChunkAnswer.of(hit.chunk, with_metadata=True),
             stale=hit.chunk.stale or None,
+            duplicates=CollapsedAnswer.of(hit),
         )
 
 
@@ -179,7 +179,7 @@ class ProjectSearchAnswer(Answer):
             retrieval=RetrievalAnswer.of(answer),
             index=IndexStateAnswer(status=answer.target.status),
             hint=page.hint,
-            explain=None if whole is None else ExplanationAnswer.of(whole, len(answer.hits)),
+            explain=None if whole is None else ExplanationAnswer.of(whole, answer.hits),
         )
 
 

@@ -31,6 +31,7 @@ from context_search.web.fields import (
 )
 from context_search.web.problems import refused
 from context_search.web.routes.searching.search import (
+    CollapsedAnswer,
     EmptyResultHint,
     IndexStateAnswer,
     RetrievalAnswer,
@@ -68,6 +69,7 @@ class PassageChunkAnswer(Answer):
     char_end: Count
     score: Number
     relevance: Share
+    duplicates: Absent[CollapsedAnswer] = None
 
 
 class ReplacementAnswer(Answer):
@@ -120,6 +122,7 @@ class PassageAnswer(Answer):
                     char_end=hit.chunk.char_end,
                     score=round(hit.score, 6),
                     relevance=round(hit.relevance, 4),
+                    duplicates=CollapsedAnswer.of(hit),
                 )
                 for hit in passage.hits
             ],

@@ -14,8 +14,10 @@ from context_search.domain.access import Internal
 from context_search.domain.config import Strategy
 from context_search.domain.model import HydratedChunk
 from context_search.domain.progress import IndexStatus
+from context_search.domain.search import MAX_PLACES, Degradation, Hint, Hit, LegName, QuestionLimits
 from context_search.domain.search import Answer as FoundAnswer
-from context_search.domain.search import Degradation, Hint, Hit, LegName, QuestionLimits
+from context_search.domain.text.analysis import match_spans
+from context_search.domain.text.analysis.matches import Span
 from context_search.services.access.authenticate import BearerAuthenticator, KeyAuthenticator
 from context_search.services.access.mcp_instances import ManageMcps
 from context_search.services.catalog.list_tools import ListTools
@@ -49,6 +51,13 @@ class SearchBody(Body):
     query: Question
     top_k: Annotated[int, Field(ge=1, le=MAX_RESULTS)] | None = None
     context_hint: bool = False
+    highlights: bool = False
+    collapse: bool = False
+
+    @property
+    def limits(self) -> QuestionLimits:
+        """What the request limits."""
+        return QuestionLimits(top_k=self.top_k, collapse=self.collapse)
 
 
 class ChunkAnswer(Answer):
@@ -120,10 +129,72 @@ class HitAnswer(Answer):
         )
 
 
+class SpanAnswer(Answer):
+    """Code points of a text that is shown, the end exclusive."""
+
+    start: Count
+    end: Count
+
+    @classmethod
+    def all(cls, spans: Sequence[Span]) -> list[SpanAnswer]:
+        """Returns what a question matches of a text."""
+        return [cls(start=start, end=end) for start, end in spans]
+
+
+class PlaceAnswer(Answer):
+    """Where a chunk is."""
+
+    id: int
+    table_id: int
+    json_pointer: str
+    chunk_index: Count
+    char_start: Count
+    char_end: Count
+    stale: Annotated[
+        Absent[bool], Field(description="The string has changed since it was indexed.")
+    ] = None
+
+    @classmethod
+    def of(cls, chunk: HydratedChunk) -> PlaceAnswer:
+        """Returns the place of a chunk."""
+        return cls(
+            id=chunk.id,
+            table_id=chunk.table_id,
+            json_pointer=chunk.json_pointer,
+            chunk_index=chunk.chunk_index,
+            char_start=chunk.char_start,
+            char_end=chunk.char_end,
+            stale=chunk.stale or None,
+        )
+
+
+class CollapsedAnswer(Answer):
+    """The near-duplicates of a hit that are not shown for themselves."""
+
+    total: Count
+    places: Annotated[
+        list[PlaceAnswer],
+        Field(max_length=MAX_PLACES, description="Those that ranked best."),
+    ]
+
+    @classmethod
+    def of(cls, hit: Hit) -> CollapsedAnswer | None:
+        """Returns the duplicates of a hit; None without any."""
+        if not hit.duplicates_total:
+            return None
+        places = [PlaceAnswer.of(chunk) for chunk in hit.duplicates]
+        return cls(total=hit.duplicates_total, places=places)
+
+
 class HintedHitAnswer(HitAnswer):
-    """A hit that tells a person's program where to read on."""
+    """A hit that tells a person's program where to read on, and what to mark."""
 
     context_hint: Absent[str] = None
+    highlights: Annotated[
+        Absent[list[SpanAnswer]],
+        Field(description="What of chunk_text the question matches, if asked for."),
+    ] = None
+    duplicates: Absent[CollapsedAnswer] = None
 
 
 def context_hint(chunk: HydratedChunk) -> str:
@@ -145,6 +216,7 @@ class WarningAnswer(Answer):
 _WARNINGS: Mapping[Degradation, str] = {
     "embed_timeout": "SEARCH_TIMEOUT",
     "embed_unavailable": "EMBEDDING_UNAVAILABLE",
+    "backend_timeout": "SEARCH_TIMEOUT",
     "backend_unavailable": "VECTOR_STORE_UNAVAILABLE",
     "backend_busy": "VECTOR_STORE_UNAVAILABLE",
     "namespace_missing": "NAMESPACE_MISSING",
@@ -214,12 +286,16 @@ class SearchAnswer(ToolResultAnswer):
     results: Annotated[Sequence[HintedHitAnswer], Field(max_length=MAX_RESULTS)]
 
     @classmethod
-    def hinted(cls, answer: FoundAnswer, *, with_hints: bool) -> SearchAnswer:
-        """Returns all hits of an answer."""
+    def hinted(cls, answer: FoundAnswer, body: SearchBody) -> SearchAnswer:
+        """Returns all hits of an answer, with what the request wants of each."""
         results = [
             HintedHitAnswer(
                 **dict(HitAnswer.of(hit, answer)),
-                context_hint=context_hint(hit.chunk) if with_hints else None,
+                context_hint=context_hint(hit.chunk) if body.context_hint else None,
+                highlights=SpanAnswer.all(match_spans(hit.chunk.chunk_text, body.query))
+                if body.highlights
+                else None,
+                duplicates=CollapsedAnswer.of(hit),
             )
             for hit in answer.hits
         ]
@@ -257,9 +333,8 @@ Use = Annotated[SearchUseCases, part("searching.search")]
 @router.post("/api/v1/tools/{tool_id}/search", responses=refused(429))
 async def search(tool_id: ToolId, body: SearchBody, caller: MaySearch, use: Use) -> SearchAnswer:
     """Returns the best passages of a tool's scope for a question."""
-    limits = QuestionLimits(top_k=body.top_k)
-    answer = use.search.search(SearchedTool.by(caller, tool_id), body.query, limits)
-    return SearchAnswer.hinted(answer, with_hints=body.context_hint)
+    answer = use.search.search(SearchedTool.by(caller, tool_id), body.query, body.limits)
+    return SearchAnswer.hinted(answer, body)
 
 
 @router.post(
@@ -267,6 +342,5 @@ async def search(tool_id: ToolId, body: SearchBody, caller: MaySearch, use: Use)
 )
 async def search_internally(tool_id: ToolId, body: SearchBody, use: Use) -> SearchAnswer:
     """Searches with a tool, for trusted services that have checked their user themselves."""
-    limits = QuestionLimits(top_k=body.top_k)
-    answer = use.search.search(SearchedTool.by(Internal(), tool_id), body.query, limits)
-    return SearchAnswer.hinted(answer, with_hints=body.context_hint)
+    answer = use.search.search(SearchedTool.by(Internal(), tool_id), body.query, body.limits)
+    return SearchAnswer.hinted(answer, body)

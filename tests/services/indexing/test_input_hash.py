@@ -1,0 +1,32 @@
+"""What an embedded text is known by: every setting of its vectors, and nothing of a release."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from context_search.domain.config import IndexConfig
+from context_search.services.indexing.chunk_vectors import input_hash
+
+CONFIG = IndexConfig("m", 3)
+
+
+def test_it_is_the_same_in_every_release() -> None:
+    """Another hash would embed every text of every deployment anew."""
+    half = replace(CONFIG, precision="f16", window_tokens=250)
+    assert [input_hash("text", each).hex() for each in (CONFIG, half)] == [
+        "b5f67d907887a6eee5921f3964f687ecddd1cc71fc495490bad3454b5ed8dc6b",
+        "2709756aab710d4964d61f3bb4ae3e0258ad724a1cdf753be6161919bb0d9875",
+    ]
+
+
+def test_whatever_changes_a_vector_changes_it() -> None:
+    others = [
+        replace(CONFIG, model="n"),
+        replace(CONFIG, dimensions=4),
+        replace(CONFIG, precision="f16"),
+        replace(CONFIG, window_tokens=250),
+    ]
+    hashes = {input_hash("text", each) for each in (CONFIG, *others)}
+    hashes |= {input_hash("other", CONFIG), input_hash("text", CONFIG, "k")}
+    hashes |= {input_hash("text", CONFIG, "l"), input_hash("text", others[2], "k")}
+    assert len(hashes) == 9
