@@ -58,10 +58,19 @@ class Ranking:
     target: Target
 
 
-def rank(target: Target, question: Question, found: Found, chunks: Chunks) -> Ranking:
+def rank(
+    target: Target,
+    question: Question,
+    found: Found,
+    chunks: Chunks,
+    *,
+    texts: Mapping[str, CandidateText] | None = None,
+) -> Ranking:
     """Returns the hits among the candidates whose ``chunks`` are live; ties: newer first.
 
-    Behind LOOKED_AT hits of a linear ranking, relevance is that of the vector alone.
+    Behind LOOKED_AT hits of a linear ranking, relevance is that of the vector alone. ``texts`` are
+    those of ``candidate_texts``, for who ranks the same candidates again and again: they are most
+    of the work.
     """
     found, chunks = _best_live(found, chunks, question.candidates)
     search = _shared_by(target.search, found.legs)
@@ -69,7 +78,10 @@ def rank(target: Target, question: Question, found: Found, chunks: Chunks) -> Ra
     is_linear = search.fusion == "linear"
     scores = _linear(search, live) if is_linear else {}
     order = _order(scores, live)
-    live = replace(live, texts=_texts(question, chunks, order[:LOOKED_AT] if is_linear else chunks))
+    names = order[:LOOKED_AT] if is_linear else list(chunks)
+    if texts is None:
+        texts = candidate_texts(question, {name: chunks[name] for name in names})
+    live = replace(live, texts={name: texts[name] for name in names})
     worths = {name: worth(chunks[name].chunk_text) for name in live.texts}
     relevances = _relevances(target.index.config.model, live, worths)
     if not is_linear:
@@ -174,12 +186,13 @@ def _order(scores: Scores, live: _Live) -> list[str]:
     return sorted(scores, key=lambda name: (-scores[name], -live.recency[name], name))
 
 
-def _texts(question: Question, chunks: Chunks, names: Iterable[str]) -> dict[str, CandidateText]:
-    finder, candidates = TermFinder(question.words), {name: chunks[name] for name in names}
-    in_keys = _words_in_keys(finder, {chunk.json_pointer for chunk in candidates.values()})
+def candidate_texts(question: Question, chunks: Chunks) -> dict[str, CandidateText]:
+    """Returns what the second look needs to know of each text."""
+    finder = TermFinder(question.words)
+    in_keys = _words_in_keys(finder, {chunk.json_pointer for chunk in chunks.values()})
     return {
         name: _candidate_text(chunk, finder, in_keys[chunk.json_pointer])
-        for name, chunk in candidates.items()
+        for name, chunk in chunks.items()
     }
 
 
