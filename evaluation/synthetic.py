@@ -47,7 +47,7 @@ TOPICS = 8
 """A passage with more has each of them a little weaker."""
 PLACE = 400
 """Characters of a place."""
-EDGE = 60
+EDGE = 40
 """Characters that find a text whose middle was taken out."""
 NEAR = 3_000
 OCCURRENCES = 5
@@ -106,9 +106,15 @@ class Corpus:
         return found
 
     def _edges(self, text: str) -> list[Located]:
-        start = self._text.find(text[:EDGE])
-        end = self._text.find(text[-EDGE:], start, start + NEAR) if start >= 0 else -1
-        return [self._located(start, end + EDGE)] if end >= 0 and len(text) > EDGE else []
+        """A text with a piece taken out, by its first or its last characters."""
+        if len(text) <= EDGE:
+            return []
+        start, end = self._text.find(text[:EDGE]), self._text.find(text[-EDGE:]) + EDGE
+        if start < 0 and end < EDGE:
+            return []
+        if start < 0 or not start < end < start + NEAR:
+            start, end = (start, start + len(text)) if start >= 0 else (end - len(text), end)
+        return [self._located(start, end)]
 
     def _located(self, start: int, end: int) -> Located:
         index = bisect_right(self._starts, start) - 1

@@ -70,3 +70,14 @@ def test_a_text_is_found_where_it_stands_even_with_a_piece_taken_out() -> None:
     assert corpus.find(TEXTS[1][100:498]) == [whole]
     assert corpus.find(TEXTS[1][100:300] + TEXTS[1][360:498]) == [whole]
     assert corpus.find("about nothing here") == []
+
+
+@pytest.mark.parametrize(("kept", "span"), [((100, 290), (100, 300)), ((110, 300), (100, 300))])
+def test_one_end_of_a_text_is_enough_to_find_it(
+    kept: tuple[int, int], span: tuple[int, int]
+) -> None:
+    at_the_end = kept[0] == span[0]
+    text = TEXTS[1][slice(*kept)]
+    cut = f"{text}#{'x' * 9}" if at_the_end else f"{'x' * 9}#{text}"
+    (found,) = Corpus([SET]).find(cut)
+    assert (found.span.start, found.span.end) == span
