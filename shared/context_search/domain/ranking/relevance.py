@@ -27,11 +27,17 @@ class Calibration:
 
 
 CALIBRATIONS = {"local/use-multilingual-v3": Calibration(middle=0.46, width=0.06)}
+"""Of the small static models that were measured with judged questions."""
 DEFAULT_CALIBRATION = Calibration(middle=0.45, width=0.06)
 LEXICAL = Calibration(middle=0.6, width=0.08)
 """Calibration of the share of a question's words that a text has. docs/quality.md has the
 figures.
 """
+def is_weak(model: str) -> bool:
+    """Says whether a model is known to be a weak one, whose words find more than its vectors."""
+    return model in CALIBRATIONS
+
+
 WORDLESS = 0.5
 """Weight of similarity alone when the question has no words to compare, such as ``the of``. The
 vector of such a question is near to everything.
