@@ -23,6 +23,7 @@ from context_search.domain.search import QuestionLimits
 from context_search.ports.outside import Deadline, Embedder
 from context_search.services.catalog.tables import ManageTables
 from context_search.services.catalog.tools import ManageTools, NewSearchTool
+from context_search.services.indexing.calibrate import Calibrator
 from context_search.services.indexing.chunk_vectors import ChunkVectors
 from context_search.services.indexing.enumeration import Comparer, Limits
 from context_search.services.indexing.indexer import Indexer, IndexLimits
@@ -72,6 +73,10 @@ class Shortened:
 
     def embed_query(self, text: str, *, timeout_s: float) -> list[float]:
         return self.whole.embed_query(text, timeout_s=timeout_s)[: self.dimensions]
+
+    def embed_queries(self, texts: Sequence[str], *, timeout_s: float) -> list[list[float]]:
+        vectors = self.whole.embed_queries(texts, timeout_s=timeout_s)
+        return [vector[: self.dimensions] for vector in vectors]
 
 
 class Pipeline:
@@ -148,7 +153,16 @@ class Pipeline:
     def _worker(self) -> Worker:
         compare = Comparer(self._store, self._settler, Limits()).compare
         book = OrderBook(self._store, self._deliver)
-        return Worker(book, self._indexer.index, compare, _no_uploads, _no_plans, unexpected)
+        calibrator = Calibrator(self._store, self._vectors, self._embedder_of, self._clock, RUN_S)
+        return Worker(
+            book,
+            self._indexer.index,
+            compare,
+            _no_uploads,
+            _no_plans,
+            calibrator.run,
+            unexpected,
+        )
 
     @cached_property
     def _indexer(self) -> Indexer:

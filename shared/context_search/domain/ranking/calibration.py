@@ -21,8 +21,8 @@ from operator import mul
 from statistics import fmean, median
 
 from context_search.domain.ranking.bm25 import idf, term_weight
-from context_search.domain.ranking.fusion import min_max
-from context_search.domain.ranking.relevance import Calibration, is_weak
+from context_search.domain.ranking.fusion import min_max, ranking
+from context_search.domain.ranking.relevance import LEAST_WIDTH, Calibration, is_weak
 from context_search.domain.text.analysis import query_weights, tokens
 
 Vector = Sequence[float]
@@ -141,33 +141,33 @@ class Sample:
         legs = min_max(_best(vector)), min_max(_best(keyword))
         return [_gain(legs, step / STEPS) for step in range(STEPS + 1)]
 
-    def _by_vector(self, asked: Asked, others: Iterable[int]) -> dict[int, float]:
+    def _by_vector(self, asked: Asked, others: Iterable[int]) -> dict[str, float]:
         question = _unit(asked.question)
         own = [_unit(vector) for vector in asked.chunk.vectors]
         own[asked.cloze.window] = _unit(asked.passage)
-        scores = {number: _nearest(question, self._units[number]) for number in others}
+        scores = {str(number): _nearest(question, self._units[number]) for number in others}
         return {**scores, _REST: _nearest(question, own)}
 
-    def _by_keyword(self, asked: Asked, others: Iterable[int]) -> dict[int, float]:
+    def _by_keyword(self, asked: Asked, others: Iterable[int]) -> dict[str, float]:
         rest = Counter(tokens(asked.chunk.text)) - Counter(tokens(asked.cloze.question))
-        scores: dict[int, float] = {}
+        scores: dict[str, float] = {}
         for word, weight in query_weights(asked.cloze.question).items():
             worth = weight * idf(self._having[word], len(self._chunks))
             for number in others:
                 if count := self._counts[number][word]:
                     length = self._lengths[number]
                     gained = worth * term_weight(count, length, self._mean)
-                    scores[number] = scores.get(number, 0.0) + gained
+                    scores[str(number)] = scores.get(str(number), 0.0) + gained
             if count := rest[word]:
                 gained = worth * term_weight(count, rest.total(), self._mean)
                 scores[_REST] = scores.get(_REST, 0.0) + gained
         return scores
 
 
-_REST = -1
+_REST = "rest"
 
 
-def _gain(legs: tuple[Mapping[int, float], Mapping[int, float]], weight: float) -> float:
+def _gain(legs: tuple[Mapping[str, float], Mapping[str, float]], weight: float) -> float:
     vector, keyword = legs
     if _REST not in vector and _REST not in keyword:
         return 0.0
@@ -181,9 +181,8 @@ def _gain(legs: tuple[Mapping[int, float], Mapping[int, float]], weight: float) 
     return 1.0 / math.log2(2 + above + equal / 2)
 
 
-def _best(scores: Mapping[int, float]) -> dict[int, float]:
-    names = sorted(scores, key=lambda name: (-scores[name], name))
-    return {name: scores[name] for name in names[:CANDIDATES]}
+def _best(scores: Mapping[str, float]) -> dict[str, float]:
+    return {name: scores[name] for name in ranking(scores)[:CANDIDATES]}
 
 
 def best_weight(gains: Sequence[Sequence[float]], model: str) -> float | None:
@@ -213,7 +212,6 @@ def _nearest(question: Vector, windows: Iterable[Vector]) -> float:
 
 DEVIATIONS, DEVIATIONS_OF_WEAK, WIDTH = 2.5, 3.0, 0.7
 _MAD_TO_DEVIATION = 1.4826
-_LEAST_DEVIATION = 0.005
 
 
 def null_calibration(cosines: Sequence[float], model: str) -> Calibration:
@@ -224,6 +222,5 @@ def null_calibration(cosines: Sequence[float], model: str) -> Calibration:
     """
     middle = median(cosines)
     deviation = _MAD_TO_DEVIATION * median(abs(cosine - middle) for cosine in cosines)
-    deviation = max(deviation, _LEAST_DEVIATION)
     away = DEVIATIONS_OF_WEAK if is_weak(model) else DEVIATIONS
-    return Calibration(middle + away * deviation, WIDTH * deviation)
+    return Calibration(middle + away * deviation, max(WIDTH * deviation, LEAST_WIDTH))
