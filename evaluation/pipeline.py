@@ -22,6 +22,7 @@ from context_search.domain.text.analysis import query_weights
 from context_search.ports.outside import Deadline, Embedder
 from context_search.services.catalog.tables import ManageTables
 from context_search.services.catalog.tools import ManageTools, NewSearchTool
+from context_search.services.indexing.calibrate import Calibrator
 from context_search.services.indexing.chunk_vectors import ChunkVectors
 from context_search.services.indexing.enumeration import Comparer, Limits
 from context_search.services.indexing.indexer import Indexer, IndexLimits
@@ -42,6 +43,10 @@ ASKED = QuestionLimits(top_k=DEPTH, is_whole=True, seconds=120.0)
 SILENT_S = 600.0
 RUN_S = 36_000.0
 """A transformer without its vectors' file takes an hour for a large set."""
+
+    def embed_queries(self, texts: Sequence[str], *, timeout_s: float) -> list[list[float]]:
+        vectors = self.whole.embed_queries(texts, timeout_s=timeout_s)
+        return [vector[: self.dimensions] for vector in vectors]
 
 
 class Pipeline:
@@ -115,7 +120,16 @@ class Pipeline:
     def _worker(self) -> Worker:
         compare = Comparer(self._store, self._settler, Limits()).compare
         book = OrderBook(self._store, self._deliver)
-        return Worker(book, self._indexer.index, compare, _no_uploads, _no_plans, unexpected)
+        calibrator = Calibrator(self._store, self._vectors, self._embedder_of, self._clock, RUN_S)
+        return Worker(
+            book,
+            self._indexer.index,
+            compare,
+            _no_uploads,
+            _no_plans,
+            calibrator.run,
+            unexpected,
+        )
 
     @cached_property
     def _indexer(self) -> Indexer:

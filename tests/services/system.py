@@ -24,6 +24,7 @@ from context_search.services.editing.one_by_one import OneByOne
 from context_search.services.editing.preview import PreviewReplacements
 from context_search.services.editing.undo import UndoPlans
 from context_search.services.editing.write_documents import WriteDocuments
+from context_search.services.indexing.calibrate import Calibrator
 from context_search.services.indexing.chunk_vectors import ChunkVectors
 from context_search.services.indexing.enumeration import Comparer, Limits
 from context_search.services.indexing.indexer import Indexer, IndexLimits
@@ -113,6 +114,9 @@ class System:
         self.read_status = statuses.read
         self.searches = self.searcher(self.embedder)
         self.indexer = self.worker()
+        self.calibrator = Calibrator(
+            self.store, self.vectors, lambda _: self.embedder, self.clock, 30
+        )
         self.import_document = ImportDocument(self.store, self.store, self.objects)
 
     def worker(self, **limits: float) -> Indexer:
@@ -199,6 +203,7 @@ class System:
             self.enumerate,
             self.import_document.run,
             self.carry_out_plan,
+            self.calibrator.run,
             self.tell,
         )
         return hands.carry_out(order, self.deadline(), order_id=message.get("order"))  # type: ignore[arg-type]

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from context_search.services.catalog.imports import ImportDocument
     from context_search.services.catalog.tables import ManageTables
     from context_search.services.catalog.uploads import ManageUploads
+    from context_search.services.indexing.calibrate import Calibrator
     from context_search.services.indexing.enumeration import Comparer, Limits
     from context_search.services.indexing.indexer import Indexer
     from context_search.services.indexing.rebuilds import Rebuilds
@@ -227,6 +228,9 @@ class Parts(LiveSettings):
             lambda index_id, table_id: self.comparer.compare(index_id, table_id),  # noqa: PLW0108
             lambda upload_id: self.import_document.run(upload_id),  # noqa: PLW0108
             lambda plan_id, deadline: self.editing.carry_out.run(plan_id, deadline),  # noqa: PLW0108
+            lambda index_id, generation_id, deadline: self.calibrator.run(  # noqa: PLW0108
+                index_id, generation_id, deadline
+            ),
             _tell_of,
         )
 
@@ -279,6 +283,13 @@ class Parts(LiveSettings):
         from context_search.services.indexing.enumeration import Comparer  # noqa: PLC0415
 
         return Comparer(self.store, self.settler, self.limits)
+
+    @property
+    def calibrator(self) -> Calibrator:
+        """The order ``calibrate``."""
+        from context_search.services.indexing.calibrate import Calibrator  # noqa: PLC0415
+
+        return Calibrator(self.store, self.vectors, self.embedder_of, self.clock, EMBED_TIMEOUT_S)
 
     @cached_property
     def cleanup(self) -> Cleanup:

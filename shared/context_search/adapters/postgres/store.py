@@ -44,6 +44,7 @@ from context_search.ports.outside import Deadline
 
 if TYPE_CHECKING:
     from context_search.adapters.postgres.editing.plans import PostgresPlans
+    from context_search.adapters.postgres.indexing.calibrations import PostgresCalibrations
 
 
 class PostgresUnitOfWork:
@@ -81,6 +82,15 @@ class PostgresUnitOfWork:
         self.history_settings = PostgresHistorySettings(tx)
         self._tx = tx
         self._to_deliver: set[int] = set()
+
+    @property
+    def calibrations(self) -> PostgresCalibrations:
+        """Loaded when it is needed: a search reads what was found with its target."""
+        from context_search.adapters.postgres.indexing.calibrations import (  # noqa: PLC0415
+            PostgresCalibrations,
+        )
+
+        return PostgresCalibrations(self._tx)
 
     @property
     def plans(self) -> PostgresPlans:

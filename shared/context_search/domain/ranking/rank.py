@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from context_search.domain.config import SearchConfig
+from context_search.domain.config import SearchConfig, Weights
 from context_search.domain.json_pointer import last_keys, relative
 from context_search.domain.model import HydratedChunk
 from context_search.domain.ranking.fusion import (
@@ -18,9 +18,9 @@ from context_search.domain.ranking.fusion import (
     reciprocal_rank_fusion,
 )
 from context_search.domain.ranking.relevance import (
-    CALIBRATIONS,
-    DEFAULT_CALIBRATION,
+    Calibration,
     across_languages,
+    calibration_of,
     coverage,
     is_foreign,
     relevance,
@@ -73,27 +73,28 @@ def rank(
     of the work.
     """
     found, chunks = _best_live(found, chunks, question.candidates)
-    search = _shared_by(target.search, found.legs)
+    is_linear = target.search.fusion == "linear"
+    weights = _shared_by(target, found.legs)
     live = _live(question, found, chunks)
-    is_linear = search.fusion == "linear"
-    scores = _linear(search, live) if is_linear else {}
+    scores = _linear(weights, live) if is_linear else {}
     order = _order(scores, live)
     names = order[:LOOKED_AT] if is_linear else list(chunks)
     if texts is None:
         texts = candidate_texts(question, {name: chunks[name] for name in names})
     live = replace(live, texts={name: texts[name] for name in names})
     worths = {name: worth(chunks[name].chunk_text) for name in live.texts}
-    relevances = _relevances(target.index.config.model, live, worths)
+    relevances = _relevances(calibration_of(target.index, found.vector), live, worths)
     if not is_linear:
         foreign = {
             name: relevances[name]
             for name in live.vector
             if is_foreign(question.text, chunks[name].chunk_text)
         }
-        fused = _fused(search, live, foreign)
+        is_by_rank = target.search.fusion == "rrf"
+        fused = _fused(weights, live, foreign, is_by_rank=is_by_rank)
         scores = {name: worths[name] * score for name, score in fused.items()}
         order = _order(scores, live)
-    evidence = _evidence(search, live)
+    evidence = _evidence(live, is_linear=is_linear)
     hits = [
         Hit(
             score=scores[name],
@@ -104,7 +105,7 @@ def rank(
         )
         for name in order
     ]
-    return Ranking(hits, found, len(found.ids) - len(chunks), replace(target, search=search))
+    return Ranking(hits, found, len(found.ids) - len(chunks), replace(target, used=weights))
 
 
 def needs_every_text(search: SearchConfig, candidates: int) -> bool:
@@ -116,13 +117,12 @@ def looked_at(target: Target, question: Question, found: Found, chunks: Chunks) 
     """Returns the candidates whose texts a linear ranking looks at; needs no text itself."""
     found, chunks = _best_live(found, chunks, question.candidates)
     live = _live(question, found, chunks)
-    return _order(_linear(_shared_by(target.search, found.legs), live), live)[:LOOKED_AT]
+    return _order(_linear(_shared_by(target, found.legs), live), live)[:LOOKED_AT]
 
 
-def relevance_of(model: str, words: Scores, cosine: float | None, text: str) -> float:
+def relevance_of(calibration: Calibration, words: Scores, cosine: float | None, text: str) -> float:
     """Returns the relevance of a text whose vector has this similarity to the question's."""
     having = [word for _, word in TermFinder(words).find(text)]
-    calibration = CALIBRATIONS.get(model, DEFAULT_CALIBRATION)
     return worth(text) * relevance(cosine, words, having, calibration)
 
 
@@ -163,13 +163,12 @@ def _cut(leg: Scores, live: Chunks, candidates: int) -> dict[str, float]:
     return {name: score for name, score in leg.items() if name not in too_many}
 
 
-def _shared_by(search: SearchConfig, legs: Sequence[LegName]) -> SearchConfig:
-    """Returns the settings with the weight 0 for each leg that did not run."""
-    if search.fusion != "linear" or len(legs) != 1:
-        return search
-    if "keyword" in legs:
-        return replace(search, vector_weight=0.0)
-    return replace(search, bm25_weight=0.0)
+def _shared_by(target: Target, legs: Sequence[LegName]) -> Weights:
+    """Returns the weights; in a linear fusion 0 for each leg that did not run."""
+    weights = target.weights
+    if target.search.fusion != "linear" or len(legs) != 1:
+        return weights
+    return replace(weights, vector=0.0) if "keyword" in legs else replace(weights, bm25=0.0)
 
 
 def _live(question: Question, found: Found, chunks: Chunks) -> _Live:
@@ -219,8 +218,7 @@ def _candidate_text(
     )
 
 
-def _relevances(model: str, live: _Live, worths: Scores) -> dict[str, float]:
-    calibration = CALIBRATIONS.get(model, DEFAULT_CALIBRATION)
+def _relevances(calibration: Calibration, live: _Live, worths: Scores) -> dict[str, float]:
     return {
         name: worths.get(name, 1.0)
         * relevance(live.vector.get(name), live.words, live.vocabulary(name), calibration)
@@ -228,33 +226,33 @@ def _relevances(model: str, live: _Live, worths: Scores) -> dict[str, float]:
     }
 
 
-def _linear(search: SearchConfig, live: _Live) -> Scores:
+def _linear(weights: Weights, live: _Live) -> Scores:
     return linear_combination(
         [max_normalised(live.keyword), _cosines(live.vector), live.recency],
-        [search.bm25_weight, search.vector_weight, search.recency_weight],
+        [weights.bm25, weights.vector, weights.recency],
     )
 
 
-def _fused(search: SearchConfig, live: _Live, foreign: Scores) -> Scores:
+def _fused(weights: Weights, live: _Live, foreign: Scores, *, is_by_rank: bool) -> Scores:
     """Returns the scores after convex or rank fusion; ``foreign`` has relevances: see Languages."""
     if not live.keyword:
         return min_max(live.vector)
-    if search.fusion == "rrf" and live.vector:
-        weights = [search.vector_weight, search.bm25_weight]
-        return reciprocal_rank_fusion([live.vector, live.keyword], weights)
+    if is_by_rank and live.vector:
+        both = [weights.vector, weights.bm25]
+        return reciprocal_rank_fusion([live.vector, live.keyword], both)
     best_coverage = coverage(live.words, live.vocabulary(ranking(live.keyword)[0]))
     trust = min(1.0, best_coverage / WEAK_COVERAGE)
     keyword = min_max(live.keyword)
-    mixed = _convex(search, live, trust) if live.vector else keyword
+    mixed = _convex(weights, live, trust) if live.vector else keyword
     trusted = {name: trust * score for name, score in keyword.items()}
     scores = rerank(mixed, trusted, live.words, live.texts)
     return across_languages(scores, foreign, live.vector, best_coverage) if foreign else scores
 
 
-def _convex(search: SearchConfig, live: _Live, trust: float) -> Scores:
-    bm25_weight = search.bm25_weight * trust
-    vector_weight = search.vector_weight + search.bm25_weight - bm25_weight
-    return convex_combination([live.vector, live.keyword], [vector_weight, bm25_weight])
+def _convex(weights: Weights, live: _Live, trust: float) -> Scores:
+    bm25 = weights.bm25 * trust
+    vector = weights.vector + weights.bm25 - bm25
+    return convex_combination([live.vector, live.keyword], [vector, bm25])
 
 
 def _cosines(leg: Scores) -> dict[str, float]:
@@ -262,8 +260,7 @@ def _cosines(leg: Scores) -> dict[str, float]:
     return {name: min(1.0, max(0.0, score)) for name, score in leg.items()}
 
 
-def _evidence(search: SearchConfig, live: _Live) -> dict[str, Evidence]:
-    is_linear = search.fusion == "linear"
+def _evidence(live: _Live, *, is_linear: bool) -> dict[str, Evidence]:
     semantic = _cosines(live.vector) if is_linear else min_max(live.vector)
     bm25 = max_normalised(live.keyword) if is_linear else min_max(live.keyword)
     ranks = [

@@ -15,6 +15,7 @@ from context_search.domain.errors import CursorInvalidError
 from context_search.domain.json_pointer import ancestors
 from context_search.domain.model import Generation, HydratedChunk, Index, Reach
 from context_search.domain.ranking.rank import relevance_of
+from context_search.domain.ranking.relevance import Calibration, calibration_of
 from context_search.domain.search import (
     Answer,
     Degradation,
@@ -90,7 +91,7 @@ def _nearest(
 
 RANKING_AGE_S = 600.0
 """Seconds for which a cursor is valid."""
-KEPT_FORM = 3
+KEPT_FORM = 4
 """Version of the form of kept rankings. A cursor of another form is refused."""
 
 
@@ -131,8 +132,8 @@ class Row:
 class KeptRanking:
     """The hits of one question in one generation of an index, best first.
 
-    ``question`` tells it from others; ``hidden`` hits had too low a score. ``rows`` are the values
-    of a ``Row`` each, as JSON can hold them.
+    ``question`` tells it from others; ``hidden`` hits had too low a score. ``middle`` and ``width``
+    say what the cosines mean. ``rows`` are the values of a ``Row`` each, as JSON can hold them.
     """
 
     question: str
@@ -144,6 +145,8 @@ class KeptRanking:
     degraded: Sequence[Degradation]
     truncated: bool
     hidden: int
+    middle: float
+    width: float
     rows: Sequence[Sequence[Any]]
 
     def to_mapping(self) -> dict[str, object]:
@@ -291,7 +294,7 @@ class SearchProject:
             labels = labels_of(work, then, list(chunks.values()))
         answer = replace(
             ranking.answer(asked.query, target),
-            hits=_hits(index, asked, rows, chunks),
+            hits=_hits(Calibration(ranking.middle, ranking.width), asked.query, rows, chunks),
             gone=len(rows) - len(chunks),
         )
         following = f"{name}.{first + PAGE}" if len(ranking.rows) > first + PAGE else None
@@ -301,6 +304,7 @@ class SearchProject:
 def _kept(asked: ProjectQuestion, answer: Answer, shown: Sequence[Hit]) -> KeptRanking:
     index = answer.target.index
     longest = max(len(answer.found.vector), len(answer.found.keyword))
+    calibration = calibration_of(index, answer.found.vector)
     return KeptRanking(
         question=asked.fingerprint,
         index_id=index.id,
@@ -311,17 +315,19 @@ def _kept(asked: ProjectQuestion, answer: Answer, shown: Sequence[Hit]) -> KeptR
         degraded=list(answer.degraded),
         truncated=answer.found.is_cut or longest >= asked.limits.candidates,
         hidden=len(answer.hits) - len(shown),
+        middle=calibration.middle,
+        width=calibration.width,
         rows=[Row.of(hit).values() for hit in shown],
     )
 
 
 def _hits(
-    index: Index, asked: ProjectQuestion, rows: Sequence[Row], chunks: Mapping[str, HydratedChunk]
+    calibration: Calibration, query: str, rows: Sequence[Row], chunks: Mapping[str, HydratedChunk]
 ) -> list[Hit]:
-    words, model = query_weights(asked.query), index.config.model
+    words = query_weights(query)
     found = [(row, chunks[row.doc_id]) for row in rows if row.doc_id in chunks]
     return [
-        row.hit(chunk, relevance_of(model, words, row.cosine, chunk.chunk_text))
+        row.hit(chunk, relevance_of(calibration, words, row.cosine, chunk.chunk_text))
         for row, chunk in found
     ]
 
