@@ -58,7 +58,8 @@ def _measure(
 
     embedder = shortened(model_named(name, sets, options.vectors), options.dimensions)
     config = config_for(embedder, options.window_tokens, options.precision)
-    with running(embedder, config) as pipeline:
+    calibrates = options.calibrate == "on"
+    with running(embedder, config, calibrates=calibrates) as pipeline:
         for judged in (each.sample(options.questions) for each in sets):
             started = time.monotonic()
             try:
@@ -100,6 +101,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     run.add_argument("--vectors", type=Path, help="file that keeps what slow models have embedded")
     run.add_argument("--questions", type=int, help="ask only so many of each set, a seeded sample")
     run.add_argument("--window-tokens", type=int, default=250, help="of a vector; 0: whole chunks")
+    run.add_argument("--calibrate", choices=("on", "off"), default="on")
     run.add_argument("--dimensions", type=int, help="cut vectors to so many")
     run.add_argument("--precision", choices=get_args(Precision), default="f32")
     run.set_defaults(run=_run)

@@ -39,14 +39,14 @@ class Asked:
     @property
     def vector_weight(self) -> float:
         """The weight that the answer gave the vectors, of 1."""
-        search = self.answer.target.search
-        return search.vector_weight / (search.vector_weight + search.bm25_weight)
+        weights = self.answer.target.weights
+        return weights.vector / (weights.vector + weights.bm25)
 
     def ranked(self, search: SearchConfig) -> list[Span]:
         """Returns where the hits of a tool with these settings stand."""
         found = _of_strategy(self.answer.found, search)
         chunks = {name: self.chunks[name] for name in found.ids}
-        target = replace(self.answer.target, search=search)
+        target = replace(self.answer.target, search=search, used=None)
         ranking = rank(target, self.question, found, chunks, texts=self.texts)
         return [_span(hit.chunk) for hit in ranking.hits[:DEPTH]]
 

@@ -53,6 +53,9 @@ class WholeNetwork:
     def embed_query(self, text: str, *, timeout_s: float) -> list[float]:
         return self.embed_passages([text], timeout_s=timeout_s)[0]
 
+    def embed_queries(self, texts: Sequence[str], *, timeout_s: float) -> list[list[float]]:
+        return self.embed_passages(texts, timeout_s=timeout_s)
+
 
 @dataclass(frozen=True)
 class E5:
@@ -83,6 +86,9 @@ class E5:
         vector: list[float] = self._network.query(text).tolist()
         return vector
 
+    def embed_queries(self, texts: Sequence[str], *, timeout_s: float) -> list[list[float]]:
+        return [self.embed_query(text, timeout_s=timeout_s) for text in texts]
+
 
 @dataclass(frozen=True, slots=True)
 class Shortened:
@@ -104,6 +110,10 @@ class Shortened:
 
     def embed_query(self, text: str, *, timeout_s: float) -> list[float]:
         return self.whole.embed_query(text, timeout_s=timeout_s)[: self.dimensions]
+
+    def embed_queries(self, texts: Sequence[str], *, timeout_s: float) -> list[list[float]]:
+        vectors = self.whole.embed_queries(texts, timeout_s=timeout_s)
+        return [vector[: self.dimensions] for vector in vectors]
 
 
 def shortened(embedder: Embedder, dimensions: int | None) -> Embedder:

@@ -23,6 +23,7 @@ from context_search.ports.outside import Deadline, Embedder
 from context_search.services.catalog.tables import ManageTables
 from context_search.services.catalog.tools import ManageTools, NewSearchTool
 from context_search.services.indexing.calibrate import Calibrator
+from context_search.services.indexing.calibration_due import LEAST_CHUNKS
 from context_search.services.indexing.chunk_vectors import ChunkVectors
 from context_search.services.indexing.enumeration import Comparer, Limits
 from context_search.services.indexing.indexer import Indexer, IndexLimits
@@ -44,15 +45,21 @@ SILENT_S = 600.0
 RUN_S = 36_000.0
 """A transformer without its vectors' file takes an hour for a large set."""
 
-    def embed_queries(self, texts: Sequence[str], *, timeout_s: float) -> list[list[float]]:
-        vectors = self.whole.embed_queries(texts, timeout_s=timeout_s)
-        return [vector[: self.dimensions] for vector in vectors]
-
 
 class Pipeline:
-    """Indexes documents with threshold 1 and answers questions about them."""
+    """Indexes documents with threshold 1 and answers questions about them.
 
-    def __init__(self, turbopuffer_url: str, embedder: Embedder, config: IndexConfig) -> None:
+    With ``calibrates`` an index calibrates itself as a deployment's does.
+    """
+
+    def __init__(
+        self,
+        turbopuffer_url: str,
+        embedder: Embedder,
+        config: IndexConfig,
+        *,
+        calibrates: bool = True,
+    ) -> None:
         self._clock = SystemClock()
         self._memory = MemoryStore(self._clock)
         self._queue = ListQueue()
@@ -61,6 +68,7 @@ class Pipeline:
         self._vectors = TurbopufferVectors(api_key="evaluation", base_url=turbopuffer_url)
         self._embedder = embedder
         self._config = config
+        self._calibrates_from = LEAST_CHUNKS if calibrates else None
 
     def index(self, name: str, document: object) -> int:
         """Indexes a document, and returns the id of its table."""
@@ -114,7 +122,7 @@ class Pipeline:
 
     @property
     def _settler(self) -> Settler:
-        return Settler(self._store, SILENT_S)
+        return Settler(self._store, SILENT_S, self._calibrates_from)
 
     @cached_property
     def _worker(self) -> Worker:
@@ -181,7 +189,9 @@ def config_for(
 
 
 @contextmanager
-def running(embedder: Embedder, config: IndexConfig) -> Iterator[Pipeline]:
+def running(
+    embedder: Embedder, config: IndexConfig, *, calibrates: bool = True
+) -> Iterator[Pipeline]:
     """Gives a pipeline over a turbopuffer server of its own, which stops with it."""
     with tempfile.TemporaryDirectory() as directory:
         command = [sys.executable, "-m", "local.child", "local.turbopuffer", "--port", "0"]
@@ -194,6 +204,6 @@ def running(embedder: Embedder, config: IndexConfig) -> Iterator[Pipeline]:
             assert server.stdout is not None  # noqa: S101 - a pipe was asked for
             try:
                 url = server.stdout.readline().split()[-1]
-                yield Pipeline(url, embedder, config)
+                yield Pipeline(url, embedder, config, calibrates=calibrates)
             finally:
                 server.terminate()

@@ -160,6 +160,9 @@ class Synthetic:
         signal = strength / _SHARE * topic
         return self._joined(vector, signal, STRONGEST / _SHARE, filler=1)
 
+    def embed_queries(self, texts: Sequence[str], *, timeout_s: float) -> list[list[float]]:
+        return [self.embed_query(text, timeout_s=timeout_s) for text in texts]
+
     def _joined(
         self, vector: Sequence[float], extra: Vector, longest: float, filler: int
     ) -> list[float]:

@@ -71,6 +71,9 @@ class KeptVectors:
             self._write({key: known})
         return known
 
+    def embed_queries(self, texts: Sequence[str], *, timeout_s: float) -> list[list[float]]:
+        return [self.embed_query(text, timeout_s=timeout_s) for text in texts]
+
     def _key(self, kind: Kind, text: str) -> bytes:
         return hashlib.sha256(f"{self.model}\n{kind}\n{text}".encode()).digest()
 

@@ -49,6 +49,22 @@ def test_ranking_again_is_what_the_tool_answers(
         assert asked.spans
 
 
+def test_an_index_calibrates_itself_unless_that_is_switched_off(
+    pipeline: Pipeline, table_id: int
+) -> None:
+    question = SET.questions[0].text
+    calibrated = pipeline.ask(pipeline.tool(table_id, SearchConfig()), question)
+    embedder = WordEmbedder(64)
+    with running(embedder, config_for(embedder), calibrates=False) as other:
+        table_of_other = other.index("keyed", SET.document)
+        plain = other.ask(other.tool(table_of_other, SearchConfig()), question)
+    assert calibrated is not None
+    assert plain is not None
+    assert calibrated.answer.target.index.generation.calibration is not None
+    assert plain.answer.target.index.generation.calibration is None
+    assert plain.vector_weight == 0.5
+
+
 def test_a_question_that_search_refuses_has_no_answer(pipeline: Pipeline, table_id: int) -> None:
     assert pipeline.ask(pipeline.tool(table_id, SearchConfig()), "?!") is None
 

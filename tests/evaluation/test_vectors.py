@@ -34,6 +34,9 @@ class Counting:
         self.asked.append(text)
         return [float(len(self.asked)), 0.5]
 
+    def embed_queries(self, texts: Sequence[str], *, timeout_s: float) -> list[list[float]]:
+        return [self.embed_query(text, timeout_s=timeout_s) for text in texts]
+
 
 def test_a_second_run_asks_the_model_nothing(tmp_path: Path) -> None:
     first = KeptVectors(Counting(), tmp_path / "vectors")
