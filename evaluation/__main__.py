@@ -60,10 +60,11 @@ def _measure(
     config = config_for(embedder, options.window_tokens, options.precision)
     calibrates = options.calibrate == "on"
     with running(embedder, config, calibrates=calibrates) as pipeline:
-        for judged in (each.sample(options.questions) for each in sets):
+        sampled = [each.sample(options.questions) for each in sets]
+        for judged in sampled:
             started = time.monotonic()
             try:
-                results = evaluate(pipeline, judged, _questions_of_others(judged, sets))
+                results = evaluate(pipeline, judged, _questions_of_others(judged, sampled))
             except ContextSearchError as error:
                 raise NotMeasuredError(f"{judged.name}: {error}") from error
             yield judged, results, time.monotonic() - started

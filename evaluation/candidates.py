@@ -8,6 +8,7 @@ the work.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from context_search.domain.config import SearchConfig
 from context_search.domain.model import HydratedChunk
@@ -17,14 +18,22 @@ from context_search.domain.search import Answer, Found, Question
 from evaluation.metrics import DEPTH, Span
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Asked:
-    """One question: its answer, and the chunks and texts of its candidates by document id."""
+    """One question and its answer, which has every hit."""
 
     answer: Answer
     question: Question
-    chunks: dict[str, HydratedChunk]
-    texts: dict[str, CandidateText]
+
+    @cached_property
+    def chunks(self) -> dict[str, HydratedChunk]:
+        """The candidates by document id."""
+        return {hit.chunk.turbopuffer_doc_id: hit.chunk for hit in self.answer.hits}
+
+    @cached_property
+    def texts(self) -> dict[str, CandidateText]:
+        """What the second look needs to know of them."""
+        return candidate_texts(self.question, self.chunks)
 
     @property
     def spans(self) -> list[Span]:
@@ -49,12 +58,6 @@ class Asked:
         target = replace(self.answer.target, search=search, used=None)
         ranking = rank(target, self.question, found, chunks, texts=self.texts)
         return [_span(hit.chunk) for hit in ranking.hits[:DEPTH]]
-
-
-def asked(answer: Answer, question: Question) -> Asked:
-    """Returns an answer that has every hit, ready to be ranked again."""
-    chunks = {hit.chunk.turbopuffer_doc_id: hit.chunk for hit in answer.hits}
-    return Asked(answer, question, chunks, candidate_texts(question, chunks))
 
 
 def _of_strategy(found: Found, search: SearchConfig) -> Found:

@@ -33,7 +33,7 @@ from context_search.services.indexing.use_index import IndexUse
 from context_search.services.indexing.worker import OrderBook, Worker
 from context_search.services.searching.search import Searcher, searcher
 from context_search.services.searching.targets import SearchedTool
-from evaluation.candidates import Asked, asked
+from evaluation.candidates import Asked
 from evaluation.metrics import DEPTH, Span
 from testing.in_memory.queue import ListQueue, unexpected
 from testing.in_memory.store import MemoryStore
@@ -110,7 +110,7 @@ class Pipeline:
             candidates=ASKED.candidates,
             asked_at=self._clock.now(),
         )
-        return asked(answer, question)
+        return Asked(answer, question)
 
     def chunks(self, tool: SearchTool) -> dict[Span, str]:
         """Returns every chunk of a tool's index, for a baseline on the same chunks."""
