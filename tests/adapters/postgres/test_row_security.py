@@ -119,7 +119,7 @@ def furnished(store: PostgresStore) -> tuple[Workbench, Index]:
         )
         assert plan is not None
         string = PlannedString(table.id, 0, "", 1, 1, key, key)
-        work.plans.add_table(plan.id, PlannedTable(table.id, 1, 1, 1), [string])
+        work.plans.add_tables(plan.id, [PlannedTable(table.id, 1, 1, 1)], [string])
         work.idempotency_keys.claim(
             RequestKey(bench.project.id, key), request_hash=key, holder="x", lease_s=60, kept_s=60
         )
