@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, cast
+from urllib.parse import urlsplit
 
 import boto3
 from botocore.config import Config
@@ -14,6 +16,7 @@ from local.invocation import ACCOUNT, REGION
 from local.template import QueueSpec, Template
 
 if TYPE_CHECKING:
+    from mypy_boto3_s3 import S3Client
     from mypy_boto3_sqs import SQSClient
     from mypy_boto3_sqs.literals import QueueAttributeNameType
 
@@ -55,10 +58,23 @@ def create_queues(client: SQSClient, template: Template) -> dict[str, str]:
     return urls
 
 
+def put_upload(endpoint: str, url: str, content: bytes) -> None:
+    """Puts an upload of any size where a signed ``url`` of the emulator leads, in parts.
+
+    The emulator takes time with the square of the size of one request.
+    """
+    _, bucket, key = urlsplit(url).path.split("/", maxsplit=2)
+    _s3_client(endpoint).upload_fileobj(io.BytesIO(content), bucket, key)
+
+
 def create_bucket(endpoint: str) -> None:
     """Create the bucket at the emulator; its objects of earlier runs stay."""
+    _s3_client(endpoint).create_bucket(Bucket=UPLOAD_BUCKET)
+
+
+def _s3_client(endpoint: str) -> S3Client:
     config = Config(s3={"addressing_style": "path"})
-    _emulator.client("s3", endpoint_url=endpoint, config=config).create_bucket(Bucket=UPLOAD_BUCKET)
+    return _emulator.client("s3", endpoint_url=endpoint, config=config)
 
 
 def _redrive(spec: QueueSpec, queues: Mapping[str, QueueSpec]) -> dict[str, str]:

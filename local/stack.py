@@ -43,13 +43,14 @@ _POSTGRES_SETTINGS = {"max_connections": "200"}
 class Stack:
     """A stack that runs while its ``with`` block does; one object, one run.
 
-    After entering: ``base_url`` (the root of the HTTP API), ``endpoints`` and
-    ``internal_secret``.
+    After entering: ``base_url`` (the root of the HTTP API), ``endpoints``, ``internal_secret``
+    and ``functions_pid`` (the process of all functions).
     """
 
     base_url: str
     endpoints: Endpoints
     internal_secret: str
+    functions_pid: int
 
     def __init__(
         self,
@@ -178,6 +179,7 @@ class Stack:
         arguments = ["local.runner", options.dump()]
         child = self._child("functions", arguments, settings, pass_fds=descriptors)
         os.close(says_ready)
+        self.functions_pid = child.pid
         return child, ready
 
     def _child(

@@ -121,7 +121,9 @@ class MemoryTables:
             raise NotFoundError("there is no such table")
         return row.revision, row.data_json
 
-    def part(self, table_id: int, path: Sequence[str], *, max_bytes: int) -> Part | None:
+    def part(
+        self, table_id: int, path: Sequence[str], *, max_bytes: int, holding: Sequence[str] = ()
+    ) -> Part | None:
         if (row := self.rows.tables.get(table_id)) is None:
             return None
         try:
@@ -130,8 +132,10 @@ class MemoryTables:
             return None
         text = to_json(value)
         size = len(text.encode())
-        shown = text if size <= max_bytes else None
-        return Part(row.revision, size, shown, isinstance(value, str))
+        fits = size <= max_bytes
+        lacks = fits and bool(holding) and not any(piece in text for piece in holding)
+        shown = text if fits and not lacks else None
+        return Part(row.revision, size, shown, isinstance(value, str), lacks)
 
     def strings_at(self, table_id: int, path: Sequence[str], *, measured: bool) -> StringsAt | None:
         if (row := self.rows.tables.get(table_id)) is None:

@@ -41,6 +41,9 @@ class MemoryMcpInstances:
         mcp = self.rows.mcps.get(mcp_id)
         return mcp if mcp and mcp.project_id == project_id else None
 
+    def lock(self, mcp_id: int, *, project_id: int) -> McpInstance | None:
+        return self.find(mcp_id, project_id=project_id)
+
     def page(self, project_id: int, *, after: int, limit: int) -> list[McpInstance]:
         rows = [mcp for _, mcp in sorted(self.rows.mcps.items()) if mcp.project_id == project_id]
         return [mcp for mcp in rows if mcp.id > after][:limit]

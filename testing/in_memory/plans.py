@@ -124,10 +124,11 @@ class MemoryPlans:
         self.rows.plans[plan_id] = replace(row, plan=forgotten, texts_until=None)
         _remove_strings(self.rows, plan_id)
 
-    def add_table(
-        self, plan_id: int, table: PlannedTable, strings: Sequence[PlannedString]
+    def add_tables(
+        self, plan_id: int, tables: Sequence[PlannedTable], strings: Sequence[PlannedString] = ()
     ) -> None:
-        self.rows.planned_tables[plan_id, table.table_id] = table
+        for table in tables:
+            self.rows.planned_tables[plan_id, table.table_id] = table
         self.write_strings(plan_id, strings)
 
     def tables(
@@ -178,7 +179,7 @@ class MemoryPlans:
             if plan == plan_id
             and table_id in (None, table)
             and string.matches > 0
-            and string.first_match + string.matches - 1 > after
+            and string.last_match > after
         ]
         return sorted(found, key=lambda string: string.first_match)[:limit]
 

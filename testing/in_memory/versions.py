@@ -103,8 +103,9 @@ class MemoryVersions:
 
     def erase(self, table: Table, revision: int | None = None) -> None:
         self._touch(table)
+        live = self.rows.tables[table.id].revision
         for row in self._rows(table):
-            is_meant = revision in (None, row.revision) and row.revision != table.revision
+            is_meant = revision in (None, row.revision) and row.revision != live
             if is_meant and row.content is not None:
                 self._change(table, row.revision, content=None, label=None, gap="erased")
 
@@ -151,19 +152,19 @@ class MemoryHistories:
 
     def over_limit(self, *, limit: int) -> list[int]:
         projects = {project for _, project in self.rows.histories}
-        return sorted(project for project in projects if self._too_many(project) > 0)[:limit]
+        over = [
+            (-too_many, project)
+            for project in projects
+            if (too_many := self._too_many(project)) > 0 and self._may_leave(project)
+        ]
+        return [project for _, project in sorted(over)[:limit]]
 
     def _too_many(self, project_id: int) -> int:
         return _used_bytes(self.rows, project_id) - _settings(self.rows, project_id).max_bytes
 
     def expire_oldest(self, project_id: int) -> int:
         too_many, gone = self._too_many(project_id), 0
-        candidates = [
-            (row.overwritten_at, key, row.content)
-            for key, row in self.rows.versions.items()
-            if key[1] == project_id and row.content and row.overwritten_at and not row.label
-            if not is_needed(self.rows, self.clock, key)
-        ]
+        candidates = self._may_leave(project_id)
         for _, key, content in sorted(candidates, key=lambda each: each[:2]):
             if too_many <= 0:
                 break
@@ -172,6 +173,14 @@ class MemoryHistories:
             del self.rows.versions[key]
             self.rows.histories[key[:2]] = self.clock.now()
         return gone
+
+    def _may_leave(self, project_id: int) -> list[tuple[datetime, tuple[int, int, int], Content]]:
+        return [
+            (row.overwritten_at, key, row.content)
+            for key, row in self.rows.versions.items()
+            if key[1] == project_id and row.content and row.overwritten_at and not row.label
+            if not is_needed(self.rows, self.clock, key)
+        ]
 
     def due(self, *, limit: int) -> list[TableHistory]:
         now, tables = self.clock.now(), self.rows.tables

@@ -18,7 +18,6 @@ FUNCTION_LINES = 50
 LONG_FILES: dict[str, str] = {
     "shared/context_search/domain/errors.py": "the tree of all errors",
     "shared/context_search/ports/indexing.py": "a port is a file a room",
-    "shared/context_search/bootstrap/parts.py": "all that a process is made of, in one class",
 }
 
 

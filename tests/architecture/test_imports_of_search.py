@@ -29,6 +29,7 @@ ANOTHERS = ("context_search.services.indexing", "context_search.services.upkeep"
 EDITING = (
     "context_search.domain.editing",
     "context_search.services.editing",
+    "context_search.adapters.postgres.editing",
     "context_search.adapters.re2",
 )
 ALSO_OURS = {"context_search.services.indexing.outgoing"}

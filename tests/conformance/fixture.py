@@ -15,7 +15,7 @@ from context_search.mcp import (
     ToolDescription,
     ToolResult,
 )
-from context_search.services.editing.confirmations import Confirmations, Deed
+from context_search.services.editing.confirmations import Confirmations, PlanOperation
 from testing.in_memory.clock import ManualClock
 from tests.mcp.memory import Asking, MemoryToolbox, describe
 
@@ -57,11 +57,11 @@ def _asking(*names: str) -> Asking:
     def ask(client: ClientInput) -> ToolResult | InputRequired:
         at = next((at for at, name in enumerate(names) if name in client.answers), -1)
         state = client.state  # some scenarios answer without
-        if state is not None and not _CONFIRMATIONS.is_good(state, _CALLER, _deed(at)):
+        if state is not None and not _CONFIRMATIONS.is_good(state, _CALLER, _operation(at)):
             raise RequestStateError
         if at + 1 == len(names):
             return ToolResult({"text": "state-ok"})
-        next_state = _CONFIRMATIONS.state_of(_CALLER, _deed(at + 1))
+        next_state = _CONFIRMATIONS.state_of(_CALLER, _operation(at + 1))
         return InputRequired({names[at + 1]: Form("Who is asked?", _FORM)}, next_state)
 
     return ask
@@ -70,8 +70,8 @@ def _asking(*names: str) -> Asking:
 _FORM = {"type": "object", "properties": {"name": {"type": "string"}}}
 
 
-def _deed(step: int) -> Deed:
-    return Deed("execute", 1 + max(step, 0), bytes(16))
+def _operation(step: int) -> PlanOperation:
+    return PlanOperation("execute", 1 + max(step, 0), bytes(16))
 
 
 def fixture_toolbox() -> MemoryToolbox:

@@ -10,11 +10,16 @@ import json
 import os
 import sys
 from functools import cached_property
+from operator import attrgetter
 
 from context_search.bootstrap import Parts, parts
+from context_search.bootstrap.access import AccessParts
+from context_search.bootstrap.editing import EditingParts
+from context_search.bootstrap.searching import SearchingParts
 from context_search.domain.config import IndexConfig
 
 KINDS = (property, cached_property)
+ROOMS = {"access": AccessParts, "editing": EditingParts, "searching": SearchingParts}
 
 
 def building(name: str) -> str | None:
@@ -26,13 +31,18 @@ def building(name: str) -> str | None:
             config = IndexConfig(model.embedding_model, model.embedding_dimensions)
             made.embedder_of(config).warm_up()
         elif name == "tokens":
-            tokens = made.bearers.tokens
+            tokens = made.access.bearers.tokens
             _ = tokens and tokens.tokens()
         else:
-            getattr(made, name)
+            attrgetter(name)(made)
     except Exception as error:  # noqa: BLE001 - this is what is looked for
         return f"{type(error).__name__}: {error}"
     return None
+
+
+def built_by(kind: type) -> list[str]:
+    """The parts that a class makes."""
+    return [name for name in dir(kind) if isinstance(getattr(kind, name), KINDS)]
 
 
 def failures(environment: dict[str, str]) -> dict[str, str]:
@@ -44,7 +54,8 @@ def failures(environment: dict[str, str]) -> dict[str, str]:
         parts()
     except Exception as error:  # noqa: BLE001
         return {"parts": f"{type(error).__name__}: {error}"}
-    every = {name for name in dir(Parts) if isinstance(getattr(Parts, name), KINDS)}
+    every = set(built_by(Parts))
+    every |= {f"{room}.{name}" for room, kind in ROOMS.items() for name in built_by(kind)}
     told = {name: building(name) for name in sorted(every | {"embedder_of", "tokens"})}
     return {name: error for name, error in told.items() if error is not None}
 

@@ -16,7 +16,7 @@ from starlette.routing import Route
 
 from context_search.domain.errors import UnauthenticatedError
 from context_search.mcp import McpRequest, McpResponse, Toolbox, handle
-from context_search.web.agents.tools import in_words_of_mcp
+from context_search.web.agents.toolboxes import in_words_of_mcp
 from tests.mcp.memory import SERVER
 
 LOCAL_HOSTS = ("127.0.0.1:*", "localhost:*")

@@ -20,7 +20,7 @@ from context_search.mcp import (
     UnknownToolError,
     handle,
 )
-from context_search.web.agents.tools import in_words_of_mcp
+from context_search.web.agents.toolboxes import in_words_of_mcp
 
 SERVER = ServerIdentity("context-search", "Context search", "1.2.3", "Search before you answer.")
 MODERN = "2026-07-28"

@@ -9,7 +9,8 @@ import jsonschema  # type: ignore[import-untyped]
 import pytest
 
 from context_search.mcp.jsonrpc import to_bytes
-from context_search.web.agents.tools import MAX_RESULT_BYTES, SEARCH_OUTPUT_SCHEMA, fitted, trimmed
+from context_search.web.agents.results import MAX_RESULT_BYTES, fitted, trimmed
+from context_search.web.agents.search_tools import SEARCH_OUTPUT_SCHEMA
 from tests.mcp.test_search_schema import ANSWER
 
 

@@ -9,7 +9,7 @@ import jsonschema  # type: ignore[import-untyped]
 import pytest
 
 from context_search.domain.errors import InvalidInputError
-from context_search.web.agents.tools import (
+from context_search.web.agents.search_tools import (
     SEARCH_INPUT_SCHEMA,
     SEARCH_OUTPUT_SCHEMA,
     parse_search_arguments,

@@ -16,7 +16,7 @@ from context_search.domain.errors import (
     NotFoundError,
 )
 from context_search.mcp import McpRequest, ToolResult
-from context_search.web.agents.tools import in_words_of_mcp
+from context_search.web.agents.toolboxes import in_words_of_mcp
 from tests.mcp.memory import (
     MemoryToolbox,
     ask,

@@ -25,6 +25,7 @@ from context_search.services.editing.preview import PreviewReplacements
 from context_search.services.editing.undo import UndoPlans
 from context_search.services.editing.write_documents import WriteDocuments
 from context_search.services.indexing.calibrate import Calibrator
+from context_search.services.indexing.calibration_due import LEAST_CHUNKS
 from context_search.services.indexing.chunk_vectors import ChunkVectors
 from context_search.services.indexing.enumeration import Comparer, Limits
 from context_search.services.indexing.indexer import Indexer, IndexLimits
@@ -81,7 +82,13 @@ class MoodyEmbedder(WordEmbedder):
 class System:
     """Everything that a test of the services touches."""
 
-    def __init__(self, queue: ListQueue | None = None, **config: object) -> None:
+    def __init__(
+        self,
+        queue: ListQueue | None = None,
+        *,
+        calibrates_from: int | None = LEAST_CHUNKS,
+        **config: object,
+    ) -> None:
         self.clock = ManualClock()
         self.memory = MemoryStore(self.clock)
         self.vectors = DictVectors()
@@ -105,7 +112,7 @@ class System:
         self.delete_tool = tools.delete
         self.delete_table = tables.delete
         self.create_tool = tools.create
-        self.settler = Settler(self.store, SILENT_S)
+        self.settler = Settler(self.store, SILENT_S, calibrates_from)
         self.enumerate = Comparer(self.store, self.settler, Limits()).compare
         model = Model(self.config.model, self.config.dimensions, price=0.02)
         self.rebuilds = Rebuilds(self.store, model)

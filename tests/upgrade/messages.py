@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from tests.upgrade.shared_parts import SharedParts
+from tests.upgrade.shared_parts import WAITING, SharedParts
 from tests.upgrade.versions import UpgradeError, Version
 
 _RECORDED = "tests/domain/recorded_messages.json"
@@ -28,7 +28,7 @@ def misread(read: list[Any], sent: list[Any], later: list[Any], kinds: list[Any]
     for message, understood in zip(sent, plain, strict=True):
         if understood is not None and understood != message:
             yield f"{message} is read as {understood!r}"
-        if understood is None:
+        if understood is None and message["kind"] not in WAITING:
             yield f"{message} is left to a later release: its reader has to be deployed first"
     for message, understood, with_more in zip(later, plain, more, strict=True):
         if with_more != understood:

@@ -23,9 +23,9 @@ def hurried(someone: Agent) -> AgentReplacing:
     """The same agent where a request looks through one byte of documents."""
     parts = someone.api.parts
     principal = McpKey(someone.api.project_id, someone.mcp["id"])
-    use = parts.agents_replace
+    use = parts.editing.agents
     use = replace(use, preview=replace(use.preview, limits=PreviewLimits(bytes=1)))
-    instance = parts.mcps.read(principal, principal.mcp_id)
+    instance = parts.access.mcps.read(principal, principal.mcp_id)
     return AgentReplacing(principal, instance, ClientInput(), use)
 
 

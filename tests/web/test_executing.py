@@ -210,6 +210,25 @@ def test_no_plan_and_no_digest_are_invalid(api: Api) -> None:
         problem(api("POST", path(api, "/execute"), json=body), 422, "INVALID_INPUT")
 
 
+def test_an_undo_needs_no_body(api: Api) -> None:
+    table = api.table(STORY[0])
+    before = data(api, table)
+    plan = preview(api, FROM, TO)
+    execute(api, plan)
+    where = path(api, f"/{plan['plan_id']}/undo")
+    assert answer(api("POST", where), 200)["reverted_count"] == 2
+    assert data(api, table) == before
+
+
+def test_nothing_chosen_is_refused_and_the_plan_is_still_there(api: Api) -> None:
+    api.table(STORY[0])
+    plan = preview(api, FROM, TO)
+    body = {"plan_id": plan["plan_id"], "digest": plan["digest"], "only": []}
+    refused = problem(api("POST", path(api, "/execute"), json=body), 422, "INVALID_INPUT")
+    assert "no match is chosen" in refused["detail"]
+    assert execute(api, plan)["replaced_count"] == 2
+
+
 def test_a_log_has_ids_and_counts_and_no_text(api: Api, caplog: pytest.LogCaptureFixture) -> None:
     find, becomes = f"{CANARY}-sought", f"{CANARY}-instead"
     table = api.table({f"{CANARY}-key": f"a {find} b"})

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from context_search.adapters.postgres.pool import Database
-from context_search.bootstrap.parts import QUESTIONS_AT_ONCE
+from context_search.bootstrap.searching import QUESTIONS_AT_ONCE
 from context_search.domain.config import IndexConfig
 from context_search.domain.errors import EmbeddingTimeoutError
 from context_search.ports.outside import Embedder
@@ -51,7 +51,7 @@ def parts(application_database: Database, turbopuffer_url: str) -> Iterator[TwoM
 
 
 def test_a_model_that_hangs_holds_up_its_own_questions_only(parts: TwoModels) -> None:
-    embed = parts.searcher.candidates.embed.embed
+    embed = parts.searching.searcher.candidates.embed.embed
 
     def ask(number: int) -> str:
         with pytest.raises(EmbeddingTimeoutError) as caught:

@@ -29,7 +29,7 @@ from context_search.ports.outside import Embedder, Message
 from context_search.services.indexing.outgoing import RelayOutbox
 from context_search.services.searching.targets import SearchedTool
 from context_search.services.searching.timeouts import Timeouts
-from context_search.web.agents.tools import SEARCH_OUTPUT_SCHEMA
+from context_search.web.agents.search_tools import SEARCH_OUTPUT_SCHEMA
 from context_search.web.app import http_app
 from context_search.web.openapi import contract, every_router
 from testing.in_memory.embedder import WordEmbedder
@@ -233,7 +233,7 @@ def test_a_database_that_hangs_is_left_when_the_time_of_a_search_is_over(
     api: Api, parts: WeakParts, module_database: Database
 ) -> None:
     tool = api.tool(api.table(DOCUMENT))
-    searcher = replace(parts.searcher, timeouts=Timeouts(keywords_s=0.1, rows_s=0.1))
+    searcher = replace(parts.searching.searcher, timeouts=Timeouts(keywords_s=0.1, rows_s=0.1))
     searched, limits = SearchedTool(tool["tool_id"], api.project_id), QuestionLimits(seconds=1.5)
     assert searcher.search(searched, "comets", limits).hits
     with module_database.transaction() as tx, ThreadPoolExecutor(1) as thread:

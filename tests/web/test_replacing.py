@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from context_search.services.editing.preview import PreviewLimits, PreviewReplacements
-from tests.services.editing.desk import FACTORY, NOVEL, WAREHOUSE
+from tests.services.editing.novel import FACTORY, NOVEL, WAREHOUSE
 from tests.web.api import CANARY, Api, answer, problem
 
 
@@ -130,14 +130,29 @@ def test_two_previews_at_once(api: Api) -> None:
     assert problem(busy, 429, "REPLACE_BUSY")["retryAfterMs"] == 1_000
 
 
-def test_a_preview_that_comes_again_is_the_same(api: Api) -> None:
+def test_a_preview_that_comes_again_is_answered_with_its_plan(api: Api) -> None:
     api.table(NOVEL[0])
     body = {"find": WAREHOUSE, "replace_with": FACTORY}
     headers = {"Idempotency-Key": "once"}
     first = answer(api("POST", path(api, "/preview"), json=body, headers=headers), 200)
+    assert first["matches"]
     again = api("POST", path(api, "/preview"), json=body, headers=headers)
-    assert (again.headers["idempotency-replayed"], again.json()) == ("true", first)
+    assert again.headers["idempotency-replayed"] == "true"
+    assert answer(again, 200) == {**first, "matches": [], "cursor": "0"}
     assert len(answer(api("GET", path(api)), 200)["plans"]) == 1
+
+
+def test_the_answer_to_a_preview_does_not_outlive_its_texts(api: Api) -> None:
+    api.table(NOVEL[0])
+    body = {"find": WAREHOUSE, "replace_with": FACTORY}
+    headers = {"Idempotency-Key": "forgotten"}
+    made = answer(api("POST", path(api, "/preview"), json=body, headers=headers), 200)
+    assert api("DELETE", path(api, f"/{made['plan_id']}")).status_code == 204
+    again = api("POST", path(api, "/preview"), json=body, headers=headers)
+    assert WAREHOUSE not in again.text
+    replayed = answer(again, 200)
+    assert (replayed["plan_id"], replayed["state"]) == (made["plan_id"], "cancelled")
+    assert replayed["request"] is None
 
 
 def test_a_long_preview_that_comes_again_says_where_it_is(api: Api) -> None:

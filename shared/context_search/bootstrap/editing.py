@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from context_search.ports.outside import Clock
+from context_search.bootstrap.live_settings import LiveSettings
 from context_search.ports.store import Store
 
 if TYPE_CHECKING:
@@ -20,21 +20,20 @@ if TYPE_CHECKING:
     from context_search.services.editing.show_matches import ShowMatches
     from context_search.services.editing.undo import UndoPlans
     from context_search.services.editing.versions import ManageVersions
+    from context_search.web.agents.replacing import ReplaceUseCases
 
 
 @dataclass(frozen=True)
 class EditingParts:
     """The use cases of the room ``editing``, each made on first use.
 
-    ``patient`` is the store with time for a large document, ``memory_bytes`` what the function
-    has.
+    ``live`` has the present secrets, ``patient`` is the store with time for a large document.
     """
 
     store: Store
+    live: LiveSettings
     patient: Store
-    clock: Clock
     hash_of: Callable[[str], str]
-    memory_bytes: int | None = None
 
     @cached_property
     def versions(self) -> ManageVersions:
@@ -67,20 +66,19 @@ class EditingParts:
     @cached_property
     def preview(self) -> PreviewReplacements:
         """Previews, and the plans that they make."""
-        from context_search.domain.editing.plans import changeable_bytes  # noqa: PLC0415
-        from context_search.services.editing.look_through import MAX_DOCUMENT_BYTES  # noqa: PLC0415
         from context_search.services.editing.preview import (  # noqa: PLC0415
             PreviewLimits,
             PreviewReplacements,
         )
+        from context_search.services.editing.scan import MAX_DOCUMENT_BYTES  # noqa: PLC0415
 
-        most = min(MAX_DOCUMENT_BYTES, changeable_bytes(self.memory_bytes))
+        most = min(MAX_DOCUMENT_BYTES, self._longest_document)
         return PreviewReplacements(
             self.store,
             self.patient,
             self.patterns,
             self.hash_of,
-            self.clock,
+            self.live.clock,
             PreviewLimits(document_bytes=most),
         )
 
@@ -89,31 +87,55 @@ class EditingParts:
         """The matches of plans."""
         from context_search.services.editing.show_matches import ShowMatches  # noqa: PLC0415
 
-        return ShowMatches(self.store, self.patterns, self.clock)
+        return ShowMatches(self.store, self.patterns, self.live.clock)
 
     @cached_property
     def execute(self) -> ExecutePlans:
         """Executed plans."""
         from context_search.services.editing.execute import ExecutePlans  # noqa: PLC0415
 
-        return ExecutePlans(self.store, self.patterns, self.clock)
+        return ExecutePlans(self.store, self.patterns, self.live.clock)
 
     @cached_property
     def undo(self) -> UndoPlans:
         """Undo, and redo."""
         from context_search.services.editing.undo import UndoPlans  # noqa: PLC0415
 
-        return UndoPlans(self.store, self.clock)
+        return UndoPlans(self.store, self.live.clock)
 
     @cached_property
     def carry_out(self) -> CarryOutPlans:
         """The order ``plan``, for documents of any size that the memory has room for."""
-        from context_search.domain.editing.plans import changeable_bytes  # noqa: PLC0415
         from context_search.services.editing.carry_out import CarryOutPlans  # noqa: PLC0415
         from context_search.services.editing.one_by_one import OneByOne  # noqa: PLC0415
         from context_search.services.editing.record import RecordVersions  # noqa: PLC0415
         from context_search.services.editing.write_documents import WriteDocuments  # noqa: PLC0415
 
-        writer = WriteDocuments(RecordVersions(changeable_bytes(self.memory_bytes)))
+        writer = WriteDocuments(RecordVersions(self._longest_document))
         documents = OneByOne(self.store, self.patient, writer)
         return CarryOutPlans(self.store, self.preview.run, self.execute, self.undo, documents)
+
+    @property
+    def agents(self) -> ReplaceUseCases:
+        """What agents replace with, over MCP."""
+        from context_search.services.catalog.list_tools import ListTools  # noqa: PLC0415
+        from context_search.services.editing.confirmations import Confirmations  # noqa: PLC0415
+        from context_search.web.agents.replacing import ReplaceUseCases  # noqa: PLC0415
+
+        # One secret for two purposes, as for the subjects of tokens.
+        key = f"confirmation {self.live.fresh_settings.query_hash_key}"
+        return ReplaceUseCases(
+            preview=self.preview,
+            matches=self.matches,
+            execute=self.execute,
+            undo=self.undo,
+            confirmations=Confirmations(key, self.live.clock),
+            tools=ListTools(self.store),
+        )
+
+    @property
+    def _longest_document(self) -> int:
+        from context_search.domain.editing.plans import MEMORY_A_CHANGED_BYTE  # noqa: PLC0415
+        from context_search.domain.uploads import longest_document  # noqa: PLC0415
+
+        return longest_document(self.live.settings.memory_bytes, MEMORY_A_CHANGED_BYTE)

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from functools import cache, cached_property, lru_cache
+from collections.abc import Callable
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from context_search.adapters.billing_meter import BillingMeter
@@ -15,29 +13,22 @@ from context_search.adapters.postgres.pool import Database
 from context_search.adapters.postgres.store import PostgresStore
 from context_search.adapters.postgres.url import DatabaseUrl
 from context_search.adapters.secrets import with_secrets
+from context_search.bootstrap.access import AccessParts
 from context_search.bootstrap.live_settings import LiveSettings
 from context_search.domain.config import IndexConfig, Model
 from context_search.domain.errors import ContextSearchError
 from context_search.domain.search import query_hash
-from context_search.ports.outside import Deadline, Embedder, Message, Queue
+from context_search.ports.outside import Deadline, Embedder
 from context_search.ports.store import Store
-from context_search.services.access.authenticate import (
-    BearerAuthenticator,
-    InternalSecrets,
-    KeyAuthenticator,
-    TokenAuthenticator,
-)
-from context_search.services.access.idempotency import Idempotency
-from context_search.services.indexing.outgoing import Deliver, SendingStore
+from context_search.services.indexing.outgoing import Deliver, OnUse, SendingStore
 from context_search.settings import Settings, environment
 
 if TYPE_CHECKING:
     from context_search.adapters.sqs_queue import SqsQueue
     from context_search.adapters.turbopuffer_vectors import TurbopufferVectors
     from context_search.bootstrap.editing import EditingParts
-    from context_search.ports.outside import AccessTokens, Objects
-    from context_search.services.access.keys import ManageKeys
-    from context_search.services.access.mcp_instances import ManageBindings, ManageMcps
+    from context_search.bootstrap.searching import SearchingParts
+    from context_search.ports.outside import Objects
     from context_search.services.catalog.imports import ImportDocument
     from context_search.services.catalog.tables import ManageTables
     from context_search.services.catalog.uploads import ManageUploads
@@ -47,42 +38,18 @@ if TYPE_CHECKING:
     from context_search.services.indexing.rebuilds import Rebuilds
     from context_search.services.indexing.settle import Settler
     from context_search.services.indexing.worker import Worker
-    from context_search.services.searching.retrieval_settings import ManageRetrievalSettings
-    from context_search.services.searching.search import Searcher
     from context_search.services.upkeep.cleanup import Cleanup, CleanupLimits
     from context_search.services.upkeep.readiness import Readiness
     from context_search.services.upkeep.scheduled_cleanup import ScheduledCleanup
     from context_search.services.upkeep.sweep_round import SweepRounds
-    from context_search.web.agents.replacing import ReplaceUseCases
-    from context_search.web.observed import ObservedSearch
     from context_search.web.routes.catalog.tools import ToolUseCases
     from context_search.web.routes.indexing.project_index import ProjectIndexUseCases
-    from context_search.web.routes.searching.project_search import ProjectSearchUseCases
-    from context_search.web.routes.searching.retrieve import RetrieveUseCases
-    from context_search.web.routes.searching.search import SearchUseCases
     from context_search.web.routes.upkeep.rebuilds import OperationUseCases
 
 STATEMENT_MS = 10_000
 # Postgres takes 5 s for 250 MB on a fast machine; the function has 120.
 IMPORT_STATEMENT_MS = 80_000
 EMBED_TIMEOUT_S = 30.0
-QUESTIONS_AT_ONCE = 16
-"""Maximum number of questions that are embedded at once, for each model: a model that hangs delays
-only its own.
-"""
-
-
-@dataclass(frozen=True, slots=True)
-class OnUse:
-    """The port ``Queue``, over one that is made when there is something to send."""
-
-    queue: Callable[[], Queue]
-
-    def send(self, messages: Sequence[Message]) -> list[int]:
-        return self.queue().send(messages)
-
-    def is_empty(self) -> bool:
-        return self.queue().is_empty()
 
 
 class Parts(LiveSettings):
@@ -104,7 +71,7 @@ class Parts(LiveSettings):
     def deliver(self) -> Deliver:
         """Sends orders; those of twice as many as there are workers at once."""
         window = 2 * self.settings.index_concurrency
-        return Deliver(self.postgres, self.queue_on_use, _tell_of, window)
+        return Deliver(self.postgres, OnUse(lambda: self.queue), _tell_of, window)
 
     @property
     def store(self) -> Store:
@@ -144,11 +111,6 @@ class Parts(LiveSettings):
 
         settings = self.settings
         return SqsQueue(sqs_client(), settings.queue_url, settings.dead_letter_queue_url)
-
-    @property
-    def queue_on_use(self) -> Queue:
-        """SQS, whose client is made with the first message: a search has none as a rule."""
-        return OnUse(lambda: self.queue)
 
     def embedder_of(self, config: IndexConfig) -> Embedder:
         """The embedding model that an index was built with."""
@@ -195,7 +157,7 @@ class Parts(LiveSettings):
     @cached_property
     def import_document(self) -> ImportDocument:
         """The order ``import``."""
-        from context_search.domain.uploads import importable_bytes  # noqa: PLC0415
+        from context_search.domain.uploads import longest_document  # noqa: PLC0415
         from context_search.services.catalog.imports import ImportDocument  # noqa: PLC0415
         from context_search.services.editing.record import RecordVersions  # noqa: PLC0415
 
@@ -203,7 +165,7 @@ class Parts(LiveSettings):
             self.store,
             self.patient_store,
             self.objects,
-            RecordVersions(importable_bytes(self.settings.memory_bytes)),
+            RecordVersions(longest_document(self.settings.memory_bytes)),
             self.settings.upload_max_bytes,
             self.settings.memory_bytes,
         )
@@ -353,79 +315,34 @@ class Parts(LiveSettings):
 
         return Rebuilds(self.store, self.model)
 
-    # Who may do what
-
-    @property
-    def known_keys(self) -> KeyAuthenticator:
-        """Keys, and nothing but keys: what travels in a path."""
-        return KeyAuthenticator(self.store)
-
-    @property
-    def bearers(self) -> BearerAuthenticator:
-        """Bearer keys, and tokens where an issuer is configured."""
-        return BearerAuthenticator(self.known_keys, self._known_tokens)
-
-    @property
-    def _known_tokens(self) -> TokenAuthenticator | None:
-        known, tokens = self.settings.tokens, self._tokens
-        if known is None or tokens is None:
-            return None
-        # One secret for two purposes: what is hashed begins differently.
-        subject_key = f"subject {self.fresh_settings.query_hash_key}"
-        return TokenAuthenticator(self.store, tokens, known.project_claim, subject_key)
+    # The rooms
 
     @cached_property
-    def _tokens(self) -> Callable[[], AccessTokens] | None:
-        known = self.settings.tokens
-        if known is None:
-            return None
+    def access(self) -> AccessParts:
+        """Who may do what."""
+        return AccessParts(self.store, self)
 
-        @cache
-        def tokens() -> AccessTokens:
-            from context_search.adapters.jwt_tokens import JwtTokens  # noqa: PLC0415
+    @cached_property
+    def searching(self) -> SearchingParts:
+        """Searches over HTTP and MCP."""
+        from context_search.bootstrap.searching import SearchingParts  # noqa: PLC0415
 
-            return JwtTokens(known.issuer, known.audience, self.clock)
-
-        return tokens
-
-    @property
-    def token_issuer(self) -> str | None:
-        """Whose tokens are taken beside keys."""
-        return self.settings.tokens.issuer if self.settings.tokens else None
-
-    @property
-    def internal_secrets(self) -> InternalSecrets:
-        """The shared secret."""
-        return InternalSecrets(
-            self.fresh_settings.internal_secrets,
-            lambda refused: self.instead_of(refused, lambda settings: settings.internal_secrets),
+        return SearchingParts(
+            self.store,
+            self,
+            self.access,
+            lambda: self.vectors,
+            self.embedder_of,
+            self.hash_of,
+            lambda: self.editing.agents,
         )
 
-    @property
-    def idempotency(self) -> Idempotency:
-        """Requests that come again."""
-        return Idempotency(self.store)
-
     @cached_property
-    def keys(self) -> ManageKeys:
-        """The keys of projects and MCP instances."""
-        from context_search.services.access.keys import ManageKeys  # noqa: PLC0415
+    def editing(self) -> EditingParts:
+        """Versions, and search and replace."""
+        from context_search.bootstrap.editing import EditingParts  # noqa: PLC0415
 
-        return ManageKeys(self.store)
-
-    @cached_property
-    def mcps(self) -> ManageMcps:
-        """MCP instances."""
-        from context_search.services.access.mcp_instances import ManageMcps  # noqa: PLC0415
-
-        return ManageMcps(self.store, self.known_keys)
-
-    @cached_property
-    def bindings(self) -> ManageBindings:
-        """The tools of MCP instances."""
-        from context_search.services.access.mcp_instances import ManageBindings  # noqa: PLC0415
-
-        return ManageBindings(self.store)
+        return EditingParts(self.store, self, self.patient_store, self.hash_of)
 
     # What is asked over HTTP and MCP
 
@@ -436,24 +353,12 @@ class Parts(LiveSettings):
 
         return Readiness(self.store, self.clock)
 
-    def check_ready(self) -> None:
-        """Raises DatabaseUnavailableError when Postgres does not answer."""
-        self.readiness.check()
-
     @cached_property
     def tables(self) -> ManageTables:
         """The use cases of projects and tables."""
         from context_search.services.catalog.tables import ManageTables  # noqa: PLC0415
 
         return ManageTables(self.store)
-
-    @cached_property
-    def editing(self) -> EditingParts:
-        """Versions, and search and replace."""
-        from context_search.bootstrap.editing import EditingParts  # noqa: PLC0415
-
-        memory = self.settings.memory_bytes
-        return EditingParts(self.store, self.patient_store, self.clock, self.hash_of, memory)
 
     @cached_property
     def tools(self) -> ToolUseCases:
@@ -481,109 +386,9 @@ class Parts(LiveSettings):
             redrive=Redrive(self.store, self.queue),
         )
 
-    @cached_property
-    def searcher(self) -> Searcher:
-        """What every kind of search goes through."""
-        from context_search.adapters.litellm_embedder import BoundedEmbedder  # noqa: PLC0415
-        from context_search.services.indexing.use_index import IndexUse  # noqa: PLC0415
-        from context_search.services.searching.search import searcher  # noqa: PLC0415
-
-        @cache
-        def threads_of(model: str) -> ThreadPoolExecutor:
-            return ThreadPoolExecutor(QUESTIONS_AT_ONCE, f"embed {model}")
-
-        def embedder_of(config: IndexConfig) -> BoundedEmbedder:
-            return BoundedEmbedder(self.embedder_of(config), threads_of(config.model))
-
-        return searcher(
-            self.store,
-            self.vectors,
-            embedder_of,
-            IndexUse(self.store),
-            self.clock,
-            time.sleep,
-            self.settings.silent_after_s,
-        )
-
     def hash_of(self, query: str) -> str:
         """What logs say instead of a question."""
         return query_hash(self.fresh_settings.query_hash_key, query)
-
-    def observed(self, kind: str) -> ObservedSearch:
-        """The searches of one kind, as logs and metrics name it."""
-        from context_search.web.observed import ObservedSearch, SearchLog  # noqa: PLC0415
-
-        return ObservedSearch(self.searcher, SearchLog(kind, self.hash_of))
-
-    @cached_property
-    def search(self) -> SearchUseCases:
-        """The use cases of search and MCP."""
-        from context_search.services.catalog.list_tools import ListTools  # noqa: PLC0415
-        from context_search.web.routes.searching.search import SearchUseCases  # noqa: PLC0415
-
-        return SearchUseCases(
-            bearers=self.bearers,
-            keys=self.known_keys,
-            search=self.observed("tool"),
-            explain=self.observed("explain"),
-            list_tools=ListTools(self.store),
-            mcps=self.mcps,
-            replacing=lambda: self.agents_replace,
-            allowed_origins=self.settings.allowed_origins,
-            allowed_hosts=self.settings.allowed_hosts,
-        )
-
-    @property
-    def agents_replace(self) -> ReplaceUseCases:
-        """What agents replace with, over MCP."""
-        from context_search.services.catalog.list_tools import ListTools  # noqa: PLC0415
-        from context_search.services.editing.confirmations import Confirmations  # noqa: PLC0415
-        from context_search.web.agents.replacing import ReplaceUseCases  # noqa: PLC0415
-
-        editing = self.editing
-        # One secret for two purposes, as for the subjects of tokens.
-        key = f"confirmation {self.fresh_settings.query_hash_key}"
-        return ReplaceUseCases(
-            preview=editing.preview,
-            matches=editing.matches,
-            execute=editing.execute,
-            undo=editing.undo,
-            confirmations=Confirmations(key, self.clock),
-            tools=ListTools(self.store),
-        )
-
-    @cached_property
-    def project_search(self) -> ProjectSearchUseCases:
-        """The use cases of project search."""
-        from context_search.services.searching.search_project import SearchProject  # noqa: PLC0415
-        from context_search.web.observed import SearchLog  # noqa: PLC0415
-        from context_search.web.routes.searching.project_search import ProjectSearchUseCases  # noqa: PLC0415
-
-        search = SearchProject(self.searcher, self.store, self.settings.silent_after_s)
-        return ProjectSearchUseCases(search, SearchLog("project", self.hash_of))
-
-    @cached_property
-    def retrieve(self) -> RetrieveUseCases:
-        """The use cases of retrieval."""
-        from context_search.adapters.tiktoken_counter import TiktokenCounter  # noqa: PLC0415
-        from context_search.domain.config import SearchConfig  # noqa: PLC0415
-        from context_search.services.searching.retrieve import Retrieve  # noqa: PLC0415
-        from context_search.web.routes.searching.retrieve import RetrieveUseCases  # noqa: PLC0415
-
-        counter = TiktokenCounter()
-        return RetrieveUseCases(
-            from_tool=Retrieve(self.store, self.observed("retrieve"), counter),
-            from_project=Retrieve(
-                self.store, self.observed("retrieve_project"), counter, SearchConfig().top_k
-            ),
-        )
-
-    @cached_property
-    def retrieval_settings(self) -> ManageRetrievalSettings:
-        """The settings of a project's retrieval."""
-        from context_search.services.searching.retrieval_settings import ManageRetrievalSettings  # noqa: PLC0415
-
-        return ManageRetrievalSettings(self.store)
 
 
 def _tell_of(error: ContextSearchError) -> None:

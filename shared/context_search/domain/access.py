@@ -162,6 +162,15 @@ class McpInstance:
         """Returns what its keys let agents do beside searching."""
         return frozenset() if self.replacing == "off" else frozenset({"replace"})
 
+    def gives_more_than(self, before: McpInstance) -> bool:
+        """Says whether agents may do more than before, or may do it more easily."""
+        steps: Sequence[Replacing] = ("off", "propose", "execute")
+        return (
+            steps.index(self.replacing) > steps.index(before.replacing)
+            or (self.confirmation, before.confirmation) == ("client", "required")
+            or self.status > before.status
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class McpChanges:
@@ -171,12 +180,6 @@ class McpChanges:
     status: bool | None = None
     replacing: Replacing | None = None
     confirmation: Confirmation | None = None
-
-    @property
-    def gives_more(self) -> bool:
-        """Says whether agents may do more afterwards, or may do it more easily."""
-        may_replace = self.replacing in ("propose", "execute")
-        return may_replace or self.confirmation == "client" or self.status is True
 
 
 @dataclass(frozen=True, slots=True)

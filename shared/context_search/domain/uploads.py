@@ -34,11 +34,14 @@ def import_memory(size: int) -> int:
     return FUNCTION_BYTES + MEMORY_A_BYTE * size
 
 
-def importable_bytes(memory: int | None) -> int:
-    """Returns how long a document may be in a function with that memory; None: on one machine."""
+def longest_document(memory: int | None, memory_a_byte: int = MEMORY_A_BYTE) -> int:
+    """Returns how many bytes of JSON a document may have in a function with that memory.
+
+    ``memory`` None: on one machine. Each byte of it takes ``memory_a_byte``: those of an import.
+    """
     if memory is None:
         return 2 * MAX_UPLOAD_BYTES
-    return max(0, memory - FUNCTION_BYTES) // MEMORY_A_BYTE
+    return max(0, memory - FUNCTION_BYTES) // memory_a_byte
 
 
 @dataclass(frozen=True, slots=True)

@@ -75,6 +75,10 @@ class McpInstances(Protocol):
         """Returns an instance of that project."""
         ...
 
+    def lock(self, mcp_id: int, *, project_id: int) -> McpInstance | None:
+        """Returns an instance and keeps others from changing it until the transaction ends."""
+        ...
+
     def page(self, project_id: int, *, after: int, limit: int) -> list[McpInstance]:
         """Returns instances with ids above ``after``, ascending."""
         ...

@@ -14,15 +14,22 @@ from context_search.domain.versions import BY_SQL, Origin
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A value inside a document, as JSON text. ``text`` None: it is too long.
+    """A value inside a document, as JSON text.
 
-    ``size``: its length in bytes. If its numbers alone are too long: theirs.
+    ``text`` None: it is too long, or it ``lacks`` what was asked for. ``size``: its length in
+    bytes. If its numbers alone are too long: theirs.
     """
 
     revision: int
     size: int
     text: str | None
     is_string: bool
+    lacks: bool = False
+
+    @property
+    def is_too_long(self) -> bool:
+        """Whether it has over as many bytes as were asked for."""
+        return self.text is None and not self.lacks
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,10 +145,13 @@ class Tables(Protocol):
         """
         ...
 
-    def part(self, table_id: int, path: Sequence[str], *, max_bytes: int) -> Part | None:
+    def part(
+        self, table_id: int, path: Sequence[str], *, max_bytes: int, holding: Sequence[str] = ()
+    ) -> Part | None:
         """Returns the value at an unescaped path, its text if that has at most so many bytes.
 
-        None when the path leads nowhere. Never takes more of a document than it returns.
+        With ``holding``, pieces of JSON text as Postgres writes it, only a text that has one of
+        them. None when the path leads nowhere. Never takes more of a document than it returns.
         """
         ...
 

@@ -113,7 +113,10 @@ class Histories(Protocol):
     """What leaves the histories of tables."""
 
     def over_limit(self, *, limit: int) -> list[int]:
-        """Returns projects whose pieces take more bytes than they may."""
+        """Returns projects whose pieces take more bytes than they may: first the most too many.
+
+        Only those of which a version may leave: others would stand before these for ever.
+        """
         ...
 
     def expire_oldest(self, project_id: int) -> int:
@@ -217,10 +220,10 @@ class Plans(Protocol):
         """
         ...
 
-    def add_table(
-        self, plan_id: int, table: PlannedTable, strings: Sequence[PlannedString]
+    def add_tables(
+        self, plan_id: int, tables: Sequence[PlannedTable], strings: Sequence[PlannedString] = ()
     ) -> None:
-        """Adds a document with its strings."""
+        """Adds documents, and strings of them; some thousand in a statement."""
         ...
 
     def tables(

@@ -26,8 +26,8 @@ KeyId = IdInPath
 McpId = IdInPath
 
 
-class UseCases(Protocol):
-    """What every function's bundle of use cases has."""
+class AccessUseCases(Protocol):
+    """What every function has to tell who is calling."""
 
     @property
     def bearers(self) -> BearerAuthenticator: ...
@@ -37,7 +37,6 @@ class UseCases(Protocol):
     def token_issuer(self) -> str | None: ...
     @property
     def idempotency(self) -> Idempotency: ...
-    def check_ready(self) -> None: ...
 
 
 def bearer_key(request: Request) -> str | None:
@@ -46,9 +45,9 @@ def bearer_key(request: Request) -> str | None:
     return (key.strip() or None) if scheme.lower() == "bearer" else None
 
 
-def use_cases_of(request: Request) -> UseCases:
-    """Returns what the function was put together from."""
-    return cast(UseCases, request.app.state.use_cases)
+def access_of(request: Request) -> AccessUseCases:
+    """Returns what the function tells callers by."""
+    return cast(AccessUseCases, request.app.state.use_cases.access)
 
 
 def part(name: str) -> Any:
@@ -73,7 +72,7 @@ def _with_any_of(
     *permissions: Permission,
 ) -> Callable[[Request, _ProjectKey], Awaitable[Principal]]:
     async def principal(request: Request, _: _ProjectKey) -> Principal:
-        caller = use_cases_of(request).bearers.caller_of(bearer_key(request))
+        caller = access_of(request).bearers.caller_of(bearer_key(request))
         if isinstance(caller, McpKey):
             raise PermissionDeniedError("an MCP key opens MCP only; this route wants a project key")
         if caller.permissions.isdisjoint(permissions):
@@ -84,7 +83,7 @@ def _with_any_of(
 
 
 async def _internal(request: Request, _: _InternalSecret) -> None:
-    use_cases_of(request).internal_secrets.check(request.headers.get("x-internal-secret"))
+    access_of(request).internal_secrets.check(request.headers.get("x-internal-secret"))
 
 
 _manager = _with_any_of("manage")

@@ -17,7 +17,7 @@ from pydantic import WithJsonSchema
 
 from context_search.domain.errors import InvalidInputError
 from context_search.services.access.idempotency import Idempotency, IdempotentRequest
-from context_search.web.callers import bearer_key, use_cases_of
+from context_search.web.callers import access_of, bearer_key
 
 OPERATORS = 0
 """Id that stands for internal callers in the rows of keys. No project has it."""
@@ -40,12 +40,33 @@ class Repeatable:
         """Returns the answer; one from before says ``Idempotency-Replayed: true``."""
         if self.key is None:
             return execute()
-        request = IdempotentRequest(project_id, self.secret(), self.key, self.route, self.body)
+        request = self._request(project_id, self.key)
         packed, is_replayed = self.idempotency.answer(request, lambda: _packed(execute()))
         status, headers, body = json.loads(packed)
-        if is_replayed:
-            headers["Idempotency-Replayed"] = "true"
-        return Response(body, status, headers, media_type="application/json")
+        response = Response(body, status, headers, media_type="application/json")
+        return _replayed(response) if is_replayed else response
+
+    def answer_by_id(
+        self, project_id: int, make: Callable[[], int], answer: Callable[[int], Response]
+    ) -> Response:
+        """Keeps the id of what is made and nothing else: what comes again is answered anew.
+
+        For answers with texts that somebody may want to be forgotten.
+        """
+        if self.key is None:
+            return answer(make())
+        request = self._request(project_id, self.key)
+        made, is_replayed = self.idempotency.answer(request, lambda: str(make()).encode())
+        response = answer(int(made))
+        return _replayed(response) if is_replayed else response
+
+    def _request(self, project_id: int, key: str) -> IdempotentRequest:
+        return IdempotentRequest(project_id, self.secret(), key, self.route, self.body)
+
+
+def _replayed(response: Response) -> Response:
+    response.headers["Idempotency-Replayed"] = "true"
+    return response
 
 
 def _packed(response: JSONResponse) -> bytes:
@@ -68,7 +89,7 @@ async def _repeatable(
         if not _KEY.fullmatch(key):
             raise InvalidInputError("Idempotency-Key must be 1 to 255 visible ASCII characters")
     return Repeatable(
-        use_cases_of(request).idempotency,
+        access_of(request).idempotency,
         lambda: _secret_of_caller(request),
         key,
         f"{request.method} {request.url.path} {request.headers.get('if-match', '')}".rstrip(),
@@ -80,7 +101,7 @@ def _secret_of_caller(request: Request) -> str:
     bearer = bearer_key(request)
     if bearer is None:
         return request.headers.get("x-internal-secret") or ""
-    return use_cases_of(request).bearers.secret_of(bearer)
+    return access_of(request).bearers.secret_of(bearer)
 
 
 Once = Annotated[Repeatable, Depends(_repeatable)]

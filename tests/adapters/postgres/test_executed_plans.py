@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from context_search.adapters.postgres.pool import BATCH_ROWS
 from context_search.adapters.postgres.store import PostgresStore
 from context_search.adapters.system_clock import SystemClock
+from context_search.domain.editing.plans import MAX_PLANNED_TABLES
 from context_search.domain.editing.replacing import ReplaceRequest
 from context_search.domain.errors import ReplaceStaleError
 from tests.services.editing.replacing import BusyStore, Desk
@@ -102,3 +104,30 @@ def test_an_undo_is_not_deceived_by_a_revision_that_was_set_back(
     assert isinstance(busy.store, BusyStore)
     is_saved = busy.store.begun >= at
     assert json.loads(desk.text(table)) == {"a": "x", "b": "mine" if is_saved else "old"}
+
+
+def test_an_undo_of_many_documents_is_ordered_in_few_statements(
+    desk: Desk, database: Database
+) -> None:
+    [table] = desk.make(["x"])
+    plan = desk.execute(desk.preview(LETTERS)).plan
+    with database.transaction() as tx:
+        tx.run(
+            """
+            INSERT INTO replace_table (plan_id, table_id, state, revision_seen, revision_before,
+                revision_after, bytes, matches, replaced)
+            SELECT :plan, :table + number, 'done', 1, 1, 2, 1, 1, 1
+            FROM generate_series(1, :others) AS number
+            """,
+            plan=plan.id,
+            table=table.id,
+            others=MAX_PLANNED_TABLES - 1,
+        )
+    undo = desk.undo(plan).plan
+    with database.transaction() as tx:
+        # Rows have the number of the statement that wrote them.
+        [[rows, statements]] = tx.run(
+            "SELECT count(*), count(DISTINCT cmin::text) FROM replace_table WHERE plan_id = :plan",
+            plan=undo.id,
+        )
+    assert (rows, statements) == (MAX_PLANNED_TABLES, MAX_PLANNED_TABLES // BATCH_ROWS)

@@ -76,7 +76,7 @@ ASKED: dict[str, Callable[[PostgresUnitOfWork], object]] = {
     "save": lambda work: work.plans.save(added(work)),
     "remove": lambda work: work.plans.remove(PLAN),
     "forget_texts": lambda work: work.plans.forget_texts(PLAN),
-    "add_table": lambda work: work.plans.add_table(PLAN, PlannedTable(501, 1, 1, 1), [STRING]),
+    "add_tables": lambda work: work.plans.add_tables(PLAN, [PlannedTable(501, 1, 1, 1)], [STRING]),
     "tables": lambda work: work.plans.tables(PLAN, limit=100),
     "pending": lambda work: work.plans.tables(PLAN, limit=100, state="pending"),
     "lock_table": lambda work: work.plans.lock_table(PLAN, 491),

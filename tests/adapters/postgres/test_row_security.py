@@ -55,6 +55,7 @@ SECURED = [
 ]
 # Table → why it has no policy.
 OPEN = {
+    "asked_vectors": "of our own questions, for all projects",
     "chunk_tally": "counts by namespace, written by a trigger",
     "chunk_words": "a policy would keep Postgres from using its index; holds no text",
     "migration": "names of migrations",
@@ -118,7 +119,7 @@ def furnished(store: PostgresStore) -> tuple[Workbench, Index]:
         )
         assert plan is not None
         string = PlannedString(table.id, 0, "", 1, 1, key, key)
-        work.plans.add_table(plan.id, PlannedTable(table.id, 1, 1, 1), [string])
+        work.plans.add_tables(plan.id, [PlannedTable(table.id, 1, 1, 1)], [string])
         work.idempotency_keys.claim(
             RequestKey(bench.project.id, key), request_hash=key, holder="x", lease_s=60, kept_s=60
         )

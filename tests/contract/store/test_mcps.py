@@ -25,6 +25,8 @@ def test_an_instance_is_found_by_its_own_project_only(bench: Bench) -> None:
     with bench.store.for_all("test") as work:
         assert work.mcp_instances.find(mcp.id, project_id=table.project_id) == mcp
         assert work.mcp_instances.find(mcp.id, project_id=table.project_id + 999) is None
+        assert work.mcp_instances.lock(mcp.id, project_id=table.project_id) == mcp
+        assert work.mcp_instances.lock(mcp.id, project_id=table.project_id + 999) is None
 
 
 def test_pages_of_instances_go_up_by_id(bench: Bench) -> None:

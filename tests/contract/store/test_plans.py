@@ -11,6 +11,7 @@ import pytest
 from context_search.domain.editing.edits import Edit, LeftOut, string_hash
 from context_search.domain.editing.plans import (
     MAX_PLANNED_STRINGS,
+    MAX_PLANNED_TABLES,
     PLAN_KEPT_S,
     TEXTS_OUTLIVE_S,
     Choice,
@@ -246,9 +247,9 @@ def test_tables_are_read_in_order_and_by_state(bench: Bench) -> None:
     plan, other = (added(bench, bench.project().id) for _ in range(2))
     tables = [table(number, matches=number, bytes=10**12) for number in (30, 4, 100, 9)]
     with bench.store.for_all("test") as work:
-        for each in tables:
-            work.plans.add_table(plan.id, each, [])
-        work.plans.add_table(other.id, table(5), [])
+        work.plans.add_tables(plan.id, tables)
+        work.plans.add_tables(other.id, [table(5)])
+        work.plans.add_tables(other.id, [])
     ordered = sorted(tables, key=lambda each: each.table_id)
     done = replace(
         ordered[1],
@@ -272,12 +273,35 @@ def test_tables_are_read_in_order_and_by_state(bench: Bench) -> None:
         assert work.plans.tables(plan.id, after=4, limit=1, state="pending") == [ordered[2]]
 
 
+def test_as_many_tables_as_there_may_be_are_added_at_once(bench: Bench) -> None:
+    plan, other = (added(bench, bench.project().id) for _ in range(2))
+    done = table(
+        2**53 + 1,
+        revision_seen=2**60,
+        bytes=10**12,
+        state="skipped",
+        reason="TOO_LARGE",
+        revision_before=2**60,
+        revision_after=2**60 + 1,
+        replaced=5,
+        kept=6,
+        runs=2,
+    )
+    tables = [*(table(number, matches=number) for number in range(1, MAX_PLANNED_TABLES)), done]
+    in_both = [string(1, 0, 1), string(done.table_id, 0, 2)]
+    with bench.store.for_all("test") as work:
+        work.plans.add_tables(plan.id, tables, in_both)
+        assert work.plans.tables(plan.id, limit=MAX_PLANNED_TABLES + 1) == tables
+        assert work.plans.strings(plan.id, 1) + work.plans.strings(plan.id, 2**53 + 1) == in_both
+        assert work.plans.tables(other.id, limit=1) == []
+
+
 def test_strings_are_read_in_the_order_of_the_document(bench: Bench) -> None:
     plan = added(bench, bench.project().id)
     strings = [string(4, position, 1 + position) for position in (0, 3, 20, 100)]
     with bench.store.for_all("test") as work:
-        work.plans.add_table(plan.id, table(4), list(reversed(strings)))
-        work.plans.add_table(plan.id, table(5), [string(5, 0, 200)])
+        work.plans.add_tables(plan.id, [table(4)], list(reversed(strings)))
+        work.plans.add_tables(plan.id, [table(5)], [string(5, 0, 200)])
         assert work.plans.strings(plan.id, 4) == strings
         assert work.plans.strings(plan.id, 6) == []
         work.plans.write_strings(plan.id, [])
@@ -290,7 +314,7 @@ def test_what_was_executed_is_written_and_what_is_new_added(bench: Bench) -> Non
     executed = replace(shown[1], final_hash=string_hash("z"), edits=edits)
     new = string(4, 2, 3, edits=(), final_hash=string_hash(""))
     with bench.store.for_all("test") as work:
-        work.plans.add_table(plan.id, table(4), shown)
+        work.plans.add_tables(plan.id, [table(4)], shown)
         work.plans.write_strings(plan.id, [replace(executed, json_pointer="/other"), new])
         assert work.plans.strings(plan.id, 4) == [shown[0], executed, new]
 
@@ -305,8 +329,8 @@ def test_a_plan_holds_as_many_strings_and_edits_as_it_may(bench: Bench) -> None:
     )
     many = string(5, 0, 20_001, MAX_MATCHES, edits=edits, final_hash=string_hash("f"))
     with bench.store.for_all("test") as work:
-        work.plans.add_table(plan.id, table(4), strings)
-        work.plans.add_table(plan.id, table(5), [many])
+        work.plans.add_tables(plan.id, [table(4)], strings)
+        work.plans.add_tables(plan.id, [table(5)], [many])
         assert work.plans.strings(plan.id, 4) == strings
         assert work.plans.strings(plan.id, 5) == [many]
         shown = work.plans.strings_of_matches(plan.id, after=19_999, limit=5)
@@ -318,9 +342,9 @@ def test_strings_are_found_by_their_matches(bench: Bench) -> None:
     in_four = [string(4, 0, 1, 3), string(4, 7, 4, 0), string(4, 8, 4, 1)]
     in_nine = [string(9, 0, 5, 10), string(9, 1, 15, 2)]
     with bench.store.for_all("test") as work:
-        work.plans.add_table(plan.id, table(4), in_four)
-        work.plans.add_table(plan.id, table(9), in_nine)
-        work.plans.add_table(other.id, table(4), [string(4, 0, 1, 50)])
+        work.plans.add_tables(plan.id, [table(4)], in_four)
+        work.plans.add_tables(plan.id, [table(9)], in_nine)
+        work.plans.add_tables(other.id, [table(4)], [string(4, 0, 1, 50)])
 
         def found(after: int, limit: int = 9, table_id: int | None = None) -> list[PlannedString]:
             return work.plans.strings_of_matches(
@@ -345,7 +369,7 @@ def test_a_removed_plan_takes_all_that_it_has_with_it(bench: Bench) -> None:
     assert undo is not None
     with bench.store.for_all("test") as work:
         for each in (plan, undo, other):
-            work.plans.add_table(each.id, table(4), [string(4, 0, 1)])
+            work.plans.add_tables(each.id, [table(4)], [string(4, 0, 1)])
         work.plans.remove(plan.id)
     with bench.store.for_all("test") as work:
         for gone in (plan, undo):
@@ -363,7 +387,7 @@ def test_forgotten_texts_are_gone_and_counts_stay(bench: Bench) -> None:
     for each in (plan, undo):
         with bench.store.for_all("test") as work:
             edited = string(4, 0, 1, edits=(Edit(0, "a", "b"),))
-            work.plans.add_table(each.id, table(4), [edited])
+            work.plans.add_tables(each.id, [table(4)], [edited])
             work.plans.forget_texts(each.id)
             assert work.plans.strings(each.id, 4) == []
             assert work.plans.tables(each.id, limit=1) == [table(4)]
@@ -485,7 +509,7 @@ def test_a_project_takes_the_plans_with_it_that_came_last(bench: Bench) -> None:
     undo = undo_of(bench, plan)
     assert undo is not None
     with bench.store.for_all("test") as work:
-        work.plans.add_table(undo.id, table(4), [string(4, 0, 1)])
+        work.plans.add_tables(undo.id, [table(4)], [string(4, 0, 1)])
         assert work.projects.mark_deleted(project)
         assert work.removals.remove(Removal("project", project))
         assert work.plans.lock(plan.id) is None
@@ -498,7 +522,7 @@ def test_a_table_takes_the_strings_with_it_that_came_last(bench: Bench) -> None:
     bench.delete(gone)
     with bench.store.for_all("test") as work:
         for each in (gone, kept):
-            work.plans.add_table(plan.id, table(each.id), [string(each.id, 0, 1)])
+            work.plans.add_tables(plan.id, [table(each.id)], [string(each.id, 0, 1)])
         assert work.removals.remove(Removal("table", gone.id))
     with bench.store.for_all("test") as work:
         assert work.plans.strings(plan.id, gone.id) == []
@@ -511,7 +535,7 @@ def test_strings_of_a_deleted_table_go_before_it(bench: Bench) -> None:
     with bench.store.for_all("test") as work:
         for each in (gone, kept):
             strings = [string(each.id, position, 1 + position) for position in range(3)]
-            work.plans.add_table(plan.id, table(each.id), strings)
+            work.plans.add_tables(plan.id, [table(each.id)], strings)
         assert work.plans.forget_strings(limit=9) == 0
     bench.delete(gone)
     with bench.store.for_all("test") as work:
@@ -532,7 +556,7 @@ def test_plans_that_fell_silent_are_told_once_in_that_time(bench: Bench) -> None
     for plan, state in zip(plans, states, strict=False):
         saved(bench, plan, state=state)
     with bench.store.for_all("test") as work:
-        work.plans.add_table(plans[4].id, table(4), [])
+        work.plans.add_tables(plans[4].id, [table(4)])
     bench.pass_time(100)
     saved(bench, plans[5])
     with bench.store.for_all("test") as work:

@@ -3,16 +3,28 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from context_search.domain.documents import parse_json
+from context_search.domain.editing.replacing import LiteralReplacer, ReplaceRequest
 from context_search.domain.errors import NotFoundError
 from context_search.domain.json_text import to_json
 from context_search.domain.model import Project, Table
 from context_search.domain.orders import CompareIndex
 from context_search.ports.catalog import StringsAt
+from context_search.services.editing.find_edits import json_pieces
 from tests.contract.store.bench import Bench
+
+# What JSON escapes, and what stands beside it; four bytes; another form of a letter.
+ANY_TEXT = st.text(
+    st.sampled_from('"\\/nrtu0\b\f\n\r\t\x01\x1f\x7f\u2028é\u0301e林😀')
+    | st.characters(exclude_categories=["Cs"], exclude_characters="\0"),
+    max_size=12,
+)
 
 
 def test_a_new_table_has_its_document_in_revision_one(bench: Bench) -> None:
@@ -171,6 +183,51 @@ def test_of_a_part_that_is_too_long_only_the_size_is_told(bench: Bench) -> None:
     assert over is not None
     assert (fits.size, fits.text) == (102, '"' + "é" * 50 + '"')
     assert (over.size, over.text) == (102, None)
+
+
+def test_a_part_that_has_none_of_some_pieces_keeps_its_text(bench: Bench) -> None:
+    table = bench.table({"a": 'say "é"', "b": 1})
+    with bench.store.for_all("test") as work:
+        part = partial(work.tables.part, table.id)
+        lacking = part([], max_bytes=1_000, holding=["zz", "z"])
+        too_long = part([], max_bytes=3, holding=["zz"])
+        holding = [
+            part(path, max_bytes=1_000, holding=pieces)
+            for path, pieces in (
+                ([], ["zz", '\\"é\\"']),
+                (["a"], ["say"]),
+                ([], []),
+                (["b"], ["1"]),
+            )
+        ]
+        elsewhere = part(["b"], max_bytes=1_000, holding=["say"])
+        assert part(["c"], max_bytes=1_000, holding=["say"]) is None
+    every = [lacking, too_long, *holding, elsewhere]
+    assert [each and (each.text is None, each.lacks, each.is_too_long) for each in every] == [
+        (True, True, False),
+        (True, False, True),
+        *[(False, False, False)] * 4,
+        (True, True, False),
+    ]
+    assert (lacking and lacking.size) == (holding[0] and holding[0].size)
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(ANY_TEXT, min_size=1, max_size=3), ANY_TEXT.filter(bool), st.data())
+def test_no_document_with_a_literal_lacks_its_pieces(
+    bench: Bench, strings: list[str], other: str, data: st.DataObject
+) -> None:
+    string = data.draw(st.sampled_from(strings))
+    first = data.draw(st.integers(0, len(string)))
+    finds = [string[first : data.draw(st.integers(first, len(string)))], other]
+    table = bench.table({"strings": strings})
+    with bench.store.for_all("test") as work:
+        for request in (ReplaceRequest(find, "") for find in finds if find):
+            part = work.tables.part(table.id, [], max_bytes=9_999, holding=json_pieces(request))
+            literal = LiteralReplacer(request).literal
+            assert part is not None
+            assert not (part.lacks and any(map(literal.occurs_in, strings)))
+            assert part.lacks or any(piece in str(part.text) for piece in json_pieces(request))
 
 
 def test_a_table_that_never_was_has_no_lock(bench: Bench) -> None:

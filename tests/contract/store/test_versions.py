@@ -321,6 +321,35 @@ def test_the_oldest_leave_while_a_project_keeps_too_much(bench: Bench) -> None:
     assert [v.revision for v in versions(bench, other)] == [2, 1]
 
 
+def test_the_project_that_keeps_most_too_much_is_first_and_none_stands_in_its_way(
+    bench: Bench,
+) -> None:
+    tables = []
+    for most in (3, 1, 2, 4):
+        table = write(bench, bench.table(LONG, bench.project()), '"a"')
+        keep(bench, table.project_id, max_bytes=most)
+        tables.append(table)
+    labelled = tables[1]
+    with bench.store.for_all("test") as work:
+        work.versions.label(labelled, 1, "mine")
+        expected = [tables[at].project_id for at in (2, 0, 3)]
+        assert work.histories.over_limit(limit=9) == expected
+        assert work.histories.over_limit(limit=1) == expected[:1]
+
+
+def test_what_was_written_meanwhile_is_erased_with_the_rest(bench: Bench) -> None:
+    read_before = bench.table(LONG)
+    for text in ('"a"', '"b"'):
+        table = write(bench, read_before, text)
+    with bench.store.for_all("test") as work:
+        work.versions.erase(read_before)
+    assert [(v.revision, v.gap, v.is_live) for v in versions(bench, table)] == [
+        (3, None, True),
+        (2, "erased", False),
+        (1, "erased", False),
+    ]
+
+
 def test_a_labelled_version_stays_whatever_it_takes(bench: Bench) -> None:
     table = write(bench, bench.table(LONG), '"a"')
     with bench.store.for_all("test") as work:
@@ -341,7 +370,7 @@ def replaced(bench: Bench, table: Table, revision: int, *, days: int = 30) -> Pl
         until = plan.created_at + timedelta(days=days)
         work.plans.save(replace(plan, state="done", undo_until=until))
         done = PlannedTable(table.id, revision, 1, 1, state="done", revision_before=revision)
-        work.plans.add_table(plan.id, done, [])
+        work.plans.add_tables(plan.id, [done])
     return plan
 
 
@@ -355,8 +384,9 @@ def test_what_a_plan_replaced_that_can_be_undone_is_never_too_much(bench: Bench)
     assert prune(bench).versions == 2
     assert [v.revision for v in versions(bench, table)] == [5, 4, 2]
     with bench.store.for_all("test") as work:
-        assert work.histories.expire_oldest(table.project_id) == 1
         assert work.histories.over_limit(limit=9) == [table.project_id]
+        assert work.histories.expire_oldest(table.project_id) == 1
+        assert work.histories.over_limit(limit=9) == []
         assert work.histories.expire_oldest(table.project_id) == 0
     assert [v.revision for v in versions(bench, table)] == [5, 2]
     undo = NewPlan(

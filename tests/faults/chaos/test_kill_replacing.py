@@ -51,7 +51,7 @@ def test_a_preview_may_die_anywhere(deployment: Deployment, kills: Kills, writer
         return "preview", case.owner.project_id, FIND, BECOMES, 10**6
 
     calls = everywhere(kills, writers, writers.case, order)
-    assert any("plans.add_table" in call for call in calls)
+    assert any("plans.add_tables" in call for call in calls)
     deployment.settle()
     for case in writers.cases:
         shows_the_same(deployment, writers, case)

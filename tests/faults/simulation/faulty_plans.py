@@ -22,6 +22,7 @@ from context_search.ports.store import UnitOfWork
 from context_search.services.editing.execute import ExecutedPlan, ExecutePlans, finish, read_ahead
 from context_search.services.editing.one_by_one import OneByOne
 from context_search.services.editing.record import RecordVersions
+from context_search.services.editing.revert_document import RevertDocument
 from context_search.services.editing.rewriting import (
     Refused,
     Replace,
@@ -30,7 +31,6 @@ from context_search.services.editing.rewriting import (
     Source,
     string_at,
 )
-from context_search.services.editing.take_back import TakeBack
 from context_search.services.editing.undo import UndoPlans
 from context_search.services.editing.write_documents import Locked, WriteDocuments
 from context_search.services.upkeep.cleanup import Cleanup
@@ -171,9 +171,9 @@ class WritesWhatItRead(WriteDocuments):
         task: Rewriting,
         ahead: Rewritten | Refused,
         *,
-        may_compute: bool = True,
+        max_bytes: int | None,
     ) -> Locked | None:
-        locked = WriteDocuments.lock(self, work, task, ahead, may_compute=True)
+        locked = WriteDocuments.lock(self, work, task, ahead, max_bytes=max_bytes or self.max_bytes)
         return locked and replace(locked, result=ahead)
 
 
@@ -226,7 +226,7 @@ class DoneBeforeItIs(OneByOne):
                     plan.id, replace(planned, state="done", replaced=ahead.done, runs=0)
                 )
             with self.patient.for_project(plan.project_id) as work:
-                locked = self.writer.lock(work, task, ahead)
+                locked = self.writer.lock(work, task, ahead, max_bytes=self.writer.max_bytes)
                 assert locked is not None
                 self.writer.write(work, task, plan, locked)
                 work.send_waiting(plan.project_id)
@@ -260,12 +260,12 @@ class PrunesWhatUndosNeed(MemoryHistories):
         return pruned
 
 
-class _TakesBackBlindly(TakeBack):
+class _RevertsBlindly(RevertDocument):
     def _back(
-        self, string: PlannedString, present: str | None, left_by_plan: Any
+        self, string: PlannedString, present: str | None, left_by_plan: Any, document: object
     ) -> tuple[Sequence[Edit], list[Any]]:
         if present is None:
-            return TakeBack._back(self, string, present, left_by_plan)
+            return RevertDocument._back(self, string, present, left_by_plan, document)
         back = reversed_edits(string.edits or ())
         return [
             replace(edit, found=present[edit.start : edit.end])
@@ -280,8 +280,8 @@ class UndoesWithoutLooking(UndoPlans):
     def _write(
         self, plan: Plan, asked: Any, task: Rewriting, ahead: Sequence[Rewritten | Refused]
     ) -> ExecutedPlan:
-        task = _TakesBackBlindly(plan)
-        ahead = read_ahead(self.store, plan, task, asked.tables, self.writer.max_bytes)
+        task = _RevertsBlindly(plan)
+        ahead = read_ahead(self.store, plan, task, asked.tables, self.writer)
         return UndoPlans._write(self, plan, asked, task, ahead)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
@@ -89,9 +89,13 @@ def _large_plans(usual: type[MemoryPlans]) -> type[MemoryPlans]:
             large = replace(plan.counts, planned_bytes=MAX_ATOMIC_BYTES + 1)
             usual.save(self, replace(plan, counts=large))
 
-        def add_table(
-            self, plan_id: int, table: PlannedTable, strings: list[PlannedString]
+        def add_tables(
+            self,
+            plan_id: int,
+            tables: Sequence[PlannedTable],
+            strings: Sequence[PlannedString] = (),
         ) -> None:
-            usual.add_table(self, plan_id, replace(table, bytes=MAX_ATOMIC_BYTES + 1), strings)
+            large = [replace(table, bytes=MAX_ATOMIC_BYTES + 1) for table in tables]
+            usual.add_tables(self, plan_id, large, strings)
 
     return LargePlans

@@ -6,9 +6,17 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 from context_search.domain.access import McpKey, Principal, ProjectKey
-from context_search.domain.editing.plans import Choice, OnConflict, Plan, PlannedTable
+from context_search.domain.documents import parse_exact, strings_at
+from context_search.domain.editing.plans import (
+    Choice,
+    OnConflict,
+    Plan,
+    PlannedString,
+    PlannedTable,
+)
 from context_search.domain.editing.replacing import ReplaceRequest
 from context_search.domain.errors import CommitUnknownError, DatabaseUnavailableError
 from context_search.domain.model import Table
@@ -20,12 +28,20 @@ from context_search.services.catalog.tables import ManageTables
 from context_search.services.editing.carry_out import CarryOutPlans
 from context_search.services.editing.execute import ExecutedPlan, ExecutePlans
 from context_search.services.editing.one_by_one import OneByOne
-from context_search.services.editing.preview import AskedReplacement, PreviewReplacements
+from context_search.services.editing.preview import (
+    AskedReplacement,
+    PreviewLimits,
+    PreviewReplacements,
+    ShownPlan,
+)
 from context_search.services.editing.record import RecordVersions
+from context_search.services.editing.show_matches import ShowMatches
 from context_search.services.editing.undo import UndoPlans
 from context_search.services.editing.versions import ManageVersions
-from context_search.services.editing.write_documents import WriteDocuments
+from context_search.services.editing.write_documents import MAX_HELD_CHARS, WriteDocuments
 from testing.in_memory.patterns import RePatterns
+from tests.services.editing.novel import asked_for, hashed
+from tests.steps import Steps
 
 ALL = Choice()
 SKIP = Choice(on_conflict="skip")
@@ -46,13 +62,15 @@ WAREHOUSE = ReplaceRequest("废弃仓库", "荒废工厂")
 
 
 @dataclass
-class Desk:
+class Desk(Steps):
     """Use cases of editing with one caller."""
 
     store: Store
     clock: Clock
     patterns: Patterns = field(default_factory=RePatterns)
     recorder: RecordVersions = field(default_factory=RecordVersions)
+    held_chars: int = MAX_HELD_CHARS
+    limits: PreviewLimits = field(default_factory=PreviewLimits)
 
     @cached_property
     def principal(self) -> ProjectKey:
@@ -67,33 +85,43 @@ class Desk:
     @property
     def previews(self) -> PreviewReplacements:
         return PreviewReplacements(
-            self.store, self.store, self.patterns, lambda text: f"{len(text):02x}" * 8, self.clock
+            self.store, self.store, self.patterns, hashed, self.clock, self.limits
         )
 
     @property
+    def writer(self) -> WriteDocuments:
+        return WriteDocuments(self.recorder, self.held_chars)
+
+    @property
+    def matches(self) -> ShowMatches:
+        return ShowMatches(self.store, self.patterns, self.clock)
+
+    @property
     def plans(self) -> ExecutePlans:
-        return ExecutePlans(self.store, self.patterns, self.clock, WriteDocuments(self.recorder))
+        return ExecutePlans(self.store, self.patterns, self.clock, self.writer)
 
     @property
     def undos(self) -> UndoPlans:
-        return UndoPlans(self.store, self.clock, WriteDocuments(self.recorder))
+        return UndoPlans(self.store, self.clock, self.writer)
 
     @property
     def worker(self) -> CarryOutPlans:
-        documents = OneByOne(self.store, self.store, WriteDocuments(self.recorder))
+        documents = OneByOne(self.store, self.store, self.writer)
         return CarryOutPlans(self.store, self.previews.run, self.plans, self.undos, documents)
+
+    def having(self, **parts: Any) -> Desk:
+        """Returns the same desk with other parts."""
+        other = replace(self, **parts)
+        other.__dict__["principal"] = self.principal
+        return other
 
     def with_fault(self, fault: str, at: int) -> Desk:
         """Returns the same desk in a process that meets a fault."""
-        other = replace(self, store=FaultyStore(self.store, fault, at))
-        other.__dict__["principal"] = self.principal
-        return other
+        return self.having(store=FaultyStore(self.store, fault, at))
 
     def while_somebody(self, at: int, act: Callable[[], object]) -> Desk:
         """Returns the same desk, with somebody who acts before one of its transactions."""
-        other = replace(self, store=BusyStore(self.store, at, act))
-        other.__dict__["principal"] = self.principal
-        return other
+        return self.having(store=BusyStore(self.store, at, act))
 
     def make(self, *documents: object) -> list[Table]:
         """Stores documents."""
@@ -117,6 +145,10 @@ class Desk:
         if plan.state == "previewing":
             assert self.carry_out(plan) == "ready"
         return self.plan(plan)
+
+    def start(self, find: str, replace_with: str = "×", **asked: Any) -> ShownPlan:
+        """Previews a replacement in the project, as far as a request goes."""
+        return self.previews.start(self.principal, asked_for(find, replace_with, **asked))
 
     def execute(
         self, plan: Plan, choice: Choice = ALL, principal: Principal | None = None
@@ -145,6 +177,15 @@ class Desk:
         assert found is not None
         return found
 
+    def read(self, plan_id: int) -> Plan:
+        """Returns a plan as its owner sees it."""
+        return self.previews.read(self.principal, plan_id).plan
+
+    def strings(self, plan_id: int) -> list[PlannedString]:
+        """Returns all strings of a plan, in their order."""
+        with self.store.for_all("test") as work:
+            return work.plans.strings_of_matches(plan_id, after=0, limit=100_000)
+
     def rows(self, plan: Plan) -> list[PlannedTable]:
         """Returns the documents of a plan."""
         with self.store.for_all("test") as work:
@@ -159,6 +200,29 @@ class Desk:
         """Returns revisions and texts of documents."""
         with self.store.for_all("test") as work:
             return {table.id: work.tables.read(table.id) for table in tables}
+
+    def documents(self) -> dict[int, tuple[int, str]]:
+        """Every document of the project, with its revision."""
+        with self.store.for_all("test") as work:
+            ids = work.tables.ids(self.principal.project_id, after=0, limit=100_000)
+            return {table_id: work.tables.read(table_id) for table_id in ids}
+
+    def texts(self) -> list[tuple[int, str, str]]:
+        """Every string of the project: table, pointer, text; in the order of matches."""
+        return [
+            (table_id, string.json_pointer, string.text)
+            for table_id, (_, text) in self.documents().items()
+            for string in strings_at(parse_exact(text), [""])
+        ]
+
+    def orders(self) -> list[object]:
+        """The plans that wait for a worker; their orders are done then."""
+        with self.store.for_all("test") as work:
+            taken = work.outbox.take(self.principal.project_id, window=1_000)
+            for order_id, _ in taken:
+                work.outbox.begin(order_id)
+                work.outbox.finish(order_id)
+        return [body["plan_id"] for _, body in taken if body["kind"] == "plan"]
 
     def versions(self, table: Table) -> list[Version]:
         """Returns the newest versions of a table."""
@@ -185,6 +249,13 @@ class Desk:
             large = replace(plan, counts=replace(plan.counts, planned_bytes=10**9))
             work.plans.save(large)
         return self.plan(plan)
+
+    def enlarge(self, plan: Plan) -> None:
+        """Makes a document of a plan too large for the transaction of an undo."""
+        with self.store.for_all("test") as work:
+            [first, *_] = work.plans.tables(plan.id, limit=1)
+            strings = work.plans.strings(plan.id, first.table_id)
+            work.plans.add_tables(plan.id, [replace(first, bytes=10**9)], strings)
 
 
 @dataclass
@@ -223,7 +294,7 @@ class FaultyStore:
     """A store with a fault at transaction number ``at``, counted from 1.
 
     ``fault``: the process ends ``before`` or ``after`` it, the database is ``away``, or the reply
-    to its COMMIT is ``lost``.
+    to its COMMIT is ``lost``; ``dropped``: so is the COMMIT.
     """
 
     store: Store
@@ -253,6 +324,8 @@ class FaultyStore:
             raise DatabaseUnavailableError("away")
         with opened() as work:
             yield work
+            if fault == "dropped":
+                raise CommitUnknownError("nothing was committed")
         if fault == "after":
             raise StoppedError
         if fault == "lost":

@@ -10,12 +10,12 @@ from context_search.domain.access import McpKey
 from context_search.services.editing.confirmations import (
     ANSWERED_WITHIN_S,
     Confirmations,
-    Deed,
+    PlanOperation,
 )
 from testing.in_memory.clock import ManualClock
 
 ASKED = McpKey(1, 3)
-DEED = Deed("execute", 31, bytes(16))
+OPERATION = PlanOperation("execute", 31, bytes(16))
 
 
 def confirmations(key: str = "key", clock: ManualClock | None = None) -> Confirmations:
@@ -24,40 +24,40 @@ def confirmations(key: str = "key", clock: ManualClock | None = None) -> Confirm
 
 def test_a_state_is_good_for_what_was_asked() -> None:
     asking = confirmations()
-    state = asking.state_of(ASKED, DEED)
-    assert asking.is_good(state, ASKED, DEED)
-    assert confirmations().is_good(state, ASKED, DEED), "another process has the same key"
+    state = asking.state_of(ASKED, OPERATION)
+    assert asking.is_good(state, ASKED, OPERATION)
+    assert confirmations().is_good(state, ASKED, OPERATION), "another process has the same key"
 
 
 @pytest.mark.parametrize(
     "asked",
     [
-        (McpKey(1, 4), DEED),
-        (McpKey(2, 3), DEED),
-        (ASKED, Deed("undo", 31, bytes(16))),
-        (ASKED, replace(DEED, plan_id=32)),
-        (ASKED, replace(DEED, digest=bytes(15) + b"\x01")),
+        (McpKey(1, 4), OPERATION),
+        (McpKey(2, 3), OPERATION),
+        (ASKED, PlanOperation("undo", 31, bytes(16))),
+        (ASKED, replace(OPERATION, plan_id=32)),
+        (ASKED, replace(OPERATION, digest=bytes(15) + b"\x01")),
     ],
     ids=["another instance", "another project", "another act", "another plan", "another digest"],
 )
-def test_a_state_is_good_for_nothing_else(asked: tuple[McpKey, Deed]) -> None:
+def test_a_state_is_good_for_nothing_else(asked: tuple[McpKey, PlanOperation]) -> None:
     asking = confirmations()
-    assert not asking.is_good(asking.state_of(ASKED, DEED), *asked)
+    assert not asking.is_good(asking.state_of(ASKED, OPERATION), *asked)
 
 
 def test_a_state_ends() -> None:
     clock = ManualClock()
     asking = confirmations(clock=clock)
-    state = asking.state_of(ASKED, DEED)
+    state = asking.state_of(ASKED, OPERATION)
     clock.advance(ANSWERED_WITHIN_S - 1)
-    assert asking.is_good(state, ASKED, DEED)
+    assert asking.is_good(state, ASKED, OPERATION)
     clock.advance(1)
-    assert not asking.is_good(state, ASKED, DEED)
+    assert not asking.is_good(state, ASKED, OPERATION)
 
 
 def test_nobody_makes_one_or_lets_one_last_longer() -> None:
     asking = confirmations()
-    state = asking.state_of(ASKED, DEED)
+    state = asking.state_of(ASKED, OPERATION)
     ends_at, _, signature = state.partition(".")
     forged = [
         "",
@@ -71,6 +71,6 @@ def test_nobody_makes_one_or_lets_one_last_longer() -> None:
         f" {state}",
         f"{state}\n",
         "٣" * 10 + f".{signature}",
-        confirmations("other key").state_of(ASKED, DEED),
+        confirmations("other key").state_of(ASKED, OPERATION),
     ]
-    assert [each for each in forged if asking.is_good(each, ASKED, DEED)] == []
+    assert [each for each in forged if asking.is_good(each, ASKED, OPERATION)] == []

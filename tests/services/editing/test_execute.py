@@ -213,6 +213,29 @@ def test_a_plan_ends(desk: Desk, clock: ManualClock) -> None:
         desk.execute(plan)
 
 
+def test_a_plan_is_expired_from_its_last_second_on_whoever_reads_it(
+    desk: Desk, clock: ManualClock
+) -> None:
+    desk.make(*STORY)
+    plan, done = desk.preview(lifetime_s=60), desk.preview(lifetime_s=60)
+    desk.execute(done)
+    clock.advance(59)
+    assert desk.previews.read(desk.principal, plan.id).plan.state == "ready"
+    clock.advance(1)
+    assert desk.previews.read(desk.principal, plan.id).plan.state == "expired"
+    page = desk.previews.page(desk.principal, below=None).rows
+    assert [each.state for each in page] == ["done", "expired"]
+
+
+def test_a_plan_of_which_nothing_is_chosen_is_not_used_up(desk: Desk) -> None:
+    desk.make(*STORY)
+    plan = desk.preview()
+    for choice in (Choice(only=frozenset()), Choice(leave=frozenset(range(1, 8)))):
+        with pytest.raises(InvalidInputError, match="no match is chosen"):
+            desk.execute(plan, choice)
+    assert desk.execute(plan).done_count == 7
+
+
 def test_a_plan_that_is_executed_may_be_asked_for_when_it_has_expired(
     desk: Desk, clock: ManualClock
 ) -> None:

@@ -52,7 +52,7 @@ class PlanSystem(System):
             plan = work.plans.add(new)
             assert plan is not None
             string = PlannedString(4, 0, "", 1, 1, b"1", b"2", b"2", edits)
-            work.plans.add_table(plan.id, PlannedTable(4, 1, 1, 1), [string])
+            work.plans.add_tables(plan.id, [PlannedTable(4, 1, 1, 1)], [string])
             work.plans.save(replace(plan, **changes))  # type: ignore[arg-type]
         return plan
 

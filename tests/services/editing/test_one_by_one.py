@@ -77,16 +77,6 @@ def ordered(desk: Desk, choice: Choice = ALL, request: ReplaceRequest = LETTERS)
     return plan
 
 
-def orders(desk: Desk) -> list[int]:
-    """The plans that wait for a worker; their orders are taken."""
-    with desk.store.for_all("test") as work:
-        taken = work.outbox.take(desk.principal.project_id, window=100)
-        for order_id, _ in taken:
-            work.outbox.begin(order_id)
-            work.outbox.finish(order_id)
-    return [body["plan_id"] for _, body in taken if body["kind"] == "plan"]  # type: ignore[misc]
-
-
 def texts(desk: Desk, tables: Sequence[Table]) -> list[object]:
     return [json.loads(desk.text(table)) for table in tables]
 
@@ -96,7 +86,7 @@ def test_a_large_plan_is_ordered_and_done_by_a_worker(desk: Desk) -> None:
     before = [desk.text(table) for table in tables]
     plan = ordered(desk, request=ReplaceRequest("废弃仓库", "荒废工厂"))
     assert [desk.text(table) for table in tables] == before
-    assert orders(desk) == [plan.id]
+    assert desk.orders() == [plan.id]
     assert desk.carry_out(plan) == "done"
     assert [desk.text(table) for table in tables] == [
         text.replace("废弃仓库", "荒废工厂") for text in before
@@ -128,7 +118,7 @@ def test_a_large_plan_is_undone_and_done_again_by_a_worker(desk: Desk) -> None:
 
 def large_undo(desk: Desk, plan: Plan) -> Plan:
     """Has a worker undo a plan."""
-    as_large(desk, plan)
+    desk.enlarge(plan)
     undo = desk.undo(plan)
     assert undo.plan.state == "executing"
     assert not undo.tables
@@ -140,7 +130,7 @@ def test_texts_are_not_forgotten_while_a_worker_takes_them_back(desk: Desk) -> N
     tables = desk.make(*STORY)
     before = [desk.text(table) for table in tables]
     plan = desk.execute(desk.preview()).plan
-    as_large(desk, plan)
+    desk.enlarge(plan)
     undo = desk.undo(plan).plan
     with pytest.raises(ConflictError):
         desk.previews.cancel(desk.principal, plan.id)
@@ -149,20 +139,12 @@ def test_texts_are_not_forgotten_while_a_worker_takes_them_back(desk: Desk) -> N
     desk.previews.cancel(desk.principal, plan.id)
 
 
-def as_large(desk: Desk, plan: Plan) -> None:
-    """Makes the documents of a plan too large for one transaction."""
-    with desk.store.for_all("test") as work:
-        [first, *_] = work.plans.tables(plan.id, limit=1)
-        strings = work.plans.strings(plan.id, first.table_id)
-        work.plans.add_table(plan.id, replace(first, bytes=10**9), strings)
-
-
 def test_texts_that_an_undo_needs_are_not_forgotten(desk: Desk) -> None:
     tables = desk.make(*STORY)
     before = [desk.text(table) for table in tables]
     plan = ordered(desk, request=ReplaceRequest("废弃仓库", "荒废工厂"))
     desk.carry_out(plan)
-    as_large(desk, plan)
+    desk.enlarge(plan)
     undo = desk.undo(plan).plan
     with pytest.raises(ConflictError):
         desk.previews.cancel(desk.principal, plan.id)
@@ -210,12 +192,48 @@ def do_it_all(desk: Desk, plan: Plan) -> None:
 def test_a_worker_that_has_little_time_leaves_the_rest_to_the_next(desk: Desk) -> None:
     tables = desk.make(["x"], ["x"])
     plan = ordered(desk, SKIP)
-    assert orders(desk) == [plan.id]
+    assert desk.orders() == [plan.id]
     assert desk.carry_out(plan, left_s=59) == "goes_on"
-    assert texts(desk, tables) == [["x"], ["x"]]
-    assert orders(desk) == [plan.id]
+    assert texts(desk, tables) == [["yy"], ["x"]]
+    assert desk.orders() == [plan.id]
     assert desk.carry_out(plan, left_s=61) == "done"
     assert texts(desk, tables) == [["yy"], ["yy"]]
+
+
+@pytest.mark.parametrize("choice", [ALL, SKIP], ids=["abort", "skip"])
+def test_the_next_worker_finds_the_plan_free_as_soon_as_it_is_ordered(choice: Choice) -> None:
+    for at in range(1, 30):
+        clock = ManualClock()
+        desk = Desk(MemoryStore(clock), clock)
+        tables = desk.make({"a": "x"}, {"a": "x"})
+        plan = ordered(desk, choice)
+        desk.put(tables[0], "new", "/b")  # to be looked at, where all are
+        desk.orders()
+        busy = desk.while_somebody(at, partial(take_orders, desk, plan))
+        assert busy.carry_out(plan, left_s=59) == "goes_on"
+        take_orders(desk, plan)
+        assert texts(desk, tables) == [{"a": "yy", "b": "new"}, {"a": "yy"}]
+        assert isinstance(busy.store, BusyStore)
+        if at > busy.store.begun:
+            return
+    raise AssertionError("a worker has fewer transactions")
+
+
+def take_orders(desk: Desk, plan: Plan) -> None:
+    """What the next worker does, at once; an order that meets another worker comes late."""
+    for _ in desk.orders():
+        assert desk.carry_out(plan) == "done"
+
+
+@pytest.mark.parametrize("choice", [SKIP, Choice()])
+def test_workers_that_all_have_little_time_end_a_plan(desk: Desk, choice: Choice) -> None:
+    tables = desk.make(*({"a": "x"} for _ in range(3)))
+    plan = ordered(desk, choice)
+    for table in tables:
+        desk.put(table, "new", "/b")
+    outcomes = [desk.carry_out(plan, left_s=1) for _ in range(6)]
+    assert "done" in outcomes
+    assert texts(desk, tables) == [{"a": "yy", "b": "new"}] * 3
 
 
 def test_nothing_is_written_when_something_is_stale_at_the_beginning(desk: Desk) -> None:

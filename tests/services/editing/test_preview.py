@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from context_search.adapters.re2_patterns import Re2Patterns
-from context_search.domain.access import McpKey, ProjectKey
+from context_search.domain.access import McpKey
 from context_search.domain.editing import plans
 from context_search.domain.editing.plans import Plan
 from context_search.domain.editing.replacing import ReplaceRequest
@@ -31,17 +31,11 @@ from context_search.domain.errors import (
 )
 from context_search.domain.json_pointer import contains
 from context_search.services.editing.preview import PreviewLimits
+from testing.in_memory.clock import ManualClock
 from tests.contract.store.bench import MemoryBench
 from tests.domain.editing.brute_force import TEXTS, brute_force
-from tests.services.editing.desk import (
-    FACTORY,
-    WAREHOUSE,
-    Desk,
-    TickingClock,
-    asked_for,
-    hashed,
-)
-from tests.services.editing.replacing import BusyStore, FaultyStore, StoppedError
+from tests.services.editing.novel import FACTORY, NOVEL, WAREHOUSE, TickingClock, asked_for, hashed
+from tests.services.editing.replacing import BusyStore, Desk, StoppedError
 
 CANARY = "canary-of-the-document"
 
@@ -49,7 +43,7 @@ CANARY = "canary-of-the-document"
 @pytest.fixture
 def memory() -> Desk:
     """Over the model store."""
-    return Desk(MemoryBench())
+    return Desk(MemoryBench().store, ManualClock())
 
 
 def counts(plan: Plan) -> tuple[int, int, int]:
@@ -57,7 +51,7 @@ def counts(plan: Plan) -> tuple[int, int, int]:
 
 
 def test_three_documents_and_seven_places(desk: Desk) -> None:
-    tables = desk.novel()
+    tables = desk.make(*NOVEL)
     shown = desk.start(WAREHOUSE, FACTORY)
     plan = shown.plan
     assert plan.state == "ready"
@@ -83,10 +77,10 @@ def test_three_documents_and_seven_places(desk: Desk) -> None:
 
 
 def test_a_plan_says_who_asked_for_what(desk: Desk) -> None:
-    desk.novel()
+    desk.make(*NOVEL)
     request = ReplaceRequest(WAREHOUSE, FACTORY, whole_word=True)
     asked = replace(asked_for(""), request=request, lifetime_s=600)
-    plan = desk.preview.start(desk.principal, asked, request_id="r-1").plan
+    plan = desk.previews.start(desk.principal, asked, request_id="r-1").plan
     assert (plan.request, plan.previewed_by, plan.request_id) == (request, "key:7", "r-1")
     assert plan.request_hmac.hex() == hashed(WAREHOUSE) + hashed(FACTORY)
     assert (plan.expires_at - plan.created_at).total_seconds() == pytest.approx(600, abs=5)
@@ -109,7 +103,7 @@ def some_document(random: Random) -> object:
 @pytest.mark.parametrize("seed", range(12))
 def test_counts_are_those_of_every_string_by_itself(desk: Desk, seed: int) -> None:
     random = Random(seed)
-    tables = desk.tables(*(some_document(random) for _ in range(12)))
+    tables = desk.make(*(some_document(random) for _ in range(12)))
     for _ in range(12):
         request = ReplaceRequest(
             "".join(random.choices(TEXTS, k=random.choice([1, 1, 2]))),
@@ -121,7 +115,7 @@ def test_counts_are_those_of_every_string_by_itself(desk: Desk, seed: int) -> No
         pointer = random.choice(["", "", "/a", "/ab/1", "/0"])
         named = tuple(table.id for table in random.sample(tables, 8)) if seed % 2 else None
         asked = replace(asked_for("", tables=named, json_pointer=pointer), request=request)
-        plan = desk.preview.start(desk.principal, asked).plan
+        plan = desk.previews.start(desk.principal, asked).plan
         naive = [
             (table, at, brute_force(string, request))
             for table, at, string in desk.texts()
@@ -139,18 +133,18 @@ def test_counts_are_those_of_every_string_by_itself(desk: Desk, seed: int) -> No
         assert [(row.table_id, row.json_pointer, row.matches) for row in desk.strings(plan.id)] == [
             (table, at, len(found.edits)) for table, at, found in edited
         ]
-        desk.preview.cancel(desk.principal, plan.id)
+        desk.previews.cancel(desk.principal, plan.id)
 
 
 def test_nothing_that_a_preview_does_changes_a_document(desk: Desk) -> None:
-    desk.novel()
+    desk.make(*NOVEL)
     before = desk.documents()
     plan = desk.start(WAREHOUSE, FACTORY).plan
     desk.matches.page(desk.principal, plan.id)
     for refused in (("", "x", {}), ("(", "x", {"regex": True}), ("废", "$1", {"regex": True})):
         with pytest.raises(InvalidInputError):
             desk.start(refused[0], refused[1], **refused[2])
-    desk.preview.cancel(desk.principal, plan.id)
+    desk.previews.cancel(desk.principal, plan.id)
     assert desk.documents() == before
 
 
@@ -158,7 +152,7 @@ def test_nothing_that_a_preview_does_changes_a_document(desk: Desk) -> None:
 
 
 def test_a_scope_narrows_to_tables_and_a_pointer(desk: Desk) -> None:
-    tables = desk.novel()
+    tables = desk.make(*NOVEL)
     both = (tables[1].id, tables[2].id)
     assert counts(desk.start(WAREHOUSE, tables=both).plan) == (2, 3, 5)
     assert counts(desk.start(WAREHOUSE, tables=both, json_pointer="/scenes").plan) == (1, 2, 3)
@@ -166,15 +160,15 @@ def test_a_scope_narrows_to_tables_and_a_pointer(desk: Desk) -> None:
 
 
 def test_a_scope_never_reaches_a_longer_name(desk: Desk) -> None:
-    desk.tables({"a": "x", "ab": "x", "a/b": "x"})
+    desk.make({"a": "x", "ab": "x", "a/b": "x"})
     assert counts(desk.start("x", json_pointer="/a").plan) == (1, 1, 1)
 
 
 def test_a_tool_is_a_scope(desk: Desk) -> None:
-    tables = desk.novel()
-    tool, _ = desk.bench.tool(tables[1], "/scenes/2")
+    tables = desk.make(*NOVEL)
+    tool, _ = desk.tool(tables[1], "/scenes/2")
     assert counts(desk.start(WAREHOUSE, tool_id=tool.id).plan) == (1, 1, 2)
-    wide, _ = desk.bench.tool(tables[1], "/scenes")
+    wide, _ = desk.tool(tables[1], "/scenes")
     narrowed: list[tuple[dict[str, Any], int]] = [
         ({"tables": (tables[1].id, tables[0].id)}, 3),
         ({"tables": (tables[0].id,)}, 0),
@@ -189,7 +183,7 @@ def test_a_tool_is_a_scope(desk: Desk) -> None:
 
 
 def test_places_of_an_instance_are_united(desk: Desk) -> None:
-    tables = desk.novel()
+    tables = desk.make(*NOVEL)
     places = ((tables[1].id, "/scenes"), (tables[1].id, "/scenes/0"), (tables[0].id, "/text"))
     shown = desk.start(WAREHOUSE, places=places, mcp_id=3)
     assert counts(shown.plan) == (2, 3, 5)
@@ -197,13 +191,13 @@ def test_places_of_an_instance_are_united(desk: Desk) -> None:
 
 
 def test_what_is_not_the_callers_is_not_there(desk: Desk) -> None:
-    [mine] = desk.tables("x")
-    theirs = desk.bench.table("x")
-    tool, _ = desk.bench.tool(theirs)
+    [mine] = desk.make("x")
+    [theirs] = Desk(desk.store, desk.clock).make("x")
+    tool, _ = desk.tool(theirs)
     for scope in ({"tables": (mine.id, theirs.id)}, {"tool_id": tool.id}):
         with pytest.raises(NotFoundError):
             desk.start("x", **scope)
-    desk.bench.delete(mine)
+    desk.tables.delete(desk.principal, mine.id)
     with pytest.raises(NotFoundError):
         desk.start("x", tables=(mine.id,))
     assert counts(desk.start("x").plan) == (0, 0, 0)
@@ -236,12 +230,12 @@ def test_what_cannot_be_asked_makes_no_plan(
     with pytest.raises(error) as refusal:
         memory.start(find, replace_with, **asked)
     assert find == "" or len(find) < 3 or find not in str(refusal.value)
-    assert memory.preview.page(memory.principal, below=None).rows == []
+    assert memory.previews.page(memory.principal, below=None).rows == []
 
 
 def test_a_third_preview_has_to_wait(desk: Desk) -> None:
-    desk.novel()
-    slow = desk.previews(PreviewLimits(bytes=0))
+    desk.make(*NOVEL)
+    slow = desk.having(limits=PreviewLimits(bytes=0)).previews
     for _ in range(plans.MAX_PREVIEWS):
         assert slow.start(desk.principal, asked_for(WAREHOUSE)).plan.state == "previewing"
     with pytest.raises(ReplaceBusyError) as busy:
@@ -254,19 +248,19 @@ def test_a_project_has_so_many_open_plans(desk: Desk) -> None:
         last = desk.start("x").plan
     with pytest.raises(ReplaceBusyError):
         desk.start("x")
-    desk.preview.cancel(desk.principal, last.id)
+    desk.previews.cancel(desk.principal, last.id)
     assert desk.start("x").plan.state == "ready"
 
 
 def test_what_is_too_much_fails_the_plan(desk: Desk) -> None:
-    desk.tables("x" * 101, ["x"] * 900)
+    desk.make("x" * 101, ["x"] * 900)
     agents: dict[str, Any] = {
         "mcp_id": 3,
         "places": tuple((table, "") for table in desk.documents()),
     }
     with pytest.raises(TooManyMatchesError):
         desk.start("x", **agents)
-    [failed] = desk.preview.page(desk.principal, below=None).rows
+    [failed] = desk.previews.page(desk.principal, below=None).rows
     assert (failed.state, failed.digest) == ("failed", None)
     assert failed.last_error is not None
     assert failed.last_error["code"] == "TOO_MANY_MATCHES"
@@ -274,28 +268,28 @@ def test_what_is_too_much_fails_the_plan(desk: Desk) -> None:
 
 
 def test_more_strings_than_a_plan_may_have(memory: Desk) -> None:
-    memory.tables(["x"] * plans.MAX_PLANNED_STRINGS)
+    memory.make(["x"] * plans.MAX_PLANNED_STRINGS)
     assert memory.start("x").plan.counts.strings == plans.MAX_PLANNED_STRINGS
-    memory.tables("x")
+    memory.make("x")
     with pytest.raises(TooManyMatchesError):
         memory.start("x")
 
 
 def test_a_replacement_that_is_too_long(memory: Desk) -> None:
-    memory.tables("x" * 5_001)
+    memory.make("x" * 5_001)
     with pytest.raises(ReplaceTooLargeError):
         memory.start("x", "y" * 10_000)
 
 
 def test_replacements_that_are_too_long_in_all_documents_together(memory: Desk) -> None:
-    memory.tables("x" * 3_000, "x" * 3_000)
+    memory.make("x" * 3_000, "x" * 3_000)
     assert memory.start("x", "y" * 8_000).plan.state == "ready"
     with pytest.raises(ReplaceTooLargeError):
         memory.start("x", "y" * 10_000)
 
 
 def test_a_pointer_that_no_answer_holds(memory: Desk) -> None:
-    memory.tables({"k" * 20_000: "x", "short": "y"})
+    memory.make({"k" * 20_000: "x", "short": "y"})
     with pytest.raises(ReplaceTooLargeError):
         memory.start("x")
     assert memory.start("y").plan.state == "ready"
@@ -309,7 +303,7 @@ def finished(desk: Desk, plan: Plan) -> Plan:
     for _ in range(100):
         if desk.orders() != [plan.id]:
             break
-        desk.preview.run(plan.id)
+        desk.previews.run(plan.id)
     return desk.read(plan.id)
 
 
@@ -319,9 +313,9 @@ def same(one: Plan, other: Plan) -> bool:
 
 
 def test_what_takes_too_long_goes_on_in_the_queue(desk: Desk) -> None:
-    desk.novel()
+    desk.make(*NOVEL)
     whole = desk.start(WAREHOUSE, FACTORY).plan
-    late = desk.previews(PreviewLimits(request_s=1.5), clock=TickingClock(1))
+    late = desk.having(limits=PreviewLimits(request_s=1.5), clock=TickingClock(1)).previews
     shown = late.start(desk.principal, asked_for(WAREHOUSE, FACTORY))
     assert (shown.plan.state, shown.matches) == ("previewing", ())
     assert (shown.plan.counts.scanned_tables, shown.tables_in_scope) == (1, 4)
@@ -330,11 +324,13 @@ def test_what_takes_too_long_goes_on_in_the_queue(desk: Desk) -> None:
 
 
 def test_each_worker_goes_on_where_the_last_one_ended(desk: Desk) -> None:
-    desk.novel()
+    desk.make(*NOVEL)
     whole = desk.start(WAREHOUSE, FACTORY).plan
-    slow = desk.previews(PreviewLimits(request_s=1.5, queue_s=1.5), clock=TickingClock(1))
+    slow = desk.having(
+        limits=PreviewLimits(request_s=1.5, queue_s=1.5), clock=TickingClock(1)
+    ).previews
     plan = slow.start(desk.principal, asked_for(WAREHOUSE, FACTORY)).plan
-    desk.preview = desk.previews(PreviewLimits(queue_s=2.5), clock=TickingClock(1))
+    desk = desk.having(limits=PreviewLimits(queue_s=2.5), clock=TickingClock(1))
     done = finished(desk, plan)
     assert same(done, whole)
     assert done.runs == 0
@@ -342,44 +338,40 @@ def test_each_worker_goes_on_where_the_last_one_ended(desk: Desk) -> None:
 
 @pytest.mark.parametrize("last", range(1, 12))
 def test_a_killed_preview_goes_on_and_shows_the_same(desk: Desk, last: int) -> None:
-    desk.novel()
+    desk.make(*NOVEL)
     whole = desk.start(WAREHOUSE, FACTORY).plan
-    killed = desk.previews(store=FaultyStore(desk.bench.store, "before", last))
+    killed = desk.with_fault("before", last).previews
     with pytest.raises(StoppedError):
         killed.start(desk.principal, asked_for(WAREHOUSE, FACTORY))
-    begun = [p for p in desk.preview.page(desk.principal, below=None).rows if p.id != whole.id]
+    begun = [p for p in desk.previews.page(desk.principal, below=None).rows if p.id != whole.id]
     assert len(begun) == (last > 1)
     for plan in begun:
         if plan.state == "previewing":
-            assert desk.preview.run(plan.id) == "ready"
+            assert desk.previews.run(plan.id) == "ready"
         assert same(desk.read(plan.id), whole)
         assert desk.strings(plan.id) == desk.strings(whole.id)
-        assert desk.preview.run(plan.id) == "nothing_to_do"
+        assert desk.previews.run(plan.id) == "nothing_to_do"
 
 
 @pytest.mark.parametrize("last", range(1, 11))
 def test_a_killed_worker_leaves_nothing_twice(desk: Desk, last: int) -> None:
-    desk.novel()
+    desk.make(*NOVEL)
     whole = desk.start(WAREHOUSE, FACTORY).plan
-    plan = (
-        desk.previews(PreviewLimits(bytes=0))
-        .start(desk.principal, asked_for(WAREHOUSE, FACTORY))
-        .plan
-    )
+    plan = desk.having(limits=PreviewLimits(bytes=0)).start(WAREHOUSE, FACTORY).plan
     with pytest.raises(StoppedError):
-        desk.previews(store=FaultyStore(desk.bench.store, "before", last)).run(plan.id)
-    desk.preview.run(plan.id)
+        desk.with_fault("before", last).previews.run(plan.id)
+    desk.previews.run(plan.id)
     assert same(desk.read(plan.id), whole)
     assert desk.strings(plan.id) == desk.strings(whole.id)
 
 
 def test_three_silent_ends_are_the_last(desk: Desk) -> None:
-    desk.novel()
-    plan = desk.previews(PreviewLimits(bytes=0)).start(desk.principal, asked_for(WAREHOUSE)).plan
+    desk.make(*NOVEL)
+    plan = desk.having(limits=PreviewLimits(bytes=0)).start(WAREHOUSE).plan
     for _ in range(3):
         with pytest.raises(StoppedError):
-            desk.previews(store=FaultyStore(desk.bench.store, "before", 3)).run(plan.id)
-    assert desk.preview.run(plan.id) == "failed"
+            desk.with_fault("before", 3).previews.run(plan.id)
+    assert desk.previews.run(plan.id) == "failed"
     failed = desk.read(plan.id)
     assert failed.state == "failed"
     assert failed.last_error is not None
@@ -387,126 +379,157 @@ def test_three_silent_ends_are_the_last(desk: Desk) -> None:
 
 
 def test_a_document_that_does_not_fit_into_the_memory_ends_the_plan(desk: Desk) -> None:
-    desk.novel()
-    plan = desk.previews(PreviewLimits(bytes=0)).start(desk.principal, asked_for(WAREHOUSE)).plan
-    assert desk.previews(PreviewLimits(document_bytes=10)).run(plan.id) == "failed"
+    desk.make(*NOVEL)
+    plan = desk.having(limits=PreviewLimits(bytes=0)).start(WAREHOUSE).plan
+    assert desk.having(limits=PreviewLimits(document_bytes=10)).previews.run(plan.id) == "failed"
     failed = desk.read(plan.id)
     assert failed.last_error is not None
     assert failed.last_error["code"] == "DOCUMENT_TOO_LARGE"
 
 
 def test_a_preview_that_comes_further_each_time_is_not_given_up(memory: Desk) -> None:
-    memory.tables(*["x"] * 8)
-    plan = memory.previews(PreviewLimits(bytes=0)).start(memory.principal, asked_for("x")).plan
+    memory.make(*["x"] * 8)
+    plan = memory.having(limits=PreviewLimits(bytes=0)).start("x").plan
     for _ in range(6):  # begins, lists, reads one and stores it, reads the next one
         with pytest.raises(StoppedError):
-            memory.previews(store=FaultyStore(memory.bench.store, "before", 5)).run(plan.id)
-    assert memory.preview.run(plan.id) == "ready"
+            memory.with_fault("before", 5).previews.run(plan.id)
+    assert memory.previews.run(plan.id) == "ready"
 
 
 def test_a_run_that_could_not_is_no_silent_end(desk: Desk) -> None:
-    desk.novel()
-    plan = desk.previews(PreviewLimits(bytes=0)).start(desk.principal, asked_for(WAREHOUSE)).plan
+    desk.make(*NOVEL)
+    plan = desk.having(limits=PreviewLimits(bytes=0)).start(WAREHOUSE).plan
     for _ in range(5):
         with pytest.raises(DatabaseUnavailableError):
-            desk.previews(store=FaultyStore(desk.bench.store, "away", 3)).run(plan.id)
-    assert desk.preview.run(plan.id) == "ready"
+            desk.with_fault("away", 3).previews.run(plan.id)
+    assert desk.previews.run(plan.id) == "ready"
 
 
 def test_a_request_that_fails_leaves_no_preview_behind(desk: Desk) -> None:
-    desk.novel()
+    desk.make(*NOVEL)
     with pytest.raises(DatabaseUnavailableError):
-        desk.previews(store=FaultyStore(desk.bench.store, "away", 3)).start(
-            desk.principal, asked_for(WAREHOUSE)
-        )
-    [plan] = desk.preview.page(desk.principal, below=None).rows
+        desk.with_fault("away", 3).start(WAREHOUSE)
+    [plan] = desk.previews.page(desk.principal, below=None).rows
     assert plan.state == "failed"
 
 
 def test_a_worker_that_fails_for_good_says_why(desk: Desk) -> None:
-    desk.tables("x" * 5_001)
-    plan = (
-        desk.previews(PreviewLimits(bytes=0))
-        .start(desk.principal, asked_for("x", "y" * 10_000))
-        .plan
-    )
-    assert desk.preview.run(plan.id) == "failed"
+    desk.make("x" * 5_001)
+    plan = desk.having(limits=PreviewLimits(bytes=0)).start("x", "y" * 10_000).plan
+    assert desk.previews.run(plan.id) == "failed"
     error = desk.read(plan.id).last_error
     assert error is not None
     assert error["code"] == "REPLACE_TOO_LARGE"
 
 
 def test_a_large_document_is_left_to_the_queue(memory: Desk) -> None:
-    memory.tables("x", "x" * 100, "x")
-    small = memory.previews(PreviewLimits(bytes=50))
+    memory.make("x", "x" * 100, "x")
+    small = memory.having(limits=PreviewLimits(bytes=50)).previews
     plan = small.start(memory.principal, asked_for("x", "y")).plan
     assert (plan.state, plan.counts.scanned_tables) == ("previewing", 1)
     assert finished(memory, plan).counts.matches == 102
 
 
+@pytest.mark.parametrize("case_sensitive", [True, False])
+def test_documents_without_a_match_are_counted_and_bounded_as_others(
+    desk: Desk, *, case_sensitive: bool
+) -> None:
+    desk.make("y" * 90, "x", "y" * 70, "y")
+    small = desk.having(limits=PreviewLimits(bytes=150)).previews
+    asked = asked_for("x", "z", case_sensitive=case_sensitive)
+    plan = small.start(desk.principal, asked).plan
+    assert (plan.state, plan.counts.scanned_tables) == ("previewing", 2)
+    done = finished(desk, plan).counts
+    assert (done.scanned_tables, done.tables, done.matches) == (4, 1, 1)
+    with desk.store.for_all("test") as work:
+        ids = work.tables.ids(desk.principal.project_id, after=0, limit=10)
+        sizes = [len(work.tables.read(table_id)[1].encode()) for table_id in ids]
+    assert done.scanned_bytes == sum(sizes)
+
+
 def test_tables_that_go_and_come_during_a_preview(desk: Desk) -> None:
-    first, second = desk.tables("x", "x")
-    plan = desk.previews(PreviewLimits(bytes=0)).start(desk.principal, asked_for("x")).plan
-    desk.bench.delete(first)
-    third, *_ = desk.tables("x")
-    shown = desk.preview.read(desk.principal, finished(desk, plan).id)
+    first, second = desk.make("x", "x")
+    plan = desk.having(limits=PreviewLimits(bytes=0)).start("x").plan
+    desk.tables.delete(desk.principal, first.id)
+    third, *_ = desk.make("x")
+    shown = desk.previews.read(desk.principal, finished(desk, plan).id)
     assert [row.table_id for row in shown.tables.rows] == [second.id, third.id]
     assert shown.plan.counts.scanned_tables == 2
 
 
 def test_named_tables_are_looked_through_once_and_while_they_are_there(desk: Desk) -> None:
-    tables = desk.tables("x", "x", "x", "x")
+    tables = desk.make("x", "x", "x", "x")
     named = tuple(table.id for table in reversed(tables[:3]))
-    late = desk.previews(PreviewLimits(request_s=1.5), clock=TickingClock(1))
+    late = desk.having(limits=PreviewLimits(request_s=1.5), clock=TickingClock(1)).previews
     plan = late.start(desk.principal, asked_for("x", tables=named)).plan
     assert (plan.state, counts(plan)) == ("previewing", (1, 1, 1))
-    desk.bench.delete(tables[1])
-    shown = desk.preview.read(desk.principal, finished(desk, plan).id)
+    desk.tables.delete(desk.principal, tables[1].id)
+    shown = desk.previews.read(desk.principal, finished(desk, plan).id)
     assert [row.table_id for row in shown.tables.rows] == [tables[0].id, tables[2].id]
     assert (shown.plan.counts.scanned_tables, shown.tables_in_scope) == (2, 3)
 
 
+def test_a_table_that_is_gone_costs_one_transaction(desk: Desk) -> None:
+    used = []
+    for count in (20, 40):
+        *tables, there = desk.make(*["x"] * count, "x")
+        named = tuple(table.id for table in (*tables, there))
+        small = desk.having(limits=PreviewLimits(bytes=0)).previews
+        plan = small.start(desk.principal, asked_for("x", tables=named)).plan
+        for table in tables:
+            desk.tables.delete(desk.principal, table.id)
+        store = BusyStore(desk.store, 0, lambda: None)
+        assert desk.having(store=store).previews.run(plan.id) == "ready"
+        used.append(store.begun)
+    assert used[1] - used[0] == 20
+
+
+def test_a_worker_advances_by_a_document_however_late_it_began(desk: Desk) -> None:
+    desk.make(*NOVEL)
+    whole = desk.start(WAREHOUSE, FACTORY).plan
+    plan = desk.having(limits=PreviewLimits(bytes=0)).start(WAREHOUSE, FACTORY).plan
+    late = desk.having(limits=PreviewLimits(queue_s=0)).previews
+    assert [late.run(plan.id) for _ in range(4)] == [*["previewing"] * 3, "ready"]
+    assert same(desk.read(plan.id), whole)
+
+
 @pytest.mark.parametrize("queue_s", [2.5, 60])
 def test_two_workers_on_one_plan_do_not_both_write(desk: Desk, queue_s: float) -> None:
-    desk.novel()
-    other = desk.previews(PreviewLimits(queue_s=queue_s), clock=TickingClock(1))
+    desk.make(*NOVEL)
+    other = desk.having(limits=PreviewLimits(queue_s=queue_s), clock=TickingClock(1)).previews
     whole = desk.start(WAREHOUSE, FACTORY).plan
-    plan = (
-        desk.previews(PreviewLimits(bytes=0))
-        .start(desk.principal, asked_for(WAREHOUSE, FACTORY))
-        .plan
-    )
+    plan = desk.having(limits=PreviewLimits(bytes=0)).start(WAREHOUSE, FACTORY).plan
 
     def overtake() -> None:
         """Another worker does some of it in between, or all."""
         assert other.run(plan.id) in ("previewing", "ready")
 
-    late = desk.previews(store=BusyStore(desk.bench.store, 4, overtake))
+    late = desk.having(store=BusyStore(desk.store, 4, overtake)).previews
     assert late.run(plan.id) == "nothing_to_do"
-    desk.preview.run(plan.id)
+    desk.previews.run(plan.id)
     assert same(desk.read(plan.id), whole)
     assert desk.strings(plan.id) == desk.strings(whole.id)
 
 
 def test_a_document_that_takes_too_long_is_left_to_the_queue(desk: Desk) -> None:
-    desk.tables("x", ["x"] * 9, "x")
+    desk.make("x", ["x"] * 9, "x")
     whole = desk.start("x+", "y", regex=True).plan
     timely = PreviewLimits(request_s=5.5)
-    late = desk.previews(timely, clock=TickingClock(1))
+    late = desk.having(limits=timely, clock=TickingClock(1)).previews
     plan = late.start(desk.principal, asked_for("x+", "y", regex=True)).plan
     assert (plan.state, counts(plan)) == ("previewing", (1, 1, 1))
-    desk.preview = desk.previews(
-        PreviewLimits(queue_s=6.5, queue_document_s=40), clock=TickingClock(1)
+    desk = desk.having(
+        limits=PreviewLimits(queue_s=6.5, queue_document_s=40), clock=TickingClock(1)
     )
     assert same(finished(desk, plan), whole)
 
 
 def test_a_document_that_takes_all_the_time_of_a_worker_ends_the_plan(desk: Desk) -> None:
-    desk.tables("x", ["x"] * 9)
-    late = desk.previews(PreviewLimits(bytes=0))
+    desk.make("x", ["x"] * 9)
+    late = desk.having(limits=PreviewLimits(bytes=0)).previews
     plan = late.start(desk.principal, asked_for("x+", "y", regex=True)).plan
-    desk.preview = desk.previews(
-        PreviewLimits(queue_s=6.5, queue_document_s=6.5), clock=TickingClock(1)
+    desk = desk.having(
+        limits=PreviewLimits(queue_s=6.5, queue_document_s=6.5), clock=TickingClock(1)
     )
     failed = finished(desk, plan)
     assert (failed.state, counts(failed)) == ("failed", (1, 1, 1))
@@ -550,13 +573,13 @@ def test_warnings(
     options: dict[str, bool],
     expected: tuple[str, ...],
 ) -> None:
-    memory.tables({"t": text})
+    memory.make({"t": text})
     assert memory.start(find, replace_with, **options).plan.counts.warnings == expected
 
 
 def test_warnings_are_kept_from_run_to_run(desk: Desk) -> None:
-    desk.tables("[1]", "x]", "x]")
-    late = desk.previews(PreviewLimits(request_s=1.5), clock=TickingClock(1))
+    desk.make("[1]", "x]", "x]")
+    late = desk.having(limits=PreviewLimits(request_s=1.5), clock=TickingClock(1)).previews
     plan = late.start(desk.principal, asked_for("]", ")")).plan
     assert (plan.state, plan.counts.warnings) == ("previewing", ("BREAKS_JSON",))
     assert finished(desk, plan).counts.warnings == ("BREAKS_JSON",)
@@ -566,38 +589,38 @@ def test_warnings_are_kept_from_run_to_run(desk: Desk) -> None:
 
 
 def test_an_agent_has_the_plans_of_its_instance(desk: Desk) -> None:
-    desk.novel()
-    agent, other = McpKey(desk.project.id, 3), McpKey(desk.project.id, 4)
+    desk.make(*NOVEL)
+    agent, other = McpKey(desk.principal.project_id, 3), McpKey(desk.principal.project_id, 4)
     places = tuple((table, "") for table in desk.documents())
-    plan = desk.preview.start(agent, asked_for(WAREHOUSE, places=places, mcp_id=3)).plan
+    plan = desk.previews.start(agent, asked_for(WAREHOUSE, places=places, mcp_id=3)).plan
     assert plan.previewed_by == "mcp:3"
-    assert desk.preview.read(agent, plan.id).plan.id == plan.id
+    assert desk.previews.read(agent, plan.id).plan.id == plan.id
     assert desk.read(plan.id).mcp_id == 3
     of_project = desk.start(WAREHOUSE).plan
     for caller, foreign in ((other, plan), (agent, of_project)):
         with pytest.raises(NotFoundError):
-            desk.preview.read(caller, foreign.id)
+            desk.previews.read(caller, foreign.id)
         with pytest.raises(NotFoundError):
             desk.matches.page(caller, foreign.id)
         with pytest.raises(NotFoundError):
-            desk.preview.cancel(caller, foreign.id)
-    assert [p.id for p in desk.preview.page(agent, below=None).rows] == [plan.id]
+            desk.previews.cancel(caller, foreign.id)
+    assert [p.id for p in desk.previews.page(agent, below=None).rows] == [plan.id]
 
 
 def test_a_foreign_plan_is_not_there(desk: Desk) -> None:
     plan = desk.start("x").plan
-    stranger = ProjectKey(desk.bench.project().id)
-    for ask in (desk.preview.read, desk.matches.page, desk.preview.cancel):
+    stranger = Desk(desk.store, desk.clock).principal
+    for ask in (desk.previews.read, desk.matches.page, desk.previews.cancel):
         with pytest.raises(NotFoundError):
             ask(stranger, plan.id)
-    assert desk.preview.page(stranger, below=None).rows == []
+    assert desk.previews.page(stranger, below=None).rows == []
 
 
 def test_a_cancelled_plan_keeps_no_text(desk: Desk) -> None:
-    desk.novel()
+    desk.make(*NOVEL)
     plan = desk.start(WAREHOUSE, FACTORY).plan
-    desk.preview.cancel(desk.principal, plan.id)
-    desk.preview.cancel(desk.principal, plan.id)
+    desk.previews.cancel(desk.principal, plan.id)
+    desk.previews.cancel(desk.principal, plan.id)
     cancelled = desk.read(plan.id)
     assert (cancelled.state, cancelled.request) == ("cancelled", None)
     assert (cancelled.counts, cancelled.request_hmac) == (plan.counts, plan.request_hmac)
@@ -605,29 +628,29 @@ def test_a_cancelled_plan_keeps_no_text(desk: Desk) -> None:
 
 
 def test_a_preview_that_is_cancelled_ends(desk: Desk) -> None:
-    desk.novel()
-    plan = desk.previews(PreviewLimits(bytes=0)).start(desk.principal, asked_for(WAREHOUSE)).plan
-    desk.preview.cancel(desk.principal, plan.id)
-    assert desk.preview.run(plan.id) == "nothing_to_do"
+    desk.make(*NOVEL)
+    plan = desk.having(limits=PreviewLimits(bytes=0)).start(WAREHOUSE).plan
+    desk.previews.cancel(desk.principal, plan.id)
+    assert desk.previews.run(plan.id) == "nothing_to_do"
     assert desk.read(plan.id).state == "cancelled"
 
 
 def test_a_plan_that_is_executed_cannot_be_cancelled(desk: Desk) -> None:
     plan = desk.start("x").plan
-    with desk.bench.store.for_all("test") as work:
+    with desk.store.for_all("test") as work:
         assert work.plans.begin(plan)
     with pytest.raises(ConflictError):
-        desk.preview.cancel(desk.principal, plan.id)
+        desk.previews.cancel(desk.principal, plan.id)
 
 
 def test_plans_come_in_pages(desk: Desk) -> None:
     made = [desk.start("x").plan.id for _ in range(3)]
-    page = desk.preview.page(desk.principal, below=made[2])
+    page = desk.previews.page(desk.principal, below=made[2])
     assert [plan.id for plan in page.rows] == [made[1], made[0]]
 
 
 def test_no_error_says_what_was_sought_or_found(desk: Desk) -> None:
-    desk.tables({CANARY: CANARY * 5_100})
+    desk.make({CANARY: CANARY * 5_100})
     asked = (
         asked_for(CANARY, CANARY + "y" * 9_900),
         asked_for(f"({CANARY}", regex=True),
@@ -637,17 +660,18 @@ def test_no_error_says_what_was_sought_or_found(desk: Desk) -> None:
     )
     for each in asked:
         with pytest.raises(ContextSearchError) as refusal:
-            desk.preview.start(desk.principal, each)
+            desk.previews.start(desk.principal, each)
         assert CANARY not in str(refusal.value)
         assert CANARY not in repr(refusal.value.members)
-    for plan in desk.preview.page(desk.principal, below=None).rows:
+    for plan in desk.previews.page(desk.principal, below=None).rows:
         assert CANARY not in str(plan.last_error)
 
 
 def test_a_document_that_is_deeper_than_python_reads(memory: Desk) -> None:
     deep = "[" * 50_000 + "1" + "]" * 50_000
-    with memory.bench.store.for_all("test") as work:
-        work.tables.add(memory.project.id, "t", None, deep)
+    owner = memory.principal
+    with memory.store.for_all("test") as work:
+        work.tables.add(owner.project_id, "t", None, deep)
     with pytest.raises((InvalidDocumentError, DocumentTooLargeError)):
         memory.start("x", case_sensitive=False)
 
@@ -661,9 +685,9 @@ QUADRATIC = "a.*?z|a"
 
 @pytest.mark.slow
 def test_a_text_that_takes_too_long_is_left_out(memory: Desk) -> None:
-    desk = Desk(memory.bench, Re2Patterns())
-    desk.tables(["aaz", "a" * 1_000_000, "bab"])
-    desk.preview = desk.previews(PreviewLimits(text_s=0.5))
+    desk = memory.having(patterns=Re2Patterns())
+    desk.make(["aaz", "a" * 1_000_000, "bab"])
+    desk = desk.having(limits=PreviewLimits(text_s=0.5))
     plan = desk.start(QUADRATIC, "x", regex=True).plan
     assert (plan.state, plan.engine.partition(" ")[0]) == ("ready", "re2")
     assert counts(plan) == (1, 2, 2)
@@ -674,18 +698,16 @@ def test_a_text_that_takes_too_long_is_left_out(memory: Desk) -> None:
 
 @pytest.mark.slow
 def test_a_pattern_that_is_too_slow_everywhere_ends_the_plan(memory: Desk) -> None:
-    desk = Desk(memory.bench, Re2Patterns())
-    desk.tables(*["a" * 1_000_000] * 3)
-    desk.preview = desk.previews(PreviewLimits(text_s=0.2, queue_text_s=0.2))
+    desk = memory.having(patterns=Re2Patterns())
+    desk.make(*["a" * 1_000_000] * 3)
+    desk = desk.having(limits=PreviewLimits(text_s=0.2, queue_text_s=0.2))
     with pytest.raises(PatternTooSlowError):
         desk.start(QUADRATIC, "x", regex=True)
-    [failed] = desk.preview.page(desk.principal, below=None).rows
+    [failed] = desk.previews.page(desk.principal, below=None).rows
     assert failed.last_error is not None
     assert (failed.state, failed.last_error["code"]) == ("failed", "PATTERN_TOO_SLOW")
-    queued = desk.previews(PreviewLimits(bytes=0)).start(
-        desk.principal, asked_for(QUADRATIC, "x", regex=True)
-    )
-    assert desk.preview.run(queued.plan.id) == "failed"
+    queued = desk.having(limits=PreviewLimits(bytes=0)).start(QUADRATIC, "x", regex=True)
+    assert desk.previews.run(queued.plan.id) == "failed"
     error = desk.read(queued.plan.id).last_error
     assert error is not None
     assert error["code"] == "PATTERN_TOO_SLOW"
@@ -711,7 +733,7 @@ def test_what_users_ask_for(
     texts: list[str],
     matches: int,
 ) -> None:
-    desk = Desk(memory.bench, Re2Patterns())
-    desk.tables(*texts)
+    desk = memory.having(patterns=Re2Patterns())
+    desk.make(*texts)
     plan = desk.start(find, replace_with, **options).plan
     assert plan.counts.matches == matches

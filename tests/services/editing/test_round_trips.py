@@ -89,7 +89,7 @@ def test_the_chosen_places_change_and_nothing_else_and_all_comes_back(
     tables = stored(desk, texts)
     before = [desk.text(table) for table in tables]
     plan = desk.preview(ReplaceRequest(find, becomes, whole_characters=False))
-    known = None if chosen is None else {n for n in chosen if n <= plan.counts.matches}
+    known = {n for n in chosen or () if n <= plan.counts.matches} or None
     oracle = Oracle(find, becomes, known)
     expected = [spliced(text, oracle.change) for text in before]
     if find == becomes:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
+from context_search.domain.editing.plans import Choice, OnConflict
 from context_search.domain.editing.replacing import ReplaceRequest
 from context_search.domain.errors import ReplaceStaleError
 from context_search.ports.outside import Deadline
+from context_search.services.editing.execute import ExecutedPlan
 from testing.in_memory.clock import ManualClock
 from testing.in_memory.store import MemoryStore
-from tests.services.editing.desk import TickingClock
+from tests.services.editing.novel import TickingClock
 from tests.services.editing.replacing import ALL, BusyStore, Desk
 
 LETTERS = ReplaceRequest("x", "yy")
@@ -69,6 +72,44 @@ def test_what_is_saved_in_a_shown_string_stops_all_of_it(desk: Desk, at: int) ->
     assert json.loads(desk.text(tables[0])) == {"a": "mine x", "b": "o"}
     assert json.loads(desk.text(tables[1])) == ["x"]
     assert desk.plan(plan).state == "ready"
+
+
+@pytest.mark.parametrize("is_undone", [False, True])
+@pytest.mark.parametrize("on_conflict", ["abort", "skip"])
+def test_documents_that_grew_are_read_again_in_as_much_memory_as_before(
+    desk: Desk, on_conflict: OnConflict, *, is_undone: bool
+) -> None:
+    tables = desk.make(*({"a": "x"} for _ in range(4)))
+    plan = desk.preview(LETTERS)
+    if is_undone:
+        plan = desk.execute(plan).plan
+
+    def grow() -> None:
+        for table in tables[:3]:
+            desk.put(table, "o" * 400, "/b")
+
+    # A look at the plan, then at each of four documents: before the sixth all of it is computed.
+    busy = replace(desk.while_somebody(6, grow), held_chars=1_000)
+    busy.__dict__["principal"] = desk.principal
+
+    def act() -> ExecutedPlan:
+        if is_undone:
+            return busy.undo(plan, on_conflict)
+        return busy.execute(plan, Choice(on_conflict=on_conflict))
+
+    was, becomes = ("yy", "x") if is_undone else ("x", "yy")
+    if on_conflict == "skip":
+        assert [table.reason for table in act().tables] == [None, None, "TOO_LARGE", None]
+        written = [becomes, becomes, was, becomes]
+    else:
+        with pytest.raises(ReplaceStaleError) as refused:
+            act()
+        changed = refused.value.members["changed"]
+        assert isinstance(changed, list)
+        told = [(each["table_id"], each["reason"]) for each in changed]
+        assert told == [(tables[2].id, "TOO_LARGE")]
+        written = [was] * 4
+    assert [json.loads(desk.text(table))["a"] for table in tables] == written
 
 
 @pytest.mark.parametrize("at", EXECUTE)

@@ -17,12 +17,14 @@ from context_search.domain.errors import (
     PlanNotReadyError,
     ReplaceStaleError,
 )
+from context_search.domain.json_text import to_json
 from context_search.services.editing import show_matches
-from context_search.services.editing.look_through import ShownMatch
 from context_search.services.editing.preview import PreviewLimits
+from context_search.services.editing.scan import ShownMatch
 from context_search.services.editing.show_matches import ShowMatches
 from testing.in_memory.patterns import RePattern, RePatterns
-from tests.services.editing.desk import FACTORY, NOVEL, WAREHOUSE, Desk, TickingClock, asked_for
+from tests.services.editing.novel import FACTORY, NOVEL, WAREHOUSE, TickingClock
+from tests.services.editing.replacing import Desk
 
 
 def pages(
@@ -40,7 +42,7 @@ def pages(
 
 
 def test_all_matches_are_those_that_the_preview_showed(desk: Desk) -> None:
-    desk.novel()
+    desk.make(*NOVEL)
     shown = desk.start(WAREHOUSE, FACTORY)
     assert pages(desk, shown.plan.id) == [[*shown.matches]]
     assert [len(page) for page in pages(desk, shown.plan.id, limit=2)] == [2, 2, 2, 1]
@@ -48,14 +50,14 @@ def test_all_matches_are_those_that_the_preview_showed(desk: Desk) -> None:
 
 
 def test_samples_are_the_first_matches(desk: Desk) -> None:
-    desk.novel()
+    desk.make(*NOVEL)
     everything = desk.start(WAREHOUSE, FACTORY).matches
     for samples in (0, 1, 3, 7, 200):
         assert [*desk.start(WAREHOUSE, FACTORY, samples=samples).matches] == [*everything[:samples]]
 
 
 def test_matches_of_one_table(desk: Desk) -> None:
-    tables = desk.novel()
+    tables = desk.make(*NOVEL)
     plan = desk.start(WAREHOUSE, FACTORY).plan
     [matches] = pages(desk, plan.id, table_id=tables[1].id)
     assert [match.number for match in matches] == [3, 4, 5]
@@ -67,7 +69,7 @@ def test_matches_of_one_table(desk: Desk) -> None:
 @pytest.mark.parametrize("seed", range(5))
 def test_numbers_run_through_the_plan_without_a_gap(desk: Desk, seed: int) -> None:
     random = Random(seed)
-    desk.tables(*([("ab" * random.randrange(4)) for _ in range(9)] for _ in range(4)))
+    desk.make(*([("ab" * random.randrange(4)) for _ in range(9)] for _ in range(4)))
     plan = desk.start("a").plan
     limit = random.randrange(1, 9)
     numbers = [match.number for match in chain(*pages(desk, plan.id, limit=limit))]
@@ -75,7 +77,7 @@ def test_numbers_run_through_the_plan_without_a_gap(desk: Desk, seed: int) -> No
 
 
 def test_a_pattern_shows_what_its_groups_become(desk: Desk) -> None:
-    desk.tables({"t": "2024-05 and 2025-06"})
+    desk.make({"t": "2024-05 and 2025-06"})
     plan = desk.start(r"(\d+)-(\d+)", "$2/$1", regex=True).plan
     [matches] = pages(desk, plan.id)
     assert [(match.edit.found, match.edit.becomes) for match in matches] == [
@@ -85,14 +87,14 @@ def test_a_pattern_shows_what_its_groups_become(desk: Desk) -> None:
 
 
 def test_a_changed_string_is_named_and_not_shown(desk: Desk) -> None:
-    tables = desk.novel()
+    tables = desk.make(*NOVEL)
     plan = desk.start(WAREHOUSE, FACTORY).plan
-    desk.bench.change(tables[1], {"scenes": ["废弃仓库的门", "码头"]})
+    desk.write(tables[1], to_json({"scenes": ["废弃仓库的门", "码头"]}))
     with pytest.raises(ReplaceStaleError) as stale:
         pages(desk, plan.id)
     gone = {"table_id": tables[1].id, "json_pointer": "/scenes/2", "reason": "GONE", "revision": 2}
     assert stale.value.members == {"changed_count": 1, "changed": [gone]}
-    desk.bench.change(tables[1], {"scenes": ["废弃仓库之门", "码头", 5]})
+    desk.write(tables[1], to_json({"scenes": ["废弃仓库之门", "码头", 5]}))
     with pytest.raises(ReplaceStaleError) as stale:
         pages(desk, plan.id)
     changed = {**gone, "json_pointer": "/scenes/0", "reason": "CHANGED", "revision": 3}
@@ -101,16 +103,16 @@ def test_a_changed_string_is_named_and_not_shown(desk: Desk) -> None:
 
 
 def test_another_string_may_change(desk: Desk) -> None:
-    tables = desk.novel()
+    tables = desk.make(*NOVEL)
     shown = desk.start(WAREHOUSE, FACTORY)
-    desk.bench.change(tables[0], {**NOVEL[0], "title": "序"})
+    desk.write(tables[0], to_json({**NOVEL[0], "title": "序"}))
     assert pages(desk, shown.plan.id) == [[*shown.matches]]
 
 
 def test_a_deleted_table_has_no_matches(desk: Desk) -> None:
-    tables = desk.novel()
+    tables = desk.make(*NOVEL)
     plan = desk.start(WAREHOUSE, FACTORY).plan
-    desk.bench.delete(tables[0])
+    desk.tables.delete(desk.principal, tables[0].id)
     with pytest.raises(ReplaceStaleError) as stale:
         pages(desk, plan.id)
     assert stale.value.members["changed"] == [
@@ -131,9 +133,9 @@ class LaterRelease(RePatterns):
 
 
 def test_rules_that_find_something_else_are_none_of_the_plan(desk: Desk) -> None:
-    [table] = desk.tables("xyz")
+    [table] = desk.make("xyz")
     plan = desk.start("x", "w", regex=True).plan
-    later = ShowMatches(desk.bench.store, LaterRelease(), desk.clock)
+    later = ShowMatches(desk.store, LaterRelease(), desk.clock)
     with pytest.raises(ReplaceStaleError) as stale:
         pages(desk, plan.id, later)
     assert stale.value.members["changed"] == [
@@ -142,29 +144,29 @@ def test_rules_that_find_something_else_are_none_of_the_plan(desk: Desk) -> None
 
 
 def test_strings_of_large_documents_are_read_one_by_one(desk: Desk) -> None:
-    desk.novel()
+    desk.make(*NOVEL)
     shown = desk.start(WAREHOUSE, FACTORY)
-    by_string = ShowMatches(desk.bench.store, desk.patterns, desk.clock, document_bytes=65)
+    by_string = ShowMatches(desk.store, desk.patterns, desk.clock, document_bytes=65)
     assert pages(desk, shown.plan.id, by_string) == [[*shown.matches]]
-    smaller = ShowMatches(desk.bench.store, desk.patterns, desk.clock, document_bytes=20)
+    smaller = ShowMatches(desk.store, desk.patterns, desk.clock, document_bytes=20)
     with pytest.raises(DocumentTooLargeError):
         pages(desk, shown.plan.id, smaller)
 
 
 def test_pages_end_where_the_time_does(desk: Desk) -> None:
-    desk.novel()
+    desk.make(*NOVEL)
     plan = desk.start(WAREHOUSE, FACTORY).plan
-    slow = ShowMatches(desk.bench.store, desk.patterns, TickingClock(60))
+    slow = ShowMatches(desk.store, desk.patterns, TickingClock(60))
     assert [len(page) for page in pages(desk, plan.id, slow)] == [2, 1, 2, 2]
 
 
 def test_strings_of_large_documents_are_read_while_the_time_lasts(desk: Desk) -> None:
-    [table] = desk.tables({"a": WAREHOUSE, "b": WAREHOUSE, "long": "…" * 100})
+    [table] = desk.make({"a": WAREHOUSE, "b": WAREHOUSE, "long": "…" * 100})
     plan = desk.start(WAREHOUSE, FACTORY).plan
-    with desk.bench.store.for_all("test") as work:
+    with desk.store.for_all("test") as work:
         changed = f'{{"a": "{WAREHOUSE}", "b": "changed", "long": "{"…" * 100}"}}'
         work.tables.replace(table.id, changed, expected_revision=None)
-    slow = ShowMatches(desk.bench.store, desk.patterns, TickingClock(60), document_bytes=65)
+    slow = ShowMatches(desk.store, desk.patterns, TickingClock(60), document_bytes=65)
     first = slow.page(desk.principal, plan.id)
     assert [match.json_pointer for match in first.rows] == ["/a"]
     with pytest.raises(ReplaceStaleError):
@@ -173,14 +175,14 @@ def test_strings_of_large_documents_are_read_while_the_time_lasts(desk: Desk) ->
 
 def test_pages_end_where_an_answer_does(desk: Desk) -> None:
     key = "k" * 19_000
-    desk.tables({key: ["x"] * 30})
+    desk.make({key: ["x"] * 30})
     shown = desk.start("x", samples=200)
     most = show_matches._PAGE_CHARS // 19_000
     assert [len(page) for page in pages(desk, shown.plan.id)] == [most, 30 - most]
     assert len(shown.matches) == most
-    desk.tables({key: "changed"})
+    desk.make({key: "changed"})
     table = desk.strings(shown.plan.id)[0].table_id
-    with desk.bench.store.for_all("test") as work:
+    with desk.store.for_all("test") as work:
         work.tables.replace(table, "{}", expected_revision=None)
     with pytest.raises(ReplaceStaleError) as stale:
         pages(desk, shown.plan.id)
@@ -191,11 +193,11 @@ def test_pages_end_where_an_answer_does(desk: Desk) -> None:
 
 
 def test_there_are_no_matches_before_and_after(desk: Desk) -> None:
-    desk.novel()
-    plan = desk.previews(PreviewLimits(bytes=0)).start(desk.principal, asked_for(WAREHOUSE)).plan
+    desk.make(*NOVEL)
+    plan = desk.having(limits=PreviewLimits(bytes=0)).start(WAREHOUSE).plan
     with pytest.raises(PlanNotReadyError):
         desk.matches.page(desk.principal, plan.id)
-    desk.preview.cancel(desk.principal, plan.id)
+    desk.previews.cancel(desk.principal, plan.id)
     with pytest.raises(PlanExpiredError):
         desk.matches.page(desk.principal, plan.id)
     with pytest.raises(NotFoundError):

@@ -58,12 +58,14 @@ def test_other_values_are_refused(api: Api, body: dict[str, Any]) -> None:
 
 
 def test_who_may_not_replace_cannot_let_agents_do_it(api: Api) -> None:
-    key, off, on = manager(api), api.mcp(), api.mcp(**OPTED_IN)
+    key, off, on = manager(api), api.mcp(), api.mcp(replace="propose", confirm="required")
+    answer(api("PATCH", path_of(on), json={"status": False}), 200)
     named = {"project_id": api.project_id, "name": "x"}
     refused: list[tuple[str, str, dict[str, Any]]] = [
         ("POST", "/api/v1/mcps", {**named, "replace": "propose"}),
         ("POST", "/api/v1/mcps", {**named, "replace": "execute"}),
         ("PATCH", path_of(off), {"replace": "propose"}),
+        ("PATCH", path_of(off), {"replace": "execute"}),
         ("PATCH", path_of(on), {"replace": "execute"}),
         ("PATCH", path_of(on), {"confirm": "client"}),
         ("PATCH", path_of(on), {"status": True}),
@@ -72,7 +74,8 @@ def test_who_may_not_replace_cannot_let_agents_do_it(api: Api) -> None:
     for method, path, body in refused:
         problem(api(method, path, key=key, json=body), 403, "PERMISSION_DENIED")
     mcps = answer(api("GET", "/api/v1/mcps"), 200)["mcps"]
-    assert [shown(mcp) for mcp in mcps] == [("off", "client"), ("execute", "required")]
+    assert [shown(mcp) for mcp in mcps] == [("off", "client"), ("propose", "required")]
+    assert [mcp["status"] for mcp in mcps] == [True, False]
     assert len(answer(api("GET", f"{path_of(on)}/keys"), 200)["keys"]) == 1
 
 
@@ -94,6 +97,9 @@ def test_who_may_not_replace_can_stop_agents_from_it(api: Api) -> None:
     for body, expected in (
         ({"confirm": "required"}, ("execute", "required")),
         ({"name": "editors"}, ("execute", "required")),
+        ({"replace": "execute", "status": True}, ("execute", "required")),
+        ({"replace": "propose"}, ("propose", "required")),
+        ({"replace": "propose", "confirm": "required"}, ("propose", "required")),
         ({"replace": "off"}, ("off", "required")),
         ({"confirm": "client"}, ("off", "client")),
     ):

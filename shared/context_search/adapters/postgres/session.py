@@ -146,7 +146,10 @@ def _pieces(
         else:
             encoded = value.encode()
             bound += struct.pack("!i", len(encoded)), encoded
-    yield _message(BIND, b"".join([*bound, _NONE]))
+    bound.append(_NONE)
+    # Not joined to a message first: a value may be a document of 250 MB.
+    yield _HEAD.pack(BIND, sum(map(len, bound)) + 4)
+    yield from bound
     yield EXECUTE_MSG
 
 

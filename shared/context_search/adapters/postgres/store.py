@@ -14,9 +14,6 @@ from context_search.adapters.postgres.catalog.projects import PostgresProjects
 from context_search.adapters.postgres.catalog.tables import PostgresTables
 from context_search.adapters.postgres.catalog.tools import PostgresTools
 from context_search.adapters.postgres.catalog.uploads import PostgresUploads
-from context_search.adapters.postgres.editing.histories import PostgresHistories
-from context_search.adapters.postgres.editing.history_settings import PostgresHistorySettings
-from context_search.adapters.postgres.editing.versions import PostgresVersions
 from context_search.adapters.postgres.indexing.chunks import PostgresChunks
 from context_search.adapters.postgres.indexing.comparisons import PostgresComparisons
 from context_search.adapters.postgres.indexing.evictions import PostgresEvictions
@@ -43,7 +40,10 @@ from context_search.domain.orders import Order
 from context_search.ports.outside import Deadline
 
 if TYPE_CHECKING:
+    from context_search.adapters.postgres.editing.histories import PostgresHistories
+    from context_search.adapters.postgres.editing.history_settings import PostgresHistorySettings
     from context_search.adapters.postgres.editing.plans import PostgresPlans
+    from context_search.adapters.postgres.editing.versions import PostgresVersions
     from context_search.adapters.postgres.indexing.calibrations import PostgresCalibrations
 
 
@@ -77,9 +77,6 @@ class PostgresUnitOfWork:
         self.gauges = PostgresGauges(tx)
         self.agenda = PostgresAgenda(tx)
         self.uploads = PostgresUploads(tx)
-        self.versions = PostgresVersions(tx)
-        self.histories = PostgresHistories(tx)
-        self.history_settings = PostgresHistorySettings(tx)
         self._tx = tx
         self._to_deliver: set[int] = set()
 
@@ -92,9 +89,30 @@ class PostgresUnitOfWork:
 
         return PostgresCalibrations(self._tx)
 
+    # The room ``editing`` is loaded when it is needed: a search does without it.
+
+    @property
+    def versions(self) -> PostgresVersions:
+        from context_search.adapters.postgres.editing.versions import PostgresVersions  # noqa: PLC0415
+
+        return PostgresVersions(self._tx)
+
+    @property
+    def histories(self) -> PostgresHistories:
+        from context_search.adapters.postgres.editing.histories import PostgresHistories  # noqa: PLC0415
+
+        return PostgresHistories(self._tx)
+
+    @property
+    def history_settings(self) -> PostgresHistorySettings:
+        from context_search.adapters.postgres.editing.history_settings import (  # noqa: PLC0415
+            PostgresHistorySettings,
+        )
+
+        return PostgresHistorySettings(self._tx)
+
     @property
     def plans(self) -> PostgresPlans:
-        """Loaded when it is needed: a search does without it."""
         from context_search.adapters.postgres.editing.plans import PostgresPlans  # noqa: PLC0415
 
         return PostgresPlans(self._tx)

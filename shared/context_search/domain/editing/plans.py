@@ -12,7 +12,6 @@ from context_search.domain.editing.edits import Edit, LeftOut
 from context_search.domain.editing.replacing import RULES_VERSION, ReplaceRequest
 from context_search.domain.json_pointer import contains
 from context_search.domain.json_text import to_json
-from context_search.domain.uploads import FUNCTION_BYTES, MAX_UPLOAD_BYTES
 
 PlanState = Literal[
     "previewing", "ready", "executing", "done", "partial", "failed", "cancelled", "expired"
@@ -64,20 +63,10 @@ PLAN_KEPT_S = 365 * 86_400
 """For how many seconds a plan is kept, at last without its texts."""
 MAX_RUNS = 3
 """So often a worker may stop without a word, in a preview or in one document."""
-
-
-MEMORY_A_BYTE = 10
+MEMORY_A_CHANGED_BYTE = 10
 """Bytes of memory that a change takes for each byte of a document: 8.3 were measured, with many
 small records and Chinese text.
 """
-
-
-def changeable_bytes(memory: int | None) -> int:
-    """Returns how long a document may be for a worker with that memory; None: on one machine."""
-    if memory is None:
-        return 2 * MAX_UPLOAD_BYTES
-    return max(0, memory - FUNCTION_BYTES) // MEMORY_A_BYTE
-
 
 _NOTHING_LEFT_OUT = LeftOut()
 
@@ -256,6 +245,11 @@ class PlannedString:
     after_hash: bytes
     final_hash: bytes | None = None
     edits: tuple[Edit, ...] | None = None
+
+    @property
+    def last_match(self) -> int:
+        """The number of its last match in the plan."""
+        return self.first_match + self.matches - 1
 
 
 def plan_digest(request: ReplaceRequest, engine: str, strings: Iterable[PlannedString]) -> bytes:

@@ -3,13 +3,16 @@
 A place in the common beginning or end of the text then and now is where it was. One between is
 looked for together with what is around it, and is found where that stands exactly once in both; so
 are those behind it, as far as the texts go on alike.
+
+Whether it is the same text at all is another question: ``Undo.is_known`` answers it by what stands
+around the places, for the plan's own words may be in anybody's text.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from context_search.domain.editing.edits import Edit
 from context_search.domain.editing.plans import KeptReason
@@ -22,14 +25,19 @@ fewer on one side. Places with fewer on both together are not looked for.
 """
 MAX_SEARCHED_PLACES = 1_000
 MAX_SEARCHED_CHARS = 2_000_000_000
+MAX_COMPARED_STRINGS = 200_000
 
 
 @dataclass(frozen=True, slots=True)
 class SearchAllowance:
-    """How many places of an undo may be looked for, in how many characters of texts together."""
+    """How many places of an undo may be looked for, in how many characters of texts together.
+
+    ``strings``: how many others its edited strings may be compared with.
+    """
 
     places: int = MAX_SEARCHED_PLACES
     chars: int = MAX_SEARCHED_CHARS
+    strings: int = MAX_COMPARED_STRINGS
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,12 +52,20 @@ class Kept:
 class Undo:
     """What takes back edits of a string: ``edits`` of the present text, in its order.
 
-    ``left`` is the allowance for further strings.
+    ``left`` is the allowance for further strings. ``proof``: how many characters, of which none is
+    the plan's, both texts have in common, and ``needed``: how many they need to be the same string.
     """
 
     edits: tuple[Edit, ...]
     kept: tuple[Kept, ...]
     left: SearchAllowance
+    proof: int = 0
+    needed: int = 0
+
+    @property
+    def is_known(self) -> bool:
+        """Whether more than half of what is around the places is there, or 16 characters."""
+        return self.proof >= self.needed
 
 
 def relocated(
@@ -63,8 +79,8 @@ def relocated(
     Every place is reverted or kept. Reverted are places where ``present_text`` has what the edit
     made, in the order of ``edits`` and without overlaps: nobody else's text is found by an edit.
     """
-    search = _Search(after_text, present_text, allowance or SearchAllowance())
     back = reversed_edits(edits)
+    search = _Search(after_text, present_text, back, allowance or SearchAllowance())
     first = bisect_right(back, search.head, key=lambda place: place.end)
     last = bisect_left(back, len(after_text) - search.tail, lo=first, key=lambda p: p.start)
     moved = len(present_text) - len(after_text)
@@ -84,6 +100,8 @@ def relocated(
         (*ahead, *(place for _, place in between), *behind),
         tuple(Kept(number) for number in kept),
         search.left(),
+        search.proof,
+        min(AROUND_CHARS, search.others_chars(0, len(after_text)) // 2 + 1),
     )
 
 
@@ -93,15 +111,28 @@ _Numbered = tuple[int, Edit]
 class _Search:
     """Looks for places of the text after the edits in the present one."""
 
-    def __init__(self, after: str, present: str, allowance: SearchAllowance) -> None:
+    def __init__(
+        self, after: str, present: str, back: Sequence[Edit], allowance: SearchAllowance
+    ) -> None:
         self._after = after
         self._present = present
+        self._back = back
+        self._allowance = allowance
         self._places = allowance.places
         self._chars = allowance.chars
         self.head, self.tail = common_ends(after, present)
+        end = len(after)
+        self.proof = self.others_chars(0, self.head) + self.others_chars(end - self.tail, end)
 
     def left(self) -> SearchAllowance:
-        return SearchAllowance(self._places, self._chars)
+        return replace(self._allowance, places=self._places, chars=self._chars)
+
+    def others_chars(self, start: int, end: int) -> int:
+        """Returns how many characters of a part of the text after the edits are not the plan's."""
+        first = bisect_right(self._back, start, key=lambda each: each.end)
+        last = bisect_left(self._back, end, lo=first, key=lambda each: each.start)
+        own = sum(min(p.end, end) - max(p.start, start) for p in self._back[first:last])
+        return end - start - own
 
     def found(self, places: Iterable[_Numbered]) -> Iterator[_Numbered]:
         """Yields the places that are found, where they are now. One place is sought once, however
@@ -134,6 +165,7 @@ class _Search:
         at = self._only(window, self._present, start, end)
         if at is None or self._only(window, self._after, 0, len(self._after)) is None:
             return None
+        self.proof = max(self.proof, self.others_chars(begin, begin + len(window)))
         return at + place.start - begin
 
     def _only(self, window: str, text: str, start: int, end: int) -> int | None:

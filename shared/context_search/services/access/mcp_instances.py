@@ -82,9 +82,11 @@ class ManageMcps:
         afterwards and the caller may not replace.
         """
         with self.store.for_project(caller.project_id) as work:
-            own_mcp(work, caller, mcp_id)
+            before = work.mcp_instances.lock(mcp_id, project_id=caller.project_id)
+            if before is None:
+                raise _missing()
             changed = work.mcp_instances.change(mcp_id, changes)
-            if changes.gives_more:
+            if changed.gives_more_than(before):
                 check_may_give(caller, changed.also_opens)
             return changed
 
@@ -168,8 +170,12 @@ def own_mcp(work: UnitOfWork, caller: Principal, mcp_id: int) -> McpInstance:
     """Returns an instance of the caller's project. Raises NotFoundError."""
     mcp = work.mcp_instances.find(mcp_id, project_id=caller.project_id)
     if mcp is None:
-        raise NotFoundError("there is no such MCP instance")
+        raise _missing()
     return mcp
+
+
+def _missing() -> NotFoundError:
+    return NotFoundError("there is no such MCP instance")
 
 
 def bind(

@@ -18,14 +18,14 @@ from context_search.domain.errors import (
     NotFoundError,
 )
 from context_search.domain.model import Table
-from context_search.domain.uploads import MAX_UPLOAD_BYTES, Upload, import_memory, importable_bytes
+from context_search.domain.uploads import MAX_UPLOAD_BYTES, Upload, import_memory, longest_document
 from context_search.ports.outside import Objects
 from context_search.ports.store import Store, UnitOfWork
 from context_search.services.editing.record import RecordVersions
 from context_search.services.editing.versions import find_version, text_of
 
 MAX_RUNS = 3
-LARGE = RecordVersions(importable_bytes(None))
+LARGE = RecordVersions(longest_document(None))
 """Records documents of any size that an import may have, on one machine."""
 Imported = Literal["done", "failed", "nothing_to_do"]
 

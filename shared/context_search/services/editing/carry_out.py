@@ -8,16 +8,15 @@ from dataclasses import dataclass
 
 from context_search.domain.editing.plans import Plan
 from context_search.domain.errors import CommitUnknownError, ContextSearchError, ReplaceBusyError
+from context_search.domain.orders import CarryOutPlan
 from context_search.ports.outside import Deadline
 from context_search.ports.store import Store
 from context_search.services.alone import alone
 from context_search.services.editing.execute import ExecutePlans
+from context_search.services.editing.find_edits import WORKER_TEXT_S
 from context_search.services.editing.one_by_one import OneByOne
 from context_search.services.editing.rewriting import Rewriting
 from context_search.services.editing.undo import UndoPlans
-
-TEXT_TIMEOUT_S = 30.0
-"""For how long a worker looks through one string for a pattern, in seconds."""
 
 BUSY_WORKER_S = 30.0
 """After so many seconds a worker looks again whether another one is done with a plan."""
@@ -50,7 +49,11 @@ class CarryOutPlans:
             # Whoever had it until now has gone on with it.
             with self.store.for_project(plan.project_id) as work:
                 now = work.plans.find(plan.id, project_id=plan.project_id)
-            return self._go_on(now or plan, deadline)
+            done = self._go_on(now or plan, deadline)
+        if done == "goes_on":  # whoever does comes when nobody has the plan
+            with self.store.for_project(plan.project_id) as work:
+                work.send(CarryOutPlan(plan.id))
+        return done
 
     @contextmanager
     def _alone(self, plan: Plan, deadline: Deadline) -> Iterator[None]:
@@ -78,4 +81,4 @@ class CarryOutPlans:
     def _rewriting(self, plan: Plan) -> AbstractContextManager[Rewriting]:
         if plan.undoes is not None:
             return self.undo.rewriting(plan)
-        return self.execute.rewriting(plan, TEXT_TIMEOUT_S)
+        return self.execute.rewriting(plan, WORKER_TEXT_S)

@@ -8,7 +8,7 @@ from itertools import islice
 from context_search.domain.access import Principal
 from context_search.domain.documents import parse_exact
 from context_search.domain.editing.differences import Difference, differences
-from context_search.domain.errors import DocumentTooLargeError
+from context_search.domain.errors import DocumentTooLargeError, InvalidDocumentError
 from context_search.domain.model import Table
 from context_search.domain.versions import MAX_READ_BYTES
 from context_search.ports.store import Store, UnitOfWork
@@ -45,17 +45,18 @@ class CompareVersions:
         with self.store.for_project(principal.project_id) as work:
             table = live_table(work, principal, table_id)
             newer = table.revision if to is None else to
-            before = _parsed(work, table, revision)
-            now = _parsed(work, table, newer)
+            texts = [_text(work, table, each) for each in (newer, revision)]
         end = after + DIFFERENCES_A_PAGE
         try:
+            before = parse_exact(texts.pop())  # neither text is held for long
+            now = parse_exact(texts.pop())
             found = list(islice(differences(before, now), after, end + 1))
-        except RecursionError:
+        except (InvalidDocumentError, RecursionError):
             raise DocumentTooLargeError("the documents are too deep to be compared") from None
         more = end if len(found) > DIFFERENCES_A_PAGE else None
         return Compared(revision, newer, found[:DIFFERENCES_A_PAGE], more)
 
 
-def _parsed(work: UnitOfWork, table: Table, revision: int) -> object:
+def _text(work: UnitOfWork, table: Table, revision: int) -> str:
     version = find_version(work, table, revision)
-    return parse_exact(text_of(work, table, version, max_bytes=MAX_READ_BYTES))
+    return text_of(work, table, version, max_bytes=MAX_READ_BYTES)

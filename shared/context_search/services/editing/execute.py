@@ -29,8 +29,8 @@ from context_search.domain.orders import CarryOutPlan
 from context_search.ports.outside import Clock
 from context_search.ports.patterns import Patterns
 from context_search.ports.store import Store, UnitOfWork
-from context_search.services.editing.find_edits import replacer_of
-from context_search.services.editing.find_plan import find_plan
+from context_search.services.editing.find_edits import REQUEST_TEXT_S, replacer_of
+from context_search.services.editing.find_plan import find_plan, strings_of
 from context_search.services.editing.rewriting import (
     ChangedString,
     KeptPlace,
@@ -46,12 +46,7 @@ from context_search.services.editing.write_documents import (
     undo_until,
 )
 
-TEXT_TIMEOUT_S = 5.0
-"""For how long a request looks through one string for a pattern, in seconds."""
 BUSY_S = 1.0
-MAX_AHEAD_CHARS = 50_000_000
-"""Maximum characters of documents that one request holds."""
-_STRINGS_AT_ONCE = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +85,6 @@ class ExecutePlans:
     patterns: Patterns
     clock: Clock
     writer: WriteDocuments = field(default_factory=WriteDocuments)
-    text_timeout_s: float = TEXT_TIMEOUT_S
 
     def execute(
         self,
@@ -116,11 +110,11 @@ class ExecutePlans:
                 return before
             is_atomic = plan.counts.is_atomic
             tables = work.plans.tables(plan.id, limit=MAX_PLANNED_TABLES) if is_atomic else []
-        if not is_atomic:
-            return self._order(plan, asked)
         try:
-            with self.rewriting(replace(plan, choice=choice), self.text_timeout_s) as task:
-                ahead = read_ahead(self.store, plan, task, tables, self.writer.max_bytes)
+            if not is_atomic:
+                return self._order(plan, asked)
+            with self.rewriting(replace(plan, choice=choice), REQUEST_TEXT_S) as task:
+                ahead = read_ahead(self.store, plan, task, tables, self.writer)
                 return self._write(plan, asked, task, ahead)
         except CommitUnknownError:
             return self._look(plan, asked)
@@ -220,18 +214,22 @@ def busy() -> ReplaceBusyError:
 
 
 def read_ahead(
-    store: Store, plan: Plan, task: Rewriting, tables: Sequence[PlannedTable], max_bytes: int
+    store: Store,
+    plan: Plan,
+    task: Rewriting,
+    tables: Sequence[PlannedTable],
+    writer: WriteDocuments,
 ) -> list[Rewritten | Refused]:
     """Returns what becomes of documents, of each in a transaction of its own, without locks.
 
     Those that became much larger than they were when the plan was made are too large.
     """
     ahead = []
-    left = MAX_AHEAD_CHARS
+    left = writer.max_held_chars
     for planned in tables:
         with store.for_project(plan.project_id) as work:
-            source = task.read(work, planned, max_bytes=min(max_bytes, left))
-        left = max(0, left - len(source.text or ""))
+            source = task.read(work, planned, max_bytes=min(writer.max_bytes, left))
+        left -= min(left, source.chars)
         ahead.append(task.rewritten(source))
     return ahead
 
@@ -250,6 +248,9 @@ def _check_choice(work: UnitOfWork, plan: Plan, choice: Choice) -> None:
     numbers = choice.leave | (choice.only or frozenset())
     if any(number not in range(1, plan.counts.matches + 1) for number in numbers):
         raise InvalidInputError(f"the plan has the matches 1 to {plan.counts.matches}")
+    is_nothing_left = len(choice.leave) == plan.counts.matches > 0
+    if is_nothing_left or (choice.only is not None and not choice.only):
+        raise InvalidInputError("no match is chosen: nothing would be executed")
     if choice.leave_tables:
         tables = work.plans.tables(plan.id, limit=MAX_PLANNED_TABLES)
         if choice.leave_tables - {table.table_id for table in tables}:
@@ -258,14 +259,10 @@ def _check_choice(work: UnitOfWork, plan: Plan, choice: Choice) -> None:
 
 def check_places(work: UnitOfWork, plan: Plan, within: ReplaceScope) -> None:
     """Raises ReplaceStaleError when a plan changes strings where the caller may not, by now."""
-    after = 0
-    outside: list[ChangedString] = []
-    while strings := work.plans.strings_of_matches(plan.id, after=after, limit=_STRINGS_AT_ONCE):
-        after = strings[-1].first_match + strings[-1].matches - 1
-        outside += (
-            ChangedString(string.table_id, string.json_pointer, "GONE")
-            for string in strings
-            if not within.contains(string.table_id, string.json_pointer)
-        )
+    outside = [
+        ChangedString(string.table_id, string.json_pointer, "GONE")
+        for string in strings_of(work, plan.id)
+        if not within.contains(string.table_id, string.json_pointer)
+    ]
     if outside:
         raise stale("replace", outside)

@@ -39,6 +39,12 @@ class Replacer(Protocol):
         ...
 
 
+REQUEST_TEXT_S = 5.0
+"""For how long a request looks through one string for a pattern, in seconds."""
+WORKER_TEXT_S = 30.0
+"""For how long a worker does."""
+
+
 @contextmanager
 def replacer_of(
     request: ReplaceRequest, patterns: Patterns, *, text_timeout_s: float
@@ -117,16 +123,16 @@ def _batches(strings: Iterator[FoundString]) -> Iterator[list[FoundString]]:
         yield batch
 
 
-def cannot_match(request: ReplaceRequest, json_text: str) -> bool:
-    """Says that a document has no match, from its JSON text as Postgres writes it.
+def json_pieces(request: ReplaceRequest) -> tuple[str, ...]:
+    """Returns pieces of JSON text, of which every document with a match has one.
 
-    Postgres and ``json.dumps`` escape the same characters in the same way, each by itself. False:
-    the text does not tell.
+    As Postgres writes JSON: it and ``json.dumps`` escape the same characters in the same way, each
+    by itself. Empty: the text of a document does not tell.
     """
     if request.regex or not request.case_sensitive:
-        return False
+        return ()
     forms = LiteralReplacer(request).literal.forms
-    return not any(json.dumps(form, ensure_ascii=False)[1:-1] in json_text for form in forms)
+    return tuple(sorted(json.dumps(form, ensure_ascii=False)[1:-1] for form in forms))
 
 
 def with_strings(document: object, texts: Mapping[str, str]) -> object:

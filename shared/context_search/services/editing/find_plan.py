@@ -1,11 +1,15 @@
-"""A plan, as the caller may see it."""
+"""A plan, as the caller may see it, and its strings."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from context_search.domain.access import McpKey, Principal
-from context_search.domain.editing.plans import Plan
+from context_search.domain.editing.plans import Plan, PlannedString
 from context_search.domain.errors import NotFoundError
 from context_search.ports.store import UnitOfWork
+
+_STRINGS_AT_ONCE = 1_000
 
 
 def is_visible(principal: Principal, plan: Plan) -> bool:
@@ -41,3 +45,11 @@ def locked_chain(work: UnitOfWork, plan: Plan) -> list[Plan]:
             break
         at = locked.undone_by
     return chain
+
+
+def strings_of(work: UnitOfWork, plan_id: int) -> Iterator[PlannedString]:
+    """Yields all strings of a plan that have matches, in their order."""
+    after = 0
+    while page := work.plans.strings_of_matches(plan_id, after=after, limit=_STRINGS_AT_ONCE):
+        yield from page
+        after = page[-1].last_match

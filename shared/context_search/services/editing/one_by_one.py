@@ -19,7 +19,6 @@ from context_search.domain.errors import (
     ContextSearchError,
     DocumentTooLargeError,
 )
-from context_search.domain.orders import CarryOutPlan
 from context_search.ports.outside import Deadline
 from context_search.ports.store import Store, UnitOfWork
 from context_search.services.editing.rewriting import PlanCause, Refused, Rewriting, Rewritten
@@ -31,11 +30,26 @@ from context_search.services.editing.write_documents import (
 )
 
 RESERVE_S = 60.0
-"""A worker with less time than this leaves the next document to another one."""
+"""A worker with less time than this leaves all but his first document to another one."""
 PAGE = 100
 READS_AHEAD = 3
 """So often a document is computed without a lock, while somebody keeps changing it."""
 Carried = Literal["done", "failed", "goes_on", "nothing_to_do"]
+
+
+@dataclass(slots=True)
+class _Time:
+    """The time of a worker. It has some for one document, however late it began: a plan that was
+    handed on without a step further would be so for ever.
+    """
+
+    deadline: Deadline
+    _is_begun: bool = False
+
+    def is_left(self) -> bool:
+        """Asked before each document."""
+        is_first, self._is_begun = not self._is_begun, True
+        return is_first or self.deadline.left_s() >= RESERVE_S
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,18 +66,19 @@ class OneByOne:
     writer: WriteDocuments
 
     def run(self, plan: Plan, task: Rewriting, deadline: Deadline) -> Carried:
-        """Goes on with a plan until it ends, or time does: then it orders to go on.
+        """Goes on with a plan until it ends, or time does: then it has to be ordered again.
 
         Raises what is worth another try.
         """
+        time = _Time(deadline)
         if plan.choice is not None and plan.choice.on_conflict == "abort":
-            looked = self._look_at_all(plan, task, deadline)
+            looked = self._look_at_all(plan, task, time)
             if looked is not None:
                 return looked
         while pending := self._tables(plan, after=0, is_pending=True):
             for planned in pending:
-                if deadline.left_s() < RESERVE_S:
-                    return self._go_on(plan)
+                if not time.is_left():
+                    return "goes_on"
                 self._carry_out(plan, task, planned)
         return self._end(plan)
 
@@ -74,13 +89,13 @@ class OneByOne:
 
     # ---- Before the first document is written: whether all of them are as they were.
 
-    def _look_at_all(self, plan: Plan, task: Rewriting, deadline: Deadline) -> Carried | None:
+    def _look_at_all(self, plan: Plan, task: Rewriting, time: _Time) -> Carried | None:
         """None: nothing is in the way. What was looked at is not looked at again."""
         after = plan.after_table
         while page := self._tables(plan, after=after, is_pending=False):
             wrong: list[Outcome] = []
             for planned in page:
-                if deadline.left_s() < RESERVE_S:
+                if not time.is_left():
                     break
                 after = planned.table_id
                 if found := self._conflict(plan, task, planned):
@@ -93,7 +108,7 @@ class OneByOne:
                 if wrong:
                     return self._fail(work, locked, task, wrong)
             if after < page[-1].table_id:
-                return self._go_on(plan)
+                return "goes_on"
         return None
 
     def _conflict(self, plan: Plan, task: Rewriting, planned: PlannedTable) -> Outcome | None:
@@ -176,7 +191,8 @@ class OneByOne:
             row = work.plans.lock_table(plan.id, ahead.source.planned.table_id)
             if row is None or row.state != "pending":
                 return True
-            locked = self.writer.lock(work, task, ahead, may_compute=may_compute)
+            max_bytes = self.writer.max_bytes if may_compute else None
+            locked = self.writer.lock(work, task, ahead, max_bytes=max_bytes)
             if locked is None:
                 return False
             self.writer.write(work, task, plan, locked)
@@ -197,11 +213,6 @@ class OneByOne:
                 work.plans.save_table(plan.id, replace(locked, runs=max(0, locked.runs - 1)))
 
     # ---- The plan.
-
-    def _go_on(self, plan: Plan) -> Carried:
-        with self.store.for_project(plan.project_id) as work:
-            work.send(CarryOutPlan(plan.id))
-        return "goes_on"
 
     def stop(self, plan: Plan, cause: PlanCause, error: ContextSearchError) -> Carried:
         """Ends a plan that cannot go on: what is not done by now stays as it is."""

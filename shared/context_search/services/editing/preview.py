@@ -37,12 +37,12 @@ from context_search.ports.outside import Clock, Deadline
 from context_search.ports.patterns import Patterns
 from context_search.ports.store import Store, UnitOfWork
 from context_search.services.access.lookup import live_tool
-from context_search.services.editing.find_edits import replacer_of
+from context_search.services.editing.find_edits import REQUEST_TEXT_S, WORKER_TEXT_S, replacer_of
 from context_search.services.editing.find_plan import find_plan, is_visible, locked_chain
-from context_search.services.editing.look_through import (
+from context_search.services.editing.scan import (
     MAX_DOCUMENT_BYTES,
-    LookThrough,
     OvertakenError,
+    ScanTables,
     ShownMatch,
 )
 from context_search.services.editing.show_matches import fitting
@@ -100,10 +100,10 @@ class PreviewLimits:
 
     bytes: int = MAX_PREVIEWED_BYTES
     request_s: float = 12.0
-    text_s: float = 5.0
+    text_s: float = REQUEST_TEXT_S
     queue_s: float = 45.0
     queue_document_s: float = 80.0
-    queue_text_s: float = 30.0
+    queue_text_s: float = WORKER_TEXT_S
     mcp_matches: int = MAX_MCP_MATCHES
     document_bytes: int = MAX_DOCUMENT_BYTES
 
@@ -142,7 +142,7 @@ class PreviewReplacements:
             asked.request, self.patterns, text_timeout_s=self.limits.text_s
         ) as replacer:
             plan = self._add(principal, asked, request_id)
-            look = LookThrough(
+            scan = ScanTables(
                 self.store,
                 replacer,
                 deadline,
@@ -154,7 +154,7 @@ class PreviewReplacements:
                 asked.samples,
             )
             try:
-                look.go_on()
+                scan.go_on()
             except OvertakenError:
                 return self.read(principal, plan.id)
             except ContextSearchError as error:
@@ -162,7 +162,7 @@ class PreviewReplacements:
                     self._fail(plan, error)
                 raise
         shown = self.read(principal, plan.id)
-        matches = fitting(look.shown, MAX_SAMPLES)
+        matches = fitting(scan.shown, MAX_SAMPLES)
         return replace(shown, matches=matches) if shown.plan.state == "ready" else shown
 
     def run(self, plan_id: int) -> Previewed:
@@ -187,7 +187,7 @@ class PreviewReplacements:
     def read(self, principal: Principal, plan_id: int, *, after: int = 0) -> ShownPlan:
         """Returns a plan with its documents that have higher ids, at most 100."""
         with self.store.for_project(principal.project_id) as work:
-            plan = find_plan(work, principal, plan_id)
+            plan = self._as_it_is(find_plan(work, principal, plan_id))
             rows = work.plans.tables(plan.id, after=after, limit=PAGE + 1)
             tables = page_of(rows, lambda row: row.table_id)
             names = work.tables.names(plan.project_id, [row.table_id for row in tables.rows])
@@ -198,7 +198,13 @@ class PreviewReplacements:
         with self.store.for_project(principal.project_id) as work:
             rows = work.plans.page(principal.project_id, below=below, limit=PAGE + 1)
         page = page_of(rows, lambda row: row.id)
-        return Page([plan for plan in page.rows if is_visible(principal, plan)], page.next_after)
+        visible = [self._as_it_is(plan) for plan in page.rows if is_visible(principal, plan)]
+        return Page(visible, page.next_after)
+
+    def _as_it_is(self, plan: Plan) -> Plan:
+        """A plan is over before ``cleanup`` comes to say so in its row."""
+        is_over = plan.state in ("previewing", "ready") and plan.expires_at <= self.clock.now()
+        return replace(plan, state="expired") if is_over else plan
 
     def cancel(self, principal: Principal, plan_id: int) -> None:
         """Ends a plan that was not executed, and forgets what any plan found.
@@ -267,7 +273,7 @@ class PreviewReplacements:
         with replacer_of(
             request, self.patterns, text_timeout_s=self.limits.queue_text_s
         ) as replacer:
-            look = LookThrough(
+            scan = ScanTables(
                 self.patient,
                 replacer,
                 deadline,
@@ -277,7 +283,7 @@ class PreviewReplacements:
                 self._max_matches(plan),
                 document_bytes=self.limits.document_bytes,
             )
-            return "ready" if look.go_on().state == "ready" else "previewing"
+            return "ready" if scan.go_on().state == "ready" else "previewing"
 
     def _give_back(self, plan_id: int) -> None:
         """A run that failed for a reason was not stopped without a word."""

@@ -73,6 +73,11 @@ class Source:
     left_by_plan: str | None = field(default=None, repr=False)
     is_forgotten: bool = False
 
+    @property
+    def chars(self) -> int:
+        """How many characters of the document are held."""
+        return len(self.text or "")
+
 
 @dataclass(frozen=True, slots=True)
 class Rewritten:

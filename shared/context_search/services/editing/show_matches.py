@@ -23,17 +23,16 @@ from context_search.domain.json_pointer import split
 from context_search.ports.outside import Clock, Deadline
 from context_search.ports.patterns import Patterns
 from context_search.ports.store import Store
-from context_search.services.editing.find_edits import Replacer, replacer_of
+from context_search.services.editing.find_edits import REQUEST_TEXT_S, Replacer, replacer_of
 from context_search.services.editing.find_plan import find_plan
-from context_search.services.editing.look_through import ShownMatch
 from context_search.services.editing.rewriting import string_at
+from context_search.services.editing.scan import ShownMatch
 from context_search.services.pages import Page
 
 MAX_MATCHES_SHOWN = 200
 _PAGE_CHARS = 500_000
 """Of pointers and texts: an answer has 6 MB, and a character takes up to six bytes as JSON."""
 _PAGE_S = 12.0
-_TEXT_S = 5.0
 ChangedReason = Literal["CHANGED", "GONE", "MATCHES_DIFFER"]
 
 
@@ -74,8 +73,8 @@ class ShowMatches:
             strings = work.plans.strings_of_matches(
                 plan.id, after=after, limit=limit + 1, table_id=table_id
             )
-        last = strings[-1].first_match + strings[-1].matches - 1 if strings else 0
-        with replacer_of(plan.request, self.patterns, text_timeout_s=_TEXT_S) as replacer:
+        last = strings[-1].last_match if strings else 0
+        with replacer_of(plan.request, self.patterns, text_timeout_s=REQUEST_TEXT_S) as replacer:
             matches = self._matches(plan, _with_first(strings, after, limit), replacer)
             shown = fitting((match for match in matches if match.number > after), limit)
         has_more = bool(shown) and shown[-1].number < last
@@ -147,7 +146,7 @@ def _with_first(
     for number, string in enumerate(strings):
         if count >= limit:
             return strings[:number]
-        count += string.first_match + string.matches - 1 - max(after, string.first_match - 1)
+        count += string.last_match - max(after, string.first_match - 1)
     return strings
 
 

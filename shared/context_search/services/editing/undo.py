@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
@@ -39,13 +39,13 @@ from context_search.services.editing.execute import (
     read_ahead,
 )
 from context_search.services.editing.find_plan import find_plan
+from context_search.services.editing.revert_document import RevertDocument
 from context_search.services.editing.rewriting import (
     KeptPlace,
     Refused,
     Rewriting,
     Rewritten,
 )
-from context_search.services.editing.take_back import TakeBack
 from context_search.services.editing.write_documents import (
     WriteDocuments,
     skipped_table,
@@ -89,7 +89,7 @@ class UndoPlans:
                 check_places(work, plan, within)
             tables = _to_undo(work, plan)
         if dry_run:
-            return self._counted(plan, tables, TakeBack(plan, within or _places(plan)))
+            return self._counted(plan, tables, RevertDocument(plan, within or _places(plan)))
         mcp_id = principal.mcp_id if isinstance(principal, McpKey) else None
         new = replace(
             _new_plan(plan),
@@ -100,13 +100,10 @@ class UndoPlans:
         )
         asked = _AskedUndo(new, tables, on_conflict)
         if not asked.counts.is_atomic:
-            return self._order(plan, asked)
-        task = TakeBack(plan, within or _places(plan))
-        ahead = read_ahead(self.store, plan, task, tables, self.writer.max_bytes)
-        try:
-            return self._write(plan, asked, task, ahead)
-        except CommitUnknownError:
-            return self._look(plan)
+            return self._committed(plan, asked, _order)
+        task = RevertDocument(plan, within or _places(plan))
+        ahead = read_ahead(self.store, plan, task, tables, self.writer)
+        return self._write(plan, asked, task, ahead)
 
     @contextmanager
     def rewriting(self, plan: Plan) -> Iterator[Rewriting]:
@@ -115,7 +112,7 @@ class UndoPlans:
             undone = plan.undoes and work.plans.find(plan.undoes, project_id=plan.project_id)
         if not undone:
             raise UndoExpiredError("what was executed is forgotten")
-        yield TakeBack(undone, _places(plan))
+        yield RevertDocument(undone, _places(plan))
 
     def _check(self, plan: Plan) -> None:
         if plan.state == "executing":
@@ -141,7 +138,7 @@ class UndoPlans:
             if each.table_id in untouched
         ]
         kept: list[KeptPlace] = []
-        for result in read_ahead(self.store, plan, task, changed, self.writer.max_bytes):
+        for result in read_ahead(self.store, plan, task, changed, self.writer):
             planned = result.source.planned
             if isinstance(result, Rewritten):
                 kept += result.kept
@@ -172,16 +169,8 @@ class UndoPlans:
             executed_at=now,
             undo_until=undo_until(work, plan.project_id, now),
         )
-        for table in asked.tables:
-            work.plans.add_table(begun.id, table, ())
+        work.plans.add_tables(begun.id, asked.tables)
         return begun
-
-    def _order(self, plan: Plan, asked: _AskedUndo) -> ExecutedPlan:
-        with self.store.for_project(plan.project_id) as work:
-            begun = self._begun(work, plan, asked)
-            work.plans.save(begun)
-            work.send(CarryOutPlan(begun.id))
-            return ExecutedPlan(begun)
 
     def _write(
         self,
@@ -190,20 +179,36 @@ class UndoPlans:
         task: Rewriting,
         ahead: Sequence[Rewritten | Refused],
     ) -> ExecutedPlan:
-        with self.store.for_project(plan.project_id) as work:
-            begun = self._begun(work, plan, asked)
+        def write(work: UnitOfWork, begun: Plan) -> ExecutedPlan:
             return finish(work, begun, self.writer.write_all(work, task, begun, ahead))
 
-    def _look(self, plan: Plan) -> ExecutedPlan:
-        """What was committed, after nobody said whether it was."""
+        return self._committed(plan, asked, write)
+
+    def _committed(
+        self, plan: Plan, asked: _AskedUndo, act: Callable[[UnitOfWork, Plan], ExecutedPlan]
+    ) -> ExecutedPlan:
+        """Begins an undo and acts, in one transaction; looks when nobody says what became of it."""
+        done = None
+        try:
+            with self.store.for_project(plan.project_id) as work:
+                done = act(work, self._begun(work, plan, asked))
+        except CommitUnknownError:
+            if done is None or not self._is_there(plan, done.plan):
+                raise DatabaseUnavailableError(
+                    "nothing was undone: the connection was lost"
+                ) from None
+        return done
+
+    def _is_there(self, plan: Plan, undo: Plan) -> bool:
         with self.store.for_project(plan.project_id) as work:
-            locked = work.plans.lock(plan.id)
-            undone_by = locked and locked.undone_by
-            undo = undone_by and work.plans.find(undone_by, project_id=plan.project_id)
-            if undo:
-                tables = work.plans.tables(undo.id, limit=MAX_PLANNED_TABLES)
-                return ExecutedPlan(undo, tables)
-        raise DatabaseUnavailableError("nothing was undone: the connection was lost")
+            work.plans.lock(plan.id)  # whose COMMIT goes on holds it
+            return work.plans.find(undo.id, project_id=undo.project_id) is not None
+
+
+def _order(work: UnitOfWork, begun: Plan) -> ExecutedPlan:
+    work.plans.save(begun)
+    work.send(CarryOutPlan(begun.id))
+    return ExecutedPlan(begun)
 
 
 @dataclass(frozen=True, slots=True)

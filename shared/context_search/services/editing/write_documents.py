@@ -21,6 +21,8 @@ from context_search.services.editing.rewriting import (
     refused,
 )
 
+MAX_HELD_CHARS = 50_000_000
+"""Maximum characters of documents that one request holds."""
 MAX_SHOWN = 100
 """Maximum number of strings that are told to be in the way."""
 SHOWN_POINTER_CHARS = 1_000_000
@@ -48,10 +50,11 @@ class WriteDocuments:
     """Writes documents inside of transactions of its callers.
 
     Strict where history is on: a document whose content cannot be recorded stays as it is.
-    ``recorder`` says how large one may be.
+    ``recorder`` says how large one may be, ``max_held_chars`` all that are written at once.
     """
 
     recorder: RecordVersions = field(default_factory=RecordVersions)
+    max_held_chars: int = MAX_HELD_CHARS
 
     @property
     def max_bytes(self) -> int:
@@ -64,13 +67,13 @@ class WriteDocuments:
         task: Rewriting,
         ahead: Rewritten | Refused,
         *,
-        may_compute: bool = True,
+        max_bytes: int | None,
     ) -> Locked | None:
         """Keeps a document from changing, of which was computed before what becomes of it.
 
         It is computed again where the document has another revision by now, or another time: a
-        revision may have been set back. None: that would be needed, and may not be. Tables are
-        locked in the order of their ids.
+        revision may have been set back. ``max_bytes`` is how large it may be for that; None: it is
+        not, and None is returned. Tables are locked in the order of their ids.
         """
         source = ahead.source
         if source.table is None:
@@ -80,13 +83,13 @@ class WriteDocuments:
                 source.table.id, project_id=source.table.project_id, max_bytes=0
             )
         except NotFoundError:
-            return Locked(refused(replace(source, table=None), "GONE"))
+            return Locked(refused(replace(source, table=None, text=None), "GONE"))
         now = work.tables.find(source.table.id, project_id=source.table.project_id)
         if before.revision == source.revision and now == source.table:
             return Locked(ahead, before)
-        if not may_compute:
+        if max_bytes is None:
             return None
-        again = task.read(work, source.planned, max_bytes=self.max_bytes)
+        again = task.read(work, source.planned, max_bytes=max_bytes)
         return Locked(task.rewritten(again), before)
 
     def write_all(
@@ -96,14 +99,21 @@ class WriteDocuments:
         plan: Plan,
         ahead: Sequence[Rewritten | Refused],
     ) -> list[Outcome]:
-        """Locks documents, then writes them.
+        """Locks documents, then writes them. Those that are read again are held with the others.
 
         Raises ReplaceStaleError where something is in the way, unless the plan may go on then;
         what was written before has to be rolled back.
         """
         may_skip = plan.choice is not None and plan.choice.on_conflict == "skip"
-        every = [self.lock(work, task, each) for each in ahead]
-        locked = [each for each in every if each is not None]
+        left = max(0, self.max_held_chars - sum(each.source.chars for each in ahead))
+        locked: list[Locked] = []
+        for each in ahead:
+            one = self.lock(work, task, each, max_bytes=min(self.max_bytes, left))
+            if one is None:
+                continue
+            locked.append(one)
+            if one.result is not each:
+                left -= min(left, one.result.source.chars)
         if not may_skip:
             _let_pass(task, [each.result for each in locked])
         outcomes = [self.write(work, task, plan, each) for each in locked]

@@ -78,6 +78,19 @@ def send_one_by_one(store: Store, orders: Iterable[Order]) -> None:
 
 
 @dataclass(frozen=True, slots=True)
+class OnUse:
+    """The port ``Queue``, over one that is made when there is something to send."""
+
+    queue: Callable[[], Queue]
+
+    def send(self, messages: Sequence[Message]) -> list[int]:
+        return self.queue().send(messages)
+
+    def is_empty(self) -> bool:
+        return self.queue().is_empty()
+
+
+@dataclass(frozen=True, slots=True)
 class Deliver:
     """Sends the orders of projects that their windows have room for; the others wait in the book.
 

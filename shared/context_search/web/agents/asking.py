@@ -17,7 +17,7 @@ from context_search.mcp.contract import (
     RequestStateError,
     ToolFailure,
 )
-from context_search.services.editing.confirmations import Confirmations, Deed
+from context_search.services.editing.confirmations import Confirmations, PlanOperation
 from context_search.web.agents.replace_answers import Refusal
 
 _ASKED = "confirm"
@@ -41,7 +41,7 @@ class Asking:
     confirmations: Confirmations
 
     def ask(
-        self, deed: Deed, plan: Plan, question_of: Callable[[Plan], str]
+        self, operation: PlanOperation, plan: Plan, question_of: Callable[[Plan], str]
     ) -> InputRequired | Refusal | None:
         """Returns a question that has to be put first, or that the user did not agree.
 
@@ -52,23 +52,23 @@ class Asking:
         if not client.takes_forms:
             if self.instance.confirmation == "client":  # it has our annotations to go by
                 return None
-            raise _unavailable(plan, deed)
+            raise _unavailable(plan, operation)
         if client.state is not None and not confirmations.is_good(
-            client.state, self.principal, deed
+            client.state, self.principal, operation
         ):
             raise RequestStateError
         answer = client.answers.get(_ASKED) if client.state is not None else None
         said = answer.content.get(_ASKED) if answer else None
         if answer is None or (answer.action == "accept" and not isinstance(said, bool)):
-            state = confirmations.state_of(self.principal, deed)
+            state = confirmations.state_of(self.principal, operation)
             return InputRequired({_ASKED: Form(question_of(plan), _FORM)}, state)
         if answer.action == "cancel":
             return "cancelled"
         return None if answer.action == "accept" and said else "declined"
 
 
-def _unavailable(plan: Plan, deed: Deed) -> ToolFailure:
-    who_can = for_a_person(plan, deed.act)
+def _unavailable(plan: Plan, operation: PlanOperation) -> ToolFailure:
+    who_can = for_a_person(plan, operation.kind)
     message = f"somebody has to agree first, and this client cannot ask: {who_can}"
     return ToolFailure(409, "CONFIRMATION_UNAVAILABLE", message, members={"plan_id": plan.id})
 

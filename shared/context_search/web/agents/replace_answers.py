@@ -22,8 +22,8 @@ from context_search.domain.editing.replacing import (
 )
 from context_search.domain.errors import InvalidInputError
 from context_search.services.editing.execute import ExecutedPlan
-from context_search.services.editing.look_through import ShownMatch
 from context_search.services.editing.preview import ShownPlan
+from context_search.services.editing.scan import ShownMatch
 from context_search.web.fields import Absent, Answer, Body, Count, KnownId, Time
 from context_search.web.routes.editing.executing import KeptAnswer
 from context_search.web.routes.editing.replacing import LeftOutAnswer, MatchAnswer

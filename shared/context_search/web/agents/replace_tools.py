@@ -17,7 +17,7 @@ from context_search.web.agents.replace_answers import (
     UndoResult,
     arguments_schema,
 )
-from context_search.web.agents.tools import flat_schema
+from context_search.web.agents.results import flat_schema
 
 
 def _tool(

@@ -28,14 +28,14 @@ from context_search.mcp.contract import (
     UnknownToolError,
 )
 from context_search.services.catalog.list_tools import ListTools
-from context_search.services.editing.confirmations import Confirmations, Deed
+from context_search.services.editing.confirmations import Confirmations, PlanOperation
 from context_search.services.editing.execute import ExecutedPlan, ExecutePlans
-from context_search.services.editing.look_through import ShownMatch
 from context_search.services.editing.preview import (
     AskedReplacement,
     PreviewReplacements,
     ShownPlan,
 )
+from context_search.services.editing.scan import ShownMatch
 from context_search.services.editing.show_matches import ShowMatches
 from context_search.services.editing.undo import UndoPlans
 from context_search.web.agents.asking import Asking, for_a_person, question, question_of_undo
@@ -50,7 +50,7 @@ from context_search.web.agents.replace_answers import (
     read_arguments,
 )
 from context_search.web.agents.replace_tools import tools_of
-from context_search.web.agents.tools import trimmed
+from context_search.web.agents.results import trimmed
 from context_search.web.border import request_id
 
 _log = Logger(service="search", child=True)
@@ -173,7 +173,7 @@ class AgentReplacing:
                 raise DigestMismatchError(
                     "the plan shows something else than this digest stands for"
                 )
-            refusal = self._asking.ask(Deed("execute", plan.id, digest), plan, question)
+            refusal = self._asking.ask(PlanOperation("execute", plan.id, digest), plan, question)
             if isinstance(refusal, InputRequired):
                 return refusal
             if refusal:
@@ -191,8 +191,8 @@ class AgentReplacing:
 
     def _undo(self, plan_id: int) -> ToolResult | InputRequired:
         plan = self.use.preview.read(self.principal, plan_id).plan
-        deed = Deed("undo", plan_id, plan.digest or b"")
-        refusal = self._asking.ask(deed, plan, self._question_of_undo)
+        operation = PlanOperation("undo", plan_id, plan.digest or b"")
+        refusal = self._asking.ask(operation, plan, self._question_of_undo)
         if isinstance(refusal, InputRequired):
             return refusal
         if refusal:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, cast
+from typing import Annotated, Any, Literal, cast
 
 from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse
 
-from context_search.web.callers import use_cases_of
+from context_search.services.upkeep.readiness import Readiness
+from context_search.web.callers import part
 from context_search.web.fields import Answer
 from context_search.web.problems import refused
 
@@ -20,6 +21,9 @@ class HealthAnswer(Answer):
     status: Literal["ok", "ready"]
 
 
+Use = Annotated[Readiness, part("readiness")]
+
+
 @router.get("/healthz")
 async def is_up() -> HealthAnswer:
     """Answers as soon as the function serves at all."""
@@ -27,9 +31,9 @@ async def is_up() -> HealthAnswer:
 
 
 @router.get("/readyz", responses=refused(503))
-async def is_ready(request: Request) -> HealthAnswer:
+async def is_ready(use: Use) -> HealthAnswer:
     """Answers 200 when the database serves, 503 otherwise."""
-    use_cases_of(request).check_ready()
+    use.check()
     return HealthAnswer(status="ready")
 
 

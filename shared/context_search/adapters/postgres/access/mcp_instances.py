@@ -54,6 +54,14 @@ class PostgresMcpInstances:
         )
         return McpInstance(*rows[0]) if rows else None
 
+    def lock(self, mcp_id: int, *, project_id: int) -> McpInstance | None:
+        rows = self.tx.run(
+            f"SELECT {_MCP} FROM mcp WHERE id = :id AND project_id = :project FOR UPDATE",
+            id=mcp_id,
+            project=project_id,
+        )
+        return McpInstance(*rows[0]) if rows else None
+
     def page(self, project_id: int, *, after: int, limit: int) -> list[McpInstance]:
         rows = self.tx.run(
             f"""

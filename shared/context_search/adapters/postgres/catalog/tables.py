@@ -47,8 +47,7 @@ _NO_INDEX = re.compile(r"(?!(?:0|[1-9][0-9]*)\Z)[ \t\n\v\f\r]*[+-]?[0-9]+\Z")
 _PART = """(
         SELECT revision, pg_column_size(data) AS stored,
                COALESCE(data, 'null') #> CAST(:path AS text[]) AS value
-        FROM context_table WHERE id = :table
-          AND COALESCE(data, 'null') #> CAST(:path AS text[]) IS NOT NULL AND NOT EXISTS (
+        FROM context_table WHERE id = :table AND NOT EXISTS (
             SELECT FROM unnest(CAST(:cuts AS int[])) AS cut
             WHERE jsonb_typeof(data #> trim_array(CAST(:path AS text[]), cut)) = 'array')
         OFFSET 0) AS part
@@ -204,21 +203,30 @@ class PostgresTables:
         )
         return Table(*rows[0]) if rows else None
 
-    def part(self, table_id: int, path: Sequence[str], *, max_bytes: int) -> Part | None:
+    def part(
+        self, table_id: int, path: Sequence[str], *, max_bytes: int, holding: Sequence[str] = ()
+    ) -> Part | None:
         rows = self.tx.run(
             f"""
             SELECT revision, COALESCE(octet_length(text), numbers),
-                   CASE WHEN octet_length(text) <= :most THEN text END,
-                   jsonb_typeof(value) = 'string'
+                   CASE WHEN octet_length(text) <= :most AND NOT lacks THEN text END,
+                   jsonb_typeof(value) = 'string', lacks
             FROM {_PART},
                 LATERAL (SELECT {NUMBERS_OF_VALUE} AS numbers OFFSET 0) AS sized,
                 LATERAL (SELECT CASE WHEN numbers <= :most THEN CAST(value AS text) END AS text
-                         OFFSET 0) AS written
+                         OFFSET 0) AS written,
+                LATERAL (SELECT COALESCE(
+                    octet_length(text) <= :most AND CAST(:holding AS text[]) <> '{{}}'
+                    AND NOT EXISTS (
+                        SELECT FROM unnest(CAST(:holding AS text[])) AS pieces (piece)
+                        WHERE strpos(text, piece) > 0), false) AS lacks OFFSET 0) AS searched
+            WHERE value IS NOT NULL
             """,
             table=table_id,
             path=list(path),
             cuts=_cuts(path),
             most=max_bytes,
+            holding=list(holding),
         )
         return Part(*rows[0]) if rows else None
 
@@ -230,7 +238,7 @@ class PostgresTables:
                 FROM jsonb_array_elements_text(jsonb_path_query_array(
                     value, 'strict $.**{{0 to 5000}} ? (@.type() == "string")'))
                     AS strings (string)) END
-            FROM {_PART}
+            FROM {_PART} WHERE value IS NOT NULL
             """,
             table=table_id,
             path=list(path),

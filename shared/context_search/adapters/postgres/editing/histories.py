@@ -23,6 +23,7 @@ _IS_NEEDED = """
             SELECT FROM replace_plan AS undo WHERE undo.undoes = plan.id
               AND undo.state IN ('done', 'partial')))
 """
+_MAY_LEAVE = f"sha256 IS NOT NULL AND label IS NULL AND NOT {_IS_NEEDED}"
 _MAX_BYTES = "COALESCE(CAST(settings ->> 'max_bytes' AS bigint), :usual)"
 
 
@@ -38,7 +39,10 @@ class PostgresHistories:
             SELECT table_history.project_id FROM table_history
             LEFT JOIN history_settings USING (project_id)
             GROUP BY table_history.project_id, settings
-            HAVING sum(bytes) > {_MAX_BYTES} LIMIT :limit
+            HAVING sum(bytes) > {_MAX_BYTES} AND EXISTS (
+                SELECT FROM table_version
+                WHERE table_version.project_id = table_history.project_id AND {_MAY_LEAVE})
+            ORDER BY sum(bytes) - {_MAX_BYTES} DESC, table_history.project_id LIMIT :limit
             """,
             usual=_USUAL.max_bytes,
             limit=limit,
@@ -57,8 +61,7 @@ class PostgresHistories:
             oldest AS (
                 SELECT id, bytes, sum(bytes) OVER (ORDER BY overwritten_at, id) AS total FROM (
                     SELECT id, bytes, overwritten_at FROM table_version
-                    WHERE project_id = :project AND sha256 IS NOT NULL AND label IS NULL
-                      AND NOT {_IS_NEEDED}
+                    WHERE project_id = :project AND {_MAY_LEAVE}
                     ORDER BY overwritten_at, id LIMIT :limit) AS first),
             gone AS (
                 DELETE FROM table_version WHERE id IN (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from context_search.adapters.postgres.editing.plan_rows import (
@@ -172,20 +172,20 @@ class PostgresPlans:
             id=plan_id,
         )
 
-    def add_table(
-        self, plan_id: int, table: PlannedTable, strings: Sequence[PlannedString]
+    def add_tables(
+        self, plan_id: int, tables: Sequence[PlannedTable], strings: Sequence[PlannedString] = ()
     ) -> None:
-        self.tx.run(
+        bulk(
+            self.tx,
             f"""
             INSERT INTO replace_table (plan_id, {TABLE})
-            VALUES (:plan, :table, :seen, :matches, :bytes, :state, :reason, :before, :written,
-                    :replaced, :kept, :runs)
+            SELECT :plan, {TABLE} FROM jsonb_to_recordset(CAST(:rows AS jsonb)) AS row (
+                table_id bigint, revision_seen bigint, matches int, bytes bigint, state text,
+                reason text, revision_before bigint, revision_after bigint, replaced int,
+                kept int, runs int)
             """,
+            (asdict(table) for table in tables),
             plan=plan_id,
-            seen=table.revision_seen,
-            matches=table.matches,
-            bytes=table.bytes,
-            **_changing(table),
         )
         self.write_strings(plan_id, strings)
 
@@ -227,7 +227,14 @@ class PostgresPlans:
             WHERE plan_id = :plan AND table_id = :table
             """,
             plan=plan_id,
-            **_changing(table),
+            table=table.table_id,
+            state=table.state,
+            reason=table.reason,
+            before=table.revision_before,
+            written=table.revision_after,
+            replaced=table.replaced,
+            kept=table.kept,
+            runs=table.runs,
         )
 
     def strings(self, plan_id: int, table_id: int) -> list[PlannedString]:
@@ -348,17 +355,3 @@ class PostgresPlans:
 
 def _ids(rows: list[list[Any]]) -> list[int]:
     return sorted(row[0] for row in rows)
-
-
-def _changing(table: PlannedTable) -> dict[str, object]:
-    """What changes of a document, and which it is."""
-    return {
-        "table": table.table_id,
-        "state": table.state,
-        "reason": table.reason,
-        "before": table.revision_before,
-        "written": table.revision_after,
-        "replaced": table.replaced,
-        "kept": table.kept,
-        "runs": table.runs,
-    }

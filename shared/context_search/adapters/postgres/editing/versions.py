@@ -206,16 +206,17 @@ class PostgresVersions:
         return bool(rows)
 
     def erase(self, table: Table, revision: int | None = None) -> None:
+        # Behind the lock, which whoever records takes: another revision may be the live one by now.
         self._run(_LOCK, table)
         self._run(
             f"""
             UPDATE table_version SET label = NULL, bytes = NULL, sha256 = NULL, pieces = NULL,
                 gap = 'erased'
-            WHERE {_OF} AND sha256 IS NOT NULL AND revision <> :live
+            WHERE {_OF} AND sha256 IS NOT NULL
+              AND revision <> (SELECT revision FROM context_table WHERE id = :table)
               AND (CAST(:revision AS bigint) IS NULL OR revision = :revision)
             """,
             table,
-            live=table.revision,
             revision=revision,
         )
 

@@ -115,7 +115,7 @@ class KeysAnswer(Answer):
     cursor: NextCursor | None
 
 
-UseKeys = Annotated[ManageKeys, part("keys")]
+UseKeys = Annotated[ManageKeys, part("access.keys")]
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from pydantic import Field
 from context_search.domain.access import Confirmation, McpChanges, McpInstance, Replacing
 from context_search.domain.model import ToolRecord
 from context_search.services.access.mcp_instances import BoundTool, ManageBindings, ManageMcps
-from context_search.web.agents.tools import described_tool
+from context_search.web.agents.search_tools import described_tool
 from context_search.web.border import StrictJsonRoute
 from context_search.web.callers import (
     InternalOnly,
@@ -253,8 +253,8 @@ class McpRpcAnswer(Answer):
         )
 
 
-Use = Annotated[ManageMcps, part("mcps")]
-UseBindings = Annotated[ManageBindings, part("bindings")]
+Use = Annotated[ManageMcps, part("access.mcps")]
+UseBindings = Annotated[ManageBindings, part("access.bindings")]
 
 
 @router.post("/api/v1/mcps", status_code=201, response_model=NewMcpAnswer, responses=refused(409))

@@ -14,7 +14,7 @@ from fastapi.responses import JSONResponse
 
 from context_search.domain.access import ALL_PERMISSIONS, MCP_PERMISSIONS, Permission, in_order
 from context_search.domain.errors import NotFoundError
-from context_search.web.callers import use_cases_of
+from context_search.web.callers import access_of
 from context_search.web.fields import Answer
 from context_search.web.problems import refused
 
@@ -50,13 +50,13 @@ async def describe_mcp_endpoint(request: Request) -> JSONResponse:
 def mcp_metadata_address(request: Request) -> str | None:
     """Returns the address of the MCP endpoint's metadata, None where no tokens are taken."""
     origin = _origin(request)
-    if origin is None or use_cases_of(request).token_issuer is None:
+    if origin is None or access_of(request).token_issuer is None:
         return None
     return f"{origin}{WELL_KNOWN}{MCP}"
 
 
 def _metadata(request: Request, path: str, scopes: Sequence[Permission]) -> JSONResponse:
-    issuer, origin = use_cases_of(request).token_issuer, _origin(request)
+    issuer, origin = access_of(request).token_issuer, _origin(request)
     if issuer is None or origin is None:
         raise NotFoundError("no tokens are taken here, only keys")
     answer = ProtectedResourceAnswer(

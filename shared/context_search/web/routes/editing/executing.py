@@ -320,20 +320,21 @@ async def execute_plan(body: ExecuteBody, caller: ReplaceOwner, use: Execute) ->
 )
 async def undo_plan(
     plan_id: PlanId,
-    body: UndoBody,
     caller: ReplaceOwner,
     use: Undo,
     once: Once,
+    body: UndoBody | None = None,
     *,
     dry_run: DryRun = False,
 ) -> Response:
     """Takes back what a plan did; with ``dry_run`` it only counts."""
+    on_conflict = (body or UndoBody()).on_conflict
 
     def undo() -> JSONResponse:
         done = use.undo(
             caller,
             plan_id,
-            on_conflict=body.on_conflict,
+            on_conflict=on_conflict,
             dry_run=dry_run,
             request_id=request_id(),
         )

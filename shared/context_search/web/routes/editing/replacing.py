@@ -28,13 +28,13 @@ from context_search.domain.editing.replacing import (
     MAX_REPLACE_WITH_CHARS,
     ReplaceRequest,
 )
-from context_search.services.editing.look_through import ShownMatch
 from context_search.services.editing.preview import (
     MAX_SAMPLES,
     AskedReplacement,
     PreviewReplacements,
     ShownPlan,
 )
+from context_search.services.editing.scan import ShownMatch
 from context_search.services.pages import Page
 from context_search.web.border import StrictJsonRoute, request_id
 from context_search.web.callers import ReplaceOwner, part
@@ -356,19 +356,25 @@ async def preview_replacement(
 ) -> Response:
     """Makes a plan: what would change, nothing is changed.
 
-    A long one is ``previewing`` (202), and goes on in the queue.
+    A long one is ``previewing`` (202), and goes on in the queue. What comes again with its
+    ``Idempotency-Key`` gets the plan as it is by then, without matches.
     """
+    shown: ShownPlan | None = None
 
-    def start() -> JSONResponse:
+    def start() -> int:
+        nonlocal shown
         shown = use.start(caller, body.asked(), request_id=request_id())
         _tell(shown.plan)
-        answer = PlanAnswer.of_shown(shown)
-        if shown.plan.state != "previewing":
-            return answer.response()
-        where = f"/api/v1/projects/{caller.project_id}/replace/{shown.plan.id}"
-        return answer.response(202, {"Location": where})
+        return shown.plan.id
 
-    return once.answer(caller.project_id, start)
+    def answer(plan_id: int) -> JSONResponse:
+        now = shown or use.read(caller, plan_id)
+        if now.plan.state != "previewing":
+            return PlanAnswer.of_shown(now).response()
+        where = f"/api/v1/projects/{caller.project_id}/replace/{plan_id}"
+        return PlanAnswer.of_shown(now).response(202, {"Location": where})
+
+    return once.answer_by_id(caller.project_id, start, answer)
 
 
 @router.get("")

@@ -12,7 +12,7 @@ from context_search import __version__
 from context_search.domain.access import McpKey, Principal
 from context_search.domain.errors import PermissionDeniedError
 from context_search.mcp import McpRequest, ServerIdentity, Toolbox, handle
-from context_search.web.agents.tools import AgentToolbox, SearchToolbox, in_words_of_mcp
+from context_search.web.agents.toolboxes import AgentToolbox, SearchToolbox, in_words_of_mcp
 from context_search.web.border import request_id
 from context_search.web.callers import bearer_key
 from context_search.web.problems import log_text

@@ -204,7 +204,7 @@ class ProjectSearchUseCases:
         return page
 
 
-Use = Annotated[ProjectSearchUseCases, part("project_search")]
+Use = Annotated[ProjectSearchUseCases, part("searching.project_search")]
 
 
 @router.post("/api/v1/projects/{project_id}/search", responses=refused(409, 429))

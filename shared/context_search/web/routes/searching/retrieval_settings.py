@@ -126,7 +126,7 @@ class RetrievalSettingsAnswer(Answer):
         )
 
 
-Use = Annotated[ManageRetrievalSettings, part("retrieval_settings")]
+Use = Annotated[ManageRetrievalSettings, part("searching.retrieval_settings")]
 
 
 @router.get(

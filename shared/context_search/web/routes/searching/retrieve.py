@@ -223,7 +223,7 @@ class RetrieveUseCases:
     from_project: Retrieve
 
 
-Use = Annotated[RetrieveUseCases, part("retrieve")]
+Use = Annotated[RetrieveUseCases, part("searching.retrieve")]
 
 
 @router.post("/api/v1/tools/{tool_id}/retrieve", responses=refused(429))

@@ -251,7 +251,7 @@ class SearchUseCases:
     allowed_hosts: tuple[str, ...] | None
 
 
-Use = Annotated[SearchUseCases, part("search")]
+Use = Annotated[SearchUseCases, part("searching.search")]
 
 
 @router.post("/api/v1/tools/{tool_id}/search", responses=refused(429))

@@ -1,8 +1,8 @@
-"""What an undo makes of one document."""
+"""What an undo makes of one document: the strings that a plan changed become what they were."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from context_search.domain.editing.edits import Edit, string_hash
@@ -26,15 +26,17 @@ from context_search.services.editing.rewriting import (
     string_at,
     with_texts,
 )
+from context_search.services.editing.same_string import Lookalikes, in_lists, taken_over
 from context_search.services.editing.versions import find_version, text_of
 
 
 @dataclass(slots=True)
-class TakeBack:
+class RevertDocument:
     """``Rewriting`` of an undo: every place where the plan's text still is, and no other.
 
     A string that is as the plan left it becomes what it was before, byte for byte, also where it
-    moved to another place. Of one that was edited since, the places come back that are found.
+    moved to another place. Of one that was edited since, the places come back that are found, where
+    no other string may be it. A string that the plan did not write is left alone.
     ``within``: a string that moved out of it is left alone. ``left`` is how much may be searched.
     """
 
@@ -78,7 +80,7 @@ class TakeBack:
         source = replace(source, left_by_plan=None)  # many results may be held
         for string in source.strings:
             place, present = found.get(string.position, (string.json_pointer, None))
-            back, stays = self._back(string, present, left_by_plan)
+            back, stays = self._back(string, present, left_by_plan, document)
             kept += stays
             if back and present is not None:
                 at = replace(string, json_pointer=place, before_hash=string_hash(present))
@@ -115,16 +117,15 @@ class TakeBack:
             for each in source.strings
             if then.get(sha256 := missed.get(each.position, b"")) == each.json_pointer
         }
-        taken = set(moved.values())
+        taken = {*moved.values(), *left_by_plan.taken_over(document, at_home)}
         found = {}
         for each in source.strings:
             place, text = each.json_pointer, texts[each.position]
-            if each.position in missed:
-                moved_place = moved.get(each.position)
-                if moved_place is not None and self._may_reach(each.table_id, moved_place):
-                    place, text = moved_place, string_at(document, moved_place)
-                elif place in taken:
-                    continue
+            moved_place = moved.get(each.position)
+            if moved_place is not None and self._may_reach(each.table_id, moved_place):
+                place, text = moved_place, string_at(document, moved_place)
+            elif place in taken:
+                continue
             if text is not None:
                 found[each.position] = (place, text)
         return found
@@ -133,7 +134,7 @@ class TakeBack:
         return self.within is None or self.within.contains(table_id, place)
 
     def _back(
-        self, string: PlannedString, present: str | None, left_by_plan: _Parsed
+        self, string: PlannedString, present: str | None, left_by_plan: _Parsed, document: object
     ) -> tuple[Sequence[Edit], list[KeptPlace]]:
         edits = string.edits or ()
         if present is None or string.final_hash is None:
@@ -147,7 +148,10 @@ class TakeBack:
         if after is None or string_hash(present) == string.before_hash:
             return (), _kept(string, range(len(edits)))
         undo = relocated(edits, after, present, self.left)
-        self.left = undo.left
+        others = left_by_plan.lookalikes(document, self.left.strings)
+        is_it, self.left = others.tell_apart(string.json_pointer, after, present, undo)
+        if not is_it:
+            return (), _kept(string, range(len(edits)))
         stays = {each.edit for each in undo.kept}
         places = reversed_edits(edits)
         numbers = (number for number in range(len(edits)) if number not in stays)
@@ -167,6 +171,7 @@ class _Parsed:
         self._source = replace(source, text=source.left_by_plan)
         self._document: object = None
         self._is_parsed = False
+        self._lookalikes: Lookalikes | None = None
 
     def string(self, string: PlannedString) -> str | None:
         """Returns the text that the plan made; None when it is not recorded."""
@@ -176,6 +181,18 @@ class _Parsed:
     def places_of(self, sought: Sequence[bytes], at_home: Sequence[str]) -> dict[bytes, str]:
         """Returns where strings were that had a text alone, but for those at some pointers."""
         return moved_to(self._read(), at_home, sought) if sought else {}
+
+    def taken_over(self, now: object, at_home: Sequence[str]) -> Iterable[str]:
+        """Yields the pointers where another string with the same text may stand by now."""
+        listed = in_lists(now, at_home) if self._source.text is not None else []
+        own = [each.json_pointer for each in self._source.strings]
+        return taken_over(self._read(), now, own, listed) if listed else ()
+
+    def lookalikes(self, now: object, most: int) -> Lookalikes:
+        """Returns what was changed in the whole document since."""
+        if self._lookalikes is None:
+            self._lookalikes = Lookalikes.between(self._read(), now, most)
+        return self._lookalikes
 
     def _read(self) -> object:
         if not self._is_parsed and self._source.text is not None:

@@ -41,16 +41,16 @@ from context_search.ports.store import Store, UnitOfWork
 from context_search.services.editing.find_edits import (
     EditedString,
     Replacer,
-    cannot_match,
     edits_of_document,
+    json_pieces,
 )
+from context_search.services.editing.find_plan import strings_of
 from context_search.services.pages import PAGE
 
 MAX_POINTER_CHARS = 20_000
 """Maximum length of the pointer of a string that is changed: answers carry it."""
 MAX_DOCUMENT_BYTES = 300_000_000
 """No document that comes in is longer; of one that is, this is not the place to die of it."""
-_STRINGS_AT_ONCE = 1_000
 _NOT_NOW = Part(0, 0, None, is_string=False)
 
 
@@ -87,15 +87,15 @@ class _Timed:
 
 
 @dataclass(slots=True)
-class LookThrough:
+class ScanTables:
     """Goes on with the preview of a plan that is ``previewing``, from where it stands.
 
     One document is in memory at a time, and each is read in a transaction of its own. What it adds
     is committed together with the place to go on, by whoever was first: after a kill nothing is
-    there twice. After ``deadline`` no document is begun, and after ``last_deadline`` the one in
-    hand is given up. ``max_bytes`` are those of all documents that this one may read; None: it is
-    a worker, who may read any with up to ``document_bytes``. ``shown`` are the first matches, as
-    many as are ``wanted``.
+    there twice. After ``deadline`` no document is begun, but for the first one of a worker, and
+    after ``last_deadline`` the one in hand is given up. ``max_bytes`` are those of all documents
+    that this one may read; None: it is a worker, who may read any with up to ``document_bytes``.
+    ``shown`` are the first matches, as many as are ``wanted``.
     """
 
     store: Store
@@ -112,9 +112,11 @@ class LookThrough:
     _warnings: Warnings = field(init=False)
     _read_bytes: int = 0
     _scanned_before: int = field(init=False)
+    _pieces: tuple[str, ...] = field(init=False)
 
     def __post_init__(self) -> None:
         self._scanned_before = self.plan.counts.scanned_tables
+        self._pieces = json_pieces(self.request)
         if self.request.regex:  # a literal is found in no time
             self.replacer = _Timed(self.replacer, self.last_deadline)
         self._warnings = Warnings(self.request, self._finds, set(self.plan.counts.warnings))
@@ -126,14 +128,14 @@ class LookThrough:
         stays.
         """
         after, counts = self.plan.after_table, self.plan.counts
-        for table_id in self._tables():
-            part = self._read(table_id) if self.deadline.left_s() else _NOT_NOW
-            if part is not None and part.text is None:
+        for number, table_id in enumerate(self._tables()):
+            part = self._read(table_id) if self._is_time_left(counts) else _NOT_NOW
+            if part is not None and part.is_too_long:
                 return self._save(after, counts, leave=True)
             strings: list[PlannedString] = []
-            if part is not None and part.text is not None:
+            if part is not None:
                 try:
-                    strings, counts = self._look_at(table_id, part, part.text, counts)
+                    strings, counts = self._look_at(table_id, part, counts)
                 except OutOfTimeError:
                     self._check_first(counts)
                     return self._save(after, counts, leave=True)
@@ -143,13 +145,19 @@ class LookThrough:
                     table_id, part.revision, sum(each.matches for each in strings), part.size
                 )
                 self._save(after, counts, table, strings)
-            elif counts.scanned_tables % PAGE == 0:
+            elif number % PAGE == PAGE - 1:
                 self._save(after, counts)
         return self._finish(after, counts)
 
+    def _is_time_left(self, counts: PlanCounts) -> bool:
+        return self._is_first_of_worker(counts) or self.deadline.left_s() > 0
+
+    def _is_first_of_worker(self, counts: PlanCounts) -> bool:
+        return self.max_bytes is None and counts.scanned_tables == self._scanned_before
+
     def _check_first(self, counts: PlanCounts) -> None:
         """A worker with all his time for one document is not followed by another."""
-        if self.max_bytes is None and counts.scanned_tables == self._scanned_before:
+        if self._is_first_of_worker(counts):
             raise PatternTooSlowError("the search for the pattern in one document took too long")
 
     def _tables(self) -> Iterator[int]:
@@ -165,23 +173,26 @@ class LookThrough:
             after = page[-1] if len(page) == PAGE else None
 
     def _read(self, table_id: int) -> Part | None:
-        """None: the table is gone. Without text: it is too large to be read here."""
+        """None: the table is gone. Or its document is too large to be read here, or has no match.
+
+        Only Postgres reads what has none: to send a text takes three times as long.
+        """
         left = self.document_bytes
         if self.max_bytes is not None:
             left = max(0, self.max_bytes - self._read_bytes)
         with self.store.for_project(self.plan.project_id) as work:
             if work.tables.find(table_id, project_id=self.plan.project_id) is None:
                 return None
-            part = work.tables.part(table_id, [], max_bytes=left)
+            part = work.tables.part(table_id, [], max_bytes=left, holding=self._pieces)
         if part is None:
             return None
-        if part.text is None and self.max_bytes is None:
+        if part.is_too_long and self.max_bytes is None:
             raise DocumentTooLargeError(f"a document has over {left} bytes: leave its table out")
         self._read_bytes += part.size
         return part
 
     def _look_at(
-        self, table_id: int, part: Part, text: str, counts: PlanCounts
+        self, table_id: int, part: Part, counts: PlanCounts
     ) -> tuple[list[PlannedString], PlanCounts]:
         """Returns the strings of a document that change, and the counts with them."""
         scanned = replace(
@@ -189,12 +200,12 @@ class LookThrough:
             scanned_tables=counts.scanned_tables + 1,
             scanned_bytes=counts.scanned_bytes + part.size,
         )
-        self._warnings.look_at_document(text)
-        if cannot_match(self.request, text):
-            return [], replace(scanned, warnings=self._warnings.in_order())
+        if part.text is None:
+            return [], scanned
+        self._warnings.look_at_document(part.text)
         strings: list[PlannedString] = []
         matches, growth, left_out = counts.matches, counts.growth, counts.left_out
-        for found in self._edited(table_id, text, counts):
+        for found in self._edited(table_id, part.text, counts):
             left_out += found.edits.left_out
             string = self._planned(table_id, found, matches)
             if string is not None:
@@ -262,7 +273,7 @@ class LookThrough:
         with self.store.for_project(self.plan.project_id) as work:
             locked = self._locked(work)
             if table is not None:
-                work.plans.add_table(locked.id, table, strings)
+                work.plans.add_tables(locked.id, [table], strings)
             # Who came this far was not stopped at the document that stopped the ones before.
             runs = 0 if leave else min(locked.runs, 1)
             saved = replace(locked, after_table=after, counts=counts, runs=runs)
@@ -275,7 +286,7 @@ class LookThrough:
     def _finish(self, after: int, counts: PlanCounts) -> Plan:
         with self.store.for_project(self.plan.project_id) as work:
             locked = self._locked(work)
-            digest = plan_digest(self.request, locked.engine, _strings(work, locked.id))
+            digest = plan_digest(self.request, locked.engine, strings_of(work, locked.id))
             saved = replace(
                 locked, state="ready", after_table=after, counts=counts, digest=digest, runs=0
             )
@@ -301,11 +312,3 @@ def _check_strings(strings: int, last: PlannedString) -> None:
         raise ReplaceTooLargeError(
             f"a string with matches has a pointer of over {MAX_POINTER_CHARS} characters"
         )
-
-
-def _strings(work: UnitOfWork, plan_id: int) -> Iterator[PlannedString]:
-    """Yields all strings of a plan, in their order."""
-    after = 0
-    while page := work.plans.strings_of_matches(plan_id, after=after, limit=_STRINGS_AT_ONCE):
-        yield from page
-        after = page[-1].first_match + page[-1].matches - 1

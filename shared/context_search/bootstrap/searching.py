@@ -1,0 +1,128 @@
+"""What is searched over HTTP and MCP."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cache, cached_property
+from typing import TYPE_CHECKING
+
+from context_search.bootstrap.access import AccessParts
+from context_search.bootstrap.live_settings import LiveSettings
+from context_search.domain.config import IndexConfig
+from context_search.ports.outside import Embedder, VectorStore
+from context_search.ports.store import Store
+
+if TYPE_CHECKING:
+    from context_search.services.searching.retrieval_settings import ManageRetrievalSettings
+    from context_search.services.searching.search import Searcher
+    from context_search.web.agents.replacing import ReplaceUseCases
+    from context_search.web.observed import ObservedSearch
+    from context_search.web.routes.searching.project_search import ProjectSearchUseCases
+    from context_search.web.routes.searching.retrieve import RetrieveUseCases
+    from context_search.web.routes.searching.search import SearchUseCases
+
+QUESTIONS_AT_ONCE = 16
+"""Maximum number of questions that are embedded at once, for each model: a model that hangs delays
+only its own.
+"""
+
+
+@dataclass(frozen=True)
+class SearchingParts:
+    """The use cases of the room ``searching``, each made on first use.
+
+    ``vectors`` and ``replacing`` are made when they are asked for. ``hash_of`` is what logs
+    say instead of a question.
+    """
+
+    store: Store
+    live: LiveSettings
+    access: AccessParts
+    vectors: Callable[[], VectorStore]
+    embedder_of: Callable[[IndexConfig], Embedder]
+    hash_of: Callable[[str], str]
+    replacing: Callable[[], ReplaceUseCases]
+
+    @cached_property
+    def searcher(self) -> Searcher:
+        """What every kind of search goes through."""
+        from context_search.adapters.litellm_embedder import BoundedEmbedder  # noqa: PLC0415
+        from context_search.services.indexing.use_index import IndexUse  # noqa: PLC0415
+        from context_search.services.searching.search import searcher  # noqa: PLC0415
+
+        @cache
+        def threads_of(model: str) -> ThreadPoolExecutor:
+            return ThreadPoolExecutor(QUESTIONS_AT_ONCE, f"embed {model}")
+
+        def embedder_of(config: IndexConfig) -> BoundedEmbedder:
+            return BoundedEmbedder(self.embedder_of(config), threads_of(config.model))
+
+        return searcher(
+            self.store,
+            self.vectors(),
+            embedder_of,
+            IndexUse(self.store),
+            self.live.clock,
+            time.sleep,
+            self.live.settings.silent_after_s,
+        )
+
+    def observed(self, kind: str) -> ObservedSearch:
+        """The searches of one kind, as logs and metrics name it."""
+        from context_search.web.observed import ObservedSearch, SearchLog  # noqa: PLC0415
+
+        return ObservedSearch(self.searcher, SearchLog(kind, self.hash_of))
+
+    @cached_property
+    def search(self) -> SearchUseCases:
+        """The use cases of search and MCP."""
+        from context_search.services.catalog.list_tools import ListTools  # noqa: PLC0415
+        from context_search.web.routes.searching.search import SearchUseCases  # noqa: PLC0415
+
+        return SearchUseCases(
+            bearers=self.access.bearers,
+            keys=self.access.known_keys,
+            search=self.observed("tool"),
+            explain=self.observed("explain"),
+            list_tools=ListTools(self.store),
+            mcps=self.access.mcps,
+            replacing=self.replacing,
+            allowed_origins=self.live.settings.allowed_origins,
+            allowed_hosts=self.live.settings.allowed_hosts,
+        )
+
+    @cached_property
+    def project_search(self) -> ProjectSearchUseCases:
+        """The use cases of project search."""
+        from context_search.services.searching.search_project import SearchProject  # noqa: PLC0415
+        from context_search.web.observed import SearchLog  # noqa: PLC0415
+        from context_search.web.routes.searching.project_search import ProjectSearchUseCases  # noqa: PLC0415
+
+        search = SearchProject(self.searcher, self.store, self.live.settings.silent_after_s)
+        return ProjectSearchUseCases(search, SearchLog("project", self.hash_of))
+
+    @cached_property
+    def retrieve(self) -> RetrieveUseCases:
+        """The use cases of retrieval."""
+        from context_search.adapters.tiktoken_counter import TiktokenCounter  # noqa: PLC0415
+        from context_search.domain.config import SearchConfig  # noqa: PLC0415
+        from context_search.services.searching.retrieve import Retrieve  # noqa: PLC0415
+        from context_search.web.routes.searching.retrieve import RetrieveUseCases  # noqa: PLC0415
+
+        counter = TiktokenCounter()
+        return RetrieveUseCases(
+            from_tool=Retrieve(self.store, self.observed("retrieve"), counter),
+            from_project=Retrieve(
+                self.store, self.observed("retrieve_project"), counter, SearchConfig().top_k
+            ),
+        )
+
+    @cached_property
+    def retrieval_settings(self) -> ManageRetrievalSettings:
+        """The settings of a project's retrieval."""
+        from context_search.services.searching.retrieval_settings import ManageRetrievalSettings  # noqa: PLC0415
+
+        return ManageRetrievalSettings(self.store)

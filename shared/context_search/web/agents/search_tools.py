@@ -1,0 +1,127 @@
+"""Search Tools as MCP tools: what models read of them, and the arguments that they give."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from context_search.domain.errors import InvalidInputError
+from context_search.domain.model import SearchTool
+from context_search.domain.text.plain_text import without_hidden_characters
+from context_search.mcp.contract import ToolDescription
+from context_search.web.agents.results import flat_schema
+from context_search.web.routes.searching.search import MAX_RESULTS, ToolResultAnswer
+
+MAX_QUERY_CHARS = 2_000
+MAX_TOP_K = MAX_RESULTS
+DEFAULT_TOP_K = 5
+MAX_TITLE_CHARS = 200
+MAX_DESCRIPTION_CHARS = 4_000
+
+
+def _input_schema(top_k: int) -> dict[str, object]:
+    return {
+        "type": "object",
+        "properties": {
+            "query": {
+                "type": "string",
+                "minLength": 1,
+                "maxLength": MAX_QUERY_CHARS,
+                "description": "What to look for: a question, key words or an exact phrase, "
+                "in any language.",
+            },
+            "top_k": {
+                "type": "integer",
+                "minimum": 1,
+                "maximum": MAX_TOP_K,
+                "default": top_k,
+                "description": "How many passages to return, best first.",
+            },
+        },
+        "required": ["query"],
+        "additionalProperties": False,
+    }
+
+
+SEARCH_INPUT_SCHEMA: Mapping[str, object] = _input_schema(DEFAULT_TOP_K)
+
+SEARCH_OUTPUT_SCHEMA: Mapping[str, object] = flat_schema(ToolResultAnswer)
+
+
+_READ_ONLY: Mapping[str, object] = {
+    "readOnlyHint": True,
+    "idempotentHint": True,
+    "openWorldHint": False,
+}
+
+
+def search_tool(
+    *, name: str, title: str, description: str, table_name: str, top_k: int = DEFAULT_TOP_K
+) -> ToolDescription:
+    """Describe one Search Tool; ``top_k`` is the number of passages it gives by itself.
+
+    ``description`` is shown as its owner wrote it, braces and all; a blank one is replaced by a
+    sentence about the table. ``name``: see ToolDescription.
+    """
+    default = (
+        f"Searches the long texts of “{table_name}” by meaning and by key words and returns the "
+        "best passages, each with the exact place it comes from."
+    )
+    return ToolDescription(
+        name=name,
+        title=title,
+        description=description.strip() or default,
+        input_schema=_input_schema(top_k),
+        output_schema=SEARCH_OUTPUT_SCHEMA,
+        annotations=_READ_ONLY,
+    )
+
+
+def described_tool(name: str, tool: SearchTool) -> ToolDescription:
+    """Describe a stored tool; rows of an adopter may be longer and stranger than ours."""
+    table_name = tool.table_name or f"table {tool.scope.table_id}"
+    return search_tool(
+        name=name,
+        title=without_hidden_characters(tool.name)[:MAX_TITLE_CHARS],
+        description=without_hidden_characters(tool.description or "")[:MAX_DESCRIPTION_CHARS],
+        table_name=without_hidden_characters(table_name)[:MAX_TITLE_CHARS],
+        top_k=tool.search.top_k,
+    )
+
+
+class SearchArguments(NamedTuple):
+    """A search call's checked arguments; ``top_k`` None takes the tool's own number."""
+
+    query: str
+    top_k: int | None
+
+
+def parse_search_arguments(arguments: Mapping[str, object]) -> SearchArguments:
+    """Check a search call's arguments against ``SEARCH_INPUT_SCHEMA``, without coercion.
+
+    Raises InvalidInputError for unknown names, ``"5"``, ``true`` or ``5.0`` as top_k, lengths and
+    numbers out of range, and what no JSON body over HTTP may hold either (NUL, lone surrogates).
+    """
+    unknown = sorted(set(arguments) - {"query", "top_k"})
+    if unknown:
+        raise InvalidInputError(f"unknown argument: {unknown[0][:64]!r}; there are query and top_k")
+    return SearchArguments(
+        _parse_query(arguments.get("query")),
+        _parse_top_k(arguments["top_k"]) if "top_k" in arguments else None,
+    )
+
+
+def _parse_query(query: object) -> str:
+    if not isinstance(query, str) or not 1 <= len(query) <= MAX_QUERY_CHARS:
+        raise InvalidInputError(f"query must be a string of 1 to {MAX_QUERY_CHARS} characters")
+    if any("\ud800" <= char <= "\udfff" for char in query):
+        raise InvalidInputError("query holds half a surrogate pair")
+    if "\x00" in query:
+        raise InvalidInputError("query holds U+0000")
+    return query
+
+
+def _parse_top_k(top_k: object) -> int:
+    if isinstance(top_k, bool) or not isinstance(top_k, int) or not 1 <= top_k <= MAX_TOP_K:
+        raise InvalidInputError(f"top_k must be an integer from 1 to {MAX_TOP_K}")
+    return top_k

@@ -1,0 +1,128 @@
+"""The tools that a caller finds over MCP: listed and called."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import wraps
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
+
+from context_search.domain.access import McpInstance, McpKey, Principal
+from context_search.domain.errors import ContextSearchError, InvalidInputError
+from context_search.domain.search import QuestionLimits
+from context_search.mcp.contract import (
+    ClientInput,
+    InputRequired,
+    ToolFailure,
+    ToolPage,
+    ToolResult,
+    UnknownToolError,
+)
+from context_search.services.access.mcp_instances import ManageMcps
+from context_search.services.catalog.list_tools import RESERVED_NAMES, ListTools
+from context_search.services.searching.targets import SearchedTool, Searches
+from context_search.web.agents.results import fitted, trimmed
+from context_search.web.agents.search_tools import described_tool, parse_search_arguments
+from context_search.web.problems import http_status, public_message
+from context_search.web.routes.searching.search import ToolResultAnswer
+
+if TYPE_CHECKING:
+    from context_search.web.agents.replacing import ReplaceUseCases
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def in_words_of_mcp(call: Callable[P, T]) -> Callable[P, T]:
+    """Returns a function that tells of our errors by ToolFailure, with the status of HTTP."""
+
+    @wraps(call)
+    def told(*args: P.args, **kwargs: P.kwargs) -> T:
+        try:
+            return call(*args, **kwargs)
+        except ContextSearchError as error:
+            raise ToolFailure(
+                http_status(error),
+                error.code,
+                public_message(error),
+                retryable=error.retryable,
+                retry_after_s=error.retry_after_s,
+                members=trimmed(error.members, *error.members),
+            ) from error
+
+    return told
+
+
+@dataclass(frozen=True, slots=True)
+class SearchToolbox:
+    """The port ``Toolbox`` for one authenticated caller."""
+
+    principal: Principal
+    tools: ListTools
+    search: Searches
+
+    @in_words_of_mcp
+    def list_tools(self, *, cursor: str | None) -> ToolPage:
+        """See ``Toolbox``. The cursor is the id of the last tool of the page before."""
+        if cursor is not None and not (cursor.isascii() and cursor.isdigit() and len(cursor) < 19):
+            raise InvalidInputError("the cursor is not one of ours")
+        page, last = self.tools.page(self.principal, after=int(cursor or 0))
+        described = [described_tool(named.name, named.tool) for named in page]
+        return ToolPage(described, None if last is None else str(last))
+
+    @in_words_of_mcp
+    def call_tool(
+        self, name: str, arguments: Mapping[str, object], client: ClientInput
+    ) -> ToolResult:
+        """See ``Toolbox``. A search never asks."""
+        del client
+        tool = self.tools.find(self.principal, name)
+        if tool is None:
+            raise UnknownToolError("there is no such tool")
+        query, top_k = parse_search_arguments(arguments)
+        searched = SearchedTool.by(self.principal, tool.id)
+        answer = self.search.search(searched, query, QuestionLimits(top_k=top_k))
+        return ToolResult(fitted(ToolResultAnswer.of(answer).model_dump(mode="json")))
+
+
+@dataclass(frozen=True, slots=True)
+class AgentToolbox:
+    """The port ``Toolbox`` for an agent with a key of an MCP instance.
+
+    The instance's row decides at each list, and at each call of a tool that replaces. What
+    replaces is loaded when an instance has it: most never do.
+    """
+
+    principal: McpKey
+    search: SearchToolbox
+    mcps: ManageMcps
+    replacing: Callable[[], ReplaceUseCases]
+
+    @in_words_of_mcp
+    def list_tools(self, *, cursor: str | None) -> ToolPage:
+        """See ``Toolbox``. The first page begins with the tools that replace."""
+        page = self.search.list_tools(cursor=cursor)
+        instance = self._instance()
+        if cursor is not None or instance.replacing == "off":
+            return page
+        from context_search.web.agents.replace_tools import tools_of  # noqa: PLC0415
+
+        return ToolPage([*tools_of(instance.replacing), *page.tools], page.next_cursor)
+
+    @in_words_of_mcp
+    def call_tool(
+        self, name: str, arguments: Mapping[str, object], client: ClientInput
+    ) -> ToolResult | InputRequired:
+        """See ``Toolbox``."""
+        if name not in RESERVED_NAMES:
+            return self.search.call_tool(name, arguments, client)
+        instance = self._instance()
+        if instance.replacing == "off":
+            raise UnknownToolError("there is no such tool")
+        from context_search.web.agents.replacing import AgentReplacing  # noqa: PLC0415
+
+        replacing = AgentReplacing(self.principal, instance, client, self.replacing())
+        return replacing.call(name, arguments)
+
+    def _instance(self) -> McpInstance:
+        return self.mcps.read(self.principal, self.principal.mcp_id)

@@ -1,0 +1,65 @@
+"""MCP instances in Postgres: two who change one at the same time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from context_search.adapters.postgres.pool import Database
+from context_search.adapters.postgres.store import PostgresStore
+from context_search.domain.access import McpChanges
+from context_search.domain.errors import ContextSearchError
+from tests.builders import Workbench
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from context_search.adapters.postgres.url import DatabaseUrl
+    from tests.stack import DatabaseFactory
+
+
+@pytest.fixture(scope="module")
+def url(databases: DatabaseFactory) -> Iterator[DatabaseUrl]:
+    with databases.migrated() as made:
+        yield made
+
+
+@pytest.fixture
+def bench(url: DatabaseUrl) -> Iterator[Workbench]:
+    database = Database(url)
+    yield Workbench.of(PostgresStore(database))
+    database.close()
+
+
+@pytest.fixture
+def hasty(url: DatabaseUrl) -> Iterator[PostgresStore]:
+    """Somebody else, who waits for locks for a millisecond."""
+    database = Database(url, lock_timeout_ms=1)
+    yield PostgresStore(database)
+    database.close()
+
+
+def test_nobody_lowers_an_instance_while_another_compares_what_it_was(
+    bench: Workbench, hasty: PostgresStore
+) -> None:
+    project_id = bench.project.id
+    with bench.store.for_all("test") as work:
+        mcp = work.mcp_instances.add(project_id, "agents", replacing="execute")
+
+    def lower() -> None:
+        with hasty.for_project(project_id) as other:
+            other.mcp_instances.change(mcp.id, McpChanges(replacing="off"))
+
+    with bench.store.for_project(project_id) as work:
+        assert work.mcp_instances.lock(mcp.id, project_id=project_id) == mcp
+        with pytest.raises(ContextSearchError) as refused:
+            lower()
+        assert refused.value.retryable
+        same = work.mcp_instances.change(mcp.id, McpChanges(replacing="execute"))
+        assert not same.gives_more_than(mcp)
+    lower()
+    with bench.store.for_project(project_id) as work:
+        found = work.mcp_instances.find(mcp.id, project_id=project_id)
+    assert found is not None
+    assert found.replacing == "off"
