@@ -37,7 +37,7 @@ from context_search.services.indexing.node_report import RetryLater
 SAMPLE = 500
 MOST_WINDOWS = 2_000
 """Most chunks, and windows of them, whose vectors are compared."""
-QUESTIONS = 50
+QUESTIONS = 60
 """Most sentences that are asked. Each is embedded, and once what it was taken out of."""
 READ_AT_ONCE = 250
 QUERY_S = 5.0
