@@ -125,3 +125,21 @@ def test_what_follows_from_candidates_is_always_usable(cosines: list[float]) -> 
     assert calibration.width >= LEAST_WIDTH
     for cosine in (-1.0, *cosines, 1.0):
         assert 0.0 <= relevance(cosine, {"x": 1.0}, [], calibration) <= 1.0
+
+
+def test_how_languages_compare_does_not_move_with_what_was_found_about_a_known_model() -> None:
+    texts = {"own": "harbour", "zh": "港口在冬天关闭", "zh2": "别的文字"}
+    chunks = {name: replace(chunk(name), chunk_text=text) for name, text in texts.items()}
+    question = Question("harbour in winter", {"harbour": 1.0, "winter": 1.0}, "hybrid", 5, NOW)
+    found = Found(
+        vector={"zh": 0.4, "own": 0.3, "zh2": 0.1},
+        keyword={"own": 2.0},
+        legs=("vector", "keyword"),
+    )
+
+    def scores(of: Index) -> list[tuple[str, float]]:
+        hits = rank(Target(of, Reach(), FIXED, "ready"), question, found, chunks).hits
+        return [(hit.json_path, hit.score) for hit in hits]
+
+    assert scores(index(WEAK, FOUND)) == scores(index(WEAK))
+    assert scores(index("any", FOUND)) != scores(index(WEAK))

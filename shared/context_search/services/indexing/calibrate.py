@@ -75,15 +75,13 @@ class Calibrator:
 
     def run(self, index_id: int, generation_id: int, deadline: Deadline) -> str:
         """Returns what was done. Raises RetryLater, and what a part outside raises."""
-        if self._due(index_id, generation_id) is None:
+        due = self._due(index_id, generation_id)
+        if due is None:
             return "nothing_to_do"
         if deadline.left_s() < RESERVE_S:
             raise RetryLater(1.0)
+        index, _ = due
         pool, lease_s = f"calibration of {generation_id}", deadline.left_s()
-        with self.store.for_all("carry out an order") as work:
-            index = work.indexes.find(index_id)
-        if index is None:
-            return "nothing_to_do"
         with alone(self.store, index.project_id, pool, lease_s=lease_s) as has_it:
             if not has_it:
                 raise RetryLater(BUSY_S)
