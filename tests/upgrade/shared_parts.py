@@ -20,7 +20,14 @@ from context_search.adapters.postgres.url import DatabaseUrl
 from local.poller import sqs_event
 from tests.builders import aws_server, until
 from tests.contract.turbopuffer.targets import running
-from tests.functions.deployment import DIMENSIONS, SECRET, SECRET_VALUES, Deployment, event
+from tests.functions.deployment import (
+    DIMENSIONS,
+    QUEUE_ARN,
+    SECRET,
+    SECRET_VALUES,
+    Deployment,
+    event,
+)
 from tests.runtime.built import WordServer
 from tests.stack import DatabaseFactory
 from tests.upgrade.equality import differences
@@ -133,9 +140,7 @@ class SharedParts:
     def _index_by_latest(self, messages: list[MessageTypeDef]) -> set[str]:
         """What the release left comes back, and another environment has it."""
         *_, latest = self.versions.values()
-        report = latest["index_node"].invoke(
-            sqs_event(messages, "arn:aws:sqs:us-east-1:123456789012:queue")
-        )
+        report = latest["index_node"].invoke(sqs_event(messages, QUEUE_ARN))
         return {failure["itemIdentifier"] for failure in report["batchItemFailures"]}
 
     def clean(self) -> dict[str, Any]:

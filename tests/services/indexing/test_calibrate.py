@@ -8,7 +8,11 @@ from dataclasses import replace
 import pytest
 
 from context_search.domain.access import Internal
-from context_search.domain.errors import ContextSearchError, EmbeddingUnavailableError
+from context_search.domain.errors import (
+    ContextSearchError,
+    EmbeddingDimensionMismatchError,
+    EmbeddingUnavailableError,
+)
 from context_search.domain.model import Index, IndexCalibration
 from context_search.domain.orders import CalibrateIndex
 from context_search.domain.ranking.calibration import LEAST_QUESTIONS
@@ -352,6 +356,19 @@ def test_an_index_from_before_is_calibrated_when_it_is_searched() -> None:
     system.clock.advance(120)
     system.search(tool_id, system.principal, "harbour", 5)
     assert [message["kind"] for message in system.queue.messages] == ["calibrate"]
+    system.work()
+    assert found_in(system, tool_id) is not None
+
+
+def test_a_quarantined_string_keeps_no_index_from_being_calibrated() -> None:
+    system = System(chunk_size=400)
+    texts = document()
+    system.embedder.refused = {texts["s7"]: EmbeddingDimensionMismatchError("3, not 16")}
+    tool_id = system.tool(system.table(texts)).tool.id
+    system.work()
+    assert found_in(system, tool_id) is None
+    system.clock.advance(120)
+    system.search(tool_id, system.principal, "harbour", 5)
     system.work()
     assert found_in(system, tool_id) is not None
 

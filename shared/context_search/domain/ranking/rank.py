@@ -18,6 +18,7 @@ from context_search.domain.ranking.fusion import (
     reciprocal_rank_fusion,
 )
 from context_search.domain.ranking.relevance import (
+    CALIBRATIONS,
     Calibration,
     across_languages,
     calibration_of,
@@ -83,13 +84,13 @@ def rank(
         texts = candidate_texts(question, {name: chunks[name] for name in names})
     live = replace(live, texts={name: texts[name] for name in names})
     worths = {name: worth(chunks[name].chunk_text) for name in live.texts}
-    relevances = _relevances(calibration_of(target.index, found.vector), live, worths)
+    calibration = calibration_of(target.index, found.vector)
+    relevances = _relevances(calibration, live, worths, live.recency)
     if not is_linear:
-        foreign = {
-            name: relevances[name]
-            for name in live.vector
-            if is_foreign(question.text, chunks[name].chunk_text)
-        }
+        others = [n for n in live.vector if is_foreign(question.text, chunks[n].chunk_text)]
+        # How languages compare was measured with what is known of a model, where anything is.
+        known = CALIBRATIONS.get(target.index.config.model, calibration)
+        foreign = _relevances(known, live, worths, others)
         is_by_rank = target.search.fusion == "rrf"
         fused = _fused(weights, live, foreign, is_by_rank=is_by_rank)
         scores = {name: worths[name] * score for name, score in fused.items()}
@@ -218,11 +219,13 @@ def _candidate_text(
     )
 
 
-def _relevances(calibration: Calibration, live: _Live, worths: Scores) -> dict[str, float]:
+def _relevances(
+    calibration: Calibration, live: _Live, worths: Scores, names: Iterable[str]
+) -> dict[str, float]:
     return {
         name: worths.get(name, 1.0)
         * relevance(live.vector.get(name), live.words, live.vocabulary(name), calibration)
-        for name in live.recency
+        for name in names
     }
 
 

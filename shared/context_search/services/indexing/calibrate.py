@@ -37,7 +37,7 @@ from context_search.services.indexing.node_report import RetryLater
 SAMPLE = 500
 MOST_WINDOWS = 2_000
 """Most chunks, and windows of them, whose vectors are compared."""
-QUESTIONS = 50
+QUESTIONS = 60
 """Most sentences that are asked. Each is embedded, and once what it was taken out of."""
 READ_AT_ONCE = 250
 QUERY_S = 5.0
@@ -75,15 +75,13 @@ class Calibrator:
 
     def run(self, index_id: int, generation_id: int, deadline: Deadline) -> str:
         """Returns what was done. Raises RetryLater, and what a part outside raises."""
-        if self._due(index_id, generation_id) is None:
+        due = self._due(index_id, generation_id)
+        if due is None:
             return "nothing_to_do"
         if deadline.left_s() < RESERVE_S:
             raise RetryLater(1.0)
+        index, _ = due
         pool, lease_s = f"calibration of {generation_id}", deadline.left_s()
-        with self.store.for_all("carry out an order") as work:
-            index = work.indexes.find(index_id)
-        if index is None:
-            return "nothing_to_do"
         with alone(self.store, index.project_id, pool, lease_s=lease_s) as has_it:
             if not has_it:
                 raise RetryLater(BUSY_S)

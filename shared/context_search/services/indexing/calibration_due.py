@@ -8,6 +8,7 @@ from context_search.ports.store import UnitOfWork
 
 LEAST_CHUNKS = 20
 """Least number of chunks of an index that is calibrated."""
+_ANY_S = 86_400.0  # whoever waits does so, silent or not
 GROWTH = 2
 """How many times as many chunks as before make it worth another time."""
 
@@ -20,11 +21,11 @@ def is_due(work: UnitOfWork, index: Index, least_chunks: int = LEAST_CHUNKS) -> 
 
 
 def order_if_due(work: UnitOfWork, index: Index, least_chunks: int | None = LEAST_CHUNKS) -> None:
-    """Orders the calibration of an index that is complete; ``least_chunks`` None: never."""
+    """Orders the calibration of an index in which nothing waits; ``least_chunks`` None: never."""
     if (
         least_chunks is not None
         and index.evicted_at is None
         and is_due(work, index, least_chunks)
-        and not work.rebuilds.is_unfinished(index)
+        and work.node_counts.status(index, silent_s=_ANY_S) not in ("indexing", "stalled")
     ):
         work.send(CalibrateIndex(index.id, index.generation.id))
