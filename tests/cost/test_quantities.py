@@ -14,6 +14,8 @@ from scripts.cost.quantities import quantity
 from tests.cost.texts import QUESTIONS, corpus, edited
 
 TOLERANCE = 0.1
+TOLERANCE_OF_EDITS = 0.2
+"""A sentence more in the handbook, and all cuts are others: 1.2 to 1.6 chunks in Chinese."""
 EDITS = 150
 COUNTER = TiktokenCounter()
 
@@ -52,4 +54,4 @@ def test_how_many_chunks_a_new_sentence_changes(language: Language) -> None:
         after = edited(before, language, source.randrange(size), number)
         changed += len(set(chunks(after)) - set(chunks(before)))
     expected = quantity("changed chunks", language)
-    assert changed / EDITS == pytest.approx(expected, rel=TOLERANCE)
+    assert changed / EDITS == pytest.approx(expected, rel=TOLERANCE_OF_EDITS)
