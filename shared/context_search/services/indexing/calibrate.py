@@ -41,7 +41,7 @@ QUESTIONS = 60
 """Most sentences that are asked. Each is embedded, and once what it was taken out of."""
 READ_AT_ONCE = 250
 QUERY_S = 5.0
-RESERVE_S = 120.0
+RESERVE_S = 60.0
 """Least time, in seconds, that is left when it begins."""
 BUSY_S = 60.0
 UNANSWERED_HASH = hashlib.sha256("\n".join(UNANSWERED).encode()).digest()
