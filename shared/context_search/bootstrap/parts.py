@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from context_search.services.catalog.imports import ImportDocument
     from context_search.services.catalog.tables import ManageTables
     from context_search.services.catalog.uploads import ManageUploads
-    from context_search.services.indexing.calibrate import Calibrator
     from context_search.services.indexing.enumeration import Comparer, Limits
     from context_search.services.indexing.indexer import Indexer
     from context_search.services.indexing.rebuilds import Rebuilds
@@ -182,19 +181,9 @@ class Parts(LiveSettings):
     @property
     def worker(self) -> Worker:
         """What workers do with their orders; each kind is made for its first one."""
-        from context_search.services.indexing.worker import OrderBook, Worker  # noqa: PLC0415
+        from context_search.bootstrap.indexing import worker_of  # noqa: PLC0415
 
-        return Worker(
-            OrderBook(self.store, self.deliver),
-            lambda node_ids, deadline: self.indexer.index(node_ids, deadline),  # noqa: PLW0108 - later
-            lambda index_id, table_id: self.comparer.compare(index_id, table_id),  # noqa: PLW0108
-            lambda upload_id: self.import_document.run(upload_id),  # noqa: PLW0108
-            lambda plan_id, deadline: self.editing.carry_out.run(plan_id, deadline),  # noqa: PLW0108
-            lambda index_id, generation_id, deadline: self.calibrator.run(  # noqa: PLW0108
-                index_id, generation_id, deadline
-            ),
-            _tell_of,
-        )
+        return worker_of(self, _tell_of)
 
     @property
     def limits(self) -> Limits:
@@ -245,13 +234,6 @@ class Parts(LiveSettings):
         from context_search.services.indexing.enumeration import Comparer  # noqa: PLC0415
 
         return Comparer(self.store, self.settler, self.limits)
-
-    @property
-    def calibrator(self) -> Calibrator:
-        """The order ``calibrate``."""
-        from context_search.services.indexing.calibrate import Calibrator  # noqa: PLC0415
-
-        return Calibrator(self.store, self.vectors, self.embedder_of, self.clock, EMBED_TIMEOUT_S)
 
     @cached_property
     def cleanup(self) -> Cleanup:

@@ -130,10 +130,13 @@ def gains_of(*means: tuple[float, float]) -> list[list[float]]:
         (STRONG, gains_of((0.9, 0.2)), LEAST_WEIGHT),
         (WEAK, gains_of((0.9, 0.2)), LEAST_WEIGHT_OF_WEAK),
         (STRONG, gains_of((0.5, 0.5)), 0.5),
-        (WEAK, [[float(3 <= step <= 7) for step in range(STEPS + 1)]] * LEAST_QUESTIONS, 0.25),
+        (WEAK, gains_of((0.5, 0.5)), 0.2),
+        (WEAK, [[float(7 <= step <= 9) for step in range(STEPS + 1)]] * LEAST_QUESTIONS, 0.35),
+        (STRONG, [[float(7 <= step <= 9) for step in range(STEPS + 1)]] * LEAST_QUESTIONS, 0.45),
+        (WEAK, [[0.5 + 0.01 * (step == 10) for step in range(STEPS + 1)]] * LEAST_QUESTIONS, 0.2),
     ],
 )
-def test_the_weight_is_the_middle_of_the_best_ones_within_bounds(
+def test_the_weight_is_the_best_one_that_gains_enough_over_the_models_within_bounds(
     model: str, gains: list[list[float]], weight: float
 ) -> None:
     assert best_weight(gains, model) == pytest.approx(weight)

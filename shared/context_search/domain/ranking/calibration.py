@@ -22,7 +22,7 @@ from statistics import fmean, median
 
 from context_search.domain.ranking.bm25 import idf, term_weight
 from context_search.domain.ranking.fusion import min_max, ranking
-from context_search.domain.ranking.relevance import LEAST_WIDTH, Calibration, is_weak
+from context_search.domain.ranking.relevance import LEAST_WIDTH, Calibration, is_weak, model_weight
 from context_search.domain.text.analysis import query_weights, tokens
 
 Vector = Sequence[float]
@@ -86,7 +86,10 @@ def _sentences(text: str) -> Iterator[tuple[int, int]]:
 CANDIDATES = 50
 """Number of candidates of a leg, as a search has them."""
 STEPS = 20
-PLATEAU = 0.004
+PULL = 0.3
+"""How much a squared distance from the weight that is known of the model has to gain. Means of 60
+questions are within .02 of those of all: without it, chance chose half of the weight.
+"""
 LEAST_QUESTIONS = 30
 """Fewer sentences say too little about a weight."""
 MOST_WEIGHT, LEAST_WEIGHT, LEAST_WEIGHT_OF_WEAK = 0.65, 0.3, 0.1
@@ -186,17 +189,19 @@ def _best(scores: Mapping[str, float]) -> dict[str, float]:
 
 
 def best_weight(gains: Sequence[Sequence[float]], model: str) -> float | None:
-    """Returns the weight of the vectors: the middle of those that are about as good as the best.
+    """Returns the weight of the vectors: the one that gains most over that known of the model.
 
     ``gains`` are those of each question. None when they are fewer than 30.
     """
     if len(gains) < LEAST_QUESTIONS:
         return None
-    means = [fmean(values) for values in zip(*gains, strict=True)]
-    best = max(range(len(means)), key=means.__getitem__)
-    good = [step for step, mean in enumerate(means) if mean >= means[best] - PLATEAU]
+    known = model_weight(model)
+    weighed = {
+        step / STEPS: fmean(values) - PULL * (step / STEPS - known) ** 2
+        for step, values in enumerate(zip(*gains, strict=True))
+    }
     least = LEAST_WEIGHT_OF_WEAK if is_weak(model) else LEAST_WEIGHT
-    return min(MOST_WEIGHT, max(least, (good[0] + good[-1]) / 2 / STEPS))
+    return min(MOST_WEIGHT, max(least, max(weighed, key=weighed.__getitem__)))
 
 
 def _unit(vector: Vector) -> list[float]:

@@ -52,6 +52,11 @@ def is_weak(model: str) -> bool:
     return model in CALIBRATIONS
 
 
+def model_weight(model: str) -> float:
+    """Returns the weight of the vectors where nothing was found out about an index."""
+    return WEAK_VECTOR_WEIGHT if is_weak(model) else VECTOR_WEIGHT
+
+
 def weights_of(search: SearchConfig, index: Index) -> Weights:
     """Returns what the legs count: as the tool says, as was found, or as is known of the model."""
     if search.vector_weight is not None and search.bm25_weight is not None:
@@ -60,7 +65,7 @@ def weights_of(search: SearchConfig, index: Index) -> Weights:
     if found is not None and found.vector_weight is not None:
         vector, source = found.vector_weight, _CALIBRATION
     else:
-        vector = WEAK_VECTOR_WEIGHT if is_weak(index.config.model) else VECTOR_WEIGHT
+        vector = model_weight(index.config.model)
         source = _MODEL
     return Weights(vector, round(1.0 - vector, 6), search.recency_weight, source)
 
