@@ -121,8 +121,14 @@ bench: setup-dev ## speeds of the parts, one program after the other
 	@for program in bench/[!_]*.py; do \
 		name=$$(basename "$$program" .py); echo "== $$name"; $(python) -m bench "$$name" || exit; done
 
-eval: setup-dev ## how well search finds judged passages (EVAL_DATA=folder of sets; default: a small one)
-	@$(python) -m evaluation run $(if $(EVAL_DATA),--sets "$(EVAL_DATA)")
+# A transformer has an environment of its own: 100 MB, and code that is compiled elsewhere.
+eval_python := $(if $(filter e5,$(MODELS)),.venv-eval/bin/python,$(python))
+
+eval: setup-dev ## how well search finds judged passages (EVAL_DATA=folder, MODELS='local e5', VECTORS=file, QUESTIONS=100)
+	@$(if $(filter e5,$(MODELS)),scripts/setup.sh .venv-eval requirements/eval.txt)
+	@$(eval_python) -m evaluation run $(if $(EVAL_DATA),--sets "$(EVAL_DATA)") \
+		$(addprefix --model ,$(MODELS)) $(if $(VECTORS),--vectors "$(VECTORS)") \
+		$(if $(QUESTIONS),--questions $(QUESTIONS))
 
 cost: setup-dev ## what a deployment costs a month (LOAD='small zh, questions_a_day=50'; default: three users)
 	@$(python) -m scripts.cost $(if $(LOAD),"$(LOAD)")
@@ -144,5 +150,5 @@ compile: setup-dev ## recompile every requirements file, keeping pins that still
 	@scripts/compile_requirements.sh $(if $(UPGRADE),--upgrade-package $(UPGRADE))
 
 clean: ## remove everything that was built or installed here
-	@rm -rf .venv .venv-build .venv-deploy .venv-templates .build .aws-sam .local .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	@rm -rf .venv .venv-build .venv-deploy .venv-eval .venv-templates .build .aws-sam .local .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,20 +1,23 @@
-"""``python -m evaluation run [--sets FOLDER]`` and ``python -m evaluation compare ...``."""
+"""``python -m evaluation run [--sets FOLDER] [--model NAME]``, ``python -m evaluation compare``."""
 
 from __future__ import annotations
 
 import argparse
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import get_args
+from typing import TYPE_CHECKING, get_args
 
 from context_search.domain.config import Precision
 from context_search.domain.errors import ContextSearchError
 from evaluation.compare import Deployment, NotMeasuredError, compare, read_judged
 from evaluation.jsonl import UnreadableError
 from evaluation.judged import QUERIES, SHIPPED, JudgedSet, read_sets
-from local.embedding import DIMENSIONS
+from evaluation.models import MODELS, model_named, shortened
+
+if TYPE_CHECKING:
+    from evaluation.report import Results
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -28,29 +31,43 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(options: argparse.Namespace) -> int:
-    from evaluation.pipeline import running  # noqa: PLC0415 - needs the local stack; compare not
-    from evaluation.report import Results, evaluate, lines, markdown  # noqa: PLC0415
+    from evaluation.report import lines, markdown  # noqa: PLC0415 - needs the local stack
+    from evaluation.weights import table  # noqa: PLC0415
 
     sets = read_sets(options.sets, options.queries)
-    measured: dict[str, Results] = {}
-    by_language: dict[str, list[Results]] = {}
-    with running(options.dimensions, options.precision) as pipeline:
-        for judged in sets:
+    models = list(dict.fromkeys(options.model or ["local"]))
+    measured: dict[tuple[str, str], Results] = {}
+    for name in models:
+        for judged, results, seconds in _measure(name, sets, options):
+            measured[name, judged.name] = results
+            title = f"{name}, {_title(judged, seconds)}"
+            print(title if len(models) > 1 else "\n".join(lines(title, results)), flush=True)
+    if len(models) == 1:
+        languages = {judged.name: judged.language for judged in sets}
+        print("\n".join(markdown({name: each for (_, name), each in measured.items()}, languages)))
+    print("\n".join(table(measured)))
+    return 0
+
+
+def _measure(
+    name: str, sets: Sequence[JudgedSet], options: argparse.Namespace
+) -> Iterator[tuple[JudgedSet, Results, float]]:
+    """Yields the results of one model and the seconds that they took, set by set."""
+    from evaluation.pipeline import config_for, running  # noqa: PLC0415 - needs the local stack
+    from evaluation.report import evaluate  # noqa: PLC0415
+
+    embedder = shortened(model_named(name, sets, options.vectors), options.dimensions)
+    config = config_for(embedder, options.window_tokens, options.precision)
+    calibrates = options.calibrate == "on"
+    with running(embedder, config, calibrates=calibrates) as pipeline:
+        sampled = [each.sample(options.questions) for each in sets]
+        for judged in sampled:
             started = time.monotonic()
             try:
-                results = evaluate(pipeline, judged, _questions_of_others(judged, sets))
+                results = evaluate(pipeline, judged, _questions_of_others(judged, sampled))
             except ContextSearchError as error:
                 raise NotMeasuredError(f"{judged.name}: {error}") from error
-            measured[judged.name] = results
-            by_language.setdefault(judged.language, []).append(results)
-            print(
-                "\n".join(lines(_title(judged, time.monotonic() - started), [results])), flush=True
-            )
-    for language, several in by_language.items():
-        if len(several) > 1:
-            print("\n".join(lines(f"{language}: mean of {len(several)} sets", several)))
-    print("\n".join(markdown(measured, by_language)))
-    return 0
+            yield judged, results, time.monotonic() - started
 
 
 def _title(judged: JudgedSet, seconds: float) -> str:
@@ -81,7 +98,12 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     run = commands.add_parser("run", help="measure the real pipeline on judged sets")
     run.add_argument("--sets", type=Path, default=SHIPPED, help="folder of sets, or one set")
     run.add_argument("--queries", default=QUERIES, help="file of questions (default: %(default)s)")
-    run.add_argument("--dimensions", type=int, default=DIMENSIONS, help="cut vectors to so many")
+    run.add_argument("--model", action="append", choices=MODELS, help="default: local; repeatable")
+    run.add_argument("--vectors", type=Path, help="file that keeps what slow models have embedded")
+    run.add_argument("--questions", type=int, help="ask only so many of each set, a seeded sample")
+    run.add_argument("--window-tokens", type=int, default=250, help="of a vector; 0: whole chunks")
+    run.add_argument("--calibrate", choices=("on", "off"), default="on")
+    run.add_argument("--dimensions", type=int, help="cut vectors to so many")
     run.add_argument("--precision", choices=get_args(Precision), default="f32")
     run.set_defaults(run=_run)
     two = commands.add_parser("compare", help="compare two Search Tools of a deployment")

@@ -6,8 +6,9 @@ A set is a folder with ``corpus.jsonl`` (``{"doc_id", "document"}`` a line) and 
 
 from __future__ import annotations
 
+import random
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from context_search.domain.errors import InvalidPointerError
@@ -17,6 +18,7 @@ from evaluation.metrics import Span
 
 SHIPPED = Path(__file__).parent / "sets"
 QUERIES = "queries.jsonl"
+SEED = 7
 Documents = Mapping[str, object]
 
 
@@ -40,6 +42,13 @@ class JudgedSet:
     document: Documents
     questions: tuple[Question, ...]
     unjudged: int = 0
+
+    def sample(self, size: int | None) -> JudgedSet:
+        """Returns the set with so many of its questions, always the same; None: all of them."""
+        if size is None or size >= len(self.questions):
+            return self
+        chosen = sorted(random.Random(SEED).sample(range(len(self.questions)), size))  # noqa: S311
+        return replace(self, questions=tuple(self.questions[each] for each in chosen))
 
 
 def read_sets(folder: Path, queries: str = QUERIES) -> list[JudgedSet]:

@@ -6,23 +6,24 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cached_property
 
-from context_search.adapters.litellm_embedder import LitellmEmbedder
 from context_search.adapters.system_clock import SystemClock
 from context_search.adapters.turbopuffer_vectors import TurbopufferVectors
 from context_search.domain.access import ProjectKey
 from context_search.domain.config import IndexConfig, Precision, SearchConfig
-from context_search.domain.errors import QueryEmptyError
+from context_search.domain.errors import QueryEmptyError, SearchUnavailableError
 from context_search.domain.model import Index, Scope, SearchTool
 from context_search.domain.orders import ORDER_ID, order_from_json
-from context_search.domain.search import QuestionLimits
+from context_search.domain.search import Question, QuestionLimits
+from context_search.domain.text.analysis import query_weights
 from context_search.ports.outside import Deadline, Embedder
 from context_search.services.catalog.tables import ManageTables
 from context_search.services.catalog.tools import ManageTools, NewSearchTool
+from context_search.services.indexing.calibrate import Calibrator
+from context_search.services.indexing.calibration_due import LEAST_CHUNKS
 from context_search.services.indexing.chunk_vectors import ChunkVectors
 from context_search.services.indexing.enumeration import Comparer, Limits
 from context_search.services.indexing.indexer import Indexer, IndexLimits
@@ -32,77 +33,42 @@ from context_search.services.indexing.use_index import IndexUse
 from context_search.services.indexing.worker import OrderBook, Worker
 from context_search.services.searching.search import Searcher, searcher
 from context_search.services.searching.targets import SearchedTool
+from evaluation.candidates import Asked
 from evaluation.metrics import DEPTH, Span
-from local.embedding import DIMENSIONS, MODEL, PASSAGE_PARAMS, QUERY_PARAMS, register
 from testing.in_memory.queue import ListQueue, unexpected
 from testing.in_memory.store import MemoryStore
 
 PRINCIPAL = ProjectKey(1)
 WINDOW_TOKENS = 250
+ASKED = QuestionLimits(top_k=DEPTH, is_whole=True, seconds=120.0)
 SILENT_S = 600.0
-RUN_S = 900.0
-
-
-@dataclass(frozen=True, slots=True)
-class Ranked:
-    """A hit: where it stands, and its two numbers."""
-
-    span: Span
-    score: float
-    relevance: float
-
-
-@dataclass(frozen=True, slots=True)
-class Shortened:
-    """The port ``Embedder``: the first numbers of each vector, as models that can shorten do it."""
-
-    whole: Embedder
-    dimensions: int
-
-    @property
-    def model(self) -> str:
-        return self.whole.model
-
-    @property
-    def passage_key(self) -> str:
-        return self.whole.passage_key
-
-    @property
-    def query_key(self) -> str:
-        return self.whole.query_key
-
-    def warm_up(self) -> None:
-        self.whole.warm_up()
-
-    def embed_passages(self, texts: Sequence[str], *, timeout_s: float) -> list[list[float]]:
-        vectors = self.whole.embed_passages(texts, timeout_s=timeout_s)
-        return [vector[: self.dimensions] for vector in vectors]
-
-    def embed_query(self, text: str, *, timeout_s: float) -> list[float]:
-        return self.whole.embed_query(text, timeout_s=timeout_s)[: self.dimensions]
+RUN_S = 36_000.0
+"""A transformer without its vectors' file takes an hour for a large set."""
 
 
 class Pipeline:
-    """Indexes documents with threshold 1 and answers questions about them."""
+    """Indexes documents with threshold 1 and answers questions about them.
 
-    def __init__(self, turbopuffer_url: str, dimensions: int, precision: Precision) -> None:
+    With ``calibrates`` an index calibrates itself as a deployment's does.
+    """
+
+    def __init__(
+        self,
+        turbopuffer_url: str,
+        embedder: Embedder,
+        config: IndexConfig,
+        *,
+        calibrates: bool = True,
+    ) -> None:
         self._clock = SystemClock()
         self._memory = MemoryStore(self._clock)
         self._queue = ListQueue()
         self._deliver = Deliver(self._memory, self._queue, unexpected)
         self._store = SendingStore(self._memory, self._deliver)
         self._vectors = TurbopufferVectors(api_key="evaluation", base_url=turbopuffer_url)
-        whole = LitellmEmbedder(
-            MODEL,
-            DIMENSIONS,
-            query_params=QUERY_PARAMS,
-            passage_params=PASSAGE_PARAMS,
-            prepare=register,
-        )
-        self._embedder = Shortened(whole, dimensions)
-        self._config = IndexConfig(
-            MODEL, dimensions, threshold=1, window_tokens=WINDOW_TOKENS, precision=precision
-        )
+        self._embedder = embedder
+        self._config = config
+        self._calibrates_from = LEAST_CHUNKS if calibrates else None
 
     def index(self, name: str, document: object) -> int:
         """Indexes a document, and returns the id of its table."""
@@ -124,21 +90,27 @@ class Pipeline:
         new = NewSearchTool(1, "search", None, Scope(table_id), self._config, search)
         return tools.create(new).tool
 
-    def ask(self, tool: SearchTool, question: str) -> list[Ranked]:
-        """Returns the first hits, best first; none for a question that search refuses."""
+    def ask(self, tool: SearchTool, text: str) -> Asked | None:
+        """Returns the answer to a question with every hit; None where search refuses it.
+
+        Raises SearchUnavailableError when a part failed: such an answer says nothing.
+        """
+        searched = SearchedTool.by(PRINCIPAL, tool.id)
         try:
-            searched = SearchedTool.by(PRINCIPAL, tool.id)
-            answer = self._searcher.search(searched, question, QuestionLimits(top_k=DEPTH))
+            answer = self._searcher.search(searched, text, ASKED)
         except QueryEmptyError:
-            return []
-        return [
-            Ranked(
-                Span(hit.chunk.json_pointer, hit.chunk.char_start, hit.chunk.char_end),
-                hit.score,
-                hit.relevance,
-            )
-            for hit in answer.hits
-        ]
+            return None
+        if answer.degraded:
+            failed = f"the search was degraded: {', '.join(answer.degraded)}"
+            raise SearchUnavailableError(failed, retry_after_s=1)
+        question = Question(
+            text=text,
+            words=query_weights(text),
+            strategy=answer.target.search.strategy,
+            candidates=ASKED.candidates,
+            asked_at=self._clock.now(),
+        )
+        return Asked(answer, question)
 
     def chunks(self, tool: SearchTool) -> dict[Span, str]:
         """Returns every chunk of a tool's index, for a baseline on the same chunks."""
@@ -150,13 +122,22 @@ class Pipeline:
 
     @property
     def _settler(self) -> Settler:
-        return Settler(self._store, SILENT_S)
+        return Settler(self._store, SILENT_S, self._calibrates_from)
 
     @cached_property
     def _worker(self) -> Worker:
         compare = Comparer(self._store, self._settler, Limits()).compare
         book = OrderBook(self._store, self._deliver)
-        return Worker(book, self._indexer.index, compare, _no_uploads, _no_plans, unexpected)
+        calibrator = Calibrator(self._store, self._vectors, self._embedder_of, self._clock, RUN_S)
+        return Worker(
+            book,
+            self._indexer.index,
+            compare,
+            _no_uploads,
+            _no_plans,
+            calibrator.run,
+            unexpected,
+        )
 
     @cached_property
     def _indexer(self) -> Indexer:
@@ -194,8 +175,23 @@ def _no_plans(plan_id: int, _: Deadline) -> str:
     raise ValueError(f"nobody has planned {plan_id}")
 
 
+def config_for(
+    embedder: Embedder, window_tokens: int = WINDOW_TOKENS, precision: Precision = "f32"
+) -> IndexConfig:
+    """Returns what an index is built with: every string is long enough."""
+    return IndexConfig(
+        embedder.model,
+        embedder.dimensions,
+        threshold=1,
+        window_tokens=window_tokens,
+        precision=precision,
+    )
+
+
 @contextmanager
-def running(dimensions: int = DIMENSIONS, precision: Precision = "f32") -> Iterator[Pipeline]:
+def running(
+    embedder: Embedder, config: IndexConfig, *, calibrates: bool = True
+) -> Iterator[Pipeline]:
     """Gives a pipeline over a turbopuffer server of its own, which stops with it."""
     with tempfile.TemporaryDirectory() as directory:
         command = [sys.executable, "-m", "local.child", "local.turbopuffer", "--port", "0"]
@@ -208,6 +204,6 @@ def running(dimensions: int = DIMENSIONS, precision: Precision = "f32") -> Itera
             assert server.stdout is not None  # noqa: S101 - a pipe was asked for
             try:
                 url = server.stdout.readline().split()[-1]
-                yield Pipeline(url, dimensions, precision)
+                yield Pipeline(url, embedder, config, calibrates=calibrates)
             finally:
                 server.terminate()

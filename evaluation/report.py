@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from context_search.domain.config import SearchConfig
 from evaluation.baseline import PlainBm25
+from evaluation.candidates import Asked
 from evaluation.judged import JudgedSet
-from evaluation.metrics import MEASURES, Values, interval, measured, score
-from evaluation.pipeline import Pipeline, Ranked
+from evaluation.metrics import MEASURES, Span, Values, interval, measured, score
+from evaluation.pipeline import Pipeline
 
 WAYS: Mapping[str, SearchConfig] = {
     "hybrid": SearchConfig(),
@@ -19,86 +21,100 @@ WAYS: Mapping[str, SearchConfig] = {
     "hybrid rrf": SearchConfig(fusion="rrf", vector_weight=0.5, bm25_weight=0.5),
     "hybrid linear": SearchConfig(fusion="linear", vector_weight=0.35, bm25_weight=0.55),
 }
+DEFAULT = "hybrid"
 BASELINE = "bm25s"
+WEIGHTS = tuple(step / 20 for step in range(21))
+"""The weights of the vectors that are tried, keywords having the rest."""
 RELEVANT = 0.7
 _COLUMNS = ("ndcg@10", "recall@1", "recall@5", "recall@20", "mrr@10", "coverage@5")
-Results = dict[str, dict[str, Values]]
-"""Measures by way; one value a question."""
+Measures = Mapping[str, Values]
+"""One value a question, by measure."""
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """One set with one model.
+
+    ``weights``: nDCG@10 by the weight of the vectors; ``used`` is that of the default. ``own`` and
+    ``foreign``: the relevance of the best hit of each question of the set, and of others;
+    ``passed``: how many hits of a question of the set are relevant.
+    """
+
+    ways: Mapping[str, Measures]
+    weights: Mapping[float, Values]
+    used: float
+    own: Values
+    foreign: Values
+    passed: Values
 
 
 def evaluate(pipeline: Pipeline, judged: JudgedSet, others: Sequence[str]) -> Results:
-    """Returns the measures of every way, and under ``relevance`` the best hit's of each question.
-
-    ``others`` are questions of other sets: nothing here answers them.
-    """
+    """Indexes a set and asks its questions; ``others`` are questions that nothing here answers."""
     table_id = pipeline.index(judged.name, judged.document)
-    results: Results = {}
-    for way, search in WAYS.items():
-        tool = pipeline.tool(table_id, search)
-        answers = [pipeline.ask(tool, question.text) for question in judged.questions]
-        results[way] = measured(
-            score(question.gold, [hit.span for hit in hits])
-            for question, hits in zip(judged.questions, answers, strict=True)
-        )
-        if way == "hybrid":
-            unrelated = [pipeline.ask(tool, question) for question in others]
-            results["relevance"] = {
-                "own": np.array([_best(hits) for hits in answers]),
-                "foreign": np.array([_best(hits) for hits in unrelated]),
-            }
+    tool = pipeline.tool(table_id, WAYS[DEFAULT])
     plain = PlainBm25(pipeline.chunks(tool))
-    results[BASELINE] = measured(
-        score(question.gold, plain.ask(question.text)) for question in judged.questions
+    ways: dict[str, list[Mapping[str, float]]] = {way: [] for way in (*WAYS, BASELINE)}
+    weights: dict[float, list[float]] = {weight: [] for weight in WEIGHTS}
+    relevances: list[list[float]] = []
+    used = 0.0
+    for question in judged.questions:
+        asked = pipeline.ask(tool, question.text)
+        for way, search in WAYS.items():
+            ways[way].append(score(question.gold, _spans(asked, way, search)))
+        ways[BASELINE].append(score(question.gold, plain.ask(question.text)))
+        for weight in WEIGHTS:
+            search = SearchConfig(vector_weight=weight, bm25_weight=1 - weight)
+            found = asked.ranked(search) if asked else []
+            weights[weight].append(score(question.gold, found)["ndcg@10"])
+        relevances.append(asked.relevances if asked else [])
+        used = asked.vector_weight if asked else used
+    foreign = [asked.relevances if (asked := pipeline.ask(tool, text)) else [] for text in others]
+    return Results(
+        ways={way: measured(rows) for way, rows in ways.items()},
+        weights={weight: np.array(values) for weight, values in weights.items()},
+        used=used,
+        own=_best(relevances),
+        foreign=_best(foreign),
+        passed=np.array([float(sum(each >= RELEVANT for each in row)) for row in relevances]),
     )
-    return results
 
 
-def _best(hits: Sequence[Ranked]) -> float:
-    return max((hit.relevance for hit in hits), default=0.0)
+def _spans(asked: Asked | None, way: str, search: SearchConfig) -> list[Span]:
+    if asked is None:
+        return []
+    return asked.spans if way == DEFAULT else asked.ranked(search)
 
 
-def lines(title: str, sets: Sequence[Results]) -> Iterator[str]:
-    """Yields a table of the means over sets with their 95 % intervals; one row a way."""
+def _best(relevances: Sequence[Sequence[float]]) -> Values:
+    return np.array([max(row, default=0.0) for row in relevances])
+
+
+def lines(title: str, results: Results) -> Iterator[str]:
+    """Yields a table of the means with their 95 % intervals; one row a way."""
     yield f"\n{title}"
     yield f"  {'':14}" + "".join(f"{name:>22}" for name in MEASURES)
     for way in (*WAYS, BASELINE):
-        cells = (interval([results[way][name] for results in sets]) for name in MEASURES)
+        cells = (interval([results.ways[way][name]]) for name in MEASURES)
         row = "".join(f"{mean:8.3f} [{low:.3f}, {high:.3f}]" for mean, low, high in cells)
         yield f"  {way:14}{row}"
-    yield f"  {'hybrid - best single leg, nDCG@10:':36} {_gain(sets):+.3f}"
-    yield f"  a hit of relevance >= {RELEVANT}: {_share(sets, 'own')} questions, " + (
-        f"{_share(sets, 'foreign')} of other sets"
-    )
 
 
-def _gain(sets: Sequence[Results]) -> float:
-    mean = {
-        way: float(np.mean([results[way]["ndcg@10"].mean() for results in sets]))
-        for way in ("hybrid", "keyword", "semantic")
-    }
-    return mean["hybrid"] - max(mean["keyword"], mean["semantic"])
-
-
-def _share(sets: Sequence[Results], kind: str) -> str:
-    """How many questions have a hit that counts as relevant."""
-    best = np.concatenate([results["relevance"][kind] for results in sets])
-    return f"{np.mean(best >= RELEVANT):.1%} of {len(best)}" if len(best) else "none of 0"
-
-
-def markdown(
-    by_set: Mapping[str, Results], by_language: Mapping[str, Sequence[Results]]
-) -> Iterator[str]:
-    """Yields one Markdown table of everything, as in docs/quality.md."""
+def markdown(by_set: Mapping[str, Results], languages: Mapping[str, str]) -> Iterator[str]:
+    """Yields one Markdown table of every way, as in docs/quality.md: a set, then a language."""
+    by_language: dict[str, list[Results]] = {}
+    for name, results in by_set.items():
+        by_language.setdefault(languages[name], []).append(results)
     yield f"\n| | | {' | '.join(_COLUMNS)} |"
     yield "|---" * (len(_COLUMNS) + 2) + "|"
     means = {f"mean {name}": sets for name, sets in by_language.items() if len(sets) > 1}
     for name, sets in ({each: [by_set[each]] for each in by_set} | means).items():
         for way in (*WAYS, BASELINE):
-            cells = [interval([each[way][column] for each in sets]) for column in _COLUMNS]
-            low, high = (_short(end) for end in cells[0][1:])
-            means_of = " | ".join(_short(mean) for mean, _, _ in cells[1:])
-            yield f"| {name} | {way} | {_short(cells[0][0])} [{low}, {high}] | {means_of} |"
+            cells = [interval([each.ways[way][column] for each in sets]) for column in _COLUMNS]
+            low, high = (short(end) for end in cells[0][1:])
+            means_of = " | ".join(short(mean) for mean, _, _ in cells[1:])
+            yield f"| {name} | {way} | {short(cells[0][0])} [{low}, {high}] | {means_of} |"
 
 
-def _short(share: float) -> str:
+def short(share: float) -> str:
+    """Returns three digits as tables have them: ``.875``, ``1.000``."""
     return f"{share:.3f}".removeprefix("0")

@@ -179,7 +179,6 @@ class EmulatedAccount:
             "EmbeddingModel": "openai/use-multilingual-v3",
             "EmbeddingDimensions": str(DIMENSIONS),
             "EmbeddingApiBase": f"{self._model_url}/v1",
-            "EmbeddingWindowTokens": "250",
             "EmbeddingQueryParams": json.dumps({"extra_body": dict(QUERY_PARAMS)}),
             "EmbeddingPassageParams": json.dumps({"extra_body": dict(PASSAGE_PARAMS)}),
         }

@@ -1,5 +1,5 @@
 """Orders from SQS: index strings, compare an index with its table, import a document, go on
-with a plan."""
+with a plan, calibrate an index."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 from context_search.bootstrap import parts
 from context_search.domain.errors import ContextSearchError, InvalidInputError
 from context_search.domain.orders import (
+    CalibrateIndex,
     CarryOutPlan,
     CompareIndex,
     ImportUpload,
@@ -108,6 +109,8 @@ def _named(order: Order) -> tuple[str, dict[str, object]]:
         return "import", {"upload_id": order.upload_id}
     if isinstance(order, CarryOutPlan):
         return "plan", {"plan_id": order.plan_id}
+    if isinstance(order, CalibrateIndex):
+        return "calibrate", {"index_id": order.index_id}
     if len(order.node_ids) == 1:
         return "node", {"node_id": order.node_ids[0]}
     return "nodes", {"nodes": len(order.node_ids)}

@@ -32,7 +32,7 @@ class Load:
     namespaces: float = 1
     dimensions: int = 1536
     precision: Precision = "f32"
-    window_tokens: int = 0
+    window_tokens: int = 250
     model_price: float = 0.02
     in_vpc: bool = False
     postgres: str = "db.t4g.small"
@@ -79,7 +79,6 @@ LAST = State("0.1.0", True, counts_routes=False, metrics=36)
 """The last release."""
 NOW = State("after", False, counts_routes=False, metrics=sum(map(len, METRICS.values())))
 
-_CHINESE = {"language": "zh", "window_tokens": 250}
 _ENGLISH = {
     "small": Load(200, 50_000, 2, 1_000),
     "medium": Load(5_000, 100_000, 100, 20_000, namespaces=25, postgres="db.t4g.medium"),
@@ -94,7 +93,7 @@ _ENGLISH = {
     ),
 }
 USERS: Mapping[str, Load] = {
-    f"{size} {language}": load if language == "en" else replace(load, **_CHINESE)  # type: ignore[arg-type]
+    f"{size} {language}": load if language == "en" else replace(load, language="zh")
     for size, load in _ENGLISH.items()
     for language in ("en", "zh")
 }

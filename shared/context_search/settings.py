@@ -103,7 +103,7 @@ class Settings(BaseModel):
     embedding_api_base: str | None = None
     embedding_price: Annotated[Seconds | None, AfterValidator(_or_none)] = None
     """Price of a million tokens; 0 and none: unknown."""
-    embedding_window_tokens: Count = 0
+    embedding_window_tokens: Count = 250
     """Number of tokens of text for one vector; 0: one vector a chunk."""
     embedding_query_params: Json[dict[str, object]] = Field(default_factory=dict)
     embedding_passage_params: Json[dict[str, object]] = Field(default_factory=dict)

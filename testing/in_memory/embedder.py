@@ -36,6 +36,9 @@ class WordEmbedder:
         self.embedded += len(texts)
         return [self.embed_query(text, timeout_s=timeout_s) for text in texts]
 
+    def embed_queries(self, texts: Sequence[str], *, timeout_s: float) -> list[list[float]]:
+        return [self.embed_query(text, timeout_s=timeout_s) for text in texts]
+
     def embed_query(self, text: str, *, timeout_s: float) -> list[float]:  # noqa: ARG002
         vector = [0.0] * self._dimensions
         for token in tokens(text):

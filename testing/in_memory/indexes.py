@@ -122,7 +122,11 @@ def view(rows: Rows, clock: Clock, generation: GenerationRow) -> Index:
         table_id=index.table_id,
         config=generation.config,
         generation=Generation(
-            generation.id, generation.namespace, generation.state, generation.number
+            generation.id,
+            generation.namespace,
+            generation.state,
+            generation.number,
+            generation.calibration,
         ),
         is_rebuilding=any(
             other.index_id == index.id and other.state in ("queued", "building")

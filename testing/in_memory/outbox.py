@@ -45,7 +45,7 @@ class MemoryOutbox:
     def _project_of(self, body: Message) -> int:
         rows = self.rows
         match body:
-            case {"kind": "enumerate", "index_id": int() as index_id}:
+            case {"kind": "enumerate" | "calibrate", "index_id": int() as index_id}:
                 row = rows.indexes.get(index_id)
                 return row.project_id if row else 0
             case {"kind": "import", "upload_id": int() as upload_id}:

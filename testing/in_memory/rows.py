@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Literal
@@ -10,7 +10,7 @@ from typing import Any, Literal
 from context_search.domain.access import ApiKey, Binding, KeyOwner, McpInstance
 from context_search.domain.config import IndexConfig, SearchConfig
 from context_search.domain.editing.plans import Plan, PlannedString, PlannedTable
-from context_search.domain.model import GenerationState, Scope
+from context_search.domain.model import GenerationState, IndexCalibration, Scope
 from context_search.domain.progress import EvictionCause, NodeState
 from context_search.domain.retrieval import StoredSettings
 from context_search.domain.uploads import Upload
@@ -40,6 +40,9 @@ class IndexRow:
         return self.last_searched_at or self.created_at
 
 
+Vectors = Sequence[Sequence[float]]
+
+
 @dataclass(frozen=True, slots=True)
 class GenerationRow:
     id: int
@@ -55,6 +58,7 @@ class GenerationRow:
     sweep_counts: SweepCounts = field(default_factory=SweepCounts)
     swept_at: datetime | None = None
     integrity: Mapping[str, object] | None = None
+    calibration: IndexCalibration | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +152,7 @@ class Rows:
         self.pieces: Journaled[tuple[int, int, bytes], bytes] = Journaled(journal)
         self.histories: Journaled[tuple[int, int], datetime] = Journaled(journal)
         self.history_settings: Journaled[int, StoredHistoryLimits] = Journaled(journal)
+        self.asked: Journaled[tuple[str, int, bytes], Vectors] = Journaled(journal)
         self.plans: Journaled[int, PlanRow] = Journaled(journal)
         self.planned_tables: Journaled[tuple[int, int], PlannedTable] = Journaled(journal)
         self.planned_strings: Journaled[tuple[int, int, int], PlannedString] = Journaled(journal)

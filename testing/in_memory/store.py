@@ -9,6 +9,7 @@ from context_search.domain.errors import DatabaseUnavailableError
 from context_search.domain.orders import Order
 from context_search.ports.outside import Clock, Deadline
 from testing.in_memory.agenda import MemoryAgenda
+from testing.in_memory.calibrations import MemoryCalibrations
 from testing.in_memory.catalog import MemoryProjects, MemoryTables
 from testing.in_memory.chunks import MemoryChunks
 from testing.in_memory.comparisons import MemoryComparisons
@@ -48,6 +49,7 @@ class MemoryUnitOfWork:
         self.tables = MemoryTables(rows, clock)
         self.tools = MemoryTools(rows, clock)
         self.indexes = MemoryIndexes(rows, clock)
+        self.calibrations = MemoryCalibrations(rows)
         self.comparisons = MemoryComparisons(rows, clock)
         self.rebuilds = MemoryRebuilds(rows, clock)
         self.nodes = MemoryNodes(rows, clock)

@@ -29,9 +29,11 @@ def test_queries_and_passages_carry_their_own_parameters_to_the_provider() -> No
     )
     assert both.embed_query("abcd", timeout_s=30) == vector(4)
     both.embed_passages(["ab"], timeout_s=30)
+    assert both.embed_queries(["a", "bb"], timeout_s=30) == [vector(1), vector(2)]
     assert [call["optional_params"] for call in calls] == [
         {"input_type": "query"},
         {"input_type": "passage"},
+        {"input_type": "query"},
     ]
     assert (both.model, both.dimensions) == ("scripted/model", 3)
 

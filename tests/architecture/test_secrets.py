@@ -46,6 +46,7 @@ def tracked() -> list[Path]:
         ".venv",
         ".venv-build",
         ".venv-deploy",
+        ".venv-eval",
         ".venv-templates",
         ".git",
         ".local",

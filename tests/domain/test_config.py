@@ -63,6 +63,34 @@ def test_a_stored_search_configuration_keeps_its_values_and_fills_the_rest() -> 
     )
     assert SearchConfig.from_stored({}) == SearchConfig()
     assert SearchConfig.from_stored({"vector_weight": 1.0}).bm25_weight == 0.8
+    assert SearchConfig.from_stored({"bm25_weight": 1.0}).vector_weight == 0.2
+
+
+FIXED = SearchConfig(vector_weight=0.2, bm25_weight=0.8)
+
+
+@pytest.mark.parametrize(
+    ("stored", "expected"),
+    [
+        ({"vector_weight": 0.2, "bm25_weight": 0.8, "fusion": "convex"}, SearchConfig()),
+        ({"vector_weight": 0.2, "bm25_weight": 0.8}, SearchConfig()),
+        (
+            {"vector_weight": 0.2, "bm25_weight": 0.8, "fusion": "rrf"},
+            replace(FIXED, fusion="rrf"),
+        ),
+        (
+            {"vector_weight": 0.5, "bm25_weight": 0.8},
+            SearchConfig(vector_weight=0.5, bm25_weight=0.8),
+        ),
+        ({"vector_weight": None, "bm25_weight": None}, SearchConfig()),
+        (json.loads(FIXED.to_json()), FIXED),
+        (json.loads(SearchConfig().to_json()), SearchConfig()),
+    ],
+)
+def test_default_weights_of_an_earlier_release_are_found_and_given_ones_stay(
+    stored: object, expected: SearchConfig
+) -> None:
+    assert SearchConfig.from_stored(stored) == expected
 
 
 @pytest.mark.parametrize("stored", [None, [], "x", 3, {"of another program": {"top_k": 9}}])

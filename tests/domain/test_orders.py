@@ -10,6 +10,7 @@ import pytest
 
 from context_search.domain.errors import InvalidInputError
 from context_search.domain.orders import (
+    CalibrateIndex,
     CarryOutPlan,
     CompareIndex,
     ImportUpload,
@@ -32,6 +33,7 @@ EVERY_ORDER: list[Order] = [
     CompareIndex(7, 8),
     ImportUpload(9),
     CarryOutPlan(9),
+    CalibrateIndex(7, 8),
 ]
 
 

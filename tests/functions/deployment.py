@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from mypy_boto3_sqs.type_defs import MessageTypeDef
 
 CANARY = "canary-91b7"
+QUEUE_ARN = "arn:aws:sqs:us-east-1:123456789012:queue"
 SECRET = f"{CANARY}-internal"
 DIMENSIONS = 64
 SECRET_VALUES = {
@@ -192,7 +193,7 @@ class Deployment:
 
     def index(self, messages: list[MessageTypeDef]) -> set[str]:
         """Gives messages to ``index_node``; returns the ids of those that it could not do."""
-        batch = sqs_event(messages, "arn:aws:sqs:us-east-1:123456789012:queue")
+        batch = sqs_event(messages, QUEUE_ARN)
         report = self.functions["index_node"].invoke(batch)
         assert report.keys() == {"batchItemFailures"}
         return {failure["itemIdentifier"] for failure in report["batchItemFailures"]}

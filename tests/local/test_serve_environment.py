@@ -75,7 +75,7 @@ def test_a_real_model_keeps_its_own_dimensions_and_has_the_parameters_of_a_deplo
     environment = _environment({"EMBEDDING_MODEL": "cohere/x", "EMBEDDING_DIMENSIONS": "1024"})
     assert environment["EMBEDDING_DIMENSIONS"] == "1024"
     assert environment["EMBEDDING_QUERY_PARAMS"] == "{}"
-    assert environment["EMBEDDING_WINDOW_TOKENS"] == "0"
+    assert environment["EMBEDDING_WINDOW_TOKENS"] == "250"
 
 
 def test_what_the_template_sets_is_set_here_and_empty_where_it_is_empty_there() -> None:

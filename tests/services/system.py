@@ -24,6 +24,8 @@ from context_search.services.editing.one_by_one import OneByOne
 from context_search.services.editing.preview import PreviewReplacements
 from context_search.services.editing.undo import UndoPlans
 from context_search.services.editing.write_documents import WriteDocuments
+from context_search.services.indexing.calibrate import Calibrator
+from context_search.services.indexing.calibration_due import LEAST_CHUNKS
 from context_search.services.indexing.chunk_vectors import ChunkVectors
 from context_search.services.indexing.enumeration import Comparer, Limits
 from context_search.services.indexing.indexer import Indexer, IndexLimits
@@ -80,7 +82,13 @@ class MoodyEmbedder(WordEmbedder):
 class System:
     """Everything that a test of the services touches."""
 
-    def __init__(self, queue: ListQueue | None = None, **config: object) -> None:
+    def __init__(
+        self,
+        queue: ListQueue | None = None,
+        *,
+        calibrates_from: int | None = LEAST_CHUNKS,
+        **config: object,
+    ) -> None:
         self.clock = ManualClock()
         self.memory = MemoryStore(self.clock)
         self.vectors = DictVectors()
@@ -104,7 +112,7 @@ class System:
         self.delete_tool = tools.delete
         self.delete_table = tables.delete
         self.create_tool = tools.create
-        self.settler = Settler(self.store, SILENT_S)
+        self.settler = Settler(self.store, SILENT_S, calibrates_from)
         self.enumerate = Comparer(self.store, self.settler, Limits()).compare
         model = Model(self.config.model, self.config.dimensions, price=0.02)
         self.rebuilds = Rebuilds(self.store, model)
@@ -113,6 +121,9 @@ class System:
         self.read_status = statuses.read
         self.searches = self.searcher(self.embedder)
         self.indexer = self.worker()
+        self.calibrator = Calibrator(
+            self.store, self.vectors, lambda _: self.embedder, self.clock, 30
+        )
         self.import_document = ImportDocument(self.store, self.store, self.objects)
 
     def worker(self, **limits: float) -> Indexer:
@@ -199,6 +210,7 @@ class System:
             self.enumerate,
             self.import_document.run,
             self.carry_out_plan,
+            self.calibrator.run,
             self.tell,
         )
         return hands.carry_out(order, self.deadline(), order_id=message.get("order"))  # type: ignore[arg-type]

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from tests.upgrade.shared_parts import SharedParts
+from tests.upgrade.shared_parts import WAITING, SharedParts
 from tests.upgrade.versions import UpgradeError, Version
 
 _RECORDED = "tests/domain/recorded_messages.json"
-# Kinds that the release before does not read → why their orders may wait (decision 0044).
-WAITING = {"plan": "of plans that only code that reads it makes and shows"}
 _EVENTS = ("create_tool", "search", "mcp", "index_node", "cleanup")
 
 

@@ -16,6 +16,7 @@ from fastapi import FastAPI
 from context_search.adapters.postgres.errors import PostgresUnavailableError
 from context_search.adapters.postgres.pool import Database
 from context_search.adapters.postgres.url import DatabaseUrl
+from context_search.bootstrap.searching import SearchingParts
 from context_search.domain.config import IndexConfig
 from context_search.domain.errors import (
     ContextSearchError,
@@ -27,7 +28,6 @@ from context_search.domain.errors import (
 from context_search.domain.search import QuestionLimits
 from context_search.ports.outside import Embedder, Message
 from context_search.services.indexing.outgoing import RelayOutbox
-from context_search.services.searching.search import Searcher
 from context_search.services.searching.targets import SearchedTool
 from context_search.services.searching.timeouts import Timeouts
 from context_search.web.agents.search_tools import SEARCH_OUTPUT_SCHEMA
@@ -81,9 +81,12 @@ class WeakParts(LocalParts):
         return Model(64)
 
     @cached_property
-    def searcher(self) -> Searcher:
+    def searching(self) -> SearchingParts:
         """See the base. turbopuffer has little time."""
-        return replace(super().searcher, timeouts=Timeouts(vectors_s=0.4))
+        parts = super().searching
+        searcher = replace(parts.searcher, timeouts=Timeouts(vectors_s=0.4))
+        parts.__dict__["searcher"] = searcher
+        return parts
 
     def embedder_of(self, config: IndexConfig) -> Embedder:
         """See the base."""

@@ -126,6 +126,15 @@ class LitellmEmbedder:
         ``timeout_s`` bounds all requests together; the first call's import of litellm, which
         nothing can interrupt, is not counted. Raises the subclasses of EmbeddingError.
         """
+        return self._embed_all(texts, self._passage_arguments, timeout_s)
+
+    def embed_queries(self, texts: Sequence[str], *, timeout_s: float) -> list[list[float]]:
+        """The vectors of several queries; deadline and errors as in ``embed_passages``."""
+        return self._embed_all(texts, self._query_arguments, timeout_s)
+
+    def _embed_all(
+        self, texts: Sequence[str], arguments: Mapping[str, object], timeout_s: float
+    ) -> list[list[float]]:
         if not texts:
             return []
         self.warm_up()
@@ -133,7 +142,7 @@ class LitellmEmbedder:
         vectors: list[list[float]] = []
         for first in range(0, len(texts), self._batch_size):
             batch = list(texts[first : first + self._batch_size])
-            vectors += self._embed(batch, self._passage_arguments, deadline)
+            vectors += self._embed(batch, arguments, deadline)
         return vectors
 
     def embed_query(self, text: str, *, timeout_s: float) -> list[float]:
@@ -295,6 +304,10 @@ class BoundedEmbedder:
     def embed_passages(self, texts: Sequence[str], *, timeout_s: float) -> list[list[float]]:
         """Not bounded further."""
         return self.inner.embed_passages(texts, timeout_s=timeout_s)
+
+    def embed_queries(self, texts: Sequence[str], *, timeout_s: float) -> list[list[float]]:
+        """Not bounded further."""
+        return self.inner.embed_queries(texts, timeout_s=timeout_s)
 
     def embed_query(self, text: str, *, timeout_s: float) -> list[float]:
         self.inner.warm_up()

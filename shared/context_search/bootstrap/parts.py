@@ -181,16 +181,9 @@ class Parts(LiveSettings):
     @property
     def worker(self) -> Worker:
         """What workers do with their orders; each kind is made for its first one."""
-        from context_search.services.indexing.worker import OrderBook, Worker  # noqa: PLC0415
+        from context_search.bootstrap.indexing import worker_of  # noqa: PLC0415
 
-        return Worker(
-            OrderBook(self.store, self.deliver),
-            lambda node_ids, deadline: self.indexer.index(node_ids, deadline),  # noqa: PLW0108 - later
-            lambda index_id, table_id: self.comparer.compare(index_id, table_id),  # noqa: PLW0108
-            lambda upload_id: self.import_document.run(upload_id),  # noqa: PLW0108
-            lambda plan_id, deadline: self.editing.carry_out.run(plan_id, deadline),  # noqa: PLW0108
-            _tell_of,
-        )
+        return worker_of(self, _tell_of)
 
     @property
     def limits(self) -> Limits:

@@ -6,13 +6,14 @@ import hashlib
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Literal, get_args
 
 Storage = Literal["full", "lean"]
 Strategy = Literal["hybrid", "semantic", "keyword"]
 Fusion = Literal["convex", "rrf", "linear"]
 Precision = Literal["f32", "f16"]
+WeightsFrom = Literal["tool", "calibration", "model"]
 
 STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)
 CHUNKER_VERSION = 2
@@ -93,42 +94,89 @@ class Model:
     precision: Precision = "f32"
 
 
+FORMER_WEIGHTS = (0.2, 0.8)
+"""Of vectors and keywords, where one of them is given and the other one is not: what both were
+before they were found."""
+
+
+def both_weights(
+    vector: float | None, bm25: float | None
+) -> tuple[float, float] | tuple[None, None]:
+    """Returns two weights where one is given at least, and none where none is.
+
+    >>> both_weights(1.0, None), both_weights(None, None)
+    ((1.0, 0.8), (None, None))
+    """
+    if vector is None and bm25 is None:
+        return None, None
+    former = FORMER_WEIGHTS
+    return former[0] if vector is None else vector, former[1] if bm25 is None else bm25
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """What the legs count in a fusion, relative to each other, and where that comes from.
+
+    ``tool``: its configuration. ``calibration``: what was found out about the index. ``model``:
+    what is known of its model.
+    """
+
+    vector: float
+    bm25: float
+    recency: float
+    source: WeightsFrom
+
+
 @dataclass(frozen=True, slots=True)
 class SearchConfig:
     """How a Search Tool ranks and answers; never an argument of an agent.
 
-    ``top_k`` is the default for calls that name none. The weights are relative to each other;
+    ``top_k`` is the default for calls that name none. The weights of both legs are relative to each
+    other; None, for both or neither: what the index was found to need (``Weights``).
     ``recency_weight`` counts in the fusion ``linear`` only.
     ``include_metadata`` false leaves hashes and storage names out of results;
     ``max_chunk_preview`` adds the first so many characters as ``preview``.
-    The default fusion and weights are those that measure best: docs/decisions/0013-quality.md.
+    The default fusion is the one that measures best: docs/decisions/0013-quality.md.
     """
 
     top_k: int = 5
     strategy: Strategy = "hybrid"
     fusion: Fusion = "convex"
-    vector_weight: float = 0.2
-    bm25_weight: float = 0.8
+    vector_weight: float | None = None
+    bm25_weight: float | None = None
     recency_weight: float = 0.1
     include_metadata: bool = True
     max_chunk_preview: int | None = None
 
     def to_json(self) -> str:
-        """Returns the canonical JSON text."""
-        return json.dumps(asdict(self), sort_keys=True, separators=(",", ":"))
+        """Returns the canonical JSON text. ``weights`` says whose they are: see ``from_stored``."""
+        given = {**asdict(self), "weights": "tool" if self.has_weights else "found"}
+        return json.dumps(given, sort_keys=True, separators=(",", ":"))
+
+    @property
+    def has_weights(self) -> bool:
+        """Whether the weights are fixed."""
+        return self.vector_weight is not None
 
     @classmethod
     def from_stored(cls, stored: object) -> SearchConfig:
         """Returns the configuration of a stored JSON value, whoever wrote it.
 
         What is missing, or none of ours, keeps its default. ``enable_hybrid`` false is an older
-        word for the strategy ``semantic``.
+        word for the strategy ``semantic``. A release that had fixed weights stored them without
+        ``weights``, its default ones too: those mean None.
         """
         values = dict(stored) if isinstance(stored, Mapping) else {}
         if values.get("enable_hybrid") is False:
             values.setdefault("strategy", "semantic")
         known = {name: value for name, value in values.items() if _is_valid(name, value)}
-        return cls(**known)
+        return cls(**known)._with_both_weights(values.get("weights"))
+
+    def _with_both_weights(self, whose: object) -> SearchConfig:
+        vector, bm25 = both_weights(self.vector_weight, self.bm25_weight)
+        if whose != "tool" and self.fusion == "convex" and (vector, bm25) == FORMER_WEIGHTS:
+            return replace(self, vector_weight=None, bm25_weight=None)
+        return replace(self, vector_weight=vector, bm25_weight=bm25)
 
 
 def _is_valid(name: str, value: object) -> bool:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict, deque
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, fields
 from datetime import datetime
 from typing import Literal
 
@@ -83,6 +84,35 @@ class ToolRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class IndexCalibration:
+    """What a generation was found to be worth without any judged question: docs/quality.md.
+
+    ``vector_weight`` (0..1) is the share of the vectors in a fusion; None where fewer than 30
+    sentences could be asked. ``middle`` and ``width`` are of cosines, as those of ``Calibration``.
+    ``questions``: sentences that were asked; ``chunks``: what the generation held ``at`` the time.
+    """
+
+    vector_weight: float | None
+    middle: float
+    width: float
+    questions: int
+    chunks: int
+    at: datetime
+
+    def to_json(self) -> str:
+        """Returns the canonical JSON text."""
+        given = {**asdict(self), "at": self.at.isoformat()}
+        return json.dumps(given, sort_keys=True, separators=(",", ":"))
+
+    @classmethod
+    def from_json(cls, text: str) -> IndexCalibration:
+        """Returns what ``to_json`` wrote; fields that only a later release knows are left out."""
+        said = json.loads(text)
+        known = {each.name: said[each.name] for each in fields(cls)}
+        return cls(**{**known, "at": datetime.fromisoformat(said["at"])})
+
+
+@dataclass(frozen=True, slots=True)
 class Generation:
     """One build of an index, which is one namespace of turbopuffer. Builds count from 1.
 
@@ -93,6 +123,7 @@ class Generation:
     namespace: str
     state: GenerationState = "active"
     number: int = 1
+    calibration: IndexCalibration | None = None
 
 
 @dataclass(frozen=True, slots=True)

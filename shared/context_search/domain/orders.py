@@ -72,7 +72,20 @@ class CarryOutPlan:
         return {"kind": "plan", "plan_id": self.plan_id}
 
 
-Order = IndexNodes | CompareIndex | ImportUpload | CarryOutPlan
+@dataclass(frozen=True, slots=True)
+class CalibrateIndex:
+    """Find out what a generation of an index is worth, if that is not known by now."""
+
+    index_id: int
+    generation_id: int
+
+    def to_json(self) -> dict[str, object]:
+        """Returns the message."""
+        ids = {"index_id": self.index_id, "generation_id": self.generation_id}
+        return {"kind": "calibrate", **ids}
+
+
+Order = IndexNodes | CompareIndex | ImportUpload | CarryOutPlan | CalibrateIndex
 
 
 def read_message(body: str) -> Order | None:
@@ -83,7 +96,7 @@ def read_message(body: str) -> Order | None:
     return order_from_json(_said(body))
 
 
-def order_from_json(said: object) -> Order | None:
+def order_from_json(said: object) -> Order | None:  # noqa: PLR0911 - one a kind
     """Does what ``read_message`` does, for a message whose JSON was already read."""
     if not isinstance(said, dict) or not isinstance(said.get("kind"), str):
         raise InvalidInputError("not an order: it names no kind")
@@ -101,6 +114,8 @@ def order_from_json(said: object) -> Order | None:
             return ImportUpload(_id_in(said, "upload_id"))
         case "plan":
             return CarryOutPlan(_id_in(said, "plan_id"))
+        case "calibrate":
+            return CalibrateIndex(_id_in(said, "index_id"), _id_in(said, "generation_id"))
     return None
 
 
@@ -140,7 +155,7 @@ def _checked(value: object, name: str) -> int:
     return value
 
 
-def order_key(message: Mapping[str, object]) -> str | None:
+def order_key(message: Mapping[str, object]) -> str | None:  # noqa: PLR0911 - one a kind
     """Returns the text by which equal orders are recognised; None for an unknown kind.
 
     The trigger ``context_search_data_changed`` writes the same text for a comparison.
@@ -157,6 +172,8 @@ def order_key(message: Mapping[str, object]) -> str | None:
             return f"import:{upload_id}"
         case {"kind": "plan", "plan_id": plan_id}:
             return f"plan:{plan_id}"
+        case {"kind": "calibrate", "generation_id": generation_id}:
+            return f"calibrate:{generation_id}"
     return None
 
 

@@ -9,9 +9,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
 
-from context_search.domain.config import SearchConfig, Strategy
+from context_search.domain.config import SearchConfig, Strategy, Weights
 from context_search.domain.model import HydratedChunk, Index, Reach
 from context_search.domain.progress import IndexStatus
+from context_search.domain.ranking.relevance import weights_of
 
 LegName = Literal["vector", "keyword"]
 Degradation = Literal[
@@ -71,6 +72,12 @@ class Target:
     reach: Reach
     search: SearchConfig
     status: IndexStatus
+    used: Weights | None = None
+
+    @property
+    def weights(self) -> Weights:
+        """What the legs count; of those that did not run, 0, once that is known (``used``)."""
+        return self.used or weights_of(self.search, self.index)
 
     @property
     def asked(self) -> tuple[int, Reach, Strategy]:

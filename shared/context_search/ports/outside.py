@@ -128,6 +128,10 @@ class Embedder(Protocol):
         """Returns the vector of a question, comparable with those of passages."""
         ...
 
+    def embed_queries(self, texts: Sequence[str], *, timeout_s: float) -> list[list[float]]:
+        """Returns the vectors of several questions, in the same order."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class SignedPut:

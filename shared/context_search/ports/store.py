@@ -10,6 +10,7 @@ from context_search.ports.access import IdempotencyKeys, Keys, McpInstances
 from context_search.ports.catalog import Projects, Tables, Tools, Uploads
 from context_search.ports.editing import Histories, HistorySettings, Plans, Versions
 from context_search.ports.indexing import (
+    Calibrations,
     Chunks,
     Comparisons,
     Evictions,
@@ -60,6 +61,8 @@ class UnitOfWork(Protocol):
     def indexes(self) -> Indexes: ...
     @property
     def comparisons(self) -> Comparisons: ...
+    @property
+    def calibrations(self) -> Calibrations: ...
     @property
     def rebuilds(self) -> Rebuilds: ...
     @property

@@ -15,7 +15,9 @@ from context_search.domain.errors import InvalidInputError
 from context_search.domain.model import Table
 from tests.builders import Workbench
 
-SEARCH = SearchConfig(top_k=7, strategy="semantic", vector_weight=0.25, max_chunk_preview=80)
+SEARCH = SearchConfig(
+    top_k=7, strategy="semantic", vector_weight=0.25, bm25_weight=0.5, max_chunk_preview=80
+)
 
 
 @pytest.fixture

@@ -55,6 +55,7 @@ SECURED = [
 ]
 # Table → why it has no policy.
 OPEN = {
+    "asked_vectors": "of our own questions, for all projects",
     "chunk_tally": "counts by namespace, written by a trigger",
     "chunk_words": "a policy would keep Postgres from using its index; holds no text",
     "migration": "names of migrations",

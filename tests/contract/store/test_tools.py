@@ -16,7 +16,9 @@ READY = {"status": "ready", "nodes_count": 1}
 
 def test_a_tool_is_found_as_it_was_added(bench: Bench) -> None:
     table = bench.table({})
-    search = SearchConfig(top_k=7, strategy="keyword", vector_weight=0.25, max_chunk_preview=80)
+    search = SearchConfig(
+        top_k=7, strategy="keyword", vector_weight=0.25, bm25_weight=0.5, max_chunk_preview=80
+    )
     with bench.store.for_all("test") as work:
         work.tables.lock(table.id)
         index = work.indexes.find_or_add(

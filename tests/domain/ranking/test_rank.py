@@ -11,6 +11,7 @@ import pytest
 from context_search.domain.config import SearchConfig
 from context_search.domain.model import HydratedChunk, Reach
 from context_search.domain.ranking.rank import LOOKED_AT, rank, relevance_of
+from context_search.domain.ranking.relevance import calibration_of
 from context_search.domain.ranking.reranking import SECOND_LOOK
 from context_search.domain.search import Found, Hit, Question, Target
 from context_search.domain.text.analysis import query_weights
@@ -51,7 +52,8 @@ def test_the_relevance_of_a_text_is_that_of_its_hit() -> None:
     for hit in ranked(3, SearchConfig(fusion="linear")):
         assert hit.evidence is not None
         cosine = hit.evidence.raw_semantic
-        alone = relevance_of(an_index().config.model, WORDS, cosine, hit.chunk.chunk_text)
+        calibration = calibration_of(an_index(), {"a": 0.5, "b": 0.4, "c": 0.3})
+        alone = relevance_of(calibration, WORDS, cosine, hit.chunk.chunk_text)
         assert alone == pytest.approx(hit.relevance)
 
 

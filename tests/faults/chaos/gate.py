@@ -217,3 +217,7 @@ class GatedEmbedder:
 
     def embed_query(self, text: str, *, timeout_s: float) -> list[float]:
         return self.inner.embed_query(text, timeout_s=timeout_s)
+
+    def embed_queries(self, texts: Sequence[str], *, timeout_s: float) -> list[list[float]]:
+        with self.gate.around("embed"):
+            return self.inner.embed_queries(texts, timeout_s=timeout_s)

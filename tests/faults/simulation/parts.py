@@ -124,6 +124,12 @@ class SimEmbedder(WordEmbedder):
         super().__init__()
         self.refused: set[str] = set()
 
+    def embed_queries(self, texts: Sequence[str], *, timeout_s: float) -> list[list[float]]:
+        self.scheduler.pause()
+        if self.fault_chances.fault("embed questions", "unavailable"):
+            raise EmbeddingUnavailableError("simulated", retry_after_s=5)
+        return super().embed_queries(texts, timeout_s=timeout_s)
+
     def embed_passages(self, texts: Sequence[str], *, timeout_s: float) -> list[list[float]]:
         self.scheduler.pause()
         fault = self.fault_chances.fault("embed", "unavailable", "unavailable", "mismatch")

@@ -12,7 +12,7 @@ from greenlet import getcurrent, greenlet
 from tests.faults.simulation.conditions import MAX_SLOW, SLOW_PACES
 
 MIN_TURNS = 0.2  # time goes on while everybody sleeps
-Kind = Literal["node", "enumerate", "plan", "user", "cleanup"]
+Kind = Literal["node", "enumerate", "plan", "calibrate", "user", "cleanup"]
 
 
 class Killed(BaseException):

@@ -17,9 +17,10 @@ def simulated_search(
     embedder: SimEmbedder,
     clock: ManualClock,
     silent_s: float,
+    calibrates_from: int | None,
 ) -> Searcher:
     """Returns the pipeline over the simulated parts; waiting moves the clock."""
-    use_index = IndexUse(store)
+    use_index = IndexUse(store, calibrates_from)
     made = searcher(store, vectors, lambda _: embedder, use_index, clock, clock.advance, silent_s)
     sim = store.inner
     assert isinstance(sim, SimStore)

@@ -24,6 +24,9 @@ SITUATIONS = {
     "hit: stale",
     "index: came back",
     "index: evicted",
+    "calibrate: calibrated",
+    "calibrate: questions_embedded",
+    "kill: calibrate",
     "kill: cleanup",
     "kill: enumerate",
     "document of a plan: CHANGED",
@@ -85,6 +88,7 @@ FAULTS = {
     *(f"delete: {kind}" for kind in ("refused", "lost reply", "late")),
     *(f"send: {kind}" for kind in ("refused", "lost reply", "partial", "lost")),
     *(f"embed: {kind}" for kind in ("unavailable", "mismatch")),
+    "embed questions: unavailable",
     *(f"{read}: refused" for read in ("query", "list", "read vectors")),
 }
 Seen = tuple[Counter[str], set[str], set[str]]

@@ -13,6 +13,7 @@ from context_search.domain.errors import ContextSearchError
 from context_search.domain.model import Table
 from context_search.domain.orders import (
     ORDER_ID,
+    CalibrateIndex,
     CarryOutPlan,
     CompareIndex,
     Order,
@@ -43,6 +44,11 @@ from testing.in_memory.store import MemoryStore, MemoryUnitOfWork
 from testing.in_memory.uploads import DictObjects
 from testing.in_memory.vectors import DictVectors
 from tests.faults.simulation import conditions
+from tests.faults.simulation.calibrating import (
+    CALIBRATES_FROM,
+    CALIBRATING_SEEDS,
+    WatchedCalibrator,
+)
 from tests.faults.simulation.conditions import (
     CONFIG,
     IDLE_S,
@@ -107,6 +113,8 @@ class World:
         self.edits = mutation.edits or (mutation.name == Mutation.name and seed % 3 == 0)
         is_of_tables = mutation.name == Mutation.name and not mutation.has_project_index
         self.replaces = mutation.replaces or (is_of_tables and seed % 2 == 1)
+        calibrates = mutation.name == Mutation.name and seed % 8 in CALIBRATING_SEEDS
+        self.calibrates_from = CALIBRATES_FROM if calibrates else None
         self.sql_revisions: set[tuple[int, int]] = set()
         self.erased: set[tuple[int, int]] = set()
         self._choose()
@@ -187,7 +195,8 @@ class World:
 
     def _build_indexing(self) -> None:
         store, vectors, mutation = self.store, self.vectors, self.mutation
-        settler, limits = mutation.settler(store, SILENT_S), Limits(self.max_node_chars)
+        settler = mutation.settler(store, SILENT_S, self.calibrates_from)
+        limits = Limits(self.max_node_chars)
         self.comparer = Comparer(store, settler, limits)
         self.indexer = mutation.indexer(
             store=store,
@@ -204,6 +213,15 @@ class World:
                 project=self.limits,
             ),
         )
+        self.calibrator = WatchedCalibrator(
+            store,
+            vectors,
+            lambda _: self.embedder,
+            self.clock,
+            30,
+            CALIBRATES_FROM,
+            seen=self.seen,
+        )
         book = WatchedBook(mutation.book(store, self.deliver), self._begun)
         self.worker = Worker(
             book,  # type: ignore[arg-type]
@@ -211,6 +229,7 @@ class World:
             self.comparer.compare,
             _no_uploads,
             self.desk.carry_out,
+            self.calibrator.run,
             self._tell,
         )
         cleanup_limits = CleanupLimits(
@@ -235,7 +254,9 @@ class World:
         self.project_indexes = ProjectIndexes(store, self.model, SILENT_S)
         tools = self.mutation.tools(store, Limits(self.max_node_chars), SILENT_S)
         self.create_tool, self.delete_tool = tools.create, tools.delete
-        self.searcher = simulated_search(store, self.vectors, self.embedder, self.clock, SILENT_S)
+        self.searcher = simulated_search(
+            store, self.vectors, self.embedder, self.clock, SILENT_S, self.calibrates_from
+        )
         self.tables = tables = ManageTables(store)
         self.replace_document = tables.replace
         self.delete_table, self.delete_project = tables.delete, tables.delete_project
@@ -314,6 +335,8 @@ class World:
             kind, name = "enumerate", f"enumerate {order.index_id}"
         if isinstance(order, CarryOutPlan):
             kind, name = "plan", f"plan {order.plan_id}"
+        if isinstance(order, CalibrateIndex):
+            kind, name = "calibrate", f"calibrate {order.generation_id}"
         deadline = self.deadline()
         self.spawn(kind, name, lambda: self._carry_out(order, envelope.body, deadline), ended)
 

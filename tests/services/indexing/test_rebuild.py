@@ -79,6 +79,41 @@ def test_another_precision_is_another_generation_whose_vectors_are_made_anew() -
     assert is_half == {exact.generation.namespace: False, half.generation.namespace: True}
 
 
+def test_an_index_of_before_keeps_its_windows_and_a_new_tool_gets_an_index_of_its_own() -> None:
+    system = System(chunk_size=400)
+    table = system.table({"a": prose(500)})
+    before = system.tool(table)
+    system.work()
+    known = system.documents()
+    system.config = replace(system.config, window_tokens=25)
+    after = system.tool(table)
+    system.work()
+    assert after.index.id != before.index.id
+    assert known < system.documents()
+    assert len(system.documents() - known) > len(known)
+    answer = system.search(before.tool.id, system.principal, "harbour", 5)
+    assert answer.target.index.config.window_tokens == 0
+    model = Model(system.config.model, system.config.dimensions, window_tokens=25)
+    with pytest.raises(ConflictError, match="create the tool again"):
+        Rebuilds(system.store, model).start(before.tool.id, Internal())
+
+
+def test_after_a_rebuild_to_other_windows_a_new_tool_shares_the_index() -> None:
+    system = System(chunk_size=400)
+    table = system.table({"a": prose(500)})
+    before = system.tool(table)
+    system.work()
+    model = Model(system.config.model, system.config.dimensions, window_tokens=25)
+    rebuilt = Rebuilds(system.store, model).start(before.tool.id, Internal())
+    system.work()
+    embedded = system.embedder.embedded
+    system.config = replace(system.config, window_tokens=25)
+    after = system.tool(table)
+    system.work()
+    assert after.index.id == rebuilt.id == before.index.id
+    assert system.embedder.embedded == embedded
+
+
 def fits_f16(number: float) -> bool:
     (rounded,) = struct.unpack("<e", struct.pack("<e", number))
     return bool(rounded == number)

@@ -73,6 +73,7 @@ def test_an_order_that_cannot_be_put_off_comes_back_and_it_is_told() -> None:
         fail,
         system.import_document.run,
         system.carry_out_plan,
+        system.calibrator.run,
         system.tell,
     )
     done = hands.carry_out(CompareIndex(1), system.deadline(), order_id=order_id)

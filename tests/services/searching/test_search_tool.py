@@ -130,6 +130,8 @@ def test_without_a_vector_the_answer_comes_from_keywords_and_says_so(
         def embed_passages(self, *_: object, **__: object) -> list[list[float]]:
             raise error
 
+        embed_queries = embed_passages
+
         def embed_query(self, *_: object, **__: object) -> list[float]:
             raise error
 

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from context_search.adapters.postgres.editing.history_settings import PostgresHistorySettings
     from context_search.adapters.postgres.editing.plans import PostgresPlans
     from context_search.adapters.postgres.editing.versions import PostgresVersions
+    from context_search.adapters.postgres.indexing.calibrations import PostgresCalibrations
 
 
 class PostgresUnitOfWork:
@@ -78,6 +79,15 @@ class PostgresUnitOfWork:
         self.uploads = PostgresUploads(tx)
         self._tx = tx
         self._to_deliver: set[int] = set()
+
+    @property
+    def calibrations(self) -> PostgresCalibrations:
+        """Loaded when it is needed: a search reads what was found with its target."""
+        from context_search.adapters.postgres.indexing.calibrations import (  # noqa: PLC0415
+            PostgresCalibrations,
+        )
+
+        return PostgresCalibrations(self._tx)
 
     # The room ``editing`` is loaded when it is needed: a search does without it.
 

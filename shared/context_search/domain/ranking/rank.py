@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Any
 
-from context_search.domain.config import SearchConfig
+from context_search.domain.config import SearchConfig, Weights
 from context_search.domain.json_pointer import document_order, last_keys, relative
 from context_search.domain.model import HydratedChunk
 from context_search.domain.ranking.fusion import (
@@ -22,8 +22,9 @@ from context_search.domain.ranking.fusion import (
 )
 from context_search.domain.ranking.relevance import (
     CALIBRATIONS,
-    DEFAULT_CALIBRATION,
+    Calibration,
     across_languages,
+    calibration_of,
     coverage,
     is_foreign,
     relevance,
@@ -62,33 +63,46 @@ class Ranking:
     target: Target
 
 
-def rank(target: Target, question: Question, found: Found, chunks: Chunks) -> Ranking:
+def rank(
+    target: Target,
+    question: Question,
+    found: Found,
+    chunks: Chunks,
+    *,
+    texts: Mapping[str, CandidateText] | None = None,
+) -> Ranking:
     """Returns the hits among the candidates whose ``chunks`` are live.
 
     Ties: what changed last first, and what changed at once in the order of its document.
-    Behind LOOKED_AT hits of a linear ranking, relevance is that of the vector alone.
+    Behind LOOKED_AT hits of a linear ranking, relevance is that of the vector alone. ``texts`` are
+    those of ``candidate_texts``, for who ranks the same candidates again and again: they are most
+    of the work.
     """
     found, chunks = _best_live(found, chunks, question.candidates)
-    search = _shared_by(target.search, found.legs)
+    is_linear = target.search.fusion == "linear"
+    weights = _shared_by(target, found.legs)
     live = _live(question, found, chunks)
-    is_linear = search.fusion == "linear"
-    scored = _linear(search, live) if is_linear else _Scored({}, {})
+    scored = _linear(weights, live) if is_linear else _Scored({}, {})
     scores = scored.scores
     order = _order(scores, live, chunks)
-    live = replace(live, texts=_texts(question, chunks, order[:LOOKED_AT] if is_linear else chunks))
+    names = order[:LOOKED_AT] if is_linear else list(chunks)
+    if texts is None:
+        texts = candidate_texts(question, {name: chunks[name] for name in names})
+    live = replace(live, texts={name: texts[name] for name in names})
     worths = {name: worth(chunks[name].chunk_text) for name in live.texts}
-    relevances = _relevances(target.index.config.model, live, worths)
+    calibration = calibration_of(target.index, found.vector)
+    relevances = _relevances(calibration, live, worths, live.recency)
     if not is_linear:
-        foreign = {
-            name: relevances[name]
-            for name in live.vector
-            if is_foreign(question.text, chunks[name].chunk_text)
-        }
-        scored = _fused(search, live, foreign)
+        others = [n for n in live.vector if is_foreign(question.text, chunks[n].chunk_text)]
+        # How languages compare was measured with what is known of a model, where anything is.
+        known = CALIBRATIONS.get(target.index.config.model, calibration)
+        foreign = _relevances(known, live, worths, others)
+        is_by_rank = target.search.fusion == "rrf"
+        scored = _fused(weights, live, foreign, is_by_rank=is_by_rank)
         scores = {name: worths[name] * score for name, score in scored.scores.items()}
         scored = scored.then("worth", scores)
         order = _order(scores, live, chunks)
-    evidence = _evidence(search, live, scored)
+    evidence = _evidence(live, scored, is_linear=is_linear)
     hits = [
         Hit(
             score=scores[name],
@@ -99,7 +113,7 @@ def rank(target: Target, question: Question, found: Found, chunks: Chunks) -> Ra
         )
         for name in order
     ]
-    return Ranking(hits, found, len(found.ids) - len(chunks), replace(target, search=search))
+    return Ranking(hits, found, len(found.ids) - len(chunks), replace(target, used=weights))
 
 
 def needs_every_text(search: SearchConfig, candidates: int) -> bool:
@@ -111,14 +125,13 @@ def looked_at(target: Target, question: Question, found: Found, chunks: Chunks) 
     """Returns the candidates whose texts a linear ranking looks at; needs no text itself."""
     found, chunks = _best_live(found, chunks, question.candidates)
     live = _live(question, found, chunks)
-    scored = _linear(_shared_by(target.search, found.legs), live)
+    scored = _linear(_shared_by(target, found.legs), live)
     return _order(scored.scores, live, chunks)[:LOOKED_AT]
 
 
-def relevance_of(model: str, words: Scores, cosine: float | None, text: str) -> float:
+def relevance_of(calibration: Calibration, words: Scores, cosine: float | None, text: str) -> float:
     """Returns the relevance of a text whose vector has this similarity to the question's."""
     having = [word for _, word in TermFinder(words).find(text)]
-    calibration = CALIBRATIONS.get(model, DEFAULT_CALIBRATION)
     return worth(text) * relevance(cosine, words, having, calibration)
 
 
@@ -160,13 +173,12 @@ def _cut(leg: Scores, live: Chunks, candidates: int) -> dict[str, float]:
     return {name: leg[name] for name in [*alive[:candidates], *dead]}
 
 
-def _shared_by(search: SearchConfig, legs: Sequence[LegName]) -> SearchConfig:
-    """Returns the settings with the weight 0 for each leg that did not run."""
-    if search.fusion != "linear" or len(legs) != 1:
-        return search
-    if "keyword" in legs:
-        return replace(search, vector_weight=0.0)
-    return replace(search, bm25_weight=0.0)
+def _shared_by(target: Target, legs: Sequence[LegName]) -> Weights:
+    """Returns the weights; in a linear fusion 0 for each leg that did not run."""
+    weights = target.weights
+    if target.search.fusion != "linear" or len(legs) != 1:
+        return weights
+    return replace(weights, vector=0.0) if "keyword" in legs else replace(weights, bm25=0.0)
 
 
 def _live(question: Question, found: Found, chunks: Chunks) -> _Live:
@@ -196,12 +208,13 @@ def _in_order(scores: Mapping[str, Any], chunks: Chunks) -> list[str]:
     return [name for equal in equals for name in (sorted(equal, key=place) if equal[1:] else equal)]
 
 
-def _texts(question: Question, chunks: Chunks, names: Iterable[str]) -> dict[str, CandidateText]:
-    finder, candidates = TermFinder(question.words), {name: chunks[name] for name in names}
-    in_keys = _words_in_keys(finder, {chunk.json_pointer for chunk in candidates.values()})
+def candidate_texts(question: Question, chunks: Chunks) -> dict[str, CandidateText]:
+    """Returns what the second look needs to know of each text."""
+    finder = TermFinder(question.words)
+    in_keys = _words_in_keys(finder, {chunk.json_pointer for chunk in chunks.values()})
     return {
         name: _candidate_text(chunk, finder, in_keys[chunk.json_pointer])
-        for name, chunk in candidates.items()
+        for name, chunk in chunks.items()
     }
 
 
@@ -228,12 +241,13 @@ def _candidate_text(
     )
 
 
-def _relevances(model: str, live: _Live, worths: Scores) -> dict[str, float]:
-    calibration = CALIBRATIONS.get(model, DEFAULT_CALIBRATION)
+def _relevances(
+    calibration: Calibration, live: _Live, worths: Scores, names: Iterable[str]
+) -> dict[str, float]:
     return {
         name: worths.get(name, 1.0)
         * relevance(live.vector.get(name), live.words, live.vocabulary(name), calibration)
-        for name in live.recency
+        for name in names
     }
 
 
@@ -266,25 +280,25 @@ class _Scored:
         return replace(self, scores=scores, parts={**self.parts, part: added})
 
 
-def _linear(search: SearchConfig, live: _Live) -> _Scored:
+def _linear(weights: Weights, live: _Live) -> _Scored:
     shares = linear_combination(
         [max_normalised(live.keyword), _cosines(live.vector), live.recency],
-        [search.bm25_weight, search.vector_weight, search.recency_weight],
+        [weights.bm25, weights.vector, weights.recency],
     )
     return _Scored.of(("keyword", "vector", "recency"), shares)
 
 
-def _fused(search: SearchConfig, live: _Live, foreign: Scores) -> _Scored:
+def _fused(weights: Weights, live: _Live, foreign: Scores, *, is_by_rank: bool) -> _Scored:
     """Returns the scores after convex or rank fusion; ``foreign`` has relevances: see Languages."""
     if not live.keyword:
         return _Scored.of(["vector"], [min_max(live.vector)])
-    if search.fusion == "rrf" and live.vector:
-        weights = [search.vector_weight, search.bm25_weight]
-        return _Scored.of(LEGS, reciprocal_rank_fusion([live.vector, live.keyword], weights))
+    if is_by_rank and live.vector:
+        both = [weights.vector, weights.bm25]
+        return _Scored.of(LEGS, reciprocal_rank_fusion([live.vector, live.keyword], both))
     best_coverage = coverage(live.words, live.vocabulary(ranking(live.keyword)[0]))
     trust = min(1.0, best_coverage / WEAK_COVERAGE)
     keyword = min_max(live.keyword)
-    mixed = _convex(search, live, trust) if live.vector else _Scored.of(["keyword"], [keyword])
+    mixed = _convex(weights, live, trust) if live.vector else _Scored.of(["keyword"], [keyword])
     trusted = {name: trust * score for name, score in keyword.items()}
     parts = rerank(mixed.parts, trusted, live.words, live.texts)
     seen = replace(mixed, scores=total(parts.values()), parts=parts)
@@ -294,11 +308,10 @@ def _fused(search: SearchConfig, live: _Live, foreign: Scores) -> _Scored:
     return seen.then("language", scores)
 
 
-def _convex(search: SearchConfig, live: _Live, trust: float) -> _Scored:
-    bm25_weight = search.bm25_weight * trust
-    vector_weight = search.vector_weight + search.bm25_weight - bm25_weight
-    weights = [vector_weight, bm25_weight]
-    return _Scored.of(LEGS, convex_combination([live.vector, live.keyword], weights))
+def _convex(weights: Weights, live: _Live, trust: float) -> _Scored:
+    bm25 = weights.bm25 * trust
+    vector = weights.vector + weights.bm25 - bm25
+    return _Scored.of(LEGS, convex_combination([live.vector, live.keyword], [vector, bm25]))
 
 
 def _cosines(leg: Scores) -> dict[str, float]:
@@ -306,8 +319,7 @@ def _cosines(leg: Scores) -> dict[str, float]:
     return {name: min(1.0, max(0.0, score)) for name, score in leg.items()}
 
 
-def _evidence(search: SearchConfig, live: _Live, scored: _Scored) -> dict[str, Evidence]:
-    is_linear = search.fusion == "linear"
+def _evidence(live: _Live, scored: _Scored, *, is_linear: bool) -> dict[str, Evidence]:
     semantic = _cosines(live.vector) if is_linear else min_max(live.vector)
     bm25 = max_normalised(live.keyword) if is_linear else min_max(live.keyword)
     ranks = [

@@ -7,10 +7,12 @@ import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from statistics import median
+from statistics import fmean, median
 
 import regex
 
+from context_search.domain.config import SearchConfig, Weights, WeightsFrom
+from context_search.domain.model import Index
 from context_search.domain.ranking.fusion import ranking
 
 
@@ -26,12 +28,69 @@ class Calibration:
     width: float
 
 
+# ---- What is known of models, and what is found out about an index.
+
 CALIBRATIONS = {"local/use-multilingual-v3": Calibration(middle=0.46, width=0.06)}
+"""Of the small static models that were measured with judged questions."""
 DEFAULT_CALIBRATION = Calibration(middle=0.45, width=0.06)
 LEXICAL = Calibration(middle=0.6, width=0.08)
 """Calibration of the share of a question's words that a text has. docs/quality.md has the
 figures.
 """
+FALLBACK = Calibration(middle=0.2, width=0.035)
+"""Calibration of how far a similarity leads those of the ranks 11 to 20, as a share of what it
+could lead: docs/quality.md."""
+LEAST_WIDTH = 0.0035
+"""A smaller one would make a step of it."""
+_BEHIND = slice(10, 20)
+WEAK_VECTOR_WEIGHT, VECTOR_WEIGHT = 0.2, 0.5
+"""Weight of the vectors where none was found: of a model that is known to be weak, of another."""
+
+
+def is_weak(model: str) -> bool:
+    """Says whether a model is known to be a weak one: words find more than its vectors."""
+    return model in CALIBRATIONS
+
+
+def model_weight(model: str) -> float:
+    """Returns the weight of the vectors where nothing was found out about an index."""
+    return WEAK_VECTOR_WEIGHT if is_weak(model) else VECTOR_WEIGHT
+
+
+def weights_of(search: SearchConfig, index: Index) -> Weights:
+    """Returns what the legs count: as the tool says, as was found, or as is known of the model."""
+    if search.vector_weight is not None and search.bm25_weight is not None:
+        return Weights(search.vector_weight, search.bm25_weight, search.recency_weight, "tool")
+    found = index.generation.calibration
+    if found is not None and found.vector_weight is not None:
+        vector, source = found.vector_weight, _CALIBRATION
+    else:
+        vector = model_weight(index.config.model)
+        source = _MODEL
+    return Weights(vector, round(1.0 - vector, 6), search.recency_weight, source)
+
+
+_CALIBRATION: WeightsFrom = "calibration"
+_MODEL: WeightsFrom = "model"
+
+
+def calibration_of(index: Index, vector: Mapping[str, float]) -> Calibration:
+    """Returns what the similarities of a question to its candidates, ``vector``, mean.
+
+    That is what was found out about the index, or is known of its model. For any other model it
+    follows from the candidates themselves: those of the ranks 11 to 20 answer few questions.
+    """
+    found, known = index.generation.calibration, CALIBRATIONS.get(index.config.model)
+    if found is not None:
+        return Calibration(found.middle, found.width)
+    behind = sorted(vector.values(), reverse=True)[_BEHIND]
+    if known is not None or not behind:
+        return known or DEFAULT_CALIBRATION
+    base = fmean(behind)
+    width = max(FALLBACK.width * (1.0 - base), LEAST_WIDTH)
+    return Calibration(base + FALLBACK.middle * (1.0 - base), width)
+
+
 WORDLESS = 0.5
 """Weight of similarity alone when the question has no words to compare, such as ``the of``. The
 vector of such a question is near to everything.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 
 from context_search.domain.editing.plans import Plan
@@ -11,6 +11,7 @@ from context_search.domain.errors import CommitUnknownError, ContextSearchError,
 from context_search.domain.orders import CarryOutPlan
 from context_search.ports.outside import Deadline
 from context_search.ports.store import Store
+from context_search.services.alone import alone
 from context_search.services.editing.execute import ExecutePlans
 from context_search.services.editing.find_edits import WORKER_TEXT_S
 from context_search.services.editing.one_by_one import OneByOne
@@ -58,19 +59,13 @@ class CarryOutPlans:
     def _alone(self, plan: Plan, deadline: Deadline) -> Iterator[None]:
         """Of two workers with one plan, one comes again later.
 
-        Else the second would take the first one for dead in the document that both are at. A
-        worker that is killed keeps the others away no longer than it could have lived.
+        Else the second would take the first one for dead in the document that both are at.
         """
         pool, lease_s = f"documents of plan {plan.id}", deadline.left_s()
-        with self.store.for_project(plan.project_id) as work:
-            holder = work.permits.take(pool, size=1, count=1, lease_s=lease_s)
-        if holder is None:
-            raise ReplaceBusyError("another worker has the plan", retry_after_s=BUSY_WORKER_S)
-        try:
+        with alone(self.store, plan.project_id, pool, lease_s=lease_s) as has_it:
+            if not has_it:
+                raise ReplaceBusyError("another worker has the plan", retry_after_s=BUSY_WORKER_S)
             yield
-        finally:
-            with suppress(ContextSearchError), self.store.for_project(plan.project_id) as work:
-                work.permits.give_back(pool, holder)
 
     def _go_on(self, plan: Plan, deadline: Deadline) -> str:
         try:

@@ -15,6 +15,7 @@ from context_search.domain.orders import CompareIndex
 from context_search.ports.indexing import Size
 from context_search.ports.store import Store, UnitOfWork
 from context_search.services.access.lookup import index_of, live_tool, opened_for, project_index
+from context_search.services.indexing.calibrate import estimated_cost
 
 REBUILDS_AT_ONCE = 2
 TOOLS_PER_PAGE = 500
@@ -24,7 +25,9 @@ CHUNKS_PER_SECOND = 200
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What a rebuild will take. ``cost`` is None when no price is configured."""
+    """What a rebuild will take, its calibration included. ``cost`` is None when no price is
+    configured.
+    """
 
     nodes: int
     chunks: int
@@ -122,6 +125,7 @@ class Rebuilds:
         with opened_for(self.store, caller) as work:
             size = work.rebuilds.size(index_of(work, live_tool(work, tool_id, caller)))
         tokens = _tokens(size)
+        tokens += estimated_cost(size, tokens)
         price = self.model.price
         return Estimate(
             nodes=size.nodes,

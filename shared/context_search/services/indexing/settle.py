@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from context_search.domain.model import Index
 from context_search.ports.store import Store, UnitOfWork
+from context_search.services.indexing.calibration_due import LEAST_CHUNKS, order_if_due
 from context_search.services.indexing.status import write_summaries
 
 
@@ -14,10 +15,12 @@ class Settler:
     """Switches to a complete generation and writes the tools' summaries, after a node is done.
 
     A generation with a quarantined node is not switched to: what was searchable stays so.
+    An index of ``calibrates_from`` chunks (None: none) is calibrated when it is complete.
     """
 
     store: Store
     silent_s: float
+    calibrates_from: int | None = LEAST_CHUNKS
 
     def settle(self, index_id: int) -> bool:
         """Returns whether the index has switched to another generation."""
@@ -27,6 +30,9 @@ class Settler:
                 return False
             waits = work.rebuilds.is_unfinished(index)
             switched = self._switch(work, index)
+            answers = work.indexes.find(index_id) if switched else index
+            if answers is not None and (switched or not waits):
+                order_if_due(work, answers, self.calibrates_from)
         if switched or not waits:
             write_summaries(self.store, index_id, silent_s=self.silent_s)
         return switched

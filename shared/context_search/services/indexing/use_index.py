@@ -10,6 +10,7 @@ from context_search.domain.model import Index
 from context_search.domain.orders import CompareIndex
 from context_search.ports.outside import Deadline
 from context_search.ports.store import Store, UnitOfWork
+from context_search.services.indexing.calibration_due import LEAST_CHUNKS, order_if_due
 
 
 def note_use(work: UnitOfWork, index: Index) -> bool:
@@ -25,10 +26,12 @@ def note_use(work: UnitOfWork, index: Index) -> bool:
 class IndexUse:
     """Notes that an index is searched; an evicted one is ordered to be built again.
 
-    However many ask at once, one of them orders it.
+    However many ask at once, one of them orders it. One that was never calibrated, because it is
+    from before there was such a thing, is ordered to be.
     """
 
     store: Store
+    calibrates_from: int | None = LEAST_CHUNKS
 
     def note(self, index: Index, deadline: Deadline) -> None:
         """Never raises a ContextSearchError: no search fails for it, the next one tries again."""
@@ -57,3 +60,5 @@ class IndexUse:
         with self.store.for_project(index.project_id, deadline) as work:
             if note_use(work, index):
                 work.send(CompareIndex(index.id, index.table_id))
+            else:
+                order_if_due(work, index, self.calibrates_from)

@@ -6,7 +6,13 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from context_search.domain.errors import ContextSearchError
-from context_search.domain.orders import CarryOutPlan, CompareIndex, ImportUpload, Order
+from context_search.domain.orders import (
+    CalibrateIndex,
+    CarryOutPlan,
+    CompareIndex,
+    ImportUpload,
+    Order,
+)
 from context_search.ports.outside import Deadline
 from context_search.ports.store import Store
 from context_search.services.indexing.node_report import NodeReport, RetryLater
@@ -97,6 +103,7 @@ class Worker:
     compare_index: Callable[[int, int | None], object]
     import_upload: Callable[[int], str]
     carry_out_plan: Callable[[int, Deadline], str]
+    calibrate_index: Callable[[int, int, Deadline], str]
     on_failure: OnFailure
 
     def carry_out(
@@ -138,6 +145,8 @@ class Worker:
             return self.import_upload(order.upload_id)
         if isinstance(order, CarryOutPlan):
             return self.carry_out_plan(order.plan_id, deadline)
+        if isinstance(order, CalibrateIndex):
+            return self.calibrate_index(order.index_id, order.generation_id, deadline)
         outcomes = set()
         for report in self.index_nodes(order.node_ids, deadline):
             on_report(report)

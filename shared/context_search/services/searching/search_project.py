@@ -15,6 +15,7 @@ from context_search.domain.errors import CursorInvalidError
 from context_search.domain.json_pointer import ancestors
 from context_search.domain.model import Generation, HydratedChunk, Index, Reach
 from context_search.domain.ranking.rank import relevance_of
+from context_search.domain.ranking.relevance import Calibration, calibration_of
 from context_search.domain.search import (
     Answer,
     Degradation,
@@ -149,8 +150,8 @@ class Row:
 class KeptRanking:
     """The hits of one question in one generation of an index, best first.
 
-    ``question`` tells it from others; ``hidden`` hits had too low a score. ``rows`` are the values
-    of a ``Row`` each, as JSON can hold them.
+    ``question`` tells it from others; ``hidden`` hits had too low a score. ``middle`` and ``width``
+    say what the cosines mean. ``rows`` are the values of a ``Row`` each, as JSON can hold them.
     """
 
     question: str
@@ -162,6 +163,8 @@ class KeptRanking:
     degraded: Sequence[Degradation]
     truncated: bool
     hidden: int
+    middle: float
+    width: float
     rows: Sequence[Sequence[Any]]
 
     def to_mapping(self) -> dict[str, object]:
@@ -310,7 +313,8 @@ class SearchProject:
             names = [name for row in rows for name in (row.doc_id, *row.copies)]
             chunks = work.live_chunks.hydrate(then, asked.reach, names)
             labels = labels_of(work, then, list(chunks.values()))
-        hits = _hits(index, asked, rows, chunks)
+        calibration = Calibration(ranking.middle, ranking.width)
+        hits = _hits(calibration, asked.query, rows, chunks)
         answer = ranking.answer(asked.query, target)
         answer = replace(answer, hits=hits, gone=len(rows) - len(hits))
         following = f"{name}.{first + PAGE}" if len(ranking.rows) > first + PAGE else None
@@ -328,6 +332,7 @@ def _kept(
 ) -> KeptRanking:
     index = answer.target.index
     longest = max(len(answer.found.vector), len(answer.found.keyword))
+    calibration = calibration_of(index, answer.found.vector)
     return KeptRanking(
         question=asked.fingerprint,
         index_id=index.id,
@@ -338,17 +343,19 @@ def _kept(
         degraded=list(answer.degraded),
         truncated=answer.found.is_cut or longest >= asked.limits.candidates,
         hidden=hidden,
+        middle=calibration.middle,
+        width=calibration.width,
         rows=[Row.of(hit).values() for hit in shown],
     )
 
 
 def _hits(
-    index: Index, asked: ProjectQuestion, rows: Sequence[Row], chunks: Mapping[str, HydratedChunk]
+    calibration: Calibration, query: str, rows: Sequence[Row], chunks: Mapping[str, HydratedChunk]
 ) -> list[Hit]:
-    words, model = query_weights(asked.query), index.config.model
+    words = query_weights(query)
     found = [(row, living) for row in rows if (living := row.living(chunks))]
     return [
-        row.hit(living, relevance_of(model, words, row.cosine, living[0].chunk_text))
+        row.hit(living, relevance_of(calibration, words, row.cosine, living[0].chunk_text))
         for row, living in found
     ]
 

@@ -11,7 +11,7 @@ from context_search.adapters.postgres.catalog.tables import PostgresTables
 from context_search.adapters.postgres.pool import Transaction
 from context_search.domain.config import IndexConfig
 from context_search.domain.ids import generation_namespace, table_namespace
-from context_search.domain.model import Generation, Index
+from context_search.domain.model import Generation, Index, IndexCalibration
 
 INDEX_COLUMNS = """
     search_index.id, search_index.project_id, search_index.table_id, generation.config,
@@ -21,7 +21,7 @@ INDEX_COLUMNS = """
     search_index.evicted_at,
     COALESCE(search_index.last_searched_at, search_index.created_at)
         < clock_timestamp() - interval '1 minute',
-    search_index.evicted_by
+    search_index.evicted_by, generation.calibration
 """
 INDEX = f"""
     SELECT {INDEX_COLUMNS}
@@ -168,8 +168,7 @@ class PostgresIndexes:
 
 def index_of_row(row: Sequence[Any]) -> Index:
     """Returns the index of a row of ``INDEX``."""
-    index_id, project_id, table_id, config, *rest = row
-    generation = Generation(*rest[:4])
-    return Index(
-        index_id, project_id, table_id, IndexConfig.from_json(config), generation, *rest[4:]
-    )
+    index_id, project_id, table_id, config, each, namespace, state, number, *rest, found = row
+    calibration = None if found is None else IndexCalibration.from_json(found)
+    generation = Generation(each, namespace, state, number, calibration)
+    return Index(index_id, project_id, table_id, IndexConfig.from_json(config), generation, *rest)

@@ -21,6 +21,8 @@ _PROJECT = """
     CASE body ->> 'kind'
         WHEN 'enumerate' THEN (
             SELECT project_id FROM search_index WHERE id = CAST(body ->> 'index_id' AS bigint))
+        WHEN 'calibrate' THEN (
+            SELECT project_id FROM search_index WHERE id = CAST(body ->> 'index_id' AS bigint))
         WHEN 'import' THEN (
             SELECT project_id FROM upload WHERE id = CAST(body ->> 'upload_id' AS bigint))
         WHEN 'plan' THEN (

@@ -19,6 +19,7 @@ from context_search.domain.config import (
     SearchConfig,
     Storage,
     Strategy,
+    both_weights,
 )
 from context_search.domain.errors import ContextSearchError
 from context_search.domain.model import Scope
@@ -61,7 +62,8 @@ _DEFAULTS = SearchConfig()
 class SearchConfigBody(Body):
     """How a Search Tool indexes and ranks; what is left out keeps the default that measured best.
 
-    ``enable_hybrid`` false is an older word for the strategy ``semantic``.
+    ``enable_hybrid`` false is an older word for the strategy ``semantic``. Without the weights of
+    both legs these are found; where one is given, the other is 0.2 (vectors) or 0.8 (keywords).
     """
 
     model_config = example(strategy="hybrid", chunk_threshold=1_000)
@@ -70,8 +72,8 @@ class SearchConfigBody(Body):
     enable_hybrid: bool | None = None
     storage: Storage = "full"
     fusion: Fusion = "convex"
-    vector_weight: Weight = _DEFAULTS.vector_weight
-    bm25_weight: Weight = _DEFAULTS.bm25_weight
+    vector_weight: Weight | None = None
+    bm25_weight: Weight | None = None
     recency_weight: Weight = _DEFAULTS.recency_weight
     chunk_threshold: Annotated[int, Field(ge=1, le=50_000_000)] = 10_000
     chunk_size: Annotated[int, Field(ge=100, le=8_000)] = 1_000
@@ -83,7 +85,7 @@ class SearchConfigBody(Body):
     def _consistent(self) -> SearchConfigBody:
         if self.chunk_overlap > self.chunk_size // 2:
             raise ValueError("chunk_overlap must be at most half of chunk_size")
-        if self.vector_weight + self.bm25_weight == 0:
+        if (self.vector_weight, self.bm25_weight) == (0, 0):
             raise ValueError("vector_weight and bm25_weight must not both be 0")
         if None not in (self.strategy, self.enable_hybrid):
             raise ValueError("strategy and enable_hybrid say the same thing: give one of them")
@@ -105,12 +107,13 @@ class SearchConfigBody(Body):
     def to_search_config(self) -> SearchConfig:
         """Returns how the tool searches."""
         strategy: Strategy = "semantic" if self.enable_hybrid is False else "hybrid"
+        vector, bm25 = both_weights(self.vector_weight, self.bm25_weight)
         return SearchConfig(
             top_k=self.top_k,
             strategy=self.strategy or strategy,
             fusion=self.fusion,
-            vector_weight=self.vector_weight,
-            bm25_weight=self.bm25_weight,
+            vector_weight=vector,
+            bm25_weight=bm25,
             recency_weight=self.recency_weight,
             include_metadata=self.include_metadata,
             max_chunk_preview=self.max_chunk_preview,
@@ -197,8 +200,8 @@ class SearchConfigAnswer(Answer):
     top_k: KnownId
     strategy: Strategy
     fusion: Fusion
-    vector_weight: Share
-    bm25_weight: Share
+    vector_weight: Share | None
+    bm25_weight: Share | None
     recency_weight: Share
     include_metadata: bool
     max_chunk_preview: KnownId | None

@@ -16,6 +16,7 @@ from context_search.web.callers import InternalOnly, Owner, ProjectId, ReadOwner
 from context_search.web.fields import Answer, Count, KnownId, Time, TimeText
 from context_search.web.problems import refused
 from context_search.web.routes.indexing.search_index import (
+    CalibrationAnswer,
     IntegrityAnswer,
     LastErrorAnswer,
     counters,
@@ -49,6 +50,7 @@ class ProjectIndexAnswer(Answer):
     refused: list[RefusedTableAnswer]
     nodes: dict[NodeState, Count]
     integrity: IntegrityAnswer | None
+    calibration: CalibrationAnswer | None
 
     @classmethod
     def of(cls, status: ProjectIndexStatus) -> ProjectIndexAnswer:
@@ -61,6 +63,7 @@ class ProjectIndexAnswer(Answer):
             refused=[RefusedTableAnswer.stored(one) for one in progress.refused],
             nodes=progress.states,
             integrity=IntegrityAnswer.of(status.integrity),
+            calibration=CalibrationAnswer.of(status.index),
         )
 
 

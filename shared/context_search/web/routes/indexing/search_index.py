@@ -8,12 +8,24 @@ from typing import Annotated, Any
 from fastapi import APIRouter
 
 from context_search.domain.access import Internal
+from context_search.domain.config import SearchConfig, WeightsFrom
+from context_search.domain.model import Index
 from context_search.domain.progress import IndexStatus, NodeProgress, NodeState, Progress
+from context_search.domain.ranking.relevance import weights_of
 from context_search.domain.search import EmptyHint
 from context_search.services.indexing.status import ToolStatus, ToolStatuses
 from context_search.web.border import StrictJsonRoute
 from context_search.web.callers import InternalOnly, MayRead, ToolId, part
-from context_search.web.fields import Absent, Answer, Count, KnownId, Time, TimeText
+from context_search.web.fields import (
+    Absent,
+    Answer,
+    Count,
+    KnownId,
+    Number,
+    Share,
+    Time,
+    TimeText,
+)
 
 router = APIRouter(route_class=StrictJsonRoute, tags=["tools"])
 
@@ -46,6 +58,49 @@ class IntegrityAnswer(Answer):
     def of(cls, report: Mapping[str, object] | None) -> IntegrityAnswer | None:
         """Returns what a sweep reported."""
         return None if report is None else cls.stored(report)
+
+
+class CalibrationAnswer(Answer):
+    """What was found out about an index without judged questions, and on what."""
+
+    vector_weight: Share | None
+    middle: Number
+    width: Number
+    questions: Count
+    chunks: Count
+    at: Time
+
+    @classmethod
+    def of(cls, index: Index) -> CalibrationAnswer | None:
+        """Returns what was found; None before that."""
+        found = index.generation.calibration
+        if found is None:
+            return None
+        return cls(
+            vector_weight=found.vector_weight,
+            middle=round(found.middle, 4),
+            width=round(found.width, 4),
+            questions=found.questions,
+            chunks=found.chunks,
+            at=found.at,
+        )
+
+
+class WeightsAnswer(Answer):
+    """What the legs of a search count, relative to each other."""
+
+    vector: Share
+    keyword: Share
+
+
+def ranking_of(search: SearchConfig, index: Index) -> dict[str, Any]:
+    """Returns the members that say how searches of an index are weighed, and why."""
+    weights = weights_of(search, index)
+    return {
+        "weights": WeightsAnswer(vector=weights.vector, keyword=weights.bm25),
+        "weights_from": weights.source,
+        "calibration": CalibrationAnswer.of(index),
+    }
 
 
 class IndexSummaryAnswer(Answer):
@@ -123,6 +178,9 @@ class SearchIndexAnswer(Answer):
     next_attempt_at: Time | None
     not_indexed_count: Count
     not_indexed: list[NotIndexedAnswer]
+    weights: WeightsAnswer
+    weights_from: WeightsFrom
+    calibration: CalibrationAnswer | None
     hint: Absent[EmptyHint] = None
     longest_string: Absent[Count] = None
 
@@ -140,6 +198,7 @@ class SearchIndexAnswer(Answer):
             next_attempt_at=progress.next_attempt_at,
             not_indexed_count=progress.nodes_count - progress.states.get("indexed", 0),
             not_indexed=[NotIndexedAnswer.of(node) for node in status.not_indexed],
+            **ranking_of(status.tool.search, status.index),
             **emptiness(status),
         )
 

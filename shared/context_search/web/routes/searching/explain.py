@@ -8,6 +8,7 @@ from typing import Annotated
 from fastapi import APIRouter
 from pydantic import Field
 
+from context_search.domain.config import WeightsFrom
 from context_search.domain.search import Answer as FoundAnswer
 from context_search.domain.search import Evidence, Hit, QuestionLimits
 from context_search.domain.text.analysis import query_tokens
@@ -142,10 +143,11 @@ class CandidateAnswer(Answer):
 
 
 class FusionAnswer(Answer):
-    """How the legs were weighed."""
+    """How the legs were weighed, and whether the tool, the calibration or the model says so."""
 
     kind: str
     weights: dict[str, Number]
+    weights_from: WeightsFrom
 
 
 class ExplanationAnswer(Answer):
@@ -164,12 +166,13 @@ class ExplanationAnswer(Answer):
         """Explains an answer of which these hits are shown; at most 200 candidates."""
         shown = {hit.chunk.id for hit in hits}
         search, found = answer.target.search, answer.found
-        weights = {"keyword": search.bm25_weight, "vector": search.vector_weight}
+        used = answer.target.weights
+        weights = {"keyword": used.bm25, "vector": used.vector}
         if search.fusion == "linear":
-            weights["recency"] = search.recency_weight
+            weights["recency"] = used.recency
         return cls(
             query_tokens=query_tokens(answer.query),
-            fusion=FusionAnswer(kind=search.fusion, weights=weights),
+            fusion=FusionAnswer(kind=search.fusion, weights=weights, weights_from=used.source),
             keywords_from=found.keywords_from,
             errors=list(found.errors),
             counts={

@@ -1,0 +1,28 @@
+"""Work that only one of several workers does at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+from context_search.domain.errors import ContextSearchError
+from context_search.ports.store import Store
+
+
+@contextmanager
+def alone(store: Store, project_id: int, pool: str, *, lease_s: float) -> Iterator[bool]:
+    """Yields whether the caller is the only one with the work that ``pool`` names.
+
+    A worker that is killed keeps the others away no longer than ``lease_s``: it should be how long
+    the caller can live.
+    """
+    with store.for_project(project_id) as work:
+        holder = work.permits.take(pool, size=1, count=1, lease_s=lease_s)
+    if holder is None:
+        yield False
+        return
+    try:
+        yield True
+    finally:
+        with suppress(ContextSearchError), store.for_project(project_id) as work:
+            work.permits.give_back(pool, holder)
