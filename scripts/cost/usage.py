@@ -6,7 +6,11 @@ import math
 from dataclasses import dataclass
 
 from context_search.domain.config import IndexConfig
+from context_search.domain.ranking.unanswered import UNANSWERED
+from context_search.domain.text.chunking import estimated_tokens
 from context_search.ports.upkeep import SweepExtent
+from context_search.services.indexing.calibrate import QUESTIONS
+from context_search.services.indexing.calibration_due import LEAST_CHUNKS
 from context_search.services.indexing.indexer import IndexLimits
 from context_search.services.upkeep.cleanup import CleanupLimits
 from context_search.services.upkeep.sweep import PAGE
@@ -107,10 +111,25 @@ def first_load(load: Load) -> Usage:
         small_written_bytes=0.0,
         queried_bytes=0.0,
         returned_bytes=0.0,
-        tokens=chunks * text.tokens_of_chunk,
-        index_runs=load.strings,
+        tokens=chunks * text.tokens_of_chunk + calibrating_tokens(text),
+        index_runs=load.strings + calibrations(text) + 1,
         index_seconds=chunks * text.given("chunk seconds"),
     )
+
+
+def calibrations(text: Text) -> float:
+    """Returns how many indexes are calibrated after a first load; one run more is the model's."""
+    is_one = text.load.strings * text.chunks / text.load.namespaces >= LEAST_CHUNKS
+    return text.load.namespaces if is_one else 0.0
+
+
+def calibrating_tokens(text: Text) -> float:
+    """Returns the tokens of sentences with what is left of their windows, and of what is asked once
+    a model.
+    """
+    chunks = text.load.strings * text.chunks / text.load.namespaces
+    asked = min(QUESTIONS, chunks) * text.tokens_of_chunk / text.windows
+    return calibrations(text) * asked + sum(map(estimated_tokens, UNANSWERED))
 
 
 def month(load: Load, state: State) -> Usage:
