@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from dataclasses import replace
+from statistics import median
 
 import pytest
 
@@ -14,9 +15,9 @@ from tests.builders import english
 from tests.functions.test_rotation import Rotating
 from tests.runtime.built import BuiltFunctions, ask
 
-TRIES = 3
+TRIES = 5
 # CPU time of INIT in bare functions' and MB of memory at its peak, with room for a loaded machine.
-INIT = {"create_tool": (16, 90), "search": (16, 90), "index_node": (10, 70), "cleanup": (9, 70)}
+INIT = {"create_tool": (18, 90), "search": (16, 90), "index_node": (10, 70), "cleanup": (9, 70)}
 COLD_QUESTION = 90
 """CPU time of the first hybrid search, litellm's import in it."""
 FOLDERS = ["/", "/etc", "/opt", "/tmp", "/usr", "/var", "/var/runtime", "/var/task"]  # noqa: S108
@@ -57,11 +58,17 @@ def bare_s(rotating: tuple[BuiltFunctions, Rotating]) -> float:
 
 def cheapest(built: BuiltFunctions, name: str) -> tuple[float, float]:
     """CPU seconds of INIT and MB of memory: the least of some tries, which disturbs least."""
-    found: list[tuple[float, float]] = []
-    for _ in range(1 if built.jail.arm64 else TRIES):
-        with built.cold(name) as environment:
-            found.append((environment.cpu_s, environment.peak_mb))
-    return min(found)
+    return min(cold_start(built, name) for _ in range(_tries(built)))
+
+
+def cold_start(built: BuiltFunctions, name: str) -> tuple[float, float]:
+    """CPU seconds of INIT and MB of memory."""
+    with built.cold(name) as environment:
+        return environment.cpu_s, environment.peak_mb
+
+
+def _tries(built: BuiltFunctions) -> int:
+    return 1 if built.jail.arm64 else TRIES
 
 
 @pytest.mark.arm64
@@ -72,14 +79,18 @@ def test_a_cold_start_stays_in_its_budget(
     name: str,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    cpu_s, peak_mb = cheapest(rotating[0], name)
+    built = rotating[0]
+    # Each beside a bare one: what disturbs a machine for a while disturbs both.
+    pairs = [(cold_start(built, "bare")[0], cold_start(built, name)) for _ in range(_tries(built))]
+    times = median(cpu_s / beside_s for beside_s, (cpu_s, _) in pairs)
+    cpu_s, peak_mb = min(each for _, each in pairs)
     tell(
         capsys,
-        f"{name:12} INIT {cpu_s * 1000:5.0f} ms of CPU, {cpu_s / bare_s:4.1f} times the bare "
+        f"{name:12} INIT {cpu_s * 1000:5.0f} ms of CPU, {times:4.1f} times the bare "
         f"{bare_s * 1000:.0f}; {peak_mb:.0f} MB",
     )
-    ratio, limit_mb = INIT[name]
-    assert cpu_s / bare_s <= ratio
+    limit, limit_mb = INIT[name]
+    assert times <= limit
     assert peak_mb <= limit_mb or rotating[0].jail.arm64  # the emulator's own is in it
 
 
