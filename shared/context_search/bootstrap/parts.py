@@ -16,9 +16,9 @@ from context_search.adapters.secrets import with_secrets
 from context_search.bootstrap.access import AccessParts
 from context_search.bootstrap.live_settings import LiveSettings
 from context_search.domain.config import IndexConfig, Model
-from context_search.domain.errors import ContextSearchError
+from context_search.domain.errors import ContextSearchError, RerankUnavailableError
 from context_search.domain.search import query_hash
-from context_search.ports.outside import Deadline, Embedder
+from context_search.ports.outside import Deadline, Embedder, Reranker
 from context_search.ports.store import Store
 from context_search.services.indexing.outgoing import Deliver, OnUse, SendingStore
 from context_search.settings import Settings, environment
@@ -59,6 +59,7 @@ class Parts(LiveSettings):
     ) -> None:
         super().__init__(settings, read_again)
         self._embedders: dict[tuple[str, int], Embedder] = {}
+        self._rerankers: dict[str, Reranker] = {}
         self.meter = BillingMeter()
 
     @cached_property
@@ -130,6 +131,27 @@ class Parts(LiveSettings):
                 on_billed=self.meter.add,
             )
         return self._embedders[key]
+
+    def reranker_of(self, model: str) -> Reranker:
+        """The reranking model that a tool names. A row may name one that is not ours (any more).
+
+        Raises RerankUnavailableError: nobody but the deployment decides who sees texts.
+        """
+        from context_search.adapters.litellm_reranker import LitellmReranker  # noqa: PLC0415
+
+        if model not in self.settings.rerank_models:
+            raise RerankUnavailableError("this deployment has no such reranking model")
+        if model not in self._rerankers:
+            self._rerankers[model] = LitellmReranker(
+                model,
+                api_key=self.settings.rerank_api_key,
+                api_base=self.settings.rerank_api_base,
+                instead_of=lambda refused: self.instead_of(
+                    refused, lambda settings: settings.rerank_api_key
+                ),
+                on_billed=self.meter.add,
+            )
+        return self._rerankers[model]
 
     def deadline(self, context: Any) -> Deadline:
         """Returns when Lambda will stop this invocation."""
@@ -322,6 +344,7 @@ class Parts(LiveSettings):
             self.access,
             lambda: self.vectors,
             self.embedder_of,
+            self.reranker_of,
             self.hash_of,
             lambda: self.editing.agents,
         )
@@ -361,6 +384,7 @@ class Parts(LiveSettings):
             tools=ManageTools(self.store, self.limits, silent_s),
             statuses=ToolStatuses(self.store, silent_s, self.clock, time.sleep),
             model=self.model,
+            rerank_models=self.settings.rerank_models,
         )
 
     @cached_property

@@ -5,14 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
 from context_search.bootstrap.access import AccessParts
 from context_search.bootstrap.live_settings import LiveSettings
 from context_search.domain.config import IndexConfig
-from context_search.ports.outside import Embedder, VectorStore
+from context_search.ports.outside import Embedder, Reranker, VectorStore
 from context_search.ports.store import Store
 
 if TYPE_CHECKING:
@@ -25,9 +25,7 @@ if TYPE_CHECKING:
     from context_search.web.routes.searching.search import SearchUseCases
 
 QUESTIONS_AT_ONCE = 16
-"""Maximum number of questions that are embedded at once, for each model: a model that hangs delays
-only its own.
-"""
+"""Maximum number of questions that a model is asked at once: one that hangs delays only its own."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +41,7 @@ class SearchingParts:
     access: AccessParts
     vectors: Callable[[], VectorStore]
     embedder_of: Callable[[IndexConfig], Embedder]
+    reranker_of: Callable[[str], Reranker]
     hash_of: Callable[[str], str]
     replacing: Callable[[], ReplaceUseCases]
 
@@ -54,13 +53,18 @@ class SearchingParts:
         from context_search.services.searching.search import searcher  # noqa: PLC0415
 
         @cache
-        def threads_of(model: str) -> ThreadPoolExecutor:
-            return ThreadPoolExecutor(QUESTIONS_AT_ONCE, f"embed {model}")
+        def threads_of(use: str, model: str) -> ThreadPoolExecutor:
+            return ThreadPoolExecutor(QUESTIONS_AT_ONCE, f"{use} {model}")
 
         def embedder_of(config: IndexConfig) -> BoundedEmbedder:
-            return BoundedEmbedder(self.embedder_of(config), threads_of(config.model))
+            return BoundedEmbedder(self.embedder_of(config), threads_of("embed", config.model))
 
-        return searcher(
+        def reranker_of(model: str) -> Reranker:
+            from context_search.adapters.litellm_reranker import BoundedReranker  # noqa: PLC0415
+
+            return BoundedReranker(self.reranker_of(model), threads_of("rerank", model))
+
+        made = searcher(
             self.store,
             self.vectors(),
             embedder_of,
@@ -68,7 +72,10 @@ class SearchingParts:
             self.live.clock,
             time.sleep,
             self.live.settings.silent_after_s,
+            reranker_of,
         )
+        timeouts = replace(made.timeouts, rerank_s=self.live.settings.rerank_timeout_ms / 1_000)
+        return replace(made, timeouts=timeouts)
 
     def observed(self, kind: str) -> ObservedSearch:
         """The searches of one kind, as logs and metrics name it."""

@@ -21,6 +21,8 @@ Degradation = Literal[
     "backend_busy",
     "namespace_missing",
     "keywords_unavailable",
+    "rerank_timeout",
+    "rerank_unavailable",
     "partial_index",
     "index_evicted",
 ]
@@ -126,6 +128,8 @@ class Evidence:
     Ranks count from 1 within their leg, and ``raw_…`` are the leg's own scores (cosine
     similarity, BM25); None where the leg did not find it. ``semantic``, ``bm25`` and ``recency``
     are 0..1, as the fusion weighed them. ``matched`` are the words of the question in the text.
+    ``reranker`` is the score of a reranking model, None where it gave none, and ``reranked`` what
+    it adds to the score of the hit.
     """
 
     vector_rank: int | None
@@ -136,6 +140,8 @@ class Evidence:
     bm25: float
     recency: float
     matched: Sequence[str]
+    reranker: float | None = None
+    reranked: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
