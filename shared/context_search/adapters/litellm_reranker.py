@@ -111,7 +111,7 @@ def scores_of(reply: Any, count: int) -> dict[int, float]:
         pairs = [(item["index"], item["relevance_score"]) for item in reply.results]
     except (AttributeError, KeyError, TypeError):
         raise RerankUnavailableError("the reply is no list of scores") from None
-    if len(pairs) > count:
+    if not 0 < len(pairs) <= count:
         raise RerankUnavailableError(f"{len(pairs)} scores for {count} texts")
     scores = {place: score for place, score in pairs if _is_place(place, count)}
     if len(scores) < len(pairs):
@@ -131,13 +131,11 @@ def _is_score(value: object) -> bool:
 
 
 def billed_of(reply: Any) -> Billed:
-    """What a reply says that it is charged."""
-    told = (getattr(reply, "meta", None) or {}).get("billed_units") or {}
-    searches, tokens = told.get("search_units"), told.get("total_tokens")
-    return Billed(
-        reranks=searches if isinstance(searches, int) and searches > 0 else 1,
-        rerank_tokens=tokens if isinstance(tokens, int) and tokens > 0 else 0,
-    )
+    """One request, and the tokens that the reply tells: ``search_units`` are tokens with some."""
+    meta = getattr(reply, "meta", None) or {}
+    told = (meta.get("billed_units") or {}).get("total_tokens")
+    told = told or (meta.get("tokens") or {}).get("input_tokens")
+    return Billed(reranks=1, rerank_tokens=told if isinstance(told, int) and told > 0 else 0)
 
 
 def _failure(error: Exception) -> RerankError:

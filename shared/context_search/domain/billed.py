@@ -1,4 +1,4 @@
-"""What others charge for a call: turbopuffer by bytes, a model's provider by tokens or searches."""
+"""What others charge for a call: turbopuffer by bytes, a model's provider by tokens or requests."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from dataclasses import dataclass, fields
 class Billed:
     """Logical bytes as turbopuffer counts them, and tokens as the provider does.
 
-    0 where a reply says nothing of it: some providers do not tell. ``reranks`` are searches as
-    the provider of a reranking model counts them, one a request where it does not.
+    0 where a reply says nothing of it: some providers do not tell. ``reranks`` are answered
+    requests to a reranking model: some of their providers count those, the others tokens.
     """
 
     written_bytes: int = 0

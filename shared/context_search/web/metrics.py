@@ -225,6 +225,7 @@ def emit_billed(service: str, billed: Billed) -> None:
         "rerank_tokens_total": billed.rerank_tokens,
     }
     if charged := {name: value for name, value in values.items() if value}:
+        charged.setdefault("embedding_tokens_total", 0)  # without a metric there would be no line
         _emit(BILLED, charged, billed_by=service)
 
 
