@@ -15,11 +15,12 @@ from context_search.adapters.postgres.store import PostgresStore
 from context_search.bootstrap import Parts
 from context_search.domain.config import IndexConfig
 from context_search.domain.orders import ORDER_ID, order_from_json
-from context_search.ports.outside import Deadline, Embedder, Message
+from context_search.ports.outside import Deadline, Embedder, Message, Reranker
 from context_search.ports.store import Store
 from context_search.settings import Settings
 from testing.in_memory.embedder import WordEmbedder
 from testing.in_memory.queue import ListQueue
+from testing.in_memory.reranker import WordReranker
 from testing.in_memory.uploads import DictObjects
 
 CANARY = "canary-5f2c"
@@ -54,6 +55,8 @@ class LocalParts(Parts):
                 embedding_model="in-memory/words",
                 embedding_dimensions=64,
                 embedding_api_key=f"{CANARY}-model",
+                rerank_models="in-memory/words",  # type: ignore[arg-type] - as a variable has it
+                rerank_api_key=f"{CANARY}-reranker",
                 internal_secret=SECRET,
                 internal_secret_previous=OLD_SECRET,
                 query_hash_key=f"{CANARY}-hash",
@@ -85,6 +88,10 @@ class LocalParts(Parts):
     def embedder_of(self, config: IndexConfig) -> Embedder:
         """Vectors from words."""
         return WordEmbedder(config.dimensions)
+
+    def reranker_of(self, model: str) -> Reranker:  # noqa: ARG002 - there is one
+        """Opinions from words."""
+        return WordReranker()
 
     def work(self) -> None:
         """Carries out every order that waits."""

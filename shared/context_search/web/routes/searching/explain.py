@@ -91,6 +91,20 @@ class LegsAnswer(Answer):
     keyword: RankedAnswer | UnrankedAnswer
 
 
+class OpinionAnswer(Answer):
+    """A reranking model's score of a candidate, and what that adds to the candidate's."""
+
+    score: Number | None
+    added: Share
+
+    @classmethod
+    def of(cls, evidence: Evidence) -> OpinionAnswer | None:
+        """Returns nothing where nobody was asked."""
+        if evidence.reranked is None:
+            return None
+        return cls(score=evidence.reranker, added=round(evidence.reranked, 6))
+
+
 class CandidateAnswer(Answer):
     """One candidate, shown or not."""
 
@@ -106,6 +120,7 @@ class CandidateAnswer(Answer):
         Absent[ScoreBreakdownAnswer], Field(serialization_alias="scoreBreakdown")
     ] = None
     legs: Absent[LegsAnswer] = None
+    opinion: Absent[OpinionAnswer] = None
     matched_terms: Absent[Sequence[str]] = None
 
     @classmethod
@@ -128,6 +143,7 @@ class CandidateAnswer(Answer):
                 vector=_leg(why.vector_rank, why.raw_semantic),
                 keyword=_leg(why.keyword_rank, why.raw_bm25),
             ),
+            opinion=None if why is None else OpinionAnswer.of(why),
             matched_terms=None if why is None else list(why.matched),
         )
 
@@ -157,6 +173,8 @@ class ExplanationAnswer(Answer):
         weights = {"keyword": search.bm25_weight, "vector": search.vector_weight}
         if search.fusion == "linear":
             weights["recency"] = search.recency_weight
+        if search.rerank is not None:
+            weights["reranker"] = search.rerank.blend
         return cls(
             query_tokens=query_tokens(answer.query),
             fusion=FusionAnswer(kind=search.fusion, weights=weights),
