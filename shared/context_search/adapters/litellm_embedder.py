@@ -205,6 +205,8 @@ def import_litellm() -> Any:
     # Read at import: its price map would be downloaded, and a .env above site-packages loaded.
     os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # noqa: TID251 litellm's switch
     os.environ.setdefault("LITELLM_MODE", "PRODUCTION")  # noqa: TID251 litellm's switch
+    # What it writes and raises is dropped here; to look for secrets in a page of 1 MB took it 20 s.
+    os.environ.setdefault("LITELLM_DISABLE_REDACT_SECRETS", "true")  # noqa: TID251 litellm's switch
     for name in _LOGGERS_THAT_MAY_QUOTE_TEXT:
         logging.getLogger(name).setLevel(logging.CRITICAL)
     litellm: Any = importlib.import_module("litellm")

@@ -40,9 +40,7 @@ def test_equal_texts_have_equal_scores(reranker: Reranker) -> None:
 @pytest.mark.parametrize(
     "texts", [["comets", ""], ['"quoted"\n\t\\', "彗星 ☄️ 𝄞"], ["x" * 8_000] * 50, ["one"]]
 )
-def test_each_text_has_at_most_one_score_at_its_place(
-    reranker: Reranker, texts: list[str]
-) -> None:
+def test_each_text_has_at_most_one_score_at_its_place(reranker: Reranker, texts: list[str]) -> None:
     scores = reranker.scores("comets 彗星", texts, timeout_s=30)
     assert 1 <= len(scores) <= len(texts)
     assert scores.keys() <= set(range(len(texts)))

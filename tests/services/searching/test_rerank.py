@@ -56,7 +56,7 @@ class Reranking(System):
         return self.reranker
 
     def tool_with(self, rerank: Rerank | None, **more: object) -> int:
-        made = self.tool(self.table_id, rerank=rerank, **more).tool.id
+        made = self.tool(self.table_id, "", rerank=rerank, **more).tool.id
         self.work()
         return made
 
@@ -181,6 +181,7 @@ class SlowReranker(WordReranker):
         self.open_then: list[bool] = []
 
     def scores(self, question: str, texts: Sequence[str], *, timeout_s: float) -> dict[int, float]:
+        del question, texts
         with self.system.store.for_project(self.system.principal.project_id) as work:
             # Transactions do not nest: one that is open still would be an error.
             self.open_then.append(bool(work.tables))
