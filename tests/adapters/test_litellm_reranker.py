@@ -23,7 +23,6 @@ from tests.adapters.rerank_server import NO_SCORES, RerankServer, opinions, set_
 from tests.adapters.scripted_embeddings import CANARY, KEY
 from tests.adapters.test_litellm_embedder_http import Records
 
-pytestmark = pytest.mark.filterwarnings("ignore:The `dict` method is deprecated")  # together_ai
 TEXTS = ["harbour", "comets"]
 MODEL = "cohere/rerank-v3.5"
 PATHS = {
