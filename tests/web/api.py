@@ -15,12 +15,11 @@ from context_search.adapters.postgres.store import PostgresStore
 from context_search.bootstrap import Parts
 from context_search.domain.config import IndexConfig
 from context_search.domain.orders import ORDER_ID, order_from_json
-from context_search.ports.outside import Deadline, Embedder, Message, Reranker
+from context_search.ports.outside import Deadline, Embedder, Message
 from context_search.ports.store import Store
 from context_search.settings import Settings
 from testing.in_memory.embedder import WordEmbedder
 from testing.in_memory.queue import ListQueue
-from testing.in_memory.reranker import WordReranker
 from testing.in_memory.uploads import DictObjects
 
 CANARY = "canary-5f2c"
@@ -88,10 +87,6 @@ class LocalParts(Parts):
     def embedder_of(self, config: IndexConfig) -> Embedder:
         """Vectors from words."""
         return WordEmbedder(config.dimensions)
-
-    def reranker_of(self, model: str) -> Reranker:  # noqa: ARG002 - there is one
-        """Opinions from words."""
-        return WordReranker()
 
     def work(self) -> None:
         """Carries out every order that waits."""

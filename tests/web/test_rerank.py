@@ -8,8 +8,6 @@ from typing import Any
 import pytest
 
 from context_search.adapters.postgres.pool import Database
-from context_search.bootstrap import Parts
-from context_search.ports.outside import Reranker
 from tests.adapters.rerank_server import NO_SCORES, RerankServer, by_words, opinions, set_answer
 from tests.web.api import CANARY, SMALL, Api, LocalParts, answer, exposed, problem
 
@@ -32,10 +30,6 @@ class RerankingParts(LocalParts):
         super().__init__(database, turbopuffer_url)
         given = {"rerank_models": (MODEL, OTHER), "rerank_api_base": url}
         self.settings = self.settings.model_copy(update={**given, "rerank_timeout_ms": timeout_ms})
-
-    def reranker_of(self, model: str) -> Reranker:
-        """As deployed."""
-        return Parts.reranker_of(self, model)
 
 
 @pytest.fixture(scope="module")

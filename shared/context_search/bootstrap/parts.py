@@ -16,9 +16,9 @@ from context_search.adapters.secrets import with_secrets
 from context_search.bootstrap.access import AccessParts
 from context_search.bootstrap.live_settings import LiveSettings
 from context_search.domain.config import IndexConfig, Model
-from context_search.domain.errors import ContextSearchError, RerankUnavailableError
+from context_search.domain.errors import ContextSearchError
 from context_search.domain.search import query_hash
-from context_search.ports.outside import Deadline, Embedder, Reranker
+from context_search.ports.outside import Deadline, Embedder
 from context_search.ports.store import Store
 from context_search.services.indexing.outgoing import Deliver, OnUse, SendingStore
 from context_search.settings import Settings, environment
@@ -59,7 +59,6 @@ class Parts(LiveSettings):
     ) -> None:
         super().__init__(settings, read_again)
         self._embedders: dict[tuple[str, int], Embedder] = {}
-        self._rerankers: dict[str, Reranker] = {}
         self.meter = BillingMeter()
 
     @cached_property
@@ -132,27 +131,6 @@ class Parts(LiveSettings):
             )
         return self._embedders[key]
 
-    def reranker_of(self, model: str) -> Reranker:
-        """The reranking model that a tool names. A row may name one that is not ours (any more).
-
-        Raises RerankUnavailableError: nobody but the deployment decides who sees texts.
-        """
-        from context_search.adapters.litellm_reranker import LitellmReranker  # noqa: PLC0415
-
-        if model not in self.settings.rerank_models:
-            raise RerankUnavailableError("this deployment has no such reranking model")
-        if model not in self._rerankers:
-            self._rerankers[model] = LitellmReranker(
-                model,
-                api_key=self.settings.rerank_api_key,
-                api_base=self.settings.rerank_api_base,
-                instead_of=lambda refused: self.instead_of(
-                    refused, lambda settings: settings.rerank_api_key
-                ),
-                on_billed=self.meter.add,
-            )
-        return self._rerankers[model]
-
     def deadline(self, context: Any) -> Deadline:
         """Returns when Lambda will stop this invocation."""
         left_s = context.get_remaining_time_in_millis() / 1000
@@ -224,13 +202,12 @@ class Parts(LiveSettings):
     @property
     def model(self) -> Model:
         """What new indexes are built with."""
-        settings = self.settings
         return Model(
-            name=settings.embedding_model,
-            dimensions=settings.embedding_dimensions,
-            window_tokens=settings.embedding_window_tokens,
-            price=settings.embedding_price,
-            precision=settings.vector_precision,
+            name=self.settings.embedding_model,
+            dimensions=self.settings.embedding_dimensions,
+            window_tokens=self.settings.embedding_window_tokens,
+            price=self.settings.embedding_price,
+            precision=self.settings.vector_precision,
         )
 
     @property
@@ -344,7 +321,7 @@ class Parts(LiveSettings):
             self.access,
             lambda: self.vectors,
             self.embedder_of,
-            self.reranker_of,
+            self.meter.add,
             self.hash_of,
             lambda: self.editing.agents,
         )

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING
 
 from context_search.bootstrap.access import AccessParts
 from context_search.bootstrap.live_settings import LiveSettings
+from context_search.domain.billed import OnBilled
 from context_search.domain.config import IndexConfig
+from context_search.domain.errors import RerankUnavailableError
 from context_search.ports.outside import Embedder, Reranker, VectorStore
 from context_search.ports.store import Store
 
@@ -41,7 +43,7 @@ class SearchingParts:
     access: AccessParts
     vectors: Callable[[], VectorStore]
     embedder_of: Callable[[IndexConfig], Embedder]
-    reranker_of: Callable[[str], Reranker]
+    on_billed: OnBilled
     hash_of: Callable[[str], str]
     replacing: Callable[[], ReplaceUseCases]
 
@@ -53,16 +55,11 @@ class SearchingParts:
         from context_search.services.searching.search import searcher  # noqa: PLC0415
 
         @cache
-        def threads_of(use: str, model: str) -> ThreadPoolExecutor:
-            return ThreadPoolExecutor(QUESTIONS_AT_ONCE, f"{use} {model}")
+        def threads_of(model: str) -> ThreadPoolExecutor:
+            return ThreadPoolExecutor(QUESTIONS_AT_ONCE, f"embed {model}")
 
         def embedder_of(config: IndexConfig) -> BoundedEmbedder:
-            return BoundedEmbedder(self.embedder_of(config), threads_of("embed", config.model))
-
-        def reranker_of(model: str) -> Reranker:
-            from context_search.adapters.litellm_reranker import BoundedReranker  # noqa: PLC0415
-
-            return BoundedReranker(self.reranker_of(model), threads_of("rerank", model))
+            return BoundedEmbedder(self.embedder_of(config), threads_of(config.model))
 
         made = searcher(
             self.store,
@@ -72,10 +69,31 @@ class SearchingParts:
             self.live.clock,
             time.sleep,
             self.live.settings.silent_after_s,
-            reranker_of,
+            cache(self._reranker_of),
         )
         timeouts = replace(made.timeouts, rerank_s=self.live.settings.rerank_timeout_ms / 1_000)
         return replace(made, timeouts=timeouts)
+
+    def _reranker_of(self, model: str) -> Reranker:
+        """The reranking model that a tool names. A row may name one that is not ours (any more).
+
+        Raises RerankUnavailableError: nobody but the deployment decides who sees texts.
+        """
+        from context_search.adapters.litellm_reranker import BoundedReranker, LitellmReranker  # noqa: PLC0415
+
+        settings = self.live.settings
+        if model not in settings.rerank_models:
+            raise RerankUnavailableError("this deployment has no such reranking model")
+        asked = LitellmReranker(
+            model,
+            api_key=settings.rerank_api_key,
+            api_base=settings.rerank_api_base,
+            instead_of=lambda refused: self.live.instead_of(
+                refused, lambda present: present.rerank_api_key
+            ),
+            on_billed=self.on_billed,
+        )
+        return BoundedReranker(asked, ThreadPoolExecutor(QUESTIONS_AT_ONCE, f"rerank {model}"))
 
     def observed(self, kind: str) -> ObservedSearch:
         """The searches of one kind, as logs and metrics name it."""
