@@ -135,6 +135,7 @@ def test_an_issuer_is_an_https_address(issuer: str) -> None:
         ("EMBEDDING_DIMENSIONS", "1.5"),
         ("EMBEDDING_DIMENSIONS", "inf"),
         ("EMBEDDING_PRICE", "-1"),
+        ("RERANK_TIMEOUT_MS", "0"),
         ("SILENT_AFTER_SECONDS", "nan"),
         ("SILENT_AFTER_SECONDS", "1e999"),
         ("INDEX_CONCURRENCY", "0"),
@@ -148,6 +149,15 @@ def test_a_value_out_of_its_bounds_is_named_and_not_shown(name: str, value: str)
         Settings.from_environ({**COMPLETE, name: value})
     assert CANARY not in told.value.message
     assert told.value.__cause__ is None
+
+
+def test_reranking_models_are_of_one_provider_as_there_is_one_key() -> None:
+    assert Settings.from_environ(COMPLETE).rerank_models == ()
+    two = {**COMPLETE, "RERANK_MODELS": "cohere/rerank-v3.5 cohere/rerank-multilingual-v3.0"}
+    models = Settings.from_environ(two).rerank_models
+    assert models == ("cohere/rerank-v3.5", "cohere/rerank-multilingual-v3.0")
+    with pytest.raises(SettingsError, match="RERANK_MODELS"):
+        Settings.from_environ({**two, "RERANK_MODELS": "cohere/rerank-v3.5 voyage/rerank-2.5"})
 
 
 def test_all_that_is_wrong_is_said_at_once() -> None:

@@ -108,6 +108,12 @@ class Settings(BaseModel):
     embedding_query_params: Json[dict[str, object]] = Field(default_factory=dict)
     embedding_passage_params: Json[dict[str, object]] = Field(default_factory=dict)
     """Extra arguments when a question, or a passage, is embedded."""
+    rerank_models: Words = ()
+    """litellm's names of the models that tools may rerank with, all of one provider."""
+    rerank_api_key: Annotated[str | None, Field(repr=False)] = None
+    rerank_api_base: str | None = None
+    rerank_timeout_ms: Positive = 400
+    """How long a search waits for them."""
     internal_secret: Secret
     internal_secret_previous: Annotated[str | None, Field(repr=False)] = None
     query_hash_key: Secret
@@ -196,6 +202,8 @@ class Settings(BaseModel):
     def _fit_together(self) -> Settings:
         if self.turbopuffer_region is None and self.turbopuffer_base_url is None:
             raise ValueError("neither TURBOPUFFER_REGION nor TURBOPUFFER_BASE_URL is set")
+        if len({model.partition("/")[0] for model in self.rerank_models}) > 1:
+            raise ValueError("RERANK_MODELS are of several providers, and there is one key")
         if (self.jwt_issuer is None) != (self.jwt_audience is None):
             raise ValueError("of JWT_ISSUER and JWT_AUDIENCE one is set without the other")
         if self.jwt_issuer and (not is_safe_address(self.jwt_issuer) or "?" in self.jwt_issuer):

@@ -34,6 +34,7 @@ SECRET = {
     "database_url": "postgresql://context_search:password@database.example:5432/context_search",
     "turbopuffer_api_key": "tpuf_key",
     "embedding_api_key": "sk-key",
+    "rerank_api_key": "rerank-key",
     "internal_secret": "internal",
     "internal_secret_previous": "",
     "query_hash_key": "hash",
@@ -43,6 +44,7 @@ FORMS = {
     "EmbeddingModel": "voyage/voyage-3",
     "EmbeddingQueryParams": '{"input_type": "query"}',
     "EmbeddingPassageParams": '{"input_type": "document"}',
+    "RerankModels": "cohere/rerank-v3.5 cohere/rerank-multilingual-v3.0",
     "TurbopufferRegion": "gcp-europe-west3",
 }
 Change = tuple[str, str]

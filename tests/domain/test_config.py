@@ -7,7 +7,7 @@ from dataclasses import asdict, replace
 
 import pytest
 
-from context_search.domain.config import IndexConfig, SearchConfig
+from context_search.domain.config import IndexConfig, Rerank, SearchConfig
 from context_search.domain.text.chunking import chunk_spans, window_texts
 from tests.builders import chinese, english
 
@@ -118,6 +118,39 @@ def test_what_is_no_search_configuration_of_ours_is_the_default(stored: object) 
 def test_a_value_that_no_field_may_have_keeps_its_default(wrong: dict[str, object]) -> None:
     assert SearchConfig.from_stored({**wrong, "recency_weight": 1}) == SearchConfig(
         recency_weight=1
+    )
+
+
+def test_a_second_opinion_is_stored_and_read() -> None:
+    asking = SearchConfig(top_k=7, rerank=Rerank("cohere/rerank-v3.5", 7, 0.25))
+    assert SearchConfig.from_stored(json.loads(asking.to_json())) == asking
+    alone = SearchConfig.from_stored({"rerank": {"model": "x"}})
+    assert alone.rerank == Rerank("x", 20, 0.5)
+
+
+@pytest.mark.parametrize(
+    ("stored", "read"),
+    [
+        (None, None),
+        ("cohere/rerank-v3.5", None),
+        ({}, None),
+        ({"candidates": 7}, None),
+        ({"model": ""}, None),
+        ({"model": 7}, None),
+        ({"model": "x" * 201}, None),
+        ({"model": "x", "candidates": 0}, Rerank("x")),
+        ({"model": "x", "candidates": 51, "blend": 0.25}, Rerank("x", blend=0.25)),
+        ({"model": "x", "candidates": True, "blend": True}, Rerank("x")),
+        ({"model": "x", "candidates": 7.0, "blend": "1"}, Rerank("x")),
+        ({"model": "x", "blend": float("nan")}, Rerank("x")),
+        ({"model": "x", "of another release": 1}, Rerank("x")),
+    ],
+)
+def test_what_is_no_second_opinion_of_ours_is_none_or_its_default(
+    stored: object, read: Rerank | None
+) -> None:
+    assert SearchConfig.from_stored({"rerank": stored, "top_k": 7}) == SearchConfig(
+        top_k=7, rerank=read
     )
 
 

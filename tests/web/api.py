@@ -54,11 +54,13 @@ class LocalParts(Parts):
                 embedding_model="in-memory/words",
                 embedding_dimensions=64,
                 embedding_api_key=f"{CANARY}-model",
+                rerank_api_key=f"{CANARY}-reranker",
                 internal_secret=SECRET,
                 internal_secret_previous=OLD_SECRET,
                 query_hash_key=f"{CANARY}-hash",
             )
         )
+        self.settings = self.settings.model_copy(update={"rerank_models": ("in-memory/words",)})
         self._database = database
 
     @cached_property

@@ -89,6 +89,7 @@ def test_a_tool_shows_every_setting_that_its_create_took(api: Api) -> None:
     wanted |= {"fusion": "rrf", "vector_weight": 0.5, "bm25_weight": 0.25, "recency_weight": 0.5}
     wanted |= {"chunk_threshold": 50, "chunk_size": 300, "chunk_overlap": 30}
     wanted |= {"include_metadata": False, "max_chunk_preview": 9}
+    wanted |= {"rerank": {"model": "in-memory/words", "candidates": 7, "blend": 0.25}}
     assert wanted.keys() == SearchConfigBody.model_fields.keys() - {"enable_hybrid"}
     made = api.tool(api.table(DOCUMENT), wanted)
     assert answer(api("GET", f"/api/v1/tools/{made['tool_id']}"), 200)["search_config"] == wanted
@@ -273,6 +274,19 @@ def test_a_scope_that_leads_nowhere_yet_is_allowed(api: Api) -> None:
         {"chunk_overlap": -1},
         {"include_metadata": 1},
         {"max_chunk_preview": 0},
+        {"rerank": {}},
+        {"rerank": "in-memory/words"},
+        {"rerank": {"model": ""}},
+        {"rerank": {"model": "x" * 201}},
+        {"rerank": {"model": 7}},
+        {"rerank": {"model": "in-memory/words", "candidates": 0}},
+        {"rerank": {"model": "in-memory/words", "candidates": 51}},
+        {"rerank": {"model": "in-memory/words", "candidates": 5.0}},
+        {"rerank": {"model": "in-memory/words", "candidates": True}},
+        {"rerank": {"model": "in-memory/words", "blend": -0.1}},
+        {"rerank": {"model": "in-memory/words", "blend": 1.1}},
+        {"rerank": {"model": "in-memory/words", "blend": "half"}},
+        {"rerank": {"model": "in-memory/words", "api_base": "http://169.254.169.254"}},
         {"model": "openai/gpt"},
         {"api_base": "http://169.254.169.254"},
         [],
@@ -309,6 +323,7 @@ def test_a_configuration_is_kept(api: Api) -> None:
         "recency_weight": 0.1,
         "include_metadata": False,
         "max_chunk_preview": 10,
+        "rerank": None,
         "storage": "full",
         "chunk_threshold": 20,
         "chunk_size": 1_000,

@@ -18,7 +18,8 @@ import threading
 import time
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from context_search.domain.billed import Billed
 from context_search.domain.errors import (
@@ -39,7 +40,10 @@ if TYPE_CHECKING:
 
 
 _LOGGERS_THAT_MAY_QUOTE_TEXT = ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy", "openai")
-_KEY_REFUSED = (401, 403)
+KEY_REFUSED = (401, 403)
+LATE = (408, 504)
+"""What litellm's ``Timeout`` carries, and gateways say."""
+T = TypeVar("T")
 
 
 class LitellmEmbedder:
@@ -155,7 +159,7 @@ class LitellmEmbedder:
     ) -> list[list[float]]:
         key = self._api_key
         reply = self._reply(texts, arguments, key, deadline)
-        if _refuses_key(reply) and (other := self._instead_of(key)) is not None:
+        if refuses_key(reply) and (other := self._instead_of(key)) is not None:
             self._api_key = other
             reply = self._reply(texts, arguments, other, deadline)
         if isinstance(reply, Exception):
@@ -230,6 +234,8 @@ def import_litellm() -> Any:
     # Read at import: its price map would be downloaded, and a .env above site-packages loaded.
     os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # noqa: TID251 litellm's switch
     os.environ.setdefault("LITELLM_MODE", "PRODUCTION")  # noqa: TID251 litellm's switch
+    # What it writes and raises is dropped here; to look for secrets in a page of 1 MB took it 20 s.
+    os.environ.setdefault("LITELLM_DISABLE_REDACT_SECRETS", "true")  # noqa: TID251 litellm's switch
     for name in _LOGGERS_THAT_MAY_QUOTE_TEXT:
         logging.getLogger(name).setLevel(logging.CRITICAL)
     litellm: Any = importlib.import_module("litellm")
@@ -243,18 +249,19 @@ def import_litellm() -> Any:
     return litellm
 
 
-def _refuses_key(reply: Any) -> bool:
-    return isinstance(reply, Exception) and getattr(reply, "status_code", None) in _KEY_REFUSED
+def refuses_key(reply: Any) -> bool:
+    """Says whether what litellm raised is the refusal of a key."""
+    return isinstance(reply, Exception) and getattr(reply, "status_code", None) in KEY_REFUSED
 
 
 def _failure(error: Exception) -> EmbeddingError:
     """Our error for one of litellm's, whose own message may quote the text and is dropped."""
     status = getattr(error, "status_code", None)
     message = f"{type(error).__name__} with status {status}"
-    if status in (408, 504):  # what litellm's Timeout carries
+    if status in LATE:
         return EmbeddingTimeoutError(message)
     # The key is refused, not the text, and another takes its place.
-    if status not in (*_KEY_REFUSED, 429) and status in range(400, 500):
+    if status not in (*KEY_REFUSED, 429) and status in range(400, 500):
         return EmbeddingRejectedError(message)
     return EmbeddingUnavailableError(message, retry_after_s=_retry_after_s(error))
 
@@ -311,9 +318,18 @@ class BoundedEmbedder:
 
     def embed_query(self, text: str, *, timeout_s: float) -> list[float]:
         self.inner.warm_up()
-        pending = self.threads.submit(self.inner.embed_query, text, timeout_s=timeout_s)
+        ask = partial(self.inner.embed_query, text, timeout_s=timeout_s)
         try:
-            return pending.result(timeout_s)
+            return in_time(self.threads, ask, timeout_s)
         except TimeoutError:
-            pending.cancel()
             raise EmbeddingTimeoutError("no vector of the question in time") from None
+
+
+def in_time(threads: ThreadPoolExecutor, ask: Callable[[], T], timeout_s: float) -> T:
+    """Returns what ``ask`` does; raises TimeoutError when time is up, and leaves it behind."""
+    pending = threads.submit(ask)
+    try:
+        return pending.result(timeout_s)
+    except TimeoutError:
+        pending.cancel()
+        raise

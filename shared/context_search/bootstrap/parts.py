@@ -195,13 +195,12 @@ class Parts(LiveSettings):
     @property
     def model(self) -> Model:
         """What new indexes are built with."""
-        settings = self.settings
         return Model(
-            name=settings.embedding_model,
-            dimensions=settings.embedding_dimensions,
-            window_tokens=settings.embedding_window_tokens,
-            price=settings.embedding_price,
-            precision=settings.vector_precision,
+            name=self.settings.embedding_model,
+            dimensions=self.settings.embedding_dimensions,
+            window_tokens=self.settings.embedding_window_tokens,
+            price=self.settings.embedding_price,
+            precision=self.settings.vector_precision,
         )
 
     @property
@@ -315,6 +314,7 @@ class Parts(LiveSettings):
             self.access,
             lambda: self.vectors,
             self.embedder_of,
+            self.meter.add,
             self.hash_of,
             lambda: self.editing.agents,
         )
@@ -354,6 +354,7 @@ class Parts(LiveSettings):
             tools=ManageTools(self.store, self.limits, silent_s),
             statuses=ToolStatuses(self.store, silent_s, self.clock, time.sleep),
             model=self.model,
+            rerank_models=self.settings.rerank_models,
         )
 
     @cached_property

@@ -5,14 +5,16 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
 from context_search.bootstrap.access import AccessParts
 from context_search.bootstrap.live_settings import LiveSettings
+from context_search.domain.billed import OnBilled
 from context_search.domain.config import IndexConfig
-from context_search.ports.outside import Embedder, VectorStore
+from context_search.domain.errors import RerankUnavailableError
+from context_search.ports.outside import Embedder, Reranker, VectorStore
 from context_search.ports.store import Store
 
 if TYPE_CHECKING:
@@ -25,9 +27,7 @@ if TYPE_CHECKING:
     from context_search.web.routes.searching.search import SearchUseCases
 
 QUESTIONS_AT_ONCE = 16
-"""Maximum number of questions that are embedded at once, for each model: a model that hangs delays
-only its own.
-"""
+"""Maximum number of questions that a model is asked at once: one that hangs delays only its own."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +43,7 @@ class SearchingParts:
     access: AccessParts
     vectors: Callable[[], VectorStore]
     embedder_of: Callable[[IndexConfig], Embedder]
+    on_billed: OnBilled
     hash_of: Callable[[str], str]
     replacing: Callable[[], ReplaceUseCases]
 
@@ -60,7 +61,7 @@ class SearchingParts:
         def embedder_of(config: IndexConfig) -> BoundedEmbedder:
             return BoundedEmbedder(self.embedder_of(config), threads_of(config.model))
 
-        return searcher(
+        made = searcher(
             self.store,
             self.vectors(),
             embedder_of,
@@ -68,7 +69,31 @@ class SearchingParts:
             self.live.clock,
             time.sleep,
             self.live.settings.silent_after_s,
+            cache(self._reranker_of),
         )
+        timeouts = replace(made.timeouts, rerank_s=self.live.settings.rerank_timeout_ms / 1_000)
+        return replace(made, timeouts=timeouts)
+
+    def _reranker_of(self, model: str) -> Reranker:
+        """The reranking model that a tool names. A row may name one that is not ours (any more).
+
+        Raises RerankUnavailableError: nobody but the deployment decides who sees texts.
+        """
+        from context_search.adapters.litellm_reranker import BoundedReranker, LitellmReranker  # noqa: PLC0415
+
+        settings = self.live.settings
+        if model not in settings.rerank_models:
+            raise RerankUnavailableError("this deployment has no such reranking model")
+        asked = LitellmReranker(
+            model,
+            api_key=settings.rerank_api_key,
+            api_base=settings.rerank_api_base,
+            instead_of=lambda refused: self.live.instead_of(
+                refused, lambda present: present.rerank_api_key
+            ),
+            on_billed=self.on_billed,
+        )
+        return BoundedReranker(asked, ThreadPoolExecutor(QUESTIONS_AT_ONCE, f"rerank {model}"))
 
     def observed(self, kind: str) -> ObservedSearch:
         """The searches of one kind, as logs and metrics name it."""

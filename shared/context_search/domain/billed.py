@@ -1,4 +1,4 @@
-"""What others charge for a call: turbopuffer by bytes, a model's provider by tokens."""
+"""What others charge for a call: turbopuffer by bytes, a model's provider by tokens or requests."""
 
 from __future__ import annotations
 
@@ -10,13 +10,16 @@ from dataclasses import dataclass, fields
 class Billed:
     """Logical bytes as turbopuffer counts them, and tokens as the provider does.
 
-    0 where a reply says nothing of it: some providers do not tell.
+    0 where a reply says nothing of it: some providers do not tell. ``reranks`` are answered
+    requests to a reranking model: some of their providers count those, the others tokens.
     """
 
     written_bytes: int = 0
     queried_bytes: int = 0
     returned_bytes: int = 0
     tokens: int = 0
+    reranks: int = 0
+    rerank_tokens: int = 0
 
     def __add__(self, other: Billed) -> Billed:
         """Returns the sum of both, figure by figure."""

@@ -24,6 +24,8 @@ UNFILLED = 1.5
 """Windows of a full chunk, as a multiple of those that it would fill: docs/quality.md."""
 MAX_TOP_K = 20
 MAX_PREVIEW = 8_000
+MAX_MODEL_NAME = 200
+MAX_RERANKED = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +130,39 @@ class Weights:
 
 
 @dataclass(frozen=True, slots=True)
+class Rerank:
+    """A second opinion on the first ``candidates`` hits (1 to 50), by a model of the deployment's.
+
+    ``model`` is litellm's name. ``blend`` (0..1) is what its opinion counts in a score.
+    """
+
+    model: str
+    candidates: int = 20
+    blend: float = 0.5
+
+    @classmethod
+    def from_stored(cls, stored: object) -> Rerank | None:
+        """Returns what a stored JSON value says, None without a model; see ``SearchConfig``."""
+        values = stored if isinstance(stored, Mapping) else {}
+        known = {name: value for name, value in values.items() if _is_valid_rerank(name, value)}
+        return cls(**known) if "model" in known else None
+
+
+def _is_valid_rerank(name: str, value: object) -> bool:
+    """Whether a field of Rerank may have that value."""
+    if name == "model":
+        return isinstance(value, str) and 1 <= len(value) <= MAX_MODEL_NAME
+    if name == "blend":
+        return _is_share(value)
+    is_count = isinstance(value, int) and not isinstance(value, bool)
+    return name == "candidates" and is_count and 1 <= value <= MAX_RERANKED  # type: ignore[operator]
+
+
+def _is_share(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1
+
+
+@dataclass(frozen=True, slots=True)
 class SearchConfig:
     """How a Search Tool ranks and answers; never an argument of an agent.
 
@@ -136,6 +171,7 @@ class SearchConfig:
     ``recency_weight`` counts in the fusion ``linear`` only.
     ``include_metadata`` false leaves hashes and storage names out of results;
     ``max_chunk_preview`` adds the first so many characters as ``preview``.
+    ``rerank`` None: nobody is asked for a second opinion.
     The default fusion is the one that measures best: docs/decisions/0013-quality.md.
     """
 
@@ -147,6 +183,7 @@ class SearchConfig:
     recency_weight: float = 0.1
     include_metadata: bool = True
     max_chunk_preview: int | None = None
+    rerank: Rerank | None = None
 
     def to_json(self) -> str:
         """Returns the canonical JSON text. ``weights`` says whose they are: see ``from_stored``."""
@@ -169,8 +206,9 @@ class SearchConfig:
         values = dict(stored) if isinstance(stored, Mapping) else {}
         if values.get("enable_hybrid") is False:
             values.setdefault("strategy", "semantic")
+        rerank = Rerank.from_stored(values.get("rerank"))
         known = {name: value for name, value in values.items() if _is_valid(name, value)}
-        return cls(**known)._with_both_weights(values.get("weights"))
+        return cls(**known, rerank=rerank)._with_both_weights(values.get("weights"))
 
     def _with_both_weights(self, whose: object) -> SearchConfig:
         vector, bm25 = both_weights(self.vector_weight, self.bm25_weight)
@@ -180,13 +218,13 @@ class SearchConfig:
 
 
 def _is_valid(name: str, value: object) -> bool:
-    """Whether a field of SearchConfig may have that value."""
+    """Whether a field of SearchConfig, except for ``rerank``, may have that value."""
     if name in ("strategy", "fusion"):
         return value in (STRATEGIES if name == "strategy" else get_args(Fusion))
     if name == "include_metadata" or isinstance(value, bool):
         return name == "include_metadata" and isinstance(value, bool)
     if name in ("vector_weight", "bm25_weight", "recency_weight"):
-        return isinstance(value, int | float) and 0 <= value <= 1
+        return _is_share(value)
     if name == "max_chunk_preview":
         return value is None or (isinstance(value, int) and 1 <= value <= MAX_PREVIEW)
     return name == "top_k" and isinstance(value, int) and 1 <= value <= MAX_TOP_K

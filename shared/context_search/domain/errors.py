@@ -46,6 +46,10 @@ ContextSearchError
 │   ├── EmbeddingTimeoutError             retryable
 │   ├── EmbeddingRejectedError            the provider refuses this input
 │   └── EmbeddingDimensionMismatchError   the reply is not what the model promises
+├── RerankError                 no opinion of a reranking model; its search goes on without
+│   ├── RerankUnavailableError            retryable
+│   │   └── RerankTimeoutError            retryable
+│   └── RerankRejectedError               the provider refuses this input
 ├── VectorStoreError
 │   ├── VectorStoreUnavailableError       retryable
 │   │   └── VectorStoreTimeoutError       retryable
@@ -366,6 +370,32 @@ class EmbeddingDimensionMismatchError(EmbeddingError):
     """Count, dimension or values of the reply are not what the model promises."""
 
     code = "EMBEDDING_DIMENSION_MISMATCH"
+    retryable = False
+
+
+class RerankError(ContextSearchError):
+    """A reranking model did not deliver usable scores."""
+
+    code = "RERANK_FAILED"
+    retryable = True
+
+
+class RerankUnavailableError(RerankError):
+    """The provider is away, throttles, refuses the key, or answers what cannot be scores."""
+
+    code = "RERANK_UNAVAILABLE"
+
+
+class RerankTimeoutError(RerankUnavailableError):
+    """The provider did not answer within the time that it was given."""
+
+    code = "RERANK_TIMEOUT"
+
+
+class RerankRejectedError(RerankError):
+    """The provider refuses the input; the same call will fail again."""
+
+    code = "RERANK_REJECTED"
     retryable = False
 
 

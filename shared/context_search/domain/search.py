@@ -24,6 +24,8 @@ Degradation = Literal[
     "namespace_missing",
     "keywords_unavailable",
     "query_cut",
+    "rerank_timeout",
+    "rerank_unavailable",
     "partial_index",
     "index_evicted",
 ]
@@ -144,7 +146,8 @@ class Evidence:
     are 0..1, as the fusion weighed them. ``matched`` are the words of the question in the text.
     ``fused`` is the score of the legs alone (with recency, where it counts). ``parts`` is what each
     part has added to the score of the hit in the end, which is their sum; those that added nothing
-    are left out. A hit whose text was not looked at has none.
+    are left out. A hit whose text was not looked at has none. ``reranker`` is the score of a
+    reranking model, None where it gave none.
     """
 
     vector_rank: int | None
@@ -157,6 +160,7 @@ class Evidence:
     matched: Sequence[str]
     fused: float = 0.0
     parts: Mapping[str, float] = field(default_factory=dict)
+    reranker: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

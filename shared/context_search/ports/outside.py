@@ -133,6 +133,26 @@ class Embedder(Protocol):
         ...
 
 
+class Reranker(Protocol):
+    """A model that reads a question and a text together. Raises only the RerankError family."""
+
+    @property
+    def model(self) -> str:
+        """The litellm name of the model."""
+        ...
+
+    def warm_up(self) -> None:
+        """Does what the first call would do beside its work: an import of seconds."""
+        ...
+
+    def scores(self, question: str, texts: Sequence[str], *, timeout_s: float) -> dict[int, float]:
+        """Returns finite scores by the place of a text, in any range; higher is better.
+
+        The model may leave texts out.
+        """
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class SignedPut:
     """A request that stores an object: the only thing that its bearer may do with the bucket."""

@@ -221,8 +221,11 @@ def emit_billed(service: str, billed: Billed) -> None:
         "turbopuffer_queried_bytes_total": billed.queried_bytes,
         "turbopuffer_returned_bytes_total": billed.returned_bytes,
         "embedding_tokens_total": billed.tokens,
+        "reranks_total": billed.reranks,
+        "rerank_tokens_total": billed.rerank_tokens,
     }
     if charged := {name: value for name, value in values.items() if value}:
+        charged.setdefault("embedding_tokens_total", 0)  # without a metric there would be no line
         _emit(BILLED, charged, billed_by=service)
 
 

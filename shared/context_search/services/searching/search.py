@@ -32,7 +32,7 @@ from context_search.domain.search import (
     Target,
 )
 from context_search.domain.text.analysis import has_searchable_character, query_weights
-from context_search.ports.outside import Clock, Deadline, Embedder, VectorStore
+from context_search.ports.outside import Clock, Deadline, Embedder, Reranker, VectorStore
 from context_search.ports.searching import LiveChunks
 from context_search.ports.store import Store
 from context_search.services.catalog.hints import empty_scope
@@ -41,6 +41,7 @@ from context_search.services.searching.admission import Admission
 from context_search.services.searching.breaker import Breaker, Breakers
 from context_search.services.searching.embed_question import EmbedQuestion, QuestionVectors
 from context_search.services.searching.find_candidates import FindCandidates
+from context_search.services.searching.rerank_hits import RerankHits, no_reranker
 from context_search.services.searching.targets import Searched, Targets, opened_for, read_target
 from context_search.services.searching.timeouts import SearchTime, Timeouts
 
@@ -62,6 +63,7 @@ class Searcher:
     admission: Admission
     use_index: IndexUse
     targets: Targets
+    rerank_hits: RerankHits
     clock: Clock
     silent_s: float
     timeouts: Timeouts = field(default_factory=Timeouts)
@@ -170,8 +172,9 @@ class Search:
     ) -> Answer:
         with self.time.stage("rank"):
             ranking = rank(target, question, found, chunks)
-        answer = self._found(ranking.target, ranking.found)
-        return replace(answer, hits=ranking.hits, ranked=len(ranking.hits), gone=ranking.gone)
+        reranked = self.parts.rerank_hits.rerank(target.search, self.query, ranking, self.time)
+        answer = self._found(reranked.target, reranked.found)
+        return replace(answer, hits=reranked.hits, ranked=len(reranked.hits), gone=reranked.gone)
 
     def _evicted(self, target: Target) -> Answer:
         self.parts.targets.forget(self.searched)
@@ -231,10 +234,12 @@ def searcher(
     clock: Clock,
     sleep: Callable[[float], None],
     silent_s: float,
+    reranker_of: Callable[[str], Reranker] = no_reranker,
 ) -> Searcher:
     """Returns what the searches of one process, or of a test, share."""
     admission = Admission(store, clock, sleep)
     embed = EmbedQuestion(embedder_of, QuestionVectors(clock), Breakers(clock))
     find = FindCandidates(store, vectors, embed, admission, Breaker(clock))
+    rerank_hits = RerankHits(reranker_of, Breakers(clock))
     targets = Targets(clock)
-    return Searcher(store, find, admission, use_index, targets, clock, silent_s)
+    return Searcher(store, find, admission, use_index, targets, rerank_hits, clock, silent_s)

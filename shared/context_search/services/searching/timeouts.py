@@ -11,13 +11,17 @@ from context_search.ports.outside import Clock, Deadline
 
 @dataclass(frozen=True, slots=True)
 class Timeouts:
-    """How long a search waits for each part, in seconds; ``rows_s`` is for reading the hits."""
+    """How long a search waits for each part, in seconds; ``rows_s`` is for reading the hits.
+
+    ``rerank_s`` is for a second opinion on them, of which nothing depends: so it is short.
+    """
 
     embed_s: float = 5.0
     permits_s: float = 2.0
     vectors_s: float = 6.0
     keywords_s: float = 3.0
     rows_s: float = 2.0
+    rerank_s: float = 0.4
 
 
 @dataclass(slots=True)
@@ -46,6 +50,10 @@ class SearchTime:
         """
         left_s = self.deadline.left_s() - self.timeouts.keywords_s - self.timeouts.rows_s
         return max(0.0, min(usual_s, left_s))
+
+    def for_rerank(self) -> float:
+        """Returns how long a reranking model may take; nothing is read after it. 0: no time."""
+        return min(self.timeouts.rerank_s, self.deadline.left_s())
 
     def for_keywords(self, *, are_all: bool) -> float:
         """Returns how long Postgres may search for keywords.

@@ -11,17 +11,20 @@ from fastapi.responses import JSONResponse
 from pydantic import Field, model_validator
 
 from context_search.domain.config import (
+    MAX_MODEL_NAME,
     MAX_PREVIEW,
+    MAX_RERANKED,
     MAX_TOP_K,
     Fusion,
     IndexConfig,
     Model,
+    Rerank,
     SearchConfig,
     Storage,
     Strategy,
     both_weights,
 )
-from context_search.domain.errors import ContextSearchError
+from context_search.domain.errors import ContextSearchError, InvalidInputError
 from context_search.domain.model import Scope
 from context_search.domain.progress import IndexStatus
 from context_search.domain.search import EmptyHint
@@ -59,6 +62,15 @@ Weight = Annotated[float, Field(ge=0, le=1)]
 _DEFAULTS = SearchConfig()
 
 
+class RerankBody(Body):
+    """Which model of the deployment orders the first hits anew, and what its opinion counts."""
+
+    model_config = example(model="cohere/rerank-v3.5")
+    model: Annotated[str, Field(min_length=1, max_length=MAX_MODEL_NAME)]
+    candidates: Annotated[int, Field(ge=1, le=MAX_RERANKED)] = 20
+    blend: Weight = 0.5
+
+
 class SearchConfigBody(Body):
     """How a Search Tool indexes and ranks; what is left out keeps the default that measured best.
 
@@ -80,6 +92,7 @@ class SearchConfigBody(Body):
     chunk_overlap: Annotated[int, Field(ge=0, le=4_000)] = 100
     include_metadata: bool = True
     max_chunk_preview: Annotated[int, Field(ge=1, le=MAX_PREVIEW)] | None = None
+    rerank: RerankBody | None = None
 
     @model_validator(mode="after")
     def _consistent(self) -> SearchConfigBody:
@@ -117,6 +130,7 @@ class SearchConfigBody(Body):
             recency_weight=self.recency_weight,
             include_metadata=self.include_metadata,
             max_chunk_preview=self.max_chunk_preview,
+            rerank=None if self.rerank is None else Rerank(**dict(self.rerank)),
         )
 
 
@@ -194,6 +208,14 @@ class NewSearchToolAnswer(Answer):
         )
 
 
+class RerankAnswer(Answer):
+    """Who gives a second opinion on the first hits, and what it counts."""
+
+    model: str
+    candidates: KnownId
+    blend: Share
+
+
 class SearchConfigAnswer(Answer):
     """Every setting that a create takes, as ``SearchConfigBody`` names them."""
 
@@ -205,6 +227,7 @@ class SearchConfigAnswer(Answer):
     recency_weight: Share
     include_metadata: bool
     max_chunk_preview: KnownId | None
+    rerank: RerankAnswer | None
     storage: Storage
     chunk_threshold: KnownId
     chunk_size: KnownId
@@ -290,11 +313,23 @@ class ToolsAnswer(Answer):
 
 @dataclass(frozen=True, slots=True)
 class ToolUseCases:
-    """What the routes of this file call, and the model that new indexes are built with."""
+    """What the routes of this file call, and the models that tools may have.
+
+    New indexes are built with ``model``; ``rerank_models`` may give second opinions.
+    """
 
     tools: ManageTools
     statuses: ToolStatuses
     model: Model
+    rerank_models: tuple[str, ...]
+
+    def check(self, rerank: RerankBody | None) -> None:
+        """Raises InvalidInputError for a reranking model that the deployment does not have."""
+        if rerank is not None and rerank.model not in self.rerank_models:
+            known = ", ".join(self.rerank_models) or "none"
+            raise InvalidInputError(
+                f"search_config.rerank.model: the reranking models of this deployment are: {known}"
+            )
 
 
 Use = Annotated[ToolUseCases, part("tools")]
@@ -318,6 +353,7 @@ async def create_search_tool(
     Answers ``ready`` or ``indexing``, with what was found; counts are null until they are known.
     """
     own_project(caller, body.project_id)
+    use.check(body.search_config.rerank)
     wanted = NewSearchTool(
         project_id=caller.project_id,
         name=body.name,

@@ -114,6 +114,9 @@ class CandidateAnswer(Answer):
         Field(description="What each part has added; their sum is the score."),
     ] = None
     legs: Absent[LegsAnswer] = None
+    opinion: Annotated[
+        Absent[Number], Field(description="A reranking model's score, as the model gives it.")
+    ] = None
     matched_terms: Absent[Sequence[str]] = None
 
     @classmethod
@@ -138,6 +141,7 @@ class CandidateAnswer(Answer):
                 vector=_leg(why.vector_rank, why.raw_semantic),
                 keyword=_leg(why.keyword_rank, why.raw_bm25),
             ),
+            opinion=None if why is None else why.reranker,
             matched_terms=None if why is None else list(why.matched),
         )
 
@@ -170,6 +174,8 @@ class ExplanationAnswer(Answer):
         weights = {"keyword": used.bm25, "vector": used.vector}
         if search.fusion == "linear":
             weights["recency"] = used.recency
+        if search.rerank is not None:
+            weights["reranker"] = search.rerank.blend
         return cls(
             query_tokens=query_tokens(answer.query),
             fusion=FusionAnswer(kind=search.fusion, weights=weights, weights_from=used.source),

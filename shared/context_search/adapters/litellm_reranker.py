@@ -1,0 +1,176 @@
+"""The port ``Reranker`` over litellm: any provider it knows, chosen by the model's name.
+
+litellm passes on whatever a provider answers, so every reply is checked here. What it raises quotes
+the provider, who quotes the question: of that only the class and the status are kept.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from context_search.adapters.litellm_embedder import (
+    KEY_REFUSED,
+    LATE,
+    import_litellm,
+    in_time,
+    refuses_key,
+)
+from context_search.domain.billed import Billed, OnBilled
+from context_search.domain.errors import (
+    RerankError,
+    RerankRejectedError,
+    RerankTimeoutError,
+    RerankUnavailableError,
+)
+from context_search.ports.outside import Reranker
+
+MAX_SCORE = 1e6
+"""Largest score that can be one: beyond it, differences of two are no use."""
+
+
+class LitellmReranker:
+    """Scores of one model; one request a call, no retries; safe to share between threads.
+
+    ``model`` is litellm's name (``cohere/rerank-v3.5``, ``voyage/rerank-2.5``). ``instead_of``
+    tells which key has taken the place of one that the provider refuses, if one has.
+    ``on_billed`` is told what each reply is charged.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        api_key: str | None = None,
+        api_base: str | None = None,
+        instead_of: Callable[[str | None], str | None] = lambda _: None,
+        on_billed: OnBilled = lambda _: None,
+    ) -> None:
+        self._model = model
+        self._arguments = {
+            "model": model,
+            "api_base": api_base,
+            "return_documents": False,
+            "drop_params": True,
+            "num_retries": 0,
+            "max_retries": 0,
+        }
+        self._api_key = api_key
+        self._instead_of = instead_of
+        self._on_billed = on_billed
+        self._litellm: Any = None
+        self._lock = threading.Lock()
+
+    @property
+    def model(self) -> str:
+        """litellm's name of the model."""
+        return self._model
+
+    def warm_up(self) -> None:
+        """Imports litellm."""
+        with self._lock:
+            self._litellm = self._litellm or import_litellm()
+
+    def scores(self, question: str, texts: Sequence[str], *, timeout_s: float) -> dict[int, float]:
+        """``timeout_s`` bounds what litellm bounds, without its import; see BoundedReranker."""
+        self.warm_up()
+        deadline = time.monotonic() + timeout_s
+        asked = {"query": question, "documents": list(texts), "top_n": len(texts)}
+        key = self._api_key
+        reply = self._reply(asked, key, deadline)
+        if refuses_key(reply) and (other := self._instead_of(key)) is not None:
+            self._api_key = other
+            reply = self._reply(asked, other, deadline)
+        if isinstance(reply, Exception):
+            # Raised outside of the handler: a chained litellm error would carry text into logs.
+            raise _failure(reply)
+        self._on_billed(billed_of(reply))
+        return scores_of(reply, len(texts))
+
+    def _reply(self, asked: dict[str, Any], api_key: str | None, deadline: float) -> Any:
+        """What litellm gives, or what it raised."""
+        timeout_s = deadline - time.monotonic()
+        if timeout_s <= 0:
+            raise RerankTimeoutError("the deadline passed before the request was sent")
+        try:
+            return self._litellm.rerank(
+                **asked, **self._arguments, api_key=api_key, timeout=timeout_s
+            )
+        except Exception as error:  # noqa: BLE001 litellm lets errors of any library through
+            return error
+
+
+def scores_of(reply: Any, count: int) -> dict[int, float]:
+    """The reply's scores by place of the text; RerankUnavailableError if they cannot be that."""
+    try:
+        pairs = [(item["index"], item["relevance_score"]) for item in reply.results]
+    except (AttributeError, KeyError, TypeError):
+        raise RerankUnavailableError("the reply is no list of scores") from None
+    if not 0 < len(pairs) <= count:
+        raise RerankUnavailableError(f"{len(pairs)} scores for {count} texts")
+    scores = {place: score for place, score in pairs if _is_place(place, count)}
+    if len(scores) < len(pairs):
+        raise RerankUnavailableError("the reply's places are not each one of a text")
+    if not all(map(_is_score, scores.values())):
+        raise RerankUnavailableError("the reply holds what is no score")
+    return scores
+
+
+def _is_place(value: object, count: int) -> bool:
+    return type(value) is int and 0 <= value < count
+
+
+def _is_score(value: object) -> bool:
+    # NaN is neither less nor greater than anything.
+    return type(value) in (int, float) and abs(value) <= MAX_SCORE  # type: ignore[arg-type]
+
+
+def billed_of(reply: Any) -> Billed:
+    """One request, and the tokens that the reply tells: ``search_units`` are tokens with some."""
+    meta = getattr(reply, "meta", None) or {}
+    told = (meta.get("billed_units") or {}).get("total_tokens")
+    told = told or (meta.get("tokens") or {}).get("input_tokens")
+    return Billed(reranks=1, rerank_tokens=told if isinstance(told, int) and told > 0 else 0)
+
+
+def _failure(error: Exception) -> RerankError:
+    """Our error for one of litellm's, whose own message may quote the text and is dropped."""
+    status = getattr(error, "status_code", None)
+    message = f"{type(error).__name__} with status {status}"
+    if status in LATE:
+        return RerankTimeoutError(message)
+    # The key is refused, not the text, and another takes its place.
+    if status not in (*KEY_REFUSED, 429) and status in range(400, 500):
+        return RerankRejectedError(message)
+    return RerankUnavailableError(message)
+
+
+@dataclass(frozen=True, slots=True)
+class BoundedReranker:
+    """The port ``Reranker``: asks in a thread and leaves it behind when time is up.
+
+    litellm gives some providers no timeout at all. The first import of it is not counted.
+    """
+
+    inner: Reranker
+    threads: ThreadPoolExecutor
+
+    @property
+    def model(self) -> str:
+        return self.inner.model
+
+    def warm_up(self) -> None:
+        self.inner.warm_up()
+
+    def scores(self, question: str, texts: Sequence[str], *, timeout_s: float) -> dict[int, float]:
+        self.inner.warm_up()
+        ask = partial(self.inner.scores, question, texts, timeout_s=timeout_s)
+        try:
+            return in_time(self.threads, ask, timeout_s)
+        except TimeoutError:
+            raise RerankTimeoutError("no second opinion in time") from None

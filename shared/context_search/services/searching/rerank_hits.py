@@ -1,0 +1,79 @@
+"""Asks a reranking model for a second opinion on the first hits of a ranking."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from context_search.domain.config import Rerank, SearchConfig
+from context_search.domain.errors import (
+    RerankError,
+    RerankTimeoutError,
+    RerankUnavailableError,
+)
+from context_search.domain.ranking.blending import blended
+from context_search.domain.ranking.rank import Ranking
+from context_search.domain.search import Degradation, Found
+from context_search.ports.outside import Reranker
+from context_search.services.searching.breaker import BreakerOpenError, Breakers
+from context_search.services.searching.timeouts import SearchTime
+
+
+def no_reranker(_model: str) -> Reranker:
+    """Raises RerankUnavailableError: a deployment without a reranking model."""
+    raise RerankUnavailableError("this deployment has no such reranking model")
+
+
+@dataclass(frozen=True, slots=True)
+class RerankHits:
+    """Orders hits anew; without an opinion their order stays, and the answer says why.
+
+    ``reranker_of`` takes litellm's name of a model, and raises RerankUnavailableError for one that
+    the deployment does not have (any more).
+    """
+
+    reranker_of: Callable[[str], Reranker]
+    breakers: Breakers
+
+    def rerank(
+        self, search: SearchConfig, query: str, ranking: Ranking, time: SearchTime
+    ) -> Ranking:
+        """Returns the ranking as ``search`` wants it; one hit has no order to ask about."""
+        wanted = search.rerank
+        if wanted is None:
+            return ranking
+        texts = [hit.chunk.chunk_text for hit in ranking.hits[: wanted.candidates]]
+        if len(texts) < 2:
+            return ranking
+        try:
+            with time.stage("rerank"):
+                opinions = self._opinions(wanted, query, texts, time)
+        except RerankTimeoutError as error:
+            return replace(ranking, found=_noted(ranking.found, "rerank_timeout", error))
+        except RerankError as error:
+            return replace(ranking, found=_noted(ranking.found, "rerank_unavailable", error))
+        is_by_rank = search.fusion == "rrf"
+        return replace(
+            ranking, hits=blended(ranking.hits, opinions, wanted.blend, is_by_rank=is_by_rank)
+        )
+
+    def _opinions(
+        self, wanted: Rerank, query: str, texts: list[str], time: SearchTime
+    ) -> dict[int, float]:
+        timeout_s = time.for_rerank()
+        if timeout_s <= 0:  # before the breaker: it says nothing about the model
+            raise RerankTimeoutError("no time is left for a second opinion")
+        reranker = self.reranker_of(wanted.model)
+        refusal = "the reranking model failed several times in a row"
+        with self.breakers.of(wanted.model).guarding(RerankUnavailableError, refusal):
+            return reranker.scores(query, texts, timeout_s=timeout_s)
+
+
+def _noted(found: Found, degradation: Degradation, error: RerankError) -> Found:
+    refusals = found.breaker_refusals + isinstance(error.__cause__, BreakerOpenError)
+    return replace(
+        found,
+        degraded=[*found.degraded, degradation],
+        errors=[*found.errors, error.code],
+        breaker_refusals=refusals,
+    )
