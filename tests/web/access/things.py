@@ -40,6 +40,7 @@ def things_of(api: Api, settle: Callable[[], None], *, changes: int = 1) -> dict
     for number in range(changes):
         path = f"/api/v1/tables/{table['id']}/data"
         answer(api("PATCH", path, json={"changes": number}), 200)
+    api.table({"also": "harbour"})  # what a plan changes without the other table
     made = [api.unindexed_tool(table, name=f"secret_{name}") for name in ("one", "two")]
     mcp = api.mcp(made[0], name="agents")
     answer(api("POST", f"/api/v1/projects/{api.project_id}/search-index"), 202)
