@@ -6,10 +6,12 @@ import json
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
-from context_search.domain.documents import content_hash
+from context_search.domain.documents import content_hash, parse_fielded
+from context_search.domain.filters import Filter, lets_through, matches, names_of
 from context_search.domain.json_pointer import resolve, split
 from context_search.domain.model import HydratedChunk, Index, Reach
 from context_search.domain.retrieval import ChunkText
+from testing.in_memory.comparisons import has_fields
 from testing.in_memory.rows import ChunkRow, NodeRow, Rows
 
 
@@ -40,7 +42,7 @@ class MemoryLiveChunks:
             if not is_visible or not reach.covers(chunk.table_id, chunk.json_pointer):
                 continue
             live_hash = self._live_hash(index, node)
-            if live_hash is not None:
+            if live_hash is not None and self._lets_through(index, node, reach.filter):
                 hydrated = _hydrated(chunk, node, stale=live_hash != chunk.content_hash)
                 found[chunk.doc_id] = hydrated if texts else replace(hydrated, chunk_text="")
         return found
@@ -81,6 +83,16 @@ class MemoryLiveChunks:
         except KeyError:
             return None
         return content_hash(value) if isinstance(value, str) else None
+
+    def _lets_through(self, index: Index, node: NodeRow, wanted: Filter | None) -> bool:
+        table, generation_id = self.rows.tables[node.table_id], index.generation.id
+        if wanted is None:
+            return True
+        revision, _ = self.rows.compared.get((generation_id, table.id), (None, ()))
+        are_known = has_fields(self.rows, generation_id, table.id, names_of(wanted))
+        if revision == table.revision and are_known and node.fields is not None:
+            return matches(wanted, node.fields)
+        return lets_through(wanted, parse_fielded(table.data_json), node.json_pointer)
 
     def first_texts(
         self, index: Index, places: Sequence[tuple[int, str]]

@@ -6,7 +6,16 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from decimal import Decimal
 from typing import Literal, get_args
+
+from context_search.domain.filters import (
+    Filter,
+    stored_filter,
+    stored_names,
+    to_mapping,
+    to_text,
+)
 
 Storage = Literal["full", "lean"]
 Strategy = Literal["hybrid", "semantic", "keyword"]
@@ -88,6 +97,7 @@ class SearchConfig:
     ``recency_weight`` counts in the fusion ``linear`` only.
     ``include_metadata`` false leaves hashes and storage names out of results;
     ``max_chunk_preview`` adds the first so many characters as ``preview``.
+    Callers may filter by the fields that ``filterable`` names; ``where`` always holds, too.
     The default fusion and weights are those that measure best: docs/decisions/0013-quality.md.
     """
 
@@ -99,23 +109,37 @@ class SearchConfig:
     recency_weight: float = 0.1
     include_metadata: bool = True
     max_chunk_preview: int | None = None
+    filterable: tuple[str, ...] = ()
+    where: Filter | None = None
 
     def to_json(self) -> str:
-        """Returns the canonical JSON text."""
-        return json.dumps(asdict(self), sort_keys=True, separators=(",", ":"))
+        """Returns the canonical JSON text; without filters as releases before them wrote it."""
+        given = asdict(self) | {"where": self.where and to_mapping(self.where)}
+        for name in ("filterable", "where"):
+            if not given[name]:
+                del given[name]
+        return to_text(given)
 
     @classmethod
     def from_stored(cls, stored: object) -> SearchConfig:
         """Returns the configuration of a stored JSON value, whoever wrote it.
 
-        What is missing, or none of ours, keeps its default. ``enable_hybrid`` false is an older
-        word for the strategy ``semantic``.
+        What is missing, or none of ours, keeps its default; a ``where`` that is no filter holds
+        nowhere. ``enable_hybrid`` false is an older word for the strategy ``semantic``.
         """
         values = dict(stored) if isinstance(stored, Mapping) else {}
+        filterable, where = (
+            stored_names(values.get("filterable")),
+            stored_filter(values.get("where")),
+        )
+        values = {
+            name: float(value) if isinstance(value, Decimal) else value
+            for name, value in values.items()
+        }
         if values.get("enable_hybrid") is False:
             values.setdefault("strategy", "semantic")
         known = {name: value for name, value in values.items() if _is_valid(name, value)}
-        return cls(**known)
+        return cls(**known, filterable=filterable, where=where)
 
 
 def _is_valid(name: str, value: object) -> bool:

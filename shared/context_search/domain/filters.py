@@ -7,7 +7,7 @@ them. What it is compared with has to be of the same kind: ``"1"`` and 1 and tru
 
 from __future__ import annotations
 
-import math
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -250,6 +250,38 @@ def to_mapping(wanted: Filter) -> dict[str, object]:
     return {"and" if isinstance(wanted, All) else "or": [to_mapping(one) for one in wanted.of]}
 
 
+def to_text(value: object) -> str:
+    """Returns canonical JSON text of filters and fields, with every digit: keys are sorted."""
+    if isinstance(value, Mapping):
+        members = (f"{json.dumps(name)}:{to_text(each)}" for name, each in sorted(value.items()))
+        return f"{{{','.join(members)}}}"
+    if isinstance(value, list | tuple):
+        return f"[{','.join(map(to_text, value))}]"
+    return f"{value:f}" if isinstance(value, Decimal) else json.dumps(value)
+
+
+def stored_filter(given: object) -> Filter | None:
+    """Returns a stored filter; one that nobody can read holds nowhere, and null is none."""
+    try:
+        return None if given is None else parse_filter(given)
+    except FilterInvalidError:
+        return NOTHING
+
+
+def stored_names(given: object) -> tuple[str, ...]:
+    """Returns stored names of fields; none, where they are no names."""
+    try:
+        return parse_names(given) if isinstance(given, list) else ()
+    except FilterInvalidError:
+        return ()
+
+
+def stored_fields(text: str) -> Fields:
+    """Returns the fields that ``to_text`` wrote."""
+    found = json.loads(text, parse_float=Decimal)
+    return {name: tuple(each) if isinstance(each, list) else each for name, each in found.items()}
+
+
 # ---- The fields of a string.
 
 
@@ -266,19 +298,22 @@ def parse_names(given: Iterable[object]) -> tuple[str, ...]:
 
 def scalar(value: object) -> Scalar | None:
     """Returns a single value as filters compare it; None when it is none, or too long."""
-    if isinstance(value, bool):
-        return value
     if isinstance(value, str):
         return value if len(value) <= MAX_VALUE else None
-    if isinstance(value, int):
-        return value if abs(value) < 10**MAX_NUMBER else None
     if isinstance(value, float):
-        value = Decimal(repr(value)) if math.isfinite(value) else None
-    if not isinstance(value, Decimal) or not value.is_finite():
+        value = Decimal(repr(value))
+    if isinstance(value, Decimal):
+        return _short(value)
+    return value if isinstance(value, int) and abs(value) < 10**MAX_NUMBER else None
+
+
+def _short(number: Decimal) -> int | Decimal | None:
+    """Returns a number that is not too long; -0 is 0."""
+    if not number:
+        return 0
+    if not number.is_finite() or not -MAX_NUMBER <= number.adjusted() < MAX_NUMBER:
         return None
-    if value and not -MAX_NUMBER <= value.adjusted() < MAX_NUMBER:
-        return None
-    return value if len(f"{value:f}") <= MAX_NUMBER + 2 else None
+    return number if len(f"{number:f}") <= MAX_NUMBER + len("-.") else None
 
 
 def field_value(value: object) -> Value | None:
@@ -304,6 +339,11 @@ def fields_of(document: object, tokens: Sequence[str], names: Iterable[str]) -> 
     around = list(_objects(document, tokens))[::-1]
     found = ((name, _nearest(around, split(f"/{name}"))) for name in names)
     return {name: known for name, value in found if (known := field_value(value)) is not None}
+
+
+def lets_through(wanted: Filter, document: object, json_pointer: str) -> bool:
+    """Says whether a filter holds for what is at a place of a document."""
+    return matches(wanted, fields_of(document, split(json_pointer), names_of(wanted)))
 
 
 def _objects(document: object, tokens: Sequence[str]) -> Iterator[Mapping[str, object]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 from context_search.adapters.postgres.catalog.presence import LIVE, TABLE_IS_THERE
@@ -237,7 +238,7 @@ def tool_of(row: Sequence[Any]) -> SearchTool:
         description=description,
         table_name=table_name,
         scope=Scope(table_id, scope),
-        search=SearchConfig.from_stored(json.loads(config or "{}")),
+        search=SearchConfig.from_stored(json.loads(config or "{}", parse_float=Decimal)),
         index_id=index_id,
         created_at=at,
     )
