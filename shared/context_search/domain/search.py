@@ -5,11 +5,13 @@ from __future__ import annotations
 import hashlib
 import hmac
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Literal
 
 from context_search.domain.config import SearchConfig, Strategy
+from context_search.domain.errors import FilterInvalidError
+from context_search.domain.filters import Filter, both, names_of
 from context_search.domain.model import HydratedChunk, Index, Reach
 from context_search.domain.progress import IndexStatus
 
@@ -39,6 +41,7 @@ class QuestionLimits:
     hits. ``wanted``: chunks that the legs have to bring, if there are so many; None: ``top_k``.
     ``candidates``: for each leg, at most 10,000. ``min_score`` (0..1): least relevance of a hit in
     a retrieval, least score in a project search. ``max_tokens``: length of a retrieval.
+    ``filter``: what the fields of each hit's string have to be.
     ``seconds``: time of the whole search. It is less than API Gateway's 30 and the function's 29,
     because a key is checked before the search and passages are built after it.
     """
@@ -49,6 +52,7 @@ class QuestionLimits:
     candidates: int = CANDIDATES_PER_LEG
     min_score: float | None = None
     max_tokens: int | None = None
+    filter: Filter | None = None
     seconds: float = 20.0
 
     def shown(self, search: SearchConfig) -> int:
@@ -69,6 +73,15 @@ class Target:
     def asked(self) -> tuple[int, Reach, Strategy]:
         """Returns what the legs are asked with. If it differs, the candidates differ."""
         return self.index.generation.id, self.reach, self.search.strategy
+
+    def narrowed(self, wanted: Filter | None) -> Target:
+        """Returns the target as far as a caller's filter lets through, too.
+
+        Raises FilterInvalidError when that names a field that callers may not filter by.
+        """
+        if not names_of(wanted) <= set(self.search.filterable):
+            raise FilterInvalidError("the filter names a field that is not filterable here")
+        return replace(self, reach=replace(self.reach, filter=both(self.reach.filter, wanted)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -62,7 +62,8 @@ class Searcher:
         """Returns the best hits, in the time of its limits, switches of the index included.
 
         An evicted index answers nothing, at once, and is built again. Raises QueryEmptyError,
-        NotFoundError, ProjectIndexOffError, BackpressureError and SearchUnavailableError.
+        FilterInvalidError, NotFoundError, ProjectIndexOffError, BackpressureError and
+        SearchUnavailableError.
         """
         if not has_searchable_character(query):
             raise QueryEmptyError(
@@ -87,7 +88,7 @@ class Search:
         """Returns what ``Searcher.search`` does."""
         known = self.parts.targets.get(self.searched)
         with self.time.stage("total"):
-            target = known or self._open()
+            target = (known or self._open()).narrowed(self.limits.filter)
             with self.parts.admission.admitted(target.index.project_id, self.time.deadline):
                 answer = self._ranked(target)
         shown = None if self.limits.is_whole else self.limits.shown(answer.target.search)
@@ -112,7 +113,6 @@ class Search:
             target, chunks = self._read(target, question, found)
             if chunks is None:
                 continue
-            self.parts.targets.keep(self.searched, target)
             wider = widened(question, asked, found, chunks)
             if wider == asked or not rounds_left:
                 return self._rank(target, question, found, chunks)
@@ -142,9 +142,11 @@ class Search:
         """Returns the target as it is now, and no chunks when it has to be asked anew."""
         reading = self.parts.store.for_project(target.index.project_id, self.time.deadline)
         with self.time.stage("read"), reading as work:
-            fresh = read_target(work, self.searched, silent_s=self.parts.silent_s)
+            unnarrowed = read_target(work, self.searched, silent_s=self.parts.silent_s)
+            fresh = unnarrowed.narrowed(self.limits.filter)
             if fresh.asked != target.asked:
                 return fresh, None
+            self.parts.targets.keep(self.searched, unnarrowed)
             return fresh, read_candidates(work.live_chunks, fresh, question, found)
 
     def _rank(
