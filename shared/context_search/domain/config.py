@@ -11,6 +11,7 @@ from typing import Literal, get_args
 
 from context_search.domain.filters import (
     Filter,
+    names_of,
     stored_filter,
     stored_names,
     to_mapping,
@@ -111,6 +112,11 @@ class SearchConfig:
     max_chunk_preview: int | None = None
     filterable: tuple[str, ...] = ()
     where: Filter | None = None
+
+    @property
+    def fields(self) -> frozenset[str]:
+        """The names of all fields that the tool's index has to keep."""
+        return names_of(self.where).union(self.filterable)
 
     def to_json(self) -> str:
         """Returns the canonical JSON text; without filters as releases before them wrote it."""

@@ -35,7 +35,7 @@ MAX_IN = 100
 MAX_CONDITIONS = 64
 MAX_DEPTH = 8
 _WORDS = ("and", "or", "not")
-_OPERATORS: tuple[Operator, ...] = get_args(Operator)
+OPERATORS: tuple[Operator, ...] = get_args(Operator)
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +179,7 @@ def _parts(name: object, said: object, *, depth: int) -> Iterator[Filter]:
         yield All(inner) if name == "and" else Some(inner)
     else:
         field = field_name(name)
-        if not isinstance(said, Mapping) or not 1 <= len(said) <= len(_OPERATORS):
+        if not isinstance(said, Mapping) or not 1 <= len(said) <= len(OPERATORS):
             raise FilterInvalidError("of a field an object is said, such as {'eq': 1}")
         for operator, value in said.items():
             yield _condition(field, operator, value)
@@ -205,8 +205,8 @@ def field_name(name: object) -> str:
 
 
 def _condition(field: str, operator: object, value: object) -> Condition:
-    if operator not in _OPERATORS:
-        raise FilterInvalidError(f"operators are {', '.join(_OPERATORS)}")
+    if operator not in OPERATORS:
+        raise FilterInvalidError(f"operators are {', '.join(OPERATORS)}")
     if operator == "exists":
         if not isinstance(value, bool):
             raise FilterInvalidError("exists: true or false")
@@ -285,13 +285,13 @@ def stored_fields(text: str) -> Fields:
 # ---- The fields of a string.
 
 
-def parse_names(given: Iterable[object]) -> tuple[str, ...]:
+def parse_names(given: Iterable[object], where: Filter | None = None) -> tuple[str, ...]:
     """Returns the names of filterable fields, each once, in order.
 
-    Raises FilterInvalidError when they are over 16, or no names.
+    Raises FilterInvalidError when they are over 16 with those of ``where``, or no names.
     """
     names = tuple(dict.fromkeys(map(field_name, given)))
-    if len(names) > MAX_FIELDS:
+    if len(names_of(where).union(names)) > MAX_FIELDS:
         raise FilterInvalidError(f"there are at most {MAX_FIELDS} filterable fields")
     return names
 

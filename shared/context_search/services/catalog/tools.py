@@ -215,7 +215,7 @@ class ManageTools:
 
 def _name_fields(work: UnitOfWork, index: Index) -> None:
     """Has an index keep the fields that its tools name; those of deleted tools go with the next."""
-    named = [name for tool in work.tools.of_index(index.id) for name in tool.search.filterable]
+    named = [name for tool in work.tools.of_index(index.id) for name in tool.search.fields]
     names = sorted(set(named))
     if len(names) > MAX_INDEX_FIELDS:
         raise FilterInvalidError(

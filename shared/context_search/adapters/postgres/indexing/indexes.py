@@ -177,12 +177,6 @@ def index_of_row(row: Sequence[Any]) -> Index:
     """Returns the index of a row of ``INDEX``."""
     index_id, project_id, table_id, config, *rest = row
     generation = Generation(*rest[:4])
-    return Index(
-        index_id,
-        project_id,
-        table_id,
-        IndexConfig.from_json(config),
-        generation,
-        *rest[4:-1],
-        tuple(rest[-1]),
-    )
+    *state, fields = rest[4:]
+    known = IndexConfig.from_json(config)
+    return Index(*[index_id, project_id, table_id, known, generation, *state, tuple(fields)])

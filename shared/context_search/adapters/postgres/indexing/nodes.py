@@ -38,7 +38,7 @@ class PostgresNodes:
             table=table_id,
         )
         return [
-            KnownNode(*row, None if fields is None else stored_fields(fields))
+            KnownNode(*[*row, None if fields is None else stored_fields(fields)])
             for *row, fields in rows
         ]
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from contextlib import suppress
 from dataclasses import asdict, dataclass
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Response
 from fastapi.responses import JSONResponse
-from pydantic import Field, model_validator
+from pydantic import Field, WithJsonSchema, model_validator
 
 from context_search.domain.config import (
     MAX_PREVIEW,
@@ -21,6 +22,7 @@ from context_search.domain.config import (
     Strategy,
 )
 from context_search.domain.errors import ContextSearchError
+from context_search.domain.filters import parse_names, to_mapping, to_text
 from context_search.domain.model import Scope
 from context_search.domain.progress import IndexStatus
 from context_search.domain.search import EmptyHint
@@ -35,6 +37,8 @@ from context_search.web.fields import (
     Count,
     Cursor,
     Description,
+    Filterable,
+    Filtered,
     Id,
     JsonPointer,
     KnownId,
@@ -43,6 +47,7 @@ from context_search.web.fields import (
     Time,
     ToolName,
     example,
+    filter_of,
     next_cursor,
 )
 from context_search.web.idempotency import Once
@@ -78,6 +83,8 @@ class SearchConfigBody(Body):
     chunk_overlap: Annotated[int, Field(ge=0, le=4_000)] = 100
     include_metadata: bool = True
     max_chunk_preview: Annotated[int, Field(ge=1, le=MAX_PREVIEW)] | None = None
+    filterable: Filterable = Field(default_factory=list)
+    where: Filtered = None
 
     @model_validator(mode="after")
     def _consistent(self) -> SearchConfigBody:
@@ -103,7 +110,8 @@ class SearchConfigBody(Body):
         )
 
     def to_search_config(self) -> SearchConfig:
-        """Returns how the tool searches."""
+        """Returns how the tool searches. Raises FilterInvalidError."""
+        where = filter_of(self.where)
         strategy: Strategy = "semantic" if self.enable_hybrid is False else "hybrid"
         return SearchConfig(
             top_k=self.top_k,
@@ -114,6 +122,8 @@ class SearchConfigBody(Body):
             recency_weight=self.recency_weight,
             include_metadata=self.include_metadata,
             max_chunk_preview=self.max_chunk_preview,
+            filterable=parse_names(self.filterable, where),
+            where=where,
         )
 
 
@@ -202,6 +212,8 @@ class SearchConfigAnswer(Answer):
     recency_weight: Share
     include_metadata: bool
     max_chunk_preview: KnownId | None
+    filterable: list[str]
+    where: Annotated[dict[str, Any] | None, WithJsonSchema({"type": ["object", "null"]})]
     storage: Storage
     chunk_threshold: KnownId
     chunk_size: KnownId
@@ -210,8 +222,12 @@ class SearchConfigAnswer(Answer):
     @classmethod
     def of(cls, search: SearchConfig, index: IndexConfig) -> SearchConfigAnswer:
         """Returns how a tool searches, and what its index is built with."""
+        filters = {
+            "filterable": list(search.filterable),
+            "where": search.where and json.loads(to_text(to_mapping(search.where))),
+        }
         return cls(
-            **asdict(search),
+            **{**asdict(search), **filters},
             storage=index.storage,
             chunk_threshold=index.threshold,
             chunk_size=index.chunk_size,

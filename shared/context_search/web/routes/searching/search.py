@@ -27,10 +27,12 @@ from context_search.web.fields import (
     Answer,
     Body,
     Count,
+    Filtered,
     Number,
     Question,
     Share,
     example,
+    filter_of,
 )
 from context_search.web.problems import refused
 
@@ -48,7 +50,13 @@ class SearchBody(Body):
     model_config = example(query="Who counted comets?", top_k=3)
     query: Question
     top_k: Annotated[int, Field(ge=1, le=MAX_RESULTS)] | None = None
+    filter: Filtered = None
     context_hint: bool = False
+
+    @property
+    def limits(self) -> QuestionLimits:
+        """What is asked for. Raises FilterInvalidError."""
+        return QuestionLimits(top_k=self.top_k, filter=filter_of(self.filter))
 
 
 class ChunkAnswer(Answer):
@@ -257,8 +265,7 @@ Use = Annotated[SearchUseCases, part("searching.search")]
 @router.post("/api/v1/tools/{tool_id}/search", responses=refused(429))
 async def search(tool_id: ToolId, body: SearchBody, caller: MaySearch, use: Use) -> SearchAnswer:
     """Returns the best passages of a tool's scope for a question."""
-    limits = QuestionLimits(top_k=body.top_k)
-    answer = use.search.search(SearchedTool.by(caller, tool_id), body.query, limits)
+    answer = use.search.search(SearchedTool.by(caller, tool_id), body.query, body.limits)
     return SearchAnswer.hinted(answer, with_hints=body.context_hint)
 
 
@@ -267,6 +274,5 @@ async def search(tool_id: ToolId, body: SearchBody, caller: MaySearch, use: Use)
 )
 async def search_internally(tool_id: ToolId, body: SearchBody, use: Use) -> SearchAnswer:
     """Searches with a tool, for trusted services that have checked their user themselves."""
-    limits = QuestionLimits(top_k=body.top_k)
-    answer = use.search.search(SearchedTool.by(Internal(), tool_id), body.query, limits)
+    answer = use.search.search(SearchedTool.by(Internal(), tool_id), body.query, body.limits)
     return SearchAnswer.hinted(answer, with_hints=body.context_hint)
