@@ -6,10 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from context_search.domain.filters import Filter, matches, names_of
 from context_search.domain.json_pointer import contains
 from context_search.domain.model import Index
 from context_search.ports.outside import Clock
-from testing.in_memory.rows import CoverageRow, GenerationRow, IndexRow, Rows, TableRow
+from testing.in_memory.rows import CoverageRow, GenerationRow, IndexRow, NodeRow, Rows, TableRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +152,14 @@ def has_fields(rows: Rows, generation_id: int, table_id: int, names: Iterable[st
     compared, _ = rows.compared.get((generation_id, table_id), (None, ()))
     revision, known = rows.fielded.get((generation_id, table_id), (None, ()))
     return not names or (revision == compared and set(names) <= set(known))
+
+
+def may_match(rows: Rows, node: NodeRow, wanted: Filter | None) -> bool:
+    """Whether a filter may let a node through, by what is noted of its fields."""
+    if wanted is None or node.fields is None:
+        return True
+    are_known = has_fields(rows, node.generation_id, node.table_id, names_of(wanted))
+    return not are_known or matches(wanted, node.fields)
 
 
 def is_left(rows: Rows, index: IndexRow) -> bool:

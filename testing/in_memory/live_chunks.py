@@ -11,7 +11,7 @@ from context_search.domain.filters import Filter, lets_through, matches, names_o
 from context_search.domain.json_pointer import resolve, split
 from context_search.domain.model import HydratedChunk, Index, Reach
 from context_search.domain.retrieval import ChunkText
-from testing.in_memory.comparisons import has_fields
+from testing.in_memory.comparisons import has_fields, may_match
 from testing.in_memory.rows import ChunkRow, NodeRow, Rows
 
 
@@ -46,6 +46,24 @@ class MemoryLiveChunks:
                 hydrated = _hydrated(chunk, node, stale=live_hash != chunk.content_hash)
                 found[chunk.doc_id] = hydrated if texts else replace(hydrated, chunk_text="")
         return found
+
+    def matching(
+        self,
+        index: Index,
+        reach: Reach,
+        *,
+        most: int,
+        timeout_s: float,  # noqa: ARG002
+    ) -> list[str] | None:
+        """Looks at every node."""
+        found = [
+            node.json_pointer
+            for node in self.rows.nodes.values()
+            if node.generation_id == index.generation.id and node.active_set_id is not None
+            if reach.covers(node.table_id, node.json_pointer)
+            if may_match(self.rows, node, reach.filter)
+        ]
+        return None if len(found) > most else found
 
     def texts(self, index: Index, doc_ids: Sequence[str]) -> dict[str, str]:
         """Reads the texts of a namespace."""

@@ -25,6 +25,7 @@ Degradation = Literal[
     "keywords_unavailable",
     "partial_index",
     "index_evicted",
+    "filter_incomplete",
 ]
 EmptyHint = Literal["scope_missing", "no_long_strings", "nothing_indexed"]
 Hint = Literal["index_evicted", "index_incomplete", "low_scores_hidden", "no_match", EmptyHint]

@@ -171,7 +171,8 @@ class VectorQuery:
     """What to rank in one namespace; a leg is skipped when its operand is None.
 
     ``tokens`` are those of the keyword leg with what each counts, above 0 and at most 1.
-    ``scope_key`` keeps only rows below one pointer, ``table_ids`` those of some tables.
+    ``scope_key`` keeps only rows below one pointer, ``table_ids`` those of some tables, ``keys``
+    those of strings whose pointers have one of these keys.
     ``limit`` is per leg.
     """
 
@@ -180,6 +181,7 @@ class VectorQuery:
     tokens: Mapping[str, float] | None
     limit: int
     table_ids: tuple[int, ...] | None = None
+    keys: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,17 @@ class LiveChunks(Protocol):
         """
         ...
 
+    def matching(
+        self, index: Index, reach: Reach, *, most: int, timeout_s: float
+    ) -> list[str] | None:
+        """Returns the pointers of all searchable strings that a reach's filter may let through.
+
+        By the fields that are stored; a string without any may be one. None when they are over
+        ``most``. Raises DatabaseUnavailableError when it takes longer than ``timeout_s``, which is
+        the limit of the transaction from then on.
+        """
+        ...
+
     def texts(self, index: Index, doc_ids: Sequence[str]) -> dict[str, str]:
         """Returns the texts of chunks that ``hydrate`` gave, of those that are still there."""
         ...

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import pytest
 
+from context_search.domain.errors import DatabaseUnavailableError
 from context_search.domain.filters import NOTHING, parse_filter
 from context_search.domain.model import Index, Reach, Table
 from context_search.domain.text.analysis import query_weights
@@ -53,6 +54,16 @@ def by_words(bench: Bench, index: Index, wanted: JsonObject, query: str) -> set[
     with bench.store.for_all("test") as work:
         found = work.live_chunks.hydrate(index, Reach(), [one.doc_id for one in ranked])
     return {chunk.json_pointer for chunk in found.values()}
+
+
+def named_by(
+    bench: Bench, index: Index, wanted: JsonObject, *, scope: str = "", most: int = 1_000
+) -> set[str] | None:
+    """The strings that a query of turbopuffer would name."""
+    reach = Reach(scope, filter=parse_filter(wanted))
+    with bench.store.for_all("test") as work:
+        found = work.live_chunks.matching(index, reach, most=most, timeout_s=9)
+    return None if found is None else set(found)
 
 
 def noted(bench: Bench, index: Index) -> dict[str, Mapping[str, object] | None]:
@@ -106,6 +117,44 @@ def test_a_filter_looks_at_the_fields_that_are_noted(bench: Bench) -> None:
     assert shown(bench, index, PUBLIC) == {"/0/text": False}
     assert shown(bench, index, DRAFT) == {"/1/text": False}
     assert shown(bench, index, {"not": PUBLIC}) == {"/1/text": False}
+
+
+def test_the_strings_that_a_filter_lets_through_are_named_if_they_are_few(bench: Bench) -> None:
+    document = [
+        {"status": "public", "text": TEXT},
+        {"status": "draft", "text": OTHER},
+        {"status": "draft", "text": TEXT},
+    ]
+    table, index = indexed(bench, document, "status")
+    assert named_by(bench, index, PUBLIC) == {"/0/text"}
+    assert named_by(bench, index, DRAFT, most=2) == {"/1/text", "/2/text"}
+    assert named_by(bench, index, DRAFT, most=1) is None
+    assert named_by(bench, index, DRAFT, scope="/2", most=1) == {"/2/text"}
+    assert named_by(bench, index, {"other": {"eq": 1}}) == {"/0/text", "/1/text", "/2/text"}
+    bench.change(table, [*document, {"status": "public", "text": TEXT}])
+    assert len(bench.compare(index, table)) == 1
+    assert named_by(bench, index, PUBLIC) == {"/0/text"}  # what is not searchable is not named
+
+
+def test_a_search_for_strings_ends_in_time(bench: Bench) -> None:
+    if not isinstance(bench, PostgresBench):
+        pytest.skip("only a database takes time")
+    _, index = indexed(bench, [{"status": "public", "text": TEXT}], "status")
+    with bench.database.transaction() as tx:
+        tx.run(
+            """
+            INSERT INTO node (generation_id, table_id, json_pointer, pointer_sha256, content_hash,
+                              char_count, state, active_set_id, fields)
+            SELECT generation_id, table_id, json_pointer || n,
+                   sha256(CAST(CAST(n AS text) AS bytea)),
+                   content_hash, char_count, state, active_set_id, fields
+            FROM node, generate_series(1, 30000) AS n
+            """
+        )
+    reach = Reach(filter=parse_filter(DRAFT))
+    with pytest.raises(DatabaseUnavailableError), bench.store.for_all("test") as work:
+        work.live_chunks.matching(index, reach, most=1_000, timeout_s=0.001)
+    assert named_by(bench, index, DRAFT) == set()
 
 
 def test_a_filter_that_nobody_can_read_lets_nothing_through(bench: Bench) -> None:
@@ -193,6 +242,7 @@ def test_random_filters_let_through_what_the_oracle_says(bench: Bench) -> None:
         expected = {f"/{n}/text" for n, own in enumerate(fields) if oracle(wanted, own)}
         assert set(shown(bench, index, wanted)) == expected, wanted
         assert by_words(bench, index, wanted, "ferry") == expected, wanted
+        assert named_by(bench, index, wanted) == expected, wanted
 
 
 def _nested(fields: Mapping[str, object]) -> dict[str, object]:

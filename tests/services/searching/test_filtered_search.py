@@ -8,9 +8,12 @@ import pytest
 
 from context_search.domain.errors import FilterInvalidError
 from context_search.domain.filters import NOTHING, Filter, parse_filter
+from context_search.domain.ids import scope_key
 from context_search.domain.search import Answer, QuestionLimits
+from context_search.ports.outside import Legs, VectorQuery
 from context_search.services.searching.search_project import ProjectQuestion, SearchProject
 from context_search.services.searching.targets import SearchedTool
+from testing.in_memory.vectors import DictVectors
 from tests.services.system import SILENT_S, System, prose
 
 PUBLIC: Filter = parse_filter({"status": {"eq": "public"}})
@@ -47,6 +50,58 @@ def test_a_selective_filter_still_fills_the_answer(strategy: str, storage: str) 
     answer = asked(system, tool.id, PUBLIC, top_k=3)
     assert paths(answer) == {"397", "398", "399"}
     assert len(asked(system, tool.id, None, top_k=20).hits) == 20
+
+
+class Watched(DictVectors):
+    """Remembers what it is asked."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked: list[VectorQuery] = []
+
+    def query(self, namespace: str, query: VectorQuery, *, timeout_s: float) -> Legs:
+        self.asked.append(query)
+        return super().query(namespace, query, timeout_s=timeout_s)
+
+
+def watched(count: int, **search: object) -> tuple[System, Watched, int]:
+    """A system whose questions are watched, and a tool whose fields are ordered."""
+    system = System(chunk_size=200)
+    system.vectors = vectors = Watched()
+    system.indexer, system.searches = system.worker(), system.searcher(system.embedder)
+    table = system.table(letters(count))
+    system.tool(table, **search)
+    system.work()
+    tool_id = system.tool(table, filterable=("status",), **search).tool.id
+    return system, vectors, tool_id
+
+
+def test_the_few_strings_of_a_filter_are_named_and_the_legs_asked_once() -> None:
+    system, vectors, tool_id = watched(1_200)
+    system.work()
+    assert paths(asked(system, tool_id, PUBLIC, top_k=3)) == {"1197", "1198", "1199"}
+    [query] = vectors.asked
+    assert query.keys == tuple(sorted(scope_key(f"/{n}/body") for n in (1197, 1198, 1199)))
+    assert len(asked(system, tool_id, DRAFT, top_k=20).hits) == 20
+    assert vectors.asked[1].keys is None  # too many, and most candidates are let through
+
+
+def test_nothing_is_asked_where_a_filter_lets_nothing_through() -> None:
+    system, vectors, tool_id = watched(40)
+    answer = asked(system, tool_id, parse_filter({"status": {"eq": "lost"}}))
+    assert (answer.hits, answer.hint, list(answer.degraded)) == ([], "no_match", [])
+    assert vectors.asked == []
+
+
+def test_an_answer_says_when_a_filter_may_let_more_through() -> None:
+    system, _, tool_id = watched(1_100, strategy="semantic")
+    before = asked(system, tool_id, PUBLIC, candidates=3)  # no fields are noted yet
+    assert paths(before) < {"1097", "1098", "1099"}
+    assert set(before.degraded) == {"filter_incomplete", "partial_index"}
+    system.work()
+    after = asked(system, tool_id, PUBLIC, candidates=3)
+    assert paths(after) == {"1097", "1098", "1099"}
+    assert list(after.degraded) == []
 
 
 def test_a_caller_filters_by_the_fields_of_the_tool_and_by_no_others() -> None:

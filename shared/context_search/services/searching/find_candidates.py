@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from context_search.domain.errors import (
@@ -23,6 +23,9 @@ from context_search.services.searching.admission import Admission
 from context_search.services.searching.breaker import Breaker, BreakerOpenError
 from context_search.services.searching.embed_question import EmbedQuestion
 from context_search.services.searching.timeouts import SearchTime
+
+MOST_NAMED = 1_000
+"""Maximum number of strings that a query of turbopuffer names one by one."""
 
 
 class _BusyError(VectorStoreUnavailableError):
@@ -85,11 +88,22 @@ class FindCandidates:
     def find(self, target: Target, question: Question, time: SearchTime) -> Found:
         """Raises SearchUnavailableError (retryable) when no leg could be asked in time."""
         so_far = _SoFar(time)
+        keys = self._keys(target, time)
+        if keys == ():  # no string that the filter lets through: nothing to rank
+            return so_far.found()
         vector = self._vector(so_far, target, question)
         wants_keywords = question.strategy != "semantic" or vector is None
         stored = target.index.config.storage == "full"
         tokens = question.words if wants_keywords and stored and question.words else None
-        reached = self._ask_turbopuffer(so_far, target, question, vector, tokens)
+        query = VectorQuery(
+            scope_key=scope_key(target.reach.json_pointer),
+            vector=vector,
+            tokens=tokens,
+            limit=question.candidates,
+            table_ids=target.reach.table_ids,
+            keys=keys,
+        )
+        reached = self._ask_turbopuffer(so_far, target, query)
         if not reached or (wants_keywords and not stored):
             self._ask_postgres(so_far, target, question)
         found = so_far.found()
@@ -114,24 +128,27 @@ class FindCandidates:
             so_far.note("embed_unavailable", error)
         return None
 
-    def _ask_turbopuffer(
-        self,
-        so_far: _SoFar,
-        target: Target,
-        question: Question,
-        vector: list[float] | None,
-        tokens: Mapping[str, float] | None,
-    ) -> bool:
+    def _keys(self, target: Target, time: SearchTime) -> tuple[str, ...] | None:
+        """Returns the keys of the strings that a filter lets through; None: without a filter, too
+        many, or not found in time. Then there are more candidates to read.
+        """
+        if target.reach.filter is None:
+            return None
+        reading = self.store.for_project(target.index.project_id, time.deadline)
+        timeout_s = time.for_outside(time.timeouts.filter_s)
+        try:
+            with time.stage("filter"), reading as work:
+                found = work.live_chunks.matching(
+                    target.index, target.reach, most=MOST_NAMED, timeout_s=timeout_s
+                )
+        except DatabaseUnavailableError:
+            return None
+        return None if found is None else tuple(sorted({scope_key(each) for each in found}))
+
+    def _ask_turbopuffer(self, so_far: _SoFar, target: Target, query: VectorQuery) -> bool:
         """Returns False when the question has to go elsewhere."""
-        if vector is None and tokens is None:
+        if query.vector is None and query.tokens is None:
             return True
-        query = VectorQuery(
-            scope_key=scope_key(target.reach.json_pointer),
-            vector=vector,
-            tokens=tokens,
-            limit=question.candidates,
-            table_ids=target.reach.table_ids,
-        )
         try:
             so_far.legs = self._query(so_far.time, target.index.generation.namespace, query)
         except NamespaceMissingError as error:

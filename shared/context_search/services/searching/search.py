@@ -155,6 +155,8 @@ class Search:
         with self.time.stage("rank"):
             ranking = rank(target, question, found, chunks)
         answer = self._found(ranking.target, ranking.found)
+        if target.reach.filter and found.is_cut and len(chunks) < question.wanted:
+            answer = replace(answer, degraded=[*answer.degraded, "filter_incomplete"])
         return replace(answer, hits=ranking.hits, ranked=len(ranking.hits), gone=ranking.gone)
 
     def _evicted(self, target: Target) -> Answer:

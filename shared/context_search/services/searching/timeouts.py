@@ -11,13 +11,17 @@ from context_search.ports.outside import Clock, Deadline
 
 @dataclass(frozen=True, slots=True)
 class Timeouts:
-    """How long a search waits for each part, in seconds; ``rows_s`` is for reading the hits."""
+    """How long a search waits for each part, in seconds; ``rows_s`` is for reading the hits.
+
+    ``filter_s`` is for finding the few strings that a filter lets through, if they are few.
+    """
 
     embed_s: float = 5.0
     permits_s: float = 2.0
     vectors_s: float = 6.0
     keywords_s: float = 3.0
     rows_s: float = 2.0
+    filter_s: float = 1.0
 
 
 @dataclass(slots=True)

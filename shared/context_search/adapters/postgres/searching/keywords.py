@@ -11,11 +11,10 @@ docs/decisions/0014-postgres-keywords.md has the reasons and the measurements.
 
 from __future__ import annotations
 
-import json
 import math
 import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from context_search.adapters.postgres.errors import PostgresUnavailableError
@@ -33,18 +32,8 @@ from context_search.adapters.postgres.searching.keyword_ranking import (
     rescored,
     selective,
 )
-from context_search.adapters.postgres.searching.live_chunks import FIELDS_ARE_KNOWN
+from context_search.adapters.postgres.searching.live_chunks import MAY_MATCH, filter_parameters
 from context_search.domain.errors import KeywordTimeoutError
-from context_search.domain.filters import (
-    All,
-    Condition,
-    Filter,
-    Not,
-    Operator,
-    Scalar,
-    names_of,
-    to_text,
-)
 from context_search.domain.ids import ancestor_keys, scope_key
 from context_search.domain.model import Index, Reach
 from context_search.domain.ranking.bm25 import K1, B, idf
@@ -90,50 +79,6 @@ def _quoted(lexeme: str) -> str:
     return f"'{escaped}'"
 
 
-@dataclass(frozen=True, slots=True)
-class JsonPath:
-    """Filters as SQL/JSON paths over ``node.fields``, true where ``domain.filters`` says so.
-
-    Where values are of different kinds a path is neither true nor false, and so is its negation.
-    ``operands`` are the values that the paths name.
-    """
-
-    operands: dict[str, Scalar | tuple[Scalar, ...]] = field(default_factory=dict)
-
-    def of(self, wanted: Filter, *, is_true: bool = True) -> str:
-        """Returns the path that is true where a filter holds, or else where it does not."""
-        if isinstance(wanted, Not):
-            return self.of(wanted.of, is_true=not is_true)
-        if isinstance(wanted, Condition):
-            path = self._condition(wanted)
-            return f"({path})" if is_true else f"(!({path}) || (({path}) is unknown))"
-        parts = [self.of(one, is_true=is_true) for one in wanted.of]
-        are_all = isinstance(wanted, All) is is_true
-        if not parts:
-            return "(1 == 1)" if are_all else "(1 == 2)"
-        return f"({(' && ' if are_all else ' || ').join(parts)})"
-
-    def _condition(self, wanted: Condition) -> str:
-        """A value and an array of it are compared alike: the path looks at each element."""
-        key = f"$.{json.dumps(wanted.field)}"
-        if wanted.operator == "exists":
-            return f"exists({key})" if wanted.value else f"!exists({key})"
-        operand = f"o{len(self.operands)}"
-        self.operands[operand] = wanted.value
-        path = f"{key} {_SIGNS[wanted.operator]} ${operand}"
-        return f'{key}.type() == "array" && {path}' if wanted.operator == "contains" else path
-
-
-_SIGNS: Mapping[Operator, str] = {
-    **dict.fromkeys(("eq", "in", "contains"), "=="),
-    "lt": "<",
-    "lte": "<=",
-    "gt": ">",
-    "gte": ">=",
-    "prefix": "starts with",
-}
-
-
 RESCORED = 150
 """Number of candidates whose text is read, to count words and see which are neighbours."""
 SAMPLED = 1_000
@@ -141,7 +86,6 @@ SAMPLED = 1_000
 
 # Not by the index on generation_id, which the planner may like better: only GIN is bounded.
 _OF_GENERATION = "generation_id + 0 = :generation"
-# What nobody has noted yet may be what the filter looks for: who shows it reads the document.
 _LIVE = f"""
     SELECT turbopuffer_doc_id, chunk_text FROM node JOIN chunks ON chunks.id = scored.chunk_id
     LEFT JOIN comparison ON comparison.generation_id = node.generation_id
@@ -150,9 +94,7 @@ _LIVE = f"""
       AND (:scope = '' OR chunks.json_pointer = :scope
            OR starts_with(chunks.json_pointer, :scope || '/'))
       AND (CAST(:tables AS bigint[]) IS NULL OR chunks.table_id = ANY(CAST(:tables AS bigint[])))
-      AND (CAST(:path AS jsonpath) IS NULL OR NOT COALESCE({FIELDS_ARE_KNOWN}, false)
-           OR node.fields IS NULL
-           OR jsonb_path_match(node.fields, CAST(:path AS jsonpath), CAST(:operands AS jsonb)))
+      AND {MAY_MATCH}
     LIMIT 1
 """
 
@@ -269,7 +211,7 @@ class KeywordSearch:
             scope=reach.json_pointer,
             tables=None if reach.table_ids is None else list(reach.table_ids),
             limit=limit,
-            **_filter_of(reach),
+            **filter_parameters(reach),
         )
         return [
             Candidate(doc_id, score, frozenset(terms[n - 1].word for n in numbers), length, text)
@@ -282,15 +224,6 @@ class KeywordSearch:
             raise KeywordTimeoutError("no time is left for the keyword search")
         self.tx.run(f"SET LOCAL statement_timeout = {left_ms:d}")
         return self.tx.run(sql, **parameters)
-
-
-def _filter_of(reach: Reach) -> dict[str, object]:
-    if reach.filter is None:
-        return {"path": None, "operands": None, "names": None}
-    condition = JsonPath()
-    path = condition.of(reach.filter)
-    operands = to_text(condition.operands)
-    return {"path": path, "operands": operands, "names": sorted(names_of(reach.filter))}
 
 
 def _page(row: str) -> int:

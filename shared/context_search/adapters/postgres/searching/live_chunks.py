@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from context_search.adapters.postgres.catalog.presence import TABLE_IS_THERE
@@ -13,12 +13,18 @@ from context_search.adapters.postgres.pool import Transaction
 from context_search.domain.documents import content_hash, parse_fielded, parse_stored
 from context_search.domain.errors import InvalidDocumentError
 from context_search.domain.filters import (
+    All,
+    Condition,
     Fields,
     Filter,
+    Not,
+    Operator,
+    Scalar,
     lets_through,
     matches,
     names_of,
     stored_fields,
+    to_text,
 )
 from context_search.domain.ids import pointer_sha256
 from context_search.domain.json_pointer import resolve, split
@@ -30,6 +36,69 @@ FIELDS_ARE_KNOWN = """
     (comparison.fields_revision = comparison.revision
      AND comparison.fields @> CAST(:names AS text[]))
 """
+
+
+# What nobody has noted yet may be what the filter looks for: who shows it reads the document.
+MAY_MATCH = f"""
+    (CAST(:path AS jsonpath) IS NULL OR NOT COALESCE({FIELDS_ARE_KNOWN}, false)
+     OR node.fields IS NULL
+     OR jsonb_path_match(node.fields, CAST(:path AS jsonpath), CAST(:operands AS jsonb)))
+"""
+"""Of a node and its comparison, with ``filter_parameters``: the filter may let it through."""
+
+
+def filter_parameters(reach: Reach) -> dict[str, object]:
+    """Returns the parameters of a reach's filter."""
+    if reach.filter is None:
+        return {"path": None, "operands": None, "names": None}
+    condition = JsonPath()
+    path = condition.of(reach.filter)
+    operands = to_text(condition.operands)
+    return {"path": path, "operands": operands, "names": sorted(names_of(reach.filter))}
+
+
+@dataclass(frozen=True, slots=True)
+class JsonPath:
+    """Filters as SQL/JSON paths over ``node.fields``, true where ``domain.filters`` says so.
+
+    Where values are of different kinds a path is neither true nor false, and so is its negation.
+    ``operands`` are the values that the paths name.
+    """
+
+    operands: dict[str, Scalar | tuple[Scalar, ...]] = field(default_factory=dict)
+
+    def of(self, wanted: Filter, *, is_true: bool = True) -> str:
+        """Returns the path that is true where a filter holds, or else where it does not."""
+        if isinstance(wanted, Not):
+            return self.of(wanted.of, is_true=not is_true)
+        if isinstance(wanted, Condition):
+            path = self._condition(wanted)
+            return f"({path})" if is_true else f"(!({path}) || (({path}) is unknown))"
+        parts = [self.of(one, is_true=is_true) for one in wanted.of]
+        are_all = isinstance(wanted, All) is is_true
+        if not parts:
+            return "(1 == 1)" if are_all else "(1 == 2)"
+        return f"({(' && ' if are_all else ' || ').join(parts)})"
+
+    def _condition(self, wanted: Condition) -> str:
+        """A value and an array of it are compared alike: the path looks at each element."""
+        key = f"$.{json.dumps(wanted.field)}"
+        if wanted.operator == "exists":
+            return f"exists({key})" if wanted.value else f"!exists({key})"
+        operand = f"o{len(self.operands)}"
+        self.operands[operand] = wanted.value
+        path = f"{key} {_SIGNS[wanted.operator]} ${operand}"
+        return f'{key}.type() == "array" && {path}' if wanted.operator == "contains" else path
+
+
+_SIGNS: Mapping[Operator, str] = {
+    **dict.fromkeys(("eq", "in", "contains"), "=="),
+    "lt": "<",
+    "lte": "<=",
+    "gt": ">",
+    "gte": ">=",
+    "prefix": "starts with",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +159,32 @@ class PostgresLiveChunks:
             of_table = [chunk for chunk in behind if chunk.table_id == table_id]
             chunks += self._checked(table_id, of_table, reach.filter)
         return {chunk.turbopuffer_doc_id: chunk for chunk in chunks}
+
+    def matching(
+        self, index: Index, reach: Reach, *, most: int, timeout_s: float
+    ) -> list[str] | None:
+        """Reads nodes, until there are too many or the time is over."""
+        self.tx.run(f"SET LOCAL statement_timeout = {max(1, int(timeout_s * 1000)):d}")
+        rows = self.tx.run(
+            f"""
+            SELECT json_pointer FROM node
+            LEFT JOIN comparison ON comparison.generation_id = node.generation_id
+                                AND comparison.table_id = node.table_id
+            WHERE node.generation_id = :generation AND active_set_id IS NOT NULL
+              AND (:scope = '' OR json_pointer = :scope
+                   OR starts_with(json_pointer, :scope || '/'))
+              AND (CAST(:tables AS bigint[]) IS NULL
+                   OR node.table_id = ANY(CAST(:tables AS bigint[])))
+              AND {MAY_MATCH}
+            LIMIT :most
+            """,
+            generation=index.generation.id,
+            scope=reach.json_pointer,
+            tables=None if reach.table_ids is None else list(reach.table_ids),
+            most=most + 1,
+            **filter_parameters(reach),
+        )
+        return None if len(rows) > most else [pointer for [pointer] in rows]
 
     def texts(self, index: Index, doc_ids: Sequence[str]) -> dict[str, str]:
         """Reads the texts of a namespace."""
