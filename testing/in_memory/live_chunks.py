@@ -56,6 +56,8 @@ class MemoryLiveChunks:
         timeout_s: float,  # noqa: ARG002
     ) -> list[str] | None:
         """Looks at every node."""
+        if reach.filter is None or not self._are_known(index, reach, reach.filter):
+            return None
         found = [
             node.json_pointer
             for node in self.rows.nodes.values()
@@ -64,6 +66,18 @@ class MemoryLiveChunks:
             if may_match(self.rows, node, reach.filter)
         ]
         return None if len(found) > most else found
+
+    def _are_known(self, index: Index, reach: Reach, wanted: Filter) -> bool:
+        compared = [
+            table_id
+            for generation_id, table_id in self.rows.compared
+            if generation_id == index.generation.id
+            if reach.table_ids is None or table_id in reach.table_ids
+        ]
+        names = names_of(wanted)
+        return bool(compared) and all(
+            has_fields(self.rows, index.generation.id, table_id, names) for table_id in compared
+        )
 
     def texts(self, index: Index, doc_ids: Sequence[str]) -> dict[str, str]:
         """Reads the texts of a namespace."""

@@ -28,11 +28,11 @@ class LiveChunks(Protocol):
     def matching(
         self, index: Index, reach: Reach, *, most: int, timeout_s: float
     ) -> list[str] | None:
-        """Returns the pointers of all searchable strings that a reach's filter may let through.
+        """Returns the pointers of all searchable strings that a reach's filter lets through.
 
-        By the fields that are stored; a string without any may be one. None when they are over
-        ``most``. Raises DatabaseUnavailableError when it takes longer than ``timeout_s``, which is
-        the limit of the transaction from then on.
+        By the fields that are stored. None without a filter, when they are over ``most``, and
+        while a table's fields are not known. Raises DatabaseUnavailableError when it takes longer
+        than ``timeout_s``, which is the limit of the transaction from then on.
         """
         ...
 

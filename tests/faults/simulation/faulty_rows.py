@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from context_search.domain.filters import Filter, matches
 from context_search.domain.ids import first_row_id
 from context_search.domain.model import (
     ChunkSet,
@@ -19,7 +20,7 @@ from context_search.domain.model import (
 from context_search.ports.outside import Clock, Message
 from context_search.ports.upkeep import Tombstone
 from testing.in_memory.chunks import MemoryChunks
-from testing.in_memory.comparisons import MemoryComparisons
+from testing.in_memory.comparisons import MemoryComparisons, needed_scopes
 from testing.in_memory.deletions import MemoryDeletions
 from testing.in_memory.indexes import MemoryIndexes
 from testing.in_memory.live_chunks import MemoryLiveChunks
@@ -188,6 +189,26 @@ class UnhydratedChunks(MemoryLiveChunks):
             for chunk in self.rows.chunks.values()
             if chunk.doc_id in doc_ids
         }
+
+
+class BelievesNotedFields(MemoryLiveChunks):
+    """A search looks at what is noted of the fields, whatever the document says by now."""
+
+    def _lets_through(self, index: Index, node: NodeRow, wanted: Filter | None) -> bool:
+        if node.fields is None:
+            return super()._lets_through(index, node, wanted)
+        return wanted is None or matches(wanted, node.fields)
+
+
+class NewFieldsUnseen(MemoryComparisons):
+    """What a new tool names is not read in documents that were compared before."""
+
+    def _behind(self) -> Iterator[tuple[GenerationRow, TableRow]]:
+        for generation, table in super()._behind():
+            revision, scopes = self.rows.compared.get((generation.id, table.id), (None, ()))
+            index = self._index_of(generation)
+            if revision != table.revision or list(scopes) != needed_scopes(self.rows, index):
+                yield generation, table
 
 
 class OrphansWhileBuilt(MemoryChunks):

@@ -211,7 +211,7 @@ class KeywordSearch:
             scope=reach.json_pointer,
             tables=None if reach.table_ids is None else list(reach.table_ids),
             limit=limit,
-            **filter_parameters(reach),
+            **filter_parameters(reach.filter),
         )
         return [
             Candidate(doc_id, score, frozenset(terms[n - 1].word for n in numbers), length, text)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from context_search.adapters.postgres.catalog.presence import TABLE_IS_THERE
@@ -19,7 +19,6 @@ from context_search.domain.filters import (
     Filter,
     Not,
     Operator,
-    Scalar,
     lets_through,
     matches,
     names_of,
@@ -41,54 +40,34 @@ FIELDS_ARE_KNOWN = """
 # What nobody has noted yet may be what the filter looks for: who shows it reads the document.
 MAY_MATCH = f"""
     (CAST(:path AS jsonpath) IS NULL OR NOT COALESCE({FIELDS_ARE_KNOWN}, false)
-     OR node.fields IS NULL
-     OR jsonb_path_match(node.fields, CAST(:path AS jsonpath), CAST(:operands AS jsonb)))
+     OR node.fields IS NULL OR node.fields @@ CAST(:path AS jsonpath))
 """
 """Of a node and its comparison, with ``filter_parameters``: the filter may let it through."""
 
 
-def filter_parameters(reach: Reach) -> dict[str, object]:
-    """Returns the parameters of a reach's filter."""
-    if reach.filter is None:
-        return {"path": None, "operands": None, "names": None}
-    condition = JsonPath()
-    path = condition.of(reach.filter)
-    operands = to_text(condition.operands)
-    return {"path": path, "operands": operands, "names": sorted(names_of(reach.filter))}
+def filter_parameters(wanted: Filter | None) -> dict[str, object]:
+    """Returns the parameters of a filter: its path, and the names of its fields."""
+    if wanted is None:
+        return {"path": None, "names": None}
+    return {"path": json_path(wanted), "names": sorted(names_of(wanted))}
 
 
-@dataclass(frozen=True, slots=True)
-class JsonPath:
-    """Filters as SQL/JSON paths over ``node.fields``, true where ``domain.filters`` says so.
+def json_path(wanted: Filter, *, is_true: bool = True) -> str:
+    """Returns a SQL/JSON path over ``node.fields`` that is true where a filter holds, or else
+    where it does not.
 
-    Where values are of different kinds a path is neither true nor false, and so is its negation.
-    ``operands`` are the values that the paths name.
+    Of values of different kinds a path says neither, and neither does its negation.
     """
-
-    operands: dict[str, Scalar | tuple[Scalar, ...]] = field(default_factory=dict)
-
-    def of(self, wanted: Filter, *, is_true: bool = True) -> str:
-        """Returns the path that is true where a filter holds, or else where it does not."""
-        if isinstance(wanted, Not):
-            return self.of(wanted.of, is_true=not is_true)
-        if isinstance(wanted, Condition):
-            path = self._condition(wanted)
-            return f"({path})" if is_true else f"(!({path}) || (({path}) is unknown))"
-        parts = [self.of(one, is_true=is_true) for one in wanted.of]
-        are_all = isinstance(wanted, All) is is_true
-        if not parts:
-            return "(1 == 1)" if are_all else "(1 == 2)"
-        return f"({(' && ' if are_all else ' || ').join(parts)})"
-
-    def _condition(self, wanted: Condition) -> str:
-        """A value and an array of it are compared alike: the path looks at each element."""
-        key = f"$.{json.dumps(wanted.field)}"
-        if wanted.operator == "exists":
-            return f"exists({key})" if wanted.value else f"!exists({key})"
-        operand = f"o{len(self.operands)}"
-        self.operands[operand] = wanted.value
-        path = f"{key} {_SIGNS[wanted.operator]} ${operand}"
-        return f'{key}.type() == "array" && {path}' if wanted.operator == "contains" else path
+    if isinstance(wanted, Not):
+        return json_path(wanted.of, is_true=not is_true)
+    if isinstance(wanted, Condition):
+        path = _path_of(wanted)
+        return f"({path})" if is_true else f"(!({path}) || (({path}) is unknown))"
+    parts = [json_path(one, is_true=is_true) for one in wanted.of]
+    are_all = isinstance(wanted, All) is is_true
+    if not parts:
+        return "(1 == 1)" if are_all else "(1 == 2)"
+    return f"({(' && ' if are_all else ' || ').join(parts)})"
 
 
 _SIGNS: Mapping[Operator, str] = {
@@ -99,6 +78,17 @@ _SIGNS: Mapping[Operator, str] = {
     "gte": ">=",
     "prefix": "starts with",
 }
+
+
+def _path_of(wanted: Condition) -> str:
+    """A value and an array of it are compared alike: a path looks at each element."""
+    key, value = f"$.{json.dumps(wanted.field)}", wanted.value
+    if wanted.operator == "exists":
+        return f"exists({key})" if value else f"!exists({key})"
+    values = value if isinstance(value, tuple) else (value,)
+    sign = _SIGNS[wanted.operator]
+    path = " || ".join(f"{key} {sign} {to_text(each)}" for each in values)
+    return f'{key}.type() == "array" && {path}' if wanted.operator == "contains" else path
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,26 +153,35 @@ class PostgresLiveChunks:
     def matching(
         self, index: Index, reach: Reach, *, most: int, timeout_s: float
     ) -> list[str] | None:
-        """Reads nodes, until there are too many or the time is over."""
+        """Looks first whether all fields are known, and lets the index on them do the rest."""
+        if reach.filter is None:
+            return None
         self.tx.run(f"SET LOCAL statement_timeout = {max(1, int(timeout_s * 1000)):d}")
-        rows = self.tx.run(
+        places: dict[str, object] = {
+            "generation": index.generation.id,
+            "tables": None if reach.table_ids is None else list(reach.table_ids),
+        }
+        wanted = filter_parameters(reach.filter)
+        [[are_known]] = self.tx.run(
             f"""
-            SELECT json_pointer FROM node
-            LEFT JOIN comparison ON comparison.generation_id = node.generation_id
-                                AND comparison.table_id = node.table_id
-            WHERE node.generation_id = :generation AND active_set_id IS NOT NULL
-              AND (:scope = '' OR json_pointer = :scope
-                   OR starts_with(json_pointer, :scope || '/'))
-              AND (CAST(:tables AS bigint[]) IS NULL
-                   OR node.table_id = ANY(CAST(:tables AS bigint[])))
-              AND {MAY_MATCH}
-            LIMIT :most
+            SELECT bool_and({FIELDS_ARE_KNOWN}) FROM comparison
+            WHERE generation_id = :generation AND (CAST(:tables AS bigint[]) IS NULL
+                                                   OR table_id = ANY(CAST(:tables AS bigint[])))
             """,
-            generation=index.generation.id,
+            names=wanted["names"],
+            **places,
+        )
+        if not are_known:
+            return None
+        rows = self.tx.run(
+            """
+            SELECT strings_let_through(:generation, CAST(:path AS jsonpath), :scope,
+                                       CAST(:tables AS bigint[]), :most)
+            """,
             scope=reach.json_pointer,
-            tables=None if reach.table_ids is None else list(reach.table_ids),
+            path=wanted["path"],
             most=most + 1,
-            **filter_parameters(reach),
+            **places,
         )
         return None if len(rows) > most else [pointer for [pointer] in rows]
 
