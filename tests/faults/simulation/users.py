@@ -25,7 +25,13 @@ class Users:
 
     def moves(self) -> list[tuple[float, Move]]:
         """Returns what users do, and how often, one thing against another."""
-        return [*self._usual_moves(), *self._project_moves(), *self._neighbours_moves()]
+        filtered: list[tuple[float, Move]] = [(2, self._search)]
+        return [
+            *self._usual_moves(),
+            *self._project_moves(),
+            *self._neighbours_moves(),
+            *(filtered if self.world.filters.are_there else []),
+        ]
 
     def _neighbours_moves(self) -> list[tuple[float, Move]]:
         if self.world.neighbour is None:

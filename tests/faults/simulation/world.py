@@ -110,7 +110,7 @@ class World:
         is_of_tables = mutation.name == Mutation.name and not mutation.has_project_index
         self.replaces = mutation.replaces or (is_of_tables and seed % 2 == 1)
         self.filters = Filters(
-            seed, are_there=mutation.filters or (mutation.name == Mutation.name and seed % 4 == 0)
+            seed, are_there=mutation.filters or (mutation.name == Mutation.name and seed % 8 < 2)
         )
         self.sql_revisions: set[tuple[int, int]] = set()
         self.erased: set[tuple[int, int]] = set()

@@ -201,6 +201,9 @@ class NewSearchToolAnswer(Answer):
         )
 
 
+_OBJECT_OR_NULL: dict[str, Any] = {"anyOf": [{"type": "object"}, {"type": "null"}]}
+
+
 class SearchConfigAnswer(Answer):
     """Every setting that a create takes, as ``SearchConfigBody`` names them."""
 
@@ -213,7 +216,7 @@ class SearchConfigAnswer(Answer):
     include_metadata: bool
     max_chunk_preview: KnownId | None
     filterable: list[str]
-    where: Annotated[dict[str, Any] | None, WithJsonSchema({"type": ["object", "null"]})]
+    where: Annotated[dict[str, Any] | None, WithJsonSchema(_OBJECT_OR_NULL)]
     storage: Storage
     chunk_threshold: KnownId
     chunk_size: KnownId
