@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.builders import english
+from tests.web.agent import agent
 from tests.web.api import SMALL, Api, answer, problem
 
 LETTERS = [
@@ -143,6 +144,19 @@ def test_a_project_is_filtered_by_the_fields_that_it_names(api: Api) -> None:
 
 
 _ROUTES = ("search", "retrieve")
+
+
+def test_an_agent_is_bound_by_its_tool_and_cannot_filter(api: Api) -> None:
+    path = tool(api, api.table(LETTERS), filterable=["year"], where=PUBLIC)
+    reader = agent(api, {"tool_id": int(path.rpartition("/")[2])})
+    [(name, described)] = (
+        (name, each) for name, each in reader.listed().items() if name.startswith("search")
+    )
+    assert set(described["inputSchema"]["properties"]) == {"query", "top_k"}
+    hits = reader.done(name, {"query": "ferry"})["results"]
+    assert {hit["json_path"] for hit in hits} == {"/1/body", "/2/body"}
+    refused = reader.refused(name, {"query": "ferry", "filter": {"year": {"exists": True}}})
+    assert refused["code"] == "INVALID_INPUT"
 
 
 def test_numbers_keep_their_digits(api: Api) -> None:

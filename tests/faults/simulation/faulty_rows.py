@@ -20,7 +20,7 @@ from context_search.domain.model import (
 from context_search.ports.outside import Clock, Message
 from context_search.ports.upkeep import Tombstone
 from testing.in_memory.chunks import MemoryChunks
-from testing.in_memory.comparisons import MemoryComparisons, needed_scopes
+from testing.in_memory.comparisons import MemoryComparisons
 from testing.in_memory.deletions import MemoryDeletions
 from testing.in_memory.indexes import MemoryIndexes
 from testing.in_memory.live_chunks import MemoryLiveChunks
@@ -198,17 +198,6 @@ class BelievesNotedFields(MemoryLiveChunks):
         if node.fields is None:
             return super()._lets_through(index, node, wanted)
         return wanted is None or matches(wanted, node.fields)
-
-
-class NewFieldsUnseen(MemoryComparisons):
-    """What a new tool names is not read in documents that were compared before."""
-
-    def _behind(self) -> Iterator[tuple[GenerationRow, TableRow]]:
-        for generation, table in super()._behind():
-            revision, scopes = self.rows.compared.get((generation.id, table.id), (None, ()))
-            index = self._index_of(generation)
-            if revision != table.revision or list(scopes) != needed_scopes(self.rows, index):
-                yield generation, table
 
 
 class OrphansWhileBuilt(MemoryChunks):

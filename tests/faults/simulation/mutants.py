@@ -48,19 +48,13 @@ MUTANTS = [
         "noted fields are believed",
         unit_of_work=work_with(live_chunks=rows.BelievesNotedFields),
         filters=True,
-        seed=7,
+        seed=187,
     ),
     Mutation(
         "fields are not noted",
         unit_of_work=work_with(nodes=nodes.NotesNoFields),
         filters=True,
-        seed=6,
-    ),
-    Mutation(
-        "new fields go unseen",
-        unit_of_work=work_with(comparisons=rows.NewFieldsUnseen),
-        filters=True,
-        seed=71,
+        seed=4,
     ),
     Mutation(
         "kept under another heading", unit_of_work=work_with(chunks=rows.KeptUnderAnotherHeading)
