@@ -89,6 +89,7 @@ def test_a_tool_shows_every_setting_that_its_create_took(api: Api) -> None:
     wanted |= {"fusion": "rrf", "vector_weight": 0.5, "bm25_weight": 0.25, "recency_weight": 0.5}
     wanted |= {"chunk_threshold": 50, "chunk_size": 300, "chunk_overlap": 30}
     wanted |= {"include_metadata": False, "max_chunk_preview": 9}
+    wanted |= {"filterable": ["year"], "where": {"status": {"eq": "public"}}}
     assert wanted.keys() == SearchConfigBody.model_fields.keys() - {"enable_hybrid"}
     made = api.tool(api.table(DOCUMENT), wanted)
     assert answer(api("GET", f"/api/v1/tools/{made['tool_id']}"), 200)["search_config"] == wanted
@@ -309,6 +310,8 @@ def test_a_configuration_is_kept(api: Api) -> None:
         "recency_weight": 0.1,
         "include_metadata": False,
         "max_chunk_preview": 10,
+        "filterable": [],
+        "where": None,
         "storage": "full",
         "chunk_threshold": 20,
         "chunk_size": 1_000,
