@@ -215,8 +215,7 @@ class ManageTools:
 
 def _name_fields(work: UnitOfWork, index: Index) -> None:
     """Has an index keep the fields that its tools name; those of deleted tools go with the next."""
-    named = [name for tool in work.tools.of_index(index.id) for name in tool.search.fields]
-    names = sorted(set(named))
+    names = work.tools.fields_of_index(index.id)
     if len(names) > MAX_INDEX_FIELDS:
         raise FilterInvalidError(
             f"the tools of this index name over {MAX_INDEX_FIELDS} filterable fields together"

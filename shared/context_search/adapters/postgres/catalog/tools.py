@@ -137,6 +137,11 @@ class PostgresTools:
         )
         return {row[0]: ToolRecord(row[1], _object(row[2])) for row in rows}
 
+    def fields_of_index(self, index_id: int) -> list[str]:
+        # Locks no tool, unlike ``of_index``: who deletes one waits for its index.
+        rows = self.tx.run(f"{_TOOL} WHERE {LIVE} AND coverage.index_id = :index", index=index_id)
+        return sorted({name for row in rows for name in tool_of(row).search.fields})
+
     def of_index(self, index_id: int, *, tool_id: int | None = None) -> list[SearchTool]:
         rows = self.tx.run(
             f"""
