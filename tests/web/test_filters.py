@@ -91,9 +91,12 @@ def test_what_is_no_filter_is_refused(api: Api, wanted: object) -> None:
         problem(api("POST", f"{path}/{route}", json=body), 422, "FILTER_INVALID")
 
 
+_NO_OBJECTS: tuple[object, ...] = (None, [], "status", 1)
+
+
 def test_a_filter_that_is_no_object_is_no_filter(api: Api) -> None:
     path = tool(api, api.table(LETTERS), filterable=["status"])
-    for wanted in (None, [], "status", 1):
+    for wanted in _NO_OBJECTS:
         body = {"query": "ferry", "filter": wanted}
         problem(api("POST", f"{path}/search", json=body), 422, "INVALID_INPUT")
 

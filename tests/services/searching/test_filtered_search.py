@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import pytest
 
@@ -30,7 +31,7 @@ def letters(count: int = 40, public: int = 3) -> list[Mapping[str, object]]:
 
 
 def asked(
-    system: System, tool_id: int, wanted: Filter | None, query: str = "harbour", **limits: int
+    system: System, tool_id: int, wanted: Filter | None, query: str = "harbour", **limits: Any
 ) -> Answer:
     searched = SearchedTool.by(system.principal, tool_id)
     return system.searches.search(searched, query, QuestionLimits(filter=wanted, **limits))
@@ -64,7 +65,7 @@ class Watched(DictVectors):
         return super().query(namespace, query, timeout_s=timeout_s)
 
 
-def watched(count: int, **search: object) -> tuple[System, Watched, int]:
+def watched(count: int, **search: Any) -> tuple[System, Watched, int]:
     """A system whose questions are watched, and a tool whose fields are ordered."""
     system = System(chunk_size=200)
     system.vectors = vectors = Watched()
