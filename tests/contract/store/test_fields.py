@@ -136,6 +136,18 @@ def test_the_strings_that_a_filter_lets_through_are_named_if_they_are_few(bench:
     assert named_by(bench, index, PUBLIC) == {"/0/text"}  # what is not searchable is not named
 
 
+def test_strings_of_another_project_are_named_to_nobody(bench: Bench) -> None:
+    if not isinstance(bench, PostgresBench):
+        pytest.skip("only a database asks whose transaction it is")
+    _, index = indexed(bench, [{"status": "public", "text": TEXT}], "status")
+    reach = Reach(filter=parse_filter(PUBLIC))
+    named: list[list[str] | None] = []
+    for project_id in (index.project_id, bench.project().id):
+        with bench.store.for_project(project_id) as work:
+            named.append(work.live_chunks.matching(index, reach, most=9, timeout_s=9))
+    assert named == [["/0/text"], []]
+
+
 def test_a_search_for_strings_ends_in_time(bench: Bench) -> None:
     if not isinstance(bench, PostgresBench):
         pytest.skip("only a database takes time")
