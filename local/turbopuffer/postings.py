@@ -65,6 +65,10 @@ class Postings:
         counts = [segment.counts[where] for segment, where in found]
         return np.concatenate(rows).astype(np.intp, copy=False), np.concatenate(counts)
 
+    def lookup_any(self, terms: Sequence[str]) -> Rows:
+        """Rows that hold one of the terms; a row may come several times."""
+        return np.concatenate([np.empty(0, np.intp), *(self.lookup(term)[0] for term in terms)])
+
     def keep(self, rows: Rows, total: int) -> None:
         """Keep ``rows`` (ascending) of ``total`` and renumber them from 0."""
         renumbered = np.full(total, -1, np.int64)

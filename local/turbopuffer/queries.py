@@ -96,6 +96,11 @@ class Query:
             case [str() as name, "Contains", str() as element]:
                 self._filterable(name, "[]string", "Contains")
                 return self._index.where(self._index.arrays[name].lookup(element)[0])
+            case [str() as name, "ContainsAny", [*elements]]:
+                self._filterable(name, "[]string", "ContainsAny")
+                if not all(isinstance(element, str) for element in elements):
+                    raise malformed(f"filter ContainsAny on {name!r}: an array of strings")
+                return self._index.where(self._index.arrays[name].lookup_any(elements))
             case [str() as name, "In", [*values]]:
                 attribute = self._filterable(name, "int", "In")
                 numbers = [attribute.canonical(name, value) for value in values]

@@ -6,10 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from context_search.domain.filters import Filter, matches, names_of
 from context_search.domain.json_pointer import contains
 from context_search.domain.model import Index
 from context_search.ports.outside import Clock
-from testing.in_memory.rows import CoverageRow, GenerationRow, IndexRow, Rows, TableRow
+from testing.in_memory.rows import CoverageRow, GenerationRow, IndexRow, NodeRow, Rows, TableRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +63,7 @@ class MemoryComparisons:
         self, index: Index, table_id: int, revision: int, scopes: Sequence[str]
     ) -> None:
         self.rows.compared[index.generation.id, table_id] = (revision, tuple(scopes))
+        self.rows.fielded[index.generation.id, table_id] = (revision, index.fields)
         self.rows.refused.pop((index.generation.id, table_id), None)
         self.rows.change(self.rows.indexes, index.id, order_error=None)
 
@@ -127,7 +129,9 @@ class MemoryComparisons:
             index = self._index_of(generation)
             for table in tables_of(self.rows, index):
                 revision, scopes = self.rows.compared.get((generation.id, table.id), (None, ()))
-                is_other = _differ(needed_scopes(self.rows, index), scopes)
+                is_other = _differ(needed_scopes(self.rows, index), scopes) or not (
+                    has_fields(self.rows, generation.id, table.id, index.fields)
+                )
                 if revision != table.revision or is_other or is_left(self.rows, index):
                     yield generation, table
 
@@ -141,6 +145,21 @@ def needed_scopes(rows: Rows, index: IndexRow) -> list[str]:
         return [""]
     covered = [item for item in rows.coverage.items() if item[1].index_id == index.id]
     return sorted({row.scope for tool_id, row in covered if rows.tools[tool_id].is_there})
+
+
+def has_fields(rows: Rows, generation_id: int, table_id: int, names: Iterable[str]) -> bool:
+    """Whether the nodes of a generation have these fields, of the revision that they are of."""
+    compared, _ = rows.compared.get((generation_id, table_id), (None, ()))
+    revision, known = rows.fielded.get((generation_id, table_id), (None, ()))
+    return not names or (revision == compared and set(names) <= set(known))
+
+
+def may_match(rows: Rows, node: NodeRow, wanted: Filter | None) -> bool:
+    """Whether a filter may let a node through, by what is noted of its fields."""
+    if wanted is None or node.fields is None:
+        return True
+    are_known = has_fields(rows, node.generation_id, node.table_id, names_of(wanted))
+    return not are_known or matches(wanted, node.fields)
 
 
 def is_left(rows: Rows, index: IndexRow) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
@@ -70,6 +71,9 @@ class MemoryIndexes:
     def share(self, index: Index) -> None:
         """A transaction is alone anyway."""
 
+    def name_fields(self, index_id: int, names: Sequence[str]) -> None:
+        self.rows.change(self.rows.indexes, index_id, fields=tuple(names))
+
     def live(self, index_id: int) -> list[Index]:
         return [
             view(self.rows, self.clock, generation)
@@ -134,5 +138,6 @@ def view(rows: Rows, clock: Clock, generation: GenerationRow) -> Index:
         ),
         evicted_at=index.evicted_at,
         evicted_by=index.evicted_by,
+        fields=index.fields,
         is_idle=index.used_at < clock.now() - timedelta(minutes=1),
     )

@@ -10,7 +10,8 @@ from context_search.domain.model import Index, Reach
 from context_search.domain.ranking.bm25 import idf, term_weight
 from context_search.ports.outside import Ranked
 from context_search.ports.searching import ChunkTokens, Unkeyed
-from testing.in_memory.rows import ChunkRow, Rows
+from testing.in_memory.comparisons import may_match
+from testing.in_memory.rows import ChunkRow, NodeRow, Rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +44,12 @@ class MemoryKeywords:
             Ranked(row.doc_id, scores[row.doc_id])
             for row in active
             if row.doc_id in scores and reach.covers(row.table_id, row.json_pointer)
+            if may_match(self.rows, self._node_of(row), reach.filter)
         ]
         return sorted(found, key=lambda one: (-one.score, one.doc_id))[:limit]
+
+    def _node_of(self, row: ChunkRow) -> NodeRow:
+        return self.rows.nodes[self.rows.sets[row.set_id].node_id]
 
     def unkeyed(self, *, limit: int) -> list[Unkeyed]:
         """Takes the backlog. Nothing here is older than the port."""

@@ -6,10 +6,12 @@ import json
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
-from context_search.domain.documents import content_hash
+from context_search.domain.documents import content_hash, parse_fielded
+from context_search.domain.filters import Filter, lets_through, matches, names_of
 from context_search.domain.json_pointer import resolve, split
 from context_search.domain.model import HydratedChunk, Index, Reach
 from context_search.domain.retrieval import ChunkText
+from testing.in_memory.comparisons import has_fields, may_match
 from testing.in_memory.rows import ChunkRow, NodeRow, Rows
 
 
@@ -40,10 +42,42 @@ class MemoryLiveChunks:
             if not is_visible or not reach.covers(chunk.table_id, chunk.json_pointer):
                 continue
             live_hash = self._live_hash(index, node)
-            if live_hash is not None:
+            if live_hash is not None and self._lets_through(index, node, reach.filter):
                 hydrated = _hydrated(chunk, node, stale=live_hash != chunk.content_hash)
                 found[chunk.doc_id] = hydrated if texts else replace(hydrated, chunk_text="")
         return found
+
+    def matching(
+        self,
+        index: Index,
+        reach: Reach,
+        *,
+        most: int,
+        timeout_s: float,  # noqa: ARG002
+    ) -> list[str] | None:
+        """Looks at every node."""
+        if reach.filter is None or not self._are_known(index, reach, reach.filter):
+            return None
+        found = [
+            node.json_pointer
+            for node in self.rows.nodes.values()
+            if node.generation_id == index.generation.id and node.active_set_id is not None
+            if reach.covers(node.table_id, node.json_pointer)
+            if may_match(self.rows, node, reach.filter)
+        ]
+        return None if len(found) > most else found
+
+    def _are_known(self, index: Index, reach: Reach, wanted: Filter) -> bool:
+        compared = [
+            table_id
+            for generation_id, table_id in self.rows.compared
+            if generation_id == index.generation.id
+            if reach.table_ids is None or table_id in reach.table_ids
+        ]
+        names = names_of(wanted)
+        return bool(compared) and all(
+            has_fields(self.rows, index.generation.id, table_id, names) for table_id in compared
+        )
 
     def texts(self, index: Index, doc_ids: Sequence[str]) -> dict[str, str]:
         """Reads the texts of a namespace."""
@@ -81,6 +115,16 @@ class MemoryLiveChunks:
         except KeyError:
             return None
         return content_hash(value) if isinstance(value, str) else None
+
+    def _lets_through(self, index: Index, node: NodeRow, wanted: Filter | None) -> bool:
+        table, generation_id = self.rows.tables[node.table_id], index.generation.id
+        if wanted is None:
+            return True
+        revision, _ = self.rows.compared.get((generation_id, table.id), (None, ()))
+        are_known = has_fields(self.rows, generation_id, table.id, names_of(wanted))
+        if revision == table.revision and are_known and node.fields is not None:
+            return matches(wanted, node.fields)
+        return lets_through(wanted, parse_fielded(table.data_json), node.json_pointer)
 
     def first_texts(
         self, index: Index, places: Sequence[tuple[int, str]]

@@ -9,6 +9,7 @@ from datetime import timedelta
 
 from context_search.domain.documents import text_of_chunks
 from context_search.domain.errors import LeaseLostError
+from context_search.domain.filters import Fields
 from context_search.domain.ids import pointer_sha256
 from context_search.domain.json_pointer import contains
 from context_search.domain.model import Claim, Index, KnownNode
@@ -28,7 +29,7 @@ class MemoryNodes:
 
     def known(self, generation_id: int, table_id: int) -> list[KnownNode]:
         return [
-            KnownNode(row.id, pointer_sha256(row.json_pointer), row.content_hash)
+            KnownNode(row.id, pointer_sha256(row.json_pointer), row.content_hash, row.fields)
             for row in of_generation(self.rows, generation_id, table_id=table_id)
         ]
 
@@ -57,12 +58,17 @@ class MemoryNodes:
                 else None,
                 active_set_id=before.active_set_id if before and not skipped else None,
                 indexed_at=before.indexed_at if before else None,
+                fields=wanted.fields,
             )
             if skipped:
                 remove_sets_of(self.rows, self.clock, [node_id])
             else:
                 queued.append(node_id)
         return queued
+
+    def note_fields(self, fields: Mapping[int, Fields]) -> None:
+        for node_id, known in fields.items():
+            self.rows.change(self.rows.nodes, node_id, fields=known)
 
     def remove(self, node_ids: Sequence[int]) -> None:
         remove_nodes(self.rows, self.clock, node_ids)

@@ -10,6 +10,7 @@ from typing import Any, Literal
 from context_search.domain.access import ApiKey, Binding, KeyOwner, McpInstance
 from context_search.domain.config import IndexConfig, SearchConfig
 from context_search.domain.editing.plans import Plan, PlannedString, PlannedTable
+from context_search.domain.filters import Fields
 from context_search.domain.model import GenerationState, IndexCalibration, Scope
 from context_search.domain.progress import EvictionCause, NodeState
 from context_search.domain.retrieval import StoredSettings
@@ -33,6 +34,7 @@ class IndexRow:
     evicted_by: EvictionCause | None = None
     order_error: Mapping[str, object] | None = None
     summarised_at: datetime | None = None
+    fields: tuple[str, ...] = ()
 
     @property
     def used_at(self) -> datetime:
@@ -79,6 +81,7 @@ class NodeRow:
     last_error: Mapping[str, object] | None = None
     active_set_id: int | None = None
     indexed_at: datetime | None = None
+    fields: Fields | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +138,7 @@ class Rows:
         self.indexes: Journaled[int, IndexRow] = Journaled(journal)
         self.generations: Journaled[int, GenerationRow] = Journaled(journal)
         self.compared: Journaled[tuple[int, int], tuple[int, tuple[str, ...]]] = Journaled(journal)
+        self.fielded: Journaled[tuple[int, int], tuple[int, tuple[str, ...]]] = Journaled(journal)
         self.refused: Journaled[tuple[int, int], Mapping[str, object]] = Journaled(journal)
         self.ordered: Journaled[tuple[int, int], datetime] = Journaled(journal)
         self.coverage: Journaled[int, CoverageRow] = Journaled(journal)

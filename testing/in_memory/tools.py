@@ -95,6 +95,10 @@ class MemoryTools:
     def _is_unserved(self, row: ToolRow) -> bool:
         return row.is_there and row.id not in self.rows.coverage
 
+    def fields_of_index(self, index_id: int) -> list[str]:
+        tools = self.of_index(index_id)
+        return sorted({name for tool in tools for name in tool.search.fields})
+
     def of_index(self, index_id: int, *, tool_id: int | None = None) -> list[SearchTool]:
         tools = [tool for tool in self._live(None) if tool.index_id == index_id]
         return [tool for tool in tools if tool_id in (None, tool.id)]

@@ -39,6 +39,7 @@ class DictVectors:
             for row in self._rows(namespace).values()
             if query.scope_key in row.ancestors
             and (query.table_ids is None or row.table_id in query.table_ids)
+            and (query.keys is None or not set(query.keys).isdisjoint(row.ancestors))
         ]
         vector = None if query.vector is None else _by_vector(rows, query)
         keyword = None if query.tokens is None else _by_keyword(rows, query)

@@ -10,6 +10,8 @@ UNWRITTEN: dict[str, str] = {
     "history_settings": "the walk keeps the defaults",
     "mcp.confirmation": "the walk lets no agent replace",
     "mcp.replacing": "the walk lets no agent replace",
+    "node.fields": "the walk filters nothing: an index with fields waits for a worker of today's",
+    "search_index.filterable": "as node.fields",
     "upload.from_revision": "only of a restored document of over 6 MB",
     "project_removal": "has a row between a deletion and its end only; 0.1.0 knows neither",
 }

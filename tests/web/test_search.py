@@ -209,7 +209,7 @@ def test_any_other_question_is_answered(reader: Api, tool: dict[str, Any], query
         {"query": "x", "top_k": True},
         {"query": "x", "fusion": "rrf"},
         {"query": "x", "vector_weight": 1},
-        {"query": "x", "filter": {}},
+        {"query": "x", "where": {"a": {"eq": 1}}},
         [],
         "x",
         None,

@@ -280,10 +280,15 @@ def columns_of(row: VectorRow) -> dict[str, object]:
 
 def subqueries(query: VectorQuery) -> Iterator[dict[str, object]]:
     """Yields the vector leg, then the keyword leg, as far as they are asked for."""
-    inside: tuple[object, ...] = ("ancestors", "Contains", query.scope_key)
+    inside: list[tuple[object, ...]] = [("ancestors", "Contains", query.scope_key)]
     if query.table_ids is not None:
-        inside = ("And", [inside, ("table_id", "In", list(query.table_ids))])
-    common = {"filters": inside, "include_attributes": False}
+        inside.append(("table_id", "In", list(query.table_ids)))
+    if query.keys is not None:
+        inside.append(("ancestors", "ContainsAny", list(query.keys)))
+    common = {
+        "filters": inside[0] if len(inside) == 1 else ("And", inside),
+        "include_attributes": False,
+    }
     if query.vector is not None:
         nearest = ("vector", "ANN", query.vector)
         yield {"rank_by": nearest, "limit": query.vector_rows, **common}

@@ -8,13 +8,13 @@ from collections.abc import Callable
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
-from context_search.adapters.billing_meter import BillingMeter
 from context_search.adapters.postgres.pool import Database
 from context_search.adapters.postgres.store import PostgresStore
 from context_search.adapters.postgres.url import DatabaseUrl
 from context_search.adapters.secrets import with_secrets
 from context_search.bootstrap.access import AccessParts
 from context_search.bootstrap.live_settings import LiveSettings
+from context_search.domain.billed import BillingMeter
 from context_search.domain.config import IndexConfig, Model
 from context_search.domain.errors import ContextSearchError
 from context_search.domain.search import query_hash

@@ -7,7 +7,17 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
-from typing import Literal, get_args
+from decimal import Decimal
+from typing import Any, Literal, get_args
+
+from context_search.domain.filters import (
+    Filter,
+    names_of,
+    stored_filter,
+    stored_names,
+    to_mapping,
+    to_text,
+)
 
 Storage = Literal["full", "lean"]
 Strategy = Literal["hybrid", "semantic", "keyword"]
@@ -172,6 +182,7 @@ class SearchConfig:
     ``include_metadata`` false leaves hashes and storage names out of results;
     ``max_chunk_preview`` adds the first so many characters as ``preview``.
     ``rerank`` None: nobody is asked for a second opinion.
+    Callers may filter by the fields that ``filterable`` names; ``where`` always holds, too.
     The default fusion is the one that measures best: docs/decisions/0013-quality.md.
     """
 
@@ -184,31 +195,53 @@ class SearchConfig:
     include_metadata: bool = True
     max_chunk_preview: int | None = None
     rerank: Rerank | None = None
+    filterable: tuple[str, ...] = ()
+    where: Filter | None = None
 
-    def to_json(self) -> str:
-        """Returns the canonical JSON text. ``weights`` says whose they are: see ``from_stored``."""
-        given = {**asdict(self), "weights": "tool" if self.has_weights else "found"}
-        return json.dumps(given, sort_keys=True, separators=(",", ":"))
+    @property
+    def fields(self) -> frozenset[str]:
+        """The names of all fields that the tool's index has to keep."""
+        return names_of(self.where).union(self.filterable)
 
     @property
     def has_weights(self) -> bool:
         """Whether the weights are fixed."""
         return self.vector_weight is not None
 
+    def to_json(self) -> str:
+        """Returns the canonical JSON text; without filters as releases before them wrote it.
+
+        ``weights`` says whose they are: see ``from_stored``.
+        """
+        given = {
+            **asdict(self),
+            "weights": "tool" if self.has_weights else "found",
+            "where": self.where and to_mapping(self.where),
+        }
+        for name in ("filterable", "where"):
+            if not given[name]:
+                del given[name]
+        return to_text(given)
+
     @classmethod
     def from_stored(cls, stored: object) -> SearchConfig:
         """Returns the configuration of a stored JSON value, whoever wrote it.
 
-        What is missing, or none of ours, keeps its default. ``enable_hybrid`` false is an older
-        word for the strategy ``semantic``. A release that had fixed weights stored them without
-        ``weights``, its default ones too: those mean None.
+        What is missing, or none of ours, keeps its default; a ``where`` that is no filter holds
+        nowhere. ``enable_hybrid`` false is an older word for the strategy ``semantic``. A release
+        that had fixed weights stored them without ``weights``, its default ones too: those mean
+        None.
         """
         values = dict(stored) if isinstance(stored, Mapping) else {}
+        filterable = stored_names(values.get("filterable"))
+        where = stored_filter(values.get("where"))
+        values = _with_floats(values)
         if values.get("enable_hybrid") is False:
             values.setdefault("strategy", "semantic")
-        rerank = Rerank.from_stored(values.get("rerank"))
+        rerank = Rerank.from_stored(_with_floats(values.get("rerank")))
         known = {name: value for name, value in values.items() if _is_valid(name, value)}
-        return cls(**known, rerank=rerank)._with_both_weights(values.get("weights"))
+        given = cls(**known, rerank=rerank, filterable=filterable, where=where)
+        return given._with_both_weights(values.get("weights"))
 
     def _with_both_weights(self, whose: object) -> SearchConfig:
         vector, bm25 = both_weights(self.vector_weight, self.bm25_weight)
@@ -217,8 +250,17 @@ class SearchConfig:
         return replace(self, vector_weight=vector, bm25_weight=bm25)
 
 
+def _with_floats(stored: object) -> dict[str, Any]:
+    """Returns the members of a stored object, with the numbers that JSON writes with a point."""
+    values = stored if isinstance(stored, Mapping) else {}
+    return {
+        name: float(value) if isinstance(value, Decimal) else value
+        for name, value in values.items()
+    }
+
+
 def _is_valid(name: str, value: object) -> bool:
-    """Whether a field of SearchConfig, except for ``rerank``, may have that value."""
+    """Whether a field of SearchConfig, but ``rerank`` and filters, may have that value."""
     if name in ("strategy", "fusion"):
         return value in (STRATEGIES if name == "strategy" else get_args(Fusion))
     if name == "include_metadata" or isinstance(value, bool):

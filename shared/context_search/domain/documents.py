@@ -11,6 +11,7 @@ from decimal import Decimal
 from typing import NamedTuple
 
 from context_search.domain.errors import InvalidDocumentError
+from context_search.domain.filters import MAX_NUMBER
 from context_search.domain.json_number import (
     PLAIN_LENGTH,
     Numbers,
@@ -159,6 +160,15 @@ def parse_stored(text: str) -> object:
     return _parse(text, _no_number, _no_number)
 
 
+def parse_fielded(text: str) -> object:
+    """Returns a document as Postgres holds it, for walking its strings and their fields.
+
+    Of its numbers only those are left that a filter may compare with.
+    Raises InvalidDocumentError for one that is deeper than Python reads.
+    """
+    return _parse(text, _short_number, _short_number)
+
+
 def _parse(
     text: str, read_integer: Callable[[str], object], read_float: Callable[[str], object]
 ) -> object:
@@ -171,6 +181,10 @@ def _parse(
 
 def _no_number(_: str) -> None:
     return None
+
+
+def _short_number(text: str) -> Decimal | None:
+    return Decimal(text) if len(text) <= MAX_NUMBER + len("-.") else None
 
 
 # ---- RFC 7396 JSON Merge Patch.

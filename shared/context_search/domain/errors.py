@@ -6,6 +6,7 @@ ContextSearchError
 │   ├── InvalidDocumentError
 │   │   └── DocumentTooLargeError
 │   ├── QueryEmptyError
+│   ├── FilterInvalidError
 │   ├── CursorInvalidError
 │   ├── IdempotencyKeyReusedError
 │   ├── PayloadTooLargeError
@@ -123,6 +124,12 @@ class QueryEmptyError(InvalidInputError):
     """The query has no letter and no number. Signs and emoji have no tokens."""
 
     code = "QUERY_EMPTY"
+
+
+class FilterInvalidError(InvalidInputError):
+    """A filter breaks a rule, or names a field that may not be filtered by."""
+
+    code = "FILTER_INVALID"
 
 
 class CursorInvalidError(InvalidInputError):

@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import Literal
 
 from context_search.domain.config import IndexConfig, SearchConfig
+from context_search.domain.filters import Fields, Filter
 from context_search.domain.json_pointer import contains
 from context_search.domain.progress import EvictionCause
 
@@ -48,14 +49,16 @@ class Scope:
 class Reach:
     """Where in an index a search may look: strings at ``json_pointer`` and below.
 
-    ``table_ids`` None: in every table of the index.
+    ``table_ids`` None: in every table of the index. ``filter``: only strings whose fields it lets
+    through.
     """
 
     json_pointer: str = ""
     table_ids: tuple[int, ...] | None = None
+    filter: Filter | None = None
 
     def covers(self, table_id: int, json_pointer: str) -> bool:
-        """Says whether a string lies within."""
+        """Says whether a place lies within, whatever the fields there are."""
         is_among = self.table_ids is None or table_id in self.table_ids
         return is_among and contains(self.json_pointer, json_pointer)
 
@@ -132,6 +135,7 @@ class Index:
 
     ``table_id`` None: every string of every table of the project, for project search.
     An evicted index holds nothing until it is searched. ``is_idle``: not searched for a minute.
+    ``fields``: the names of those that are kept with each string, to filter by.
     """
 
     id: int
@@ -143,15 +147,17 @@ class Index:
     evicted_at: datetime | None = None
     is_idle: bool = False
     evicted_by: EvictionCause | None = None
+    fields: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class KnownNode:
-    """What is stored of a node, for comparing with the document."""
+    """What is stored of a node, for comparing with the document; ``fields`` None: nothing yet."""
 
     id: int
     pointer_sha256: bytes
     content_hash: str
+    fields: Fields | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import hashlib
 import hmac
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Literal
 
 from context_search.domain.config import SearchConfig, Strategy, Weights
+from context_search.domain.errors import FilterInvalidError
+from context_search.domain.filters import Filter, both, names_of
 from context_search.domain.model import HydratedChunk, Index, Reach
 from context_search.domain.progress import IndexStatus
 from context_search.domain.ranking.relevance import weights_of
@@ -28,6 +30,7 @@ Degradation = Literal[
     "rerank_unavailable",
     "partial_index",
     "index_evicted",
+    "filter_incomplete",
 ]
 EmptyHint = Literal["scope_missing", "no_long_strings", "nothing_indexed"]
 Hint = Literal["index_evicted", "index_incomplete", "low_scores_hidden", "no_match", EmptyHint]
@@ -47,9 +50,9 @@ class QuestionLimits:
     ``candidates``: for each leg, at most 10,000. ``min_score`` (0..1): least relevance of a hit in
     a retrieval, least score in a project search. ``max_tokens``: length of a retrieval.
     ``collapse``: near-duplicates are shown once (with ``is_whole``, by the caller), and ``wanted``
-    counts different texts. ``seconds``: time of the whole search. It is less than API Gateway's 30
-    and the function's 29, because a key is checked before the search and passages are built
-    after it.
+    counts different texts. ``filter``: what the fields of each hit's string have to be.
+    ``seconds``: time of the whole search. It is less than API Gateway's 30 and the function's 29,
+    because a key is checked before the search and passages are built after it.
     """
 
     top_k: int | None = None
@@ -59,6 +62,7 @@ class QuestionLimits:
     min_score: float | None = None
     max_tokens: int | None = None
     collapse: bool = False
+    filter: Filter | None = None
     seconds: float = 20.0
 
     def shown(self, search: SearchConfig) -> int:
@@ -85,6 +89,15 @@ class Target:
     def asked(self) -> tuple[int, Reach, Strategy]:
         """Returns what the legs are asked with. If it differs, the candidates differ."""
         return self.index.generation.id, self.reach, self.search.strategy
+
+    def narrowed(self, wanted: Filter | None) -> Target:
+        """Returns the target as far as a caller's filter lets through, too.
+
+        Raises FilterInvalidError when that names a field that callers may not filter by.
+        """
+        if not names_of(wanted) <= set(self.search.filterable):
+            raise FilterInvalidError("the filter names a field that is not filterable here")
+        return replace(self, reach=replace(self.reach, filter=both(self.reach.filter, wanted)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -242,6 +242,10 @@ class Tools(Protocol):
         """Makes an unserved tool one of the project; False when it is gone, or served by now."""
         ...
 
+    def fields_of_index(self, index_id: int) -> list[str]:
+        """Returns the names of the fields that live tools of an index filter by, each once."""
+        ...
+
     def of_index(self, index_id: int, *, tool_id: int | None = None) -> list[SearchTool]:
         """Returns the live tools that an index serves, by id; ``tool_id`` asks for that one only.
 

@@ -8,6 +8,7 @@ from typing import Protocol
 
 from context_search.domain.config import IndexConfig
 from context_search.domain.documents import StringNode
+from context_search.domain.filters import Fields
 from context_search.domain.limits import ProjectLimits, Usage
 from context_search.domain.model import (
     ChunkSet,
@@ -27,12 +28,13 @@ from context_search.ports.outside import Message
 class NodeUpsert:
     """A node as the document has it now; ``skip_reason`` is set when it breaks a limit.
 
-    The store adds ``at`` to the reason.
+    The store adds ``at`` to the reason. ``fields`` None: the index keeps none.
     """
 
     node: StringNode
     content_hash: str
     skip_reason: Mapping[str, object] | None = None
+    fields: Fields | None = None
 
 
 class Nodes(Protocol):
@@ -51,6 +53,10 @@ class Nodes(Protocol):
 
         Returns those that are queued.
         """
+        ...
+
+    def note_fields(self, fields: Mapping[int, Fields]) -> None:
+        """Overwrites the fields of nodes, by id, and nothing else of them."""
         ...
 
     def remove(self, node_ids: Sequence[int]) -> None:
@@ -233,6 +239,10 @@ class Indexes(Protocol):
         """Keeps an index from being switched or given up; the caller holds one table's lock."""
         ...
 
+    def name_fields(self, index_id: int, names: Sequence[str]) -> None:
+        """Says which fields an index keeps with its strings; new ones have it compared again."""
+        ...
+
     def live(self, index_id: int) -> list[Index]:
         """Returns an index through every generation that follows its document: active, building."""
         ...
@@ -280,6 +290,7 @@ class Comparisons(Protocol):
     ) -> None:
         """Notes which revision of a table, and which scopes, the nodes of a generation are of.
 
+        Their fields are those that the index names.
         Why the table was refused is forgotten, and so is a failure that ``note_failed`` noted.
         """
         ...

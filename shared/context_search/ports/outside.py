@@ -217,7 +217,8 @@ class VectorQuery:
 
     ``tokens`` are those of the keyword leg with what each counts, above 0 and at most 1; all of
     them together have at most MAX_QUERY_BYTES, or the query is refused.
-    ``scope_key`` keeps only rows below one pointer, ``table_ids`` those of some tables.
+    ``scope_key`` keeps only rows below one pointer, ``table_ids`` those of some tables, ``keys``
+    those of strings whose pointers have one of these keys.
     ``limit`` is how many chunks each leg gives, ``windows`` how many vectors a chunk may have.
     """
 
@@ -226,6 +227,7 @@ class VectorQuery:
     tokens: Mapping[str, float] | None
     limit: int
     table_ids: tuple[int, ...] | None = None
+    keys: tuple[str, ...] | None = None
     windows: int = 1
 
     @property

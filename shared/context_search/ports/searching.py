@@ -20,7 +20,19 @@ class LiveChunks(Protocol):
         """Returns the chunks among ``doc_ids`` that a search may show, keyed by those ids.
 
         Only chunks of active sets, within reach, of pointers that still exist; ``stale``
-        when the live text is another one by now. Without ``texts`` each ``chunk_text`` is empty.
+        when the live text is another one by now. A filter holds for the fields that the document
+        has now. Without ``texts`` each ``chunk_text`` is empty.
+        """
+        ...
+
+    def matching(
+        self, index: Index, reach: Reach, *, most: int, timeout_s: float
+    ) -> list[str] | None:
+        """Returns the pointers of all searchable strings that a reach's filter lets through.
+
+        By the fields that are stored. None without a filter, when they are over ``most``, and
+        while a table's fields are not known. Raises DatabaseUnavailableError when it takes longer
+        than ``timeout_s``, which is the limit of the transaction from then on.
         """
         ...
 
@@ -88,7 +100,8 @@ class Keywords(Protocol):
 
         A word's BM25 is multiplied by its value, what it counts.
 
-        Only active chunks of the index's generation within ``reach``. A statement that takes
+        Only active chunks of the index's generation within ``reach``; its filter holds for the
+        fields that are stored, or that nobody has stored yet. A statement that takes
         longer than ``timeout_s`` raises KeywordTimeoutError and ends the transaction; the limit
         is that of the transaction from then on, so it should do nothing else.
         """

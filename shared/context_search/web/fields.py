@@ -23,6 +23,7 @@ from pydantic import (
 from pydantic.alias_generators import to_camel
 from pydantic.json_schema import SkipJsonSchema
 
+from context_search.domain.filters import MAX_FIELDS, MAX_NAME, OPERATORS, Filter, parse_filter
 from context_search.domain.text.plain_text import HIDDEN_IN_LINE, HIDDEN_IN_TEXT, hidden_character
 from context_search.web.query_parameters import Decimal
 
@@ -151,6 +152,26 @@ PartPointerInUrl = Annotated[
 ]
 Question = Annotated[str, Field(min_length=1, max_length=2_000)]
 TopK = Annotated[int, Field(ge=1, le=50)]
+# Its own code says what is wrong with it: FILTER_INVALID.
+_FILTER = (
+    'Conditions on fields, all of which hold: {"year": {"gte": 2020}}; with and, or: arrays of '
+    f"filters, not: a filter. Operators: {', '.join(OPERATORS)}."
+)
+FilterObject = Annotated[
+    dict[str, Any],
+    WithJsonSchema({"type": "object", "minProperties": 1, "description": _FILTER}),
+]
+Filtered = Annotated[FilterObject | LeftOut, NotNull]
+FieldName = Annotated[str, Field(min_length=1, max_length=MAX_NAME)]
+Filterable = Annotated[list[FieldName], Field(max_length=MAX_FIELDS)]
+"""Names of fields, as in a JSON pointer without the first slash."""
+
+
+def filter_of(given: dict[str, Any] | None) -> Filter | None:
+    """Returns the filter of a body. Raises FilterInvalidError."""
+    return None if given is None else parse_filter(given)
+
+
 MinScore = Annotated[float, Field(ge=0, le=1)]
 MaxTokens = Annotated[int, Field(ge=1, le=100_000)]
 Cursor = Annotated[int, Query(ge=0, le=2**63 - 1), Decimal]

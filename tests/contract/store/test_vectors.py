@@ -125,6 +125,23 @@ def test_a_scope_is_a_part_of_the_document(
     assert set(ids(keyword)) == found
 
 
+def test_only_strings_that_are_named_are_ranked(vectors: VectorStore, filled: str) -> None:
+    both = VectorQuery(scope_key(""), [1.0, 0.0, 0.0], {"red": 1.0, "hen": 1.0}, 10)
+
+    def found(*pointers: str, scope: str = "") -> tuple[list[str], list[str]]:
+        keys = tuple(map(scope_key, pointers))
+        query = replace(both, keys=keys, scope_key=scope_key(scope))
+        legs = vectors.query(filled, query, timeout_s=9)
+        assert legs.vector is not None
+        assert legs.keyword is not None
+        return sorted(r.doc_id for r in legs.vector), sorted(r.doc_id for r in legs.keyword)
+
+    assert found("/ab") == ([C.id], [C.id])
+    assert found("/a/b", "/ab", "/nowhere") == (sorted([B.id, C.id]),) * 2
+    assert found("/a/b", "/ab", scope="/a") == ([B.id], [B.id])
+    assert found() == ([], [])
+
+
 def test_the_limit_is_for_each_leg(vectors: VectorStore, filled: str) -> None:
     leg, keyword = ask(vectors, filled, vector=[1.0, 0.0, 0.0], tokens=["hen"], limit=1)
     assert (ids(leg), ids(keyword)) == ([A.id], [C.id])

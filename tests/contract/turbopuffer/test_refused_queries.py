@@ -88,7 +88,7 @@ ELSEWHERE: list[tuple[dict[str, Any], str]] = [
     (filtered("n", "NotIn", [1]), "NotIn"),
     (filtered("id", "Eq", "1"), "Eq"),
     (filtered("at", "In", ["2026-01-01"]), "In"),
-    (filtered("tags", "ContainsAny", ["a"]), "ContainsAny"),
+    (filtered("tags", "NotContainsAny", ["a"]), "NotContainsAny"),
     (filtered("tags", "In", [1]), "In"),
     (filtered("raw", "Glob", "x*"), "Glob"),
     (filtered("raw", "Regex", ".*"), "Regex"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from context_search.domain.errors import LeaseLostError
+from context_search.domain.filters import Fields
 from context_search.domain.model import Claim, Index
 from context_search.domain.progress import NodeState
 from context_search.ports.indexing import NodeUpsert
@@ -56,3 +57,10 @@ class KeepsWhatIsHalfBuilt(MemoryNodes):
 
     def _put_aside(self, claim: Claim, state: NodeState, error: Mapping[str, object]) -> None:
         self._change(claim, state=state, lease_until=None, last_error=error)
+
+
+class NotesNoFields(MemoryNodes):
+    """A field that changes without its string is not noted."""
+
+    def note_fields(self, fields: Mapping[int, Fields]) -> None:
+        del fields

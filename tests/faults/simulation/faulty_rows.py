@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from context_search.domain.filters import Filter, matches
 from context_search.domain.ids import first_row_id
 from context_search.domain.model import (
     ChunkSet,
@@ -188,6 +189,15 @@ class UnhydratedChunks(MemoryLiveChunks):
             for chunk in self.rows.chunks.values()
             if chunk.doc_id in doc_ids
         }
+
+
+class BelievesNotedFields(MemoryLiveChunks):
+    """A search looks at what is noted of the fields, whatever the document says by now."""
+
+    def _lets_through(self, index: Index, node: NodeRow, wanted: Filter | None) -> bool:
+        if node.fields is None:
+            return super()._lets_through(index, node, wanted)
+        return wanted is None or matches(wanted, node.fields)
 
 
 class OrphansWhileBuilt(MemoryChunks):

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
+from tests.faults.simulation import filtering
 from tests.faults.simulation.calm import heal, replay
 from tests.faults.simulation.crowding import Crowd
 from tests.faults.simulation.editing import VersionWatch
 from tests.faults.simulation.fairness import Fairness
+from tests.faults.simulation.filtering import FilterWatch
 from tests.faults.simulation.invariants import Violated, Watch
 from tests.faults.simulation.moves import Moves
 from tests.faults.simulation.mutation import Mutation
@@ -46,6 +48,7 @@ def watched(seed: int, mutation: Mutation) -> World:
     Fairness(world)
     VersionWatch(world)
     PlanWatch(world)
+    FilterWatch(world)
     return world
 
 
@@ -56,6 +59,7 @@ def live(world: World) -> None:
         moves.step()
     heal(world)
     at_rest(world)
+    filtering.at_rest(world.memory.rows)
     rows = world.memory.rows
     before, written = set(rows.chunks), documents(rows)
     replay(world)

@@ -45,6 +45,18 @@ MUTANTS = [
     Mutation("deleting a tool takes shared chunks", tools=steps.DeleteSharedChunks),
     Mutation("search without hydration", unit_of_work=work_with(live_chunks=rows.UnhydratedChunks)),
     Mutation(
+        "noted fields are believed",
+        unit_of_work=work_with(live_chunks=rows.BelievesNotedFields),
+        filters=True,
+        seed=187,
+    ),
+    Mutation(
+        "fields are not noted",
+        unit_of_work=work_with(nodes=nodes.NotesNoFields),
+        filters=True,
+        seed=4,
+    ),
+    Mutation(
         "kept under another heading", unit_of_work=work_with(chunks=rows.KeptUnderAnotherHeading)
     ),
     Mutation("kept where it was", unit_of_work=work_with(chunks=rows.KeptWhereItWas)),

@@ -24,9 +24,10 @@ class Mutation:
     """The parts that a variant puts in place of the real ones; the design itself changes nothing.
 
     ``is_seen_in_small`` gives every history of it a small world, where the same text comes and
-    goes; ``edits`` lets users look back in every history, ``replaces`` lets them replace, and
-    ``leaves_to_worker`` leaves all of that to a worker. ``seed`` is one that catches it as the
-    code stands; where that has changed, one of the first ``within`` seeds does.
+    goes; ``edits`` lets users look back in every history, ``replaces`` lets them replace,
+    ``leaves_to_worker`` leaves all of that to a worker, ``filters`` lets them filter. ``seed`` is
+    one that catches it as the code stands; where that has changed, one of the first ``within``
+    seeds does.
     """
 
     name: str = "the design"
@@ -49,5 +50,6 @@ class Mutation:
     edits: bool = False
     replaces: bool = False
     leaves_to_worker: bool = False
+    filters: bool = False
     seed: int = 0
     within: int = 400

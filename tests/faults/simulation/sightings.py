@@ -57,6 +57,8 @@ class Sightings:
         self.others[1](answer)
         for hit in answer.hits:
             self._see("hit: stale" if hit.chunk.stale else "hit: live")
+            if answer.target.reach.filter:
+                self._see("hit: through a filter")
 
     def _see(self, what: str) -> None:
         self.world.seen[what] += 1

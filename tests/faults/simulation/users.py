@@ -25,7 +25,13 @@ class Users:
 
     def moves(self) -> list[tuple[float, Move]]:
         """Returns what users do, and how often, one thing against another."""
-        return [*self._usual_moves(), *self._project_moves(), *self._neighbours_moves()]
+        filtered: list[tuple[float, Move]] = [(2, self._search)]
+        return [
+            *self._usual_moves(),
+            *self._project_moves(),
+            *self._neighbours_moves(),
+            *(filtered if self.world.filters.are_there else []),
+        ]
 
     def _neighbours_moves(self) -> list[tuple[float, Move]]:
         if self.world.neighbour is None:
@@ -111,6 +117,10 @@ class Users:
 
     def _edit(self) -> None:
         world, document = self.world, self.next_document()
+        now = world.memory.rows.tables.get(world.table.id)
+        if now and world.filters.only_fields_change():
+            document = world.filters.fielded(json.loads(now.data_json))
+            world.seen["edit: only of fields"] += 1
         run = lambda: world.replace_document(world.principal, world.table.id, document)  # noqa: E731
         texts = json.dumps(document, ensure_ascii=False)
         world.spawn("user", f"edit {texts[:60]}", run)
@@ -130,7 +140,7 @@ class Users:
             description=None,
             scope=Scope(self.world.table.id, self.random.choice(scopes)),
             index=self.random.choice(CONFIGS),
-            search=SearchConfig(strategy="hybrid"),
+            search=SearchConfig(strategy="hybrid", **self.world.filters.of_a_tool()),  # type: ignore[arg-type]
         )
 
     def _create_tool(self) -> None:
@@ -169,9 +179,10 @@ class Users:
 
     def _search(self) -> None:
         world, query = self.world, self.random.choice(QUERIES)
+        wanted = world.filters.of_a_caller()
         self._with_some_tool(
             "search",
-            lambda tool: world.on_answer(world.search(tool, world.principal, query, 20)),
+            lambda tool: world.on_answer(world.search(tool, world.principal, query, 20, wanted)),
         )
 
     def _delete_table(self) -> None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from context_search.domain.access import Principal, ProjectKey
 from context_search.domain.config import Model
 from context_search.domain.errors import ContextSearchError
+from context_search.domain.filters import Filter
 from context_search.domain.model import Table
 from context_search.domain.orders import (
     ORDER_ID,
@@ -61,6 +62,7 @@ from tests.faults.simulation.conditions import (
     WINDOW,
 )
 from tests.faults.simulation.fault_chances import FaultChances, Network
+from tests.faults.simulation.fields import Filters
 from tests.faults.simulation.messages import Envelope, SimQueue, joining
 from tests.faults.simulation.mutation import Mutation
 from tests.faults.simulation.parts import SimEmbedder, SimStore, SimVectors
@@ -115,6 +117,9 @@ class World:
         self.replaces = mutation.replaces or (is_of_tables and seed % 2 == 1)
         calibrates = mutation.name == Mutation.name and seed % 8 in CALIBRATING_SEEDS
         self.calibrates_from = CALIBRATES_FROM if calibrates else None
+        self.filters = Filters(
+            seed, are_there=mutation.filters or (mutation.name == Mutation.name and seed % 8 < 2)
+        )
         self.sql_revisions: set[tuple[int, int]] = set()
         self.erased: set[tuple[int, int]] = set()
         self._choose()
@@ -268,13 +273,21 @@ class World:
         """Returns some document."""
         texts = [self.random.choice(self.texts) for _ in range(4)]
         if self.is_small:
-            return {"a": texts[0]}
-        return {"a": texts[0], "b": {"c": texts[1:3], "d": texts[3]}}
+            return self.filters.fielded({"a": texts[0]})
+        return self.filters.fielded({"a": texts[0], "b": {"c": texts[1:3], "d": texts[3]}})
 
-    def search(self, tool_id: int, principal: Principal, query: str, top_k: int) -> Answer:
+    def search(
+        self,
+        tool_id: int,
+        principal: Principal,
+        query: str,
+        top_k: int,
+        wanted: Filter | None = None,
+    ) -> Answer:
         """Returns the best hits of a tool."""
         searched = SearchedTool.by(principal, tool_id)
-        return self.searcher.search(searched, query, QuestionLimits(top_k=top_k))
+        limits = QuestionLimits(top_k=top_k, filter=wanted)
+        return self.searcher.search(searched, query, limits)
 
     def note(self, what: str) -> None:
         """Adds a line to the history."""

@@ -12,14 +12,15 @@ from context_search.domain.config import IndexConfig, SearchConfig
 from context_search.domain.errors import (
     ContextSearchError,
     DatabaseUnavailableError,
+    FilterInvalidError,
     InvalidInputError,
     NotFoundError,
 )
 from context_search.domain.json_pointer import split
-from context_search.domain.model import Scope
+from context_search.domain.model import Index, Scope
 from context_search.domain.orders import CompareIndex
 from context_search.ports.catalog import Unowned, UnservedTool
-from context_search.ports.store import Store
+from context_search.ports.store import Store, UnitOfWork
 from context_search.services.access.lookup import live_tool
 from context_search.services.indexing.enumeration import Document, Limits, compare, read_ahead
 from context_search.services.indexing.status import ToolStatus, tool_status, write_summaries
@@ -28,6 +29,8 @@ from context_search.services.pages import PAGE, page_of
 
 INLINE_DOCUMENT_BYTES = 5_000_000
 FEW_STRINGS = 500
+MAX_INDEX_FIELDS = 64
+"""Maximum number of fields that the tools of one index may name together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +162,7 @@ class ManageTools:
             )
             note_use(work, index)
             work.comparisons.cover(index.id, tool_id=tool_id, scope=wanted.scope.json_pointer)
+            _name_fields(work, index)
             is_done = work.comparisons.follows(index.id, table.id)
             if not is_done:  # it does not leave: the request carries it out
                 work.outbox.add([CompareIndex(index.id, table.id).to_json()])
@@ -204,8 +208,20 @@ class ManageTools:
             )
             note_use(work, index)
             work.comparisons.cover(index.id, tool_id=tool.id, scope=scope.json_pointer)
+            _name_fields(work, index)
             work.send(CompareIndex(index.id, scope.table_id))
         return scope
+
+
+def _name_fields(work: UnitOfWork, index: Index) -> None:
+    """Has an index keep the fields that its tools name; those of deleted tools go with the next."""
+    names = work.tools.fields_of_index(index.id)
+    if len(names) > MAX_INDEX_FIELDS:
+        raise FilterInvalidError(
+            f"the tools of this index name over {MAX_INDEX_FIELDS} filterable fields together"
+        )
+    if tuple(names) != index.fields:
+        work.indexes.name_fields(index.id, names)
 
 
 def _has_few_strings(document: Document, config: IndexConfig) -> bool:

@@ -7,13 +7,20 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from context_search.domain.config import IndexConfig
-from context_search.domain.documents import StringNode, parse_stored, string_nodes
+from context_search.domain.documents import (
+    StringNode,
+    parse_fielded,
+    parse_stored,
+    string_nodes,
+)
 from context_search.domain.errors import (
     ContextSearchError,
     DocumentTooLargeError,
     InvalidDocumentError,
 )
+from context_search.domain.filters import Fields, fields_of, to_text
 from context_search.domain.ids import pointer_sha256
+from context_search.domain.json_pointer import split
 from context_search.domain.model import Index
 from context_search.domain.orders import CompareIndex, IndexNodes, Order
 from context_search.ports.indexing import NodeUpsert
@@ -34,16 +41,30 @@ in the pointer of everything below it, and each chunk carries its pointer.
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """What a table held at a revision, and the scopes that the tools of an index needed then."""
+    """What a table held at a revision, and the scopes that the tools of an index needed then.
+
+    Its numbers are read ``with_fields``.
+    """
 
     revision: int
     value: object
     scopes: Sequence[str] = ()
+    with_fields: bool = False
+
+    @classmethod
+    def parsed(cls, revision: int, text: str, index: Index, scopes: Sequence[str]) -> Document:
+        """Returns a stored document as far as an index needs it. Raises InvalidDocumentError."""
+        value = parse_fielded(text) if index.fields else parse_stored(text)
+        return cls(revision, value, scopes, bool(index.fields))
 
     def strings(self, scopes: Iterable[str], config: IndexConfig) -> Iterator[StringNode]:
         """Yields the big strings of scopes; one that is in several comes several times."""
         for scope in scopes:
             yield from string_nodes(self.value, scope=scope, threshold=config.threshold)
+
+    def fields(self, node: StringNode, names: Sequence[str]) -> Fields | None:
+        """Returns the fields of a string by which it may be found; None without names."""
+        return fields_of(self.value, split(node.json_pointer), names) if names else None
 
 
 def read_ahead(store: Store, index_id: int, table_id: int | None = None) -> Document | None:
@@ -63,7 +84,7 @@ def read_ahead(store: Store, index_id: int, table_id: int | None = None) -> Docu
             return None
         scopes = work.comparisons.scopes(index_id)
         revision, text = work.tables.read(chosen)
-    return Document(revision, parse_stored(text), scopes)
+    return Document.parsed(revision, text, index, scopes)
 
 
 def by_pointer(strings: Iterable[StringNode], config: IndexConfig) -> dict[bytes, StringNode]:
@@ -172,15 +193,18 @@ def enumerate_index(
     Returns the ids of the nodes that have to be indexed.
     """
     document = ahead
-    if document is None or document.revision != work.tables.lock(table_id):
-        revision, text = work.tables.read(table_id)
-        document = Document(revision, parse_stored(text))
     scopes = work.comparisons.scopes(index.id)
+    if (
+        document is None
+        or document.revision != work.tables.lock(table_id)
+        or (index.fields and not document.with_fields)
+    ):
+        document = Document.parsed(*work.tables.read(table_id), index, scopes)
     queued: list[int] = []
     generations = work.indexes.live(index.id)
     for generation in generations:
         wanted = by_pointer(document.strings(scopes, generation.config), generation.config)
-        queued += _bring_up(work, generation, table_id, wanted, limits)
+        queued += _bring_up(work, generation, table_id, document, wanted, limits)
     for generation in generations:
         work.comparisons.note_compared(generation, table_id, document.revision, scopes)
     return queued
@@ -190,20 +214,31 @@ def _bring_up(
     work: UnitOfWork,
     index: Index,
     table_id: int,
+    document: Document,
     wanted: Mapping[bytes, StringNode],
     limits: Limits,
 ) -> list[int]:
     known = {node.pointer_sha256: node for node in work.nodes.known(index.generation.id, table_id)}
     gone = [node.id for key, node in known.items() if key not in wanted]
     changed: list[NodeUpsert] = []
+    refielded: dict[int, Fields] = {}
     for key, node in wanted.items():
-        content_hash = node.content_hash
+        content_hash, fields = node.content_hash, document.fields(node, index.fields)
         if key not in known or known[key].content_hash != content_hash:
-            changed.append(NodeUpsert(node, content_hash, _skip_reason(node, index.config, limits)))
+            skip_reason = _skip_reason(node, index.config, limits)
+            changed.append(NodeUpsert(node, content_hash, skip_reason, fields))
+        elif fields is not None and not _are_same(fields, known[key].fields):
+            refielded[known[key].id] = fields
     if gone or changed:
         work.tools.mark_unsettled(index.id)
     work.nodes.remove(gone)
+    work.nodes.note_fields(refielded)
     return work.nodes.upsert(index, table_id, changed)
+
+
+def _are_same(fields: Fields, known: Fields | None) -> bool:
+    # As text: to Python, true is 1.
+    return known is not None and to_text(fields) == to_text(known)
 
 
 def _skip_reason(node: StringNode, config: IndexConfig, limits: Limits) -> dict[str, object] | None:

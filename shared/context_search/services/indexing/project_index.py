@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from context_search.domain.access import Principal
@@ -43,10 +44,13 @@ class ProjectIndexes:
     model: Model
     silent_s: float
 
-    def switch_on(self, principal: Principal) -> ProjectIndexStatus:
+    def switch_on(
+        self, principal: Principal, fields: Sequence[str] | None = None
+    ) -> ProjectIndexStatus:
         """Makes the index and orders the comparison with all tables of the project.
 
-        Tables that come later are followed by themselves. Switching on what is on changes nothing.
+        Tables that come later are followed by themselves. Switching on what is on changes nothing
+        but the ``fields`` to filter by, if there are any given.
         Raises NotFoundError when the project is gone.
         """
         with self.store.for_project(principal.project_id) as work:
@@ -57,7 +61,10 @@ class ProjectIndexes:
             if index is None:
                 config = project_config(self.model)
                 index = work.indexes.add_to_project(principal.project_id, config)
-            if note_use(work, index) or is_new:
+            has_other_fields = fields is not None and tuple(fields) != index.fields
+            if fields is not None and has_other_fields:
+                work.indexes.name_fields(index.id, fields)
+            if note_use(work, index) or is_new or has_other_fields:
                 work.send(CompareIndex(index.id))
             return self._status(work, principal)
 

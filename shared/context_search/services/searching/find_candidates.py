@@ -28,6 +28,8 @@ from context_search.services.searching.embed_question import EmbedQuestion
 from context_search.services.searching.timeouts import SearchTime
 
 _LATE = {EmbeddingTimeoutError.code, VectorStoreTimeoutError.code, KeywordTimeoutError.code}
+MOST_NAMED = 1_000
+"""Maximum number of strings that a query of turbopuffer names one by one."""
 
 
 class _BusyError(VectorStoreUnavailableError):
@@ -95,11 +97,27 @@ class FindCandidates:
         Where one of them was too slow, that is SearchTimeoutError.
         """
         so_far = _SoFar(time)
+        keys = self._keys(target, time)
+        if keys == ():  # no string that the filter lets through: nothing to rank
+            return so_far.found()
         vector = self._vector(so_far, target, question)
         wants_keywords = question.strategy != "semantic" or vector is None
         stored = target.index.config.storage == "full"
         tokens = question.words if wants_keywords and stored and question.words else None
-        reached = self._ask_turbopuffer(so_far, target, question, vector, tokens)
+        query = VectorQuery(
+            scope_key=scope_key(target.reach.json_pointer),
+            vector=vector,
+            tokens=None if tokens is None else _weightiest(tokens),
+            limit=question.candidates,
+            table_ids=target.reach.table_ids,
+            keys=keys,
+            windows=target.index.config.most_windows,
+        )
+        reached = self._ask_turbopuffer(so_far, target, query)
+        left_out = len(question.words) - len(query.tokens or question.words)
+        if left_out and so_far.legs.keyword is not None:
+            so_far.degraded.append("query_cut")
+            so_far.words_left_out = left_out
         if not reached or (wants_keywords and not stored):
             self._ask_postgres(so_far, target, question)
         found = so_far.found()
@@ -126,26 +144,27 @@ class FindCandidates:
             so_far.note("embed_unavailable", error)
         return None
 
-    def _ask_turbopuffer(
-        self,
-        so_far: _SoFar,
-        target: Target,
-        question: Question,
-        vector: list[float] | None,
-        tokens: Mapping[str, float] | None,
-    ) -> bool:
+    def _keys(self, target: Target, time: SearchTime) -> tuple[str, ...] | None:
+        """Returns the keys of the strings that a filter lets through; None: without a filter, too
+        many, or not found in time. Then there are more candidates to read.
+        """
+        if target.reach.filter is None:
+            return None
+        reading = self.store.for_project(target.index.project_id, time.deadline)
+        timeout_s = time.for_outside(time.timeouts.filter_s)
+        try:
+            with time.stage("filter"), reading as work:
+                found = work.live_chunks.matching(
+                    target.index, target.reach, most=MOST_NAMED, timeout_s=timeout_s
+                )
+        except DatabaseUnavailableError:
+            return None
+        return None if found is None else tuple(sorted({scope_key(each) for each in found}))
+
+    def _ask_turbopuffer(self, so_far: _SoFar, target: Target, query: VectorQuery) -> bool:
         """Returns False when the question has to go elsewhere."""
-        if vector is None and tokens is None:
+        if query.vector is None and query.tokens is None:
             return True
-        asked = None if tokens is None else _weightiest(tokens)
-        query = VectorQuery(
-            scope_key=scope_key(target.reach.json_pointer),
-            vector=vector,
-            tokens=asked,
-            limit=question.candidates,
-            table_ids=target.reach.table_ids,
-            windows=target.index.config.most_windows,
-        )
         try:
             so_far.legs = self._query(so_far.time, target.index.generation.namespace, query)
         except NamespaceMissingError as error:
@@ -159,9 +178,6 @@ class FindCandidates:
         except VectorStoreError as error:
             so_far.note("backend_unavailable", error)
         else:
-            if asked is not None and len(asked) < len(tokens or ()):
-                so_far.degraded.append("query_cut")
-                so_far.words_left_out = len(tokens or ()) - len(asked)
             return True
         return False
 

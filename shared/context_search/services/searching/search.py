@@ -72,7 +72,8 @@ class Searcher:
         """Returns the best hits, in the time of its limits, switches of the index included.
 
         An evicted index answers nothing, at once, and is built again. Raises QueryEmptyError,
-        NotFoundError, ProjectIndexOffError, BackpressureError and SearchUnavailableError.
+        FilterInvalidError, NotFoundError, ProjectIndexOffError, BackpressureError and
+        SearchUnavailableError.
         """
         if not has_searchable_character(query):
             raise QueryEmptyError(
@@ -97,7 +98,7 @@ class Search:
         """Returns what ``Searcher.search`` does."""
         known = self.parts.targets.get(self.searched)
         with self.time.stage("total"):
-            target = known or self._open()
+            target = (known or self._open()).narrowed(self.limits.filter)
             with self.parts.admission.admitted(target.index.project_id, self.time.deadline):
                 answer = self._ranked(target)
         hint = None if answer.hits else self._hint(answer)
@@ -130,7 +131,6 @@ class Search:
             target, chunks = self._read(target, question, found)
             if chunks is None:
                 continue
-            self.parts.targets.keep(self.searched, target)
             wider = widened(question, asked, found, chunks)
             if wider == self.limits.candidates and self.limits.collapse:
                 wider = places = widened_for_copies(question, found, chunks)
@@ -162,9 +162,11 @@ class Search:
         """Returns the target as it is now, and no chunks when it has to be asked anew."""
         reading = self.parts.store.for_project(target.index.project_id, self.time.deadline)
         with self.time.stage("read"), reading as work:
-            fresh = read_target(work, self.searched, silent_s=self.parts.silent_s)
+            unnarrowed = read_target(work, self.searched, silent_s=self.parts.silent_s)
+            fresh = unnarrowed.narrowed(self.limits.filter)
             if fresh.asked != target.asked:
                 return fresh, None
+            self.parts.targets.keep(self.searched, unnarrowed)
             return fresh, read_candidates(work.live_chunks, fresh, question, found)
 
     def _rank(
@@ -174,6 +176,8 @@ class Search:
             ranking = rank(target, question, found, chunks)
         reranked = self.parts.rerank_hits.rerank(target.search, self.query, ranking, self.time)
         answer = self._found(reranked.target, reranked.found)
+        if target.reach.filter and found.is_cut and len(chunks) < question.wanted:
+            answer = replace(answer, degraded=[*answer.degraded, "filter_incomplete"])
         return replace(answer, hits=reranked.hits, ranked=len(reranked.hits), gone=reranked.gone)
 
     def _evicted(self, target: Target) -> Answer:

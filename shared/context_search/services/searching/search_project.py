@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
@@ -12,6 +11,7 @@ from typing import Any
 from context_search.domain.access import Principal
 from context_search.domain.config import SearchConfig, Strategy
 from context_search.domain.errors import CursorInvalidError
+from context_search.domain.filters import to_text
 from context_search.domain.json_pointer import ancestors
 from context_search.domain.model import Generation, HydratedChunk, Index, Reach
 from context_search.domain.ranking.rank import relevance_of
@@ -226,7 +226,7 @@ class ProjectQuestion:
     def fingerprint(self) -> str:
         """Equal for equal questions, whatever the page, and equal forms of ``KeptRanking``."""
         asked = {**asdict(self), "cursor": None, "form": KEPT_FORM}
-        return hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()
+        return hashlib.sha256(to_text(asked).encode()).hexdigest()
 
     def searched(self, project_id: int) -> SearchedProject:
         """Returns what is searched for a project."""
@@ -311,7 +311,8 @@ class SearchProject:
             rows = ranking.page(first, PAGE)
             then = ranking.seen_through(index)
             names = [name for row in rows for name in (row.doc_id, *row.copies)]
-            chunks = work.live_chunks.hydrate(then, asked.reach, names)
+            reach = replace(asked.reach, filter=asked.limits.filter)
+            chunks = work.live_chunks.hydrate(then, reach, names)
             labels = labels_of(work, then, list(chunks.values()))
         calibration = Calibration(ranking.middle, ranking.width)
         hits = _hits(calibration, asked.query, rows, chunks)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from cachetools import TTLCache
@@ -101,12 +101,13 @@ def read_target(work: UnitOfWork, searched: Searched, *, silent_s: float) -> Tar
         if found is None:
             raise NotFoundError("there is no such tool")
         tool, index = found
-        reach, search = Reach(tool.scope.json_pointer), tool.search
+        reach, search = Reach(tool.scope.json_pointer, filter=tool.search.where), tool.search
     else:
         of_project = work.indexes.of_project(searched.project_id)
         if of_project is None:
             raise ProjectIndexOffError("the search index of the project has to be made first")
-        index, reach, search = of_project, searched.reach, searched.search
+        index, reach = of_project, searched.reach
+        search = replace(searched.search, filterable=index.fields)
     return Target(index, reach, search, work.node_counts.status(index, silent_s=silent_s))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 from context_search.adapters.postgres.catalog.presence import LIVE, TABLE_IS_THERE
@@ -136,6 +137,11 @@ class PostgresTools:
         )
         return {row[0]: ToolRecord(row[1], _object(row[2])) for row in rows}
 
+    def fields_of_index(self, index_id: int) -> list[str]:
+        # Locks no tool, unlike ``of_index``: who deletes one waits for its index.
+        rows = self.tx.run(f"{_TOOL} WHERE {LIVE} AND coverage.index_id = :index", index=index_id)
+        return sorted({name for row in rows for name in tool_of(row).search.fields})
+
     def of_index(self, index_id: int, *, tool_id: int | None = None) -> list[SearchTool]:
         rows = self.tx.run(
             f"""
@@ -237,7 +243,7 @@ def tool_of(row: Sequence[Any]) -> SearchTool:
         description=description,
         table_name=table_name,
         scope=Scope(table_id, scope),
-        search=SearchConfig.from_stored(json.loads(config or "{}")),
+        search=SearchConfig.from_stored(json.loads(config or "{}", parse_float=Decimal)),
         index_id=index_id,
         created_at=at,
     )

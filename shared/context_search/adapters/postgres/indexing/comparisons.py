@@ -24,6 +24,11 @@ _OTHER_SCOPES = """
                 SELECT FROM needed_scope WHERE needed_scope.index_id = search_index.id
                   AND (scope IN ('', known) OR starts_with(known, scope || '/')))))
 """
+_OTHER_FIELDS = """
+    search_index.filterable IS NOT NULL AND (
+        comparison.fields_revision IS DISTINCT FROM comparison.revision
+        OR NOT COALESCE(comparison.fields, '{}') @> search_index.filterable)
+"""
 # Of an index that nobody needs, and none may need again: a comparison retires it.
 _IS_LEFT = f"""
     search_index.table_id IS NOT NULL AND NOT EXISTS (
@@ -38,7 +43,7 @@ UNCOMPARED = f"""
                         AND comparison.table_id = index_table.table_id
     WHERE generation.state IN ('active', 'building')
       AND (comparison.revision IS DISTINCT FROM index_table.revision OR {_OTHER_SCOPES}
-           OR {_IS_LEFT})
+           OR {_OTHER_FIELDS} OR {_IS_LEFT})
 """
 """Generations that should follow their tables, each with each table that it does not follow."""
 BEHIND = f"EXISTS (SELECT {UNCOMPARED} AND generation.id = :generation)"
@@ -132,15 +137,19 @@ class PostgresComparisons:
     ) -> None:
         self.tx.run(
             """
-            INSERT INTO comparison (generation_id, table_id, revision, scopes)
-            VALUES (:generation, :table, :revision, CAST(:scopes AS text[]))
+            INSERT INTO comparison
+                (generation_id, table_id, revision, scopes, fields, fields_revision)
+            VALUES (:generation, :table, :revision, CAST(:scopes AS text[]),
+                    CAST(:fields AS text[]), :revision)
             ON CONFLICT (generation_id, table_id)
-            DO UPDATE SET revision = excluded.revision, scopes = excluded.scopes, refused = NULL
+            DO UPDATE SET revision = excluded.revision, scopes = excluded.scopes, refused = NULL,
+                fields = excluded.fields, fields_revision = excluded.fields_revision
             """,
             generation=index.generation.id,
             table=table_id,
             revision=revision,
             scopes=list(scopes),
+            fields=list(index.fields),
         )
         self.tx.run(
             """

@@ -21,7 +21,7 @@ INDEX_COLUMNS = """
     search_index.evicted_at,
     COALESCE(search_index.last_searched_at, search_index.created_at)
         < clock_timestamp() - interval '1 minute',
-    search_index.evicted_by, generation.calibration
+    search_index.evicted_by, COALESCE(search_index.filterable, '{}'), generation.calibration
 """
 INDEX = f"""
     SELECT {INDEX_COLUMNS}
@@ -126,6 +126,13 @@ class PostgresIndexes:
         if index.table_id is None:
             self.tx.run(f"SELECT pg_advisory_xact_lock_shared({_LOCK})", index=index.id)
 
+    def name_fields(self, index_id: int, names: Sequence[str]) -> None:
+        self.tx.run(
+            "UPDATE search_index SET filterable = CAST(:names AS text[]) WHERE id = :index",
+            index=index_id,
+            names=list(names) or None,
+        )
+
     def live(self, index_id: int) -> list[Index]:
         rows = self.tx.run(
             f"""
@@ -168,7 +175,9 @@ class PostgresIndexes:
 
 def index_of_row(row: Sequence[Any]) -> Index:
     """Returns the index of a row of ``INDEX``."""
-    index_id, project_id, table_id, config, each, namespace, state, number, *rest, found = row
+    index_id, project_id, table_id, config, each, namespace, state, number, *rest = row
+    *of_index, names, found = rest
     calibration = None if found is None else IndexCalibration.from_json(found)
     generation = Generation(each, namespace, state, number, calibration)
-    return Index(index_id, project_id, table_id, IndexConfig.from_json(config), generation, *rest)
+    known = IndexConfig.from_json(config)
+    return Index(*[index_id, project_id, table_id, known, generation, *of_index, tuple(names)])

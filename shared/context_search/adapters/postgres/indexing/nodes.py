@@ -11,6 +11,7 @@ from context_search.adapters.postgres.pool import Transaction, bulk
 from context_search.domain.config import IndexConfig
 from context_search.domain.documents import text_of_chunks
 from context_search.domain.errors import LeaseLostError
+from context_search.domain.filters import Fields, stored_fields, to_text
 from context_search.domain.ids import pointer_sha256
 from context_search.domain.model import Claim, Index, KnownNode
 from context_search.domain.progress import NodeState
@@ -30,13 +31,16 @@ class PostgresNodes:
     def known(self, generation_id: int, table_id: int) -> list[KnownNode]:
         rows = self.tx.run(
             """
-            SELECT id, pointer_sha256, content_hash FROM node
+            SELECT id, pointer_sha256, content_hash, CAST(fields AS text) FROM node
             WHERE generation_id = :generation AND table_id = :table
             """,
             generation=generation_id,
             table=table_id,
         )
-        return [KnownNode(*row) for row in rows]
+        return [
+            KnownNode(*[*row, None if fields is None else stored_fields(fields)])
+            for *row, fields in rows
+        ]
 
     def upsert(self, index: Index, table_id: int, nodes: Sequence[NodeUpsert]) -> list[int]:
         """A worker that holds the node loses its fence."""
@@ -48,17 +52,19 @@ class PostgresNodes:
             self.tx,
             """
             INSERT INTO node (generation_id, table_id, json_pointer, pointer_sha256, content_hash,
-                              char_count, content, state, last_error)
+                              char_count, content, state, last_error, fields)
             SELECT generation_id, table_id, json_pointer, decode(sha, 'hex'), content_hash,
                    char_count, content, state,
-                   last_error || jsonb_build_object('at', clock_timestamp())
+                   last_error || jsonb_build_object('at', clock_timestamp()), CAST(fields AS jsonb)
             FROM jsonb_to_recordset(CAST(:rows AS jsonb)) AS row (
                 generation_id bigint, table_id bigint, json_pointer text, sha text,
-                content_hash text, char_count int, content text, state text, last_error jsonb)
+                content_hash text, char_count int, content text, state text, last_error jsonb,
+                fields text)
             ON CONFLICT (generation_id, table_id, pointer_sha256) DO UPDATE SET
                 content_hash = excluded.content_hash, char_count = excluded.char_count,
                 content = excluded.content, state = excluded.state,
-                last_error = excluded.last_error, fence = node.fence + 1, attempt = 0,
+                last_error = excluded.last_error, fields = excluded.fields,
+                fence = node.fence + 1, attempt = 0,
                 active_set_id = CASE WHEN excluded.state = 'queued' THEN node.active_set_id END,
                 lease_until = NULL, next_at = clock_timestamp(), changed_at = clock_timestamp()
             RETURNING id, state
@@ -74,6 +80,17 @@ class PostgresNodes:
                 "DELETE FROM chunk_set WHERE node_id = ANY(CAST(:ids AS bigint[]))",
                 ids=sorted(node_ids),
             )
+
+    def note_fields(self, fields: Mapping[int, Fields]) -> None:
+        bulk(
+            self.tx,
+            """
+            UPDATE node SET fields = CAST(row.fields AS jsonb)
+            FROM jsonb_to_recordset(CAST(:rows AS jsonb)) AS row (id bigint, fields text)
+            WHERE node.id = row.id
+            """,
+            [{"id": node_id, "fields": to_text(fields[node_id])} for node_id in sorted(fields)],
+        )
 
     def remove(self, node_ids: Sequence[int]) -> None:
         if node_ids:
@@ -309,4 +326,5 @@ def _row(index: Index, table_id: int, upsert: NodeUpsert) -> dict[str, object]:
         "content": None if skipped else upsert.node.text,
         "state": "skipped" if skipped else "queued",
         "last_error": upsert.skip_reason,
+        "fields": None if upsert.fields is None else to_text(upsert.fields),
     }

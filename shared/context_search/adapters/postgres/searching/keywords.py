@@ -32,6 +32,7 @@ from context_search.adapters.postgres.searching.keyword_ranking import (
     rescored,
     selective,
 )
+from context_search.adapters.postgres.searching.live_chunks import MAY_MATCH, filter_parameters
 from context_search.domain.errors import KeywordTimeoutError
 from context_search.domain.ids import ancestor_keys, scope_key
 from context_search.domain.model import Index, Reach
@@ -85,12 +86,15 @@ SAMPLED = 1_000
 
 # Not by the index on generation_id, which the planner may like better: only GIN is bounded.
 _OF_GENERATION = "generation_id + 0 = :generation"
-_LIVE = """
+_LIVE = f"""
     SELECT turbopuffer_doc_id, chunk_text FROM node JOIN chunks ON chunks.id = scored.chunk_id
+    LEFT JOIN comparison ON comparison.generation_id = node.generation_id
+                        AND comparison.table_id = node.table_id
     WHERE active_set_id = scored.set_id AND node.generation_id = :generation
       AND (:scope = '' OR chunks.json_pointer = :scope
            OR starts_with(chunks.json_pointer, :scope || '/'))
       AND (CAST(:tables AS bigint[]) IS NULL OR chunks.table_id = ANY(CAST(:tables AS bigint[])))
+      AND {MAY_MATCH}
     LIMIT 1
 """
 
@@ -207,6 +211,7 @@ class KeywordSearch:
             scope=reach.json_pointer,
             tables=None if reach.table_ids is None else list(reach.table_ids),
             limit=limit,
+            **filter_parameters(reach.filter),
         )
         return [
             Candidate(doc_id, score, frozenset(terms[n - 1].word for n in numbers), length, text)

@@ -10,23 +10,97 @@ from datetime import datetime
 from context_search.adapters.postgres.catalog.presence import TABLE_IS_THERE
 from context_search.adapters.postgres.catalog.tables import READABLE, text_of
 from context_search.adapters.postgres.pool import Transaction
-from context_search.domain.documents import content_hash, parse_stored
+from context_search.domain.documents import content_hash, parse_fielded, parse_stored
 from context_search.domain.errors import InvalidDocumentError
+from context_search.domain.filters import (
+    All,
+    Condition,
+    Fields,
+    Filter,
+    Not,
+    Operator,
+    lets_through,
+    matches,
+    names_of,
+    stored_fields,
+    to_text,
+)
 from context_search.domain.ids import pointer_sha256
 from context_search.domain.json_pointer import resolve, split
 from context_search.domain.model import HydratedChunk, Index, Reach
 from context_search.domain.retrieval import ChunkText
 
+# Of all fields that a filter looks at, and of the revision that the strings are of.
+FIELDS_ARE_KNOWN = """
+    (comparison.fields_revision = comparison.revision
+     AND comparison.fields @> CAST(:names AS text[]))
+"""
+
+
+# What nobody has noted yet may be what the filter looks for: who shows it reads the document.
+MAY_MATCH = f"""
+    (CAST(:path AS jsonpath) IS NULL OR NOT COALESCE({FIELDS_ARE_KNOWN}, false)
+     OR node.fields IS NULL OR node.fields @@ CAST(:path AS jsonpath))
+"""
+"""Of a node and its comparison, with ``filter_parameters``: the filter may let it through."""
+
+
+def filter_parameters(wanted: Filter | None) -> dict[str, object]:
+    """Returns the parameters of a filter: its path, and the names of its fields."""
+    if wanted is None:
+        return {"path": None, "names": None}
+    return {"path": json_path(wanted), "names": sorted(names_of(wanted))}
+
+
+def json_path(wanted: Filter, *, is_true: bool = True) -> str:
+    """Returns a SQL/JSON path over ``node.fields`` that is true where a filter holds, or else
+    where it does not.
+
+    Of values of different kinds a path says neither, and neither does its negation.
+    """
+    if isinstance(wanted, Not):
+        return json_path(wanted.of, is_true=not is_true)
+    if isinstance(wanted, Condition):
+        path = _path_of(wanted)
+        return f"({path})" if is_true else f"(!({path}) || (({path}) is unknown))"
+    parts = [json_path(one, is_true=is_true) for one in wanted.of]
+    are_all = isinstance(wanted, All) is is_true
+    if not parts:
+        return "(1 == 1)" if are_all else "(1 == 2)"
+    return f"({(' && ' if are_all else ' || ').join(parts)})"
+
+
+_SIGNS: Mapping[Operator, str] = {
+    **dict.fromkeys(("eq", "in", "contains"), "=="),
+    "lt": "<",
+    "lte": "<=",
+    "gt": ">",
+    "gte": ">=",
+    "prefix": "starts with",
+}
+
+
+def _path_of(wanted: Condition) -> str:
+    """A value and an array of it are compared alike: a path looks at each element."""
+    key, value = f"$.{json.dumps(wanted.field)}", wanted.value
+    if wanted.operator == "exists":
+        return f"exists({key})" if value else f"!exists({key})"
+    values = value if isinstance(value, tuple) else (value,)
+    sign = _SIGNS[wanted.operator]
+    path = " || ".join(f"{key} {sign} {to_text(each)}" for each in values)
+    return f'{key}.type() == "array" && {path}' if wanted.operator == "contains" else path
+
 
 @dataclass(frozen=True, slots=True)
 class _LiveSet:
     """The present state of a string whose chunks were found. ``is_behind``: its table changed
-    since.
+    since, or its ``fields`` are asked for and not known.
     """
 
     changed_at: datetime
     content_hash: str
     is_behind: bool
+    fields: Fields
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,18 +134,56 @@ class PostgresLiveChunks:
             tables=None if reach.table_ids is None else list(reach.table_ids),
         )
         rows = json.loads(listed or "[]")
-        sets = self._live_sets(index, sorted({row[0] for row in rows}))
+        sets = self._live_sets(index, sorted({row[0] for row in rows}), reach.filter)
         chunks: list[HydratedChunk] = []
         behind: list[HydratedChunk] = []
         for set_id, *row in rows:
             if live := sets.get(set_id):
                 chunk = HydratedChunk(*[*row, live.changed_at, live.content_hash != row[8]])
-                (behind if live.is_behind else chunks).append(chunk)
+                if live.is_behind:
+                    behind.append(chunk)
+                elif reach.filter is None or matches(reach.filter, live.fields):
+                    chunks.append(chunk)
         for table_id in sorted({chunk.table_id for chunk in behind}):
             # The document changed and was not compared yet.
             of_table = [chunk for chunk in behind if chunk.table_id == table_id]
-            chunks += self._checked(table_id, of_table)
+            chunks += self._checked(table_id, of_table, reach.filter)
         return {chunk.turbopuffer_doc_id: chunk for chunk in chunks}
+
+    def matching(
+        self, index: Index, reach: Reach, *, most: int, timeout_s: float
+    ) -> list[str] | None:
+        """Looks first whether all fields are known, and lets the index on them do the rest."""
+        if reach.filter is None:
+            return None
+        self.tx.run(f"SET LOCAL statement_timeout = {max(1, int(timeout_s * 1000)):d}")
+        places: dict[str, object] = {
+            "generation": index.generation.id,
+            "tables": None if reach.table_ids is None else list(reach.table_ids),
+        }
+        wanted = filter_parameters(reach.filter)
+        [[are_known]] = self.tx.run(
+            f"""
+            SELECT bool_and({FIELDS_ARE_KNOWN}) FROM comparison
+            WHERE generation_id = :generation AND (CAST(:tables AS bigint[]) IS NULL
+                                                   OR table_id = ANY(CAST(:tables AS bigint[])))
+            """,
+            names=wanted["names"],
+            **places,
+        )
+        if not are_known:
+            return None
+        rows = self.tx.run(
+            """
+            SELECT strings_let_through(:generation, CAST(:path AS jsonpath), :scope,
+                                       CAST(:tables AS bigint[]), :most)
+            """,
+            scope=reach.json_pointer,
+            path=wanted["path"],
+            most=most + 1,
+            **places,
+        )
+        return None if len(rows) > most else [pointer for [pointer] in rows]
 
     def texts(self, index: Index, doc_ids: Sequence[str]) -> dict[str, str]:
         """Reads the texts of a namespace."""
@@ -86,7 +198,9 @@ class PostgresLiveChunks:
         )
         return {row[0]: row[1] for row in rows}
 
-    def _live_sets(self, index: Index, set_ids: Sequence[int]) -> dict[int, _LiveSet]:
+    def _live_sets(
+        self, index: Index, set_ids: Sequence[int], wanted: Filter | None
+    ) -> dict[int, _LiveSet]:
         """Returns those of the sets that answer for the index.
 
         By itself, because Postgres does not foresee how many chunks have been asked for: joined
@@ -96,7 +210,8 @@ class PostgresLiveChunks:
             f"""
             SELECT json_agg(json_build_array(
                        chunk_set.id, node.changed_at, node.content_hash,
-                       context_table.revision IS DISTINCT FROM comparison.revision))
+                       context_table.revision IS DISTINCT FROM comparison.revision,
+                       CAST(CASE WHEN {FIELDS_ARE_KNOWN} THEN node.fields END AS text)))
             FROM chunk_set
             JOIN node ON node.active_set_id = chunk_set.id
             JOIN context_table ON context_table.id = node.table_id
@@ -109,30 +224,47 @@ class PostgresLiveChunks:
             sets=list(set_ids),
             project=index.project_id,
             generation=index.generation.id,
+            names=None if wanted is None else sorted(names_of(wanted)),
         )
         return {
-            set_id: _LiveSet(datetime.fromisoformat(changed_at), *row)
-            for set_id, changed_at, *row in json.loads(listed or "[]")
+            set_id: _LiveSet(
+                datetime.fromisoformat(changed_at),
+                content_hash,
+                is_behind or (wanted is not None and fields is None),
+                stored_fields(fields or "{}"),
+            )
+            for set_id, changed_at, content_hash, is_behind, fields in json.loads(listed or "[]")
         }
 
-    def _checked(self, table_id: int, chunks: Sequence[HydratedChunk]) -> list[HydratedChunk]:
-        live = self._live_hashes(table_id, sorted({chunk.json_pointer for chunk in chunks}))
+    def _checked(
+        self, table_id: int, chunks: Sequence[HydratedChunk], wanted: Filter | None
+    ) -> list[HydratedChunk]:
+        pointers = sorted({chunk.json_pointer for chunk in chunks})
+        live = self._live_hashes(table_id, pointers, wanted)
         return [
             replace(chunk, stale=live[chunk.json_pointer] != chunk.content_hash)
             for chunk in chunks
             if live[chunk.json_pointer] is not None
         ]
 
-    def _live_hashes(self, table_id: int, pointers: Sequence[str]) -> Mapping[str, str | None]:
+    def _live_hashes(
+        self, table_id: int, pointers: Sequence[str], wanted: Filter | None
+    ) -> Mapping[str, str | None]:
+        """Returns the hash of each string; None without one that the filter lets through."""
         # Read whole: Postgres would unpack the document anew for each pointer (74 ms at 5 MB).
         [row] = self.tx.run(
             f"SELECT {READABLE} FROM context_table WHERE id = :table", table=table_id
         )
         try:
-            document = parse_stored(text_of(*row))
+            document = (parse_stored if wanted is None else parse_fielded)(text_of(*row))
         except InvalidDocumentError:  # the comparison says so; until then none of it is there
             document = None
-        return {pointer: _string_hash(document, pointer) for pointer in pointers}
+        return {
+            pointer: _string_hash(document, pointer)
+            if wanted is None or lets_through(wanted, document, pointer)
+            else None
+            for pointer in pointers
+        }
 
     def first_texts(
         self, index: Index, places: Sequence[tuple[int, str]]

@@ -104,8 +104,10 @@ def _index_config(stored: str | None, model: Model) -> IndexConfig:
         raise InvalidInputError("search_config is no JSON object")
     known = {name: found[name] for name in SearchConfigBody.model_fields if name in found}
     try:
-        return SearchConfigBody.model_validate(known).to_index_config(model)
+        body = SearchConfigBody.model_validate(known)
     except ValidationError as error:
         names = sorted({str(name) for each in error.errors() for name in each["loc"][:1]})
         message = f"search_config: {', '.join(names)} has a value that is not allowed"
         raise InvalidInputError(message) from None
+    body.to_search_config()  # it says what is wrong with its filters
+    return body.to_index_config(model)

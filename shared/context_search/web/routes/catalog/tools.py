@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from contextlib import suppress
 from dataclasses import asdict, dataclass
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Response
 from fastapi.responses import JSONResponse
-from pydantic import Field, model_validator
+from pydantic import Field, WithJsonSchema, model_validator
 
 from context_search.domain.config import (
     MAX_MODEL_NAME,
@@ -25,6 +26,7 @@ from context_search.domain.config import (
     both_weights,
 )
 from context_search.domain.errors import ContextSearchError, InvalidInputError
+from context_search.domain.filters import parse_names, to_mapping, to_text
 from context_search.domain.model import Scope
 from context_search.domain.progress import IndexStatus
 from context_search.domain.search import EmptyHint
@@ -39,6 +41,8 @@ from context_search.web.fields import (
     Count,
     Cursor,
     Description,
+    Filterable,
+    Filtered,
     Id,
     JsonPointer,
     KnownId,
@@ -47,6 +51,7 @@ from context_search.web.fields import (
     Time,
     ToolName,
     example,
+    filter_of,
     next_cursor,
 )
 from context_search.web.idempotency import Once
@@ -93,6 +98,8 @@ class SearchConfigBody(Body):
     include_metadata: bool = True
     max_chunk_preview: Annotated[int, Field(ge=1, le=MAX_PREVIEW)] | None = None
     rerank: RerankBody | None = None
+    filterable: Filterable = Field(default_factory=list)
+    where: Filtered = None
 
     @model_validator(mode="after")
     def _consistent(self) -> SearchConfigBody:
@@ -118,7 +125,8 @@ class SearchConfigBody(Body):
         )
 
     def to_search_config(self) -> SearchConfig:
-        """Returns how the tool searches."""
+        """Returns how the tool searches. Raises FilterInvalidError."""
+        where = filter_of(self.where)
         strategy: Strategy = "semantic" if self.enable_hybrid is False else "hybrid"
         vector, bm25 = both_weights(self.vector_weight, self.bm25_weight)
         return SearchConfig(
@@ -131,6 +139,8 @@ class SearchConfigBody(Body):
             include_metadata=self.include_metadata,
             max_chunk_preview=self.max_chunk_preview,
             rerank=None if self.rerank is None else Rerank(**dict(self.rerank)),
+            filterable=parse_names(self.filterable, where),
+            where=where,
         )
 
 
@@ -216,6 +226,9 @@ class RerankAnswer(Answer):
     blend: Share
 
 
+_OBJECT_OR_NULL: dict[str, Any] = {"anyOf": [{"type": "object"}, {"type": "null"}]}
+
+
 class SearchConfigAnswer(Answer):
     """Every setting that a create takes, as ``SearchConfigBody`` names them."""
 
@@ -228,6 +241,8 @@ class SearchConfigAnswer(Answer):
     include_metadata: bool
     max_chunk_preview: KnownId | None
     rerank: RerankAnswer | None
+    filterable: list[str]
+    where: Annotated[dict[str, Any] | None, WithJsonSchema(_OBJECT_OR_NULL)]
     storage: Storage
     chunk_threshold: KnownId
     chunk_size: KnownId
@@ -236,8 +251,12 @@ class SearchConfigAnswer(Answer):
     @classmethod
     def of(cls, search: SearchConfig, index: IndexConfig) -> SearchConfigAnswer:
         """Returns how a tool searches, and what its index is built with."""
+        filters = {
+            "filterable": list(search.filterable),
+            "where": search.where and json.loads(to_text(to_mapping(search.where))),
+        }
         return cls(
-            **asdict(search),
+            **{**asdict(search), **filters},
             storage=index.storage,
             chunk_threshold=index.threshold,
             chunk_size=index.chunk_size,

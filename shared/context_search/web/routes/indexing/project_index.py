@@ -8,12 +8,24 @@ from typing import Annotated
 from fastapi import APIRouter, Response
 
 from context_search.domain.access import Operator
+from context_search.domain.filters import parse_names
 from context_search.domain.progress import IndexStatus, NodeState
 from context_search.services.indexing.project_index import ProjectIndexes, ProjectIndexStatus
 from context_search.services.indexing.rebuilds import Rebuilds
 from context_search.web.border import StrictJsonRoute
 from context_search.web.callers import InternalOnly, Owner, ProjectId, ReadOwner, part
-from context_search.web.fields import Answer, Count, KnownId, Time, TimeText
+from context_search.web.fields import (
+    Answer,
+    Body,
+    Count,
+    Filterable,
+    KnownId,
+    LeftOut,
+    NotNull,
+    Time,
+    TimeText,
+    example,
+)
 from context_search.web.problems import refused
 from context_search.web.routes.indexing.search_index import (
     CalibrationAnswer,
@@ -24,6 +36,13 @@ from context_search.web.routes.indexing.search_index import (
 from context_search.web.routes.upkeep.rebuilds import GenerationAnswer
 
 router = APIRouter(route_class=StrictJsonRoute, tags=["project search"])
+
+
+class ProjectIndexBody(Body):
+    """``POST …/search-index``; without ``filterable`` it stays as it is, at first empty."""
+
+    model_config = example(filterable=["status", "author/name"])
+    filterable: Annotated[Filterable | LeftOut, NotNull] = None
 
 
 class RefusedTableAnswer(Answer):
@@ -51,6 +70,7 @@ class ProjectIndexAnswer(Answer):
     nodes: dict[NodeState, Count]
     integrity: IntegrityAnswer | None
     calibration: CalibrationAnswer | None
+    filterable: list[str]
 
     @classmethod
     def of(cls, status: ProjectIndexStatus) -> ProjectIndexAnswer:
@@ -64,6 +84,7 @@ class ProjectIndexAnswer(Answer):
             nodes=progress.states,
             integrity=IntegrityAnswer.of(status.integrity),
             calibration=CalibrationAnswer.of(status.index),
+            filterable=list(status.index.fields),
         )
 
 
@@ -79,9 +100,12 @@ Use = Annotated[ProjectIndexUseCases, part("project_index")]
 
 
 @router.post("/api/v1/projects/{project_id}/search-index", status_code=202, responses=refused(409))
-async def switch_on(owner: Owner, use: Use) -> ProjectIndexAnswer:
+async def switch_on(
+    owner: Owner, use: Use, body: ProjectIndexBody | None = None
+) -> ProjectIndexAnswer:
     """Indexes every string of every table, now and later; the same again changes nothing."""
-    return ProjectIndexAnswer.of(use.indexes.switch_on(owner))
+    named = None if body is None or body.filterable is None else parse_names(body.filterable)
+    return ProjectIndexAnswer.of(use.indexes.switch_on(owner, named))
 
 
 @router.get("/api/v1/projects/{project_id}/search-index", responses=refused(409))

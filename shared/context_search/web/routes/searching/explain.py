@@ -20,11 +20,13 @@ from context_search.web.fields import (
     Answer,
     Body,
     Count,
+    Filtered,
     KnownId,
     Number,
     Question,
     Share,
     example,
+    filter_of,
 )
 from context_search.web.problems import refused
 from context_search.web.routes.searching.search import (
@@ -46,6 +48,7 @@ class ExplainBody(Body):
     model_config = example(query="Who counted comets?", top_k=3)
     query: Question
     top_k: Annotated[int, Field(ge=1, le=MAX_RESULTS)] | None = None
+    filter: Filtered = None
 
 
 class ScoreBreakdownAnswer(Answer):
@@ -209,7 +212,7 @@ async def explain(
     tool_id: ToolId, body: ExplainBody, caller: MaySearch, use: Use
 ) -> ExplainedAnswer:
     """Returns a tool's search with its candidates, cuts, scores and timings."""
-    limits = QuestionLimits(top_k=body.top_k, is_whole=True)
+    limits = QuestionLimits(top_k=body.top_k, is_whole=True, filter=filter_of(body.filter))
     answer = use.explain.search(SearchedTool.by(caller, tool_id), body.query, limits)
     shown = answer.hits[: limits.shown(answer.target.search)]
     return ExplainedAnswer(

@@ -27,6 +27,7 @@ from context_search.web.fields import (
     Answer,
     Body,
     Count,
+    Filtered,
     Id,
     JsonPointer,
     LeftOut,
@@ -36,6 +37,7 @@ from context_search.web.fields import (
     Share,
     Time,
     example,
+    filter_of,
 )
 from context_search.web.observed import SearchLog
 from context_search.web.problems import refused
@@ -67,6 +69,7 @@ class ProjectExplainBody(Body):
     strategy: Strategy = "hybrid"
     tables: Annotated[_Tables | LeftOut, NotNull] = None
     json_pointer: JsonPointer = ""
+    filter: Filtered = None
     candidates: Annotated[int, Field(ge=1, le=5_000)] = 200
     include_low_score: bool = False
     collapse: bool = False
@@ -74,7 +77,7 @@ class ProjectExplainBody(Body):
     def question(self, cursor: str | None = None) -> ProjectQuestion:
         """Returns what is asked, of its first page or that of a cursor.
 
-        Raises InvalidPointerError.
+        Raises InvalidPointerError and FilterInvalidError.
         """
         split(self.json_pointer)
         tables = None if self.tables is None else tuple(sorted(set(self.tables)))
@@ -86,6 +89,7 @@ class ProjectExplainBody(Body):
                 candidates=self.candidates,
                 min_score=0.0 if self.include_low_score else None,
                 collapse=self.collapse,
+                filter=filter_of(self.filter),
             ),
             cursor=cursor,
         )

@@ -20,6 +20,7 @@ from context_search.web.fields import (
     Answer,
     CamelBody,
     Count,
+    Filtered,
     KnownId,
     MaxTokens,
     MinScore,
@@ -28,6 +29,7 @@ from context_search.web.fields import (
     Share,
     TopK,
     example,
+    filter_of,
 )
 from context_search.web.problems import refused
 from context_search.web.routes.searching.search import (
@@ -51,12 +53,16 @@ class RetrieveBody(CamelBody):
     top_k: TopK | None = None
     min_score: MinScore | None = None
     max_tokens: MaxTokens | None = None
+    filter: Filtered = None
 
     @property
     def limits(self) -> QuestionLimits:
-        """What differs from the settings."""
+        """What differs from the settings. Raises FilterInvalidError."""
         return QuestionLimits(
-            top_k=self.top_k, min_score=self.min_score, max_tokens=self.max_tokens
+            top_k=self.top_k,
+            min_score=self.min_score,
+            max_tokens=self.max_tokens,
+            filter=filter_of(self.filter),
         )
 
 

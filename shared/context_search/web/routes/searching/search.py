@@ -29,10 +29,12 @@ from context_search.web.fields import (
     Answer,
     Body,
     Count,
+    Filtered,
     Number,
     Question,
     Share,
     example,
+    filter_of,
 )
 from context_search.web.problems import refused
 
@@ -50,14 +52,16 @@ class SearchBody(Body):
     model_config = example(query="Who counted comets?", top_k=3)
     query: Question
     top_k: Annotated[int, Field(ge=1, le=MAX_RESULTS)] | None = None
+    filter: Filtered = None
     context_hint: bool = False
     highlights: bool = False
     collapse: bool = False
 
     @property
     def limits(self) -> QuestionLimits:
-        """What the request limits."""
-        return QuestionLimits(top_k=self.top_k, collapse=self.collapse)
+        """What the request limits. Raises FilterInvalidError."""
+        wanted = filter_of(self.filter)
+        return QuestionLimits(top_k=self.top_k, collapse=self.collapse, filter=wanted)
 
 
 class ChunkAnswer(Answer):
