@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, replace
+from decimal import Decimal
 
 import pytest
 
 from context_search.domain.config import IndexConfig, Rerank, SearchConfig
+from context_search.domain.filters import Condition
 from context_search.domain.text.chunking import chunk_spans, window_texts
 from tests.builders import chinese, english
 
@@ -119,6 +121,28 @@ def test_a_value_that_no_field_may_have_keeps_its_default(wrong: dict[str, objec
     assert SearchConfig.from_stored({**wrong, "recency_weight": 1}) == SearchConfig(
         recency_weight=1
     )
+
+
+def test_all_of_a_search_configuration_is_stored_and_read() -> None:
+    whole = SearchConfig(
+        top_k=7,
+        fusion="linear",
+        vector_weight=0.25,
+        bm25_weight=0.5,
+        recency_weight=0.125,
+        rerank=Rerank("cohere/rerank-v3.5", 7, 0.25),
+        filterable=("year",),
+        where=Condition("price", "lt", Decimal("0.10")),
+    )
+    for config in (whole, replace(whole, vector_weight=None, bm25_weight=None)):
+        stored = json.loads(config.to_json(), parse_float=Decimal)  # as the store reads it
+        assert SearchConfig.from_stored(stored) == config
+
+
+def test_without_filters_a_release_before_them_reads_all_that_it_wrote() -> None:
+    written = json.loads(SearchConfig().to_json())
+    assert written["weights"] == "found"
+    assert not {"filterable", "where"} & written.keys()
 
 
 def test_a_second_opinion_is_stored_and_read() -> None:

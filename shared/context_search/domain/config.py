@@ -232,10 +232,9 @@ class SearchConfig:
         that had fixed weights stored them without ``weights``, its default ones too: those mean
         None.
         """
-        values = dict(stored) if isinstance(stored, Mapping) else {}
+        values = _with_floats(stored)
         filterable = stored_names(values.get("filterable"))
         where = stored_filter(values.get("where"))
-        values = _with_floats(values)
         if values.get("enable_hybrid") is False:
             values.setdefault("strategy", "semantic")
         rerank = Rerank.from_stored(_with_floats(values.get("rerank")))

@@ -67,7 +67,7 @@ class Watched(DictVectors):
 
 def watched(count: int, **search: Any) -> tuple[System, Watched, int]:
     """A system whose questions are watched, and a tool whose fields are ordered."""
-    system = System(chunk_size=200)
+    system = System(chunk_size=200, calibrates_from=None)
     system.vectors = vectors = Watched()
     system.indexer, system.searches = system.worker(), system.searcher(system.embedder)
     table = system.table(letters(count))
@@ -196,3 +196,11 @@ def test_a_project_search_filters_every_page() -> None:
         system.principal, ProjectQuestion("harbour", limits=limits, cursor=first.cursor)
     )
     assert (len(rest.answer.hits), rest.answer.gone) == (0, 50)
+
+
+def test_a_cursor_goes_with_the_filter_that_it_began_with() -> None:
+    each = {"status": {"eq": "public"}, "year": {"gte": 1900}}
+    said = [{name: [{field: rule} for field, rule in each.items()]} for name in ("and", "or")]
+    given = [None, *(parse_filter(one) for one in (*said, {"not": said[0]}, {"and": [said[0]]}))]
+    questions = [ProjectQuestion("harbour", limits=QuestionLimits(filter=one)) for one in given]
+    assert len({question.fingerprint for question in questions}) == len(given)

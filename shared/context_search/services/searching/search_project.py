@@ -11,7 +11,7 @@ from typing import Any
 from context_search.domain.access import Principal
 from context_search.domain.config import SearchConfig, Strategy
 from context_search.domain.errors import CursorInvalidError
-from context_search.domain.filters import to_text
+from context_search.domain.filters import to_mapping, to_text
 from context_search.domain.json_pointer import ancestors
 from context_search.domain.model import Generation, HydratedChunk, Index, Reach
 from context_search.domain.ranking.rank import relevance_of
@@ -225,7 +225,13 @@ class ProjectQuestion:
     @property
     def fingerprint(self) -> str:
         """Equal for equal questions, whatever the page, and equal forms of ``KeptRanking``."""
-        asked = {**asdict(self), "cursor": None, "form": KEPT_FORM}
+        wanted = self.limits.filter
+        asked = {
+            **asdict(self),
+            "cursor": None,
+            "form": KEPT_FORM,
+            "filter": wanted and to_mapping(wanted),  # as a dict, "and" and "or" look the same
+        }
         return hashlib.sha256(to_text(asked).encode()).hexdigest()
 
     def searched(self, project_id: int) -> SearchedProject:

@@ -14,7 +14,8 @@ from context_search.web.border import StrictJsonRoute
 from context_search.web.callers import InternalOnly, ProjectId
 from context_search.web.fields import Answer, Count, Cursor, KnownId, NextCursor, next_cursor
 from context_search.web.problems import refused
-from context_search.web.routes.catalog.tools import SearchConfigBody, Use
+from context_search.web.routes.catalog.search_config import SearchConfigBody
+from context_search.web.routes.catalog.tools import Use
 
 router = APIRouter(route_class=StrictJsonRoute, tags=["operations"])
 

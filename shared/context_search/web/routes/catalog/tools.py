@@ -2,31 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from contextlib import suppress
-from dataclasses import asdict, dataclass
-from typing import Annotated, Any, Literal
+from dataclasses import dataclass
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query, Response
 from fastapi.responses import JSONResponse
-from pydantic import Field, WithJsonSchema, model_validator
+from pydantic import Field, model_validator
 
 from context_search.domain.config import (
-    MAX_MODEL_NAME,
-    MAX_PREVIEW,
-    MAX_RERANKED,
-    MAX_TOP_K,
-    Fusion,
-    IndexConfig,
     Model,
-    Rerank,
-    SearchConfig,
-    Storage,
-    Strategy,
-    both_weights,
 )
 from context_search.domain.errors import ContextSearchError, InvalidInputError
-from context_search.domain.filters import parse_names, to_mapping, to_text
 from context_search.domain.model import Scope
 from context_search.domain.progress import IndexStatus
 from context_search.domain.search import EmptyHint
@@ -41,107 +28,27 @@ from context_search.web.fields import (
     Count,
     Cursor,
     Description,
-    Filterable,
-    Filtered,
     Id,
     JsonPointer,
     KnownId,
     NextCursor,
-    Share,
     Time,
     ToolName,
     example,
-    filter_of,
     next_cursor,
 )
 from context_search.web.idempotency import Once
 from context_search.web.metrics import emit_created
 from context_search.web.problems import refused
 from context_search.web.query_parameters import Decimal
+from context_search.web.routes.catalog.search_config import (
+    RerankBody,
+    SearchConfigAnswer,
+    SearchConfigBody,
+)
 from context_search.web.routes.indexing.search_index import IndexSummaryAnswer, emptiness
 
 router = APIRouter(route_class=StrictJsonRoute, tags=["tools"])
-
-
-Weight = Annotated[float, Field(ge=0, le=1)]
-_DEFAULTS = SearchConfig()
-
-
-class RerankBody(Body):
-    """Which model of the deployment orders the first hits anew, and what its opinion counts."""
-
-    model_config = example(model="cohere/rerank-v3.5")
-    model: Annotated[str, Field(min_length=1, max_length=MAX_MODEL_NAME)]
-    candidates: Annotated[int, Field(ge=1, le=MAX_RERANKED)] = 20
-    blend: Weight = 0.5
-
-
-class SearchConfigBody(Body):
-    """How a Search Tool indexes and ranks; what is left out keeps the default that measured best.
-
-    ``enable_hybrid`` false is an older word for the strategy ``semantic``. Without the weights of
-    both legs these are found; where one is given, the other is 0.2 (vectors) or 0.8 (keywords).
-    """
-
-    model_config = example(strategy="hybrid", chunk_threshold=1_000)
-    top_k: Annotated[int, Field(ge=1, le=MAX_TOP_K)] = 5
-    strategy: Strategy | None = None
-    enable_hybrid: bool | None = None
-    storage: Storage = "full"
-    fusion: Fusion = "convex"
-    vector_weight: Weight | None = None
-    bm25_weight: Weight | None = None
-    recency_weight: Weight = _DEFAULTS.recency_weight
-    chunk_threshold: Annotated[int, Field(ge=1, le=50_000_000)] = 10_000
-    chunk_size: Annotated[int, Field(ge=100, le=8_000)] = 1_000
-    chunk_overlap: Annotated[int, Field(ge=0, le=4_000)] = 100
-    include_metadata: bool = True
-    max_chunk_preview: Annotated[int, Field(ge=1, le=MAX_PREVIEW)] | None = None
-    rerank: RerankBody | None = None
-    filterable: Filterable = Field(default_factory=list)
-    where: Filtered = None
-
-    @model_validator(mode="after")
-    def _consistent(self) -> SearchConfigBody:
-        if self.chunk_overlap > self.chunk_size // 2:
-            raise ValueError("chunk_overlap must be at most half of chunk_size")
-        if (self.vector_weight, self.bm25_weight) == (0, 0):
-            raise ValueError("vector_weight and bm25_weight must not both be 0")
-        if None not in (self.strategy, self.enable_hybrid):
-            raise ValueError("strategy and enable_hybrid say the same thing: give one of them")
-        return self
-
-    def to_index_config(self, model: Model) -> IndexConfig:
-        """Returns what the index is built with, on the deployment's embedding model."""
-        return IndexConfig(
-            model=model.name,
-            dimensions=model.dimensions,
-            window_tokens=model.window_tokens,
-            precision=model.precision,
-            storage=self.storage,
-            threshold=self.chunk_threshold,
-            chunk_size=self.chunk_size,
-            chunk_overlap=self.chunk_overlap,
-        )
-
-    def to_search_config(self) -> SearchConfig:
-        """Returns how the tool searches. Raises FilterInvalidError."""
-        where = filter_of(self.where)
-        strategy: Strategy = "semantic" if self.enable_hybrid is False else "hybrid"
-        vector, bm25 = both_weights(self.vector_weight, self.bm25_weight)
-        return SearchConfig(
-            top_k=self.top_k,
-            strategy=self.strategy or strategy,
-            fusion=self.fusion,
-            vector_weight=vector,
-            bm25_weight=bm25,
-            recency_weight=self.recency_weight,
-            include_metadata=self.include_metadata,
-            max_chunk_preview=self.max_chunk_preview,
-            rerank=None if self.rerank is None else Rerank(**dict(self.rerank)),
-            filterable=parse_names(self.filterable, where),
-            where=where,
-        )
 
 
 class CreateSearchToolBody(Body):
@@ -215,52 +122,6 @@ class NewSearchToolAnswer(Answer):
                 for node in status.nodes
             ],
             **emptiness(status),
-        )
-
-
-class RerankAnswer(Answer):
-    """Who gives a second opinion on the first hits, and what it counts."""
-
-    model: str
-    candidates: KnownId
-    blend: Share
-
-
-_OBJECT_OR_NULL: dict[str, Any] = {"anyOf": [{"type": "object"}, {"type": "null"}]}
-
-
-class SearchConfigAnswer(Answer):
-    """Every setting that a create takes, as ``SearchConfigBody`` names them."""
-
-    top_k: KnownId
-    strategy: Strategy
-    fusion: Fusion
-    vector_weight: Share | None
-    bm25_weight: Share | None
-    recency_weight: Share
-    include_metadata: bool
-    max_chunk_preview: KnownId | None
-    rerank: RerankAnswer | None
-    filterable: list[str]
-    where: Annotated[dict[str, Any] | None, WithJsonSchema(_OBJECT_OR_NULL)]
-    storage: Storage
-    chunk_threshold: KnownId
-    chunk_size: KnownId
-    chunk_overlap: Count
-
-    @classmethod
-    def of(cls, search: SearchConfig, index: IndexConfig) -> SearchConfigAnswer:
-        """Returns how a tool searches, and what its index is built with."""
-        filters = {
-            "filterable": list(search.filterable),
-            "where": search.where and json.loads(to_text(to_mapping(search.where))),
-        }
-        return cls(
-            **{**asdict(search), **filters},
-            storage=index.storage,
-            chunk_threshold=index.threshold,
-            chunk_size=index.chunk_size,
-            chunk_overlap=index.chunk_overlap,
         )
 
 
