@@ -19,6 +19,7 @@ STATUS = {
     errors.PayloadTooLargeError: 413,
     errors.InvalidPointerError: 422,
     errors.InvalidDocumentError: 422,
+    errors.FilterInvalidError: 422,
     errors.QueryEmptyError: 422,
     errors.CursorInvalidError: 422,
     errors.UnauthenticatedError: 401,
