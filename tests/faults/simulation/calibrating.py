@@ -10,7 +10,7 @@ from context_search.services.indexing.calibrate import Calibrator
 
 CALIBRATES_FROM = 2
 """Least number of chunks."""
-CALIBRATING_SEEDS = (2, 5)  # of each eight
+CALIBRATING_SEEDS = (1, 2, 4, 5, 7)  # of each eight
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from tests.faults.simulation.mutation import Mutation
 from tests.faults.simulation.sightings import Sightings
 
 pytestmark = pytest.mark.slow
-SEEDS = 200
+SEEDS = 360
 SITUATIONS = {
     "cleanup: rested",
     "chunk: several windows",
