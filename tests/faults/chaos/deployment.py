@@ -17,7 +17,7 @@ from tests.builders import until
 from tests.faults.chaos.parts import CONFIG, ChaosParts, wanted_tool
 from tests.faults.chaos.stored import namespaces
 
-SETTLES_WITHIN_S = 240.0
+SETTLES_WITHIN_S = 60.0
 _UNREST = """
     SELECT (SELECT count(*) FROM outbox), (SELECT count(*) FROM tombstone),
            (SELECT count(*) FROM index_generation WHERE state IN ('retired', 'queued', 'building')),
@@ -141,7 +141,10 @@ class Deployment:
             self.work()
             return not any(self.unrest())
 
-        until(is_quiet, SETTLES_WITHIN_S, every_s=0.2)
+        try:
+            until(is_quiet, SETTLES_WITHIN_S, every_s=0.2)
+        except AssertionError as error:
+            raise AssertionError(f"{error}; what waits: {self.unrest()}") from error
         self.waiting.clear()
 
     def clear(self) -> None:
