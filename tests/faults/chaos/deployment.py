@@ -17,7 +17,7 @@ from tests.builders import until
 from tests.faults.chaos.parts import CONFIG, ChaosParts, wanted_tool
 from tests.faults.chaos.stored import namespaces
 
-SETTLES_WITHIN_S = 60.0
+SETTLES_WITHIN_S = 240.0
 _UNREST = """
     SELECT (SELECT count(*) FROM outbox), (SELECT count(*) FROM tombstone),
            (SELECT count(*) FROM index_generation WHERE state IN ('retired', 'queued', 'building')),
