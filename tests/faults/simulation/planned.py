@@ -206,7 +206,8 @@ class PlanWatch:
         left = texts_of(self.texts[row.table_id, undone.revision_after or 0])
         origin = texts_of(self.texts[row.table_id, undone.revision_before or 0])
         kept = rows.versions.get((row.table_id, plan.project_id, undone.revision_after or 0))
-        is_known = before == left or (kept is not None and kept.content is not None)
+        is_untouched = undone.revision_after == row.revision_before
+        is_known = is_untouched or (kept is not None and kept.content is not None)
         for key, string in rows.planned_strings.items():
             pointer = string.json_pointer
             if key[:2] == of and string.edits and before.get(pointer) == left[pointer]:
