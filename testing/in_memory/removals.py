@@ -9,7 +9,7 @@ from typing import Any
 
 from context_search.domain.limits import search_pool
 from context_search.ports.outside import Clock
-from context_search.ports.upkeep import Removal
+from context_search.ports.upkeep import Removal, RemovalEnd
 from testing.in_memory.journal import Journaled
 from testing.in_memory.plans import remove_plans
 from testing.in_memory.rows import NodeRow, Rows, TombstoneRow
@@ -188,16 +188,16 @@ class MemoryRemovals:
             removal for *_, removal in sorted(marked, key=lambda one: (*one[:2], one[2].row_id))
         ][:limit]
 
-    def remove(self, removal: Removal) -> bool:
+    def remove(self, removal: Removal) -> RemovalEnd:
         if not self._is_marked(removal):
-            return False
+            return "left"
         if removal.kind == "tool":
             remove_tool(self.rows, removal.row_id)
         elif removal.kind == "project":
             remove_project(self.rows, removal.row_id)
         else:
             remove_table(self.rows, self.clock, removal.row_id)
-        return True
+        return "removed"
 
     def put_off(self, removal: Removal, *, retry_in_s: float) -> bool:
         if not self._is_marked(removal):

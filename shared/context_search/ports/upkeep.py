@@ -138,6 +138,12 @@ class Removal:
     row_id: int
 
 
+RemovalEnd = Literal["removed", "left", "kept"]
+"""``left``: it is not there, has no mark, or somebody has it locked at this moment.
+``kept``: a trigger of the database's owner keeps it.
+"""
+
+
 class Removals(Protocol):
     """Tools, tables and projects on their way out. Rows that others marked are never among them."""
 
@@ -163,8 +169,8 @@ class Removals(Protocol):
         """
         ...
 
-    def remove(self, removal: Removal) -> bool:
-        """Deletes the row, and what its foreign keys say; False when somebody holds it.
+    def remove(self, removal: Removal) -> RemovalEnd:
+        """Deletes the row, and what its foreign keys say. Waits for nobody who has it locked.
 
         With a project go its orders, permits and kept answers, which no foreign key names.
 

@@ -163,6 +163,27 @@ def test_his_trigger_that_keeps_rows_is_named_and_keeps_no_others(
     assert clean_up(bench) == []  # not every minute
 
 
+@pytest.mark.parametrize("kind", ["table", "tool"])
+def test_a_row_that_somebody_uses_at_that_moment_goes_in_the_next_run(
+    bench: Workbench, his_url: DatabaseUrl, kind: str
+) -> None:
+    table = bench.table({})
+    tool, _ = bench.tool(table)
+    row_id, rows = {"table": (table.id, "context_table"), "tool": (tool.id, "tool")}[kind]
+    with bench.store.for_all("test") as work:
+        work.tools.mark_deleted(tool.id)
+    if kind == "table":
+        assert RemoveDeleted(bench.store).run() == (1, [])
+        delete(bench, table)
+    owner = Connection(his_url, timeout_s=60.0)
+    owner.query("BEGIN")  # who writes a row that refers to this one takes the same lock
+    owner.query(f"SELECT FROM {rows} WHERE id = {row_id} FOR KEY SHARE")
+    assert RemoveDeleted(bench.store).run() == (0, [])
+    owner.close()
+    assert RemoveDeleted(bench.store).run() == (1, [])
+    assert bench.sql(f"SELECT FROM {rows} WHERE id = :id", id=row_id) == []
+
+
 def test_what_he_declared_for_his_rows_happens(bench: Workbench) -> None:
     table, other = bench.table({}), bench.table({})
     bench.sql(

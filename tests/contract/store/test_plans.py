@@ -499,7 +499,7 @@ def test_plans_of_a_deleted_project_go_before_it(bench: Bench) -> None:
     with bench.store.for_all("test") as work:
         work.plans.remove(plan.id)
         assert work.removals.due(limit=9) == [Removal("project", project)]
-        assert work.removals.remove(Removal("project", project))
+        assert work.removals.remove(Removal("project", project)) == "removed"
         assert len(work.plans.page(others, below=None, limit=9)) == 1
 
 
@@ -511,7 +511,7 @@ def test_a_project_takes_the_plans_with_it_that_came_last(bench: Bench) -> None:
     with bench.store.for_all("test") as work:
         work.plans.add_tables(undo.id, [table(4)], [string(4, 0, 1)])
         assert work.projects.mark_deleted(project)
-        assert work.removals.remove(Removal("project", project))
+        assert work.removals.remove(Removal("project", project)) == "removed"
         assert work.plans.lock(plan.id) is None
         assert work.plans.strings(undo.id, 4) == []
 
@@ -523,7 +523,7 @@ def test_a_table_takes_the_strings_with_it_that_came_last(bench: Bench) -> None:
     with bench.store.for_all("test") as work:
         for each in (gone, kept):
             work.plans.add_tables(plan.id, [table(each.id)], [string(each.id, 0, 1)])
-        assert work.removals.remove(Removal("table", gone.id))
+        assert work.removals.remove(Removal("table", gone.id)) == "removed"
     with bench.store.for_all("test") as work:
         assert work.plans.strings(plan.id, gone.id) == []
         assert len(work.plans.strings(plan.id, kept.id)) == 1
@@ -544,7 +544,7 @@ def test_strings_of_a_deleted_table_go_before_it(bench: Bench) -> None:
         assert work.plans.forget_strings(limit=2) == 1
         assert work.plans.forget_strings(limit=2) == 0
         assert work.removals.due(limit=9) == [Removal("table", gone.id)]
-        assert work.removals.remove(Removal("table", gone.id))
+        assert work.removals.remove(Removal("table", gone.id)) == "removed"
         assert len(work.plans.strings(plan.id, kept.id)) == 3
         rest = [each.table_id for each in work.plans.tables(plan.id, limit=9)]
         assert rest == [gone.id, kept.id]

@@ -89,8 +89,8 @@ def test_nothing_is_removed_that_our_api_did_not_delete(bench: Bench, kind: str)
     bench.put_away(tool)
     with bench.store.for_all("test") as work:
         work.removals.put_off(removal, retry_in_s=-1)
-        assert not work.removals.remove(removal)
-        assert not work.removals.remove(Removal(removal.kind, 10**9))
+        assert work.removals.remove(removal) == "left"
+        assert work.removals.remove(Removal(removal.kind, 10**9)) == "left"
     assert due(bench) == []
     bench.put_away(table, back=True)
     bench.put_away(tool, back=True)
@@ -242,7 +242,7 @@ def test_a_deleted_project_goes_after_its_tables(bench: Bench) -> None:
     remove_nodes(bench)
     assert sorted(stone.doc_id for stone in bench.tombstones()) == stored
     with bench.store.for_all("test") as work:
-        assert not work.removals.remove(Removal("project", table.project_id))
+        assert work.removals.remove(Removal("project", table.project_id)) == "left"
         assert work.indexes.find(of_project.id) is None
         retired = work.deletions.retired(older_than_s=-1, limit=9)
         assert work.outbox.waiting(limit=9) == []
@@ -253,7 +253,7 @@ def test_a_deleted_project_goes_after_its_tables(bench: Bench) -> None:
 def test_a_project_that_our_api_did_not_delete_stays(bench: Bench) -> None:
     project = bench.project()
     with bench.store.for_all("test") as work:
-        assert not work.removals.remove(Removal("project", project.id))
+        assert work.removals.remove(Removal("project", project.id)) == "left"
         assert not work.removals.put_off(Removal("project", project.id), retry_in_s=60)
         assert work.projects.exists(project.id)
 

@@ -197,7 +197,7 @@ def test_a_table_that_is_gone_has_nothing_to_overwrite(bench: Bench) -> None:
     refused(table.project_id)
     with bench.store.for_all("test") as work:
         [removal] = work.removals.due(limit=1)
-        assert work.removals.remove(removal)
+        assert work.removals.remove(removal) == "removed"
     refused(table.project_id)
 
 
@@ -465,7 +465,7 @@ def test_a_deleted_table_loses_its_history_before_its_row(bench: Bench) -> None:
     prune(bench)
     with bench.store.for_all("test") as work:
         [removal] = work.removals.due(limit=9)
-        assert work.removals.remove(removal)
+        assert work.removals.remove(removal) == "removed"
         assert work.histories.due(limit=9) == []
 
 

@@ -141,7 +141,10 @@ class Deployment:
             self.work()
             return not any(self.unrest())
 
-        until(is_quiet, SETTLES_WITHIN_S, every_s=0.2)
+        try:
+            until(is_quiet, SETTLES_WITHIN_S, every_s=0.2)
+        except AssertionError as error:
+            raise AssertionError(f"{error}; what waits: {self.unrest()}") from error
         self.waiting.clear()
 
     def clear(self) -> None:

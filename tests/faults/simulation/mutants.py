@@ -172,7 +172,7 @@ MUTANTS = [
         edits=True,
     ),
     Mutation("no hash at execute", executes=plans.ExecutesWithoutLooking, replaces=True, seed=8),
-    Mutation("any engine executes", executes=plans.ExecutesWithAnyEngine, replaces=True, seed=22),
+    Mutation("any engine executes", executes=plans.ExecutesWithAnyEngine, replaces=True, seed=671),
     Mutation("the next match", executes=plans.ExecutesTheNextOne, replaces=True, seed=2),
     Mutation("executed too late", executes=plans.ExecutesTooLate, replaces=True, seed=14),
     Mutation("executed for anyone", executes=plans.ExecutesForAnyone, replaces=True, seed=10),

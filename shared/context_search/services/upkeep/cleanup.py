@@ -301,7 +301,8 @@ class Cleanup:
 class RemoveDeleted:
     """Deletes marked rows one by one.
 
-    One that is still referred to stays and does not stop the others.
+    One that is still referred to stays and does not stop the others. One that somebody has locked
+    is left for the next run.
     """
 
     store: Store
@@ -319,7 +320,7 @@ class RemoveDeleted:
             name = f"remove_{removal.kind} {removal.row_id}"
             try:
                 with self.store.for_all("upkeep") as work:
-                    is_gone = work.removals.remove(removal)
+                    end = work.removals.remove(removal)
             except ContextSearchError as error:
                 failed.append(f"{name}: {_reason(error)}")
                 self._put_off(removal, SOON_S if error.retryable else RETRY_S)
@@ -327,8 +328,8 @@ class RemoveDeleted:
                 if waited == MOST_WAITS:
                     break
             else:
-                removed += is_gone
-                if not is_gone and self._put_off(removal, RETRY_S):
+                removed += end == "removed"
+                if end == "kept" and self._put_off(removal, RETRY_S):
                     failed.append(f"{name}: KEPT (a trigger of the database's owner)")
         return removed, failed
 

@@ -10,28 +10,27 @@ from context_search.adapters.postgres.catalog.tables import PostgresTables
 from context_search.adapters.postgres.catalog.tools import PostgresTools
 from context_search.adapters.postgres.pool import Transaction
 from context_search.domain.limits import search_pool
-from context_search.ports.upkeep import Removal
+from context_search.ports.upkeep import Removal, RemovalEnd
 
 CHUNKS_PER_DELETE = 20_000
 # Never without our mark, whatever the caller says.
-_REMOVE = """
-    DELETE FROM {rows} WHERE id IN (
-        SELECT id FROM {rows} WHERE id = :id AND context_search_remove_at IS NOT NULL
-        FOR UPDATE SKIP LOCKED)
-    RETURNING 1
+_LOCK = """
+    SELECT 1 FROM {rows} WHERE id = :id AND context_search_remove_at IS NOT NULL
+    FOR UPDATE SKIP LOCKED
 """
-# Only with our mark, the row of project_removal; it goes with the project (ON DELETE CASCADE).
-_REMOVE_PROJECT = """
-    DELETE FROM project WHERE id IN (
-        SELECT project.id FROM project
-        JOIN project_removal AS removal ON removal.project_id = project.id
-        WHERE project.id = :id FOR UPDATE OF project SKIP LOCKED)
-    RETURNING 1
-"""
-_REMOVE_FROM: Mapping[str, str] = {
-    "table": _REMOVE.format(rows="context_table"),
-    "tool": _REMOVE.format(rows="tool"),
-    "project": _REMOVE_PROJECT,
+_LOCK_MARKED: Mapping[str, str] = {
+    "table": _LOCK.format(rows="context_table"),
+    "tool": _LOCK.format(rows="tool"),
+    # Its mark is the row of project_removal; it goes with the project (ON DELETE CASCADE).
+    "project": """
+        SELECT 1 FROM project JOIN project_removal AS removal ON removal.project_id = project.id
+        WHERE project.id = :id FOR UPDATE OF project SKIP LOCKED
+    """,
+}
+_DELETE: Mapping[str, str] = {
+    "table": "DELETE FROM context_table WHERE id = :id RETURNING 1",
+    "tool": "DELETE FROM tool WHERE id = :id RETURNING 1",
+    "project": "DELETE FROM project WHERE id = :id RETURNING 1",
 }
 _PUT_OFF = """
     UPDATE {rows} SET context_search_remove_at = clock_timestamp() + make_interval(secs => :wait)
@@ -164,17 +163,20 @@ class PostgresRemovals:
         )
         return [Removal(kind, row_id) for kind, row_id in rows]
 
-    def remove(self, removal: Removal) -> bool:
+    def remove(self, removal: Removal) -> RemovalEnd:
         if removal.kind == "table":  # first the history, then its versions, as who prunes them
             self.tx.run(
                 "SELECT FROM table_history WHERE table_id = :id ORDER BY project_id FOR UPDATE",
                 id=removal.row_id,
             )
-        is_gone = bool(self.tx.run(_REMOVE_FROM[removal.kind], id=removal.row_id))
-        if is_gone and removal.kind == "project":
+        if not self.tx.run(_LOCK_MARKED[removal.kind], id=removal.row_id):
+            return "left"
+        if not self.tx.run(_DELETE[removal.kind], id=removal.row_id):
+            return "kept"
+        if removal.kind == "project":
             for statement in _WITHOUT_FOREIGN_KEY:
                 self.tx.run(statement, id=removal.row_id, pool=search_pool(removal.row_id))
-        return is_gone
+        return "removed"
 
     def put_off(self, removal: Removal, *, retry_in_s: float) -> bool:
         rows = self.tx.run(_PUT_OFF_IN[removal.kind], id=removal.row_id, wait=retry_in_s)
