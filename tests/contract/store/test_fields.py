@@ -10,7 +10,7 @@ import pytest
 
 from context_search.domain.errors import DatabaseUnavailableError
 from context_search.domain.filters import NOTHING, parse_filter
-from context_search.domain.model import Index, Reach, Table
+from context_search.domain.model import Index, KnownNode, Reach, Table
 from context_search.domain.text.analysis import query_weights
 from context_search.services.indexing.vector_rows import chunk_tokens
 from tests.builders import english
@@ -72,6 +72,12 @@ def noted(bench: Bench, index: Index) -> dict[str, Mapping[str, object] | None]:
     return {str(node.id): node.fields for node in known}
 
 
+def known_nodes(bench: Bench, index: Index, table: Table) -> list[KnownNode]:
+    """The nodes of one table of a project."""
+    with bench.store.for_all("test") as work:
+        return work.nodes.known(index.generation.id, table.id)
+
+
 PUBLIC, DRAFT = {"status": {"eq": "public"}}, {"status": {"eq": "draft"}}
 
 
@@ -101,6 +107,17 @@ def test_a_field_that_changed_is_noted_and_nothing_is_indexed(bench: Bench) -> N
     bench.change(table, [{"text": TEXT}])
     assert bench.compare(index, table) == []
     assert list(noted(bench, index).values()) == [{}]
+
+
+def test_fields_that_are_named_after_the_index_was_read_are_all_noted(bench: Bench) -> None:
+    project = bench.project()
+    table = bench.table({"year": 2020, "text": TEXT}, project)
+    before = bench.project_index(project.id)
+    index = named(bench, before, "year")
+    bench.compare(before, table)
+    [node] = known_nodes(bench, index, table)
+    assert node.fields == {"year": 2020}
+    assert bench.is_compared(index)
 
 
 def test_a_string_that_changed_has_the_fields_of_then(bench: Bench) -> None:

@@ -198,6 +198,22 @@ def test_a_project_search_filters_every_page() -> None:
     assert (len(rest.answer.hits), rest.answer.gone) == (0, 50)
 
 
+def test_a_field_that_is_named_now_can_be_filtered_by_at_once() -> None:
+    system = System()
+    system.table(letters())
+    with system.store.for_project(1) as work:
+        index = work.indexes.add_to_project(1, system.config)
+    system.enumerate(index.id)
+    system.work()
+    project = SearchProject(system.searches, system.store, SILENT_S)
+    project.page(system.principal, ProjectQuestion("harbour"))  # the target is kept from now on
+    with system.store.for_project(1) as work:
+        work.indexes.name_fields(index.id, ["status"])
+    limits = QuestionLimits(candidates=200, min_score=0.0, filter=PUBLIC)
+    page = project.page(system.principal, ProjectQuestion("harbour", limits=limits))
+    assert paths(page.answer) == {"37", "38", "39"}
+
+
 def test_a_cursor_goes_with_the_filter_that_it_began_with() -> None:
     each = {"status": {"eq": "public"}, "year": {"gte": 1900}}
     said = [{name: [{field: rule} for field, rule in each.items()]} for name in ("and", "or")]

@@ -192,16 +192,19 @@ def enumerate_index(
     lock, so the document cannot change meanwhile. Repeating it changes nothing.
     Returns the ids of the nodes that have to be indexed.
     """
-    document = ahead
     scopes = work.comparisons.scopes(index.id)
+    generations = work.indexes.live(index.id)
+    if not generations:
+        return []
+    present = generations[0]  # fields may have been named since ``index`` was read
+    document = ahead
     if (
         document is None
         or document.revision != work.tables.lock(table_id)
-        or (index.fields and not document.with_fields)
+        or (present.fields and not document.with_fields)
     ):
-        document = Document.parsed(*work.tables.read(table_id), index, scopes)
+        document = Document.parsed(*work.tables.read(table_id), present, scopes)
     queued: list[int] = []
-    generations = work.indexes.live(index.id)
     for generation in generations:
         wanted = by_pointer(document.strings(scopes, generation.config), generation.config)
         queued += _bring_up(work, generation, table_id, document, wanted, limits)

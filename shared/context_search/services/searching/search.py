@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from context_search.domain.config import IndexConfig
 from context_search.domain.errors import (
     ContextSearchError,
+    FilterInvalidError,
     QueryEmptyError,
     SearchUnavailableError,
 )
@@ -96,9 +97,9 @@ class Search:
 
     def answer(self) -> Answer:
         """Returns what ``Searcher.search`` does."""
-        known = self.parts.targets.get(self.searched)
         with self.time.stage("total"):
-            target = (known or self._open()).narrowed(self.limits.filter)
+            known = self._kept()
+            target = known or self._open().narrowed(self.limits.filter)
             with self.parts.admission.admitted(target.index.project_id, self.time.deadline):
                 answer = self._ranked(target)
         hint = None if answer.hits else self._hint(answer)
@@ -114,6 +115,12 @@ class Search:
             return answer.hits[:shown]
         with self.time.stage("collapse"):
             return collapsed(answer.hits, shown)
+
+    def _kept(self) -> Target | None:
+        known = self.parts.targets.get(self.searched)
+        with suppress(FilterInvalidError):  # callers may filter by more fields since
+            return known and known.narrowed(self.limits.filter)
+        return None
 
     def _open(self) -> Target:
         opened = opened_for(self.parts.store, self.searched, self.time.deadline)
