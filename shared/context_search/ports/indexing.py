@@ -437,7 +437,7 @@ class Calibrations(Protocol):
     def asked(self, model: str, dimensions: int, questions: bytes) -> list[Sequence[float]]:
         """Returns the vectors that were kept for a model; none when none are.
 
-        ``questions`` is a hash that stands for the list of questions that was embedded.
+        ``questions`` is a hash that stands for the list of questions, and for how it was embedded.
         """
         ...
 

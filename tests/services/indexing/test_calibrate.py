@@ -268,6 +268,15 @@ def test_another_index_of_the_model_asks_the_same_questions_for_nothing() -> Non
     assert not set(UNANSWERED) & set(embedder.texts)
 
 
+def test_a_model_that_is_asked_in_another_way_has_its_own_vectors_of_the_questions() -> None:
+    system, tool_id = indexed()
+    assert run(system, system.calibrator, tool_id) == "questions_embedded"
+    embedder = Watched()
+    embedder.query_key = "another instruction"
+    assert run(system, calibrator(system, embedder), tool_id) == "questions_embedded"
+    assert embedder.texts == list(UNANSWERED)
+
+
 @pytest.mark.parametrize("at", [0, 1])
 def test_an_embedder_that_fails_leaves_the_defaults_and_is_asked_again(at: int) -> None:
     system, tool_id = indexed()

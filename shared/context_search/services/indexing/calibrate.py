@@ -44,7 +44,6 @@ QUERY_S = 5.0
 RESERVE_S = 60.0
 """Least time, in seconds, that is left when it begins."""
 BUSY_S = 60.0
-UNANSWERED_HASH = hashlib.sha256("\n".join(UNANSWERED).encode()).digest()
 
 
 def estimated_cost(size: Size, tokens: int) -> int:
@@ -56,6 +55,11 @@ def estimated_cost(size: Size, tokens: int) -> int:
         return 0
     asked = min(QUESTIONS, size.chunks)
     return asked * -(-tokens // size.chunks) + sum(map(estimated_tokens, UNANSWERED))
+
+
+def hash_of_questions(query_key: str) -> bytes:
+    """Returns what the vectors of ``UNANSWERED`` depend on beside model and dimensions."""
+    return hashlib.sha256("\n".join([query_key, *UNANSWERED]).encode()).digest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,9 +104,10 @@ class Calibrator:
 
     def calibrate(self, index: Index, chunks: int) -> str:
         """Does it, whether it is due or not. Nobody else may be at it."""
+        config = index.config
+        questions = hash_of_questions(self.embedder_of(config).query_key)
         with self.store.for_all("carry out an order") as work:
-            config = index.config
-            asked = work.calibrations.asked(config.model, config.dimensions, UNANSWERED_HASH)
+            asked = work.calibrations.asked(config.model, config.dimensions, questions)
             rows = work.calibrations.sample(index, limit=SAMPLE)
         if not asked:
             self._embed_unanswered(index)
@@ -125,10 +130,11 @@ class Calibrator:
 
     def _embed_unanswered(self, index: Index) -> None:
         """Keeps their vectors for every index of the model, and has the order come again."""
-        config = index.config
-        vectors = self.embedder_of(config).embed_queries(UNANSWERED, timeout_s=self.timeout_s)
+        config, embedder = index.config, self.embedder_of(index.config)
+        questions = hash_of_questions(embedder.query_key)
+        vectors = embedder.embed_queries(UNANSWERED, timeout_s=self.timeout_s)
         with self.store.for_all("carry out an order") as work:
-            work.calibrations.keep_asked(config.model, config.dimensions, UNANSWERED_HASH, vectors)
+            work.calibrations.keep_asked(config.model, config.dimensions, questions, vectors)
             work.send(CalibrateIndex(index.id, index.generation.id))
 
     def _best(self, index: Index, question: Vector) -> Iterator[float]:

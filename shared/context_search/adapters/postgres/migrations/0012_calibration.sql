@@ -14,5 +14,5 @@ CREATE TABLE asked_vectors (
 ALTER TABLE asked_vectors ALTER COLUMN vectors SET STORAGE EXTERNAL;  -- it does not compress
 COMMENT ON TABLE asked_vectors IS
     'The vectors of the questions that no index answers, embedded once a model.';
-COMMENT ON COLUMN asked_vectors.questions IS 'sha256 of the questions.';
+COMMENT ON COLUMN asked_vectors.questions IS 'sha256 of the questions, and of the parameters that they were embedded with.';
 COMMENT ON COLUMN asked_vectors.vectors IS 'One after the other, as little-endian f32.';
