@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -186,3 +187,16 @@ def _command(url: str, *options: str) -> subprocess.CompletedProcess[str]:
         text=True,
         check=False,
     )
+
+
+_MADE = re.compile(r"^CREATE (?:UNLOGGED )?TABLE (?:IF NOT EXISTS )?(\w+)", re.MULTILINE)
+_INDEXED = re.compile(r"^CREATE (?:UNIQUE )?INDEX (?:IF NOT EXISTS )?\w+\s+ON (\w+)", re.MULTILINE)
+
+
+def test_an_index_on_a_table_with_rows_keeps_nobody_waiting() -> None:
+    later = [one for one in migrations.read(migrations.shipped()) if one.name > "0009"]
+    waiting = {
+        one.name: set(_INDEXED.findall(one.sql)) - set(_MADE.findall(one.sql)) for one in later
+    }
+    assert set().union(*waiting.values()) == set(), waiting
+    assert any(_INDEXED.findall(one.sql) for one in later)

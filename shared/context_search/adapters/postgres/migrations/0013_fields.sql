@@ -14,11 +14,9 @@ COMMENT ON COLUMN comparison.fields_revision IS
 ALTER TABLE node ADD COLUMN fields jsonb;
 COMMENT ON COLUMN node.fields IS
     'Values by name: a string, a number, a boolean, or an array of them. NULL: not noted.';
--- Few rows have fields when it is made: none.
-CREATE INDEX node_fields ON node USING gin (fields jsonb_path_ops) WHERE fields IS NOT NULL;
 
 -- As the owner, who is bound by no policy: with one, Postgres tests it on each row first, and the
--- index above is of no use. Whose generation it is is tested once.
+-- index on fields is of no use. Whose generation it is is tested once.
 CREATE FUNCTION strings_let_through(
     generation bigint, wanted jsonpath, scope text, tables bigint[], most bigint
 ) RETURNS SETOF text LANGUAGE plpgsql STABLE
