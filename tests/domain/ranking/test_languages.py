@@ -47,14 +47,18 @@ def test_only_the_beginning_of_a_text_is_read() -> None:
     assert not is_foreign("q", "x" * SAMPLE + "中" * 10_000)
 
 
+WIDTH = 0.06
+
+
 def test_passages_with_the_words_keep_their_order_and_their_score_when_they_match_well() -> None:
     scores = {"a": 0.9, "b": 0.5, "zh": 0.1}
-    compared = across_languages(scores, {"zh": 0.6}, {"a": 0.3, "zh": 0.2}, 0.85)
+    compared = across_languages(scores, {"zh": 0.6}, {"a": 0.3, "zh": 0.2}, 0.85, WIDTH)
     assert compared == {"a": 0.9, "b": 0.5, "zh": 0.6}
 
 
 def test_passages_with_few_of_the_words_make_room() -> None:
-    compared = across_languages({"a": 0.9, "b": 0.5, "zh": 0.1}, {"zh": 0.6}, {"zh": 0.2}, 0.4)
+    scores = {"a": 0.9, "b": 0.5, "zh": 0.1}
+    compared = across_languages(scores, {"zh": 0.6}, {"zh": 0.2}, 0.4, WIDTH)
     assert compared == pytest.approx({"a": 0.45, "b": 0.25, "zh": 0.6})
 
 
@@ -74,13 +78,13 @@ def test_the_best_in_another_language_is_third_where_its_vector_is_near(
     vector: dict[str, float], third: str
 ) -> None:
     foreign = {"zh": 0.1, "en": 0.2}
-    compared = across_languages({**OWN, **foreign}, foreign, vector, 1.0)
+    compared = across_languages({**OWN, **foreign}, foreign, vector, 1.0, WIDTH)
     assert ranking(compared)[:3] == ["a", "b", third]
     assert {name: compared[name] for name in OWN} == OWN
 
 
 def test_a_place_is_nothing_that_a_better_passage_in_another_language_loses() -> None:
-    compared = across_languages({**OWN, "zh": 0.0}, {"zh": 0.95}, {"zh": 0.4}, 1.0)
+    compared = across_languages({**OWN, "zh": 0.0}, {"zh": 0.95}, {"zh": 0.4}, 1.0, WIDTH)
     assert ranking(compared)[0] == "zh"
 
 
@@ -102,5 +106,5 @@ def test_only_a_passage_that_is_near_itself_is_third(
 ) -> None:
     own = {name: 0.9 - number / 10 for number, name in enumerate("abcde")}
     foreign = {name: relevance if name == "zh" else 0.0 for name in similarities}
-    compared = across_languages({**own, "zh": 0.0}, foreign, {**FAR, **similarities}, 1.0)
+    compared = across_languages({**own, "zh": 0.0}, foreign, {**FAR, **similarities}, 1.0, WIDTH)
     assert ranking(compared).index("zh") + 1 == place

@@ -143,3 +143,21 @@ def test_how_languages_compare_does_not_move_with_what_was_found_about_a_known_m
 
     assert scores(index(WEAK, FOUND)) == scores(index(WEAK))
     assert scores(index("any", FOUND)) != scores(index(WEAK))
+
+
+@pytest.mark.parametrize(("lead", "place"), [(0.018, 3), (0.01, 6)])
+def test_how_far_a_passage_stands_out_is_measured_by_what_was_found(
+    lead: float, place: int
+) -> None:
+    own = {f"o{number}": f"harbour {'x' * number} " * 40 for number in range(1, 6)}
+    texts = {**own, "f1": "港口的开放时间", "f2": "渡船的价格", "f3": "灯塔的历史"}
+    vector = {"o1": 0.9, "f1": 0.84 + lead, "o2": 0.8, "f2": 0.84, "f3": 0.84}
+    chunks = {
+        name: HydratedChunk(number, 1, f"/{name}", 0, 1, text, 0, 9, "h", "ns", name, NOW)
+        for number, (name, text) in enumerate(texts.items())
+    }
+    question = Question("harbour", {"harbour": 1.0}, "hybrid", 50, NOW)
+    found = Found(vector=vector, keyword={name: 9.0 - n for n, name in enumerate(own)})
+    of = index(found=replace(FOUND, middle=0.9, width=0.02))
+    hits = rank(Target(of, Reach(), AUTOMATIC, "ready"), question, found, chunks).hits
+    assert [hit.chunk.turbopuffer_doc_id for hit in hits].index("f1") + 1 == place

@@ -98,7 +98,7 @@ def rank(
         known = CALIBRATIONS.get(target.index.config.model, calibration)
         foreign = _relevances(known, live, worths, others)
         is_by_rank = target.search.fusion == "rrf"
-        scored = _fused(weights, live, foreign, is_by_rank=is_by_rank)
+        scored = _fused(weights, live, foreign, known.width, is_by_rank=is_by_rank)
         scores = {name: worths[name] * score for name, score in scored.scores.items()}
         scored = scored.then("worth", scores)
         order = _order(scores, live, chunks)
@@ -288,8 +288,13 @@ def _linear(weights: Weights, live: _Live) -> _Scored:
     return _Scored.of(("keyword", "vector", "recency"), shares)
 
 
-def _fused(weights: Weights, live: _Live, foreign: Scores, *, is_by_rank: bool) -> _Scored:
-    """Returns the scores after convex or rank fusion; ``foreign`` has relevances: see Languages."""
+def _fused(
+    weights: Weights, live: _Live, foreign: Scores, width: float, *, is_by_rank: bool
+) -> _Scored:
+    """Returns the scores after convex or rank fusion.
+
+    ``foreign`` and ``width``: see ``across_languages``.
+    """
     if not live.keyword:
         return _Scored.of(["vector"], [min_max(live.vector)])
     if is_by_rank and live.vector:
@@ -304,7 +309,7 @@ def _fused(weights: Weights, live: _Live, foreign: Scores, *, is_by_rank: bool) 
     seen = replace(mixed, scores=total(parts.values()), parts=parts)
     if not foreign:
         return seen
-    scores = across_languages(seen.scores, foreign, live.vector, best_coverage)
+    scores = across_languages(seen.scores, foreign, live.vector, best_coverage, width)
     return seen.then("language", scores)
 
 

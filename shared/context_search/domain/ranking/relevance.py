@@ -18,10 +18,9 @@ from context_search.domain.ranking.fusion import ranking
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """Where the cosine similarities of a model mean "as likely as not": measured per model.
+    """Where the cosine similarities of an index mean "as likely as not".
 
-    Short questions and long passages of the same topic lie around ``middle``; ``width`` is how
-    far the similarity must move to change the odds by e.
+    That is at ``middle``; ``width`` is how far a similarity must move to change the odds by e.
     """
 
     middle: float
@@ -159,9 +158,10 @@ FULL_COVERAGE = 0.8
 NEAREST = 3
 LEAST_RELEVANCE = 0.0067
 """Minimum relevance of an answer: five widths under the middle of a model's calibration."""
-STANDS_OUT = 0.05
-"""Minimum lead in similarity of a passage over the median passage in its language. All passages are
-near to a question that none of them answers.
+STANDS_OUT = 5 / 6
+"""Minimum lead in similarity of a passage over the median passage in its language, in widths of the
+calibration: .05 for the model that it was measured with. All passages are near to a question that
+none of them answers.
 """
 _CJK_RUN = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}]++")
 _OTHER_LETTER = regex.compile(r"[\p{L}--[\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}]]", regex.V1)
@@ -191,6 +191,7 @@ def across_languages(
     foreign: Mapping[str, float],
     vector: Mapping[str, float],
     best_coverage: float,
+    width: float,
 ) -> dict[str, float]:
     """Returns scores (0..1) in which passages of both languages compare.
 
@@ -200,24 +201,26 @@ def across_languages(
     best of them, ``best_coverage``. Passages that repeat the question's words still come before
     one that answers it, so the best in another language is third at least where it is among the
     three nearest by ``vector`` (similarities), has a relevance of its own and stands out among its
-    kind: docs/quality.md has what that gains and costs. Where the second and what follows are
+    kind, measured by the ``width`` of what similarities mean: docs/quality.md has what that gains and costs. Where the second and what follows are
     equal, it only gets their score.
 
-    >>> across_languages({"en": 0.9, "zh": 0.2}, {"zh": 0.5}, {"zh": 0.4, "en": 0.3}, 0.4)
+    >>> across_languages({"en": 0.9, "zh": 0.2}, {"zh": 0.5}, {"zh": 0.4, "en": 0.3}, 0.4, 0.06)
     {'en': 0.45, 'zh': 0.5}
     """
     trust = min(1.0, best_coverage / FULL_COVERAGE)
     compared = {name: foreign.get(name, score * trust) for name, score in scores.items()}
     nearest = next((name for name in ranking(vector)[:NEAREST] if name in foreign), None)
     own = sorted((score for name, score in compared.items() if name not in foreign), reverse=True)
-    if nearest is not None and len(own) > 1 and _is_near(nearest, foreign, vector):
+    if nearest is not None and len(own) > 1 and _is_near(nearest, foreign, vector, width):
         third = sum(own[1:3]) / len(own[1:3])  # halfway between the second and what follows
         compared[nearest] = max(compared[nearest], third)
     return compared
 
 
-def _is_near(name: str, foreign: Mapping[str, float], vector: Mapping[str, float]) -> bool:
+def _is_near(
+    name: str, foreign: Mapping[str, float], vector: Mapping[str, float], width: float
+) -> bool:
     """Says whether the best passage in another language is near enough to be promoted at all."""
     others = [vector[other] for other in foreign if other != name]
-    stands_out = not others or vector[name] - median(others) >= STANDS_OUT
+    stands_out = not others or vector[name] - median(others) >= STANDS_OUT * width
     return stands_out and foreign[name] >= LEAST_RELEVANCE
