@@ -73,7 +73,7 @@ class Operate:
             others = [each for each in tools if each != tool_id]
             if others and not shared:
                 raise ConflictError(_refusal(others))
-            chunks = work.rebuilds.size(index).chunks
+            chunks = work.calibrations.chunks(index)
             if work.evictions.clear(index):
                 summarise(work, index.id, silent_s=self.silent_s)
         return Cleared(index.id, index.generation.namespace, chunks, tools)

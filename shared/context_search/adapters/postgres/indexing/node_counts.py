@@ -9,6 +9,12 @@ from typing import Any
 
 from context_search.adapters.postgres.catalog.presence import TABLE_IS_THERE, TOOL_IS_THERE
 from context_search.adapters.postgres.indexing.comparisons import BEHIND
+from context_search.adapters.postgres.indexing.progress import (
+    POINTER,
+    Counts,
+    count_nodes,
+    in_scope,
+)
 from context_search.adapters.postgres.pool import Transaction
 from context_search.domain.model import Index
 from context_search.domain.progress import (
@@ -21,8 +27,7 @@ from context_search.domain.progress import (
     index_status,
 )
 
-_IN_SCOPE = "(scope = '' OR json_pointer = scope OR starts_with(json_pointer, scope || '/'))"
-_FULL = "bool_or(node.state = 'skipped' AND last_error ->> 'code' = 'PROJECT_FULL')"
+_FULL = "bool_or(state = 'skipped' AND last_error ->> 'code' = 'PROJECT_FULL')"
 _WORK = f"""
     EXISTS (
         SELECT FROM node WHERE generation_id = :generation
@@ -45,18 +50,19 @@ _WORK = f"""
     {BEHIND}
 """
 # The set that answers, or while there is none the one that is being built.
-_SET = """
-    LEFT JOIN LATERAL (
-        SELECT chunks_count, present_count FROM chunk_set
-        WHERE node_id = node.id AND state IN ('active', 'building') ORDER BY state LIMIT 1
-    ) AS current_set ON true
+_LISTED = """
+    WITH listed AS (
+        SELECT node.* FROM node
+        WHERE node.generation_id = :generation AND {scope} {which} LIMIT :limit)
+    SELECT json_pointer, char_count, listed.state, chunks_count, last_error, attempt,
+           CASE listed.state WHEN 'queued' THEN next_at END
+    FROM listed LEFT JOIN LATERAL (
+        SELECT chunks_count FROM chunk_set
+        WHERE node_id = listed.id AND state IN ('active', 'building') ORDER BY state LIMIT 1
+    ) AS current_set ON true {order}
 """
-_LISTED = f"""
-    SELECT json_pointer, char_count, node.state, chunks_count, last_error, attempt,
-           CASE node.state WHEN 'queued' THEN next_at END
-    FROM node {_SET} CROSS JOIN (SELECT CAST(:scope AS text) AS scope) AS wanted
-    WHERE node.generation_id = :generation AND {_IN_SCOPE}
-"""
+_BY_POINTER = f'ORDER BY {POINTER}, node.json_pointer COLLATE "C"'
+_UNFINISHED_LAST = "ORDER BY {of}.state IN ('queued', 'claimed'), {of}.id"
 
 
 _MOVING = f"""
@@ -126,24 +132,6 @@ class PostgresNodeCounts:
     def progress_of(
         self, index: Index, scopes: Sequence[str], *, silent_s: float
     ) -> dict[str, Progress]:
-        rows = self.tx.run(
-            f"""
-            WITH wanted AS (SELECT unnest(CAST(:scopes AS text[])) AS scope),
-            counted AS MATERIALIZED (
-                SELECT id, json_pointer, node.state, last_error, indexed_at, next_at,
-                       COALESCE(chunks_count, 0) AS chunks, COALESCE(present_count, 0) AS present
-                FROM node {_SET} WHERE node.generation_id = :generation
-                  AND EXISTS (SELECT FROM wanted WHERE {_IN_SCOPE}))
-            SELECT scope, state, count(*), {_FULL}, CAST(sum(chunks) AS bigint),
-                   CAST(sum(present) AS bigint), max(indexed_at),
-                   min(next_at) FILTER (WHERE state = 'queued'),
-                   (array_agg(last_error ORDER BY last_error ->> 'at' DESC NULLS LAST, id DESC)
-                    FILTER (WHERE last_error IS NOT NULL))[1]
-            FROM wanted JOIN counted AS node ON {_IN_SCOPE} GROUP BY scope, state
-            """,
-            generation=index.generation.id,
-            scopes=sorted(set(scopes)),
-        )
         [row] = self.tx.run(
             f"SELECT {_WORK}",
             index=index.id,
@@ -153,27 +141,35 @@ class PostgresNodeCounts:
         )
         work = _work(row)
         return {
-            scope: _progress(index, work, [row[1:] for row in rows if row[0] == scope])
-            for scope in scopes
+            scope: _progress(index, work, count_nodes(self.tx, index, scope)) for scope in scopes
         }
 
     def has_any(self, index: Index, scope: str) -> bool:
-        some = "AND (node.state NOT IN ('indexed', 'skipped') OR chunks_count > 0)"
-        return bool(self._listed(some, index, scope, 1))
+        some = """
+            AND (node.state NOT IN ('indexed', 'skipped') OR EXISTS (
+                SELECT FROM chunk_set WHERE node_id = node.id AND chunks_count > 0
+                  AND chunk_set.state IN ('active', 'building')))
+        """
+        return bool(self._listed(index, scope, 1, which=some))
 
     def in_scope(self, index: Index, scope: str, *, limit: int) -> list[NodeProgress]:
-        return self._listed('ORDER BY json_pointer COLLATE "C"', index, scope, limit)
+        order = 'ORDER BY json_pointer COLLATE "C"'
+        return self._listed(index, scope, limit, which=_BY_POINTER, order=order)
 
     def not_indexed(self, index: Index, scope: str, *, limit: int) -> list[NodeProgress]:
-        order = "AND node.state <> 'indexed' ORDER BY node.state IN ('queued', 'claimed'), node.id"
-        return self._listed(order, index, scope, limit)
+        which = f"AND node.state <> 'indexed' {_UNFINISHED_LAST.format(of='node')}"
+        order = _UNFINISHED_LAST.format(of="listed")
+        return self._listed(index, scope, limit, which=which, order=order)
 
-    def _listed(self, which: str, index: Index, scope: str, limit: int) -> list[NodeProgress]:
+    def _listed(
+        self, index: Index, scope: str, limit: int, *, which: str, order: str = ""
+    ) -> list[NodeProgress]:
+        condition, values = in_scope(scope)
         rows = self.tx.run(
-            f"{_LISTED} {which} LIMIT :limit",
+            _LISTED.format(scope=condition, which=which, order=order),
             generation=index.generation.id,
-            scope=scope,
             limit=limit,
+            **values,
         )
         return [
             NodeProgress(pointer, characters, state, chunks, _json(error), attempts, next_at)
@@ -211,21 +207,19 @@ def _status(index: Index, states: dict[NodeState, int], work: _Work, *, full: bo
     )
 
 
-def _progress(index: Index, work: _Work, rows: Sequence[Sequence[Any]]) -> Progress:
-    """Adds up rows of one scope: state, nodes, full, chunks, present, indexed, next, error."""
-    states: dict[NodeState, int] = {row[0]: row[1] for row in rows}
-    errors = [json.loads(row[7]) for row in rows if row[7]]
+def _progress(index: Index, work: _Work, counts: Counts) -> Progress:
+    states = dict(counts.states)
     return Progress(
-        status=_status(index, states, work, full=any(row[2] for row in rows)),
+        status=_status(index, states, work, full=counts.full),
         nodes_count=sum(states.values()),
         states=states,
-        chunks_count=sum(row[3] for row in rows),
-        indexed_chunks_count=sum(row[4] for row in rows),
-        indexed_at=max((row[5] for row in rows if row[5]), default=None),
-        next_attempt_at=min((row[6] for row in rows if row[6]), default=None),
+        chunks_count=counts.chunks,
+        indexed_chunks_count=counts.present,
+        indexed_at=counts.indexed_at,
+        next_attempt_at=counts.next_at,
         last_error=eviction_reason(index.evicted_at, index.evicted_by)
         or (work.refused[0] if work.refused else work.order_error)
-        or max(errors, key=lambda error: str(error.get("at", "")), default=None),
+        or counts.last_error,
         refused=work.refused,
     )
 

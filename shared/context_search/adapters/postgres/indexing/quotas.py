@@ -131,7 +131,7 @@ class PostgresQuotas:
         return sorted(node_id for [node_id] in rows)
 
     def compact(self) -> None:
-        """Adds up the rows of a namespace; those written meanwhile are left."""
+        """Adds up the rows of a namespace or a generation; those written meanwhile are left."""
         self.tx.run(
             """
             WITH many AS (
@@ -141,6 +141,17 @@ class PostgresQuotas:
                 RETURNING namespace, chunks, documents)
             INSERT INTO chunk_tally (namespace, chunks, documents)
             SELECT namespace, sum(chunks), sum(documents) FROM gone GROUP BY namespace
+            """
+        )
+        self.tx.run(
+            """
+            WITH many AS (
+                SELECT generation_id FROM node_tally GROUP BY generation_id HAVING count(*) > 1),
+            gone AS (
+                DELETE FROM node_tally WHERE generation_id IN (SELECT generation_id FROM many)
+                RETURNING generation_id, nodes)
+            INSERT INTO node_tally (generation_id, nodes)
+            SELECT generation_id, sum(nodes) FROM gone GROUP BY generation_id
             """
         )
 

@@ -19,9 +19,13 @@ class PostgresDeletions:
     def tombstones(self, *, older_than_s: float, limit: int) -> list[Tombstone]:
         rows = self.tx.run(
             """
-            SELECT namespace, doc_id, window_count FROM tombstone
-            WHERE deleted_at IS NULL
-               OR created_at < statement_timestamp() - make_interval(secs => :age)
+            SELECT namespace, doc_id, window_count FROM (
+                (SELECT * FROM tombstone WHERE deleted_at IS NULL
+                 ORDER BY created_at LIMIT :limit)
+                UNION ALL  -- apart: together, all that wait for their second delete were read
+                (SELECT * FROM tombstone WHERE deleted_at IS NOT NULL
+                   AND created_at < statement_timestamp() - make_interval(secs => :age)
+                 ORDER BY created_at LIMIT :limit)) AS found
             ORDER BY created_at LIMIT :limit
             """,
             age=older_than_s,
@@ -51,7 +55,12 @@ class PostgresDeletions:
     def remove_retired_nodes(self, *, limit: int) -> int:
         return remove_nodes(
             self.tx,
-            "generation_id IN (SELECT id FROM index_generation WHERE state = 'retired')",
+            """
+            SELECT of_generation.id FROM index_generation AS retired CROSS JOIN LATERAL (
+                SELECT id FROM node WHERE generation_id = retired.id
+                LIMIT :limit FOR UPDATE SKIP LOCKED) AS of_generation
+            WHERE retired.state = 'retired' LIMIT :limit
+            """,
             limit,
         )
 

@@ -54,14 +54,12 @@ _WITHOUT_FOREIGN_KEY = (
 )
 
 
-def remove_nodes(tx: Transaction, condition: str, limit: int, **values: object) -> int:
-    """Deletes nodes that meet a condition, at most ``limit``; returns how many."""
+def remove_nodes(tx: Transaction, found: str, limit: int, **values: object) -> int:
+    """Deletes nodes that a query has found and locked, at most ``limit``; returns how many."""
     # The chunks go with their nodes: a few nodes of many chunks are as much as many small ones.
     rows = tx.run(
         f"""
-        WITH found AS (
-            SELECT id FROM node WHERE {condition} ORDER BY id LIMIT :limit
-            FOR UPDATE SKIP LOCKED),
+        WITH found AS ({found}),
         counted AS (
             SELECT found.id, COALESCE(chunks_count, 0) AS own,
                 sum(COALESCE(chunks_count, 0)) OVER (ORDER BY found.id, chunk_set.id) AS total
@@ -131,7 +129,13 @@ class PostgresRemovals:
             """
         )
         return remove_nodes(
-            self.tx, "table_id = ANY(CAST(:tables AS bigint[]))", limit, tables=absent
+            self.tx,
+            """
+            SELECT id FROM node WHERE table_id = ANY(CAST(:tables AS bigint[]))
+            LIMIT :limit FOR UPDATE SKIP LOCKED
+            """,
+            limit,
+            tables=absent,
         )
 
     def due(self, *, limit: int) -> list[Removal]:

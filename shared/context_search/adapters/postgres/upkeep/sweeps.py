@@ -114,6 +114,8 @@ class PostgresSweeps:
             counts=json.dumps(asdict(cursor.counts.plus(found))),
             generation=cursor.generation_id,
         )
+        if not after:
+            self.tx.run("SELECT mend_node_tally(:generation)", generation=cursor.generation_id)
 
     def order(self, generation_id: int) -> None:
         """Longest ago of all is ``-infinity``, before those that were never swept.
