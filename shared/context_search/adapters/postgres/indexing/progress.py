@@ -95,8 +95,28 @@ class Counts:
 
 
 def count_nodes(tx: Transaction, index: Index, scope: str) -> Counts:
-    """Returns the sums of a scope; those of the root cost what is under way, whatever there is."""
-    return _whole(tx, index) if scope == "" else _part(tx, index, scope)
+    """Returns the sums of a scope.
+
+    Where all strings of the index lie in it, they cost what is under way, whatever there is; else
+    they cost the strings of the scope.
+    """
+    return _whole(tx, index) if _is_whole(tx, index, scope) else _part(tx, index, scope)
+
+
+def _is_whole(tx: Transaction, index: Index, scope: str) -> bool:
+    if scope == "":
+        return True
+    # A generation has the strings of the scopes that it was compared for, and no others.
+    [[are_within]] = tx.run(
+        """
+        SELECT bool_and(COALESCE(held = :scope OR starts_with(held, :scope || '/'), false))
+        FROM comparison LEFT JOIN LATERAL unnest(scopes) AS held ON true
+        WHERE generation_id = :generation
+        """,
+        generation=index.generation.id,
+        scope=scope,
+    )
+    return bool(are_within)
 
 
 def _whole(tx: Transaction, index: Index) -> Counts:

@@ -1,0 +1,66 @@
+"""What each operation costs in Postgres as an index grows: CPU, blocks, and how both grow.
+
+    python -m bench scale                           # 20,000 and 100,000 strings
+    python -m bench scale --sizes 20000 100000 1000000
+
+The rows are made by SQL, in a PostgreSQL of this program's own: nothing is embedded. Each operation
+runs three times; the last one counts, when everything is in memory.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+import time
+from pathlib import Path
+
+from context_search.adapters.postgres import migrations
+from context_search.adapters.postgres.pool import Database
+from context_search.adapters.postgres.url import DatabaseUrl
+from local.postgres.server import PostgresServer
+from testing.grown_index import GrownIndex
+from testing.grown_operations import operations
+from testing.postgres_cost import Cost, measured
+
+SIZES = [20_000, 100_000]
+SETTINGS = {"max_wal_size": "8GB", "shared_buffers": "1GB", "fsync": "off"}
+ROUNDS = 3
+
+
+def at(size: int) -> dict[str, Cost]:
+    """Returns what the operations cost over an index of so many strings."""
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        PostgresServer(Path(folder), settings=SETTINGS) as server,
+    ):
+        url = DatabaseUrl.parse(server.url)
+        migrations.apply(url)
+        database = Database(url, statement_timeout_ms=0)
+        began = time.perf_counter()
+        grown = GrownIndex.of(database, size)
+        print(f"{size:,} strings made in {time.perf_counter() - began:.0f} s", flush=True)
+        costs = {}
+        for name, operation in operations(grown).items():
+            for _ in range(ROUNDS):
+                costs[name] = measured(database, operation)
+        database.close()
+    return costs
+
+
+def main() -> None:
+    """Measures each size and prints a row for each operation."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--sizes", type=int, nargs="+", default=SIZES)
+    sizes: list[int] = parser.parse_args().sizes
+    found = {size: at(size) for size in sizes}
+    print(f"| operation | {' | '.join(f'{size:,}' for size in sizes)} | growth |")
+    print("|---|" + "---|" * (len(sizes) + 1))
+    for name in found[sizes[0]]:
+        costs = [found[size][name] for size in sizes]
+        cells = [f"{cost.cpu_s * 1e3:.1f} ms, {cost.blocks:,} blocks" for cost in costs]
+        growth = costs[-1].blocks / max(1, costs[0].blocks)
+        print(f"| {name} | {' | '.join(cells)} | {growth:.1f} |")
+
+
+if __name__ == "__main__":
+    main()

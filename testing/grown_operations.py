@@ -1,0 +1,67 @@
+"""What people and cleanup do with a large index, one by one."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from itertools import count
+
+from context_search.adapters.system_clock import SystemClock
+from context_search.domain.model import Reach
+from context_search.services.indexing.settle import Settler
+from context_search.services.indexing.status import ToolStatuses
+from testing.grown_index import SILENT_S, GrownIndex, wanted_tool
+
+HYDRATED = 100
+PAGE = 1_000
+
+
+def operations(grown: GrownIndex) -> Mapping[str, Callable[[], object]]:
+    """Returns the operations by name; each may be repeated."""
+    statuses = ToolStatuses(grown.store, SILENT_S, SystemClock(), time.sleep)
+    settler = Settler(grown.store, SILENT_S, None)
+    numbers = count()
+    doc_ids = [f"{grown.index.generation.namespace}.{number}" for number in range(HYDRATED)]
+    reach = Reach("/strings", None)
+
+    def create_one() -> None:
+        grown.tools.create(wanted_tool(grown.owner, grown.table, f"/strings/{next(numbers)}"))
+
+    def hydrate() -> None:
+        with grown.store.for_project(grown.owner.project_id) as work:
+            assert len(work.live_chunks.hydrate(grown.index, reach, doc_ids)) == HYDRATED
+
+    def is_at_rest() -> None:
+        with grown.store.for_project(grown.owner.project_id) as work:
+            work.node_counts.status(grown.index, silent_s=SILENT_S)
+
+    def sweep_page() -> None:
+        with grown.store.for_all("upkeep") as work:
+            work.sweeps.present_after(grown.index.generation.namespace, "", PAGE)
+
+    def idle() -> None:
+        with grown.store.for_all("upkeep") as work:
+            work.nodes.abandoned(silent_s=SILENT_S, limit=200)
+            work.comparisons.behind(silent_s=SILENT_S, limit=200)
+            work.rebuilds.promote(at_once=2)
+            work.rebuilds.building(limit=200)
+            work.keywords.unkeyed(limit=500)
+            work.removals.mark_tables(limit=200)
+            work.removals.remove_nodes(limit=200)
+            work.deletions.remove_retired_nodes(limit=200)
+            work.deletions.tombstones(older_than_s=1_800, limit=PAGE)
+            work.deletions.retired(older_than_s=1_800, limit=1)
+            work.indexes.with_unsettled_tools(limit=200)
+            work.quotas.compact()
+            work.gauges.read()
+            work.removals.due(limit=200)
+
+    return {
+        "status": lambda: statuses.read(grown.tool.id, grown.owner),
+        "settle": lambda: settler.settle(grown.index.id),
+        "is it at rest (each search)": is_at_rest,
+        "hydrate 100": hydrate,
+        "a page of the sweep": sweep_page,
+        "cleanup's steps with nothing to do": idle,
+        "create a tool over one string": create_one,
+    }

@@ -1,0 +1,47 @@
+"""What an operation costs in Postgres, whatever else the machine does."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from context_search.adapters.postgres.pool import Database
+
+_BLOCKS = """
+    SELECT pg_backend_pid(), pg_stat_get_db_blocks_fetched(oid)
+    FROM pg_database WHERE datname = current_database()
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """CPU seconds of the server process, to a hundredth, and blocks read from its memory."""
+
+    cpu_s: float
+    blocks: int
+
+
+def measured(database: Database, operation: Callable[[], object]) -> Cost:
+    """Returns what an operation costs. The database has one connection, and nobody else's."""
+    pid, before = _so_far(database)
+    cpu_s = _cpu_s(pid)
+    operation()
+    spent_s = _cpu_s(pid) - cpu_s
+    same, after = _so_far(database)
+    assert same == pid
+    return Cost(spent_s, after - before)
+
+
+def _so_far(database: Database) -> tuple[int, int]:
+    with database.transaction() as tx:
+        tx.run("SELECT pg_stat_force_next_flush()")
+    with database.transaction() as tx:  # a backend tells its counts when its transaction has ended
+        [[pid, blocks]] = tx.run(_BLOCKS)
+    return int(pid), int(blocks)
+
+
+def _cpu_s(pid: int) -> float:
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
