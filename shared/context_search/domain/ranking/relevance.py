@@ -201,8 +201,8 @@ def across_languages(
     best of them, ``best_coverage``. Passages that repeat the question's words still come before
     one that answers it, so the best in another language is third at least where it is among the
     three nearest by ``vector`` (similarities), has a relevance of its own and stands out among its
-    kind, measured by the ``width`` of what similarities mean: docs/quality.md has what that gains and costs. Where the second and what follows are
-    equal, it only gets their score.
+    kind, by the ``width`` of what similarities mean: docs/quality.md has what that gains and costs.
+    Where the second and what follows are equal, it only gets their score.
 
     >>> across_languages({"en": 0.9, "zh": 0.2}, {"zh": 0.5}, {"zh": 0.4, "en": 0.3}, 0.4, 0.06)
     {'en': 0.45, 'zh': 0.5}
