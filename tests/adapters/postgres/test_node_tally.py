@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import pytest
 
 from context_search.adapters.postgres.pool import Database
 from context_search.adapters.postgres.store import PostgresStore
-from context_search.domain.model import Index
+from context_search.domain.model import Index, Table
 from context_search.ports.upkeep import SweepCounts, SweepCursor
 from tests.builders import Workbench, english
 
@@ -84,12 +86,12 @@ def test_it_is_mended_and_compacted_while_others_write(bench: Workbench) -> None
         with bench.store.for_all("test") as work:
             work.quotas.compact()
 
+    def enumerate_tool(table: Table) -> None:
+        bench.enumerate(bench.tool(table)[1])
+
+    orders: list[Callable[[], None]] = [partial(enumerate_tool, table) for table in tables]
+    orders += [compact] * 8 + [partial(sweep_ends, bench, index)] * 8
     with ThreadPoolExecutor(6) as pool:
-        work = [
-            pool.submit(lambda each=table: bench.enumerate(bench.tool(each)[1])) for table in tables
-        ]  # type: ignore[misc]
-        work += [pool.submit(compact) for _ in range(8)]  # type: ignore[misc]
-        work += [pool.submit(sweep_ends, bench, index) for _ in range(8)]  # type: ignore[misc]
-        for each in work:
-            each.result()
+        for done in [pool.submit(order) for order in orders]:
+            done.result()
     assert is_exact(bench)

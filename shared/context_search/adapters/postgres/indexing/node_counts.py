@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
 from context_search.adapters.postgres.catalog.presence import TABLE_IS_THERE, TOOL_IS_THERE
 from context_search.adapters.postgres.indexing.comparisons import BEHIND
-from context_search.adapters.postgres.indexing.progress import (
-    POINTER,
-    Counts,
-    count_nodes,
-    in_scope,
-)
 from context_search.adapters.postgres.pool import Transaction
 from context_search.domain.model import Index
 from context_search.domain.progress import (
@@ -27,7 +22,62 @@ from context_search.domain.progress import (
     index_status,
 )
 
-_FULL = "bool_or(state = 'skipped' AND last_error ->> 'code' = 'PROJECT_FULL')"
+_INDEXED_CHARS = 200
+"""Characters of a pointer that are in an index; pointers are too long for one."""
+_POINTER = f'left(node.json_pointer, {_INDEXED_CHARS}) COLLATE "C"'
+_IN_SCOPE = f"""
+    {_POINTER} >= CAST(:first AS text) AND {_POINTER} < CAST(:last AS text)
+    AND (node.json_pointer = :scope OR starts_with(node.json_pointer, :scope || '/'))
+"""
+
+_WAITS_FOR_ROOM = "node.state = 'skipped' AND last_error ->> 'code' = 'PROJECT_FULL'"
+# The set that answers, or while there is none the one that is being built.
+_IS_CURRENT = "(state = 'active' OR state = 'building' AND active_set_id IS NULL)"
+_WHOLE = f"""
+    WITH unready AS MATERIALIZED (
+        SELECT chunk_set.id, chunk_set.state, chunks_count, present_count, active_set_id
+        FROM chunk_set JOIN node ON node.id = chunk_set.node_id
+        WHERE (chunk_set.state <> 'active' OR present_count < chunks_count)
+          AND node.generation_id = :generation),
+    counted AS MATERIALIZED (
+        SELECT state, count(*) AS nodes FROM node
+        WHERE generation_id = :generation AND state <> 'indexed' GROUP BY state)
+    SELECT
+        (SELECT COALESCE(json_object_agg(state, nodes), '{{}}') FROM counted),
+        (SELECT CAST(COALESCE(sum(nodes), 0) AS bigint) FROM node_tally
+         WHERE generation_id = :generation),
+        EXISTS (SELECT FROM node WHERE generation_id = :generation AND {_WAITS_FOR_ROOM}),
+        (SELECT CAST(COALESCE(sum(chunks), 0) AS bigint) FROM chunk_tally
+         WHERE namespace = :namespace)
+        - (SELECT count(*) FROM chunks WHERE set_id IN (
+               SELECT id FROM unready WHERE NOT {_IS_CURRENT})),
+        (SELECT CAST(COALESCE(sum(chunks_count - present_count), 0) AS bigint)
+         FROM unready WHERE {_IS_CURRENT}),
+        (SELECT max(indexed_at) FROM node WHERE generation_id = :generation),
+        (SELECT min(next_at) FROM node WHERE generation_id = :generation AND state = 'queued'),
+        (SELECT last_error FROM node
+         WHERE generation_id = :generation AND last_error IS NOT NULL
+         ORDER BY last_error ->> 'at' DESC NULLS LAST, id DESC LIMIT 1)
+"""
+# Sets by the number that the node has: looked for node by node they were most of the work.
+_PART = f"""
+    WITH counted AS (
+        SELECT node.id, node.state, last_error, indexed_at, next_at, chunks_count, present_count
+        FROM node LEFT JOIN chunk_set ON chunk_set.id = active_set_id
+        WHERE generation_id = :generation AND active_set_id IS NOT NULL AND {_IN_SCOPE}
+        UNION ALL
+        SELECT node.id, node.state, last_error, indexed_at, next_at, chunks_count, present_count
+        FROM node LEFT JOIN chunk_set ON chunk_set.node_id = node.id
+                                     AND chunk_set.state = 'building'
+        WHERE generation_id = :generation AND active_set_id IS NULL AND {_IN_SCOPE})
+    SELECT state, count(*), bool_or({_WAITS_FOR_ROOM}),
+           CAST(COALESCE(sum(chunks_count), 0) AS bigint),
+           CAST(COALESCE(sum(present_count), 0) AS bigint), max(indexed_at),
+           min(next_at) FILTER (WHERE state = 'queued'),
+           (array_agg(last_error ORDER BY last_error ->> 'at' DESC NULLS LAST, id DESC)
+            FILTER (WHERE last_error IS NOT NULL))[1]
+    FROM counted AS node GROUP BY state
+"""
 _WORK = f"""
     EXISTS (
         SELECT FROM node WHERE generation_id = :generation
@@ -49,19 +99,13 @@ _WORK = f"""
         ORDER BY refused ->> 'at' DESC, table_id LIMIT {MOST_REFUSED}) AS told),
     {BEHIND}
 """
-# The set that answers, or while there is none the one that is being built.
-_LISTED = """
-    WITH listed AS (
-        SELECT node.* FROM node
-        WHERE node.generation_id = :generation AND {scope} {which} LIMIT :limit)
-    SELECT json_pointer, char_count, listed.state, chunks_count, last_error, attempt,
-           CASE listed.state WHEN 'queued' THEN next_at END
-    FROM listed LEFT JOIN LATERAL (
+_CURRENT_SET = """
+    LEFT JOIN LATERAL (
         SELECT chunks_count FROM chunk_set
         WHERE node_id = listed.id AND state IN ('active', 'building') ORDER BY state LIMIT 1
-    ) AS current_set ON true {order}
+    ) AS current_set ON true
 """
-_BY_POINTER = f'ORDER BY {POINTER}, node.json_pointer COLLATE "C"'
+_BY_POINTER = f'ORDER BY {_POINTER}, node.json_pointer COLLATE "C"'
 _UNFINISHED_LAST = "ORDER BY {of}.state IN ('queued', 'claimed'), {of}.id"
 
 
@@ -99,8 +143,8 @@ class PostgresNodeCounts:
         [[counted, *work]] = self.tx.run(
             f"""
             SELECT (SELECT json_agg(json_build_array(state, nodes, is_full)) FROM (
-                       SELECT state, count(*) AS nodes, {_FULL} AS is_full FROM node
-                       WHERE generation_id = :generation AND state <> 'indexed' GROUP BY state
+                       SELECT state, count(*) AS nodes, bool_or({_WAITS_FOR_ROOM}) AS is_full
+                       FROM node WHERE generation_id = :generation AND state <> 'indexed' GROUP BY state
                    ) AS counted), {_WORK}
             """,
             index=index.id,
@@ -141,7 +185,7 @@ class PostgresNodeCounts:
         )
         work = _work(row)
         return {
-            scope: _progress(index, work, count_nodes(self.tx, index, scope)) for scope in scopes
+            scope: _progress(index, work, _count_nodes(self.tx, index, scope)) for scope in scopes
         }
 
     def has_any(self, index: Index, scope: str) -> bool:
@@ -164,12 +208,19 @@ class PostgresNodeCounts:
     def _listed(
         self, index: Index, scope: str, limit: int, *, which: str, order: str = ""
     ) -> list[NodeProgress]:
-        condition, values = in_scope(scope)
+        condition = f"AND {_IN_SCOPE}" if scope else ""
         rows = self.tx.run(
-            _LISTED.format(scope=condition, which=which, order=order),
+            f"""
+            WITH listed AS (
+                SELECT node.* FROM node
+                WHERE node.generation_id = :generation {condition} {which} LIMIT :limit)
+            SELECT json_pointer, char_count, listed.state, chunks_count, last_error, attempt,
+                   CASE listed.state WHEN 'queued' THEN next_at END
+            FROM listed {_CURRENT_SET} {order}
+            """,
             generation=index.generation.id,
             limit=limit,
-            **values,
+            **_range_of(scope) if scope else {},
         )
         return [
             NodeProgress(pointer, characters, state, chunks, _json(error), attempts, next_at)
@@ -207,7 +258,7 @@ def _status(index: Index, states: dict[NodeState, int], work: _Work, *, full: bo
     )
 
 
-def _progress(index: Index, work: _Work, counts: Counts) -> Progress:
+def _progress(index: Index, work: _Work, counts: _Counts) -> Progress:
     states = dict(counts.states)
     return Progress(
         status=_status(index, states, work, full=counts.full),
@@ -222,6 +273,85 @@ def _progress(index: Index, work: _Work, counts: Counts) -> Progress:
         or counts.last_error,
         refused=work.refused,
     )
+
+
+def _range_of(scope: str) -> dict[str, object]:
+    """Returns the parameters of ``_IN_SCOPE``: the scope, and the range that an index finds.
+
+    What follows a scope begins with ``/``, and ``0`` is the next character. A scope that is longer
+    than what is in the index is found by its beginning.
+    """
+    first = scope[:_INDEXED_CHARS]
+    last = f"{scope}0" if len(scope) < _INDEXED_CHARS else f"{first}\x01"
+    return {"scope": scope, "first": first, "last": last}
+
+
+@dataclass(frozen=True, slots=True)
+class _Counts:
+    """Sums over the nodes of a scope; see ``Progress``. ``full``: one waits for room."""
+
+    states: Mapping[NodeState, int]
+    full: bool
+    chunks: int
+    present: int
+    indexed_at: datetime | None
+    next_at: datetime | None
+    last_error: dict[str, object] | None
+
+
+def _count_nodes(tx: Transaction, index: Index, scope: str) -> _Counts:
+    """Returns the sums of a scope.
+
+    Where all strings of the index lie in it, they cost what is under way, whatever there is; else
+    they cost the strings of the scope.
+    """
+    return _whole(tx, index) if _is_whole(tx, index, scope) else _part(tx, index, scope)
+
+
+def _is_whole(tx: Transaction, index: Index, scope: str) -> bool:
+    if scope == "":
+        return True
+    # A generation has the strings of the scopes that it was compared for, and no others.
+    [[are_within]] = tx.run(
+        """
+        SELECT bool_and(COALESCE(held = :scope OR starts_with(held, :scope || '/'), false))
+        FROM comparison LEFT JOIN LATERAL unnest(scopes) AS held ON true
+        WHERE generation_id = :generation
+        """,
+        generation=index.generation.id,
+        scope=scope,
+    )
+    return bool(are_within)
+
+
+def _whole(tx: Transaction, index: Index) -> _Counts:
+    [[moving, nodes, full, chunks, absent, *latest, error]] = tx.run(
+        _WHOLE, generation=index.generation.id, namespace=index.generation.namespace
+    )
+    states: dict[NodeState, int] = json.loads(moving)
+    if indexed := nodes - sum(states.values()):
+        states["indexed"] = indexed
+    indexed_at, next_at = latest
+    last_error = json.loads(error) if error else None
+    return _Counts(states, full, chunks, chunks - absent, indexed_at, next_at, last_error)
+
+
+def _part(tx: Transaction, index: Index, scope: str) -> _Counts:
+    rows = tx.run(_PART, generation=index.generation.id, **_range_of(scope))
+    errors = [json.loads(row[7]) for row in rows if row[7]]
+    return _Counts(
+        states={row[0]: row[1] for row in rows},
+        full=any(row[2] for row in rows),
+        chunks=sum(row[3] for row in rows),
+        present=sum(row[4] for row in rows),
+        indexed_at=max((row[5] for row in rows if row[5]), default=None),
+        next_at=min((row[6] for row in rows if row[6]), default=None),
+        last_error=max(errors, key=_time_of, default=None),
+    )
+
+
+def _time_of(error: Mapping[str, object]) -> str:
+    return str(error.get("at", ""))
 
 
 def _json(text: str | None) -> dict[str, object] | None:

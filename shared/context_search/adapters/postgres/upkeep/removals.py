@@ -54,12 +54,12 @@ _WITHOUT_FOREIGN_KEY = (
 )
 
 
-def remove_nodes(tx: Transaction, found: str, limit: int, **values: object) -> int:
+def remove_nodes(tx: Transaction, which: str, limit: int, **values: object) -> int:
     """Deletes nodes that a query has found and locked, at most ``limit``; returns how many."""
     # The chunks go with their nodes: a few nodes of many chunks are as much as many small ones.
     rows = tx.run(
         f"""
-        WITH found AS ({found}),
+        WITH found AS ({which}),
         counted AS (
             SELECT found.id, COALESCE(chunks_count, 0) AS own,
                 sum(COALESCE(chunks_count, 0)) OVER (ORDER BY found.id, chunk_set.id) AS total
