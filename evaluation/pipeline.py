@@ -152,7 +152,7 @@ class Pipeline:
 
     @cached_property
     def _searcher(self) -> Searcher:
-        use_index = IndexUse(self._store)
+        use_index = IndexUse(self._store, self._calibrates_from)
         return searcher(
             self._store,
             self._vectors,

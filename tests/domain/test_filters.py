@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from cProfile import Profile
 from decimal import Decimal
 
 import pytest
@@ -11,6 +12,8 @@ import pytest
 from context_search.domain.errors import FilterInvalidError
 from context_search.domain.filters import (
     MAX_DEPTH,
+    MAX_ELEMENTS,
+    MAX_IN,
     NOTHING,
     both,
     field_value,
@@ -223,3 +226,12 @@ def test_a_filter_that_was_written_down_is_the_same_again() -> None:
             fields = {name: field_value(value) for name, value in random_fields(rng).items()}
             known = {name: value for name, value in fields.items() if value is not None}
             assert matches(wanted, known) == matches(again, known)
+
+
+def test_many_values_are_looked_up_and_not_compared_each_with_each() -> None:
+    wanted = parse_filter({"n": {"in": list(range(MAX_IN))}})
+    fields = {"n": tuple(range(MAX_IN, MAX_IN + MAX_ELEMENTS))}
+    with Profile() as profile:
+        assert not matches(wanted, fields)
+    calls = sum(each.callcount for each in profile.getstats())
+    assert calls < 10 * (MAX_IN + MAX_ELEMENTS)

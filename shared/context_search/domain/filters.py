@@ -106,16 +106,23 @@ def matches(wanted: Filter, fields: Fields) -> bool:
         return any(matches(one, fields) for one in wanted.of)
     if isinstance(wanted, Not):
         return not matches(wanted.of, fields)
-    found = fields.get(wanted.field)
+    return _holds(wanted, fields.get(wanted.field))
+
+
+def _holds(wanted: Condition, found: Value | None) -> bool:
     if wanted.operator == "exists":
         return (found is not None) == wanted.value
     if found is None or (wanted.operator == "contains" and not isinstance(found, tuple)):
         return False
-    holds = _HOLDS[wanted.operator]
+    values, operands = _each(found), _each(wanted.value)
+    if wanted.operator in _EQUALITIES:
+        known = {(kind(value), value) for value in values}
+        return not known.isdisjoint((kind(operand), operand) for operand in operands)
+    holds = _ORDERS[wanted.operator]
     return any(
         holds(value, operand)
-        for value in _each(found)
-        for operand in _each(wanted.value)
+        for value in values
+        for operand in operands
         if kind(value) == kind(operand)
     )
 
@@ -132,10 +139,8 @@ def kind(value: Scalar) -> Literal["boolean", "string", "number"]:
 
 
 # Strings in the order of their code points; numbers exact, so -0 is 0 and 1.0 is 1.
-_HOLDS: Mapping[str, Callable[..., bool]] = {
-    "eq": lambda value, operand: value == operand,
-    "in": lambda value, operand: value == operand,
-    "contains": lambda value, operand: value == operand,
+_EQUALITIES = ("eq", "in", "contains")
+_ORDERS: Mapping[str, Callable[..., bool]] = {
     "lt": lambda value, operand: value < operand,
     "lte": lambda value, operand: value <= operand,
     "gt": lambda value, operand: value > operand,

@@ -76,12 +76,12 @@ SCORES = st.floats(-1e6, 1e6)
 
 
 @given(
-    st.lists(st.floats(0, 1), min_size=2, max_size=12),
+    st.lists(st.floats(0, 1, allow_subnormal=False), min_size=2, max_size=12),
     st.dictionaries(st.integers(0, 5), SCORES, min_size=1, max_size=6),
     st.floats(0, 1),
     st.sampled_from(["convex", "rrf"]),
 )
-def test_no_hit_that_was_not_asked_about_passes_one_that_was(
+def test_parts_make_the_score_and_no_hit_that_was_not_asked_about_passes_one_that_was(
     scores: list[float], opinions: dict[int, float], blend: float, fusion: str
 ) -> None:
     ours = hits(*sorted(scores, reverse=True))
@@ -92,3 +92,6 @@ def test_no_hit_that_was_not_asked_about_passes_one_that_was(
     assert [hit.score for hit in ranked] == sorted((h.score for h in ranked), reverse=True)
     assert all(0 <= hit.score <= 1 for hit in ranked)
     assert names(ranked)[asked:] == names(ours)[asked:]
+    for hit in ranked:
+        assert hit.evidence
+        assert sum(hit.evidence.parts.values()) == pytest.approx(hit.score)

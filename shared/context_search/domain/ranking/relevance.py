@@ -60,17 +60,11 @@ def weights_of(search: SearchConfig, index: Index) -> Weights:
     """Returns what the legs count: as the tool says, as was found, or as is known of the model."""
     if search.vector_weight is not None and search.bm25_weight is not None:
         return Weights(search.vector_weight, search.bm25_weight, search.recency_weight, "tool")
-    found = index.generation.calibration
-    if found is not None and found.vector_weight is not None:
-        vector, source = found.vector_weight, _CALIBRATION
-    else:
-        vector = model_weight(index.config.model)
-        source = _MODEL
+    calibration = index.generation.calibration
+    found = None if calibration is None else calibration.vector_weight
+    vector = model_weight(index.config.model) if found is None else found
+    source: WeightsFrom = "model" if found is None else "calibration"
     return Weights(vector, round(1.0 - vector, 6), search.recency_weight, source)
-
-
-_CALIBRATION: WeightsFrom = "calibration"
-_MODEL: WeightsFrom = "model"
 
 
 def calibration_of(index: Index, vector: Mapping[str, float]) -> Calibration:
@@ -201,8 +195,8 @@ def across_languages(
     best of them, ``best_coverage``. Passages that repeat the question's words still come before
     one that answers it, so the best in another language is third at least where it is among the
     three nearest by ``vector`` (similarities), has a relevance of its own and stands out among its
-    kind, measured by the ``width`` of what similarities mean: docs/quality.md has what that gains and costs. Where the second and what follows are
-    equal, it only gets their score.
+    kind, by the ``width`` of what similarities mean: docs/quality.md has what that gains and costs.
+    Where the second and what follows are equal, it only gets their score.
 
     >>> across_languages({"en": 0.9, "zh": 0.2}, {"zh": 0.5}, {"zh": 0.4, "en": 0.3}, 0.4, 0.06)
     {'en': 0.45, 'zh': 0.5}

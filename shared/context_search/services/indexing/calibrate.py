@@ -103,7 +103,7 @@ class Calibrator:
             return index, work.calibrations.chunks(index)
 
     def calibrate(self, index: Index, chunks: int) -> str:
-        """Does it, whether it is due or not. Nobody else may be at it."""
+        """Calibrates an index, due or not. Only one worker at a time may do so."""
         config = index.config
         questions = hash_of_questions(self.embedder_of(config).query_key)
         with self.store.for_all("carry out an order") as work:
