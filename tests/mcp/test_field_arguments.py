@@ -269,5 +269,5 @@ def test_a_refusal_says_what_there_is_instead() -> None:
         parse_search_arguments({"query": "x", "year": 1901}, ["year"])
     with pytest.raises(InvalidInputError, match="'years'; there are query and top_k, year, "):
         parse_search_arguments({"query": "x", "years": 1901}, ["year"])
-    with pytest.raises(InvalidInputError, match="'year'; there are query and top_k$"):
+    with pytest.raises(InvalidInputError, match=r"'year'; there are query and top_k$"):
         parse_search_arguments({"query": "x", "year": "1901"})

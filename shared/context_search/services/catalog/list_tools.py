@@ -22,7 +22,7 @@ all.
 """
 SEEN_STRINGS = 1_000
 """Number of strings of a tool's scope whose fields tell agents what they may filter by."""
-SEEN_AMONG = 20_000
+SEEN_AMONG = 10_000
 """Number of strings of an index that these are looked for among."""
 SEEN_S = 0.5
 _LENGTH = 64
