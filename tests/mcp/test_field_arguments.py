@@ -162,9 +162,9 @@ def test_values_of_other_fields_are_not_shown() -> None:
 
 
 @settings(max_examples=50)
-@given(st.data(), NAMES, st.booleans())
+@given(data=st.data(), names=NAMES, are_all=st.booleans())
 def test_whatever_was_seen_makes_a_flat_schema_of_bounded_length(
-    data: st.DataObject, names: list[str], are_all: bool
+    data: st.DataObject, names: list[str], *, are_all: bool
 ) -> None:
     fields = st.dictionaries(st.sampled_from(names), SCALARS | LISTS)
     schema = schema_of(names, seen(*data.draw(st.lists(fields, max_size=9)), are_all=are_all))

@@ -149,7 +149,7 @@ def test_a_project_is_filtered_by_the_fields_that_it_names(api: Api) -> None:
 _ROUTES = ("search", "retrieve")
 
 
-def test_an_agent_is_bound_by_its_tool_and_filters_only_where_that_opts_in(api: Api) -> None:
+def test_an_agent_is_bound_by_its_tool_and_cannot_filter(api: Api) -> None:
     path = tool(api, api.table(LETTERS), filterable=["year"], where=PUBLIC)
     reader = agent(api, {"tool_id": int(path.rpartition("/")[2])})
     [(name, described)] = (
