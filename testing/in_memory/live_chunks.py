@@ -48,6 +48,8 @@ class MemoryLiveChunks:
             live_hash = self._live_hash(index, node)
             if live_hash is not None and self._lets_through(index, node, reach.filter):
                 hydrated = _hydrated(chunk, node, stale=live_hash != chunk.content_hash)
+                if hydrated.stale and reach.only_current:
+                    continue
                 found[chunk.doc_id] = hydrated if texts else replace(hydrated, chunk_text="")
         return found
 

@@ -152,7 +152,11 @@ class PostgresLiveChunks:
             # The document changed and was not compared yet.
             of_table = [chunk for chunk in behind if chunk.table_id == table_id]
             chunks += self._checked(table_id, of_table, reach.filter)
-        return {chunk.turbopuffer_doc_id: chunk for chunk in chunks}
+        return {
+            chunk.turbopuffer_doc_id: chunk
+            for chunk in chunks
+            if not (chunk.stale and reach.only_current)
+        }
 
     def matching(
         self, index: Index, reach: Reach, *, most: int, timeout_s: float
