@@ -387,7 +387,7 @@ class Refusing(Watched):
     """A provider that refuses the passages that are asked about, as a filter of contents does."""
 
     def embed_passages(self, texts: Sequence[str], *, timeout_s: float) -> list[list[float]]:
-        raise EmbeddingRejectedError("refused")
+        raise EmbeddingRejectedError(f"{len(texts)} texts, {timeout_s} s")
 
 
 def test_a_sentence_that_the_provider_refuses_is_not_paid_for_again_and_again() -> None:
@@ -404,7 +404,8 @@ class Silent(Watched):
     """A provider that once answers vectors of zeros."""
 
     def embed_queries(self, texts: Sequence[str], *, timeout_s: float) -> list[list[float]]:
-        return [[0.0] * self.dimensions for _ in texts]
+        found = super().embed_queries(texts, timeout_s=timeout_s)
+        return [[0.0] * len(vector) for vector in found]
 
 
 def test_vectors_of_zeros_are_kept_for_no_index_of_the_model() -> None:
