@@ -125,6 +125,7 @@ def deep(levels: int) -> JsonObject:
         {"or": [1]},
         {"or": [{"a": {"eq": 1}}] * 65},
         {"and": [{"or": [{"a": {"eq": n}} for n in range(40)]}] * 2},
+        {"or": [*[{"a": {"in": list(range(100))}}] * 5, {"a": {"eq": 1}}]},
         {"not": [{"a": {"eq": 1}}]},
         deep(MAX_DEPTH),
         deep(5_000),
@@ -141,6 +142,11 @@ def test_an_error_quotes_no_value() -> None:
         parse_filter({"salary": {"eq": ["a secret"]}})
     assert "secret" not in error.value.message
     assert "salary" not in error.value.message
+
+
+def test_as_many_values_as_may_be() -> None:
+    given = {"or": [{"a": {"in": list(range(n, n + 100))}} for n in range(0, 500, 100)]}
+    assert matches(parse_filter(given), {"a": 499})
 
 
 def test_as_deep_as_may_be() -> None:

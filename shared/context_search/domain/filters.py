@@ -33,6 +33,8 @@ MAX_ELEMENTS = 64
 """Maximum number of values of one field."""
 MAX_IN = 100
 MAX_CONDITIONS = 64
+MAX_OPERANDS = 500
+"""Maximum number of values in a whole filter: Postgres compares each string with each of them."""
 MAX_DEPTH = 8
 _WORDS = ("and", "or", "not")
 OPERATORS: tuple[Operator, ...] = get_args(Operator)
@@ -157,11 +159,14 @@ def parse_filter(given: object) -> Filter:
 
     ``{"year": {"gte": 2020, "lt": 2024}, "tags": {"contains": "new"}}`` holds if all of it does;
     ``and`` and ``or`` have arrays of filters, ``not`` has one.
-    Raises FilterInvalidError for anything else, and over 64 conditions or 8 levels.
+    Raises FilterInvalidError for anything else, and over 64 conditions, 500 values or 8 levels.
     """
     parsed = _parsed(given, depth=1)
-    if sum(1 for _ in _conditions(parsed)) > MAX_CONDITIONS:
+    operands = [len(_each(one.value)) for one in _conditions(parsed)]
+    if len(operands) > MAX_CONDITIONS:
         raise FilterInvalidError(f"a filter has at most {MAX_CONDITIONS} conditions")
+    if sum(operands) > MAX_OPERANDS:
+        raise FilterInvalidError(f"a filter has at most {MAX_OPERANDS} values")
     return parsed
 
 
