@@ -96,16 +96,6 @@ def test_an_index_keeps_no_fields_until_it_names_some(bench: Bench) -> None:
     assert named(bench, index).fields == ()
 
 
-def test_fields_that_are_named_while_a_comparison_begins_are_noted_with_their_numbers(
-    bench: Bench,
-) -> None:
-    table, before = indexed(bench, [{"year": 1902, "text": TEXT}])
-    index = named(bench, before, "year")
-    bench.compare(before, table)  # has read the index when it named none
-    assert list(noted(bench, index).values()) == [{"year": 1902}]
-    assert shown(bench, index, {"not": {"year": {"gt": 1900}}}) == {}
-
-
 def test_a_field_that_changed_is_noted_and_nothing_is_indexed(bench: Bench) -> None:
     table, index = indexed(bench, [{"n": 1, "text": TEXT}], "n")
     fields = noted(bench, index)
