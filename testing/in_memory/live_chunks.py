@@ -7,12 +7,16 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from context_search.domain.documents import content_hash, parse_fielded
-from context_search.domain.filters import Filter, lets_through, matches, names_of
+from context_search.domain.filters import Filter, lets_through, matches, names_of, to_text
+from context_search.domain.ids import pointer_sha256
 from context_search.domain.json_pointer import resolve, split
-from context_search.domain.model import HydratedChunk, Index, Reach
+from context_search.domain.model import HydratedChunk, Index, Reach, SearchTool
 from context_search.domain.retrieval import ChunkText
+from context_search.ports.searching import SeenFields
 from testing.in_memory.comparisons import has_fields, may_match
 from testing.in_memory.rows import ChunkRow, NodeRow, Rows
+
+_LONGEST_FIELDS = 4_096
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +48,8 @@ class MemoryLiveChunks:
             live_hash = self._live_hash(index, node)
             if live_hash is not None and self._lets_through(index, node, reach.filter):
                 hydrated = _hydrated(chunk, node, stale=live_hash != chunk.content_hash)
+                if hydrated.stale and reach.only_current:
+                    continue
                 found[chunk.doc_id] = hydrated if texts else replace(hydrated, chunk_text="")
         return found
 
@@ -66,6 +72,42 @@ class MemoryLiveChunks:
             if may_match(self.rows, node, reach.filter)
         ]
         return None if len(found) > most else found
+
+    def seen_fields(
+        self,
+        tool: SearchTool,
+        *,
+        most: int,
+        among: int,
+        timeout_s: float,  # noqa: ARG002
+    ) -> SeenFields:
+        """Looks at every node."""
+        names, table = tool.search.fields, self.rows.tables[tool.scope.table_id]
+        generation_id = self.rows.indexes[tool.index_id].generation_id
+        revision, _ = self.rows.compared.get((generation_id, table.id), (None, ()))
+        is_behind = tool.search.where is not None and revision != table.revision
+        if is_behind or not has_fields(self.rows, generation_id, table.id, names):
+            return SeenFields()
+        nodes = sorted(
+            (
+                node
+                for node in self.rows.nodes.values()
+                if (node.generation_id, node.table_id) == (generation_id, table.id)
+            ),
+            key=lambda node: pointer_sha256(node.json_pointer),
+        )
+        reach = Reach(tool.scope.json_pointer)
+        inner = [node for node in nodes[:among] if reach.covers(table.id, node.json_pointer)]
+        found = inner[:most]
+        noted = [
+            {name: value for name, value in node.fields.items() if name in names}
+            for node in found
+            if node.fields is not None
+        ]
+        noted = [each for each in noted if len(to_text(each).encode()) <= _LONGEST_FIELDS]
+        shown = [tool.search.shown_fields(each) for each in noted]
+        are_all = 0 < len(noted) == len(found) < most and len(nodes) < among
+        return SeenFields(tuple(each for each in shown if each is not None), are_all)
 
     def _are_known(self, index: Index, reach: Reach, wanted: Filter) -> bool:
         compared = [

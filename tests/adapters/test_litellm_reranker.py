@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -154,6 +156,34 @@ def test_a_key_that_has_taken_the_place_of_a_refused_one_is_used_from_then_on(
     assert asked == [KEY]
     keys = [authorization for _, authorization in server.requests]
     assert keys == [f"Bearer {KEY}", "Bearer new", "Bearer new"]
+
+
+FAILED_AND_DONE = """
+import sys
+from contextlib import suppress
+from context_search.adapters.litellm_embedder import LitellmEmbedder
+from context_search.adapters.litellm_reranker import LitellmReranker
+from context_search.domain.errors import EmbeddingError
+closed, url, model = sys.argv[1:]
+with suppress(EmbeddingError):
+    LitellmEmbedder("voyage/v", 4, api_key="k", api_base=closed).embed_query("q", timeout_s=30)
+asked = LitellmReranker(model, api_key="k", api_base=url)
+assert asked.scores("comets", ["harbour", "comets"], timeout_s=30) == {0: 0.0, 1: 1.0}
+"""
+
+
+@pytest.mark.slow
+def test_a_process_that_ends_leaves_no_connection_open(server: RerankServer) -> None:
+    with RerankServer().running() as closed:
+        pass
+    command = [sys.executable, "-W", "always::ResourceWarning", "-c", FAILED_AND_DONE, closed]
+    told = subprocess.run(  # noqa: S603 - of our own
+        [*command, server.url, MODEL],  # type: ignore[attr-defined]
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "unclosed" not in told.stderr
 
 
 @pytest.mark.parametrize("model", [MODEL, "together_ai/rerank", "hosted_vllm/rerank"])

@@ -22,6 +22,8 @@ BEYOND_JSON_SCHEMA = {
     "holds the character U+0000": "no string of a body may, however deep",
     "the cursor is older": "a cursor comes from an earlier answer",
     "out of range": "a double that JSON can write and no double can hold",
+    '"code":"FILTER_INVALID"': "a filter is of the tool's own fields, which are no keywords",
+    "the reranking models of this deployment": "which there are is the deployment's",
 }
 
 

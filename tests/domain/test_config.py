@@ -113,6 +113,8 @@ def test_what_is_no_search_configuration_of_ours_is_the_default(stored: object) 
         {"vector_weight": 2},
         {"bm25_weight": "0.3"},
         {"include_metadata": 1},
+        {"agents_may_filter": 1},
+        {"agents_may_filter": "true"},
         {"max_chunk_preview": -1},
         {"chunk_size": 100},
     ],
@@ -133,6 +135,7 @@ def test_all_of_a_search_configuration_is_stored_and_read() -> None:
         rerank=Rerank("cohere/rerank-v3.5", 7, 0.25),
         filterable=("year",),
         where=Condition("price", "lt", Decimal("0.10")),
+        agents_may_filter=True,
     )
     for config in (whole, replace(whole, vector_weight=None, bm25_weight=None)):
         stored = json.loads(config.to_json(), parse_float=Decimal)  # as the store reads it
@@ -142,7 +145,7 @@ def test_all_of_a_search_configuration_is_stored_and_read() -> None:
 def test_without_filters_a_release_before_them_reads_all_that_it_wrote() -> None:
     written = json.loads(SearchConfig().to_json())
     assert written["weights"] == "found"
-    assert not {"filterable", "where"} & written.keys()
+    assert not {"filterable", "where", "agents_may_filter"} & written.keys()
 
 
 def test_a_second_opinion_is_stored_and_read() -> None:
@@ -194,3 +197,18 @@ def test_no_chunk_has_more_windows_than_are_reckoned_with(
     chunks = [text[span.start : span.end] for span in chunk_spans(text, size=size)]
     counts = {len(window_texts(chunk, tokens)) for chunk in chunks}
     assert max(counts) <= config.most_windows
+
+
+def test_agents_filter_by_the_filterable_fields_of_a_tool_that_opts_in() -> None:
+    assert SearchConfig(filterable=("a",)).agents_fields == ()
+    assert SearchConfig(filterable=("a",), agents_may_filter=True).agents_fields == ("a",)
+    assert SearchConfig(agents_may_filter=True).agents_fields == ()
+    assert SearchConfig.from_stored({"agents_may_filter": True}).agents_may_filter is True
+
+
+def test_what_is_shown_of_fields_are_filterable_ones_of_strings_that_are_not_hidden() -> None:
+    config = SearchConfig(filterable=("a", "b"), where=Condition("c", "eq", 1))
+    assert config.shown_fields({"a": "x", "c": 1}) == {"a": "x"}
+    assert config.shown_fields({"a": "x", "c": 2}) is None
+    assert config.shown_fields({"a": "x"}) is None
+    assert replace(config, where=None).shown_fields({"d": 1}) == {}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from cProfile import Profile
 from decimal import Decimal
 
 import pytest
@@ -11,6 +12,8 @@ import pytest
 from context_search.domain.errors import FilterInvalidError
 from context_search.domain.filters import (
     MAX_DEPTH,
+    MAX_ELEMENTS,
+    MAX_IN,
     NOTHING,
     both,
     field_value,
@@ -122,6 +125,7 @@ def deep(levels: int) -> JsonObject:
         {"or": [1]},
         {"or": [{"a": {"eq": 1}}] * 65},
         {"and": [{"or": [{"a": {"eq": n}} for n in range(40)]}] * 2},
+        {"or": [*[{"a": {"in": list(range(100))}}] * 5, {"a": {"eq": 1}}]},
         {"not": [{"a": {"eq": 1}}]},
         deep(MAX_DEPTH),
         deep(5_000),
@@ -138,6 +142,11 @@ def test_an_error_quotes_no_value() -> None:
         parse_filter({"salary": {"eq": ["a secret"]}})
     assert "secret" not in error.value.message
     assert "salary" not in error.value.message
+
+
+def test_as_many_values_as_may_be() -> None:
+    given = {"or": [{"a": {"in": list(range(n, n + 100))}} for n in range(0, 500, 100)]}
+    assert matches(parse_filter(given), {"a": 499})
 
 
 def test_as_deep_as_may_be() -> None:
@@ -223,3 +232,12 @@ def test_a_filter_that_was_written_down_is_the_same_again() -> None:
             fields = {name: field_value(value) for name, value in random_fields(rng).items()}
             known = {name: value for name, value in fields.items() if value is not None}
             assert matches(wanted, known) == matches(again, known)
+
+
+def test_many_values_are_looked_up_and_not_compared_each_with_each() -> None:
+    wanted = parse_filter({"n": {"in": list(range(MAX_IN))}})
+    fields = {"n": tuple(range(MAX_IN, MAX_IN + MAX_ELEMENTS))}
+    with Profile() as profile:
+        assert not matches(wanted, fields)
+    calls = sum(each.callcount for each in profile.getstats())
+    assert calls < 10 * (MAX_IN + MAX_ELEMENTS)

@@ -94,7 +94,7 @@ def test_the_same_create_again_makes_a_tool_and_nothing_else(
     again = tenant.tool(table_id)
     assert again["tool_id"] != first["tool_id"]
     assert (again["status"], again["chunks_created"]) == ("ready", chunks)
-    until(lambda: is_idle(stack))
+    until(lambda: is_idle(stack), 60)
     assert snapshot(stack, first) == before
 
 
@@ -105,7 +105,7 @@ def test_replaying_every_message_changes_nothing(stack: Running, tenant: Tenant)
     messages = orders(stack, tool)
     assert len(messages) == 4
     stack.send(*messages, *messages)
-    until(lambda: is_idle(stack))
+    until(lambda: is_idle(stack), 60)
     assert snapshot(stack, tool) == before
 
 
@@ -115,7 +115,7 @@ def test_messages_that_overtake_each_other_end_in_the_same_index(
     tool = tenant.tool(tenant.table(DOCUMENT))
     stack.send(*orders(stack, tool), *reversed(orders(stack, tool)))
     tenant.ready(tool)
-    until(lambda: is_idle(stack))
+    until(lambda: is_idle(stack), 60)
     assert stack.documents(tool["namespace"]) == stack.rows(tool["namespace"])
     [[sets]] = stack.sql(
         "SELECT count(*) FROM chunk_set JOIN node ON node.id = node_id"

@@ -30,6 +30,7 @@ CANARY = "canary-91b7"
 QUEUE_ARN = "arn:aws:sqs:us-east-1:123456789012:queue"
 SECRET = f"{CANARY}-internal"
 DIMENSIONS = 64
+PAGE = 10_000
 SECRET_VALUES = {
     "turbopuffer_api_key": f"{CANARY}-turbopuffer",
     "embedding_api_key": f"{CANARY}-model",
@@ -220,4 +221,8 @@ class Deployment:
 
     def documents(self, namespace: str) -> list[str]:
         """Ids of all documents of a namespace."""
-        return parts().vectors.ids_after(namespace, "", 10_000)
+        found = page = parts().vectors.ids_after(namespace, "", PAGE)
+        while len(page) == PAGE:
+            page = parts().vectors.ids_after(namespace, page[-1], PAGE)
+            found += page
+        return found

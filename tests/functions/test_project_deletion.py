@@ -83,8 +83,10 @@ def age(deployed: Deployment) -> None:
 
 
 def test_nothing_of_a_deleted_project_stays(deployed: Deployment) -> None:
-    neighbour = deployed.tool({"a": english(400)})
+    neighbour = deployed.tool({"a": english(4_000)})  # calibrated: its questions stay
     deployed.drain()
+    age(deployed)
+    deployed.functions["cleanup"].invoke({})
     before = rows(deployed)
     tool = use_everything(deployed)
     grown = {name for name, count in rows(deployed).items() if count > before[name]}

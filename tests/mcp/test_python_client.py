@@ -30,7 +30,7 @@ Answer = TypeVar("Answer")
 
 
 def search(arguments: Mapping[str, object]) -> ToolResult:
-    query, top_k = parse_search_arguments(arguments)
+    query, top_k, _ = parse_search_arguments(arguments)
     return ToolResult({**ANSWER, "query": query, "results": ANSWER["results"][: top_k or 5]})
 
 

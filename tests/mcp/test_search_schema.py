@@ -84,7 +84,7 @@ def test_both_schemas_are_json_schema_2020_12(schema: Any) -> None:
 def test_good_arguments_are_taken_as_they_are(
     arguments: dict[str, object], expected: tuple[str, int]
 ) -> None:
-    assert parse_search_arguments(arguments) == expected
+    assert parse_search_arguments(arguments) == (*expected, None)
     assert valid(arguments, SEARCH_INPUT_SCHEMA)
 
 

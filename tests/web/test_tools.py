@@ -91,6 +91,7 @@ def test_a_tool_shows_every_setting_that_its_create_took(api: Api) -> None:
     wanted |= {"include_metadata": False, "max_chunk_preview": 9}
     wanted |= {"rerank": {"model": "in-memory/words", "candidates": 7, "blend": 0.25}}
     wanted |= {"filterable": ["year"], "where": {"status": {"eq": "public"}}}
+    wanted |= {"agents_may_filter": True}
     assert wanted.keys() == SearchConfigBody.model_fields.keys() - {"enable_hybrid"}
     made = api.tool(api.table(DOCUMENT), wanted)
     assert answer(api("GET", f"/api/v1/tools/{made['tool_id']}"), 200)["search_config"] == wanted
@@ -327,6 +328,7 @@ def test_a_configuration_is_kept(api: Api) -> None:
         "rerank": None,
         "filterable": [],
         "where": None,
+        "agents_may_filter": False,
         "storage": "full",
         "chunk_threshold": 20,
         "chunk_size": 1_000,

@@ -246,6 +246,7 @@ def import_litellm() -> Any:
     if litellm.client_session is None:
         litellm.client_session = importlib.import_module("httpx").Client(follow_redirects=True)
         atexit.register(litellm.client_session.close)
+        atexit.register(litellm.in_memory_llm_clients_cache.flush_cache)  # closes its clients
     return litellm
 
 

@@ -11,7 +11,9 @@ from decimal import Decimal
 from typing import Any, Literal, get_args
 
 from context_search.domain.filters import (
+    Fields,
     Filter,
+    matches,
     names_of,
     stored_filter,
     stored_names,
@@ -182,7 +184,8 @@ class SearchConfig:
     ``include_metadata`` false leaves hashes and storage names out of results;
     ``max_chunk_preview`` adds the first so many characters as ``preview``.
     ``rerank`` None: nobody is asked for a second opinion.
-    Callers may filter by the fields that ``filterable`` names; ``where`` always holds, too.
+    Callers may filter by the fields that ``filterable`` names, agents over MCP only with
+    ``agents_may_filter``; ``where`` always holds, too.
     The default fusion is the one that measures best: docs/decisions/0013-quality.md.
     """
 
@@ -197,6 +200,18 @@ class SearchConfig:
     rerank: Rerank | None = None
     filterable: tuple[str, ...] = ()
     where: Filter | None = None
+    agents_may_filter: bool = False
+
+    @property
+    def agents_fields(self) -> tuple[str, ...]:
+        """The names of the fields that agents may filter by."""
+        return self.filterable if self.agents_may_filter else ()
+
+    def shown_fields(self, fields: Fields) -> Fields | None:
+        """Returns the filterable fields of a string; None for one that ``where`` hides."""
+        if self.where is not None and not matches(self.where, fields):
+            return None
+        return {name: fields[name] for name in self.filterable if name in fields}
 
     @property
     def fields(self) -> frozenset[str]:
@@ -218,7 +233,7 @@ class SearchConfig:
             "weights": "tool" if self.has_weights else "found",
             "where": self.where and to_mapping(self.where),
         }
-        for name in ("filterable", "where"):
+        for name in ("filterable", "where", "agents_may_filter"):
             if not given[name]:
                 del given[name]
         return to_text(given)
@@ -262,8 +277,9 @@ def _is_valid(name: str, value: object) -> bool:
     """Whether a field of SearchConfig, but ``rerank`` and filters, may have that value."""
     if name in ("strategy", "fusion"):
         return value in (STRATEGIES if name == "strategy" else get_args(Fusion))
-    if name == "include_metadata" or isinstance(value, bool):
-        return name == "include_metadata" and isinstance(value, bool)
+    is_switch = name in ("include_metadata", "agents_may_filter")
+    if is_switch or isinstance(value, bool):
+        return is_switch and isinstance(value, bool)
     if name in ("vector_weight", "bm25_weight", "recency_weight"):
         return _is_share(value)
     if name == "max_chunk_preview":

@@ -33,6 +33,8 @@ MAX_ELEMENTS = 64
 """Maximum number of values of one field."""
 MAX_IN = 100
 MAX_CONDITIONS = 64
+MAX_OPERANDS = 500
+"""Maximum number of values in a whole filter: Postgres compares each string with each of them."""
 MAX_DEPTH = 8
 _WORDS = ("and", "or", "not")
 OPERATORS: tuple[Operator, ...] = get_args(Operator)
@@ -106,16 +108,23 @@ def matches(wanted: Filter, fields: Fields) -> bool:
         return any(matches(one, fields) for one in wanted.of)
     if isinstance(wanted, Not):
         return not matches(wanted.of, fields)
-    found = fields.get(wanted.field)
+    return _holds(wanted, fields.get(wanted.field))
+
+
+def _holds(wanted: Condition, found: Value | None) -> bool:
     if wanted.operator == "exists":
         return (found is not None) == wanted.value
     if found is None or (wanted.operator == "contains" and not isinstance(found, tuple)):
         return False
-    holds = _HOLDS[wanted.operator]
+    values, operands = _each(found), _each(wanted.value)
+    if wanted.operator in _EQUALITIES:
+        known = {(kind(value), value) for value in values}
+        return not known.isdisjoint((kind(operand), operand) for operand in operands)
+    holds = _ORDERS[wanted.operator]
     return any(
         holds(value, operand)
-        for value in _each(found)
-        for operand in _each(wanted.value)
+        for value in values
+        for operand in operands
         if kind(value) == kind(operand)
     )
 
@@ -132,10 +141,8 @@ def kind(value: Scalar) -> Literal["boolean", "string", "number"]:
 
 
 # Strings in the order of their code points; numbers exact, so -0 is 0 and 1.0 is 1.
-_HOLDS: Mapping[str, Callable[..., bool]] = {
-    "eq": lambda value, operand: value == operand,
-    "in": lambda value, operand: value == operand,
-    "contains": lambda value, operand: value == operand,
+_EQUALITIES = ("eq", "in", "contains")
+_ORDERS: Mapping[str, Callable[..., bool]] = {
     "lt": lambda value, operand: value < operand,
     "lte": lambda value, operand: value <= operand,
     "gt": lambda value, operand: value > operand,
@@ -152,11 +159,14 @@ def parse_filter(given: object) -> Filter:
 
     ``{"year": {"gte": 2020, "lt": 2024}, "tags": {"contains": "new"}}`` holds if all of it does;
     ``and`` and ``or`` have arrays of filters, ``not`` has one.
-    Raises FilterInvalidError for anything else, and over 64 conditions or 8 levels.
+    Raises FilterInvalidError for anything else, and over 64 conditions, 500 values or 8 levels.
     """
     parsed = _parsed(given, depth=1)
-    if sum(1 for _ in _conditions(parsed)) > MAX_CONDITIONS:
+    operands = [len(_each(one.value)) for one in _conditions(parsed)]
+    if len(operands) > MAX_CONDITIONS:
         raise FilterInvalidError(f"a filter has at most {MAX_CONDITIONS} conditions")
+    if sum(operands) > MAX_OPERANDS:
+        raise FilterInvalidError(f"a filter has at most {MAX_OPERANDS} values")
     return parsed
 
 

@@ -50,12 +50,14 @@ class Reach:
     """Where in an index a search may look: strings at ``json_pointer`` and below.
 
     ``table_ids`` None: in every table of the index. ``filter``: only strings whose fields it lets
-    through.
+    through. ``only_current``: no text that is older than its string, which a fixed rule may have
+    hidden when it was written.
     """
 
     json_pointer: str = ""
     table_ids: tuple[int, ...] | None = None
     filter: Filter | None = None
+    only_current: bool = False
 
     def covers(self, table_id: int, json_pointer: str) -> bool:
         """Says whether a place lies within, whatever the fields there are."""

@@ -6,9 +6,18 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from context_search.domain.model import HydratedChunk, Index, Reach
+from context_search.domain.filters import Fields
+from context_search.domain.model import HydratedChunk, Index, Reach, SearchTool
 from context_search.domain.retrieval import ChunkText, RetrievalSettings, StoredSettings
 from context_search.ports.outside import Ranked
+
+
+@dataclass(frozen=True, slots=True)
+class SeenFields:
+    """Filterable fields of strings that a tool may show; ``are_all``: of all that it may show."""
+
+    of: tuple[Fields, ...] = ()
+    are_all: bool = False
 
 
 class LiveChunks(Protocol):
@@ -33,6 +42,19 @@ class LiveChunks(Protocol):
         By the fields that are stored. None without a filter, when they are over ``most``, and
         while a table's fields are not known. Raises DatabaseUnavailableError when it takes longer
         than ``timeout_s``, which is the limit of the transaction from then on.
+        """
+        ...
+
+    def seen_fields(
+        self, tool: SearchTool, *, most: int, among: int, timeout_s: float
+    ) -> SeenFields:
+        """Returns the filterable fields of up to ``most`` strings of a tool's scope.
+
+        They are looked for among the first ``among`` of its index, in an order that stays; where
+        one of these numbers is reached, they count as not all. Strings
+        that the tool's ``where`` hides are left out, and so are fields of over 4,096 bytes. Empty
+        while the fields of the table are not known, and with ``where``, while it has changed since.
+        Raises DatabaseUnavailableError as ``matching`` does.
         """
         ...
 

@@ -281,3 +281,21 @@ def _nested(fields: Mapping[str, object]) -> dict[str, object]:
         outer, _, inner = name.partition("/")
         found[outer] = {inner: value} if inner else value
     return found
+
+
+def test_a_fixed_rule_lets_no_text_through_that_is_older_than_its_string(bench: Bench) -> None:
+    draft = {"status": "draft", "text": TEXT, "other": OTHER}
+    table, index = indexed(bench, draft, "status")
+    ids, wanted = bench.ids(index), parse_filter({"status": {"eq": "published"}})
+
+    def passing(*, only_current: bool) -> dict[str, bool]:
+        reach = Reach(filter=wanted, only_current=only_current)
+        with bench.store.for_all("test") as work:
+            found = work.live_chunks.hydrate(index, reach, ids)
+        return {chunk.json_pointer: chunk.stale for chunk in found.values()}
+
+    bench.change(table, draft | {"status": "published", "text": OTHER})
+    for _ in range(2):  # before and after it is compared
+        assert passing(only_current=False) == {"/text": True, "/other": False}
+        assert passing(only_current=True) == {"/other": False}
+        bench.enumerate(index)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 from collections.abc import Sequence
+from cProfile import Profile
 from datetime import UTC, datetime
 from random import Random
 
@@ -73,6 +74,18 @@ def test_hits_without_a_text_are_no_duplicates() -> None:
     assert shown([hit(n, text) for n, text in enumerate(["", "", "?!", "?!"])]) == {
         n: [] for n in range(4)
     }
+
+
+def calls(count: int) -> int:
+    """How many functions are called for so many hits, few of which have a text."""
+    hits = [hit(n, english(200, n) if n < 10 else "") for n in range(count)]
+    with Profile() as profile:
+        assert len(collapsed(hits)) == count
+    return sum(each.callcount for each in profile.getstats())
+
+
+def test_thousands_of_hits_without_a_text_cost_no_comparison() -> None:
+    assert calls(2_000) < 3 * calls(1_000)
 
 
 def test_few_marks_miss_no_duplicate() -> None:

@@ -11,6 +11,7 @@ from context_search.domain.access import Internal
 from context_search.domain.errors import (
     ContextSearchError,
     EmbeddingDimensionMismatchError,
+    EmbeddingRejectedError,
     EmbeddingUnavailableError,
 )
 from context_search.domain.model import Index, IndexCalibration
@@ -389,3 +390,38 @@ def test_what_a_text_says_itself_is_relevant_by_what_was_found() -> None:
     text = next(iter(system.memory.rows.chunks.values())).text
     own = system.search(tool_id, system.principal, text[100:300], 1)
     assert own.hits[0].relevance > 0.7
+
+
+class Refusing(Watched):
+    """A provider that refuses the passages that are asked about, as a filter of contents does."""
+
+    def embed_passages(self, texts: Sequence[str], *, timeout_s: float) -> list[list[float]]:
+        raise EmbeddingRejectedError(f"{len(texts)} texts, {timeout_s} s")
+
+
+def test_a_sentence_that_the_provider_refuses_is_not_paid_for_again_and_again() -> None:
+    system, tool_id = indexed()
+    embedder = Refusing()
+    to_the_end(system, calibrator(system, embedder), tool_id)
+    found = found_in(system, tool_id)
+    assert found is not None
+    assert (found.vector_weight, found.questions) == (None, 0)
+    assert run(system, calibrator(system, embedder), tool_id) == "nothing_to_do"
+
+
+class Silent(Watched):
+    """A provider that once answers vectors of zeros."""
+
+    def embed_queries(self, texts: Sequence[str], *, timeout_s: float) -> list[list[float]]:
+        found = super().embed_queries(texts, timeout_s=timeout_s)
+        return [[0.0] * len(vector) for vector in found]
+
+
+def test_vectors_of_zeros_are_kept_for_no_index_of_the_model() -> None:
+    system, tool_id = indexed()
+    with pytest.raises(EmbeddingDimensionMismatchError):
+        run(system, calibrator(system, Silent()), tool_id)
+    to_the_end(system, calibrator(system, Watched()), tool_id)
+    found = found_in(system, tool_id)
+    assert found is not None
+    assert found.middle > 0

@@ -224,8 +224,10 @@ def null_calibration(cosines: Sequence[float], model: str) -> Calibration:
 
     They are the ``cosines``, one at least. Median and median absolute deviation stand for mean and
     standard deviation, so that a few questions that are answered after all change little.
+    However far they spread, a passage that is the question itself has a relevance over 0.7.
     """
     middle = median(cosines)
     deviation = _MAD_TO_DEVIATION * median(abs(cosine - middle) for cosine in cosines)
     away = DEVIATIONS_OF_WEAK if is_weak(model) else DEVIATIONS
-    return Calibration(middle + away * deviation, max(WIDTH * deviation, LEAST_WIDTH))
+    width = max(WIDTH * deviation, LEAST_WIDTH)
+    return Calibration(min(middle + away * deviation, 1.0 - width), width)

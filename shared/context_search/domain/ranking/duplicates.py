@@ -79,10 +79,12 @@ def collapsed(hits: Sequence[Hit], shown: int | None = None) -> list[Hit]:
     Each hit has the first MAX_PLACES of its duplicates, best first, and their number. Hits without
     a text, as there are behind the first ones of a long linear ranking, are duplicates of nothing.
     """
-    kept: list[_Shown] = []
+    kept, compared = list[_Shown](), list[_Shown]()
     for hit in hits:
         words = frozenset(hit.evidence.matched if hit.evidence else ())
-        near, has_room = [one for one in kept if words <= one.words], len(kept) != shown
+        # Thousands may have no text: they are compared with nothing, and nothing with them.
+        others = compared if hit.chunk.chunk_text else ()
+        near, has_room = [one for one in others if words <= one.words], len(kept) != shown
         if not (near or has_room):
             continue
         text = _Text.of(hit.chunk.chunk_text)
@@ -90,6 +92,8 @@ def collapsed(hits: Sequence[Hit], shown: int | None = None) -> list[Hit]:
             alike.places.append(hit.chunk)
         elif has_room:
             kept.append(_Shown(hit, words, text))
+            if text.shingles:
+                compared.append(kept[-1])
     return [
         replace(one.hit, duplicates=one.places[:MAX_PLACES], duplicates_total=len(one.places))
         for one in kept

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from anyascii import anyascii
 
 from context_search.domain.access import McpKey, Principal
+from context_search.domain.errors import DatabaseUnavailableError
 from context_search.domain.model import Scope, SearchTool
+from context_search.ports.searching import SeenFields
 from context_search.ports.store import Store, UnitOfWork
 from context_search.services.pages import PAGE, page_of
 
@@ -17,6 +20,11 @@ TOOLS_PER_PAGE = 20
 """Number of tools on a page. Each comes with its schemas, about 3 kB, and an agent reads them
 all.
 """
+SEEN_STRINGS = 1_000
+"""Number of strings of a tool's scope whose fields tell agents what they may filter by."""
+SEEN_AMONG = 10_000
+"""Number of strings of an index that these are looked for among."""
+SEEN_S = 0.5
 _LENGTH = 64
 _VALID = re.compile(r"[A-Za-z0-9_-]{1,64}\Z")
 RESERVED_NAMES = frozenset({"replace_preview", "replace_execute", "replace_undo"})
@@ -46,6 +54,20 @@ class ListTools:
             names = unique_names(work, tools)
         page = page_of(tools, lambda tool: tool.id, TOOLS_PER_PAGE)
         return [NamedTool(names[tool.id], tool) for tool in page.rows], page.next_after
+
+    def seen_fields(self, tools: Sequence[SearchTool]) -> Mapping[int, SeenFields]:
+        """Returns by its id what is seen of the fields of each tool that agents may filter with.
+
+        Nothing of a tool, and of those after it, when the database is too busy to look.
+        """
+        found = {tool.id: SeenFields() for tool in tools if tool.search.agents_fields}
+        with suppress(DatabaseUnavailableError):
+            for tool in (tool for tool in tools if tool.id in found):
+                with self.store.for_project(tool.project_id) as work:
+                    found[tool.id] = work.live_chunks.seen_fields(
+                        tool, most=SEEN_STRINGS, among=SEEN_AMONG, timeout_s=SEEN_S
+                    )
+        return found
 
     def scopes(self, principal: Principal) -> list[Scope]:
         """Returns what all of the tools search."""

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from context_search.domain.config import IndexConfig
+from context_search.domain.errors import EmbeddingDimensionMismatchError, EmbeddingRejectedError
 from context_search.domain.ids import scope_key, window_ids
 from context_search.domain.model import Index, IndexCalibration
 from context_search.domain.orders import CalibrateIndex
@@ -133,6 +134,8 @@ class Calibrator:
         config, embedder = index.config, self.embedder_of(index.config)
         questions = hash_of_questions(embedder.query_key)
         vectors = embedder.embed_queries(UNANSWERED, timeout_s=self.timeout_s)
+        if not all(map(any, vectors)):  # kept, they would calibrate every index of the model
+            raise EmbeddingDimensionMismatchError("the vector of a question is zero")
         with self.store.for_all("carry out an order") as work:
             work.calibrations.keep_asked(config.model, config.dimensions, questions, vectors)
             work.send(CalibrateIndex(index.id, index.generation.id))
@@ -143,7 +146,9 @@ class Calibrator:
         yield from (row.score for row in legs.vector or ())
 
     def _gains(self, index: Index, rows: Sequence[SampledRow]) -> list[list[float]]:
-        """Returns what each weight gains for each sentence; nothing where they are too few."""
+        """Returns what each weight gains for each sentence; nothing where they are too few, or
+        the provider refuses one.
+        """
         chunks = self._read_back(index, rows)
         asked = list[tuple[SampledChunk, Cloze]]()
         for chunk in chunks:
@@ -155,12 +160,15 @@ class Calibrator:
         if len(asked) < LEAST_QUESTIONS:
             return []
         embedder = self.embedder_of(index.config)
-        questions = embedder.embed_queries(
-            [each.question for _, each in asked], timeout_s=self.timeout_s
-        )
-        passages = embedder.embed_passages(
-            [each.passage for _, each in asked], timeout_s=self.timeout_s
-        )
+        try:
+            questions = embedder.embed_queries(
+                [each.question for _, each in asked], timeout_s=self.timeout_s
+            )
+            passages = embedder.embed_passages(
+                [each.passage for _, each in asked], timeout_s=self.timeout_s
+            )
+        except EmbeddingRejectedError:
+            return []  # it would be refused again, and what is not refused paid for each time
         sample = Sample(chunks)
         pairs = zip(asked, questions, passages, strict=True)
         return [sample.gains(Asked(*each, question, rest)) for each, question, rest in pairs]

@@ -52,10 +52,12 @@ class Document:
     with_fields: bool = False
 
     @classmethod
-    def parsed(cls, revision: int, text: str, index: Index, scopes: Sequence[str]) -> Document:
+    def parsed(
+        cls, revision: int, text: str, scopes: Sequence[str], *, with_fields: bool
+    ) -> Document:
         """Returns a stored document as far as an index needs it. Raises InvalidDocumentError."""
-        value = parse_fielded(text) if index.fields else parse_stored(text)
-        return cls(revision, value, scopes, bool(index.fields))
+        value = parse_fielded(text) if with_fields else parse_stored(text)
+        return cls(revision, value, scopes, with_fields)
 
     def strings(self, scopes: Iterable[str], config: IndexConfig) -> Iterator[StringNode]:
         """Yields the big strings of scopes; one that is in several comes several times."""
@@ -84,7 +86,7 @@ def read_ahead(store: Store, index_id: int, table_id: int | None = None) -> Docu
             return None
         scopes = work.comparisons.scopes(index_id)
         revision, text = work.tables.read(chosen)
-    return Document.parsed(revision, text, index, scopes)
+    return Document.parsed(revision, text, scopes, with_fields=bool(index.fields))
 
 
 def by_pointer(strings: Iterable[StringNode], config: IndexConfig) -> dict[bytes, StringNode]:
@@ -193,17 +195,16 @@ def enumerate_index(
     Returns the ids of the nodes that have to be indexed.
     """
     scopes = work.comparisons.scopes(index.id)
-    generations = work.indexes.live(index.id)
-    if not generations:
-        return []
-    present = generations[0]  # fields may have been named since ``index`` was read
     document = ahead
+    # A project may name fields at any time: what these say is what is noted below.
+    generations = work.indexes.live(index.id)
+    with_fields = any(generation.fields for generation in generations)
     if (
         document is None
         or document.revision != work.tables.lock(table_id)
-        or (present.fields and not document.with_fields)
+        or (with_fields and not document.with_fields)
     ):
-        document = Document.parsed(*work.tables.read(table_id), present, scopes)
+        document = Document.parsed(*work.tables.read(table_id), scopes, with_fields=with_fields)
     queued: list[int] = []
     for generation in generations:
         wanted = by_pointer(document.strings(scopes, generation.config), generation.config)

@@ -60,5 +60,5 @@ class IndexUse:
         with self.store.for_project(index.project_id, deadline) as work:
             if note_use(work, index):
                 work.send(CompareIndex(index.id, index.table_id))
-            else:
-                order_if_due(work, index, self.calibrates_from)
+            elif (now := work.indexes.find(index.id)) is not None:  # what was kept may be gone
+                order_if_due(work, now, self.calibrates_from)

@@ -101,7 +101,10 @@ def read_target(work: UnitOfWork, searched: Searched, *, silent_s: float) -> Tar
         if found is None:
             raise NotFoundError("there is no such tool")
         tool, index = found
-        reach, search = Reach(tool.scope.json_pointer, filter=tool.search.where), tool.search
+        search = tool.search
+        reach = Reach(
+            tool.scope.json_pointer, filter=search.where, only_current=search.where is not None
+        )
     else:
         of_project = work.indexes.of_project(searched.project_id)
         if of_project is None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from context_search.domain.errors import InvalidInputError
+from context_search.domain.filters import Filter
 from context_search.domain.model import SearchTool
 from context_search.domain.text.plain_text import without_hidden_characters
 from context_search.mcp.contract import ToolDescription
+from context_search.ports.searching import SeenFields
 from context_search.web.agents.results import flat_schema
 from context_search.web.routes.searching.search import MAX_RESULTS, ToolResultAnswer
 
@@ -19,7 +21,7 @@ MAX_TITLE_CHARS = 200
 MAX_DESCRIPTION_CHARS = 4_000
 
 
-def _input_schema(top_k: int) -> dict[str, object]:
+def _input_schema(top_k: int, conditions: Mapping[str, object]) -> dict[str, object]:
     return {
         "type": "object",
         "properties": {
@@ -37,13 +39,14 @@ def _input_schema(top_k: int) -> dict[str, object]:
                 "default": top_k,
                 "description": "How many passages to return, best first.",
             },
+            **conditions,
         },
         "required": ["query"],
         "additionalProperties": False,
     }
 
 
-SEARCH_INPUT_SCHEMA: Mapping[str, object] = _input_schema(DEFAULT_TOP_K)
+SEARCH_INPUT_SCHEMA: Mapping[str, object] = _input_schema(DEFAULT_TOP_K, {})
 
 SEARCH_OUTPUT_SCHEMA: Mapping[str, object] = flat_schema(ToolResultAnswer)
 
@@ -56,9 +59,17 @@ _READ_ONLY: Mapping[str, object] = {
 
 
 def search_tool(
-    *, name: str, title: str, description: str, table_name: str, top_k: int = DEFAULT_TOP_K
+    *,
+    name: str,
+    title: str,
+    description: str,
+    table_name: str,
+    top_k: int = DEFAULT_TOP_K,
+    conditions: Mapping[str, object] | None = None,
 ) -> ToolDescription:
     """Describe one Search Tool; ``top_k`` is the number of passages it gives by itself.
+
+    ``conditions`` are the schemas of further arguments, by name.
 
     ``description`` is shown as its owner wrote it, braces and all; a blank one is replaced by a
     sentence about the table. ``name``: see ToolDescription.
@@ -71,14 +82,17 @@ def search_tool(
         name=name,
         title=title,
         description=description.strip() or default,
-        input_schema=_input_schema(top_k),
+        input_schema=_input_schema(top_k, conditions or {}),
         output_schema=SEARCH_OUTPUT_SCHEMA,
         annotations=_READ_ONLY,
     )
 
 
-def described_tool(name: str, tool: SearchTool) -> ToolDescription:
-    """Describe a stored tool; rows of an adopter may be longer and stranger than ours."""
+def described_tool(name: str, tool: SearchTool, seen: SeenFields | None = None) -> ToolDescription:
+    """Describe a stored tool; rows of an adopter may be longer and stranger than ours.
+
+    ``seen`` None: to somebody whose calls have no arguments for fields.
+    """
     table_name = tool.table_name or f"table {tool.scope.table_id}"
     return search_tool(
         name=name,
@@ -86,7 +100,15 @@ def described_tool(name: str, tool: SearchTool) -> ToolDescription:
         description=without_hidden_characters(tool.description or "")[:MAX_DESCRIPTION_CHARS],
         table_name=without_hidden_characters(table_name)[:MAX_TITLE_CHARS],
         top_k=tool.search.top_k,
+        conditions=None if seen is None else _conditions(tool.search.agents_fields, seen),
     )
+
+
+def _conditions(names: Sequence[str], seen: SeenFields) -> Mapping[str, object]:
+    """What describes them is loaded when a tool has some: most never do."""
+    from context_search.web.agents.field_arguments import properties_of  # noqa: PLC0415
+
+    return properties_of(names, seen)
 
 
 class SearchArguments(NamedTuple):
@@ -94,20 +116,32 @@ class SearchArguments(NamedTuple):
 
     query: str
     top_k: int | None
+    filter: Filter | None = None
 
 
-def parse_search_arguments(arguments: Mapping[str, object]) -> SearchArguments:
+def parse_search_arguments(
+    arguments: Mapping[str, object], fields: Sequence[str] = ()
+) -> SearchArguments:
     """Check a search call's arguments against ``SEARCH_INPUT_SCHEMA``, without coercion.
 
+    ``fields`` are the names of those that the caller may filter by, each with arguments of its own.
     Raises InvalidInputError for unknown names, ``"5"``, ``true`` or ``5.0`` as top_k, lengths and
     numbers out of range, and what no JSON body over HTTP may hold either (NUL, lone surrogates).
     """
-    unknown = sorted(set(arguments) - {"query", "top_k"})
+    wanted: Filter | None = None
+    more: Sequence[str] = ()
+    if fields:
+        from context_search.web.agents.field_arguments import names_of_arguments, parse_conditions  # noqa: PLC0415
+
+        more, wanted = names_of_arguments(fields), parse_conditions(fields, arguments)
+    unknown = sorted(set(arguments) - {"query", "top_k"} - set(more))
     if unknown:
-        raise InvalidInputError(f"unknown argument: {unknown[0][:64]!r}; there are query and top_k")
+        known = ", ".join(("query and top_k", *more))
+        raise InvalidInputError(f"unknown argument: {unknown[0][:64]!r}; there are {known}")
     return SearchArguments(
         _parse_query(arguments.get("query")),
         _parse_top_k(arguments["top_k"]) if "top_k" in arguments else None,
+        wanted,
     )
 
 

@@ -67,7 +67,10 @@ class SearchToolbox:
         if cursor is not None and not (cursor.isascii() and cursor.isdigit() and len(cursor) < 19):
             raise InvalidInputError("the cursor is not one of ours")
         page, last = self.tools.page(self.principal, after=int(cursor or 0))
-        described = [described_tool(named.name, named.tool) for named in page]
+        seen = self.tools.seen_fields([named.tool for named in page])
+        described = [
+            described_tool(named.name, named.tool, seen.get(named.tool.id)) for named in page
+        ]
         return ToolPage(described, None if last is None else str(last))
 
     @in_words_of_mcp
@@ -79,9 +82,10 @@ class SearchToolbox:
         tool = self.tools.find(self.principal, name)
         if tool is None:
             raise UnknownToolError("there is no such tool")
-        query, top_k = parse_search_arguments(arguments)
+        query, top_k, wanted = parse_search_arguments(arguments, tool.search.agents_fields)
         searched = SearchedTool.by(self.principal, tool.id)
-        answer = self.search.search(searched, query, QuestionLimits(top_k=top_k))
+        limits = QuestionLimits(top_k=top_k, filter=wanted)
+        answer = self.search.search(searched, query, limits)
         return ToolResult(fitted(ToolResultAnswer.of(answer).model_dump(mode="json")))
 
 

@@ -27,8 +27,9 @@ from context_search.domain.filters import (
 )
 from context_search.domain.ids import pointer_sha256
 from context_search.domain.json_pointer import resolve, split
-from context_search.domain.model import HydratedChunk, Index, Reach
+from context_search.domain.model import HydratedChunk, Index, Reach, SearchTool
 from context_search.domain.retrieval import ChunkText
+from context_search.ports.searching import SeenFields
 
 # Of all fields that a filter looks at, and of the revision that the strings are of.
 FIELDS_ARE_KNOWN = """
@@ -91,6 +92,9 @@ def _path_of(wanted: Condition) -> str:
     return f'{key}.type() == "array" && {path}' if wanted.operator == "contains" else path
 
 
+_LONGEST_FIELDS = 4_096
+
+
 @dataclass(frozen=True, slots=True)
 class _LiveSet:
     """The present state of a string whose chunks were found. ``is_behind``: its table changed
@@ -148,7 +152,11 @@ class PostgresLiveChunks:
             # The document changed and was not compared yet.
             of_table = [chunk for chunk in behind if chunk.table_id == table_id]
             chunks += self._checked(table_id, of_table, reach.filter)
-        return {chunk.turbopuffer_doc_id: chunk for chunk in chunks}
+        return {
+            chunk.turbopuffer_doc_id: chunk
+            for chunk in chunks
+            if not (chunk.stale and reach.only_current)
+        }
 
     def matching(
         self, index: Index, reach: Reach, *, most: int, timeout_s: float
@@ -184,6 +192,52 @@ class PostgresLiveChunks:
             **places,
         )
         return None if len(rows) > most else [pointer for [pointer] in rows]
+
+    def seen_fields(
+        self, tool: SearchTool, *, most: int, among: int, timeout_s: float
+    ) -> SeenFields:
+        """Reads nodes in the order of the hashes of their pointers, which is no order at all."""
+        self.tx.run(f"SET LOCAL statement_timeout = {max(1, int(timeout_s * 1000)):d}")
+        names = sorted(tool.search.fields)
+        rows = self.tx.run(
+            f"""
+            WITH looked AS MATERIALIZED (
+                SELECT first.json_pointer, first.fields, comparison.fields AS known
+                FROM search_index
+                JOIN comparison ON comparison.generation_id = search_index.active_generation_id
+                               AND comparison.table_id = :table
+                JOIN context_table ON context_table.id = comparison.table_id
+                CROSS JOIN LATERAL (
+                    SELECT json_pointer, node.fields FROM node
+                    WHERE node.generation_id = comparison.generation_id
+                      AND node.table_id = comparison.table_id
+                    ORDER BY pointer_sha256 LIMIT :among) AS first
+                WHERE search_index.id = :index AND {FIELDS_ARE_KNOWN}
+                  AND (CAST(:is_open AS boolean) OR context_table.revision = comparison.revision)),
+            found AS (
+                SELECT CAST(fields - ARRAY(
+                           SELECT unnest(known) EXCEPT SELECT unnest(CAST(:names AS text[]))
+                       ) AS text) AS noted
+                FROM looked
+                WHERE :scope = '' OR json_pointer = :scope
+                   OR starts_with(json_pointer, :scope || '/')
+                LIMIT :most)
+            SELECT CASE WHEN octet_length(noted) <= {_LONGEST_FIELDS} THEN noted END,
+                   (SELECT count(*) FROM looked)
+            FROM found
+            """,
+            index=tool.index_id,
+            table=tool.scope.table_id,
+            is_open=tool.search.where is None,
+            names=names,
+            scope=tool.scope.json_pointer,
+            among=among,
+            most=most,
+        )
+        noted = [stored_fields(text) for text, _ in rows if text is not None]
+        shown = [tool.search.shown_fields(fields) for fields in noted]
+        are_all = 0 < len(noted) == len(rows) < most and all(looked < among for _, looked in rows)
+        return SeenFields(tuple(each for each in shown if each is not None), are_all)
 
     def texts(self, index: Index, doc_ids: Sequence[str]) -> dict[str, str]:
         """Reads the texts of a namespace."""

@@ -72,6 +72,7 @@ class SearchConfigBody(Body):
     rerank: RerankBody | None = None
     filterable: Filterable = Field(default_factory=list)
     where: Filtered = None
+    agents_may_filter: bool = False
 
     @model_validator(mode="after")
     def _consistent(self) -> SearchConfigBody:
@@ -81,6 +82,8 @@ class SearchConfigBody(Body):
             raise ValueError("vector_weight and bm25_weight must not both be 0")
         if None not in (self.strategy, self.enable_hybrid):
             raise ValueError("strategy and enable_hybrid say the same thing: give one of them")
+        if self.agents_may_filter and not self.filterable:
+            raise ValueError("agents_may_filter needs fields that filterable names")
         return self
 
     def to_index_config(self, model: Model) -> IndexConfig:
@@ -113,6 +116,7 @@ class SearchConfigBody(Body):
             rerank=None if self.rerank is None else Rerank(**dict(self.rerank)),
             filterable=parse_names(self.filterable, where),
             where=where,
+            agents_may_filter=self.agents_may_filter,
         )
 
 
@@ -141,6 +145,7 @@ class SearchConfigAnswer(Answer):
     rerank: RerankAnswer | None
     filterable: list[str]
     where: Annotated[dict[str, Any] | None, WithJsonSchema(_OBJECT_OR_NULL)]
+    agents_may_filter: bool
     storage: Storage
     chunk_threshold: KnownId
     chunk_size: KnownId
