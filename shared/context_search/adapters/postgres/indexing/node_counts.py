@@ -144,7 +144,8 @@ class PostgresNodeCounts:
             f"""
             SELECT (SELECT json_agg(json_build_array(state, nodes, is_full)) FROM (
                        SELECT state, count(*) AS nodes, bool_or({_WAITS_FOR_ROOM}) AS is_full
-                       FROM node WHERE generation_id = :generation AND state <> 'indexed' GROUP BY state
+                       FROM node
+                       WHERE generation_id = :generation AND state <> 'indexed' GROUP BY state
                    ) AS counted), {_WORK}
             """,
             index=index.id,
