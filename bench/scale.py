@@ -1,4 +1,4 @@
-"""What each operation costs in Postgres as an index grows: CPU, blocks, and how both grow.
+"""What each operation costs as an index grows: CPU of Postgres + our own, blocks, and their growth.
 
     python -m bench scale                           # 20,000 and 100,000 strings
     python -m bench scale --sizes 20000 100000 1000000
@@ -57,7 +57,10 @@ def main() -> None:
     print("|---|" + "---|" * (len(sizes) + 1))
     for name in found[sizes[0]]:
         costs = [found[size][name] for size in sizes]
-        cells = [f"{cost.cpu_s * 1e3:.1f} ms, {cost.blocks:,} blocks" for cost in costs]
+        cells = [
+            f"{cost.server_s * 1e3:.0f} + {cost.own_s * 1e3:.0f} ms, {cost.blocks:,}"
+            for cost in costs
+        ]
         growth = costs[-1].blocks / max(1, costs[0].blocks)
         print(f"| {name} | {' | '.join(cells)} | {growth:.1f} |")
 

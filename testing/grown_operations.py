@@ -8,10 +8,15 @@ from itertools import count
 
 from context_search.adapters.system_clock import SystemClock
 from context_search.domain.model import Reach
+from context_search.services.indexing.enumeration import Comparer, Limits
 from context_search.services.indexing.settle import Settler
 from context_search.services.indexing.status import ToolStatuses
 from testing.grown_index import SILENT_S, GrownIndex, wanted_tool
 
+_EDIT = """
+    UPDATE context_table SET data = jsonb_set(data, '{strings,7}', to_jsonb(CAST(:text AS text)))
+    WHERE id = :id
+"""
 HYDRATED = 100
 PAGE = 1_000
 
@@ -20,7 +25,7 @@ def operations(grown: GrownIndex) -> Mapping[str, Callable[[], object]]:
     """Returns the operations by name; each may be repeated."""
     statuses = ToolStatuses(grown.store, SILENT_S, SystemClock(), time.sleep)
     settler = Settler(grown.store, SILENT_S, None)
-    numbers = count()
+    comparer, numbers = Comparer(grown.store, settler, Limits()), count()
     doc_ids = [f"{grown.index.generation.namespace}.{number}" for number in range(HYDRATED)]
     reach = Reach("/strings", None)
 
@@ -56,6 +61,11 @@ def operations(grown: GrownIndex) -> Mapping[str, Callable[[], object]]:
             work.gauges.read()
             work.removals.due(limit=200)
 
+    def edit_one() -> None:
+        with grown.store.database.transaction() as tx:
+            tx.run(_EDIT, id=grown.table.id, text=f"This string is another one, {next(numbers)}")
+        comparer.compare(grown.index.id, grown.table.id)
+
     return {
         "status": lambda: statuses.read(grown.tool.id, grown.owner),
         "settle": lambda: settler.settle(grown.index.id),
@@ -64,4 +74,8 @@ def operations(grown: GrownIndex) -> Mapping[str, Callable[[], object]]:
         "a page of the sweep": sweep_page,
         "cleanup's steps with nothing to do": idle,
         "create a tool over one string": create_one,
+        "create a tool over all": lambda: grown.tools.create(
+            wanted_tool(grown.owner, grown.table, "/strings")
+        ),
+        "compare after an edit of one string": edit_one,
     }

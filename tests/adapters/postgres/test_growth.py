@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 SMALL, LARGE = 20_000, 60_000
 # A page is as many rows, and in the larger index each lies in a block of its own.
 OWN_ROWS = {"a page of the sweep": PAGE, "hydrate 100": 400}
+# It reads the document and every string of it.
+GROWS = {"compare after an edit of one string"}
 
 
 def costs(databases: DatabaseFactory, count: int) -> dict[str, Cost]:
@@ -39,6 +41,7 @@ def test_three_times_as_many_strings_cost_no_more(databases: DatabaseFactory) ->
     grown = {
         name: (small[name].blocks, large[name].blocks)
         for name in small
-        if large[name].blocks > 1.5 * small[name].blocks + OWN_ROWS.get(name, 0)
+        if name not in GROWS
+        and large[name].blocks > 1.5 * small[name].blocks + OWN_ROWS.get(name, 0)
     }
     assert grown == {}
