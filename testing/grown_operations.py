@@ -66,11 +66,16 @@ def operations(grown: GrownIndex) -> Mapping[str, Callable[[], object]]:
             tx.run(_EDIT, id=grown.table.id, text=f"This string is another one, {next(numbers)}")
         comparer.compare(grown.index.id, grown.table.id)
 
+    def dry_run() -> None:
+        with grown.store.for_project(grown.owner.project_id) as work:
+            work.rebuilds.size(grown.index)
+
     return {
         "status": lambda: statuses.read(grown.tool.id, grown.owner),
         "settle": lambda: settler.settle(grown.index.id),
         "is it at rest (each search)": is_at_rest,
         "hydrate 100": hydrate,
+        "dry run of a rebuild": dry_run,
         "a page of the sweep": sweep_page,
         "cleanup's steps with nothing to do": idle,
         "create a tool over one string": create_one,

@@ -340,7 +340,10 @@ class Comparisons(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """How much an index holds; ``bytes`` are of the chunks' text in UTF-8."""
+    """How much an index holds; ``bytes`` are of the chunks' text in UTF-8.
+
+    Of a large index ``characters`` and ``bytes`` are estimated, by the texts of 5,000 chunks.
+    """
 
     nodes: int
     chunks: int
