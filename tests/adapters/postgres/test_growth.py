@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from context_search.adapters.postgres.indexing.rebuilds import SIZED_NODES
 from context_search.adapters.postgres.pool import Database
 from testing.grown_index import GrownIndex
 from testing.grown_operations import PAGE, operations
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 SMALL, LARGE = 20_000, 60_000
 # A page is as many rows, and in the larger index each lies in a block of its own.
-OWN_ROWS = {"a page of the sweep": PAGE, "hydrate 100": 400}
+OWN_ROWS = {"a page of the sweep": PAGE, "hydrate 100": 400, "dry run of a rebuild": SIZED_NODES}
 # It reads the document and every string of it.
 GROWS = {"compare after an edit of one string"}
 
