@@ -86,9 +86,10 @@ def _sentences(text: str) -> Iterator[tuple[int, int]]:
 CANDIDATES = 50
 """Number of candidates of a leg, as a search has them."""
 STEPS = 20
-PULL = 0.3
+PULL, PULL_OF_WEAK = 0.3, 1.0
 """How much a squared distance from the weight that is known of the model has to gain. Means of 60
-questions are within .02 of those of all: without it, chance chose half of the weight.
+questions are within .02 of those of all: without it, chance chose half of the weight. Of weak
+models the best weights of many sets are known, and lie near each other.
 """
 LEAST_QUESTIONS = 30
 """Fewer sentences say too little about a weight."""
@@ -195,9 +196,9 @@ def best_weight(gains: Sequence[Sequence[float]], model: str) -> float | None:
     """
     if len(gains) < LEAST_QUESTIONS:
         return None
-    known = model_weight(model)
+    known, pull = model_weight(model), PULL_OF_WEAK if is_weak(model) else PULL
     weighed = {
-        step / STEPS: fmean(values) - PULL * (step / STEPS - known) ** 2
+        step / STEPS: fmean(values) - pull * (step / STEPS - known) ** 2
         for step, values in enumerate(zip(*gains, strict=True))
     }
     least = LEAST_WEIGHT_OF_WEAK if is_weak(model) else LEAST_WEIGHT
