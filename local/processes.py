@@ -49,6 +49,7 @@ class Child:
                 [python, "-m", *arguments],
                 env=dict(environment),
                 stdin=subprocess.PIPE,
+                bufsize=0,  # what a child that has ended did not hear is not said again at the end
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 pass_fds=tuple(pass_fds),
@@ -92,7 +93,6 @@ class Child:
         if self._process.stdin is not None:
             with contextlib.suppress(BrokenPipeError):
                 self._process.stdin.write(b"\n")
-                self._process.stdin.flush()
 
     def stop(self, grace_s: float) -> None:
         """Ask with SIGTERM, insist with SIGKILL after ``grace_s`` seconds, and reap."""

@@ -23,7 +23,7 @@ HAS_ROWS = {
     *("api_key", "chunk_set", "chunk_tally", "chunk_words", "chunks", "comparison", "coverage"),
     *("idempotency_key", "index_generation", "mcp", "mcp_binding", "node", "outbox", "permit"),
     *("project_removal", "ranking", "retrieval_settings", "search_index", "upload"),
-    *("table_history", "table_version", "version_piece"),
+    *("table_history", "table_version", "version_piece", "node_tally"),
     *("context_table", "project", "tool"),
 }
 """Of a project that has used everything; its tombstones come later."""
