@@ -58,7 +58,8 @@ class MemoryDeletions:
 
     def forget_generation(self, generation_id: int) -> None:
         row = self.rows.generations.pop(generation_id, None)
-        for noted in (self.rows.compared, self.rows.fielded, self.rows.ordered, self.rows.refused):
+        rows = self.rows
+        for noted in (rows.compared, rows.fielded, rows.ordered, rows.refused, rows.sections):
             for of_generation in [key for key in noted if key[0] == generation_id]:
                 noted.pop(of_generation)
         for key in list(self.rows.tombstones):

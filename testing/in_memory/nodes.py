@@ -10,7 +10,7 @@ from datetime import timedelta
 from context_search.domain.documents import text_of_chunks
 from context_search.domain.errors import LeaseLostError
 from context_search.domain.filters import Fields
-from context_search.domain.ids import pointer_sha256
+from context_search.domain.ids import KEY_BYTES, pointer_sha256
 from context_search.domain.json_pointer import contains
 from context_search.domain.model import Claim, Index, KnownNode
 from context_search.domain.progress import NodeState
@@ -31,6 +31,15 @@ class MemoryNodes:
         return [
             KnownNode(row.id, pointer_sha256(row.json_pointer), row.content_hash, row.fields)
             for row in of_generation(self.rows, generation_id, table_id=table_id)
+        ]
+
+    def known_by(self, generation_id: int, table_id: int, keys: Sequence[bytes]) -> list[KnownNode]:
+        wanted = set(keys)
+        known = self.known(generation_id, table_id)
+        return [
+            KnownNode(node.id, node.pointer_sha256, node.content_hash)
+            for node in known
+            if node.pointer_sha256[:KEY_BYTES] in wanted
         ]
 
     def upsert(self, index: Index, table_id: int, nodes: Sequence[NodeUpsert]) -> list[int]:

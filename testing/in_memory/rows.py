@@ -17,6 +17,7 @@ from context_search.domain.retrieval import StoredSettings
 from context_search.domain.uploads import Upload
 from context_search.domain.versions import Content, Gap, Origin, StoredHistoryLimits
 from context_search.ports.outside import Message
+from context_search.ports.sections import ComparedSection
 from context_search.ports.upkeep import SweepCounts
 from testing.in_memory.journal import Journal, Journaled
 
@@ -139,6 +140,9 @@ class Rows:
         self.generations: Journaled[int, GenerationRow] = Journaled(journal)
         self.compared: Journaled[tuple[int, int], tuple[int, tuple[str, ...]]] = Journaled(journal)
         self.fielded: Journaled[tuple[int, int], tuple[int, tuple[str, ...]]] = Journaled(journal)
+        self.sections: Journaled[
+            tuple[int, int], tuple[tuple[int, tuple[str, ...]], Mapping[bytes, ComparedSection]]
+        ] = Journaled(journal)
         self.refused: Journaled[tuple[int, int], Mapping[str, object]] = Journaled(journal)
         self.ordered: Journaled[tuple[int, int], datetime] = Journaled(journal)
         self.coverage: Journaled[int, CoverageRow] = Journaled(journal)

@@ -33,6 +33,7 @@ from testing.in_memory.rankings import MemoryRankings
 from testing.in_memory.rebuilds import MemoryRebuilds
 from testing.in_memory.removals import MemoryRemovals
 from testing.in_memory.rows import Rows
+from testing.in_memory.sections import MemorySections
 from testing.in_memory.sweeps import MemorySweeps
 from testing.in_memory.tools import MemoryTools
 from testing.in_memory.uploads import MemoryUploads
@@ -51,6 +52,7 @@ class MemoryUnitOfWork:
         self.indexes = MemoryIndexes(rows, clock)
         self.calibrations = MemoryCalibrations(rows)
         self.comparisons = MemoryComparisons(rows, clock)
+        self.sections = MemorySections(rows)
         self.rebuilds = MemoryRebuilds(rows, clock)
         self.nodes = MemoryNodes(rows, clock)
         self.node_counts = MemoryNodeCounts(rows, clock)

@@ -10,8 +10,8 @@ import pytest
 
 from context_search.bootstrap import parts
 from context_search.domain.json_number import MAX_GROWTH
-from context_search.services.indexing.enumeration import MAX_POINTER_CHARS, MAX_POINTER_LENGTH
 from context_search.services.indexing.outgoing import RelayOutbox
+from context_search.services.indexing.wanted import MAX_POINTER_CHARS, MAX_POINTER_LENGTH
 from tests.builders import english
 from tests.functions.deployment import event
 from tests.hostile.stranger import Stranger

@@ -8,6 +8,8 @@ import re
 
 from context_search.domain.json_pointer import ancestors
 
+KEY_BYTES = 16
+"""How many bytes of a pointer's sha256 are kept with a section; no two pointers have the same."""
 _BASE36 = "0123456789abcdefghijklmnopqrstuvwxyz"
 _GENERATION = re.compile(r"project_[0-9]+_(table_[0-9]+(_i[0-9]+_g[0-9]+)?|search_i[0-9]+_g[0-9]+)")
 _PARTS = 5  # of the id of a vector row, see ``vector_row_id``

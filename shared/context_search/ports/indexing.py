@@ -48,6 +48,13 @@ class Nodes(Protocol):
         """Returns every node that a generation has of a table."""
         ...
 
+    def known_by(self, generation_id: int, table_id: int, keys: Sequence[bytes]) -> list[KnownNode]:
+        """Returns those nodes of them whose ``pointer_sha256`` begins with one of ``keys``.
+
+        Of ``KEY_BYTES`` each. Without their fields.
+        """
+        ...
+
     def upsert(self, index: Index, table_id: int, nodes: Sequence[NodeUpsert]) -> list[int]:
         """Inserts or overwrites nodes of a table: queued, or skipped without sets.
 

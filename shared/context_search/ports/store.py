@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from context_search.domain.orders import Order
 from context_search.ports.access import IdempotencyKeys, Keys, McpInstances
@@ -30,6 +30,9 @@ from context_search.ports.searching import (
     Rankings,
 )
 from context_search.ports.upkeep import Agenda, Deletions, Gauges, Removals, Sweeps
+
+if TYPE_CHECKING:
+    from context_search.ports.sections import Sections
 
 
 class UnitOfWork(Protocol):
@@ -61,6 +64,8 @@ class UnitOfWork(Protocol):
     def indexes(self) -> Indexes: ...
     @property
     def comparisons(self) -> Comparisons: ...
+    @property
+    def sections(self) -> Sections: ...
     @property
     def calibrations(self) -> Calibrations: ...
     @property

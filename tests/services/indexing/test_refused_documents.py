@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from context_search.domain.model import Table
-from context_search.services.indexing.enumeration import MAX_POINTER_CHARS
+from context_search.services.indexing.wanted import MAX_POINTER_CHARS
 from tests.services.indexing.test_project_index import ProjectSystem
 from tests.services.system import prose
 

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from context_search.adapters.postgres.editing.plans import PostgresPlans
     from context_search.adapters.postgres.editing.versions import PostgresVersions
     from context_search.adapters.postgres.indexing.calibrations import PostgresCalibrations
+    from context_search.adapters.postgres.indexing.sections import PostgresSections
 
 
 class PostgresUnitOfWork:
@@ -88,6 +89,15 @@ class PostgresUnitOfWork:
         )
 
         return PostgresCalibrations(self._tx)
+
+    @property
+    def sections(self) -> PostgresSections:
+        """Loaded when it is needed: only a comparison reads sections."""
+        from context_search.adapters.postgres.indexing.sections import (  # noqa: PLC0415
+            PostgresSections,
+        )
+
+        return PostgresSections(self._tx)
 
     # The room ``editing`` is loaded when it is needed: a search does without it.
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import islice
 
 from context_search.domain.access import Principal, ProjectKey
 from context_search.domain.config import IndexConfig, SearchConfig
@@ -22,9 +21,10 @@ from context_search.domain.orders import CompareIndex
 from context_search.ports.catalog import Unowned, UnservedTool
 from context_search.ports.store import Store, UnitOfWork
 from context_search.services.access.lookup import live_tool
-from context_search.services.indexing.enumeration import Document, Limits, compare, read_ahead
+from context_search.services.indexing.enumeration import Limits, compare
 from context_search.services.indexing.status import ToolStatus, tool_status, write_summaries
 from context_search.services.indexing.use_index import note_use
+from context_search.services.indexing.wanted import Ahead, read_ahead
 from context_search.services.pages import PAGE, page_of
 
 INLINE_DOCUMENT_BYTES = 5_000_000
@@ -175,7 +175,7 @@ class ManageTools:
         with suppress(ContextSearchError):  # the tool is there, and its order waits
             if self._is_small(status):
                 ahead = read_ahead(self.store, index.id)
-                if ahead is None or _has_few_strings(ahead, index.config):
+                if ahead is None or ahead.few_strings(FEW_STRINGS):
                     return self._compare(status, ahead)
         project_id = status.tool.project_id
         with suppress(ContextSearchError), self.store.for_project(project_id) as work:
@@ -186,7 +186,7 @@ class ManageTools:
         with self.store.for_project(status.tool.project_id) as work:
             return work.tables.size(status.tool.scope.table_id) <= INLINE_DOCUMENT_BYTES
 
-    def _compare(self, status: ToolStatus, ahead: Document | None) -> ToolStatus:
+    def _compare(self, status: ToolStatus, ahead: Ahead | None) -> ToolStatus:
         table_id = status.tool.scope.table_id
         with self.store.for_project(status.tool.project_id) as work:
             work.send(*compare(work, status.index, table_id, self.limits, ahead))
@@ -222,8 +222,3 @@ def _name_fields(work: UnitOfWork, index: Index) -> None:
         )
     if tuple(names) != index.fields:
         work.indexes.name_fields(index.id, names)
-
-
-def _has_few_strings(document: Document, config: IndexConfig) -> bool:
-    found = document.strings(document.scopes, config)
-    return next(islice(found, FEW_STRINGS, None), None) is None

@@ -2,25 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
 from context_search.domain.config import IndexConfig
-from context_search.domain.documents import (
-    StringNode,
-    parse_fielded,
-    parse_stored,
-    string_nodes,
-)
-from context_search.domain.errors import (
-    ContextSearchError,
-    DocumentTooLargeError,
-    InvalidDocumentError,
-)
-from context_search.domain.filters import Fields, fields_of, to_text
-from context_search.domain.ids import pointer_sha256
-from context_search.domain.json_pointer import split
+from context_search.domain.documents import StringNode
+from context_search.domain.errors import ContextSearchError, InvalidDocumentError
+from context_search.domain.filters import Fields, to_text
 from context_search.domain.model import Index
 from context_search.domain.orders import CompareIndex, IndexNodes, Order
 from context_search.ports.indexing import NodeUpsert
@@ -28,89 +17,7 @@ from context_search.ports.store import Store, UnitOfWork
 from context_search.services.indexing.outgoing import node_orders, send_one_by_one
 from context_search.services.indexing.settle import Settler
 from context_search.services.indexing.vector_rows import spans
-
-MAX_POINTER_LENGTH = 20_000
-"""Maximum length of one pointer, in characters. Every answer that names a string carries its
-pointer, and Lambda's answers may have 6 MB.
-"""
-MAX_POINTER_CHARS = 250_000_000
-"""Maximum length of all pointers of a document's nodes together, in characters. A long key stands
-in the pointer of everything below it, and each chunk carries its pointer.
-"""
-
-
-@dataclass(frozen=True, slots=True)
-class Document:
-    """What a table held at a revision, and the scopes that the tools of an index needed then.
-
-    Its numbers are read ``with_fields``.
-    """
-
-    revision: int
-    value: object
-    scopes: Sequence[str] = ()
-    with_fields: bool = False
-
-    @classmethod
-    def parsed(
-        cls, revision: int, text: str, scopes: Sequence[str], *, with_fields: bool
-    ) -> Document:
-        """Returns a stored document as far as an index needs it. Raises InvalidDocumentError."""
-        value = parse_fielded(text) if with_fields else parse_stored(text)
-        return cls(revision, value, scopes, with_fields)
-
-    def strings(self, scopes: Iterable[str], config: IndexConfig) -> Iterator[StringNode]:
-        """Yields the big strings of scopes; one that is in several comes several times."""
-        for scope in scopes:
-            yield from string_nodes(self.value, scope=scope, threshold=config.threshold)
-
-    def fields(self, node: StringNode, names: Sequence[str]) -> Fields | None:
-        """Returns the fields of a string by which it may be found; None without names."""
-        return fields_of(self.value, split(node.json_pointer), names) if names else None
-
-
-def read_ahead(store: Store, index_id: int, table_id: int | None = None) -> Document | None:
-    """Reads and parses what a comparison needs before it takes the table's lock.
-
-    Others wait for that lock, and a large document takes its time. None when there is nothing to
-    compare. Raises InvalidDocumentError.
-    """
-    with store.for_all("carry out an order") as work:
-        index = work.indexes.find(index_id)
-        if index is None or index.evicted_at is not None:
-            return None
-        chosen = table_id or index.table_id
-        if chosen is None:
-            return None
-        if work.tables.find(chosen, project_id=index.project_id) is None:
-            return None
-        scopes = work.comparisons.scopes(index_id)
-        revision, text = work.tables.read(chosen)
-    return Document.parsed(revision, text, scopes, with_fields=bool(index.fields))
-
-
-def by_pointer(strings: Iterable[StringNode], config: IndexConfig) -> dict[bytes, StringNode]:
-    """Returns the nodes of a document by ``pointer_sha256``; one that comes twice is there once.
-
-    Raises DocumentTooLargeError when a pointer has over 20,000 characters, or all of them, one for
-    each chunk, over 250,000,000.
-    """
-    step = config.chunk_size - config.chunk_overlap
-    pointer_chars = 0
-    found: dict[bytes, StringNode] = {}
-    for node in strings:
-        if len(node.json_pointer) > MAX_POINTER_LENGTH:
-            raise DocumentTooLargeError(
-                f"a string has a pointer of over {MAX_POINTER_LENGTH} characters: give shorter keys"
-            )
-        pointer_chars += len(node.json_pointer) * (1 + len(node.text) // step)
-        if pointer_chars > MAX_POINTER_CHARS:
-            raise DocumentTooLargeError(
-                "the pointers of the strings, one for each chunk, have over"
-                f" {MAX_POINTER_CHARS} characters: give shorter keys"
-            )
-        found[pointer_sha256(node.json_pointer)] = node
-    return found
+from context_search.services.indexing.wanted import Ahead, Reading, Source, read_ahead
 
 
 def locked_revision(store: Store, index_id: int, table_id: int | None) -> tuple[int, int] | None:
@@ -156,7 +63,7 @@ class Limits:
 
 
 def compare(
-    work: UnitOfWork, index: Index, table_id: int, limits: Limits, ahead: Document | None
+    work: UnitOfWork, index: Index, table_id: int, limits: Limits, ahead: Ahead | None
 ) -> list[IndexNodes]:
     """Brings an index up to a document, under the table's lock; nothing when it is there.
 
@@ -186,7 +93,7 @@ def enumerate_index(
     index: Index,
     table_id: int,
     limits: Limits,
-    ahead: Document | None = None,
+    ahead: Ahead | None = None,
 ) -> list[int]:
     """Makes the nodes that an index has of a table those of its document, within the scopes.
 
@@ -194,40 +101,31 @@ def enumerate_index(
     lock, so the document cannot change meanwhile. Repeating it changes nothing.
     Returns the ids of the nodes that have to be indexed.
     """
-    scopes = work.comparisons.scopes(index.id)
-    document = ahead
+    of = Reading(index.id, table_id, work.comparisons.scopes(index.id))
     # A project may name fields at any time: what these say is what is noted below.
     generations = work.indexes.live(index.id)
-    with_fields = any(generation.fields for generation in generations)
-    if (
-        document is None
-        or document.revision != work.tables.lock(table_id)
-        or (with_fields and not document.with_fields)
-    ):
-        document = Document.parsed(*work.tables.read(table_id), scopes, with_fields=with_fields)
+    revision = work.tables.lock(table_id)
+    source = ahead.source if ahead else None
+    if source is None or not source.is_current(work, of, revision, generations):
+        source = of.read(work, with_fields=any(each.fields for each in generations))
     queued: list[int] = []
     for generation in generations:
-        wanted = by_pointer(document.strings(scopes, generation.config), generation.config)
-        queued += _bring_up(work, generation, table_id, document, wanted, limits)
+        queued += _bring_up(work, generation, of, source, limits)
     for generation in generations:
-        work.comparisons.note_compared(generation, table_id, document.revision, scopes)
+        source.note_compared(work, of, generation)
     return queued
 
 
 def _bring_up(
-    work: UnitOfWork,
-    index: Index,
-    table_id: int,
-    document: Document,
-    wanted: Mapping[bytes, StringNode],
-    limits: Limits,
+    work: UnitOfWork, index: Index, of: Reading, source: Source, limits: Limits
 ) -> list[int]:
-    known = {node.pointer_sha256: node for node in work.nodes.known(index.generation.id, table_id)}
+    wanted = source.strings(of, index)
+    known = {node.pointer_sha256: node for node in source.known(work, of, index)}
     gone = [node.id for key, node in known.items() if key not in wanted]
     changed: list[NodeUpsert] = []
     refielded: dict[int, Fields] = {}
     for key, node in wanted.items():
-        content_hash, fields = node.content_hash, document.fields(node, index.fields)
+        content_hash, fields = node.content_hash, source.fields(node, index.fields)
         if key not in known or known[key].content_hash != content_hash:
             skip_reason = _skip_reason(node, index.config, limits)
             changed.append(NodeUpsert(node, content_hash, skip_reason, fields))
@@ -237,7 +135,7 @@ def _bring_up(
         work.tools.mark_unsettled(index.id)
     work.nodes.remove(gone)
     work.nodes.note_fields(refielded)
-    return work.nodes.upsert(index, table_id, changed)
+    return work.nodes.upsert(index, of.table_id, changed)
 
 
 def _are_same(fields: Fields, known: Fields | None) -> bool:

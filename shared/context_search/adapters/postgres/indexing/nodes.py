@@ -12,10 +12,12 @@ from context_search.domain.config import IndexConfig
 from context_search.domain.documents import text_of_chunks
 from context_search.domain.errors import LeaseLostError
 from context_search.domain.filters import Fields, stored_fields, to_text
-from context_search.domain.ids import pointer_sha256
+from context_search.domain.ids import KEY_BYTES, pointer_sha256
 from context_search.domain.model import Claim, Index, KnownNode
 from context_search.domain.progress import NodeState
 from context_search.ports.indexing import NodeUpsert
+
+_MOST_KEYS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +43,27 @@ class PostgresNodes:
             KnownNode(*[*row, None if fields is None else stored_fields(fields)])
             for *row, fields in rows
         ]
+
+    def known_by(self, generation_id: int, table_id: int, keys: Sequence[bytes]) -> list[KnownNode]:
+        if len(keys) > _MOST_KEYS:  # one by one they would cost more than all
+            wanted = {bytes(key) for key in keys}
+            known = self.known(generation_id, table_id)
+            return [node for node in known if node.pointer_sha256[:KEY_BYTES] in wanted]
+        rows = self.tx.run(
+            f"""
+            SELECT node.id, node.pointer_sha256, node.content_hash
+            FROM unnest(CAST(:keys AS text[])) AS key CROSS JOIN LATERAL (
+                SELECT id, pointer_sha256, content_hash FROM node
+                WHERE generation_id = :generation AND table_id = :table
+                  AND pointer_sha256 >= decode(key || repeat('00', {32 - KEY_BYTES}), 'hex')
+                  AND pointer_sha256 <= decode(key || repeat('ff', {32 - KEY_BYTES}), 'hex')
+            ) AS node
+            """,
+            generation=generation_id,
+            table=table_id,
+            keys=[key.hex() for key in keys],
+        )
+        return [KnownNode(*row) for row in rows]
 
     def upsert(self, index: Index, table_id: int, nodes: Sequence[NodeUpsert]) -> list[int]:
         """A worker that holds the node loses its fence."""

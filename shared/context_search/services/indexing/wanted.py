@@ -1,0 +1,312 @@
+"""What a document has for an index: all of its strings, or those of the sections that changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Protocol
+
+from context_search.domain.config import IndexConfig
+from context_search.domain.documents import (
+    StringNode,
+    parse_fielded,
+    parse_stored,
+    string_nodes,
+)
+from context_search.domain.errors import DocumentTooLargeError
+from context_search.domain.filters import Fields, fields_of
+from context_search.domain.ids import KEY_BYTES, pointer_sha256
+from context_search.domain.json_pointer import split
+from context_search.domain.model import Index, KnownNode
+from context_search.ports.sections import ComparedSection, Section, SectionChanges
+from context_search.ports.store import Store, UnitOfWork
+
+MAX_POINTER_LENGTH = 20_000
+"""Maximum length of one pointer, in characters. Every answer that names a string carries its
+pointer, and Lambda's answers may have 6 MB.
+"""
+MAX_POINTER_CHARS = 250_000_000
+"""Maximum length of all pointers of a document's nodes together, in characters. A long key stands
+in the pointer of everything below it, and each chunk carries its pointer.
+"""
+
+
+class Source(Protocol):
+    """A document at a revision, read for the generations of an index that follow it."""
+
+    @property
+    def revision(self) -> int: ...
+
+    def is_current(
+        self, work: UnitOfWork, of: Reading, revision: int | None, generations: Sequence[Index]
+    ) -> bool:
+        """Whether it may still be used for these generations, under the table's lock."""
+        ...
+
+    def few_strings(self, of: Reading, config: IndexConfig, most: int) -> bool:
+        """Whether it has at most so many strings to compare."""
+        ...
+
+    def strings(self, of: Reading, generation: Index) -> Mapping[bytes, StringNode]:
+        """Returns the big strings to compare, by ``pointer_sha256``; each is there once.
+
+        Raises DocumentTooLargeError when a pointer has over 20,000 characters, or all of them, one
+        for each chunk, over 250,000,000.
+        """
+        ...
+
+    def known(self, work: UnitOfWork, of: Reading, generation: Index) -> list[KnownNode]:
+        """Returns the nodes to compare them with."""
+        ...
+
+    def fields(self, node: StringNode, names: Sequence[str]) -> Fields | None:
+        """Returns the fields of a string by which it may be found; None without names."""
+        ...
+
+    def note_compared(self, work: UnitOfWork, of: Reading, generation: Index) -> None:
+        """Notes that a generation has these strings, and no others of this table."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a comparison is about: an index, a table, and what tools need of it."""
+
+    index_id: int
+    table_id: int
+    scopes: Sequence[str]
+
+    def read(self, work: UnitOfWork, *, with_fields: bool) -> Source:
+        """Reads a document as far as it is needed. Raises InvalidDocumentError."""
+        if not with_fields:  # else a string's fields may be anywhere
+            small = work.sections.small(self.table_id)
+            if small is not None:
+                return WholeDocument.parsed(*small, with_fields=False)
+            sections = ChangedSections.read(work, self)
+            if sections is not None:
+                return sections
+        return WholeDocument.parsed(*work.tables.read(self.table_id), with_fields=with_fields)
+
+
+@dataclass(frozen=True, slots=True)
+class Ahead:
+    """A document that was read before the table's lock was taken, for an index as it was then."""
+
+    source: Source
+    of: Reading
+    config: IndexConfig
+
+    def few_strings(self, most: int) -> bool:
+        """Whether there are at most so many strings to compare."""
+        return self.source.few_strings(self.of, self.config, most)
+
+
+def read_ahead(store: Store, index_id: int, table_id: int | None = None) -> Ahead | None:
+    """Reads and parses what a comparison needs before it takes the table's lock.
+
+    Others wait for that lock, and a large document takes its time. None when there is nothing to
+    compare. Raises InvalidDocumentError.
+    """
+    with store.for_all("carry out an order") as work:
+        index = work.indexes.find(index_id)
+        if index is None or index.evicted_at is not None:
+            return None
+        chosen = table_id or index.table_id
+        if chosen is None:
+            return None
+        if work.tables.find(chosen, project_id=index.project_id) is None:
+            return None
+        of = Reading(index_id, chosen, work.comparisons.scopes(index_id))
+        return Ahead(of.read(work, with_fields=bool(index.fields)), of, index.config)
+
+
+@dataclass(frozen=True, slots=True)
+class WholeDocument:
+    """A document with all of its strings. Its numbers are read ``with_fields``."""
+
+    revision: int
+    value: object
+    with_fields: bool
+
+    @classmethod
+    def parsed(cls, revision: int, text: str, *, with_fields: bool) -> WholeDocument:
+        """Returns a stored document as far as an index needs it. Raises InvalidDocumentError."""
+        value = parse_fielded(text) if with_fields else parse_stored(text)
+        return cls(revision, value, with_fields)
+
+    def is_current(
+        self,
+        work: UnitOfWork,  # noqa: ARG002
+        of: Reading,  # noqa: ARG002 - it has the strings of all scopes
+        revision: int | None,
+        generations: Sequence[Index],
+    ) -> bool:
+        with_fields = any(generation.fields for generation in generations)
+        return revision == self.revision and (self.with_fields or not with_fields)
+
+    def few_strings(self, of: Reading, config: IndexConfig, most: int) -> bool:
+        return next(islice(self._found(of, config), most, None), None) is None
+
+    def strings(self, of: Reading, generation: Index) -> Mapping[bytes, StringNode]:
+        config = generation.config
+        return _by_pointer(self._found(of, config), config, 0)[0]
+
+    def _found(self, of: Reading, config: IndexConfig) -> Iterator[StringNode]:
+        return _string_nodes(self.value, of.scopes, config)
+
+    def known(self, work: UnitOfWork, of: Reading, generation: Index) -> list[KnownNode]:
+        return work.nodes.known(generation.generation.id, of.table_id)
+
+    def fields(self, node: StringNode, names: Sequence[str]) -> Fields | None:
+        return fields_of(self.value, split(node.json_pointer), names) if names else None
+
+    def note_compared(self, work: UnitOfWork, of: Reading, generation: Index) -> None:
+        work.comparisons.note_compared(generation, of.table_id, self.revision, of.scopes)
+
+
+@dataclass(frozen=True, slots=True)
+class _Changed:
+    """The sections of a document that changed for one generation, and what it is to have there."""
+
+    changes: SectionChanges
+    strings: Mapping[bytes, StringNode]
+    compared: Sequence[ComparedSection]
+
+    @classmethod
+    def parsed(cls, changes: SectionChanges, config: IndexConfig) -> _Changed:
+        strings: dict[bytes, StringNode] = {}
+        compared: list[ComparedSection] = []
+        pointer_chars = changes.kept_pointer_chars
+        for section in changes.new:
+            nodes = _string_nodes(_alone(section), changes.scopes, config)
+            found, chars = _by_pointer(nodes, config, pointer_chars)
+            pointer_chars += chars
+            strings |= found
+            keys = b"".join(key[:KEY_BYTES] for key in found)
+            compared.append(ComparedSection(section.digest, keys, chars))
+        return cls(changes, strings, compared)
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedSections:
+    """The sections of a large document that changed, by generation."""
+
+    revision: int
+    by_generation: Mapping[int, _Changed]
+
+    @classmethod
+    def read(cls, work: UnitOfWork, of: Reading) -> ChangedSections | None:
+        """Returns None where the document cannot be cut, or somebody changes it meanwhile.
+
+        Raises InvalidDocumentError.
+        """
+        found: dict[int, _Changed] = {}
+        for each in work.indexes.live(of.index_id):
+            changes = work.sections.changes(each, of.table_id, of.scopes)
+            if changes is None:
+                return None
+            found[each.generation.id] = _Changed.parsed(changes, each.config)
+        revisions = {changed.changes.revision for changed in found.values()}
+        return cls(revisions.pop(), found) if len(revisions) == 1 else None
+
+    def is_current(
+        self, work: UnitOfWork, of: Reading, revision: int | None, generations: Sequence[Index]
+    ) -> bool:
+        return revision == self.revision and all(
+            not each.fields and self._is_current(work, of, each) for each in generations
+        )
+
+    def _is_current(self, work: UnitOfWork, of: Reading, generation: Index) -> bool:
+        changed = self.by_generation.get(generation.generation.id)
+        if changed is None or list(changed.changes.scopes) != list(of.scopes):
+            return False
+        basis = changed.changes.basis
+        # All sections are new to whoever has no basis, whatever was done meanwhile.
+        return basis is None or basis == work.sections.basis(generation, of.table_id, of.scopes)
+
+    def few_strings(
+        self,
+        of: Reading,  # noqa: ARG002
+        config: IndexConfig,  # noqa: ARG002 - they are found
+        most: int,
+    ) -> bool:
+        return all(len(changed.strings) <= most for changed in self.by_generation.values())
+
+    def strings(
+        self,
+        of: Reading,  # noqa: ARG002 - the same
+        generation: Index,
+    ) -> Mapping[bytes, StringNode]:
+        return self.by_generation[generation.generation.id].strings
+
+    def known(self, work: UnitOfWork, of: Reading, generation: Index) -> list[KnownNode]:
+        generation_id = generation.generation.id
+        changes = self.by_generation[generation_id].changes
+        if changes.basis is None:
+            return work.nodes.known(generation_id, of.table_id)
+        keys = [key for section in changes.gone for key in _keys(section)]
+        return work.nodes.known_by(generation_id, of.table_id, keys)
+
+    def fields(
+        self,
+        node: StringNode,  # noqa: ARG002
+        names: Sequence[str],  # noqa: ARG002 - with names, documents are read as a whole
+    ) -> Fields | None:
+        return None
+
+    def note_compared(self, work: UnitOfWork, of: Reading, generation: Index) -> None:
+        changed = self.by_generation[generation.generation.id]
+        work.comparisons.note_compared(generation, of.table_id, self.revision, of.scopes)
+        work.sections.note_compared(generation, of.table_id, changed.changes, changed.compared)
+
+
+def _keys(section: ComparedSection) -> Iterator[bytes]:
+    for at in range(0, len(section.keys), KEY_BYTES):
+        yield section.keys[at : at + KEY_BYTES]
+
+
+def _alone(section: Section) -> object:
+    """Returns a document that has this section and nothing else.
+
+    Arrays are objects in it: their elements have the same pointers. Raises InvalidDocumentError.
+    """
+    value = parse_stored(section.text)
+    if isinstance(value, list):
+        value = {str(at): element for at, element in enumerate(value, section.first)}
+    for token in reversed(split(section.pointer)):
+        value = {token: value}
+    return value
+
+
+def _string_nodes(
+    document: object, scopes: Iterable[str], config: IndexConfig
+) -> Iterator[StringNode]:
+    """Yields the big strings of scopes; one that is in several comes several times."""
+    for scope in scopes:
+        yield from string_nodes(document, scope=scope, threshold=config.threshold)
+
+
+def _by_pointer(
+    strings: Iterable[StringNode], config: IndexConfig, before: int
+) -> tuple[dict[bytes, StringNode], int]:
+    """Returns nodes by ``pointer_sha256``, and the length of their pointers, one for each chunk.
+
+    ``before``: that of the other sections.
+    """
+    step = config.chunk_size - config.chunk_overlap
+    pointer_chars = 0
+    found: dict[bytes, StringNode] = {}
+    for node in strings:
+        if len(node.json_pointer) > MAX_POINTER_LENGTH:
+            raise DocumentTooLargeError(
+                f"a string has a pointer of over {MAX_POINTER_LENGTH} characters: give shorter keys"
+            )
+        pointer_chars += len(node.json_pointer) * (1 + len(node.text) // step)
+        if before + pointer_chars > MAX_POINTER_CHARS:
+            raise DocumentTooLargeError(
+                "the pointers of the strings, one for each chunk, have over"
+                f" {MAX_POINTER_CHARS} characters: give shorter keys"
+            )
+        found[pointer_sha256(node.json_pointer)] = node
+    return found, pointer_chars
