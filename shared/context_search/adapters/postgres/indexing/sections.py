@@ -19,11 +19,11 @@ from context_search.adapters.postgres.pool import Transaction, bulk
 from context_search.domain.model import Index
 from context_search.ports.sections import ComparedSection, Section, SectionChanges
 
-SMALL_BYTES = 100_000
+SMALL_BYTES = 32_000
 """Documents that take at most as many bytes, compressed, are compared as a whole."""
 _BYTES = 8_192
 _LEVELS = 12  # each one copies what is below it
-_IS_OPEN = f"level < {_LEVELS} AND pg_column_size(value) > {_BYTES}"
+_IS_OPEN = f"item.level < {_LEVELS} AND pg_column_size(item.value) > {_BYTES}"
 _IS_LARGE_CONTAINER = f"""
     jsonb_typeof(member.value) IN ('object', 'array') AND pg_column_size(member.value) > {_BYTES}
 """
@@ -43,10 +43,10 @@ _SECTIONS = f"""
     item (pointer, first, level, value) AS (
         SELECT '', 0, 0, data #> '{{}}' FROM document
         UNION ALL
-        SELECT child.pointer, child.first, level + 1, child.value
+        SELECT child.pointer, child.first, item.level + 1, child.value
         FROM item CROSS JOIN LATERAL (
-            SELECT CASE jsonb_typeof(value) WHEN 'object' THEN value ELSE '{{}}' END,
-                   CASE jsonb_typeof(value) WHEN 'array' THEN value ELSE '[]' END
+            SELECT CASE jsonb_typeof(item.value) WHEN 'object' THEN item.value ELSE '{{}}' END,
+                   CASE jsonb_typeof(item.value) WHEN 'array' THEN item.value ELSE '[]' END
         ) AS of (members, elements) CROSS JOIN LATERAL (
             SELECT jsonb_array_length(elements), pg_column_size(elements)
         ) AS sized (count, bytes) CROSS JOIN LATERAL (
@@ -171,7 +171,7 @@ class PostgresSections:
                     "keys": section.keys.hex(),
                     "pointer_chars": section.pointer_chars,
                 }
-                for section in new
+                for section in sorted(new, key=lambda section: section.digest)  # and read so
             ],
             **of,
         )
