@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import tempfile
 import time
+from collections.abc import Collection
 from pathlib import Path
 
 from context_search.adapters.postgres import migrations
@@ -20,6 +21,7 @@ from context_search.adapters.postgres.url import DatabaseUrl
 from local.postgres.server import PostgresServer
 from testing.grown_index import GrownIndex
 from testing.grown_operations import operations
+from testing.grown_searches import is_full, searches
 from testing.postgres_cost import Cost, measured
 
 SIZES = [20_000, 100_000]
@@ -27,7 +29,7 @@ SETTINGS = {"max_wal_size": "8GB", "shared_buffers": "1GB", "fsync": "off"}
 ROUNDS = 3
 
 
-def at(size: int) -> dict[str, Cost]:
+def at(size: int, left_out: Collection[str] = ()) -> dict[str, Cost]:
     """Returns what the operations cost over an index of so many strings."""
     with (
         tempfile.TemporaryDirectory() as folder,
@@ -39,10 +41,15 @@ def at(size: int) -> dict[str, Cost]:
         began = time.perf_counter()
         grown = GrownIndex.of(database, size)
         print(f"{size:,} strings made in {time.perf_counter() - began:.0f} s", flush=True)
+        grown.write_words()
         costs = {}
-        for name, operation in operations(grown).items():
+        for name, operation in {**searches(grown), **operations(grown)}.items():
+            if name in left_out:
+                continue
             for _ in range(ROUNDS):
                 costs[name] = measured(database, operation)
+            print(f"  {name}: {costs[name]}", flush=True)
+        print(f"  the project is {'full' if is_full(grown) else 'not full'}", flush=True)
         database.close()
     return costs
 
@@ -51,8 +58,10 @@ def main() -> None:
     """Measures each size and prints a row for each operation."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--sizes", type=int, nargs="+", default=SIZES)
-    sizes: list[int] = parser.parse_args().sizes
-    found = {size: at(size) for size in sizes}
+    parser.add_argument("--without", nargs="+", default=(), metavar="OPERATION")
+    options = parser.parse_args()
+    sizes: list[int] = options.sizes
+    found = {size: at(size, options.without) for size in sizes}
     print(f"| operation | {' | '.join(f'{size:,}' for size in sizes)} | growth |")
     print("|---|" + "---|" * (len(sizes) + 1))
     for name in found[sizes[0]]:

@@ -8,6 +8,7 @@ from context_search.adapters.postgres.pool import Database
 from context_search.adapters.postgres.store import PostgresStore
 from context_search.domain.access import ProjectKey
 from context_search.domain.config import IndexConfig, SearchConfig
+from context_search.domain.ids import scope_key
 from context_search.domain.model import Index, Scope, SearchTool, Table
 from context_search.services.catalog.tables import ManageTables
 from context_search.services.catalog.tools import ManageTools, NewSearchTool
@@ -15,13 +16,19 @@ from context_search.services.indexing.enumeration import Limits
 
 CONFIG = IndexConfig("in-memory/words", 16, threshold=20, chunk_size=200, chunk_overlap=10)
 SILENT_S = 180.0
+WORDS = 8
+_LANGUAGE = {"vocabulary": 20_000, "words": WORDS}
 # As a replica, which no trigger of ours sees: what they keep is written here, or mended.
 _ROWS = """
     SET LOCAL session_replication_role = replica;
     SET LOCAL statement_timeout = 0;
+    SELECT setseed(0.5);
     CREATE TEMP TABLE string ON COMMIT DROP AS
         SELECT number, '/strings/' || number AS pointer,
-               'This is the string with the number ' || number AS text
+               'x ' || number || ': ' || (
+                   -- as often as words of a language: the rank of a word by the logarithm
+                   SELECT string_agg('w' || floor({vocabulary} ^ random()), ' ')
+                   FROM generate_series(1, {words} + number % 2)) AS text
         FROM generate_series(0, {count} - 1) AS number;
     UPDATE context_table SET data = jsonb_build_object(
         'strings', (SELECT jsonb_agg(text ORDER BY number) FROM string)) WHERE id = {table};
@@ -46,6 +53,16 @@ _ROWS = """
     SELECT setval(pg_get_serial_sequence('node', 'id'), {first} + {count}),
            setval(pg_get_serial_sequence('chunk_set', 'id'), {first} + {count}),
            setval(pg_get_serial_sequence('chunks', 'id'), {first} + {count})
+"""
+_KEYS = """
+    SET LOCAL session_replication_role = replica;
+    SET LOCAL statement_timeout = 0;
+    INSERT INTO chunk_words (chunk_id, set_id, generation_id, token_count, words)
+        SELECT chunks.id, set_id, {generation}, {words} + 2, array_to_tsvector(
+            ARRAY(SELECT DISTINCT '{index}:' || word FROM
+                  regexp_split_to_table(lower(chunk_text), '[^a-z0-9]+') AS word)
+            || ARRAY['{index}/{scope}', '{index}#{table}'])
+        FROM chunks WHERE turbopuffer_namespace = '{namespace}'
 """
 
 
@@ -73,11 +90,27 @@ class GrownIndex:
             [[first]] = tx.run("SELECT COALESCE(max(id), 0) + 1 FROM node")
             generation = made.index.generation
             values = {"generation": generation.id, "namespace": generation.namespace}
-            tx.run(_ROWS.format(count=count, table=table.id, first=first, **values))
+            tx.run(_ROWS.format(count=count, table=table.id, first=first, **values, **_LANGUAGE))
         for name in ("node", "chunk_set", "chunks", "context_table"):
             with database.transaction() as tx:
                 tx.run(f"ANALYZE {name}")
         return cls(store, tools, owner, table, made.tool, made.index)
+
+    def write_words(self) -> None:
+        """Writes what a keyword search in Postgres reads of each chunk."""
+        with self.store.database.transaction() as tx:
+            tx.run(
+                _KEYS.format(
+                    words=WORDS,
+                    generation=self.index.generation.id,
+                    namespace=self.index.generation.namespace,
+                    index=self.index.id,
+                    table=self.table.id,
+                    scope=scope_key("/strings"),
+                )
+            )
+        with self.store.database.transaction() as tx:
+            tx.run("ANALYZE chunk_words")
 
 
 def wanted_tool(owner: ProjectKey, table: Table, scope: str) -> NewSearchTool:
