@@ -21,6 +21,7 @@ from context_search.adapters.postgres.url import DatabaseUrl
 from local.postgres.server import PostgresServer
 from testing.grown_index import GrownIndex
 from testing.grown_operations import operations
+from testing.grown_rows import write_words
 from testing.grown_searches import is_full, searches
 from testing.postgres_cost import Cost, measured
 
@@ -41,7 +42,7 @@ def at(size: int, left_out: Collection[str] = ()) -> dict[str, Cost]:
         began = time.perf_counter()
         grown = GrownIndex.of(database, size)
         print(f"{size:,} strings made in {time.perf_counter() - began:.0f} s", flush=True)
-        grown.write_words()
+        write_words(database, grown.index, grown.table.id)
         costs = {}
         for name, operation in {**searches(grown), **operations(grown)}.items():
             if name in left_out:
