@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 from context_search.domain.limits import ProjectLimits
 from context_search.domain.model import Reach
 from testing.grown_index import GrownIndex
+from testing.grown_rows import FIELD
 
 BEST = 100
 PATIENCE_S = 60.0
@@ -19,18 +21,21 @@ QUESTIONS = {
 
 def searches(grown: GrownIndex) -> Mapping[str, Callable[[], object]]:
     """Returns the keyword searches by name. The index has its words."""
-    reach = Reach("/strings", None)
-
-    def ask(words: list[str]) -> None:
-        with grown.store.for_project(grown.owner.project_id) as work:
-            work.keywords.best(
-                grown.index, reach, dict.fromkeys(words, 1.0), BEST, timeout_s=PATIENCE_S
-            )
-
     return {
-        f"keyword search: {name}": lambda words=words: ask(words)
-        for name, words in QUESTIONS.items()
+        f"keyword search: {name}": partial(ask, grown, words) for name, words in QUESTIONS.items()
     } | {"room for one more": lambda: is_full(grown)}
+
+
+def ask(grown: GrownIndex, words: Sequence[str]) -> None:
+    """Asks Postgres for the best chunks with some of these words."""
+    with grown.store.for_project(grown.owner.project_id) as work:
+        work.keywords.best(
+            grown.index,
+            Reach(f"/{FIELD}", None),
+            dict.fromkeys(words, 1.0),
+            BEST,
+            timeout_s=PATIENCE_S,
+        )
 
 
 def is_full(grown: GrownIndex) -> bool:
