@@ -68,19 +68,22 @@ def _languages() -> tuple[_Language, _Language]:
 
 
 @lru_cache(maxsize=2 * QUESTION_STRINGS)
-def _sentences(number: int) -> list[list[str]]:
+def _sentences(number: int, characters: int = STRING_CHARS) -> list[list[str]]:
     language, chance = _languages()[number % 2], random.Random(number)
     sentences: list[list[str]] = []
     length = 0
-    while length < STRING_CHARS:
+    while length < characters:
         sentences.append(language.sentence(chance))
         length += sum(map(len, sentences[-1])) + len(language.between) * _SENTENCE_WORDS
     return sentences
 
 
-def _text(number: int) -> str:
+def text_of(number: int, characters: int = STRING_CHARS) -> str:
+    """Returns a string of about so many characters: English for even numbers, else Chinese."""
     language = _languages()[number % 2]
-    lines = [language.between.join(words) + language.stop for words in _sentences(number)]
+    lines = [
+        language.between.join(words) + language.stop for words in _sentences(number, characters)
+    ]
     return "\n\n".join("".join(lines[at : at + 6]) for at in range(0, len(lines), 6))
 
 
@@ -122,7 +125,7 @@ def large_index(stack: Stack, state: State, chunks: int) -> LargeIndex:
 def _make(stack: Stack, chunks: int) -> dict[str, Any]:
     project, key = new_project(stack)
     strings = max(2, chunks * CHARS_PER_CHUNK // STRING_CHARS)
-    document = json.dumps({f"text {n}": _text(n) for n in range(strings)}, ensure_ascii=False)
+    document = json.dumps({f"text {n}": text_of(n) for n in range(strings)}, ensure_ascii=False)
     table_id = new_table(stack, project, document)
     tools = {}
     for name, config in TOOLS.items():

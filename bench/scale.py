@@ -10,9 +10,12 @@ runs three times; the last one counts, when everything is in memory.
 from __future__ import annotations
 
 import argparse
+import random
 import tempfile
 import time
+from collections.abc import Collection
 from pathlib import Path
+from statistics import quantiles
 
 from context_search.adapters.postgres import migrations
 from context_search.adapters.postgres.pool import Database
@@ -20,14 +23,17 @@ from context_search.adapters.postgres.url import DatabaseUrl
 from local.postgres.server import PostgresServer
 from testing.grown_index import GrownIndex
 from testing.grown_operations import operations
+from testing.grown_rows import write_words
+from testing.grown_searches import ask, is_full, searches
 from testing.postgres_cost import Cost, measured
 
 SIZES = [20_000, 100_000]
 SETTINGS = {"max_wal_size": "8GB", "shared_buffers": "1GB", "fsync": "off"}
 ROUNDS = 3
+ASKED = 200
 
 
-def at(size: int) -> dict[str, Cost]:
+def at(size: int, left_out: Collection[str] = ()) -> dict[str, Cost]:
     """Returns what the operations cost over an index of so many strings."""
     with (
         tempfile.TemporaryDirectory() as folder,
@@ -39,20 +45,55 @@ def at(size: int) -> dict[str, Cost]:
         began = time.perf_counter()
         grown = GrownIndex.of(database, size)
         print(f"{size:,} strings made in {time.perf_counter() - began:.0f} s", flush=True)
+        write_words(database, grown.index, grown.table.id)
         costs = {}
-        for name, operation in operations(grown).items():
+        for name, operation in {**searches(grown), **operations(grown)}.items():
+            if name in left_out:
+                continue
             for _ in range(ROUNDS):
                 costs[name] = measured(database, operation)
+            print(f"  {name}: {costs[name]}", flush=True)
+        _ask(grown)
+        print(f"  the project is {'full' if is_full(grown) else 'not full'}", flush=True)
         database.close()
     return costs
+
+
+def _ask(grown: GrownIndex) -> None:
+    spent = []
+    for words in _questions(grown, ASKED):
+        began = time.perf_counter()
+        ask(grown, words)
+        spent.append(1000 * (time.perf_counter() - began))
+    cuts = quantiles(spent, n=100)
+    print(f"  {ASKED} keyword questions: p50 {cuts[49]:.0f}, p95 {cuts[94]:.0f} ms", flush=True)
+
+
+def _questions(grown: GrownIndex, count: int) -> list[list[str]]:
+    """Returns the words of questions: two to six that stand in a row in one of the strings."""
+    chance = random.Random(count)
+    with grown.store.database.transaction() as tx:
+        [[first, last]] = tx.run("SELECT min(id), max(id) FROM chunks")
+        ids = [chance.randint(first, last) for _ in range(count)]
+        rows = tx.run(
+            "SELECT chunk_text FROM chunks WHERE id = ANY(CAST(:ids AS bigint[]))", ids=ids
+        )
+    asked = []
+    for [text] in rows:
+        words = text.split()[2:]
+        begin = chance.randrange(len(words) - 2)
+        asked.append(words[begin : begin + chance.randint(2, 6)])
+    return asked
 
 
 def main() -> None:
     """Measures each size and prints a row for each operation."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--sizes", type=int, nargs="+", default=SIZES)
-    sizes: list[int] = parser.parse_args().sizes
-    found = {size: at(size) for size in sizes}
+    parser.add_argument("--without", nargs="+", default=(), metavar="OPERATION")
+    options = parser.parse_args()
+    sizes: list[int] = options.sizes
+    found = {size: at(size, options.without) for size in sizes}
     print(f"| operation | {' | '.join(f'{size:,}' for size in sizes)} | growth |")
     print("|---|" + "---|" * (len(sizes) + 1))
     for name in found[sizes[0]]:

@@ -12,41 +12,10 @@ from context_search.domain.model import Index, Scope, SearchTool, Table
 from context_search.services.catalog.tables import ManageTables
 from context_search.services.catalog.tools import ManageTools, NewSearchTool
 from context_search.services.indexing.enumeration import Limits
+from testing.grown_rows import write_strings
 
 CONFIG = IndexConfig("in-memory/words", 16, threshold=20, chunk_size=200, chunk_overlap=10)
 SILENT_S = 180.0
-# As a replica, which no trigger of ours sees: what they keep is written here, or mended.
-_ROWS = """
-    SET LOCAL session_replication_role = replica;
-    SET LOCAL statement_timeout = 0;
-    CREATE TEMP TABLE string ON COMMIT DROP AS
-        SELECT number, '/strings/' || number AS pointer,
-               'This is the string with the number ' || number AS text
-        FROM generate_series(0, {count} - 1) AS number;
-    UPDATE context_table SET data = jsonb_build_object(
-        'strings', (SELECT jsonb_agg(text ORDER BY number) FROM string)) WHERE id = {table};
-    INSERT INTO node (id, generation_id, table_id, json_pointer, pointer_sha256, content_hash,
-                      char_count, state, active_set_id, indexed_at) OVERRIDING SYSTEM VALUE
-        SELECT {first} + number, {generation}, {table}, pointer,
-               sha256(convert_to(pointer, 'UTF8')),
-               encode(sha256(convert_to(text, 'UTF8')), 'hex'), length(text), 'indexed',
-               {first} + number, now()
-        FROM string;
-    INSERT INTO chunk_set (id, node_id, content_hash, state, chunks_count, present_count)
-        OVERRIDING SYSTEM VALUE
-        SELECT id, id, content_hash, 'active', 1, 1 FROM node WHERE generation_id = {generation};
-    INSERT INTO chunks (id, table_id, set_id, json_pointer, chunk_index, total_chunks, chunk_text,
-                        char_start, char_end, content_hash, turbopuffer_namespace,
-                        turbopuffer_doc_id, input_hash, present) OVERRIDING SYSTEM VALUE
-        SELECT node.id, {table}, node.id, pointer, 0, 1, text, 0, length(text),
-               content_hash, '{namespace}', '{namespace}.' || number, pointer_sha256, true
-        FROM node JOIN string ON pointer = json_pointer WHERE generation_id = {generation};
-    INSERT INTO chunk_tally VALUES ('{namespace}', {count}, {count});
-    SELECT mend_node_tally({generation});
-    SELECT setval(pg_get_serial_sequence('node', 'id'), {first} + {count}),
-           setval(pg_get_serial_sequence('chunk_set', 'id'), {first} + {count}),
-           setval(pg_get_serial_sequence('chunks', 'id'), {first} + {count})
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,14 +38,16 @@ class GrownIndex:
             owner = ProjectKey(work.projects.add("grown").id)
         table = ManageTables(store).create(owner, "table", None, {"strings": []})
         made = tools.create(wanted_tool(owner, table, "/strings"))
+        generation = made.index.generation
+        write_strings(
+            database,
+            count,
+            table_id=table.id,
+            generation_id=generation.id,
+            namespace=generation.namespace,
+        )
         with database.transaction() as tx:
-            [[first]] = tx.run("SELECT COALESCE(max(id), 0) + 1 FROM node")
-            generation = made.index.generation
-            values = {"generation": generation.id, "namespace": generation.namespace}
-            tx.run(_ROWS.format(count=count, table=table.id, first=first, **values))
-        for name in ("node", "chunk_set", "chunks", "context_table"):
-            with database.transaction() as tx:
-                tx.run(f"ANALYZE {name}")
+            tx.run("SELECT mend_node_tally(:generation)", generation=generation.id)
         return cls(store, tools, owner, table, made.tool, made.index)
 
 

