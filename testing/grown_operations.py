@@ -17,6 +17,8 @@ _EDIT = """
     UPDATE context_table SET data = jsonb_set(data, '{strings,7}', to_jsonb(CAST(:text AS text)))
     WHERE id = :id
 """
+EDIT = "edit of one string: the document is written"
+COMPARE = "edit of one string, and its comparison"
 HYDRATED = 100
 PAGE = 1_000
 
@@ -61,9 +63,8 @@ def operations(grown: GrownIndex) -> Mapping[str, Callable[[], object]]:
             work.gauges.read()
             work.removals.due(limit=200)
 
-    def edit_one() -> None:
-        with grown.store.database.transaction() as tx:
-            tx.run(_EDIT, id=grown.table.id, text=f"This string is another one, {next(numbers)}")
+    def edit_and_compare() -> None:
+        edit_one(grown, next(numbers))
         comparer.compare(grown.index.id, grown.table.id)
 
     def dry_run() -> None:
@@ -82,5 +83,12 @@ def operations(grown: GrownIndex) -> Mapping[str, Callable[[], object]]:
         "create a tool over all": lambda: grown.tools.create(
             wanted_tool(grown.owner, grown.table, "/strings")
         ),
-        "compare after an edit of one string": edit_one,
+        EDIT: lambda: edit_one(grown, next(numbers)),
+        COMPARE: edit_and_compare,
     }
+
+
+def edit_one(grown: GrownIndex, number: int) -> None:
+    """Writes another text into one string of the document, by SQL."""
+    with grown.store.database.transaction() as tx:
+        tx.run(_EDIT, id=grown.table.id, text=f"This string is another one, {number}")

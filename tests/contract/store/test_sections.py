@@ -1,4 +1,4 @@
-"""Whatever is done to a large document: only what changed is compared, and the nodes are its own."""
+"""Whatever is done to a large document: what changed is compared, and the nodes are its own."""
 
 from __future__ import annotations
 
