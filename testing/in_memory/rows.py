@@ -16,8 +16,8 @@ from context_search.domain.progress import EvictionCause, NodeState
 from context_search.domain.retrieval import StoredSettings
 from context_search.domain.uploads import Upload
 from context_search.domain.versions import Content, Gap, Origin, StoredHistoryLimits
+from context_search.ports.indexing import ComparedSection
 from context_search.ports.outside import Message
-from context_search.ports.sections import ComparedSection
 from context_search.ports.upkeep import SweepCounts
 from testing.in_memory.journal import Journal, Journaled
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from context_search.domain.orders import Order
 from context_search.ports.access import IdempotencyKeys, Keys, McpInstances
@@ -20,6 +20,7 @@ from context_search.ports.indexing import (
     Outbox,
     Quotas,
     Rebuilds,
+    Sections,
 )
 from context_search.ports.outside import Deadline
 from context_search.ports.searching import (
@@ -30,9 +31,6 @@ from context_search.ports.searching import (
     Rankings,
 )
 from context_search.ports.upkeep import Agenda, Deletions, Gauges, Removals, Sweeps
-
-if TYPE_CHECKING:
-    from context_search.ports.sections import Sections
 
 
 class UnitOfWork(Protocol):

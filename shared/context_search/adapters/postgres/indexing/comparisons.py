@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from context_search.adapters.postgres.catalog.presence import TOOL_MAY_RETURN
+from context_search.adapters.postgres.catalog.presence import TABLE_IS_THERE, TOOL_MAY_RETURN
 from context_search.adapters.postgres.pool import Transaction
 from context_search.domain.model import Index
 
@@ -48,6 +48,26 @@ UNCOMPARED = f"""
 """Generations that should follow their tables, each with each table that it does not follow."""
 BEHIND = f"EXISTS (SELECT {UNCOMPARED} AND generation.id = :generation)"
 """Whether a generation does not follow one of its tables."""
+_ORDERED = """
+    EXISTS (
+        SELECT FROM outbox CROSS JOIN LATERAL (
+            SELECT {uncompared} AND generation.id = :generation LIMIT 1) AS lacking
+        WHERE body ->> 'kind' = 'enumerate' AND body ->> 'index_id' = CAST(:index AS text)
+          AND body ->> 'table_id' IS {given})
+"""
+_OF_TABLE = f"{UNCOMPARED} AND index_table.table_id = CAST(body ->> 'table_id' AS bigint)"
+_ANY_ORDERED = _ORDERED.format(uncompared=UNCOMPARED, given="NULL")
+_TABLE_ORDERED = _ORDERED.format(uncompared=_OF_TABLE, given="NOT NULL")
+PROJECT_BEHIND = f"""
+    ({_ANY_ORDERED} OR {_TABLE_ORDERED}
+     OR EXISTS (
+        SELECT FROM comparison JOIN context_table ON context_table.id = comparison.table_id
+        WHERE generation_id = :generation AND comparison.revision IS NULL AND {TABLE_IS_THERE}))
+"""
+"""The same of the index of a project, whatever number of tables it has.
+
+What is to be compared has an order, or a gap that somebody made by hand; ``LAGGING`` has the rest.
+"""
 LAGGING = f"{UNCOMPARED} AND (evicted_at IS NULL OR {_IS_LEFT})"
 """Those of them that are to be compared: what is evicted waits for a search."""
 # The caller has it compared; cleanup need not.

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from context_search.adapters.postgres.catalog.presence import TABLE_IS_THERE, TOOL_IS_THERE
-from context_search.adapters.postgres.indexing.comparisons import BEHIND
+from context_search.adapters.postgres.indexing.comparisons import BEHIND, PROJECT_BEHIND
 from context_search.adapters.postgres.pool import Transaction
 from context_search.domain.model import Index
 from context_search.domain.progress import (
@@ -96,8 +96,7 @@ _WORK = f"""
         SELECT refused FROM comparison
         JOIN index_table USING (table_id)  -- a table that is gone is no trouble
         WHERE generation_id = :generation AND index_id = :index AND refused IS NOT NULL
-        ORDER BY refused ->> 'at' DESC, table_id LIMIT {MOST_REFUSED}) AS told),
-    {BEHIND}
+        ORDER BY refused ->> 'at' DESC, table_id LIMIT {MOST_REFUSED}) AS told)
 """
 _CURRENT_SET = """
     LEFT JOIN LATERAL (
@@ -109,26 +108,32 @@ _BY_POINTER = f'ORDER BY {_POINTER}, node.json_pointer COLLATE "C"'
 _UNFINISHED_LAST = "ORDER BY {of}.state IN ('queued', 'claimed'), {of}.id"
 
 
-_MOVING = f"""
+_MOVING = """
     SELECT EXISTS (SELECT FROM search_index WHERE id = :index AND order_error IS NOT NULL)
         OR EXISTS (SELECT FROM node WHERE generation_id = :generation AND state <> 'indexed')
-        OR EXISTS (
-            SELECT FROM context_table LEFT JOIN comparison
-                ON comparison.generation_id = :generation AND comparison.table_id = context_table.id
-            WHERE {TABLE_IS_THERE} AND ({{of}})
-              AND (comparison.revision IS DISTINCT FROM context_table.revision
-                   OR comparison.refused IS NOT NULL {{or_else}}))
+        OR {or_else}
 """
 _TABLE = _MOVING.format(
-    of="context_table.id = :table",
     or_else=f"""
-        OR comparison.scopes IS DISTINCT FROM ARRAY(
-            SELECT DISTINCT coverage.scope COLLATE "C"
-            FROM coverage JOIN tool ON tool.id = coverage.tool_id
-            WHERE {TOOL_IS_THERE} AND coverage.index_id = :index ORDER BY 1)
+        EXISTS (
+            SELECT FROM context_table LEFT JOIN comparison
+                ON comparison.generation_id = :generation AND comparison.table_id = context_table.id
+            WHERE {TABLE_IS_THERE} AND context_table.id = :table
+              AND (comparison.revision IS DISTINCT FROM context_table.revision
+                   OR comparison.refused IS NOT NULL
+                   OR comparison.scopes IS DISTINCT FROM ARRAY(
+                       SELECT DISTINCT coverage.scope COLLATE "C"
+                       FROM coverage JOIN tool ON tool.id = coverage.tool_id
+                       WHERE {TOOL_IS_THERE} AND coverage.index_id = :index ORDER BY 1)))
     """,
 )
-_PROJECT = _MOVING.format(of="context_table.project_id = :project", or_else="")
+_PROJECT = _MOVING.format(
+    or_else=f"""
+        {PROJECT_BEHIND} OR EXISTS (
+            SELECT FROM comparison JOIN context_table ON context_table.id = comparison.table_id
+            WHERE generation_id = :generation AND refused IS NOT NULL AND {TABLE_IS_THERE})
+    """
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,13 +145,14 @@ class PostgresNodeCounts:
     def status(self, index: Index, *, silent_s: float) -> IndexStatus:
         if self._is_at_rest(index):
             return _status(index, {}, _AT_REST, full=False)
+        condition = _behind(index)
         [[counted, *work]] = self.tx.run(
             f"""
             SELECT (SELECT json_agg(json_build_array(state, nodes, is_full)) FROM (
                        SELECT state, count(*) AS nodes, bool_or({_WAITS_FOR_ROOM}) AS is_full
                        FROM node
                        WHERE generation_id = :generation AND state <> 'indexed' GROUP BY state
-                   ) AS counted), {_WORK}
+                   ) AS counted), {_WORK}, {condition}
             """,
             index=index.id,
             project=index.project_id,
@@ -177,8 +183,9 @@ class PostgresNodeCounts:
     def progress_of(
         self, index: Index, scopes: Sequence[str], *, silent_s: float
     ) -> dict[str, Progress]:
+        condition = _behind(index)
         [row] = self.tx.run(
-            f"SELECT {_WORK}",
+            f"SELECT {_WORK}, {condition}",
             index=index.id,
             project=index.project_id,
             generation=index.generation.id,
@@ -240,6 +247,10 @@ class _Work:
 
 
 _AT_REST = _Work(behind=False, stalled=False)
+
+
+def _behind(index: Index) -> str:
+    return PROJECT_BEHIND if index.table_id is None else BEHIND
 
 
 def _work(row: Sequence[Any]) -> _Work:

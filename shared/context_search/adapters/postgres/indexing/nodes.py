@@ -18,6 +18,7 @@ from context_search.domain.progress import NodeState
 from context_search.ports.indexing import NodeUpsert
 
 _MOST_KEYS = 10_000
+_OTHER_BYTES = 32 - KEY_BYTES
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +56,8 @@ class PostgresNodes:
             FROM unnest(CAST(:keys AS text[])) AS key CROSS JOIN LATERAL (
                 SELECT id, pointer_sha256, content_hash FROM node
                 WHERE generation_id = :generation AND table_id = :table
-                  AND pointer_sha256 >= decode(key || repeat('00', {32 - KEY_BYTES}), 'hex')
-                  AND pointer_sha256 <= decode(key || repeat('ff', {32 - KEY_BYTES}), 'hex')
+                  AND pointer_sha256 >= decode(key || repeat('00', {_OTHER_BYTES}), 'hex')
+                  AND pointer_sha256 <= decode(key || repeat('ff', {_OTHER_BYTES}), 'hex')
             ) AS node
             """,
             generation=generation_id,
